@@ -2,7 +2,7 @@
 // recorded answers of two language models on the Berkeley leaderboard (test/fixtures/bfcl).
 // Usage: node bench/confusable.mjs
 import { readFileSync } from "node:fs";
-import { confusablePairs } from "../build/evals/lint/rules/confusable.js";
+import { listConfusablePairs } from "../build/evals/lint/rules/confusable.js";
 
 const rows = (file) =>
   readFileSync(new URL(`../test/fixtures/bfcl/${file}`, import.meta.url), "utf8")
@@ -34,7 +34,7 @@ for (const { id, tools, possible_answer } of rows("cases.jsonl")) {
     description,
     inputSchema: { ...parameters, type: "object" },
   }));
-  const alike = confusablePairs(listed, { least: Number.MIN_VALUE, most: 1e6 });
+  const alike = listConfusablePairs(listed, { least: Number.MIN_VALUE, most: 1e6 });
   const picks = texts.flatMap((text) => picked(text).slice(0, 1).map(dotless));
   read += picks.length;
   for (const { name } of listed) {

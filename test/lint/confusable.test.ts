@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { confusablePairs, confusableRules } from "../../src/evals/lint/rules/confusable.ts";
+import { confusableRules, listConfusablePairs } from "../../src/evals/lint/rules/confusable.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { type BfclCase, type BfclOutput, readOutput, rows } from "../scoring/bfcl-fixtures.ts";
 import { aLintedTool } from "./cases/cases.ts";
@@ -11,7 +11,7 @@ function realTools(server: string): JsonObject[] {
 }
 
 const ranked = (tools: readonly JsonObject[], most: number) =>
-  confusablePairs(tools, { most }).map(({ a, b, similarity }) => `${similarity.toFixed(2)} ${a} ~ ${b}`);
+  listConfusablePairs(tools, { most }).map(({ a, b, similarity }) => `${similarity.toFixed(2)} ${a} ~ ${b}`);
 
 const found = (tools: readonly JsonObject[]) =>
   confusableRules.flatMap(({ check }) => [...check({ server: "demo", tools })]);
@@ -30,7 +30,7 @@ describe("on real servers", () => {
   });
 
   it("names the words that a pair shares as they are written", () => {
-    const [first] = confusablePairs(realTools("filesystem"), { most: 1 });
+    const [first] = listConfusablePairs(realTools("filesystem"), { most: 1 });
     expect(first?.shared.slice(0, 6)).toEqual(["listing", "directories", "clearly", "dir", "distinguish", "prefixes"]);
   });
 
@@ -59,7 +59,7 @@ function recorded() {
     const [right] = Object.keys(possible_answer?.[0] ?? {});
     if (!picks || right === undefined) return [];
     const listed = tools.map(({ parameters, ...tool }) => ({ ...tool, inputSchema: parameters }));
-    const pairs = confusablePairs(listed, { least: 1e-9, most: Number.POSITIVE_INFINITY });
+    const pairs = listConfusablePairs(listed, { least: 1e-9, most: Number.POSITIVE_INFINITY });
     const others = tools.filter(({ name }) => name !== right);
     return others.map(({ name }) => ({
       case: id,
@@ -87,7 +87,7 @@ it("ranks pairs that recorded models mixed up above others, though it does not f
 
 it("does not depend on the order of tools", () => {
   const tools = realTools("filesystem");
-  const texts = (list: readonly JsonObject[]) => confusablePairs(list).map(({ at: _, ...pair }) => pair);
+  const texts = (list: readonly JsonObject[]) => listConfusablePairs(list).map(({ at: _, ...pair }) => pair);
   fc.assert(
     fc.property(fc.shuffledSubarray(tools, { minLength: tools.length }), (shuffled) => {
       expect(texts(shuffled)).toEqual(texts(tools));
@@ -103,7 +103,7 @@ describe("hostile lists", () => {
     fc.assert(
       fc.property(fc.array(tool), (tools) => {
         const list = JSON.parse(JSON.stringify(tools)) as JsonObject[];
-        expect(() => [found(list), confusablePairs(list)]).not.toThrow();
+        expect(() => [found(list), listConfusablePairs(list)]).not.toThrow();
       }),
       { numRuns: 60 },
     );

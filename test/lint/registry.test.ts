@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { catalogue, rules, unknownRule } from "../../src/evals/lint/rules/index.ts";
+import { catalogue, explainUnknownRule, rules } from "../../src/evals/lint/rules/index.ts";
 import { severitySchema } from "../../src/evals/types/lint.ts";
 
 const list = catalogue(rules);
@@ -29,10 +29,10 @@ describe("an unknown rule id", () => {
     ["name-lenght", 'Did you mean "name-length"?'],
     ["no-such-thing-at-all", "List all rules with `evals lint --rules`."],
   ])("%s is reported with a hint", (id, hint) => {
-    expect(unknownRule(id, rules)).toEqual({ message: `There is no rule "${id}".`, hint });
+    expect(explainUnknownRule(id, rules)).toEqual({ message: `There is no rule "${id}".`, hint });
   });
 
   it("is not one that exists", () => {
-    expect(unknownRule("suite-size", rules)).toBeUndefined();
+    expect(explainUnknownRule("suite-size", rules)).toBeUndefined();
   });
 });

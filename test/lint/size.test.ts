@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { plainDescription } from "../../src/evals/lint/language.ts";
+import { getPlainDescription } from "../../src/evals/lint/language.ts";
 import { wordingRules } from "../../src/evals/lint/rules/index.ts";
 import { alikeRules } from "../../src/evals/lint/rules/siblings.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
@@ -49,7 +49,7 @@ describe("size", () => {
       const text = part.repeat(1e7 / part.length);
       const tool = { name: text, description: text, inputSchema: { properties: { a: { enum: [text] } } } };
       const { found } = everyRule([tool, { name: "get_a", description: text }]);
-      expect(plainDescription(tool)?.length).toBeLessThanOrEqual(20_000);
+      expect(getPlainDescription(tool)?.length).toBeLessThanOrEqual(20_000);
       expect(Math.max(0, ...found.map(({ message }) => message.length))).toBeLessThan(1_000);
     },
   );

@@ -1,14 +1,14 @@
 import type { JsonObject } from "../types/json.ts";
 import { once } from "../types/once.ts";
 
-/** What a tool named by a verb does: read, change, or cause something. A vague verb leaves that open. */
+/** What a tool named by a verb does: read (query), change (mutation) or cause something (action). */
 type VerbKind = "query" | "mutation" | "action" | "vague";
 
 /**
- * Base forms by kind. Sources: the approved verbs of PowerShell (without New and Out, which are not verbs), the standard
- * methods of Google's AIP-130, the verbs that WordNet 3.1 counts at least six times and more often than the noun of the
- * same spelling, as far as a program can do them, and what only programs do (gzip, rebase, upsert). Words that mostly
- * name things in software (file, page, table, text, user) are left out though they can be verbs.
+ * Base forms by kind. Sources: the approved verbs of PowerShell (except New and Out, which are not verbs), the standard
+ * methods of Google's AIP-130, the verbs of WordNet 3.1 that it counts at least six times and more often than the noun
+ * with the same spelling, if a program can do them, and what only programs do (gzip, rebase, upsert). Excludes words
+ * that mostly name things in software (file, page, table, text, user), although they can be verbs.
  */
 const words: Record<VerbKind, string> = {
   query: `
@@ -78,7 +78,7 @@ for (const kind of ["action", "query", "mutation", "vague"] as const) {
   for (const word of words[kind].trim().split(/\s+/)) kinds.set(word, kind);
 }
 
-/** Verbs that as the first word of a name are often nouns, when a plainer verb follows. */
+/** Words that are often nouns as the first word of a name, if one of `plainVerbs` follows. */
 const ambiguous = new Set(
   (
     "book bookmark branch cache call chat comment commit draft email fork group index issue label link log mail map " +
@@ -103,8 +103,7 @@ const notVerbs = new Set(
 );
 
 /**
- * Whether a name, split into words in lower case, starts with a verb: `route_request` does, `order_get` and `tabs` do
- * not.
+ * Whether a name, given as lower-case words, starts with a verb: `route_request` does, `order_get` and `tabs` do not.
  */
 export function startsWithVerb(name: readonly string[]): boolean {
   const [first = ""] = name;
@@ -112,7 +111,7 @@ export function startsWithVerb(name: readonly string[]): boolean {
   return getVerbKind(first) !== undefined && !(name.length > 1 && ambiguous.has(first) && plainVerbs.has(last));
 }
 
-/** The verb among the words of a name: `search` in `research_search_papers`, where the first may be a noun. */
+/** The verb among the words of a name: `search` in `research_search_papers`, whose first word may be a noun. */
 export function findVerb(name: readonly string[]): string | undefined {
   const [first, second = ""] = name.filter((word) => getVerbKind(word) !== undefined);
   if (first === undefined) return undefined;
@@ -121,13 +120,13 @@ export function findVerb(name: readonly string[]): string | undefined {
 
 const endings = ["s", "es", "ies", "ing", "ed", "ied", "d"];
 
-/** The possible base forms of a word, itself first: `applies` apply, `pushes` push, `using` use, `getting` get. */
+/** The word and its possible base forms: apply for `applies`, push for `pushes`, use for `using`, get for `getting`. */
 export function listBaseForms(word: string): readonly string[] {
   const stems = endings.filter((ending) => word.endsWith(ending)).map((ending) => word.slice(0, -ending.length));
   return [word, ...stems.flatMap((stem) => [stem, `${stem}e`, `${stem}y`, stem.replace(/(.)\1$/, "$1")])];
 }
 
-/** The number of characters of a text that are read. */
+/** The number of characters of a text that the rules read. */
 const maxRead = 20_000;
 
 const english = new Set(
@@ -144,8 +143,8 @@ const foreign = new Set(
 );
 
 /**
- * Whether a text is English, judged by its letters and function words; the word lists here are English only. A text
- * without function words, such as "List all cookies", counts as English when its letters do.
+ * Whether a text is English, judged by its letters and function words. A text without function words, such as "List all
+ * cookies", is English if its letters are.
  */
 export function isEnglish(text: string): boolean {
   const start = text.slice(0, 500);
@@ -155,7 +154,7 @@ export function isEnglish(text: string): boolean {
   return count(foreign) <= count(english);
 }
 
-/** Whether at least nine of ten letters are English. */
+/** Whether at least 90% of the letters are A to Z. */
 function hasLatinLetters(text: string): boolean {
   if (/^[\0-\x7f]*$/.test(text)) return /[A-Za-z]/.test(text);
   const letters = text.replace(/\P{L}+/gu, "").length;
@@ -165,8 +164,8 @@ function hasLatinLetters(text: string): boolean {
 
 const needsCleaning = /[\u2018\u2019\u201c\u201d\r\t\u00a0]| {2}/;
 
-/** The text as the rules read it: truncated, with straight quotation marks and single spaces. */
-function plainText(text: string): string {
+/** Normalizes a text for the rules: truncated, with straight quotation marks and single spaces. */
+function normalizeText(text: string): string {
   const read = text.slice(0, maxRead);
   if (!needsCleaning.test(read)) return read;
   return read
@@ -176,12 +175,12 @@ function plainText(text: string): string {
     .replace(/[ \t\u00a0]+/g, " ");
 }
 
-/** The text without what is quoted: example queries, values and code are not about the tool itself. */
-function withoutQuotes(text: string): string {
+/** Removes quoted text: example queries, values and code are not about the tool itself. */
+function removeQuotes(text: string): string {
   return text.replace(/"[^"\n]{0,200}"|`[^`\n]{0,200}`|(?<![\w])'[^'\n]{0,200}'(?!\w)/g, '""');
 }
 
-/** Sentences and list items, in order, without bullets. An abbreviation such as "e.g." does not end a sentence. */
+/** Splits a text into sentences and list items, without bullets. Abbreviations such as "e.g." do not end a sentence. */
 export function splitSentences(text: string): readonly string[] {
   return text
     .replace(/\b(e\.g|i\.e|etc|vs|approx)\./gi, (short) => short.replaceAll(".", ""))
@@ -190,21 +189,21 @@ export function splitSentences(text: string): readonly string[] {
     .filter(Boolean);
 }
 
-/** A tool's description as the wording rules read it; undefined where it is not a string. */
-export const plainDescription = once(({ description }: JsonObject) =>
-  typeof description === "string" ? plainText(description) : undefined,
+/** A tool's description, normalized; undefined if it is not a string. */
+export const getPlainDescription = once(({ description }: JsonObject) =>
+  typeof description === "string" ? normalizeText(description) : undefined,
 );
 
-/** The same without what is in quotation marks: example queries may say anything. Code in backticks is kept. */
-export const unquotedDescription = once((tool: JsonObject) =>
-  plainDescription(tool)?.replace(/"[^"\n]{0,200}"/g, '""'),
+/** The same without text in quotation marks, because example queries may say anything. Code in backticks is kept. */
+export const getUnquotedDescription = once((tool: JsonObject) =>
+  getPlainDescription(tool)?.replace(/"[^"\n]{0,200}"/g, '""'),
 );
 
-/** An English description without quotes and code; undefined for one in another language. */
-export const englishDescription = once((tool: JsonObject) => {
+/** An English description, normalized, without quotes and code; undefined for another language. */
+export const getEnglishDescription = once((tool: JsonObject) => {
   const { description } = tool;
-  const text = typeof description === "string" && isEnglish(description) ? plainDescription(tool) : undefined;
-  return text === undefined ? undefined : withoutQuotes(text);
+  const text = typeof description === "string" && isEnglish(description) ? getPlainDescription(tool) : undefined;
+  return text === undefined ? undefined : removeQuotes(text);
 });
 
 const call = "(?:use|call|invoke|run|choose|pick|prefer|try|load|apply|activate|reach for)";
@@ -219,9 +218,9 @@ const moment = "(?:when|whenever|if|after|once|before|while|until|as soon as)";
 const fits =
   "(?:useful|helpful|handy|essential|ideal|perfect|great|suitable|suited|intended|designed|meant|appropriate|best|recommended)";
 
-/** Each is a way to say when. Every repeat is bounded, so that matching takes linear time. */
+/** Ways to say when to use a tool. Every repetition is bounded, so that matching takes linear time. */
 const ways: readonly RegExp[] = [
-  // "Use when", "call this before", "use to find": bare, or of the tool; "use X to" is about something else.
+  // "Use when", "call this before", "use to find". "Use X to" is about something else than the tool.
   new RegExp(
     `${allowed}\\b${call} (?:(?:only|also|mainly|primarily) )?(?:${tool} )?(?:${moment}|for|to|first|in order|in place|instead|over|during)\\b`,
     "i",
@@ -229,20 +228,20 @@ const ways: readonly RegExp[] = [
   new RegExp(`${allowed}\\b${call} ${tool}(?! (?:with|parameter|id|value|url|field)\\b)(?=[ .,;:!]|$)`, "i"),
   new RegExp(`\\b${moment} ${person}\\b`, "i"),
   new RegExp(`\\b${moment} (?:you|we) ${need}\\b`, "i"),
-  // About the tool, at the start of a clause; "events suitable for groups" is about events.
+  // "Useful for", at the start of a clause: "events suitable for groups" is about events.
   new RegExp(
     `(?:^|[.!?;:,(*\\n] ?|\\b(?:tool|command|function|this|it) is )(?:\\w+ly |very |also )?${fits}(?: used)? (?:for|to|in order to|in cases?|${moment})\\b`,
     "i",
   ),
   new RegExp(`\\b(?:(?:can|should|must|may|to) be|is) (?:used|called|invoked|run) (?:for|in order|${moment})\\b`, "i"),
-  // What another tool made: "Stop the recording started with start_recording".
+  // After another tool: "Stop the recording started with start_recording".
   /\b(?:started|opened|created|launched|returned|produced) (?:with|by|using|through) (?:the )?["'`]?[a-z]+(?:_[a-z]+)+/,
-  // A preference over another way to the same end.
+  // Preferred over an alternative.
   /\b(?:better|cheaper|faster|more efficient|more reliable) than\b|\bprefer \w+ing\b.{1,60}\bover\b/i,
   /\bwhen to (?:use|call)\b|\buse cases?\b|\bfor (?:questions|requests|queries) (?:about|on|such as|like)\b/i,
 ];
 
-/** Whether an English text, plain and without quotes, says in which situation or for which request to call. */
+/** Whether a normalized English text without quotes says in which situation or for which request to call the tool. */
 export function saysWhenToUse(text: string): boolean {
   return ways.some((way) => way.test(text));
 }
@@ -252,16 +251,16 @@ const limits =
 
 /** Whether a description says what a skill must not be used for. English only. */
 export function saysWhenNotToUse(description: string): boolean {
-  return limits.test(plainText(description));
+  return limits.test(normalizeText(description));
 }
 
 const quoted = /"[^"\n]{2,120}"|`[^`\n]{2,120}`|(?<!\w)'[^'\n]{2,120}'(?!\w)/g;
 const cue =
   /\b(?:triggers?(?: (?:on|for|include|phrases|words|when))*|mentions?|says?|asks? (?:for|to|about|how)|phrases(?: like| such as)?|such as|keywords?|e\.g\.,?|for example|requests? (?:like|such as|for|to))\b:?/gi;
 
-/** The number of phrases in a description that a user would say: in quotes, or in a list after a word that announces it. */
+/** Counts the phrases in a description that a user would say: in quotes, or listed after a cue such as "mentions". */
 export function countTriggerPhrases(description: string): number {
-  const plain = plainText(description);
+  const plain = normalizeText(description);
   const lists = [...plain.matchAll(cue)].map(({ 0: { length }, index }) => {
     const [sentence = ""] = plain.slice(index + length, index + length + 1_000).split(/[.;!?](?:\s|$)|\n\n/);
     return sentence.split(/,|\bor\b|\band\b/).filter((part) => /\w/.test(part)).length;
@@ -273,9 +272,9 @@ const onlyWhen =
   /^\W*(?:(?:always |only |also )?(?:use[ds]?|load|invoke|activate|trigger|apply)s?\b|when(?:ever)?\b|do not|don't|not\b|never)/i;
 const toDo = /\b(?:use|used|skill|helps?|guides?)\b[^.]{0,40}?\bto [a-z]{3,}/i;
 
-/** Whether a description says what a skill does, in addition to when: in a separate sentence, or as "use this to ...". */
+/** Whether a description says what a skill does, not only when: in a separate sentence, or as "use this to ...". */
 export function saysWhatItDoes(description: string): boolean {
-  const plain = plainText(description);
+  const plain = normalizeText(description);
   if (toDo.test(plain.replace(/\buser\b[^.]*?\bto\b/g, "user"))) return true;
   const parts = plain.split(/[.;!?:](?:\s|$)|\n\n| [-–—]+ /);
   return parts.some((part) => !onlyWhen.test(part) && (part.match(/[\p{L}\p{N}]+/gu) ?? []).length > 2);

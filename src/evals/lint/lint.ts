@@ -1,13 +1,15 @@
 import type { Finding, Level, LintReport, RuleInfo, Severity, Suppression, Where } from "../types/lint.ts";
 import type { Families, LintSubject, LintSubjectOf, Rule, Settings, SubjectKind, Subjects } from "./rule.ts";
 
-/** The result of linting: findings in the order of the targets, suppressed ones among them. */
+/** The result of linting: findings in the order of the targets, including suppressed ones. */
 export type Linted = Pick<LintReport, "findings" | "unusedSuppressions" | "counts">;
 
-/** The maximum length of one text in a report: what is linted may be of any size. */
+/** The maximum length of one text in a report, because linted texts may have any size. */
 const maxText = 500;
 
-/** Runs the rules of each target's kind on it. Linear in targets and rules; throws only what a rule throws. */
+/**
+ * Runs the rules of its kind on each target. Takes time linear in targets and rules; throws only what a rule throws.
+ */
 export function lint(targets: readonly LintSubject[], families: Families): Linted {
   const findings: Finding[] = [];
   const linted: Record<string, number> = {};
@@ -34,10 +36,10 @@ export function lint(targets: readonly LintSubject[], families: Families): Linte
 
 type Tally = { findings: Finding[]; applicable: Set<Suppression>; used: Set<Suppression> };
 
-/** A rule that is on, with its severity under the settings and what may suppress it. */
+/** A rule that is on, with its severity and suppressions according to the settings. */
 type ActiveRule<Subject> = { rule: Rule<Subject>; severity: Severity; suppressions: readonly Suppression[] };
 
-/** The active rules of a target, selected once for all targets that share their settings. */
+/** Creates a function that returns the active rules of a target, memoized for targets with the same settings. */
 function selectRules(
   families: Families,
 ): <K extends SubjectKind>(target: LintSubjectOf<K>) => readonly ActiveRule<Subjects[K]>[] {
@@ -80,8 +82,8 @@ function lintTarget<K extends SubjectKind>(
 }
 
 /**
- * The level of a rule: by the first settings that name it, otherwise its own severity. A rule of a profile is off unless
- * the first settings that name a profile name this one.
+ * The level of a rule: that of the first settings that set it, or else its own severity. A rule of a profile is off
+ * unless the first settings that select a profile select this one.
  */
 export function readLevel(rule: Pick<RuleInfo, "id" | "severity" | "profile">, settings: readonly Settings[]): Level {
   for (const { severities = {} } of settings) {
@@ -92,12 +94,12 @@ export function readLevel(rule: Pick<RuleInfo, "id" | "severity" | "profile">, s
   return rule.profile === undefined || rule.profile === profile ? rule.severity : "off";
 }
 
-/** Whether a suppression applies to something of this name: it applies to everything unless it names a tool. */
+/** Whether a suppression applies to this name. Without `tool` it applies to everything. */
 export function isSuppressing({ tool }: Suppression, name: string | undefined): boolean {
   return tool === undefined || (name !== undefined && matchesPattern(tool, name));
 }
 
-/** `*` matches any text. Searches for each piece once, from left to right. */
+/** Matches a pattern in which `*` matches any text, in linear time. */
 function matchesPattern(pattern: string, name: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();

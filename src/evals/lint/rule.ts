@@ -4,37 +4,37 @@ import type { LintSettings, Severity, Suppression, Where } from "../types/lint.t
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
 import type { Suite } from "../types/suite.ts";
 
-/** What a rule reports: where inside its subject, what is wrong, and how to fix it, in one sentence each. */
+/** What a rule reports: the path inside its subject, what is wrong, and how to fix it, in one sentence each. */
 export type Violation = { at: Path; message: string; fix: string };
 
 type RuleHead = {
   /** Stable, kebab-case, unique over all families. */
   readonly id: string;
   readonly severity: Severity;
-  /** A convention of wording or form that breaks nothing: on in this profile only. */
+  /** For a convention of wording or form that breaks nothing: the only profile in which the rule is on. */
   readonly profile?: "spec";
   /** One line: what goes wrong when the convention is broken. */
   readonly why: string;
   /** The source of the convention. */
   readonly docs: string;
-  /** Each thing that the convention asks for, in a few words. The tests seed a violation of every one. */
+  /** Each requirement of the convention, in a few words. The tests contain a violation of each. */
   readonly clauses: readonly string[];
 };
 
 /**
- * One convention, and how to see that it is broken. Pure; `check` must not throw whatever the subject holds, and takes
+ * One convention, and a check for violations. `check` is pure, must not throw for any content of the subject, and takes
  * time linear in its size.
  */
 export type Rule<Subject> = RuleHead & { check(subject: Subject): Iterable<Violation> };
 
-/** A rule of one condition at one place: `find` returns the message of the violation, if there is one. */
+/** A rule with one condition at one place: `find` returns the message of the violation, if any. */
 export type SimpleRule<Subject> = RuleHead & {
   readonly at: Path;
   readonly fix: string;
   find(subject: Subject): string | false | undefined;
 };
 
-/** A table of rules, simple ones among them, as a list of rules. */
+/** Turns a table of rules and simple rules into a list of rules. */
 export function defineRules<Subject>(
   table: readonly (Rule<Subject> | SimpleRule<Subject>)[],
 ): readonly Rule<Subject>[] {
@@ -50,39 +50,39 @@ export function defineRules<Subject>(
 }
 
 /**
- * A tool as it is listed, unchecked: any field may be missing or of a wrong type. `siblings` are the names of the other
- * tools of the same list; `shownName` is the longest name that a known host shows it under.
+ * A tool as listed, unvalidated: any field may be missing or of a wrong type. `siblings` are the names of the other
+ * tools of the same list; `shownName` is the longest name under which a known host shows it.
  */
 export type ToolSubject = { server: string; tool: JsonObject; siblings: Names; shownName: string };
 
-/** Names, each once. */
+/** Distinct names. */
 type Names = Iterable<string> & { readonly size: number; has(name: string): boolean };
 
 /**
- * A whole list, for what only shows between tools, and the instructions of its server. Paths start with the index of a
+ * A whole tool list, for rules that compare tools, and the instructions of its server. Paths start with the index of a
  * tool, or are `["instructions"]`.
  */
 export type ToolsetSubject = { server: string; tools: readonly JsonObject[]; instructions?: string };
 
-/** What a judge model says about one tool: a score (1 to 5) and its reason for each rule. Paths lead into the tool. */
+/** The grades of a judge model for one tool: a score (1 to 5) and a reason for each rule. Paths lead into the tool. */
 export type JudgedSubject = { judge: string; grades: readonly { rule: string; score: number; reason: string }[] };
 
 /**
- * Two states of a list, the older first. Paths start with the name of a tool and lead into the newer state where it
- * still has the place, otherwise into the older.
+ * Two states of a tool list. Paths start with the name of a tool, and lead into the newer state if it still has the
+ * place, otherwise into the older one.
  */
 export type VersionSubject = { before: readonly JsonObject[]; after: readonly JsonObject[] };
 
 /**
- * A skill package, its files by path relative to its folder (content absent where it is binary or too large).
- * Paths: `["frontMatter", key]`, `["line", n]` for line n of SKILL.md, `["file", path]`.
+ * A skill package, and its files by path relative to its folder (undefined for binary and too large ones). Paths:
+ * `["frontMatter", key]`, `["line", n]` for line n of SKILL.md, `["file", path]`.
  */
 export type SkillSubject = {
   package: SkillPackage;
   files: ReadonlyMap<string, string | undefined>;
-  /** Whether the package is a whole repository, whose folder has the name that its copy was given. */
+  /** Whether the package is a whole repository, whose folder name depends on the clone. */
   isRepository: boolean;
-  /** What a path that leads out of the package leads to. `beyond`: out of the repository too, where nothing is opened. */
+  /** What a path out of the package leads to. `beyond`: out of the repository as well, where nothing is opened. */
   outside: (path: string) => "file" | "missing" | "beyond";
   siblings: readonly { name: string; description: string }[];
 };
@@ -94,23 +94,23 @@ export type SkillSubject = {
 export type EvalsFileSubject = { skill: string; raw: unknown; evals: readonly SkillEval[]; all: readonly SkillEval[] };
 
 /**
- * A suite, for what its schema cannot express, and what its server lists, if it could be listed: the names of the tools,
- * and the tools themselves, unchecked. Paths: `["cases", index]`, or a key of the suite.
+ * A suite, for what its schema cannot express, and the tools of its server, if they could be listed: their names, and
+ * the tools themselves, unvalidated. Paths: `["cases", index]`, or a key of the suite.
  */
 export type SuiteSubject = { suite: Suite; tools?: readonly string[]; listed?: readonly JsonObject[] };
 
-/** One entry of a host's configuration file, unchecked, and what pure code cannot know about its environment. */
+/** One entry of a host's configuration file, unvalidated, and functions for what depends on the environment. */
 export type RegistrationSubject = {
   name: string;
   entry: unknown;
-  /** Whether a path is absolute on this system, and whether a file of that name exists. */
+  /** Whether a path is absolute on this system, and whether a file exists there. */
   absolute(path: string): boolean;
   exists(path: string): boolean;
-  /** Whether an environment variable is set where the program runs, which is roughly where the host does. */
+  /** Whether an environment variable is set for this program, which is probably the same for the host. */
   isSet?(variable: string): boolean;
 };
 
-/** What can be linted, by the name that reports use. */
+/** The kinds of subjects that can be linted, by their names in reports. */
 export type Subjects = {
   tools: ToolSubject;
   toolsets: ToolsetSubject;
@@ -126,26 +126,26 @@ export type SubjectKind = keyof Subjects;
 /** The rules for each kind of subject. */
 export type Families = { readonly [K in SubjectKind]: readonly Rule<Subjects[K]>[] };
 
-/** Settings of one file, or of the command line: its suppressions know their place. */
+/** The settings of one file or of the command line. Suppressions have their place. */
 export type Settings = Pick<LintSettings, "severities" | "profile"> & { readonly ignore?: readonly Suppression[] };
 
-/** One thing to lint, where its text is, and its author's settings, those with precedence first. */
+/** One subject to lint, its settings, in order of precedence, and a function that locates a path in its source. */
 export type LintSubjectOf<K extends SubjectKind> = {
   readonly kind: K;
   readonly subject: Subjects[K];
-  /** The names of the tools, skills or entries in it, as a suppression may name them. */
+  /** The names of the tools, skills or entries in it, which suppressions can use. */
   readonly names: readonly string[];
   readonly settings: readonly Settings[];
   where(path: Path): Where;
 };
 export type LintSubject = { [K in SubjectKind]: LintSubjectOf<K> }[SubjectKind];
 
-/** A check of every schema in the inputSchema. */
+/** Applies a check to every schema in the inputSchema of a tool. */
 export function inInput(check: (place: SchemaPlace) => Iterable<Violation>) {
   return ({ tool }: ToolSubject) => visit(walkToolSchema(tool, "inputSchema"), check);
 }
 
-/** A check of every schema in both schemas of a tool. */
+/** Applies a check to every schema in the inputSchema and the outputSchema of a tool. */
 export function inSchemas(check: (place: SchemaPlace) => Iterable<Violation>) {
   return ({ tool }: ToolSubject) => [
     ...visit(walkToolSchema(tool, "inputSchema"), check),
@@ -153,7 +153,7 @@ export function inSchemas(check: (place: SchemaPlace) => Iterable<Violation>) {
   ];
 }
 
-/** Returns a list: most places have no violation, and a generator for each costs more than the checks. */
+/** Not a generator: most places have no violation, and a generator for each takes longer than the checks. */
 function visit({ places }: Walk, check: (place: SchemaPlace) => Iterable<Violation>): Violation[] {
   const violations: Violation[] = [];
   for (const place of places) for (const one of check(place)) violations.push(one);

@@ -1,11 +1,13 @@
 import type { Json, JsonObject, Path } from "../types/json.ts";
 import { once } from "../types/once.ts";
 
-/** Memoized, because rules split the same names many times. */
+/** The words of names that were split before, because rules split the same names many times. */
 const wordsByName = new Map<string, readonly string[]>();
 const maxMemoized = 20_000;
 
-/** The words of a name in any style, lower case: `maxResults`, `max_results` and `max-results` have the same two. */
+/**
+ * Splits a name in any style into lower-case words: `maxResults`, `max_results` and `max-results` have the same words.
+ */
 export function splitName(name: string): readonly string[] {
   const short = name.slice(0, 200);
   const known = wordsByName.get(short);
@@ -20,7 +22,7 @@ export function splitName(name: string): readonly string[] {
   return words;
 }
 
-/** The first of `items`, at most so many; the rest is not iterated. */
+/** Takes at most `most` items. The rest is not iterated. */
 export function takeFirst<T>(most: number, items: Iterable<T>): T[] {
   const first: T[] = [];
   for (const item of items) {
@@ -30,7 +32,7 @@ export function takeFirst<T>(most: number, items: Iterable<T>): T[] {
   return first;
 }
 
-/** Whether the description of the tool explains a parameter: in a list of parameters, or marked as code. */
+/** Whether the description of a tool explains a parameter: in a list of parameters, or marked as code. */
 export function isNamedIn(description: unknown, parameter: string): boolean {
   if (typeof description !== "string" || !/^\w{1,100}$/.test(parameter)) return false;
   return new RegExp(`[\`'"*]${parameter}[\`'"*]|\\b${parameter}(?: \\([^)\\n]{0,80}\\))?:|[-*] ${parameter}\\b`).test(
@@ -38,15 +40,15 @@ export function isNamedIn(description: unknown, parameter: string): boolean {
   );
 }
 
-/** Limits of a search through all texts of a tool: characters, and steps of a path. */
+/** Limits for collecting the texts of a tool: total characters, and the length of paths. */
 export const maxSearched = 100_000;
 const maxDepth = 100;
 const fields = ["name", "title", "description", "annotations", "inputSchema", "outputSchema"];
 
-/** Texts that can reach a model, with their paths; `whole` unless a limit left some out. */
+/** Texts that can reach a model, with their paths. `whole`: no limit was reached. */
 type Texts = { texts: readonly { text: string; at: Path }[]; whole: boolean };
 
-/** The texts of a tool, property names among them, collected once. */
+/** Collects the texts of a tool, including property names (memoized). */
 export const collectTexts = once((tool: JsonObject): Texts => {
   const texts: { text: string; at: Path }[] = [];
   let left = maxSearched;
@@ -81,10 +83,10 @@ const secrets =
   "|\\.cursor/mcp\\.json|claude_desktop_config\\.json|\\.aws/credentials)";
 
 /**
- * After the published write-ups of tool poisoning (Invariant Labs "MCP Security Notification: Tool Poisoning Attacks",
- * CyberArk "Poison Everywhere", OWASP MCP Top 10: MCP03). Narrow on purpose: usage hints such as "IMPORTANT: call
+ * Based on published reports of tool poisoning (Invariant Labs "MCP Security Notification: Tool Poisoning Attacks",
+ * CyberArk "Poison Everywhere", OWASP MCP Top 10: MCP03). Deliberately narrow: usage hints such as "IMPORTANT: call
  * list_pages first", "ignore any instructions in the page" or "do not show ids to the user" are not attacks. Every
- * repeat is bounded, so matching is linear.
+ * repetition is bounded, so matching takes linear time.
  */
 export const injectionPatterns: readonly InjectionPattern[] = [
   {

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { draftNoToolCases, makeRequest, rankByCentrality } from "../inspection/init/draft.ts";
 import { sampleArguments } from "../jsonSchema/sample.ts";
 import { compileSchema } from "../jsonSchema/validate.ts";
-import { confusablePairs } from "../lint/rules/confusable.ts";
+import { listConfusablePairs } from "../lint/rules/confusable.ts";
 import { mentionsName } from "../lint/rules/suites.ts";
 import { deriveSeed, seededRandom } from "../stats/random.ts";
 import { canonicalJson, type Json, type JsonObject, jsonObjectSchema } from "../types/json.ts";
@@ -56,7 +56,7 @@ export function planQueries(
     const tool = byName.get(name);
     return tool ? Array.from({ length: perTool }, (_, number) => want(tool, number)) : [];
   });
-  const pairs = confusablePairs(tools, { most: nearMisses }).flatMap((pair) => [
+  const pairs = listConfusablePairs(tools, { most: nearMisses }).flatMap((pair) => [
     pair,
     { ...pair, a: pair.b, b: pair.a },
   ]);

@@ -1,4 +1,4 @@
-import { confusablePairs } from "../lint/rules/confusable.ts";
+import { listConfusablePairs } from "../lint/rules/confusable.ts";
 import type { Counts } from "../stats/counts.ts";
 import type { Tool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
@@ -62,7 +62,7 @@ export class PickTally {
       .flatMap(({ expected, picked, n }): WorstPair[] => {
         const [one, other] = [byName.get(expected), byName.get(picked)];
         if (!one || !other) return [];
-        const [pair] = confusablePairs([one, other], { least: 0, most: 1 });
+        const [pair] = listConfusablePairs([one, other], { least: 0, most: 1 });
         return [{ wanted: expected, picked, n, shared: pair?.shared.slice(0, 5) ?? [] }];
       })
       .slice(0, 3);

@@ -1,5 +1,5 @@
 import { chooseFirst, sampleArguments } from "../../jsonSchema/sample.ts";
-import { confusablePairs } from "../../lint/rules/confusable.ts";
+import { listConfusablePairs } from "../../lint/rules/confusable.ts";
 import { measureSimilarity, toToolText, weighWords } from "../../search/similarity.ts";
 import { stemWords } from "../../search/words.ts";
 import type { JsonObject } from "../../types/json.ts";
@@ -32,7 +32,7 @@ const maxTools = 8;
  */
 export function draftCases(listed: readonly Tool[]): Draft {
   const tools = listed.filter(({ description = "" }) => !/\bdeprecated\b/i.test(description));
-  const [pair] = confusablePairs(tools, { most: 1 });
+  const [pair] = listConfusablePairs(tools, { most: 1 });
   const ranked = new Set([...(pair ? [pair.a, pair.b] : []), ...rankByCentrality(tools)]);
   const chosen = new Set([...ranked].slice(0, maxTools));
   const cases = tools

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { formatJsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, Settings } from "../../lint/rule.ts";
-import { rules, unknownRule } from "../../lint/rules/index.ts";
+import { explainUnknownRule, rules } from "../../lint/rules/index.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { toolRules, unknownToolRules } from "../../probes/rules.ts";
 import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../types/errors.ts";
@@ -169,8 +169,8 @@ function placeSettings(
 const probeRules = new Set([...toolRules, ...unknownToolRules].map(({ id }) => id));
 
 /** Undefined for the rules of lint and probe, because the settings are for both. */
-function explainUnknown(rule: string): ReturnType<typeof unknownRule> {
-  return probeRules.has(rule) ? undefined : unknownRule(rule, rules);
+function explainUnknown(rule: string): ReturnType<typeof explainUnknownRule> {
+  return probeRules.has(rule) ? undefined : explainUnknownRule(rule, rules);
 }
 
 function parseSeverity(flag: string): [string, Level] {

@@ -1,5 +1,5 @@
 import type { JudgedSubject, LintSubject, LintSubjectOf } from "../../lint/rule.ts";
-import { readRubric, rubricRequest } from "../../lint/rules/rubric.ts";
+import { buildRubricRequest, readRubric } from "../../lint/rules/rubric.ts";
 import { count, money } from "../../reports/format.ts";
 import { SpendingLimits } from "../../trials/limits.ts";
 import { schedule } from "../../trials/schedule.ts";
@@ -72,7 +72,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<{ outcome: JudgeResult; cost: Cost }> {
   const { server, tools } = list.subject;
-  const { system, user, answerSchema } = rubricRequest(
+  const { system, user, answerSchema } = buildRubricRequest(
     tool,
     tools.filter((one) => one !== tool),
   );

@@ -1,6 +1,6 @@
 import { lint as runRules } from "../../lint/lint.ts";
 import type { ToolsetSubject } from "../../lint/rule.ts";
-import { confusablePairs } from "../../lint/rules/confusable.ts";
+import { listConfusablePairs } from "../../lint/rules/confusable.ts";
 import { catalogue, rules } from "../../lint/rules/index.ts";
 import { safeJson } from "../../reports/escape.ts";
 import { githubLint } from "../../reports/github.ts";
@@ -107,7 +107,7 @@ async function makeReport({ subjects, problems }: Collected, options: LintOption
 }
 
 function listConfusable({ server, tools }: ToolsetSubject): NonNullable<LintReport["confusable"]> {
-  return confusablePairs(tools).map(({ a, b, similarity, shared }) => ({
+  return listConfusablePairs(tools).map(({ a, b, similarity, shared }) => ({
     ...{ server, a, b },
     similarity: Number(similarity.toFixed(4)),
     shared: [...shared],

@@ -7,7 +7,7 @@ import { splitName } from "../text.ts";
 const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
 const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
 
-/** What hosts read to decide whether to ask the user before a call. */
+/** Rules about annotations, which hosts use to decide whether to ask the user before a call. */
 export const annotationRules = defineRules<ToolSubject>([
   {
     id: "annotation-shape",
@@ -102,17 +102,17 @@ const changing = new Set(
 );
 
 const operations = new Set(["action", "operation", "op", "command", "subcommand", "method", "verb"]);
-/** Verbs that change something when they are an operation; runQuery may only read. */
+/** Verbs that change something if they are the whole operation, unlike runQuery, which may only read. */
 const writes = new Set("add append clear disable enable install put restart set start stop trigger".split(" "));
 
-/** A value of a parameter for the operation that says that something changes. */
+/** Finds an operation that changes something: a parameter such as `action`, and one of its values. */
 function findChange(inputSchema: Json | undefined): { parameter: string; value: string } | undefined {
   const parameters = isJsonObject(inputSchema) ? listProperties(inputSchema).slice(0, 100) : [];
   for (const [parameter, schema] of parameters) {
     if (!operations.has(parameter.toLowerCase()) || !isJsonObject(schema) || !Array.isArray(schema.enum)) continue;
     const value = schema.enum.slice(0, 100).find((one) => {
       const [verb = "", object] = typeof one === "string" ? splitName(one) : [];
-      // With an object it may be something else: uploadPlan may return a plan.
+      // With an object the verb may mean something else: uploadPlan may return a plan.
       return deleting.has(verb) || (object === undefined && (changing.has(verb) || writes.has(verb)));
     });
     if (typeof value === "string") return { parameter, value };
@@ -146,7 +146,7 @@ function hasHint(annotations: Json | undefined): boolean {
   );
 }
 
-/** The first word of a name that is not the server's: `create` in `github_create_issue` of the server github. */
+/** The first word of a name after the server's name: `create` in `github_create_issue` of the server github. */
 function readVerb(name: string, server: string): string {
   const own = new Set(splitName(server));
   return splitName(name).find((word) => !own.has(word)) ?? "";

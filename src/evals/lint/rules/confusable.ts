@@ -10,8 +10,8 @@ import type { Rule, ToolsetSubject, Violation } from "../rule.ts";
 import { splitName } from "../text.ts";
 
 /**
- * Two tools that a keyword search hardly distinguishes. `similarity` is 0 to 1 (see `search/similarity.ts`), `shared` the
- * words that cause it, by decreasing weight, `at` the indices of `a` and `b` in the list.
+ * Two similar tools. `similarity` is from 0 to 1 (see `search/similarity.ts`), `shared` has the words that cause it, by
+ * decreasing weight, and `at` the indices of `a` and `b` in the list.
  */
 export type ConfusablePair = {
   a: string;
@@ -22,11 +22,10 @@ export type ConfusablePair = {
 };
 
 /**
- * The pairs of tools that a model can confuse, most similar first, by the words of their names, descriptions and
- * parameters. At most `most` pairs of at least `least`. The order of tools does not count; tools
- * without a name are skipped.
+ * Lists at most `most` pairs of tools with a similarity of at least `least`, most similar first, judged by the words of
+ * their names, descriptions and parameters. The order of tools does not matter; tools without a name are skipped.
  */
-export function confusablePairs(
+export function listConfusablePairs(
   tools: readonly SearchableTool[],
   { least = leastConfusable, most = 50 }: { least?: number; most?: number } = {},
 ): ConfusablePair[] {
@@ -42,11 +41,11 @@ export function confusablePairs(
   return pairs;
 }
 
-/** Memoized: indexing takes the most time, and both the rule and the ranking need it. */
+/** Memoized, because indexing takes most of the time, and several callers need it. */
 const indexTools = once((tools: readonly SearchableTool[]) => {
   const named = tools
     .flatMap((tool, at) => (typeof tool.name === "string" ? [{ at, name: tool.name, text: toToolText(tool) }] : []))
-    // Sums of fractions depend on their order, so the list is sorted.
+    // Sorted, because floating-point sums depend on the order.
     .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
   return { named, weights: weighWords(named.map(({ text }) => text)) };
 });
@@ -56,16 +55,17 @@ function sortKey({ name, text }: { name: string; text: { description?: string; p
 }
 
 /**
- * Chosen on real lists: at or above it are 2 of the 1,181 pairs of six servers (`list_directory` and
- * `list_directory_with_sizes`, reviews and comments of a pull request) and 7 of 1,176 of the Berkeley leaderboard, all of
- * which differ in one or two words. It is about wording: two recorded models confused none of the five they were asked.
+ * Chosen on real lists: 2 of 1,181 pairs of six servers are at or above it (`list_directory` and
+ * `list_directory_with_sizes`, reviews and comments of a pull request), and 7 of 1,176 pairs of the Berkeley
+ * leaderboard, which all differ in one or two words. It measures wording: two recorded models confused none of the five
+ * such pairs that they were asked about.
  */
 const nearDuplicate = 0.75;
 
-/** Limits that keep the time linear; in longer lists only equal descriptions are found. */
+/** Limits that keep the time linear. In longer lists only equal descriptions are found. */
 const limits = { tools: 2000, pairs: 10_000, characters: 20_000 } as const;
 
-/** What only a comparison of the tools of a list shows. */
+/** Rules that compare the descriptions of a list. */
 export const confusableRules: readonly Rule<ToolsetSubject>[] = [
   {
     id: "same-description",
@@ -90,7 +90,7 @@ export const confusableRules: readonly Rule<ToolsetSubject>[] = [
   },
 ];
 
-/** A deprecated tool and its successor are similar by design. */
+/** The tools that are not deprecated, because a deprecated tool and its successor are similar by design. */
 const listCurrent = (tools: readonly JsonObject[]): ListedTool[] =>
   tools.flatMap((tool, at) => (findDeprecation(tool) ? [] : [{ tool, at }]));
 
@@ -106,7 +106,7 @@ function* findNearDuplicates(tools: readonly JsonObject[], current: readonly Lis
   if (tools.length > limits.tools) return;
   const byIndex = new Map(current.map((one) => [one.at, one]));
   const seen = new Set<number>();
-  for (const { at, similarity, shared } of confusablePairs(tools, { least: nearDuplicate, most: limits.pairs })) {
+  for (const { at, similarity, shared } of listConfusablePairs(tools, { least: nearDuplicate, most: limits.pairs })) {
     const [earlier, later] = [byIndex.get(Math.min(...at)), byIndex.get(Math.max(...at))];
     if (!earlier || !later || seen.has(later.at) || isDistinguished(earlier.tool, later.tool)) continue;
     seen.add(later.at);
@@ -116,8 +116,9 @@ function* findNearDuplicates(tools: readonly JsonObject[], current: readonly Lis
 }
 
 /**
- * Whether similar texts say all the same which is which: one names the other, or each has the words that only its own
- * name has, as texts made from one template do (find_teams, find_projects).
+ * Whether similar texts still distinguish two tools: one names the other, their verbs are of different kinds, or each
+ * text contains a word that only its own tool's name has, like texts made from one template (find_teams,
+ * find_projects).
  */
 function isDistinguished(one: JsonObject, other: JsonObject): boolean {
   const [a, b] = [one, other].map(({ name, description }) => ({

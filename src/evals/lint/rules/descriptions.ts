@@ -1,11 +1,11 @@
 import { followRef, type SchemaPlace, type Walk, walkToolSchema } from "../../jsonSchema/walk.ts";
-import { isJsonObject, type JsonObject, type Path } from "../../types/json.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../../types/json.ts";
 import { describeHidden, findHiddenOf, hiddenRanges, quote, showValue, showValues } from "../../types/text.ts";
 import {
-  englishDescription,
+  getEnglishDescription,
+  getPlainDescription,
   getVerbKind,
   listBaseForms,
-  plainDescription,
   saysWhenToUse,
   splitSentences,
 } from "../language.ts";
@@ -15,13 +15,13 @@ import { collectTexts, injectionPatterns, isNamedIn, splitName, takeFirst } from
 const writing =
   "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#best-practices-for-tool-definitions";
 const maxBytes = 2048;
-/** What Claude Code shows, in UTF-16 units: a description of 40,000 characters arrived cut in a captured request. */
+/** What Claude Code shows, in UTF-16 units, measured with a description of 40,000 characters in a captured request. */
 export const maxShown = 4096;
 const shorten = "Keep what decides the choice, and move the rest to the parameters.";
 /** In characters; longer descriptions are never too short. */
 const maxShort = 100;
 
-/** The text that reaches the model: descriptions, and whatever may be hidden in a tool. */
+/** Rules about the text that reaches the model: descriptions, and hidden or malicious text. */
 export const descriptionRules = defineRules<ToolSubject>([
   {
     id: "description-missing",
@@ -144,7 +144,7 @@ export const descriptionRules = defineRules<ToolSubject>([
     why: "A list of example requests takes tokens in every request, and a model treats it as complete.",
     clauses: ["fewer than three requests of users in quotes"],
     *check({ tool }) {
-      const queries = plainDescription(tool)?.match(quotedRequest) ?? [];
+      const queries = getPlainDescription(tool)?.match(quotedRequest) ?? [];
       if (queries.length < mostQueries) return;
       const message = `The description quotes ${queries.length} requests of users, such as ${queries[0]}.`;
       yield { at: ["description"], message, fix: "Say in one sentence for which requests it is, with one example." };
@@ -190,20 +190,23 @@ export const descriptionRules = defineRules<ToolSubject>([
 
 /** inputSchema, properties, name. */
 const parameterDepth = 3;
-/** Fewer undescribed properties inside a parameter are not worth a line. */
+/** Fewer undescribed properties inside a parameter are not reported. */
 const leastNested = 3;
 
-/** The properties of an inputSchema without a description, except those whose schema says what they are. */
+/** The properties of an inputSchema without a description, except those that their name or schema explains. */
 function* listUndescribed(tool: JsonObject): Iterable<SchemaPlace> {
   const walk = walkToolSchema(tool, "inputSchema");
   for (const place of walk.places) {
     const { schema, role, name } = place;
     if (role !== "property" || isDescribed(schema, walk) || isPlain(name, schema) || hasProperties(schema)) continue;
     const isSwitchOrCount = schema.default !== undefined && (schema.type === "boolean" || schema.maximum !== undefined);
-    const branches = [schema.anyOf, schema.oneOf].flatMap((list) => (Array.isArray(list) ? list.slice(0, 100) : []));
-    const forms = [schema, schema.items, ...branches].filter(isJsonObject);
+    const forms = [schema, schema.items, ...listBranches(schema)].filter(isJsonObject);
     if (!isSwitchOrCount && !forms.some((form) => saysForm.some((key) => Object.hasOwn(form, key)))) yield place;
   }
+}
+
+function listBranches({ anyOf, oneOf }: JsonObject): readonly Json[] {
+  return [anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? list.slice(0, 100) : []));
 }
 
 /** The number of properties inside a parameter. */
@@ -213,7 +216,7 @@ function countNested(tool: JsonObject, parameter: Path): number {
   return walkToolSchema(tool, "inputSchema").places.filter(isInside).length;
 }
 
-/** Names that say what they are: of measures, pages, the usual texts, ids, and of what is left out or in. */
+/** Names that need no description: coordinates, sizes, usual texts and paging. */
 const plainNames = new RegExp(
   [
     /^(?:(?:min|max)?_?(?:lat|lon|lng|latitude|longitude)|width|height|x|y|title|name|description|url|email)$/,
@@ -223,7 +226,7 @@ const plainNames = new RegExp(
     .join("|"),
   "i",
 );
-/** The id of what its name, or that of the tool, says. */
+/** Ids: their name, or that of the tool, says of what. */
 const idNames = /^ids?$|_ids?$|[a-z]Ids?$|[a-z]IDs?$/;
 const plainSwitches = /^(?:include|exclude|ignore|is|has)(?=[_A-Z])|enabled$/i;
 
@@ -231,26 +234,25 @@ function isPlain(name: string, { type }: JsonObject): boolean {
   return plainNames.test(name) || idNames.test(name) || (type === "boolean" && plainSwitches.test(name));
 }
 
-/** Whether a schema is of objects, or of lists of them, that are described by their properties. */
+/** Whether a schema describes objects, or lists of objects, by their properties. */
 function hasProperties(schema: JsonObject): boolean {
-  const branches = [schema.anyOf, schema.oneOf].flatMap((list) => (Array.isArray(list) ? list.slice(0, 100) : []));
-  return [schema, ...branches].some((one) => {
+  return [schema, ...listBranches(schema)].some((one) => {
     const { properties, items } = isJsonObject(one) ? one : {};
     const inside = isJsonObject(items) ? items.properties : undefined;
     return [properties, inside].some((names) => isJsonObject(names) && Object.keys(names).length > 0);
   });
 }
 
-/** Keywords by which a schema says which values it takes. */
+/** Keywords that describe the accepted values. */
 const saysForm = ["enum", "const", "format", "pattern"];
 
-/** Whether the description of the tool has the words of a parameter's name: what it is mostly follows from there. */
+/** Whether the tool's description contains the words of a parameter's name, and so probably explains it. */
 function isMentionedIn(description: unknown, parameter: string): boolean {
   if (typeof description !== "string" || !/^\w{1,100}$/.test(parameter)) return false;
   return new RegExp(`\\b${splitName(parameter).join("[ _-]?")}\\b`, "i").test(description.slice(0, 20_000));
 }
 
-/** Four words or more in quotes: a request, and not a value. */
+/** At least four words in quotes are a request, not a value. */
 const quotedRequest = /"[A-Z][^"\n]{1,40}(?: [^"\s]{1,40}){3,20}"/g;
 const mostQueries = 3;
 
@@ -260,7 +262,7 @@ function isText(value: unknown): value is string {
 
 const filler = new Set(["a", "an", "the", "this", "tool", "function", "to", "of", "for"]);
 
-/** For scripts that put no spaces between words. */
+/** For languages that are written without spaces between words. */
 const segmenter = new Intl.Segmenter("en", { granularity: "word" });
 
 function splitText(text: string): readonly string[] {
@@ -285,7 +287,7 @@ function isDescribed(schema: JsonObject, walk: Walk): boolean {
 const docs =
   "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use#best-practices-for-tool-definitions";
 
-/** Whether a description says when to call the tool, and what it does. */
+/** Rules about whether a description says when to call the tool, and what it does. */
 export const purposeRules = defineRules<ToolSubject>([
   {
     id: "description-when",
@@ -297,7 +299,7 @@ export const purposeRules = defineRules<ToolSubject>([
     at: ["description"],
     fix: 'Add the situation or the request that it is for: "Use this when the user asks ...".',
     find({ tool }) {
-      const text = englishDescription(tool);
+      const text = getEnglishDescription(tool);
       if (text === undefined || /\bdeprecated\b/i.test(text)) return undefined;
       const { name } = tool;
       const own = typeof name === "string" && name.length > 3 ? text.replaceAll(name, "this tool") : text;
@@ -314,14 +316,14 @@ export const purposeRules = defineRules<ToolSubject>([
     at: ["description"],
     fix: 'Start with it, verb first, such as "Returns the orders of a customer, newest first".',
     find({ tool }) {
-      const text = englishDescription(tool);
+      const text = getEnglishDescription(tool);
       if (text === undefined || isBare(text, tool.name) || splitSentences(text).some(saysWhat)) return undefined;
       return "The description does not say what the tool does.";
     },
   },
 ]);
 
-/** Fewer than three words, or only those of the name: description-too-short reports these. */
+/** Whether a text has fewer than three words, or only those of the name, which description-too-short reports. */
 function isBare(text: string, name: unknown): boolean {
   const words = new Set(splitName(text).filter((word) => !determiners.has(word)));
   const named = new Set(typeof name === "string" ? splitName(name) : []);
@@ -334,7 +336,7 @@ const purpose = /\b(?:used?|call|invoke)(?: \w+){0,3} to (\w+)/i;
 const situation = /^(?:when|whenever|if|for|before|after|once|while)\b/i;
 const determiners = new Set("a an the all any one some this your its up each every multiple several new".split(" "));
 const prepositions = new Set("of for in on at from with by about to and or".split(" "));
-/** What the verb of a sentence may follow, in addition to a punctuation mark or an adverb. */
+/** Words that may precede the verb of a sentence, in addition to a punctuation mark or an adverb. */
 const leads = new Set(
   "to and or then will can could may would should must that which it this these tool function you we i lets helps by for is are be".split(
     " ",
@@ -353,7 +355,7 @@ function saysWhat(sentence: string): boolean {
     const [before, next = ""] = [words[at - 1], words[at + 1]];
     const leading = before === undefined || leads.has(before) || before.length === 1 || before.endsWith("ly");
     if (leading && (isVerb(word) || (determiners.has(next) && /^\w{3,}$/.test(word) && !leads.has(word)))) return true;
-    // The third person, known or at the start: "The assistant drafts e-mails", "Brews coffee".
+    // The third person of a known verb, or at the start: "The assistant drafts e-mails", "Brews coffee".
     if (!/[a-z]{2,}[^us]s$/.test(word) || !/\w/.test(next) || prepositions.has(next)) return false;
     return before === undefined || isVerb(word);
   });

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { Dispatch, DispatchRules } from "../../types/suite.ts";
 import { defineRules, type SuiteSubject } from "../rule.ts";
 
-/** Tools of a server that call other tools. */
+/** Rules about tools of a server that call other tools. */
 export const dispatcherRules = defineRules<SuiteSubject>([
   {
     id: "dispatcher-undeclared",
@@ -22,7 +22,7 @@ export const dispatcherRules = defineRules<SuiteSubject>([
   },
 ]);
 
-/** The key `dispatch` of a suite in one line of YAML. */
+/** Writes the key `dispatch` of a suite in one line of YAML. */
 export function writeDispatch(rules: DispatchRules): string {
   const entries = Object.entries(rules).map(([name, rule]) => {
     const members = Object.entries(rule).map(([key, path]) => `${key}: ${path}`);
@@ -36,8 +36,8 @@ const argumentWords = /^(?:arguments|args|parameters|params|input|tool_?(?:args|
 const searchWords = /^(?:query|search|intent|q|task|keywords?)$/i;
 
 /**
- * The dispatchers among listed tools, by their shape: a text that names a tool or command beside an object of arguments
- * (`{ name, arguments }`, `{ command, parameters }`), and tools that search for tools by a text.
+ * Recognizes dispatchers among listed tools by their parameters: a string that names a tool or command, with an object
+ * of arguments (`{ name, arguments }`, `{ command, parameters }`). Also tools that search for tools by a string.
  */
 export function recogniseDispatchers(tools: readonly JsonObject[]): DispatchRules {
   return Object.fromEntries(

@@ -18,15 +18,19 @@ import { styleRules } from "./style.ts";
 import { evalsFileRules, suiteRules } from "./suites.ts";
 import { versioningRules } from "./versioning.ts";
 
-/** The wording of tools, as far as word lists can judge it; English only where words decide. */
+/** Rules about the wording of tools that word lists can judge. Those that depend on words are for English only. */
 export const wordingRules = [...nameWordingRules, ...purposeRules, ...styleRules, ...siblingRules];
 
-/** Every rule, by what it looks at. */
+/** Every rule, by the kind of its subject. */
 export const rules: Families = {
   tools: [...nameRules, ...descriptionRules, ...wordingRules, ...schemaRules, ...propertyRules, ...annotationRules],
   toolsets: [
-    ...[...sharedNameRules, ...confusableRules, ...alikeRules, ...tellingApartRules],
-    ...[...sharedAnnotationRules, ...instructionRules],
+    ...sharedNameRules,
+    ...confusableRules,
+    ...alikeRules,
+    ...tellingApartRules,
+    ...sharedAnnotationRules,
+    ...instructionRules,
   ],
   "judged tools": rubricRules,
   versions: versioningRules,
@@ -36,7 +40,7 @@ export const rules: Families = {
   suites: [...suiteRules, ...suiteSearchRules, ...dispatcherRules],
 };
 
-/** Every rule as a report or a reader needs it, family by family. */
+/** Lists the facts about every rule for reports and documentation, family by family. */
 export function catalogue(families: Families): RuleInfo[] {
   return (Object.keys(families) as SubjectKind[]).flatMap((kind) =>
     families[kind].map(({ id, severity, profile, why, docs, clauses }) => {
@@ -46,8 +50,8 @@ export function catalogue(families: Families): RuleInfo[] {
   );
 }
 
-/** What is wrong with a rule id; undefined when the rule exists. */
-export function unknownRule(id: string, families: Families): { message: string; hint: string } | undefined {
+/** Explains an unknown rule id; undefined if the rule exists. */
+export function explainUnknownRule(id: string, families: Families): { message: string; hint: string } | undefined {
   const ids = catalogue(families).map((rule) => rule.id);
   if (ids.includes(id)) return undefined;
   const close = nearest(id, ids);

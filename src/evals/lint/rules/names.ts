@@ -10,7 +10,7 @@ const writing = "https://www.anthropic.com/engineering/writing-tools-for-agents"
 const maxLength = 64;
 const maxShown = 128;
 
-/** The names of a tool and of its parameters. */
+/** Rules about the names of a tool and of its parameters. */
 export const nameRules = defineRules<ToolSubject>([
   {
     id: "name-missing",
@@ -77,9 +77,9 @@ export const nameRules = defineRules<ToolSubject>([
   },
 ]);
 
-/** inputSchema, properties, name. What is nested deeper has a context that explains it. */
+/** The length of `["inputSchema", "properties", name]`. The context explains deeper names. */
 const parameterDepth = 3;
-/** Letters that are names by themselves: coordinates. */
+/** Single letters that are meaningful names. */
 const coordinates = new Set(["x", "y", "z"]);
 const placeholder =
   /^(?:(?:arg|val|var|data|obj|tmp|foo|bar|baz|thing|stuff)\d*|(?:args|input|param|value|field)\d+)$/i;
@@ -111,7 +111,7 @@ export const sharedNameRules = defineRules<ToolsetSubject>([
   },
 ]);
 
-/** What the name of a tool says about what it does. */
+/** Rules about what the name of a tool says it does. */
 export const nameWordingRules = defineRules<ToolSubject>([
   {
     id: "name-verb",
@@ -126,7 +126,7 @@ export const nameWordingRules = defineRules<ToolSubject>([
       const starts = listStarts(subject);
       if (starts.some(startsWithVerb)) return;
       const text = typeof description === "string" ? description.slice(0, 500) : "";
-      // Another language has other verbs, and no list of English ones is complete.
+      // Other languages have other verbs. The list of English verbs is not complete, so the description is read too.
       if (text.trim() !== "" && !isEnglish(text)) return;
       if (starts.some(([first = ""]) => isUsedAsVerb(first, text))) return;
       const verb = findVerb(starts.at(-1) ?? []);
@@ -157,7 +157,7 @@ export const nameWordingRules = defineRules<ToolSubject>([
   },
 ]);
 
-/** The words of a name from each point where a verb may be: its start, after its last dot, after a shared prefix. */
+/** The words of a name from each position where a verb may be: the start, after the last dot, after a shared prefix. */
 const listStarts = once(({ server, siblings, tool: { name } }: ToolSubject): readonly (readonly string[])[] => {
   if (typeof name !== "string") return [];
   const words = splitName(name);
@@ -165,7 +165,8 @@ const listStarts = once(({ server, siblings, tool: { name } }: ToolSubject): rea
   const own = splitName(server);
   for (let at = 0; at < Math.min(3, words.length - 1); at++) {
     const sharing = countPrefixes(siblings).get(words.slice(0, at + 1).join(" ")) ?? 0;
-    // Part of a list may be of one service; what only a part of a service shares is an object, not a prefix.
+    // A list may have tools of several services, each with a first word as its prefix. Further words are only a prefix
+    // if all names share them; otherwise they name an object.
     const enough = at === 0 ? Math.min(leastSharing, siblings.size) : siblings.size;
     const isShared = siblings.size > 1 && sharing >= enough;
     if (!isShared && own[at] !== words[at]) break;
@@ -174,10 +175,10 @@ const listStarts = once(({ server, siblings, tool: { name } }: ToolSubject): rea
   return starts;
 });
 
-/** From this many names on, a common first word is the prefix of a service. */
+/** A first word that at least this many names share is the prefix of a service. */
 const leastSharing = 3;
 
-/** How many names of a list begin with the same one, two or three words. */
+/** Counts the names of a list that begin with the same one, two or three words. */
 const countPrefixes = once((names: ToolSubject["siblings"]): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>();
   for (const name of names) {

@@ -9,16 +9,16 @@ import { splitName } from "../text.ts";
 
 const reference = "https://json-schema.org/understanding-json-schema/reference";
 
-/** A rule about every property, at any depth, for which `matches` holds. */
+/** A rule that is violated by every property, at any depth, for which `matches` returns true. */
 type PropertyRule = Omit<Rule<ToolSubject>, "check" | "severity"> & {
-  /** A warning unless it is named. */
+  /** Default: warning. */
   severity?: Severity;
   matches(property: Property): boolean;
   message(quotedName: string): string;
   fix: string;
 };
 
-/** Whether each property has the narrowest type that fits it. */
+/** Rules about whether properties have the narrowest suitable type. */
 const table: readonly PropertyRule[] = [
   {
     id: "unit-without-enum",
@@ -106,7 +106,7 @@ const table: readonly PropertyRule[] = [
 ];
 
 const nothing: readonly Violation[] = [];
-/** inputSchema, properties, name. */
+/** The length of `["inputSchema", "properties", name]`. */
 const parameterDepth = 3;
 
 export const propertyRules: readonly Rule<ToolSubject>[] = [
@@ -144,7 +144,7 @@ export const propertyRules: readonly Rule<ToolSubject>[] = [
     why: "A parameter that can have one value only carries no information, and takes tokens in every request.",
     clauses: ["an enum of a parameter has two values or more"],
     check: inInput(({ schema: { enum: values }, at, role, name }) => {
-      // Inside of an object, one value is what its alternatives are distinguished by.
+      // Inside an object, a single value distinguishes alternatives.
       if (role !== "property" || at.length > parameterDepth || !Array.isArray(values) || values.length !== 1)
         return nothing;
       const message = `The parameter ${quote(name)} allows one value only: ${showValue(values[0] ?? null)}.`;
@@ -162,7 +162,7 @@ export const propertyRules: readonly Rule<ToolSubject>[] = [
 
 const typeKeywords = ["type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if"];
 
-/** What is wrong with the type of a schema. Another rule reports empty schemas. */
+/** Explains what is wrong with the type of a schema. Another rule reports empty schemas. */
 function explainType(schema: JsonObject, at: Path): string | undefined {
   if (Object.keys(schema).length > 0 && !typeKeywords.some((key) => Object.hasOwn(schema, key)))
     return "The schema declares no type.";
@@ -173,19 +173,19 @@ function explainType(schema: JsonObject, at: Path): string | undefined {
   const isTyped = branches.every((branch) => listTypes(branch).length > 0 || "anyOf" in branch || "oneOf" in branch);
   if (types.length > 0 && values.length === 0 && isTyped) return "Null is the only type.";
   const isMixed = values.length > 1 && values.join() !== "integer,number" && values.join() !== "number,integer";
-  // Inside of an object, alternatives are rarely the choice of the author: they follow the format of a service.
+  // Alternatives inside an object usually follow the format of a service, so the author cannot change them.
   if (!isMixed || at.length > parameterDepth || isAnyValue(values) || isOneOrMany(branches, values)) return undefined;
   const isScalar = !values.includes("object") && !values.includes("array");
   const isExplained = typeof schema.description === "string" || /ids?$/i.test(String(at.at(-1)));
   return isScalar && isExplained ? undefined : `The value can be ${nameTypes(values)}.`;
 }
 
-/** Text, number or boolean: what any setting or cell holds. */
+/** Whether text, numbers and booleans are allowed, as for the value of any setting or cell. */
 function isAnyValue(types: readonly Type[]): boolean {
   return types.includes("string") && types.includes("boolean") && types.some((type) => /number|integer/.test(type));
 }
 
-/** One value, or a list of such values. */
+/** Whether one value, or a list of such values, is allowed. */
 function isOneOrMany(branches: readonly JsonObject[], types: readonly Type[]): boolean {
   const [one] = types.filter((type) => type !== "array");
   if (types.length !== 2 || !types.includes("array") || one === undefined) return false;
@@ -193,7 +193,7 @@ function isOneOrMany(branches: readonly JsonObject[], types: readonly Type[]): b
   return items.length > 0 && items.every((item) => listTypes(item).join() === one);
 }
 
-/** A schema with the branches of its anyOf and oneOf, and theirs, at most 100. */
+/** A schema and the branches of its anyOf and oneOf, including nested ones, at most 100. */
 function flattenBranches(schema: JsonObject): JsonObject[] {
   const all = [schema];
   for (const { anyOf, oneOf } of all) {
@@ -203,7 +203,10 @@ function flattenBranches(schema: JsonObject): JsonObject[] {
   return all.slice(0, 100);
 }
 
-/** A property without null: its name as words, its description in lower case, the length of its path. */
+/**
+ * A property. `schema` and `type` exclude null, `about` is the description in lower case, `depth` the length of the
+ * path.
+ */
 type Property = {
   name: string;
   depth: number;
@@ -249,16 +252,16 @@ function isPriority({ words, about }: Property): boolean {
   return priorities.has(words.at(-1) ?? "") && !/\b(?:order|sort)/.test(about);
 }
 
-/** Whether its range is that of a type of integers, as generators write it for the fields of a service. */
+/** Whether the minimum is that of an integer type, as generators write it. */
 function hasIntegerRange({ schema: { minimum } }: Property): boolean {
   return minimum === -(2 ** 15) || minimum === -(2 ** 31);
 }
 
-/** What a limit, an offset or a maximum counts, unlike a credit limit or the offset of a time zone. */
+/** What a maximum counts. */
 const counted = setOf("results items count tokens rows pages entries depth retries");
 const listWords = setOf("page result results row rows item items record records query search max");
 const pageWords = setOf("size number num index idx");
-/** Not "the number of the invoice", which identifies one, nor "number of seconds", which may be a fraction. */
+/** Excludes "the number of the invoice", which is an id, and "number of seconds", which may be a fraction. */
 const describedCount =
   /^(?:the |a )?(?:(?:max|maximum|minimum|total|exact) )?number of (?!the\b|an?\b|this\b)(?!(?:\w*seconds|minutes|hours|days|weeks|months|years|units|ms)\b)\w/;
 
@@ -287,13 +290,13 @@ function isSwitch({ words, about }: Property): boolean {
 const listed = /^(?:tag|label|keyword|id|name|file|path|url|email|item|column|field)s?$/;
 
 function isList({ words, about }: Property): boolean {
-  // The colour, mode or text of labels is no list of them.
+  // The colour, mode or text of labels is not a list.
   if (words.length > 2 || /\b(?:selector|colou?r|style|mode|text|font)\b/.test(about)) return false;
   const [last, before] = [words.at(-1) ?? "", words.at(-2) ?? ""];
   return last === "tags" || last === "labels" || (last === "list" && listed.test(before));
 }
 
-/** Whether a description says in words or shows in an example how a list is written. */
+/** Whether a description says, or shows in an example, how the values of a list are separated. */
 function saysSeparator({ about }: Property): boolean {
   return /\b(?:separated|delimited|separator|delimiter|csv|json|commas?)\b|\w[,;|]\w|["'`][^"'`\n]{1,60}[,;|][^"'`\n]{1,60}["'`]/.test(
     about,
@@ -303,17 +306,17 @@ function saysSeparator({ about }: Property): boolean {
 const word = "[\"'`]?[\\w-]{1,40}[\"'`]?";
 const quoted = "[\"'`][\\w -]{1,40}[\"'`](?: for [\\w ]{1,30})?";
 const joint = "(?:, ?(?:or |and )?| or | ?\\| ?| ?/ ?)";
-/** "one of: a, b, c" and the like; without a colon the values must be quoted, or it may be a sentence. */
+/** "one of: a, b, c" and the like. Without a colon the values must be quoted, because it may be a sentence. */
 const choice = new RegExp(
   `\\b(?:one of|(?:allowed|valid|possible|supported|accepted|available) (?:values|options|types|formats)(?: are)?|options(?: are)?|accepts) ?[:(] ?${word}(?:${joint}${word}){1,20}` +
     `|(?:\\b(?:one of|must be|can be|either|values(?: are)?) |\\()${quoted}(?:${joint}${quoted}){1,20}`,
 );
-/** A parameter, or a property directly inside of one: what is deeper follows the format of a service. */
+/** The depth of a property directly inside a parameter. Deeper ones usually follow the format of a service. */
 const choiceDepth = parameterDepth + 2;
-/** Examples leave other values open, and so does a list that continues. */
+/** Descriptions that allow other values: examples, and lists that continue. */
 const open = /e\.g\.|for example|such as|\betc\b|\.\.\.|…|examples?\b|\bor (?:any|an?|another|the|your)\b/;
 
-/** Several values at once, or values that are found elsewhere: "Coin id ('bitcoin', 'ethereum')". */
+/** Several values at once, or values that come from elsewhere: "Coin id ('bitcoin', 'ethereum')". */
 const notChosen = /\b(?:combin\w*|comma[- ]separated|json|array|ids?|exact)\b|[{[]/;
 
 /** The formats of a file are no values of its path. */

@@ -6,7 +6,7 @@ import type { RegistrationSubject, Rule, Violation } from "../rule.ts";
 const docs = "https://modelcontextprotocol.io/docs/develop/connect-local-servers";
 const claudeCode = "https://code.claude.com/docs/en/mcp";
 
-/** A rule that looks into entries that are objects. */
+/** A rule that checks only entries that are objects. */
 type EntryRule = Omit<Rule<RegistrationSubject>, "check"> & {
   check(entry: JsonObject, subject: RegistrationSubject): Iterable<Violation>;
 };
@@ -151,7 +151,7 @@ const table: readonly EntryRule[] = [
   },
 ];
 
-/** Prefixes by which issuers mark their tokens, long enough not to occur in other texts. */
+/** Patterns of tokens by the prefix of their issuer, long enough not to match other texts. */
 const tokens: readonly { issuer: string; pattern: RegExp }[] = [
   { issuer: "GitHub", pattern: /\b(?:gh[opsu]_[A-Za-z0-9]{30,}|github_pat_\w{40,})/ },
   { issuer: "Anthropic", pattern: /\bsk-ant-[\w-]{20,}/ },
@@ -166,7 +166,7 @@ const tokens: readonly { issuer: string; pattern: RegExp }[] = [
   { issuer: "a JSON web token's issuer", pattern: /\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/ },
 ];
 
-/** The entries that register servers with a host. */
+/** Rules about the entries that register servers with a host. */
 export const registrationRules: readonly Rule<RegistrationSubject>[] = [
   {
     id: "registration-entry",
@@ -233,7 +233,7 @@ const interpreters =
   /(?:^|[/\\])(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pythonw?|ruby|php|perl|bash|sh|java)(?:\.exe)?$/i;
 const scriptEnding = /\.(?:[cm]?[jt]s|py|rb|php|pl|sh|jar)$/i;
 
-/** The argument that names the script of an interpreter; undefined where it runs a module, a package or inline code. */
+/** The argument that is the script of an interpreter; undefined if it runs a module, a package or inline code. */
 export function findScript({ command, args }: JsonObject): { path: string; index: number } | undefined {
   if (typeof command !== "string" || !interpreters.test(command) || !Array.isArray(args)) return undefined;
   const index = args.findIndex((one) => typeof one === "string" && scriptEnding.test(one) && !one.startsWith("-"));

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { JsonObject } from "../../types/json.ts";
 import type { JudgedSubject, Rule } from "../rule.ts";
 
-/** What a judge model grades about a tool; each is a rule. */
+/** What a judge model grades about a tool. Each question is a rule. */
 const rubric = {
   "judge-purpose": {
     why: "Word lists cannot judge whether a reader learns what a call does and returns.",
@@ -39,7 +39,7 @@ const rubricAnswerSchema = z.strictObject({
   "judge-parameters": gradeSchema,
 } satisfies Record<RubricRule, typeof gradeSchema>);
 
-// As the services take a schema: closed objects, all keys required, values by enumeration.
+// In the form that model APIs require: closed objects, all keys required, values as an enum.
 const grade = {
   type: "object",
   properties: { reason: { type: "string" }, score: { type: "integer", enum: [1, 2, 3, 4, 5] } },
@@ -64,11 +64,11 @@ ${ids.map((id) => `- ${id}: ${rubric[id].question}`).join("\n")}
 Answer with one JSON object and nothing else, with all keys:
 {${ids.map((id) => `"${id}": {"reason": "...", "score": 3}`).join(", ")}}`;
 
-/** Limits of what a judge is shown, in characters; longer texts are truncated and marked so. */
+/** Limits of what a judge is shown, in characters (`siblings`: tools). Longer texts are marked as cut. */
 const limits = { description: 8_000, sibling: 300, siblings: 50, schema: 12_000 };
 
-/** The prompt to a judge about one tool. `siblings` are the other tools of its list, shown by name and start. */
-export function rubricRequest(
+/** Builds the prompt to a judge about one tool. `siblings`: the other tools, shown by name and start of description. */
+export function buildRubricRequest(
   tool: JsonObject,
   siblings: readonly JsonObject[],
 ): { system: string; user: string; answerSchema: JsonObject } {
@@ -93,7 +93,7 @@ function truncate(text: unknown, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most)}... (cut)`;
 }
 
-/** The grades in a judge's answer, or what is wrong with it; a malformed answer grades nothing. */
+/** The grades in a judge's answer, or why the answer cannot be used. */
 type Rubric = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
 
 /** Reads the answer of a judge: one JSON object, in a code fence or not. */
@@ -124,7 +124,7 @@ function shorten(text: string): string {
 /** A grade of this or less is a finding. */
 const threshold = 3;
 
-/** Findings from grades: of severity info whatever the score, since a model may be wrong. */
+/** Turns grades into findings. Their severity is always info, because a model may be wrong. */
 export const rubricRules: readonly Rule<JudgedSubject>[] = ids.map((id) => ({
   id,
   severity: "info",

@@ -12,7 +12,7 @@ import {
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import { quote, showValue, showValues } from "../../types/text.ts";
 
-/** Why no value can fit a schema, or why a value that it lists cannot: the simple cases, without a solver. */
+/** Finds simple reasons why no value, or no value of an enum or const, can match a schema. */
 export function* findContradictions(schema: JsonObject): Iterable<KeywordViolation> {
   // All branches of allOf apply at once, together with the keywords next to it.
   const { allOf } = schema;
@@ -106,7 +106,7 @@ function* findChoiceConflicts(schema: JsonObject): Iterable<KeywordViolation> {
   }
 }
 
-/** Properties that are required and cannot be given. */
+/** Finds required properties whose schema is `false`. */
 function* findForbidden(schema: JsonObject): Iterable<KeywordViolation> {
   for (const name of listRequired(schema)) {
     if (getProperty(schema, name) !== false) continue;

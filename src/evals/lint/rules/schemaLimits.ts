@@ -5,10 +5,10 @@ import { collectTexts, maxSearched } from "../text.ts";
 
 const guide = "https://json-schema.org/understanding-json-schema";
 const strictMode = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas";
-/** Beyond these the strict mode of one provider rejects a schema; schemas that a model fills well are far smaller. */
+/** Limits of one provider's strict mode. Schemas that a model fills well are far smaller. */
 const limits = { levels: 10, properties: 5000 } as const;
 
-/** What is valid JSON Schema, and yet not followed or not accepted by hosts: references, depth and size. */
+/** Rules about valid JSON Schema that hosts do not follow or accept: references, depth and size. */
 export const schemaLimitRules = defineRules<ToolSubject>([
   {
     id: "ref-unresolved",
@@ -84,7 +84,7 @@ export const schemaLimitRules = defineRules<ToolSubject>([
   },
 ]);
 
-/** A check of every `$ref` that leads to a place of one kind. */
+/** Reports every `$ref` that leads to a target of this kind. */
 function inRefs(
   kind: "nowhere" | "remote",
   report: (ref: string) => Omit<Violation, "at">,

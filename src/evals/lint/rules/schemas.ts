@@ -18,12 +18,14 @@ import { schemaLimitRules } from "./schemaLimits.ts";
 
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools";
 const reference = "https://json-schema.org/understanding-json-schema/reference";
-/** inputSchema, properties, name, items: what is deeper follows the format of a service. */
+/**
+ * The length of `["inputSchema", "properties", name, "items"]`. Deeper schemas usually follow the format of a service.
+ */
 const parameterDepth = 4;
-/** From this number on, a model often lacks one and invents it. */
+/** With this many required parameters, a model often lacks a value and makes it up. */
 const manyRequired = 6;
 
-/** Whether a schema is valid, whether hosts and providers accept it, and whether any value can fit it. */
+/** Rules about whether a schema is valid, is accepted by hosts and providers, and can be matched by a value. */
 export const schemaRules = defineRules<ToolSubject>([
   {
     id: "input-schema-missing",
@@ -96,7 +98,7 @@ export const schemaRules = defineRules<ToolSubject>([
     *check(subject) {
       const about = subject.tool.description;
       yield* inInput(function* ({ schema, at, role }) {
-        // What is deeper follows the format of a service, and what the tool's description explains may be anything.
+        // Deeper schemas follow the format of a service. What the tool's description explains may have any form.
         if (role === "root" || at.length > parameterDepth || isNamedIn(about, String(at[2]))) return;
         const { items } = schema;
         if (isJsonObject(items)) {
@@ -251,15 +253,13 @@ const keywordsByType: readonly (readonly [Type, readonly string[]])[] = [
   ["object", ["properties", "minProperties", "maxProperties"]],
 ];
 
-const contentKeywords = [
-  ...["$ref", "allOf", "anyOf", "oneOf", "additionalProperties", "patternProperties", "enum", "const"],
-];
+const contentKeywords = "$ref allOf anyOf oneOf additionalProperties patternProperties enum const".split(" ");
 
 function reportEmpty(at: Path): Violation {
   return { at, message: "The schema is empty.", fix: "Declare at least its type, and describe it." };
 }
 
-/** An object without declared content is no violation where a description has its form written out: { "id": 1 }. */
+/** Reports an object without declared content, unless a description shows its form: { "id": 1 }. */
 function explainBareObject(schema: JsonObject, texts: readonly (Json | undefined)[], at: Path): Violation[] {
   if (!isBareObject(schema) || texts.some((text) => isText(text) && text.includes("{"))) return [];
   const fix = "List its properties, or allow any explicitly with additionalProperties.";
@@ -279,7 +279,7 @@ function declaresContent(schema: JsonObject): boolean {
 }
 
 function isBareObject(schema: JsonObject): boolean {
-  // With a description, an object of any content is meant.
+  // An object with a description may have any content.
   return (
     listTypes(schema).join() === "object" &&
     !isText(schema.description) &&
@@ -288,12 +288,12 @@ function isBareObject(schema: JsonObject): boolean {
   );
 }
 
-/** Whether a schema stands alone: branches and references may describe its properties elsewhere. */
+/** Whether a schema describes all of its properties itself, not in branches or references. */
 function isComplete({ role, schema }: SchemaPlace): boolean {
   return role !== "branch" && !["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"].some((key) => key in schema);
 }
 
-/** The violations of single keywords, with the path of their schema. */
+/** Adds the path of their schema to violations of single keywords. */
 function* locate(found: ReturnType<typeof findMalformed>, at: SchemaPlace["at"]): Iterable<Violation> {
   for (const { keyword, message, fix } of found) yield { at: [...at, keyword], message, fix };
 }

@@ -11,11 +11,11 @@ import { maxShown } from "./descriptions.ts";
 const toolSearch = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool";
 const maxBytes = 2048;
 const shorten = "Say first when to look for these tools, and leave the rest to their descriptions.";
-/** From this number of cases on, a tool that half of them expect is one that most sessions need. */
+/** The minimum number of cases for judging which tools most sessions need. */
 const minCases = 5;
 const candidateShare = 0.5;
 
-/** What a search, or a host that defers definitions, makes of the tools that a suite expects. */
+/** Rules about whether a search finds the tools that a suite expects. */
 export const suiteSearchRules = defineRules<SuiteSubject>([
   {
     id: "tool-not-searchable",
@@ -67,7 +67,7 @@ export const suiteSearchRules = defineRules<SuiteSubject>([
   },
 ]);
 
-/** What is shown of a server beside its tools. */
+/** Rules about the instructions of a server. */
 export const instructionRules = defineRules<ToolsetSubject>([
   {
     id: "instructions-cut",
@@ -97,7 +97,7 @@ export const instructionRules = defineRules<ToolsetSubject>([
   },
 ]);
 
-/** What hosts leave of a skill in their list. */
+/** Rules about how hosts list skills. */
 export const skillListingRules = defineRules<SkillSubject>([
   {
     id: "skill-listing-budget",
@@ -126,7 +126,7 @@ function listCaseWords({ messages, paraphrases, searches = [] }: Case): string[]
   return listQueryWords([...requests, ...searches].join(" "));
 }
 
-/** A tool of which any part may be missing or of a wrong type. */
+/** An unvalidated tool: any field may be missing or of a wrong type. */
 type RawTool = SearchableTool & { _meta?: unknown };
 
 function indexByName(tools: readonly RawTool[]): ReadonlyMap<unknown, RawTool> {
@@ -137,7 +137,7 @@ function toDocument(tool: RawTool): SearchDocument {
   return toSearchDocument(tool, readMeta(tool).hint);
 }
 
-/** The keys of `_meta` that hosts obey, of an unchecked tool. */
+/** Reads the `_meta` keys that hosts use. */
 function readMeta({ _meta: meta }: RawTool): { hint?: string; isAlwaysLoaded: boolean } {
   const { "anthropic/searchHint": hint, "anthropic/alwaysLoad": always } = isJsonObject(meta) ? meta : {};
   return { ...(typeof hint === "string" && { hint }), isAlwaysLoaded: always === true };

@@ -1,15 +1,15 @@
 import { isJsonObject, type Json } from "../../types/json.ts";
 import { nearest } from "../../types/nearest.ts";
 import { quote, showValues } from "../../types/text.ts";
-import { findVerb, plainDescription, startsWithVerb, unquotedDescription } from "../language.ts";
+import { findVerb, getPlainDescription, getUnquotedDescription, startsWithVerb } from "../language.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 import { splitName, takeFirst } from "../text.ts";
 
 const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
-/** Names and values that are read in a schema, and siblings that are compared with a name that is not listed. */
+/** Limits: names and values that are read in a schema, and siblings that are compared with an unknown name. */
 const limits = { names: 2000, siblings: 25 } as const;
 
-/** Whether the tools that a description refers to exist. */
+/** Rules about references to other tools. */
 export const siblingRules = defineRules<ToolSubject>([
   {
     id: "sibling-exists",
@@ -18,13 +18,13 @@ export const siblingRules = defineRules<ToolSubject>([
     why: "A model that is referred to a tool which is not listed calls it anyway, or gives up.",
     clauses: ["a tool named in the description is listed"],
     *check({ tool, siblings }) {
-      const text = unquotedDescription(tool);
-      // The siblings of a single tool are unknown.
+      const text = getUnquotedDescription(tool);
+      // A tool that is linted alone has unknown siblings.
       if (text === undefined || siblings.size === 0) return;
       const missing = new Set(findToolNames(text).filter((one) => one !== tool.name && !siblings.has(one)));
       if (missing.size === 0) return;
       const listed = takeFirst(limits.siblings, siblings);
-      // A name of one word has no style, unless all have.
+      // Names of one word have no style, so they count only if there are no others.
       const compound = listed.filter((name) => splitName(name).length > 1);
       const styles = new Set((compound.length > 0 ? compound : listed).map(getStyle));
       const known = [collectNames(tool.inputSchema), collectNames(tool.outputSchema)];
@@ -40,23 +40,27 @@ export const siblingRules = defineRules<ToolSubject>([
   },
 ]);
 
-/** Not a step of what the tool itself does: "For each face, use interpolate_box". */
+/**
+ * Words before the name of a tool. Excludes a step of what the tool itself does: "For each face, use interpolate_box".
+ */
 const cue =
   "(?<!\\b[Ff]or each [^.\\n]{1,60})\\b(?:[Uu]se|[Cc]all|[Rr]un|[Ii]nvoke|[Tt]ry|[Pp]refer|[Ss]ee|from|via|pass(?:es|ing)? \\S{1,40} to)";
-/** What shows that a name is that of a value. */
+/** What must not follow, because it shows that the name is that of a value. */
 const notValue =
   "(?!(?:\\(\\))?(?: ?[=:]|\\.\\w| (?:parameter|param|argument|arg|option|field|flag|property|value|mode|key|column)s?\\b| to (?:order|sort|group)\\b))";
-/** `get_order`, `getOrder`, `get-order`. Plain words have hyphens too, so a hyphenated name needs backticks. */
+/**
+ * `get_order`, `getOrder`, `get-order`. A hyphenated name must be in backticks, because plain words have hyphens too.
+ */
 const marked = "`([a-z][a-z0-9]*(?:[_-][a-z0-9]+|[A-Z][a-z0-9]*)+)(?:\\(\\))?`";
 const bare = "([a-z][a-z0-9]*(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\\b(?:\\(\\))?";
 const referredTo = new RegExp(`${cue} (?:the )?(?:${marked}|${bare})${notValue}`, "g");
 const calledTool = new RegExp(`\\bthe (?:${marked}|${bare}) tool\\b`, "g");
-/** Last words of the name of a value: `sort_by`, `order_id`, `read_only`. */
+/** The last words of names of values: `sort_by`, `order_id`, `read_only`. */
 const valueEndings = new Set(
   "id ids by at on only to count token key url type name ref refs first last all".split(" "),
 );
 
-/** The names that a text calls a tool, or that follow a verb such as use and look like a tool's. */
+/** Finds the names that a text calls a tool, or that follow a verb such as "use" and look like the name of a tool. */
 function findToolNames(text: string): readonly string[] {
   const matchNames = (form: RegExp) => [...text.matchAll(form)].map(([, code, word]) => code ?? word ?? "");
   const likely = matchNames(referredTo).filter((name) => {
@@ -69,7 +73,7 @@ function findToolNames(text: string): readonly string[] {
   return [...matchNames(calledTool), ...likely];
 }
 
-/** How the words of a name are joined: a name in a style that no sibling has is that of a value. */
+/** How the words of a name are joined. A name in a style that no sibling has is that of a value. */
 function getStyle(name: string): "_" | "-" | "camel" {
   return name.includes("_") ? "_" : name.includes("-") ? "-" : "camel";
 }
@@ -92,7 +96,7 @@ function collectNames(schema: Json | undefined): ReadonlySet<string> {
   return names;
 }
 
-/** Whether similar tools say which of them is for what. Similarity is judged by names alone. */
+/** Rules about the descriptions of tools with similar names. */
 export const alikeRules = defineRules<ToolsetSubject>([
   {
     id: "description-sibling",
@@ -115,7 +119,7 @@ export const alikeRules = defineRules<ToolsetSubject>([
       for (const { tool, index, name, keys } of named) {
         const own = keys.flatMap((key) => groups.get(key) ?? []);
         const others = new Set(own.flatMap((names) => takeFirst(6, names)).filter((other) => other !== name));
-        const text = plainDescription(tool);
+        const text = getPlainDescription(tool);
         if (text === undefined || others.size === 0 || /\bdeprecated\b/i.test(text) || namesOneOf(own, text, name))
           continue;
         const message = `The description does not distinguish the tool from ${showValues([...others])}.`;
@@ -125,12 +129,12 @@ export const alikeRules = defineRules<ToolsetSubject>([
   },
 ]);
 
-/** Verbs that mean the same of one object, unlike add and create of a label, or query and search of a table. */
+/** Verbs that mean the same for any object, unlike add and create for a label, or query and search for a table. */
 const sameVerbs = ["get fetch retrieve", "find search lookup", "update edit modify", "delete remove"].map(
   (verbs) => new Set(verbs.split(" ")),
 );
 
-/** The name with its verb replaced by the group of verbs that mean the same; undefined without such a verb. */
+/** Replaces the verb in a name by its group of verbs with the same meaning; undefined without such a verb. */
 function nameMeaning(name: string): string | undefined {
   const words = splitName(name);
   const at = words.findIndex((word) => sameVerbs.some((verbs) => verbs.has(word)));
@@ -139,7 +143,7 @@ function nameMeaning(name: string): string | undefined {
   return words.toSpliced(at, 1, `(${sameVerbs.findIndex((verbs) => verbs.has(verb))})`).join(" ");
 }
 
-/** Whether names and descriptions refer to other tools so that a model can tell them apart. */
+/** Rules about names and titles by which a model can tell tools apart. */
 export const tellingApartRules = defineRules<ToolsetSubject>([
   {
     id: "name-same-meaning",
@@ -151,7 +155,7 @@ export const tellingApartRules = defineRules<ToolsetSubject>([
       const first = new Map<string, { name: string; text: string }>();
       for (const [index, tool] of tools.entries()) {
         const { name } = tool;
-        const text = plainDescription(tool) ?? "";
+        const text = getPlainDescription(tool) ?? "";
         const meaning = typeof name === "string" ? nameMeaning(name) : undefined;
         if (meaning === undefined || typeof name !== "string") continue;
         const other = first.get(meaning);
@@ -159,8 +163,8 @@ export const tellingApartRules = defineRules<ToolsetSubject>([
         else if (
           other.name !== name &&
           !/\bdeprecated\b/i.test(text) &&
-          !refersTo(text, other) &&
-          !refersTo(other.text, { name })
+          !text.includes(other.name) &&
+          !other.text.includes(name)
         ) {
           const message = `The names ${quote(other.name)} and ${quote(name)} differ only in a verb of the same meaning.`;
           yield { at: [index, "name"], message, fix: "Name each for what only it does, or merge the two tools." };
@@ -180,7 +184,7 @@ export const tellingApartRules = defineRules<ToolsetSubject>([
         return typeof name === "string" && typeof shown === "string" && /\S\s+\S/.test(shown) ? [{ name, shown }] : [];
       });
       for (const [index, tool] of takeFirst(limits.names, tools).entries()) {
-        const text = plainDescription(tool) ?? "";
+        const text = getPlainDescription(tool) ?? "";
         const found = titled.find(
           ({ name, shown }) => name !== tool.name && !text.includes(name) && text.includes(`${shown} tool`),
         );
@@ -192,17 +196,12 @@ export const tellingApartRules = defineRules<ToolsetSubject>([
   },
 ]);
 
-/** Whether a text names a tool, and so says which of the two is for what. */
-function refersTo(text: string, { name }: { name: string }): boolean {
-  return text.includes(name);
-}
-
 function namesOneOf(groups: readonly ReadonlySet<string>[], text: string, own: string): boolean {
   const words = text.match(/\w[\w.-]*\w/g) ?? [];
   return words.some((word) => word !== own && groups.some((names) => names.has(word)));
 }
 
-/** Verbs between which a request decides by a single word. */
+/** Groups of verbs that a model may confuse. */
 const similarVerbs = [
   "get list find search fetch query lookup retrieve show view open",
   "update edit modify patch write set replace change",
@@ -212,10 +211,12 @@ const similarVerbs = [
 
 const prepositions = new Set("by with as in from for using via".split(" "));
 
-/** Last words of a name that do not identify its object: an order's status is not like a payment's. */
+/** Last words that do not identify the object of a name: the status of an order is not like that of a payment. */
 const genericHeads = new Set("id status info information details detail data list type name count all".split(" "));
 
-/** Keys that the names of two tools share when a request could mean either. */
+/**
+ * Keys that two names share if a request could mean either tool: verb and last word, or similar verbs and same object.
+ */
 function listGroupKeys(name: string): readonly string[] {
   const words = splitName(name).map((word) => (word.length > 3 ? word.replace(/s$/, "") : word));
   const verb = findVerb(words) ?? "";

@@ -8,10 +8,10 @@ import { injectionPatterns, maxSearched } from "../text.ts";
 
 const format = "https://agentskills.io/specification";
 const maxLength = { name: 64, description: 1024, compatibility: 500 } as const;
-/** Of hidden characters, per file. */
+/** The maximum number of findings of hidden characters per file. */
 const maxLines = 100;
 
-/** The front matter of a `SKILL.md`, and the files of the package. */
+/** Rules about the front matter of a `SKILL.md`, and about the files of the package. */
 export const skillFormatRules = defineRules<SkillSubject>([
   {
     id: "skill-name",
@@ -192,7 +192,7 @@ export const skillFormatRules = defineRules<SkillSubject>([
     clauses: injectionPatterns.map(({ clause }) => clause),
     *check(subject) {
       for (const { path, text } of listModelTexts(subject)) {
-        // Character for character, so that an index is still that of the text.
+        // Replaces single characters, so that indices stay the same.
         const plain = text.replace(/\s/g, " ");
         for (const { pattern, does } of injectionPatterns) {
           const match = pattern.exec(plain);
@@ -220,7 +220,7 @@ function explainName(name: Json | undefined): string | undefined {
 }
 
 function explainLength(value: Json | undefined, key: "description" | "compatibility"): string | undefined {
-  // A block of YAML ends in a line break, which is no part of the text.
+  // A YAML block ends with a line break, which is not part of the text.
   const length = typeof value === "string" ? [...value.slice(0, 100_000).trim()].length : 0;
   const most = maxLength[key];
   return length > most ? `The ${key} has ${length} characters; at most ${most} are allowed.` : undefined;
@@ -228,14 +228,15 @@ function explainLength(value: Json | undefined, key: "description" | "compatibil
 
 const fileEndings = /\.(?:md|mdx|txt|json|ya?ml|toml|csv|tsv|xml|html?|css|pdf|py|sh|js|mjs|ts|sql|png|jpe?g|svg)$/i;
 
-/** Folders of a package by the specification: a path that starts with one means the package. */
+/** The specified folders of a package. A path that starts with one is in the package. */
 const usualFolders = new Set(["references", "scripts", "assets"]);
 
 const exampleItem = /^\W*(?:examples?|e\.g\.|for example)(?!\w)/i;
 
 /**
- * Whether a reference means a file: a link does unless it is a URL or a placeholder. A path that is only named in a list
- * can be of any project, so it counts if it starts with a folder of the package, and there is no such file in another.
+ * Whether a reference is to a file of the package. A link is, unless it is a URL or a placeholder. A path that is only
+ * mentioned in a list can belong to any project, so it must start with a folder of the package, and must not be the end
+ * of the path of a file in another folder.
  */
 function isFileReference({ text, target }: { text: string; target: string }, paths: ReadonlySet<string>): boolean {
   if (target === "" || /^(?:#|[a-z][a-z0-9+.-]+:|\/\/)/i.test(target) || /[*{}<>$]|\.\.\./.test(target)) return false;
@@ -252,7 +253,7 @@ function isFileReference({ text, target }: { text: string; target: string }, pat
 
 type Reference = { line: number; target: string; leads: "missing" | "missing outside" | "file outside" | "beyond" };
 
-/** The references to files that are not in the package, each with what it leads to. */
+/** Finds references to files that are not in the package, and what they lead to. */
 function* resolveReferences({ package: { document }, files, outside }: SkillSubject): Iterable<Reference> {
   const paths = new Set(files.keys());
   for (const path of files.keys())
@@ -268,7 +269,7 @@ function* resolveReferences({ package: { document }, files, outside }: SkillSubj
   }
 }
 
-/** A target as a path from the folder of the package, without query and fragment. */
+/** Converts a target to a path relative to the package, without query and fragment. */
 function normalizePath(target: string): string {
   const path = decodePercent(target.replace(/[?#].*$/, ""));
   const parts: string[] = [];

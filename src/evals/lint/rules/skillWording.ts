@@ -8,10 +8,10 @@ const docs = "docs/lint-rules.md";
 const writing = "https://agentskills.io/skill-creation/optimizing-descriptions";
 const minPhrases = 2;
 const limits = { description: 5_000, lines: 500, tokens: 5_000 } as const;
-/** The usual estimate for English text. */
+/** A common estimate for English text. */
 const charactersPerToken = 4;
 
-/** A rule that a description follows or breaks as a whole. Only English is understood. */
+/** A rule about the whole description, which must be English. */
 type DescriptionRule = Omit<SimpleRule<SkillSubject>, "at" | "find" | "docs" | "severity"> & {
   isKept(description: string): boolean;
   message: string;
@@ -54,7 +54,7 @@ const descriptionTable: readonly DescriptionRule[] = [
   },
 ];
 
-/** A rule that the body has some part. Its finding is on the first line of the body, which differs between packages. */
+/** A rule that the body has a certain part. A violation is reported at the first line of the body. */
 type BodyRule = Omit<SimpleRule<SkillSubject>, "at" | "find" | "docs"> & {
   isKept(document: SkillDocument): boolean;
   message: string;
@@ -103,7 +103,7 @@ const bodyTable: readonly BodyRule[] = [
   },
 ];
 
-/** What a model reads of a skill: the description before it is loaded, the body after. */
+/** Rules about what a model reads: the description before the skill is loaded, and the body afterwards. */
 export const skillWordingRules = defineRules<SkillSubject>([
   ...descriptionTable.map(
     ({ isKept, message, ...head }): SimpleRule<SkillSubject> => ({
@@ -112,7 +112,7 @@ export const skillWordingRules = defineRules<SkillSubject>([
       docs: writing,
       at: ["frontMatter", "description"],
       find({ package: { description } }) {
-        // A longer description is reported for its length.
+        // The rest is not read: skill-description-length reports longer descriptions.
         const start = description.slice(0, limits.description);
         return start.trim() !== "" && isEnglish(start) && !isKept(start) && message;
       },
@@ -139,7 +139,7 @@ export const skillWordingRules = defineRules<SkillSubject>([
     why: "A model that is referred to a skill which does not exist makes up its steps, or goes without.",
     clauses: ["a skill named in the description exists", "a skill named in the body exists"],
     *check({ package: { name, description, document }, siblings }) {
-      // The siblings of a single package are unknown.
+      // A package that is linted alone has unknown siblings.
       if (siblings.length === 0) return;
       const names = siblings.map((sibling) => sibling.name);
       const known = new Set([name, ...names]);
@@ -204,12 +204,12 @@ export const skillWordingRules = defineRules<SkillSubject>([
   },
 ]);
 
-/** A name in quotes before the word skill, or one after a verb that refers to it. */
+/** A name in quotes before the word "skill", or without quotes between a verb such as "use" and the word "skill". */
 const skillNames =
   /[`'"]([a-z0-9]+(?:-[a-z0-9]+)*)[`'"] skill\b|\b(?:use|load|see|invoke|prefer|activate) (?:the )?([a-z0-9]+(?:-[a-z0-9]+)*) skill\b/g;
 const determiners = new Set("this that the a an any another each every one other same".split(" "));
 
-// Verbs that steps start with. Words that are as often nouns (name, file) are missing where they would mislead.
+// Verbs that steps start with, except words that are nouns as often (name, file).
 const verbs =
   "add|analy[sz]e|apply|ask|build|calculate|call|check|choose|clean|click|close|collect|commit|compare|compile|compress|compute|confirm|convert|copy|create|delete|deploy|determine|download|draft|edit|ensure|evaluate|execute|explain|export|extract|fetch|fill|find|fix|format|generate|get|identify|import|inspect|install|list|load|locate|make|merge|move|open|parse|pick|print|publish|push|put|read|remove|rename|replace|report|resize|restart|return|review|rewrite|run|save|scan|search|select|send|set|show|sort|split|start|stop|submit|summari[sz]e|tell|test|update|upload|validate|verify|wait|write";
 const startsWithVerb = new RegExp(`^(?:first,? |then,? |now,? |finally,? |next,? )?(?:${verbs})\\b`, "i");
@@ -217,7 +217,7 @@ const furtherAction = new RegExp(`(?:,? and then|,? then|[;,] and|,? and|;) (?:$
 const vague =
   /\b(?:as (?:needed|necessary|appropriate|required)|if (?:needed|necessary)|appropriately|and so on|somehow|etc\b\.?)/i;
 
-/** The number of actions in a step: its sentences that start with a verb, and the verbs after "and" or "then". */
+/** Counts the actions in a step: sentences that start with a verb, and verbs after "and" or "then". */
 function countActions(step: string): number {
   const sentences = step.split(/[.!?:]\s+/).filter((sentence) => startsWithVerb.test(sentence));
   return sentences.reduce((sum, sentence) => sum + 1 + (sentence.match(furtherAction)?.length ?? 0), 0);

@@ -1,13 +1,13 @@
 import { listProperties } from "../../jsonSchema/values.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import { quote } from "../../types/text.ts";
-import { unquotedDescription } from "../language.ts";
+import { getUnquotedDescription } from "../language.ts";
 import type { Rule, ToolSubject } from "../rule.ts";
 import { splitName } from "../text.ts";
 
 /**
- * A wording that does not belong, unless a word of the tool's names matches `unless`: then the tool is about such
- * things.
+ * A wording that does not belong in a description, unless a word of the names of the server, tool or parameters matches
+ * `unless`, because then it is the topic of the tool.
  */
 type Pattern = { clause: string; what: string; pattern: RegExp; unless?: RegExp };
 
@@ -129,7 +129,7 @@ const audience: readonly Pattern[] = [
 
 const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 
-/** What does not belong in a description by which a model chooses. */
+/** Rules about what does not belong in a description. */
 export const styleRules: readonly Rule<ToolSubject>[] = [
   {
     id: "description-implementation",
@@ -169,7 +169,7 @@ function findPatterns(
   return {
     clauses: patterns.map(({ clause }) => clause),
     *check({ server, tool }) {
-      const text = unquotedDescription(tool);
+      const text = getUnquotedDescription(tool);
       if (text === undefined) return;
       const isTopic = (about: RegExp) => [...splitName(server), ...listTopics(tool)].some((word) => about.test(word));
       for (const { what, pattern, unless } of patterns) {

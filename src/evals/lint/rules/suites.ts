@@ -9,7 +9,7 @@ const docs = "docs/lint-rules.md";
 const minCases = 5;
 const maxNames = 5;
 
-/** What the schema of a suite cannot express. */
+/** Rules about suites, for what their schema cannot express. */
 export const suiteRules = defineRules<SuiteSubject>([
   {
     id: "suite-size",
@@ -104,7 +104,7 @@ export const suiteRules = defineRules<SuiteSubject>([
   },
 ]);
 
-/** Characters; a shorter query can be part of a description by chance. */
+/** In characters. A shorter query can be part of a description by chance. */
 const shortestQuery = 15;
 
 function toPlain(text: unknown): string {
@@ -117,14 +117,16 @@ function toPlain(text: unknown): string {
     .replace(/[.?!]$/, "");
 }
 
-/** Tools and skills that a case expects by name. */
+/** The names of the tools and skills that a case expects. */
 function listExpectedNames(one: Case): readonly string[] {
   const { expect } = one;
   if (expect?.kind === "skill") return expect.skill === "none" ? [] : [expect.skill];
   return listCaseCalls(one).flatMap(({ tools }) => tools);
 }
 
-/** A name of one word (`echo`) is ordinary language unless it is marked: in backticks, before `()`, or before "tool". */
+/**
+ * A name of one word (`echo`) is ordinary language unless it is marked: in backticks, before `()`, or before "tool".
+ */
 const marked = /^(?:`|\(\)|\s+(?:tool|function|skill)\b)/;
 
 /** Whether a text in lower case mentions a name as a separate word. */
@@ -143,7 +145,7 @@ export function mentionsName(text: string, name: string): boolean {
 const minQueries = 5;
 const specifiedShape = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
 
-/** The content of the eval files of skill packages. */
+/** Rules about the eval files of skill packages. */
 export const evalsFileRules = defineRules<EvalsFileSubject>([
   {
     id: "evals-file-shape",
@@ -157,7 +159,7 @@ export const evalsFileRules = defineRules<EvalsFileSubject>([
       "expected_behavior is a list of strings",
     ],
     *check({ raw }) {
-      // The specified shape cannot express whether a skill triggers, so files of triggers have another one.
+      // The specified shape cannot express whether a skill must load, so trigger files have another one.
       if (isTriggerSet(raw)) return;
       const list = isJsonObject(raw) ? raw.evals : undefined;
       if (!Array.isArray(list)) {
@@ -282,7 +284,7 @@ function explainEntry(entry: Json): string | undefined {
   return isValid ? undefined : "The checks of an entry are not a list of strings under `expected_behavior`";
 }
 
-/** `pdf-forms` is a name by itself; `pdf` is one only after a slash or before the word skill. */
+/** A pattern for the name of a skill. A name of one word, such as `pdf`, must follow a slash or precede "skill". */
 function matchSkillName(name: string): RegExp {
   const escaped = name.replace(/[^a-z0-9-]/gi, "\\$&");
   const spelled = escaped.replaceAll("-", "[- ]");
@@ -295,7 +297,7 @@ const judgement =
 
 const listKeys = ["evals", "cases", "test_cases", "queries", "should_trigger", "should_not_trigger"];
 
-/** The entries of every known shape, in the order in which they are read, with their paths. */
+/** Lists the entries of an eval file in any known shape, in the order in which they are read, with their paths. */
 function listEntries(raw: unknown): { entry: unknown; at: Path }[] {
   if (Array.isArray(raw)) return raw.map((entry: unknown, index) => ({ entry, at: [index] }));
   if (!isJsonObject(raw)) return [];
@@ -306,13 +308,13 @@ function listEntries(raw: unknown): { entry: unknown; at: Path }[] {
   return found.length > 0 ? found : [{ entry: raw, at: [] }];
 }
 
-/** Every query with the path of its entry; that of the file where entries and queries do not correspond. */
+/** Lists the queries with the paths of their entries, or that of the file if entries and queries do not correspond. */
 function listPlaced({ raw, evals }: EvalsFileSubject): { one: SkillEval; at: Path }[] {
   const entries = listEntries(raw);
   return evals.map((one, index) => ({ one, at: entries.length === evals.length ? (entries[index]?.at ?? []) : [] }));
 }
 
-/** Whether a file says for each query only whether the skill must load. */
+/** Whether a file only says for each query whether the skill must load. */
 function isTriggerSet(raw: unknown): boolean {
   if (isJsonObject(raw) && ["should_trigger", "should_not_trigger"].some((key) => Array.isArray(raw[key]))) return true;
   const entries = listEntries(raw);

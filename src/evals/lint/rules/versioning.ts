@@ -3,10 +3,10 @@ import { listEffects } from "../../changes/tools.ts";
 import { once } from "../../types/once.ts";
 import type { Rule, VersionSubject } from "../rule.ts";
 
-/** Shared by all rules: the comparison takes the time. */
+/** Memoized for all rules, because the comparison takes most of the time. */
 const getEffects = once(({ before, after }: VersionSubject) => listEffects(before, after));
 
-/** A rule that reports the effects of some kinds. Those without a `fix` need none, unless the rule gives one. */
+/** A rule that reports effects of some kinds, if the effect or the rule has a `fix`. */
 type Row = Omit<Rule<VersionSubject>, "check"> & { kinds: readonly ChangeEffect["kind"][]; fix?: string };
 
 const docs = "docs/lint-rules.md";
@@ -141,7 +141,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** What a newer tool list must not do to the callers of the older one, or only with care. */
+/** Rules about changes of a tool list that affect the callers of the older one. */
 export const versioningRules: readonly Rule<VersionSubject>[] = rows.map(({ kinds, fix: given, ...rule }) => ({
   ...rule,
   *check(subject) {
