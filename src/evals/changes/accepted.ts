@@ -51,9 +51,7 @@ export function listChangedTools(changes: ToolsetChange["changes"]): string[] {
   return [...new Set(tools)];
 }
 
-/**
- * The changed entries that affect a case: those that its expectation names (all if it names none), and instructions.
- */
+/** The changed entries that affect a case: those that its expectation names (or else all), and instructions. */
 function findOwn(changed: readonly string[], one: Pick<Case, "expect" | "turns">): string[] {
   const named = listNamed(one);
   return changed.filter((tool) => named.length === 0 || named.includes(tool) || isInstructions(tool));

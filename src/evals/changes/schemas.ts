@@ -51,9 +51,7 @@ export function* diffSchemas(before: Side, after: Side, spot: Spot): Iterable<Sc
   }
 }
 
-/**
- * Whether a pair of schemas was not compared before, and marks it as compared. Only references lead to a pair twice.
- */
+/** Whether a pair of schemas is new, and marks it as compared. Only references lead to a pair twice. */
 function isNewPair(before: Json, after: Json, progress: Spot["progress"]): boolean {
   progress.left = Math.max(0, progress.left - 1);
   if (!isJsonObject(before) || !isJsonObject(after)) return true;

@@ -13,9 +13,7 @@ export type ObjectSide = Side & { schema: JsonObject; lifted?: true };
  * is true.
  */
 export type Spot = { name: string; inside: boolean; depth: number; progress: Progress };
-/**
- * Pairs of schemas that were already compared, because references may be circular, and how many more may be compared.
- */
+/** Pairs that were already compared, because references may be circular, and how many more may be compared. */
 type Progress = { known: Map<Json, Set<Json>>; left: number };
 
 /** Far above what hosts accept. Differences beyond these limits are reported as unclear. */

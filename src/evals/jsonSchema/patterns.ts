@@ -3,9 +3,7 @@ import { limitTime, TimeLimitError } from "./watchdog.ts";
 
 const patternMs = 100;
 
-/**
- * States of the pattern times characters of the text: up to this product RE2 takes milliseconds, so no limit is needed.
- */
+/** Up to this product of pattern states and text characters, RE2 takes milliseconds and needs no limit. */
 const quickSteps = 20_000;
 
 /** Thrown when an untrusted pattern takes too long on a text. */

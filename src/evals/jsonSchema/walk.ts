@@ -2,9 +2,7 @@ import { isJsonObject, type Json, type JsonObject, type Path } from "../types/js
 import { once } from "../types/once.ts";
 import { quoteWhole } from "../types/text.ts";
 
-/**
- * Formats a path as JSONPath: `$.inputSchema.properties["the unit"].enum[0]`. Hidden characters in keys are escaped.
- */
+/** Formats a path as JSONPath: `$.inputSchema.properties["the unit"].enum[0]`. Hidden characters are escaped. */
 export function formatJsonPath(path: Path): string {
   let text = "$";
   for (const step of path) {

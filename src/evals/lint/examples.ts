@@ -480,9 +480,7 @@ const suiteExamples = {
   },
 };
 
-/**
- * For every rule an input that it reports, and one that it does not. JSON values, YAML (suites) or Markdown (skills).
- */
+/** For every rule an input that it reports, and one that it does not. JSON values, YAML (suites) or Markdown (skills). */
 export const examples: Readonly<Record<string, RuleExample>> = {
   ...toolExamples,
   ...listExamples,

@@ -102,9 +102,7 @@ const notVerbs = new Set(
   "size resize franchise expertise merchandise enterprise exercise premise promise noise".split(" "),
 );
 
-/**
- * Whether a name, given as lower-case words, starts with a verb: `route_request` does, `order_get` and `tabs` do not.
- */
+/** Whether a name, as lower-case words, starts with a verb: `route_request` does, `order_get` and `tabs` do not. */
 export function startsWithVerb(name: readonly string[]): boolean {
   const [first = ""] = name;
   const last = name.at(-1) ?? "";

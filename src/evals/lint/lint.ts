@@ -7,9 +7,7 @@ export type Linted = Pick<LintReport, "findings" | "unusedSuppressions" | "count
 /** The maximum length of one text in a report, because linted texts may have any size. */
 const maxText = 500;
 
-/**
- * Runs the rules of its kind on each target. Takes time linear in targets and rules; throws only what a rule throws.
- */
+/** Runs the rules of its kind on each target, in time linear in targets and rules. */
 export function lint(targets: readonly LintSubject[], families: Families): Linted {
   const findings: Finding[] = [];
   const linted: Record<string, number> = {};

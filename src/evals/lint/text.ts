@@ -5,9 +5,7 @@ import { once } from "../types/once.ts";
 const wordsByName = new Map<string, readonly string[]>();
 const maxMemoized = 20_000;
 
-/**
- * Splits a name in any style into lower-case words: `maxResults`, `max_results` and `max-results` have the same words.
- */
+/** Splits a name in any style (`maxResults`, `max_results`, `max-results`) into lower-case words. */
 export function splitName(name: string): readonly string[] {
   const short = name.slice(0, 200);
   const known = wordsByName.get(short);

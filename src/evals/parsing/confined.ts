@@ -21,9 +21,7 @@ export function realPath(path: string): string | undefined {
 /** Why a file in a folder was not read. */
 export type ConfinedRefusal = Refusal | { kind: "outside"; reason: string };
 
-/**
- * Reads a UTF-8 file of at most `maxBytes`, without its byte order mark, unless a link in `path` leads out of `folder`.
- */
+/** Reads a UTF-8 file of at most `maxBytes`, without byte order mark, unless a link leads out of `folder`. */
 export function readConfined(path: string, folder: string, maxBytes: number): { text: string } | ConfinedRefusal {
   const real = realPath(path);
   if (real === undefined) return { kind: "missing", reason: "it does not exist" };

@@ -148,9 +148,7 @@ function parseWithComments(text: string): Json {
 /** What the grammar allows next. */
 type Expected = "key" | "colon" | "value" | "separator";
 
-/**
- * Lists the problems of a JSON text. Throws SyntaxProblem for the first syntax error and for nesting that is too deep.
- */
+/** Lists the problems of a JSON text. Throws SyntaxProblem for the first syntax error or nesting that is too deep. */
 function checkJson(text: string, { lenient = false }: ParseOptions): TextProblem[] {
   const maxDepth = getMaxDepth({ lenient });
   const problems: TextProblem[] = [];

@@ -11,9 +11,7 @@ export const maxBytes = 10 * mib;
 /** Tool lists are written by programs and may be larger. */
 const maxLenientBytes = 100 * mib;
 
-/**
- * Why a file was not read. `kind` lets a caller ignore some reasons; `reason` completes "The file cannot be read: …".
- */
+/** Why a file was not read. `kind` is for code; `reason` completes "The file cannot be read: …". */
 export type Refusal = {
   kind: "missing" | "not a file" | "too large" | "utf-16" | "binary" | "not utf-8" | "unreadable";
   reason: string;
@@ -70,9 +68,7 @@ export function readText(path: string, limit: number, { pipes = false } = {}): {
 const silenceMs = 10_000;
 const pollMs = 5;
 
-/**
- * Reads a pipe or a device, up to slightly more than `limit` bytes. Opened non-blocking, as a pipe may have no writer.
- */
+/** Reads slightly more than `limit` bytes of a pipe or device. Does not block, as a pipe may have no writer. */
 function readStream(path: string, limit: number): Buffer {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const parts: Uint8Array[] = [];

@@ -63,9 +63,7 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
   };
 }
 
-/**
- * Composes the node tree of a document; no `root` if the text holds no value, or has problems that make it unusable.
- */
+/** Composes the node tree of a document; no `root` if the text has no value, or problems make it unusable. */
 function composeNodes(text: string, maxDepth: number): { root?: Node | undefined; problems: TextProblem[] } {
   const tokens = [...new Parser().parse(text)];
   // Checked before composing: the composer recurses, and a stack overflow there can crash the process.
@@ -104,9 +102,7 @@ function renderExcerpt(text: string, place: Place | undefined): string {
   return `${line} | ${shown}\n${" ".repeat(String(line).length)} | ${" ".repeat(column - 1 - from)}^`;
 }
 
-/**
- * Keeps the first problem of each line: one mistake often causes several errors, and only the first helps the author.
- */
+/** Keeps the first problem of each line: one mistake often causes several errors, and only the first helps. */
 function keepFirstOfEachLine(problems: readonly Problem[]): Problem[] {
   const lines = new Set<number | undefined>();
   return problems.filter(({ place }) => !lines.has(place?.line) && lines.add(place?.line));
@@ -217,9 +213,7 @@ function findChild(node: unknown, step: string | number): { key?: unknown; value
   return node.items.find((pair) => isPair(pair) && readKey(pair.key) === String(step));
 }
 
-/**
- * Converts a key to text, as JSON requires: a scalar becomes what is written. Undefined for a key that is no scalar.
- */
+/** Converts a scalar key to text as it is written, because keys are text in JSON; undefined for other keys. */
 function readKey(key: unknown): string | undefined {
   if (key === null) return "";
   if (!isScalar(key)) return undefined;

@@ -110,9 +110,7 @@ function isLetter(character = ""): boolean {
   return /^[a-z0-9_]$/.test(character);
 }
 
-/**
- * Creates a test for whether any of these documents contains a word in a part of its name, its hint or its description.
- */
+/** Creates a test for whether any of these documents has a word in a part of its name, hint or description. */
 export function buildKeywordFinder(documents: readonly SearchDocument[]): (word: string) => boolean {
   const scoreWord = buildWordScorer(documents);
   return (word) => scoreWord(word.toLowerCase()).size > 0;

@@ -25,9 +25,7 @@ export function nameRanker(name: RankerName): string {
   return `${name} ${versions[name]}`;
 }
 
-/**
- * The ranker of a recorded name or of an API's search (`tool_search_tool_bm25_20251119`); undefined for other names.
- */
+/** The ranker of a recorded name or an API's search (`tool_search_tool_bm25_20251119`); undefined for others. */
 export function findRanker(recorded: string | undefined): RankerName | undefined {
   const words = recorded?.split(/[ _]/);
   return rankerNames.find((name) => words?.includes(name));

@@ -6,9 +6,7 @@ import { stemWords } from "./words.ts";
 /** The text by which a tool is compared. */
 export type ToolText = { name?: string; description?: string; parameters?: string };
 
-/**
- * How much of a tool is compared: far more than hosts show, and little enough to limit the time for huge descriptions.
- */
+/** How much of a tool is compared: far more than hosts show, but little enough to limit the time. */
 const limits = { characters: 10_000, parameters: 500 } as const;
 
 /**
@@ -91,9 +89,7 @@ export function measureSimilarity(a: Weights, b: Weights): number {
   return meanShare(inB, sum(a), inA, sum(b));
 }
 
-/**
- * Finds all pairs with a similarity of at least `least` (above 0), most similar first. Iterates over words, not pairs.
- */
+/** Finds all pairs with a similarity of at least `least` (above 0), most similar first. */
 export function findSimilarPairs(weights: readonly Weights[], least: number): SimilarPair[] {
   const own = weights.map(sum);
   const holders = new Map<string, { at: number; weight: number }[]>();

@@ -75,9 +75,7 @@ const bare =
   /`([^`\s]+)`|<([^<>\s]+)>|(https?:\/\/[^\s<>()]*[^\s<>(),.;:])|((?:[\w.-]+\/)*[\w-]+\.[A-Za-z]\w{0,7})(?![\w/])/;
 const scheme = /^(?:#|[A-Za-z][A-Za-z0-9+.-]*:|\/\/)/;
 
-/**
- * Lists the links of a block to files; in a section of references also other links, and items that name a bare target.
- */
+/** The links of a block to files; in a section of references also other links, and items with a bare target. */
 function findReferences(block: Block, listed: boolean): Structure["references"] {
   const found = block.lines.flatMap(({ text, line }) => {
     // A link inside of code is only an example.

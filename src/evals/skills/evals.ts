@@ -11,9 +11,7 @@ import { ProblemCollector } from "./problems.ts";
 
 const maxBytes = 8 * 1024 * 1024;
 
-/**
- * Names of files that are only about loading: `trigger-eval.json`, `triggers.json`, `trigger_cases.json` and similar.
- */
+/** Files that are only about loading: `trigger-eval.json`, `triggers.json`, `trigger_cases.json` and similar. */
 const triggerFile = /^triggers?(?:[-_](?:evals?|eval[-_]set|cases?|quer(?:y|ies)|prompts?|tests?|set))?\.json$/i;
 
 /** Names of files that may contain queries, unlike READMEs and hidden files. */
@@ -71,9 +69,7 @@ function describeUnread({ file }: SkillPackage, unread: readonly string[]): Prob
   };
 }
 
-/**
- * Lists the names of the known files in `evals/`, the specified one first, and of other files that may contain queries.
- */
+/** The names of known files in `evals/`, the specified one first, and of others that may contain queries. */
 function listEvalFiles(dir: string): { known: string[]; others: string[] } {
   const folder = realPath(join(dir, "evals"));
   if (folder === undefined || !isWithin(dir, folder)) return { known: [], others: [] };

@@ -19,9 +19,7 @@ const defaults = {
   unmatched: "error",
 } as const;
 
-/**
- * What was read for the cases: the hash of each code file by its path, and the workspace files of each case, in order.
- */
+/** What was read for the cases: the hash of each code file, by path, and the workspace files of each case. */
 type CaseContents = { code?: ReadonlyMap<string, string>; files?: WorkspaceFiles };
 
 /**
@@ -208,9 +206,7 @@ export function createCaseIds(cases: readonly { id?: string | undefined; input: 
 
 const addNumber = (slug: string, n: number) => (n === 1 ? slug : `${slug}-${n}`);
 
-/**
- * Lower-case ASCII words joined by hyphens, cut between words after about 50 characters; "case" if no word is left.
- */
+/** Joins lower-case ASCII words by hyphens, up to 50 characters; "case" if there is no word. */
 function createSlug(input: string): string {
   // The rest of a longer input cannot end up in the slug.
   const words =

@@ -157,9 +157,7 @@ async function classifyFile(
   }
 }
 
-/**
- * Keys that only a case of a suite has. If one case has one, the file is a suite, and cases without them are invalid.
- */
+/** Keys that only cases of a suite have. One of them in one case makes the file a suite, if an invalid one. */
 const caseKeys = ["input", "messages", "expect", "expected_behavior"];
 
 function warnOtherFormat(value: JsonObject, file: string): Problem | undefined {

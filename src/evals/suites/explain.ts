@@ -23,9 +23,7 @@ export function placeProblem(
   return { severity, message, ...(hint && { hint }), place: file.place(path, part) };
 }
 
-/**
- * How messages name a path: its last key in quotes (`"input"`), or the list and the index of an item (`"cases[2]"`).
- */
+/** How messages name a path: its last key (`"input"`), or the list and index of an item (`"cases[2]"`). */
 export function quotePath(path: Path): string {
   const last = path.at(-1);
   if (last === undefined) return "The file";
@@ -67,9 +65,7 @@ function explainIssues(schema: Schema, value: Json, path: Path, issues: readonly
   });
 }
 
-/**
- * Explains one issue outside of unions. `path` leads to the checked value `root`, and `steps` from there to the issue.
- */
+/** Explains one issue outside of unions. `path` leads to the checked value, and `steps` from there to the issue. */
 function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, path: Path): PathProblem[] {
   const at = [...path, ...steps];
   const value = getAtPath(root, steps);
@@ -173,9 +169,7 @@ function hintToWrap(key: string | number | undefined, value: Json | undefined): 
   return `Write: { command: ${command}${args.length > 0 ? `, args: [${args.join(", ")}]` : ""} }.`;
 }
 
-/**
- * Explains what is wrong by the option that was meant: by the type of the value or, among objects, by a required key.
- */
+/** Explains a value by the option that was meant: by its type or, among objects, by a required key. */
 function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Path): PathProblem[] {
   if (value === undefined) return [reportMissing(path)];
   const options = union._zod.def.options;

@@ -41,9 +41,7 @@ export async function loadSuites(
   return collect(loaded);
 }
 
-/**
- * Like `loadSuites`, for suites given as objects. Messages name them `suite-1` and so on; their paths start in `cwd`.
- */
+/** Like `loadSuites`, for suites given as objects. Messages name them `suite-1` and so on. */
 export async function loadInlineSuites(contents: readonly unknown[], { cwd }: { cwd: string }) {
   const loaded = contents.map((content, at) => {
     const file = `suite-${at + 1}`;

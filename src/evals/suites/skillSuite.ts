@@ -44,9 +44,7 @@ export function buildSkillSuite(
   return { ...suite, hash: hashSuite(suite) };
 }
 
-/**
- * Drops ids that are not unique, to be replaced by generated ones: the eval files of a package often all count from 1.
- */
+/** Drops ids that are not unique, because the eval files of a package often all count from 1. */
 function dropRepeatedIds(evals: readonly SkillEval[]): Pick<SkillEval, "id" | "input">[] {
   const uses = new Map<string, number>();
   for (const { id } of evals) if (id !== undefined) uses.set(id, (uses.get(id) ?? 0) + 1);

@@ -55,9 +55,7 @@ export const mongodb: Format = {
   },
 };
 
-/**
- * The system prompt of every case: the list `systemPrompt` in agent.ts, next to the file of `describeAccuracyTests`.
- */
+/** The system prompt of every case: `systemPrompt` in agent.ts, next to the file of `describeAccuracyTests`. */
 function readSystem({ module, modules, evaluator }: ReadSource): string | undefined {
   const imports = getNodes(module.tree, "body").filter(({ type }) => type === "ImportDeclaration");
   const own = imports.find((one) =>
@@ -238,9 +236,7 @@ class Converter {
     return args.some(isAbsent) && given.length > 0 ? { $optional: withoutOptional(inner) } : inner;
   }
 
-  /**
-   * Converts a filter function in a usual form to a matcher. Other functions are reported, and only the type is kept.
-   */
+  /** Converts a usual filter function to a matcher. For others only the type is kept, which is reported. */
   #filtered(type: "number" | "string", filter: Value, line: number): Json {
     if (filter === undefined) return { $type: type };
     const found = filter instanceof Closure ? readFilter(filter) : undefined;

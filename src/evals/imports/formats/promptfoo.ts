@@ -108,9 +108,7 @@ function buildExpectation({ calls, avoid, skill, ...rules }: TestExpectations): 
   return avoid.length > 0 ? avoided : undefined;
 }
 
-/**
- * Replaces the `{{variables}}` of a template; undefined if one has no plain value, or the template has other syntax.
- */
+/** Replaces `{{variables}}` in a template; undefined if one has no plain value, or there is other syntax. */
 function fill(template: string, vars: JsonObject): string | undefined {
   if (/\{%/.test(template)) return undefined;
   let isWhole = true;

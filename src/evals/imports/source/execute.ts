@@ -6,9 +6,7 @@ import { getMember } from "./builtIns.ts";
 import { getNode, getNodes, type Node, parseSource } from "./syntax.ts";
 import { Closure, isFunction, Native, type SourceCall, Unknown, type Value } from "./values.ts";
 
-/**
- * A value of a source that was run, as JSON. A stub is a name whose module is not run; `path`: such as `Matcher.anyOf`.
- */
+/** A value of a source that was run, as JSON. A stub is a name whose module is not run, such as `Matcher.anyOf`. */
 export type Term =
   | null
   | string

@@ -46,9 +46,7 @@ async function run({ path, cwd, functions, given }: ExecuteRequest): Promise<Exe
 
 type Loaded = { exports: Record<string, unknown>; done: Promise<unknown> };
 
-/**
- * Creates a loader for files of the repository. A name that a format defines is a stub, wherever it is imported from.
- */
+/** Creates a loader for files of the repository. Names that the format defines are stubs in every import. */
 function createLoader(entry: string, cwd: string) {
   const jiti = createJiti(import.meta.url, { fsCache: false });
   const nodeRequire = createRequire(import.meta.url);

@@ -77,7 +77,7 @@ export const nameRules = defineRules<ToolSubject>([
   },
 ]);
 
-/** The length of `["inputSchema", "properties", name]`. The context explains deeper names. */
+/** inputSchema, properties, name. The context explains deeper names. */
 const parameterDepth = 3;
 /** Single letters that are meaningful names. */
 const coordinates = new Set(["x", "y", "z"]);

@@ -106,7 +106,7 @@ const table: readonly PropertyRule[] = [
 ];
 
 const nothing: readonly Violation[] = [];
-/** The length of `["inputSchema", "properties", name]`. */
+/** inputSchema, properties, name. */
 const parameterDepth = 3;
 
 export const propertyRules: readonly Rule<ToolSubject>[] = [

@@ -18,9 +18,7 @@ import { schemaLimitRules } from "./schemaLimits.ts";
 
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools";
 const reference = "https://json-schema.org/understanding-json-schema/reference";
-/**
- * The length of `["inputSchema", "properties", name, "items"]`. Deeper schemas usually follow the format of a service.
- */
+/** inputSchema, properties, name, items. Deeper schemas usually follow the format of a service. */
 const parameterDepth = 4;
 /** With this many required parameters, a model often lacks a value and makes it up. */
 const manyRequired = 6;

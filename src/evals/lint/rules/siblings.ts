@@ -40,17 +40,13 @@ export const siblingRules = defineRules<ToolSubject>([
   },
 ]);
 
-/**
- * Words before the name of a tool. Excludes a step of what the tool itself does: "For each face, use interpolate_box".
- */
+/** Words before the name of a tool, unless it is a step of this one: "For each face, use interpolate_box". */
 const cue =
   "(?<!\\b[Ff]or each [^.\\n]{1,60})\\b(?:[Uu]se|[Cc]all|[Rr]un|[Ii]nvoke|[Tt]ry|[Pp]refer|[Ss]ee|from|via|pass(?:es|ing)? \\S{1,40} to)";
 /** What must not follow, because it shows that the name is that of a value. */
 const notValue =
   "(?!(?:\\(\\))?(?: ?[=:]|\\.\\w| (?:parameter|param|argument|arg|option|field|flag|property|value|mode|key|column)s?\\b| to (?:order|sort|group)\\b))";
-/**
- * `get_order`, `getOrder`, `get-order`. A hyphenated name must be in backticks, because plain words have hyphens too.
- */
+/** `get_order`, `getOrder`, `get-order`. Plain words have hyphens too, so such names must be in backticks. */
 const marked = "`([a-z][a-z0-9]*(?:[_-][a-z0-9]+|[A-Z][a-z0-9]*)+)(?:\\(\\))?`";
 const bare = "([a-z][a-z0-9]*(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\\b(?:\\(\\))?";
 const referredTo = new RegExp(`${cue} (?:the )?(?:${marked}|${bare})${notValue}`, "g");
@@ -214,9 +210,7 @@ const prepositions = new Set("by with as in from for using via".split(" "));
 /** Last words that do not identify the object of a name: the status of an order is not like that of a payment. */
 const genericHeads = new Set("id status info information details detail data list type name count all".split(" "));
 
-/**
- * Keys that two names share if a request could mean either tool: verb and last word, or similar verbs and same object.
- */
+/** Keys that two names share if a request could mean either: verb and last word, or verb group and object. */
 function listGroupKeys(name: string): readonly string[] {
   const words = splitName(name).map((word) => (word.length > 3 ? word.replace(/s$/, "") : word));
   const verb = findVerb(words) ?? "";
