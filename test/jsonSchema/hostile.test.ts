@@ -62,7 +62,7 @@ describe("foreign patterns", () => {
     expect(compileSchema(names)).toBe("a pattern has more than 5000 characters");
   });
 
-  test("are told apart: each of many is applied", () => {
+  test("are distinguished: each of many is applied", () => {
     const schema = { allOf: [{ pattern: "^a" }, { pattern: "b$" }, { pattern: "c" }] };
     expect(validate(schema, "acb")).toMatchObject({ kind: "valid" });
     for (const text of ["xcb", "acx", "ab"]) expect(validate(schema, text)).toMatchObject({ kind: "invalid" });

@@ -32,7 +32,7 @@ describe("compileSchema", () => {
     expect(check(schema, { p: ["a"] })).toBe('args.p.0 must be number, got "a"');
   });
 
-  test("what cannot be compiled is told", () => {
+  test("reports what cannot be compiled", () => {
     expect(check({ properties: { a: { $ref: "#/nowhere" } } }, {})).toBe(
       "unreadable: can't resolve reference #/nowhere from id inputSchema",
     );

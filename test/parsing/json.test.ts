@@ -58,7 +58,7 @@ const startsWith = (text: string, value: unknown) => {
 };
 
 describe("strict JSON", () => {
-  it("reads what JSON.parse reads, with the same result", () => {
+  it("returns the same value as JSON.parse", () => {
     fc.assert(
       fc.property(jsonText, (text) => {
         expect(getValue(text)).toEqual(JSON.parse(text));
@@ -66,7 +66,7 @@ describe("strict JSON", () => {
     );
   });
 
-  it("rejects what JSON.parse rejects, and nothing else, in damaged texts", () => {
+  it("rejects damaged texts exactly when JSON.parse does", () => {
     const damaged = fc
       .tuple(
         jsonText,
@@ -136,7 +136,7 @@ describe("strict JSON", () => {
 });
 
 describe("the place of a value", () => {
-  it.each([{}, { lenient: true }])("is that of its text, and of its key, for every path (%j)", (options) => {
+  it.each([{}, { lenient: true }])("is that of the value or its key, for every path (%j)", (options) => {
     fc.assert(
       fc.property(jsonText, (text) => {
         const { value, place } = parseJson(text, "s.json", options);
@@ -151,7 +151,7 @@ describe("the place of a value", () => {
     );
   });
 
-  it("is that of the nearest value around it where there is none", () => {
+  it("is that of the nearest enclosing value if there is no such value", () => {
     const text = '{ "a": [ 1, { "b\\"": "}" } ], "c": "x\\\\" }';
     const { place } = parseJson(text, "s.json");
     const at = (...path: (string | number)[]) => text.slice(offsetOf(text, place(path))).slice(0, 5);
@@ -168,7 +168,7 @@ describe("the place of a value", () => {
 describe("lenient JSON", () => {
   const lenient = { lenient: true };
 
-  it("reads what strict JSON reads, whatever the damage", () => {
+  it("reads whatever strict JSON reads, even if damaged", () => {
     fc.assert(
       fc.property(jsonText, (text) => {
         expect(getValue(text, lenient)).toEqual(JSON.parse(text));
@@ -176,7 +176,7 @@ describe("lenient JSON", () => {
     );
   });
 
-  it("takes comments and trailing commas, and leaves what looks like them in strings", () => {
+  it("accepts comments and trailing commas, and keeps what looks like them in strings", () => {
     const text = '{ // "a": 0\n "a": ["// no, /* no */", 1,], /* b */ "b": ",]",\n}';
     expect(getValue(text, lenient)).toEqual({ a: ["// no, /* no */", 1], b: ",]" });
     const file = parseJson(text, "s.json", lenient);

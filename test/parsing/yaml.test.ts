@@ -33,7 +33,7 @@ describe("the place of a value", () => {
     expect(at(yaml, ["a", 1, "e", "d"])).toEqual([4, 10]);
   });
 
-  it("is the nearest one around when the value is missing or empty", () => {
+  it("is that of the nearest enclosing value if the value is missing or empty", () => {
     expect(at(yaml, ["a", 0, "zzz", 3])).toEqual([2, 5]);
     expect(at(yaml, ["a", 7])).toEqual([2, 3]);
     expect(at(yaml, ["f"])).toEqual([6, 1]);
@@ -47,7 +47,7 @@ describe("the place of a value", () => {
 });
 
 describe("YAML", () => {
-  it("reads what its writer wrote", () => {
+  it("reads what a YAML writer wrote", () => {
     const value = fc.jsonValue({ maxDepth: 4 }).map((data): unknown => JSON.parse(JSON.stringify(data)));
     fc.assert(
       fc.property(value, (data) => {
@@ -57,7 +57,7 @@ describe("YAML", () => {
     );
   });
 
-  it("fails with nothing but EvalsError on any text", () => {
+  it("only throws EvalsError, for any text", () => {
     const piece = fc.oneof(
       anyText(),
       fc.constantFrom(

@@ -70,7 +70,7 @@ describe("discovery", () => {
     );
   });
 
-  it("finds nothing where there is nothing", async () => {
+  it("finds nothing without folders of skills", async () => {
     const none = { skills: [], warnings: [], shadowed: [], skipped: [] };
     expect(await discover(workspace({}))).toEqual(none);
     expect(
@@ -174,7 +174,7 @@ describe("discovery", () => {
     });
   });
 
-  it("takes a named folder as one of packages or as a package, before those of hosts", async () => {
+  it("reads a named folder as a package or a folder of packages, before those of hosts", async () => {
     const cwd = workspace({
       "mine/one/SKILL.md": skillText("one"),
       "two/SKILL.md": skillText("two"),
@@ -212,7 +212,7 @@ describe("the hash of a package", () => {
   const base = { "skills/demo/SKILL.md": skillText("demo"), "skills/demo/scripts/run.sh": "echo a\n" };
   const hashOf = async (folder: string) => (await named(folder, "skills")).skills[0]?.hash ?? "";
 
-  it("is that of what decides its behaviour, wherever it lies", async () => {
+  it("covers what decides its behaviour, but not its location", async () => {
     const first = await hashOf(workspace(base));
     const left = { "evals/evals.json": "[]", ".git/HEAD": "x", "scripts/__pycache__/run.pyc": "x" };
     const more = Object.fromEntries(Object.entries(left).map(([path, text]) => [`skills/demo/${path}`, text]));

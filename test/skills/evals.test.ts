@@ -6,7 +6,7 @@ import { formatProblem } from "../../src/evals/types/errors.ts";
 import { onlySkill, readEvals, readEvalText, skillText, workspace } from "./workspace.ts";
 
 describe("eval files that are wrong", () => {
-  it("are reported with everything that is wrong in them, and nothing else comes back", async () => {
+  it("are reported with all their errors, and return no queries", async () => {
     const text = `[
   { "input": "a", "query": "b", "checks": ["c"] },
   { "expected_behavior": ["asks"] },
@@ -60,7 +60,7 @@ describe("eval files that are wrong", () => {
     expect(await readEvalText(text)).toMatchSnapshot();
   });
 
-  it("name every file that is wrong in one go", async () => {
+  it("report all wrong files at once", async () => {
     const files = { "skills/demo/evals/trigger-eval.json": "[1]" };
     expect(await readEvalText("[2]", files)).toMatchInlineSnapshot(`
       "skills/demo/evals/evals.json:1:2: error: A query must be an object or text.
@@ -231,7 +231,7 @@ describe("the files of a case", () => {
     });
   });
 
-  it("leave out every query, with one warning, where the file gives all of them one that is not there", async () => {
+  it("exclude every query, with one warning, if a shared file does not exist", async () => {
     const text = '{ "files": "none.txt",\n  "evals": [{ "input": "one" }, { "input": "two", "files": ["gone.txt"] }] }';
     const read = await readEvalText(text);
     expect(read).toMatchObject({
@@ -250,7 +250,7 @@ describe("the files of a case", () => {
     });
   });
 
-  it("cannot lie where the file gives all a file of the name of their folder", async () => {
+  it("cannot be in a folder with the name of a shared file", async () => {
     const files = [{ path: "data/a.txt", content: "a" }];
     const text = JSON.stringify({ files: [{ path: "data", content: "x" }], evals: [{ input: "one", files }] });
     expect(await readEvalText(text)).toMatchObject({ evals: [{ unusable: expect.stringMatching(/"data\/a.txt"/) }] });

@@ -70,7 +70,7 @@ const skillFile = fc.oneof(
 );
 
 describe("any SKILL.md", () => {
-  it("is read or has a reason, and every part stands on a line of it", () => {
+  it("is read or has a reason, and every part has one of its lines", () => {
     fc.assert(
       fc.property(skillFile, (text) => {
         const parsed = parseSkill(text, found);
@@ -172,7 +172,7 @@ describe("any eval file", () => {
     expect(read).toBeGreaterThan(1);
   });
 
-  it("is read to its end however deep or long it is", async () => {
+  it("is read completely, however deep or long it is", async () => {
     expect(await readEvalText("[".repeat(1_000_000))).toMatch(/nested more than 100 levels deep/);
     const many = await readEvalText(
       JSON.stringify(Array.from({ length: 20_000 }, (_, n) => ({ input: `${n}`, tag: n }))),

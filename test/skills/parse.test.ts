@@ -70,7 +70,7 @@ allowed-tools: Read Bash(git:*)
     expect([document.body, warnings]).toEqual(["# Demo\n\n1. Do it.\n", []]);
   });
 
-  it("is read again with quotes where a plain value holds a colon", () => {
+  it("is read with quotes if a plain value contains a colon", () => {
     const text = `---
 name: demo
 description: Use when: the user says "x",
@@ -93,7 +93,7 @@ metadata:
     expect(parseSkill("---\nname: shrink\ndescription: d\n---\n", location)).toMatchObject({ warnings: [] });
   });
 
-  it("warns of what only some hosts take", () => {
+  it("warns about what only some hosts accept", () => {
     expect(loaded("---\nname: other\nversion: 2\nmodel: x\ndescription: d\n---\n").warnings).toMatchInlineSnapshot(`
       [
         "demo/SKILL.md:2:1: warning: The name "other" differs from its folder "demo".
@@ -154,7 +154,7 @@ metadata:
 });
 
 describe("a body", () => {
-  it("is taken apart into what the specification wants", () => {
+  it("is split into the parts of the specification", () => {
     const document = bodyOf(`# Make a demo ##
 
 The user wants a demo

@@ -7,7 +7,7 @@ const cwd = join(import.meta.dirname, "../..");
 const roots = [{ dir: "evals/skills", level: "named" as const }];
 
 describe("the sample packages", () => {
-  it("are as the specification has them, with queries that must and must not load them", async () => {
+  it("follow the specification, with queries that must and must not load them", async () => {
     const { skills, ...rest } = await discoverSkills(roots, { cwd });
     expect(rest).toEqual({ shadowed: [], skipped: [], warnings: [] });
     const told = await Promise.all(

@@ -20,7 +20,7 @@ const files = {
 };
 
 describe("the shapes of eval files", () => {
-  it.each(shapes)("%s is read into the one form", async (shape) => {
+  it.each(shapes)("%s is converted to the common form", async (shape) => {
     const name = shape.startsWith("trigger-") ? "trigger-eval.json" : "evals.json";
     const made = workspace({ ...files, [`skills/demo/evals/${name}`]: readFileSync(join(folder, shape)) });
     const read = await readEvals(made);

@@ -41,14 +41,14 @@ describe("discover without paths", () => {
     expect(await found(files)).toEqual(["evals/a.yaml"]);
   });
 
-  it("takes a broken file that looks like a suite, so that its errors are shown", async () => {
+  it("treats a broken file that looks like a suite as one, so that its errors are reported", async () => {
     expect(await found({ "evals/a.json": '{"cases": [},}', "evals/b.yaml": "cases:\n\t- x\n" })).toEqual([
       "evals/a.json",
       "evals/b.yaml",
     ]);
   });
 
-  it("is not caught in loops of links, and takes each real file once", async () => {
+  it("survives loops of links, and finds each real file once", async () => {
     const folder = await workspace({ "evals/a.yaml": yaml, "evals/sub/b.yaml": yaml });
     await symlink("..", join(folder, "evals/sub/loop"));
     await symlink("a.yaml", join(folder, "evals/again.yaml"));
@@ -82,13 +82,13 @@ describe("discover without paths", () => {
     expect([await packagesIn(root), await found(root)]).toEqual([["."], ["evals/tools.yaml"]]);
   });
 
-  it("finds nothing where there is nothing", async () => {
+  it("finds nothing in a missing folder", async () => {
     expect([await found({}), await packagesIn({})]).toEqual([[], []]);
   });
 });
 
 describe("discover with paths", () => {
-  it("takes given files as they are, and searches given folders", async () => {
+  it("accepts any given file, and searches given folders", async () => {
     const files = {
       "x/skills/pdf/evals.json": json,
       "y/tools.json": "{}",
@@ -102,7 +102,7 @@ describe("discover with paths", () => {
     ]);
   });
 
-  it("takes absolute paths, also outside of the working folder", async () => {
+  it("accepts absolute paths, even outside of the working folder", async () => {
     const elsewhere = await workspace({ "a.yaml": yaml });
     expect(await found({}, [elsewhere])).toEqual([join(elsewhere, "a.yaml")]);
   });
@@ -133,7 +133,7 @@ describe("discover with paths", () => {
     expect(await found(files, ["."])).toEqual([]);
   });
 
-  it("names files with cases of another format, and does not take them for suites", async () => {
+  it("warns about files with cases of another format, and does not load them", async () => {
     const folder = await workspace({
       "evals/evals.json": '{"skill_name": "pdf", "evals": [{"id": 1, "prompt": "hi"}, {"id": 2, "prompt": "ho"}]}',
       "tests/cases.json": '{"cases": [{"args": ["--help"], "assert": "usage"}]}',

@@ -39,7 +39,7 @@ describe("any suite", () => {
     expect(suite.cases.at(-1)).toMatchObject({ id: "show-me-the-notes-1000", place: { line: 5996 } });
   });
 
-  it("comes back with the content that was written, from YAML and from JSON", async () => {
+  it("loads with the content that was written, from YAML and from JSON", async () => {
     const folder = await workspace({});
     await fc.assert(
       fc.asyncProperty(fc.array(caseArbitrary, { minLength: 1, maxLength: 6 }), async (cases) => {
@@ -72,7 +72,7 @@ describe("any suite", () => {
     );
   });
 
-  it("loads or fails with EvalsError, whatever stands in it", async () => {
+  it("loads or throws EvalsError, whatever its content", async () => {
     const folder = await workspace({});
     const keys = fc.constantFrom(
       "cases",

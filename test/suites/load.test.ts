@@ -20,7 +20,7 @@ const idsOf = async (...inputs: string[]) => {
 };
 
 describe("a loaded suite", () => {
-  it("has its defaults filled in", async () => {
+  it("has defaults", async () => {
     const folder = await workspace({
       "evals/files.yaml": "cases:\n  - input: Show me what is in notes.txt\n    expect: { tool: read }\n",
     });
@@ -59,7 +59,7 @@ describe("a loaded suite", () => {
     ]);
   });
 
-  it("keeps what it says itself, and a case goes before its suite", async () => {
+  it("keeps its own settings, and a case overrides its suite", async () => {
     const suite = await loadYaml(`
 name: mine
 server: { url: "http://127.0.0.1:9/mcp", headers: { a: b } }
@@ -104,7 +104,7 @@ cases:
     ]);
   });
 
-  it("takes the shape of the specification, with a byte order mark too", async () => {
+  it("accepts the specified shape, even with a byte order mark", async () => {
     const text =
       '\ufeff{"evals": [{"input": "Fill in the form", "expected_behavior": ["asks for the date", "writes a PDF"]}]}';
     const { suites } = await load({ "evals/evals.json": text });

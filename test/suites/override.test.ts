@@ -19,7 +19,7 @@ describe("override", () => {
     expect(applyOverrides(loaded, {})).toEqual(loaded);
   });
 
-  it("goes before what the file says", async () => {
+  it("takes precedence over the file", async () => {
     const overrides: Overrides = { trials: 7, passRate: 0.5, maxTurns: 3, execute: "never" };
     const { cases, execute } = applyOverrides(await suite(), overrides);
     expect(execute).toBe("never");
@@ -28,7 +28,7 @@ describe("override", () => {
     );
   });
 
-  it("hashes anew what decides an outcome, and only that", async () => {
+  it("changes the hash if it can change an outcome, and only then", async () => {
     const loaded = await suite();
     const hashes = (overrides: Overrides) => {
       const changed = applyOverrides(loaded, overrides);

@@ -36,7 +36,7 @@ describe("the suite of a package", () => {
     expect(suite?.cases.map(({ id }) => id)).toEqual(["a", "b", "3"]);
   });
 
-  it("knows a behaviour case with edited instructions as another one, a trigger case as the same", () => {
+  it("changes the hash of a behaviour case with the instructions, and not that of a trigger case", () => {
     const edited = { ...pdf, hash: "edited" };
     const hashes = (measure: "trigger" | "behaviour") =>
       [pdf, edited].map((skill) => buildSkillSuite(skill, evals, measure, [])?.cases[0]?.hash);

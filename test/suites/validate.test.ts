@@ -189,7 +189,7 @@ describe("a case", () => {
     );
   });
 
-  it("with wrong settings, all of them at once", async () => {
+  it("with several wrong settings, all at once", async () => {
     const lines = [
       "expect: { tool: t }",
       "trials: 0",
@@ -337,7 +337,7 @@ describe("files", () => {
     `);
   });
 
-  it("show all their errors in one go, and the doubtful matchers too", async () => {
+  it("report all their errors at once, and suspicious matchers", async () => {
     const files = {
       "a.yaml":
         "trails: 3\ncases:\n  - input: x\n    input: y\n    expect: { tool: t, args: { p: { endWith: x } } }\n  - input: w\n    expect: { tool: t, args: { p: [{ typ: x }, { type: search, analyzer: x }] } }\n  - input: z\n",

@@ -53,7 +53,7 @@ cases:
     ]);
   });
 
-  it("fill nothing that has no value, and every text that has", () => {
+  it("are replaced in every text if they have a value, and only then", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const given = value as Json;

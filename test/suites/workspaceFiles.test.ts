@@ -40,7 +40,7 @@ describe("files of the workspace", () => {
     expect((await read(`files: []\n${plain}`)).cases[0]).toMatchObject({ files: [], maxTurns: 8 });
   });
 
-  it("are text: others are left out, with a warning", async () => {
+  it("must be text: others are skipped with a warning", async () => {
     const whole = await read(suite("files: data", "id: a"), {
       "evals/data/a.bin": new Uint8Array([0, 1, 2]),
       "evals/data/b.txt": "b",
