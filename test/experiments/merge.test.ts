@@ -7,7 +7,7 @@ import { baseline } from "../../src/evals/experiments/baseline.ts";
 import { merge } from "../../src/evals/experiments/merge.ts";
 import { run } from "../../src/evals/experiments/run.ts";
 import type { RunOptions } from "../../src/evals/experiments/runOptions.ts";
-import { dealShards, parseShard } from "../../src/evals/trials/shards.ts";
+import { assignShards, parseShard } from "../../src/evals/trials/shards.ts";
 import type { RunManifest } from "../../src/evals/types/run.ts";
 import { cellKey, type Trial } from "../../src/evals/types/trial.ts";
 import type { MessagesBody } from "../fixtures/endpoints/messages.ts";
@@ -357,7 +357,7 @@ it("deals the cases of every trial out evenly, and all arms of a case to one sha
   } as unknown as RunManifest;
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 9 }), (count, trial) => {
-      const { cell } = dealShards(manifest, count);
+      const { cell } = assignShards(manifest, count);
       for (const model of ["a", "b"]) {
         const shares = Array.from({ length: count }, () => 0);
         for (const { id } of manifest.suites[0]?.cases ?? []) {

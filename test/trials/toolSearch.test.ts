@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { converse, createConversation, mostSearchTurns, type Shown } from "../../src/evals/trials/conversation.ts";
+import { converse, createConversation, maxSearchTurns, type ShownTools } from "../../src/evals/trials/conversation.ts";
 import { createExecutor } from "../../src/evals/trials/execution.ts";
 import { indexTools, searchToolName } from "../../src/evals/trials/toolSearch.ts";
 import type { ModelRequest } from "../../src/evals/types/model.ts";
@@ -24,7 +24,7 @@ async function play(
   const model = scriptedModel(answer);
   const toolset = aToolset(...list);
   const shown = list.map((tool) => ({ ...tool, name: `mcp__${tool.name}` }));
-  const show = (): Shown => ({
+  const show = (): ShownTools => ({
     tools: shown,
     listedName: (name) => name.replace(/^mcp__/, ""),
     index: indexTools(shown, "keyword"),
@@ -92,7 +92,7 @@ describe("names only", () => {
 
   it("ends a trial that only searches", async () => {
     const { turns, outcome } = await play(() => search("again"), { maxTurns: 1 });
-    expect([turns.length, outcome.kind]).toEqual([mostSearchTurns + 1, "answered"]);
+    expect([turns.length, outcome.kind]).toEqual([maxSearchTurns + 1, "answered"]);
   });
 
   it("offers no search where no tool is deferred", async () => {

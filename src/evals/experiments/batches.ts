@@ -66,11 +66,11 @@ export async function openBatchAsker(
   }
   const find = ({ planned, model }: PlannedCell) => (isBatched(planned, model) ? opened.get(model.id) : undefined);
   return {
-    ask: async (place, signal) => {
-      const found = find(place);
-      if (!found) return await runTrial(place, context, signal);
+    ask: async (plannedCell, signal) => {
+      const found = find(plannedCell);
+      if (!found) return await runTrial(plannedCell, context, signal);
       const { queue, model } = found;
-      return await runTrial({ ...place, model }, context, signal).finally(() => queue.finish(place.cell));
+      return await runTrial({ ...plannedCell, model }, context, signal).finally(() => queue.finish(plannedCell.cell));
     },
     settle: ({ cell }) => opened.get(cell.model)?.queue.settle(cell),
     lanes: (cells) => {

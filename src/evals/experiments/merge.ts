@@ -5,7 +5,7 @@ import { openJournal } from "../runs/journal.ts";
 import { lockRun } from "../runs/lock.ts";
 import { createRun, finishRun, journalPath, newRunId, readManifest, readTrials } from "../runs/record.ts";
 import { SeenReplies } from "../trials/copies.ts";
-import { dealShards, readShard, type Shard } from "../trials/shards.ts";
+import { assignShards, readShard, type Shard } from "../trials/shards.ts";
 import { type ExitCode, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson, jsonObjectSchema } from "../types/json.ts";
@@ -203,7 +203,7 @@ async function copyTrials(shards: readonly ShardRun[], add: (trial: Trial) => Pr
   const seen = new Set<string>();
   const replies = new SeenReplies();
   for (const { name, dir, manifest, shard } of shards) {
-    const { cell: deal, isDesigned } = dealShards(manifest, shard.count);
+    const { cell: deal, isDesigned } = assignShards(manifest, shard.count);
     const waiting: Promise<void>[] = [];
     for await (const trial of readTrials(dir, manifest.id)) {
       const key = cellKey(trial.cell);

@@ -1,5 +1,5 @@
 import { estimateTokens, trialCeiling } from "../trials/ceiling.ts";
-import { mostSearchTurns } from "../trials/conversation.ts";
+import { maxSearchTurns } from "../trials/conversation.ts";
 import { resultCharacters } from "../trials/execution.ts";
 import { getExposure, isBatched, type PlannedCase } from "../trials/plan.ts";
 import { type Model, noUsage } from "../types/model.ts";
@@ -25,7 +25,7 @@ function countSearchTurns({ exposure }: PlannedCase, model: Model, most: number)
 /** The most turns of a trial. */
 function countTurns(planned: PlannedCase, model: Model): number {
   const { maxTurns, turns = [0] } = planned.case;
-  return turns.length * (maxTurns + countSearchTurns(planned, model, mostSearchTurns));
+  return turns.length * (maxTurns + countSearchTurns(planned, model, maxSearchTurns));
 }
 
 /** The most that one trial can use, with its judge. A host is one request. */

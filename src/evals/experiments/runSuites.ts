@@ -1,6 +1,6 @@
 import { type PlannedCase, type PlannedCell, planCells } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
-import { dealShards, parseShard, type Shard } from "../trials/shards.ts";
+import { assignShards, parseShard, type Shard } from "../trials/shards.ts";
 import { type ExitCode, exitCodes } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
@@ -133,7 +133,7 @@ type Share = {
 
 function takeShare(manifest: RunManifest, shard: Shard | undefined): Share {
   if (!shard) return { select: (cells) => cells, hasDesign: () => true };
-  const { cell, design } = dealShards(manifest, shard.count);
+  const { cell, design } = assignShards(manifest, shard.count);
   return {
     *select(cells) {
       for (const planned of cells) if (cell(planned.cell) === shard.index) yield planned;

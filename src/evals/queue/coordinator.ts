@@ -20,7 +20,7 @@ export type QueuedRun = {
   /** Cells that are on the record already: answers to them that are still on the queue are dropped. */
   isRecorded(cell: Cell): boolean;
   /** The most that a trial can use, with its judge. */
-  ceiling(place: PlannedCell): { cost: Cost; requests: number };
+  ceiling(plannedCell: PlannedCell): { cost: Cost; requests: number };
   /** Asks a trial in this process, where nothing is asked of a model. */
   askHere: Asker["ask"];
   /** Trials that all workers together start in a second, of one provider. */
@@ -35,7 +35,13 @@ const keptSeconds = 30 * 86_400;
 const checkMs = 5_000;
 
 /** A cell whose answer is awaited, since `askedAt` (monotonic, in ms), until `signal` aborts. */
-type Awaited = { place: PlannedCell; job: TrialJob; askedAt: number; signal: AbortSignal; resolve(trial: Trial): void };
+type Awaited = {
+  plannedCell: PlannedCell;
+  job: TrialJob;
+  askedAt: number;
+  signal: AbortSignal;
+  resolve(trial: Trial): void;
+};
 /** A trial that arrived, as JSON. */
 type Arrived = { trial: string; answer: Answer };
 
@@ -50,7 +56,7 @@ export async function openQueuedAsker(broker: Broker, queued: QueuedRun, io: Io)
   const asker = new QueuedAsker(broker, jobs, queued, io);
   await asker.open();
   return {
-    ask: (place, signal) => asker.ask(place, signal),
+    ask: (plannedCell, signal) => asker.ask(plannedCell, signal),
     settle: (trial) => asker.settle(trial),
     close: () => asker.close(),
   };
@@ -99,11 +105,11 @@ class QueuedAsker {
     await Promise.all([this.#broker.redis.set(namePlan(hash), text, "EX", keptSeconds), this.#answers.create()]);
   }
 
-  async ask(place: PlannedCell, signal: AbortSignal): Promise<Trial> {
-    if (place.planned.unavailable) return await this.#queued.askHere(place, signal);
-    const reserved = await this.#queued.limits.reserve(this.#queued.ceiling(place), signal);
-    if (typeof reserved !== "function") return toUnasked(place, reserved);
-    const trial = await this.#await(place, signal);
+  async ask(plannedCell: PlannedCell, signal: AbortSignal): Promise<Trial> {
+    if (plannedCell.planned.unavailable) return await this.#queued.askHere(plannedCell, signal);
+    const reserved = await this.#queued.limits.reserve(this.#queued.ceiling(plannedCell), signal);
+    if (typeof reserved !== "function") return toUnasked(plannedCell, reserved);
+    const trial = await this.#await(plannedCell, signal);
     reserved({ cost: trial.costUsd, requests: trial.turns.length + (trial.judging ? 1 : 0) });
     return trial;
   }
@@ -136,18 +142,18 @@ class QueuedAsker {
     await this.#jobs.removeAll();
   }
 
-  async #await(place: PlannedCell, signal: AbortSignal): Promise<Trial> {
+  async #await(plannedCell: PlannedCell, signal: AbortSignal): Promise<Trial> {
     const { run } = this.#queued;
-    const { cell, planned, orderSeed } = place;
+    const { cell, planned, orderSeed } = plannedCell;
     const id = nameJob(run, cell);
     const job: TrialJob = { run, plan: this.#plan.hash, cell, toolset: planned.toolset.hash, orderSeed };
     this.#settled.delete(id);
     const early = this.#arrived.get(id);
-    if (early) return readTrial(early.trial, place, job);
-    if (signal.aborted) return toUnasked(place, cancelled);
+    if (early) return readTrial(early.trial, plannedCell, job);
+    if (signal.aborted) return toUnasked(plannedCell, cancelled);
     this.#watch(signal);
     return await new Promise<Trial>((resolve) => {
-      this.#awaited.set(id, { place, job, askedAt: performance.now(), signal, resolve });
+      this.#awaited.set(id, { plannedCell, job, askedAt: performance.now(), signal, resolve });
       if (!this.#begun.delete(id)) this.#track(this.#jobs.put(id, job));
     });
   }
@@ -163,10 +169,10 @@ class QueuedAsker {
   }
 
   /** Ends what is awaited without an answer: it is not asked, or a resumed run takes its answer. */
-  #giveUp(id: string, { place, job, resolve }: Awaited, outcome: Broken): void {
+  #giveUp(id: string, { plannedCell, job, resolve }: Awaited, outcome: Broken): void {
     this.#awaited.delete(id);
     this.#track(this.#takeBack(id, job.cell));
-    resolve(toUnasked(place, outcome));
+    resolve(toUnasked(plannedCell, outcome));
   }
 
   /** Removes a job that no worker has begun. */
@@ -192,7 +198,7 @@ class QueuedAsker {
     }
     this.#arrived.set(id, { trial, answer });
     this.#awaited.delete(id);
-    awaited?.resolve(readTrial(trial, awaited.place, awaited.job));
+    awaited?.resolve(readTrial(trial, awaited.plannedCell, awaited.job));
   }
 
   /** Whether a trial answers a cell that is not on the record. */
@@ -225,7 +231,7 @@ class QueuedAsker {
   }
 
   #awaitedOf(provider: string): [string, Awaited][] {
-    return [...this.#awaited].filter(([, { place }]) => nameProvider(place.cell.model) === provider);
+    return [...this.#awaited].filter(([, { plannedCell }]) => nameProvider(plannedCell.cell.model) === provider);
   }
 
   async #checkJobs(provider: string): Promise<void> {
@@ -236,11 +242,11 @@ class QueuedAsker {
     await this.#answers.catchUp();
     const gone = asked.filter(([id, awaited]) => !unfinished.has(id) && this.#awaited.get(id) === awaited);
     if (gone.length > 0) await this.#store();
-    for (const [id, { place, job, resolve }] of gone) {
+    for (const [id, { plannedCell, job, resolve }] of gone) {
       if (failed.has(id)) {
         const reason = await this.#jobs.readFailure(id, job.cell);
         await this.#jobs.remove(id, job.cell);
-        if (this.#awaited.delete(id)) resolve(toUnrun(place, `its workers failed: ${excerpt(reason, 500)}`));
+        if (this.#awaited.delete(id)) resolve(toUnrun(plannedCell, `its workers failed: ${excerpt(reason, 500)}`));
       } else this.#track(this.#jobs.put(id, job));
     }
   }
@@ -279,11 +285,11 @@ const cancelled: Broken = {
   again: true,
 };
 
-function readTrial(text: string, place: PlannedCell, job: TrialJob): Trial {
+function readTrial(text: string, plannedCell: PlannedCell, job: TrialJob): Trial {
   try {
     return parseTrial(text, job);
   } catch (thrown) {
-    return toUnrun(place, `the worker's answer cannot be read: ${excerpt(messageOf(thrown), 500)}`);
+    return toUnrun(plannedCell, `the worker's answer cannot be read: ${excerpt(messageOf(thrown), 500)}`);
   }
 }
 
@@ -303,8 +309,8 @@ function toUnasked({ cell, orderSeed, planned }: PlannedCell, outcome: Broken): 
 }
 
 /** A trial that is recorded as broken, and asked again when the run is resumed. */
-const toUnrun = (place: PlannedCell, message: string) =>
-  toUnasked(place, { kind: "broken", stage: "cancelled", message });
+const toUnrun = (plannedCell: PlannedCell, message: string) =>
+  toUnasked(plannedCell, { kind: "broken", stage: "cancelled", message });
 
 /** Waits for work, at most so long. */
 async function within(ms: number, work: Promise<unknown>): Promise<void> {

@@ -4,15 +4,15 @@ import type { OfferedTool } from "../types/tool.ts";
 import type { Usage } from "../types/trial.ts";
 import { resultCharacters } from "./execution.ts";
 
-/** Tokens that providers add for the use of tools; published figures are between 260 and 530. */
+/** Tokens that providers add when tools are used; published figures are between 260 and 530. */
 const overheadTokens = 600;
 
-/** Two bytes per token: English and JSON have 3 to 4, so this is an upper bound; other scripts come close to it. */
+/** An upper bound at two bytes per token: English and JSON have 3 to 4, other scripts come close to two. */
 export const estimateTokens = (text: string) => Math.ceil(Buffer.byteLength(text) / 2);
 
 const listTokens = new WeakMap<readonly OfferedTool[], number>();
 
-/** Tokens of a tool list, at most. */
+/** The maximum number of tokens in a tool list. */
 function estimateListTokens(tools: readonly OfferedTool[]): number {
   const known = listTokens.get(tools);
   if (known !== undefined) return known;
@@ -22,7 +22,7 @@ function estimateListTokens(tools: readonly OfferedTool[]): number {
   return tokens;
 }
 
-/** The maximum that one request uses. */
+/** The maximum usage of one request. */
 export function requestCeiling({ messages, tools }: Pick<ModelRequest, "messages" | "tools">, model: Model): Usage {
   if (model.kind !== "language model") return noUsage;
   const inputTokens = overheadTokens + estimateListTokens(tools) + estimateMessages(messages);
@@ -38,7 +38,7 @@ function estimateMessages(messages: readonly Message[]): number {
 
 type TrialShape = Pick<HostedTrial, "maxTurns" | "tools" | "messages">;
 
-/** The maximum that one trial uses: every turn sends the tools and all previous messages again. */
+/** The maximum usage of one trial: every turn sends the tools and all previous messages again. */
 export function trialCeiling({ maxTurns, tools, messages }: TrialShape, model: Model): Usage {
   const host = "converse" in model ? model.ownPromptTokens : 0;
   const prompt = host + overheadTokens + estimateListTokens(tools) + estimateTokens(JSON.stringify(messages));

@@ -16,25 +16,25 @@ import {
   type Usage,
 } from "../types/trial.ts";
 import { type Executor, renderResult } from "./execution.ts";
-import { getExposure, orderSurface, orderTools, type PlannedCell } from "./plan.ts";
+import { getExposure, orderTools, orderToolsOnce, type PlannedCell } from "./plan.ts";
 import { createLibrary, offerSkills, type SkillShelf } from "./skills.ts";
 import { isDeferred, type ToolIndex, TrialSearch } from "./toolSearch.ts";
 
 /**
- * How a host shows tools: under their shown names, and the way back. `index`: only the names of the tools in it are shown,
- * and the client searches. `search`: definitions are deferred, and this search of the API finds them.
+ * Tools as a host shows them. `listedName` maps a shown name back to the listed one. `index`: only the names of its tools
+ * are shown, and the client searches them. `search`: definitions are deferred to this search of the API.
  */
-export type Shown = {
+export type ShownTools = {
   tools: readonly OfferedTool[];
   listedName: (shown: string) => string;
   index?: ToolIndex;
   search?: string;
 };
 
-/** How the tools of a cell are shown, and the skills that its suite offers, if any. */
-export type Surface = { show(cell: PlannedCell): Shown; skills(cell: PlannedCell): SkillShelf | undefined };
+/** Presents the tools of a cell, and the skills that its suite offers, if any. */
+export type Presenter = { show(cell: PlannedCell): ShownTools; skills(cell: PlannedCell): SkillShelf | undefined };
 
-/** One conversation. `tools` have the order and names to be shown; `listedName` returns the listed name. */
+/** One conversation. `tools` are in the order and with the names to show; `listedName` returns the listed name. */
 export type Conversation = {
   cell: Cell;
   model: AskedModel;
@@ -43,27 +43,27 @@ export type Conversation = {
   toolset: string;
   listedName: (shown: string) => string;
   catalogue?: ModelRequest["catalogue"];
-  /** Where definitions are deferred: the search of the client, or what the API has to search. */
+  /** With deferred definitions: the search on the client. */
   search?: TrialSearch;
+  /** With deferred definitions: the tools that the API searches. */
   deferred?: NonNullable<ModelRequest["deferred"]>;
-  /** What the user says next, each when the replies to the message before it are complete. */
+  /** Further user messages. Each is sent when the replies to the previous one are complete. */
   followUps?: readonly string[];
-  /** Maximum replies to one message of the user. */
+  /** Maximum number of replies to one user message. */
   maxTurns: number;
   executor: Pick<Executor, "execute">;
-  /** Reads calls through dispatchers, where the suite has some. */
+  /** Reads calls made through dispatchers, if the suite has any. */
   readDispatch?: ReadDispatch;
   /** Whether the calls so far decide the trial, so that it can end. */
   isDecided?(calls: readonly Call[]): boolean;
 };
 
-/** Turns that only search are none of the turns of a case; after so many of them a trial ends. */
-export const mostSearchTurns = 5;
+/** Turns that only search do not count as turns of the case. A trial ends after this many of them. */
+export const maxSearchTurns = 5;
 
 /**
- * Sends the messages, executes the calls of each reply in their order and sends the results back, until the model makes no
- * call, `maxTurns` is reached or the calls decide the trial; then the same for each further message of the user. Does not
- * throw.
+ * Sends the messages, executes the calls of each reply in order and sends the results back, until the model makes no
+ * call, `maxTurns` is reached or the calls decide the trial. Repeats this for each further user message. Does not throw.
  */
 export async function converse(conversation: Conversation, signal: AbortSignal): Promise<Answer> {
   const { model, listedName, maxTurns, isDecided, followUps = [] } = conversation;
@@ -74,7 +74,7 @@ export async function converse(conversation: Conversation, signal: AbortSignal):
   const end = (outcome: Answer["outcome"], last: readonly Turn[] = []): Answer => {
     return { outcome, turns: [...turns, ...last], ...(deferred && { deferred }), ...(lost && { lost }) };
   };
-  for (let asked = 1, counted = 0, searching = 0; counted < maxTurns && searching <= mostSearchTurns; ) {
+  for (let asked = 1, counted = 0, searching = 0; counted < maxTurns && searching <= maxSearchTurns; ) {
     const reply = await model.ask(createRequest(conversation, turns.length + 1, messages), signal);
     if (reply.lost) lost = addUsage(lost, reply.lost);
     if (reply.kind === "broken") {
@@ -93,9 +93,9 @@ export async function converse(conversation: Conversation, signal: AbortSignal):
     const isComplete = calls.length === 0;
     if (!isComplete && executed.calls.every(({ role }) => role === "search")) searching++;
     else counted++;
-    const next = isComplete || counted === maxTurns || searching > mostSearchTurns ? followUps[asked - 1] : undefined;
+    const next = isComplete || counted === maxTurns || searching > maxSearchTurns ? followUps[asked - 1] : undefined;
     if (isComplete && next === undefined) break;
-    // The provider's own payload goes back unchanged; its calls have the names that were shown. Silence has no form.
+    // The provider's own payload goes back unchanged, with the shown names in its calls. An empty reply cannot be sent back.
     if (!isComplete || reply.turn.text !== "")
       messages.push({ role: "assistant", content: reply.turn.text, turn: reply.turn, native: reply.native });
     if (!isComplete) messages.push(toResults(executed.calls));
@@ -126,11 +126,11 @@ function listDeferred({ search, deferred, listedName }: Conversation): ReadonlyS
   return names && new Set([...names].map(listedName));
 }
 
-/** More calls of one reply are recorded and not executed: no request needs as many. */
-const mostExecuted = 128;
+/** Maximum number of executed calls per reply; no request needs as many. Further calls are recorded only. */
+const maxExecuted = 128;
 const notExecuted = {
   status: "skipped",
-  reason: `no more than ${mostExecuted} calls of a reply are executed`,
+  reason: `no more than ${maxExecuted} calls of a reply are executed`,
 } as const;
 
 async function executeAll(
@@ -147,7 +147,7 @@ async function executeAll(
       searches.push(found.search);
       continue;
     }
-    const execution = done.length < mostExecuted ? await executor.execute(call, signal) : notExecuted;
+    const execution = done.length < maxExecuted ? await executor.execute(call, signal) : notExecuted;
     if ("kind" in execution) return execution;
     const executed: Call = { ...call, execution };
     const read: ReturnType<NonNullable<typeof readDispatch>> = readDispatch?.(executed) ?? { call: executed };
@@ -164,17 +164,17 @@ function toResults(calls: readonly Call[]): Message {
   return { role: "results", results };
 }
 
-/** The conversation of a cell: the messages of the case, with tools and skills in the order of the trial. */
+/** Creates the conversation of a cell: the messages of the case, with tools and skills in the order of the trial. */
 export function createConversation(
-  place: PlannedCell & { model: AskedModel },
-  surface: Surface,
+  plannedCell: PlannedCell & { model: AskedModel },
+  presenter: Presenter,
   executor: Executor,
 ): Conversation {
-  const { cell, orderSeed, model, planned } = place;
+  const { cell, orderSeed, model, planned } = plannedCell;
   const { case: one, toolset } = planned;
-  const skills = surface.skills(place);
-  const { tools, listedName, index, search: apiSearch } = surface.show(place);
-  const ordered = orderSurface(tools, orderSeed, listedName);
+  const skills = presenter.skills(plannedCell);
+  const { tools, listedName, index, search: apiSearch } = presenter.show(plannedCell);
+  const ordered = orderToolsOnce(tools, orderSeed, listedName);
   const search = index && new TrialSearch(index, ordered);
   const files = one.files ?? [];
   const readable = measuresBehaviour(one);
@@ -216,7 +216,7 @@ export function createConversation(
   };
 }
 
-/** Why a case cannot be asked in a host: it is given one prompt, and few hosts can be allowed to write files alone. */
+/** Returns why a case cannot be asked in a host: hosts take one prompt, and few can be restricted to writing files. */
 export function findUnfit(
   { id, writesFiles }: HostModel,
   { turns, expectedFiles }: Pick<Case, "turns" | "expectedFiles">,
@@ -225,7 +225,7 @@ export function findUnfit(
   return expectedFiles && !writesFiles ? `${id} writes no files in a trial, and the case expects some` : undefined;
 }
 
-/** The same for a host that holds the conversation itself. */
+/** Creates the trial of a cell for a host that runs the conversation itself. */
 export function createHostedTrial(
   { cell, orderSeed, model, planned }: PlannedCell,
   skills: SkillShelf | undefined,
@@ -252,7 +252,7 @@ const noSkills: Pick<SkillShelf, "packages" | "read"> = {
   read: async (_, path) => ({ problem: `There is no file ${path}` }),
 };
 
-/** The instructions of servers, by server. */
+/** The instructions that servers give, sorted by server. */
 function listInstructions(tools: readonly OfferedTool[]): HostedTrial["instructions"] {
   return tools
     .flatMap(({ origin, server, description = "" }) =>
@@ -261,7 +261,7 @@ function listInstructions(tools: readonly OfferedTool[]): HostedTrial["instructi
     .sort((a, b) => (a.server < b.server ? -1 : 1));
 }
 
-/** The section of the prompt in which hosts show what servers say of themselves; empty without instructions. */
+/** The prompt section in which hosts show the instructions of servers; empty without any. */
 function renderInstructions(instructions: HostedTrial["instructions"]): string {
   if (instructions.length === 0) return "";
   const parts = instructions.map(({ server, text }) => `## ${server}\n\n${text}`);
@@ -270,10 +270,10 @@ function renderInstructions(instructions: HostedTrial["instructions"]): string {
 
 const isSkill = ({ origin }: OfferedTool) => origin === "skill";
 
-/** Expected behaviour is about what happens after a skill was loaded; without it, loading is all that is measured. */
+/** Expected behaviour covers what happens after a skill is loaded. Without it, only loading is measured. */
 const measuresBehaviour = ({ expectedBehavior }: Case) => expectedBehavior.length > 0;
 
-/** The package of an entry with the description of the arm. A package that was removed still has its front matter. */
+/** The package of an entry, with the arm's description. For a package that was removed, only name and description. */
 function toPackage(
   { name, description = "" }: OfferedTool,
   packages: SkillShelf["packages"] = new Map(),
@@ -293,8 +293,8 @@ function addPrompt(messages: Case["messages"], prompt: string): Case["messages"]
 }
 
 /**
- * Decides when a trial can end. A trigger trial ends when its skill was loaded, because nothing after that changes its
- * score. It continues after any other call: a skill can be loaded after the model has looked around.
+ * Decides when a trial can end. A trigger trial ends when its skill is loaded, because nothing after that changes its
+ * score. It continues after any other call, because the model may explore first and load the skill later.
  */
 function createDecision(one: Case): (calls: readonly Call[]) => boolean {
   const { expect } = one;

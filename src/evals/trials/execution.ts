@@ -14,8 +14,8 @@ export type Executor = {
 
 /**
  * Creates the executor of one trial: a call is executed when its tool is listed, its arguments are an object, no mock
- * answers it and the policy permits it. A server is acquired only for the first such call.
- * @param denial what the model gets for a call that the policy denies, with `{tool}` and `{reason}` in it
+ * answers it and the policy permits it. A server is acquired on the first such call.
+ * @param denial the result of a call that the policy denies; `{tool}` and `{reason}` in it are replaced
  */
 export function createExecutor(
   toolset: Toolset,
@@ -55,6 +55,11 @@ export function createExecutor(
 
 const skip = (reason: string): Execution => ({ status: "skipped", reason });
 
+/** The result of a call of one of the harness's own tools. */
+export function createTextResult(text: string, isError = false): Execution {
+  return { status: "executed", result: { isError, content: [{ type: "text", text }] }, ms: 0 };
+}
+
 function deny(tool: string, reason: string, denial: string | undefined): Execution {
   const denied = { status: "skipped", reason, denied: true } as const;
   if (denial === undefined) return denied;
@@ -62,10 +67,10 @@ function deny(tool: string, reason: string, denial: string | undefined): Executi
   return { ...denied, text: denial.replace(/\{(tool|reason)\}/g, (whole, name: string) => values[name] ?? whole) };
 }
 
-/** A longer result is cut before it goes back to the model, so that the maximum of a plan is a real one. */
+/** Longer results are truncated before they go back to the model, so that the ceiling of a plan holds. */
 export const resultCharacters = 20_000;
 
-/** The result of a call as the model gets it: its text, or the reason why there is none. */
+/** The result of a call as the model gets it: its text, or why the call was not executed. */
 export function renderResult(execution: Execution): { text: string; isError: boolean } {
   if (execution.status === "skipped")
     return { text: execution.text ?? `This call was not executed: ${execution.reason}`, isError: true };
@@ -80,17 +85,17 @@ export function renderResult(execution: Execution): { text: string; isError: boo
 /** A server that one trial holds until it releases it. */
 type Lease = { server: ToolServer; release(): Promise<void> };
 
-/** Provides the server of a suite. `acquire` does not throw: a server that is unavailable is a broken value. */
+/** Provides the server of a suite. `acquire` does not throw: it returns a broken value when the server is unavailable. */
 export type ServerPool = { acquire(signal: AbortSignal): Promise<Lease | Broken>; close(): Promise<void> };
 
 type Open = (signal: AbortSignal) => Promise<ToolServer>;
 
-/** After this many failed starts in a row a server is not started again: trials that need it break at once. */
+/** After this many consecutive failed starts, a server is not restarted: trials that need it break immediately. */
 const maxFailures = 3;
 
 const toBroken = (thrown: unknown): Broken => ({ kind: "broken", stage: "server", message: messageOf(thrown) });
 
-/** One process for the whole run, started again when it has died. */
+/** One process for the whole run, restarted when it dies. */
 export function sharedPool(first: ToolServer, open: Open): ServerPool {
   let current = first;
   let opening: Promise<Broken | undefined> | undefined;

@@ -18,14 +18,14 @@ import {
 } from "../types/trial.ts";
 import type { Graded } from "./runTrial.ts";
 
-/** An answered trial, with the grader and the messages of its case, and who answers its questions. */
-type Judged = {
+/** An answered trial, with the grader and messages of its case, and what answers the grader's questions. */
+type JudgedTrial = {
   grade: Grade;
   turns: readonly Turn[];
   messages: Case["messages"];
   followUps?: readonly string[] | undefined;
   judge: AskedModel | undefined;
-  /** Asks a file of code. Does not reject. */
+  /** Calls a file of user code. Does not reject. */
   askCode(question: CodeQuestion): Promise<Match | Broken>;
   cell: Cell;
 };
@@ -33,13 +33,13 @@ type Judged = {
 const notAsked = unknown("not asked: the trial failed already");
 
 /**
- * Grades a trial whose case may need code or a judge. Code is asked first; where it breaks, the trial does. The judge
- * gets one request for all questions, and only when it is needed: always for sentences of expected behaviour, because
- * each is reported on its own; for a value only while the trial is undecided. When the judge breaks or gives no
- * evidence, its assertions are unknown, with the reason. Does not throw.
+ * Grades a trial whose case may need user code or a judge. Code runs first; if it breaks, the trial is broken. The judge
+ * gets one request with all questions, and only if needed: always for sentences of expected behaviour, because each is
+ * reported separately; for a value only while the trial is undecided. If the judge breaks or gives no evidence, its
+ * assertions are unknown, with the reason. Does not throw.
  */
 export async function judgeTrial(
-  { grade, turns, messages, followUps, judge, askCode, cell }: Judged,
+  { grade, turns, messages, followUps, judge, askCode, cell }: JudgedTrial,
   signal: AbortSignal,
 ): Promise<Graded | Broken> {
   const decided = new Map<string, Match>();
@@ -75,7 +75,7 @@ export async function judgeTrial(
   };
 }
 
-/** The verdict with what is decided so far, and the questions that are still open, each once. */
+/** Grades with the answers known so far. Returns the verdict and the open questions, each once. */
 function collectQuestions(grade: Grade, turns: readonly Turn[], decided: ReadonlyMap<string, Match>) {
   const open = new Map<string, Question>();
   const verdict = grade(turns, (question) => {
@@ -91,8 +91,8 @@ const isForCode = (question: Question): question is CodeQuestion =>
   question.about === "trial" || question.about === "argument";
 
 /**
- * Sends one request to a judge and reads its reply. `judging` is absent when nothing was paid for. `stopped`: the judge
- * answers no request any more, or the limits of the run are reached. Does not throw.
+ * Sends one request to a judge and reads its reply. `judging` is absent when nothing was paid for. `stopped` is set when
+ * the judge will answer no further request, or a limit of the run is reached. Does not throw.
  */
 export async function askJudge(
   judge: AskedModel,

@@ -2,27 +2,24 @@ import type { AskedModel, HostModel, Model } from "../types/model.ts";
 import { addCost, type Broken, type Cost, type Usage } from "../types/trial.ts";
 import { requestCeiling, trialCeiling } from "./ceiling.ts";
 
-/** What a run may use. All are optional. `maxSeconds` counts from the creation of the limits. */
+/** The limits of a run, all optional. `maxSeconds` counts from the creation of `SpendingLimits`. */
 export type RunLimits = {
   budgetUsd?: number | undefined;
   maxRequests?: number | undefined;
   maxSeconds?: number | undefined;
 };
 
-/** What was used of a reservation. */
-export type Used = { cost: Cost; requests: number };
+/** An amount to reserve, or what was used of it. */
+export type Spending = { cost: Cost; requests: number };
 
-/** At most what something can use. */
-type Most = { cost: Cost; requests: number };
-
-/** Whether a service says what a reply used. Some local servers and proxies do not. */
+/** Whether a service reports the usage of a reply. Some local servers and proxies do not. */
 const isReported = (usage: Usage) => Object.values(usage).some((tokens) => tokens > 0);
 
 /**
- * Keeps the requests of a run, of the judge too, within its limits. The most that a request can cost is reserved before it
- * is sent. So concurrent requests do not overspend; one that does not fit waits until those in flight have cost less than
- * their reserve. A reply without usage counts as its reserve. Only where nothing is in flight is a request sent that may
- * exceed the budget, by its own cost at most.
+ * Keeps all requests of a run, including those to the judge, within its limits. The maximum cost of a request is reserved
+ * before it is sent, so that concurrent requests do not overspend. A request that does not fit waits until those in flight
+ * have released what they did not use. A reply without usage counts as its whole reservation. A request that may exceed the
+ * budget is sent only when nothing else is in flight, so the budget is exceeded by the cost of one request at most.
  */
 export class SpendingLimits {
   readonly #limits: RunLimits;
@@ -43,19 +40,19 @@ export class SpendingLimits {
     this.#startedAt = now();
   }
 
-  /** Adds what a resumed record has cost before. */
+  /** Adds what a resumed record has already cost. */
   addSpent(usd: number): void {
     this.#spentUsd += usd;
     this.#check();
   }
 
-  /** The limit that was reached, as a sentence without its full stop; undefined while requests are sent. */
+  /** The limit that was reached, as a sentence without its full stop; undefined while there is none. */
   get reached(): string | undefined {
     this.#check();
     return this.#reached;
   }
 
-  /** The same model within the limits: a request beyond them is broken, with stage "budget". */
+  /** Wraps a model so that a request beyond the limits is broken, with stage "budget". */
   guard<M extends Model>(model: M): M {
     return ("ask" in model ? this.#guardAsked(model) : this.#guardHost(model)) as M;
   }
@@ -79,7 +76,7 @@ export class SpendingLimits {
     return { ...model, ask };
   }
 
-  /** A host asks on its own, so the most that its whole trial can cost is reserved. */
+  /** A host sends its own requests, so the maximum cost of its whole trial is reserved. */
   #guardHost(model: HostModel): HostModel {
     const converse: HostModel["converse"] = async (trial, signal) => {
       const settle = await this.#reserveOne(model, () => trialCeiling(trial, model), signal);
@@ -102,10 +99,10 @@ export class SpendingLimits {
   }
 
   /**
-   * Waits until so much is left, and reserves it until the function that this resolves with is called with what was used.
-   * Resolves with the reason if a limit is reached.
+   * Waits until this amount fits, and reserves it. Resolves with a function that releases the reservation and takes what
+   * was used, or with the reason if a limit is reached.
    */
-  async reserve({ cost, requests }: Most, signal: AbortSignal): Promise<Broken | ((used: Used) => void)> {
+  async reserve({ cost, requests }: Spending, signal: AbortSignal): Promise<Broken | ((used: Spending) => void)> {
     const { budgetUsd, maxRequests = Number.POSITIVE_INFINITY } = this.#limits;
     const ceilingUsd = cost === "unknown" ? 0 : cost;
     const exceedsBudget = () =>
@@ -117,14 +114,14 @@ export class SpendingLimits {
         if (isFirst) this.#waiting.push(resolve);
         else this.#waiting.unshift(resolve);
       });
-    // One at a time is woken, and wakes the next: many may wait.
+    // Wake one waiter at a time, which wakes the next: there may be many.
     this.#waiting.shift()?.();
     if (signal.aborted)
       return { kind: "broken", stage: "cancelled", message: "the request was cancelled", again: true };
     if (exceedsRequests())
       this.#reached ??= `The limit of ${maxRequests} requests leaves no room for a trial of up to ${requests}`;
     if (this.reached !== undefined) return { kind: "broken", stage: "budget", message: `not asked: ${this.reached}` };
-    // A single request is sent at once; of several, some may not be needed.
+    // A single request is sent for certain; of several, some may not be needed.
     const isCertain = requests === 1;
     if (isCertain) this.#requests++;
     else this.#reservedRequests += requests;

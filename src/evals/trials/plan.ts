@@ -9,32 +9,30 @@ import { isCallable, type OfferedTool, type Toolset } from "../types/tool.ts";
 import type { Broken, Cell } from "../types/trial.ts";
 
 /**
- * A case in one arm, with the tools that it is shown there, or why they are unavailable (then its trials break without a
- * model call). The arm of a plain run is `head`.
+ * A case in one arm, with the tools that it is shown there. `unavailable`: why it cannot be asked; its trials then break
+ * without a model call. The arm of a plain run is `head`.
  */
 export type PlannedCase = {
   suite: Suite;
   case: Case;
   arm: string;
   toolset: Toolset;
-  /** How its tools are shown, one of those that its model has in this run. Absent: the first of them. */
+  /** How its tools are shown: one of the model's exposures in this run. Default: the first. */
   exposure?: ExposureKind;
-  /** The suite with the server that executes its calls, where that is another surface. */
+  /** On another surface: the suite whose server executes its calls. */
   source?: Suite;
   unavailable?: Broken;
-  /** In a suite over a whole configuration: the server whose tools it expects, where it is one. */
+  /** In a suite over a whole configuration: the server whose tools it expects, if it expects tools of exactly one. */
   owner?: string;
 };
 
-/** The exposure of a kind that a model has in this run; of no kind, the first of them. */
+/** The exposure of this kind that a model has in the run; its first exposure without a kind. */
 export function getExposure({ askedUnder = [] }: Pick<Model, "askedUnder">, kind?: ExposureKind): Exposure {
   const found = kind === undefined ? askedUnder[0] : askedUnder.find((one) => one.kind === kind);
   return found ?? allDefinitions;
 }
 
-/**
- * Whether the trials of a case on a model can be asked in batches: each must be one request, with all definitions in it.
- */
+/** Whether the trials of a case on a model can be asked in batches: each must be one request with all definitions. */
 export function isBatched({ case: one, exposure, unavailable }: PlannedCase, model: Model): boolean {
   const hasBatches = "ask" in model && model.batches !== undefined;
   const isOneRequest = one.maxTurns === 1 && !one.turns && getExposure(model, exposure).kind === "all";
@@ -42,8 +40,8 @@ export function isBatched({ case: one, exposure, unavailable }: PlannedCase, mod
 }
 
 /**
- * One trial to run. `orderSeed` seeds the order in which its tools are shown. `isRepeatable`: a design asks for it, and asks
- * again when the reply is one that was seen before.
+ * One trial to run. `orderSeed` seeds the order of its tools. `isRepeatable`: requested by a design, which asks again when
+ * the reply is a copy of an earlier one.
  */
 export type PlannedCell = {
   planned: PlannedCase;
@@ -54,26 +52,31 @@ export type PlannedCell = {
 };
 
 /**
- * Every cell of a run, lazily. The first trial of all cases comes before the second of any, so that a drift of the
- * model, a rate limit or an early end affects all cases equally. `isAsked`: what a check asks elsewhere.
+ * Generates every cell of a run lazily. The first trial of all cases comes before the second of any, so that model drift,
+ * a rate limit or an early end affects all cases equally.
+ * @param isCovered whether a check or a night already asks the case on the model
  */
 export function* planCells(
   cases: readonly PlannedCase[],
   models: readonly Model[],
   seed: number,
-  isAsked: (planned: PlannedCase, model: Model) => boolean = () => false,
+  isCovered: (planned: PlannedCase, model: Model) => boolean = () => false,
 ): Generator<PlannedCell> {
   const rounds = Math.max(0, ...cases.flatMap((planned) => models.map((model) => plannedTrials(planned.case, model))));
   for (let trial = 1; trial <= rounds; trial++) {
     const seedFor = once((suite: Suite) => deriveSeed(seed, "order", suite.name, trial));
     for (const planned of cases)
       for (const model of models)
-        if (asksModel(planned.suite, model) && trial <= plannedTrials(planned.case, model) && !isAsked(planned, model))
+        if (
+          asksModel(planned.suite, model) &&
+          trial <= plannedTrials(planned.case, model) &&
+          !isCovered(planned, model)
+        )
           yield createCell(planned, model, trial, seedFor(planned.suite));
   }
 }
 
-/** Where the cells of a design come from: its cases in arms, the orders of each, and how often a trial was asked so far. */
+/** Looks up what a design asks for: cases in arms, the tool orders of a case, and the attempts at a trial so far. */
 export type DesignCells = {
   find(cell: { case: string; arm: string }): PlannedCase;
   orders(id: string): TrialOrders;
@@ -81,7 +84,7 @@ export type DesignCells = {
   model: Model;
 };
 
-/** The cells that a design asks for, in its order: the arms of a trial are asked close in time. */
+/** The cells that a design requests, in its order: the arms of a trial are asked close in time. */
 export function* requestedCells(
   requests: Iterable<TrialRequest>,
   { find, orders, attempts, model }: DesignCells,
@@ -102,17 +105,17 @@ function createCell(planned: PlannedCase, model: Model, trial: number, orderSeed
   return { planned, model, cell, orderSeed };
 }
 
-/** After so many draws an order may come again: only lists that share some names in a tangled way need as many. */
-const mostDraws = 20_000;
+/** After this many draws an order may repeat. Only lists that overlap in unusual ways need as many. */
+const maxDraws = 20_000;
 
 /**
- * The orders in which the tools of one case are shown in a design: trial t has the same in all arms, no arm sees one twice
- * before all `count` are used, and then they come again in the same sequence. Cases have orders of their own: one schedule
- * for all cases would correlate their changes. `lists`: the tools of the case in each arm. `paraphrases`: how many
- * wordings of the query take turns; every wording meets every order before a request comes again.
+ * The tool orders of one case in a design. Trial t has the same order in all arms. No arm sees an order twice before all
+ * `count` requests are used; then they repeat in the same sequence. Each case has its own orders, because one schedule for
+ * all cases would correlate their changes. `lists`: the tools of the case in each arm. `paraphrases`: the number of
+ * wordings of the query; every wording meets every order before a request repeats.
  */
 export class TrialOrders {
-  /** How many different requests the case has. */
+  /** The number of different requests of the case. */
   readonly count: number;
   readonly #orders: number;
   readonly #paraphrases: number;
@@ -134,18 +137,18 @@ export class TrialOrders {
   /** The seed for `orderTools` of this trial, from 1. */
   seedAt(trial: number): number {
     const at = (trial - 1) % this.count;
-    // Both lengths have come round at the same time after their least common multiple: then the orders move on by one.
-    const together = leastCommonMultiple(this.#orders, this.#paraphrases);
-    const place = (at + Math.floor(at / together)) % this.#orders;
-    while (this.#seeds.length <= place) this.#seeds.push(this.#next(this.#seeds.length + 1));
-    return this.#seeds[place] ?? 0;
+    // Both cycles are back at their start after their least common multiple: shift the orders by one then.
+    const period = leastCommonMultiple(this.#orders, this.#paraphrases);
+    const index = (at + Math.floor(at / period)) % this.#orders;
+    while (this.#seeds.length <= index) this.#seeds.push(this.#next(this.#seeds.length + 1));
+    return this.#seeds[index] ?? 0;
   }
 
   #next(trial: number): number {
     for (let draw = 0; ; draw++) {
       const seed = this.#draw(trial, draw);
       const orders = this.#lists.map(({ tools }) => describeOrder(tools, seed));
-      if (draw < mostDraws && this.#lists.some(({ shown }, i) => shown.has(orders[i] ?? ""))) continue;
+      if (draw < maxDraws && this.#lists.some(({ shown }, i) => shown.has(orders[i] ?? ""))) continue;
       for (const [i, { shown }] of this.#lists.entries()) shown.add(orders[i] ?? "");
       return seed;
     }
@@ -158,7 +161,7 @@ function leastCommonMultiple(a: number, b: number): number {
   return (a / divisor(a, b)) * b;
 }
 
-/** Skills and tools are ordered apart, as they are shown. */
+/** Skills and tools are shown separately, so their orders are described separately. */
 function describeOrder(tools: readonly OfferedTool[], seed: number): string {
   const ordered = orderTools(tools, seed);
   const names = (isSkill: boolean) =>
@@ -167,9 +170,9 @@ function describeOrder(tools: readonly OfferedTool[], seed: number): string {
 }
 
 /**
- * The tools in the order of a trial. In a plain run the seed depends on the run, the suite and the trial's number alone, so
- * that all cases of a suite see the same order in the same trial, which lets a provider's prompt cache serve all but the
- * first; a design draws its own (see `TrialOrders`). A tool's position depends on its listed name.
+ * Sorts tools into the order of a trial. In a plain run the seed depends only on the run, the suite and the trial number:
+ * all cases of a suite see the same order in the same trial, so a provider's prompt cache serves all but the first. Designs
+ * draw their own seeds (see `TrialOrders`). A tool's position depends on its listed name.
  */
 export function orderTools(
   tools: readonly OfferedTool[],
@@ -183,11 +186,8 @@ const lastOrder = once((_tools: readonly OfferedTool[]): { seed?: number; ordere
   ordered: [],
 }));
 
-/**
- * The same for a list that many trials are shown, under one host. Its last order is kept: a plain run repeats it for
- * every case.
- */
-export function orderSurface(
+/** As `orderTools`, but keeps the last order of each list, because a plain run repeats it for every case. */
+export function orderToolsOnce(
   tools: readonly OfferedTool[],
   orderSeed: number,
   listedName: (shown: string) => string,

@@ -9,36 +9,35 @@ import { schedule } from "./schedule.ts";
 
 export type RunPlanOptions = {
   concurrency: number;
-  /** What the run may use. */
   limits: SpendingLimits;
-  /** Keys of the cells that are on the record already. */
+  /** Keys of the cells that are already on the record. */
   done: ReadonlySet<string>;
-  /** Models that answer no request any more, with the reason. */
+  /** Models that answer no further requests, with the reason. */
   stopped: Map<string, string>;
-  /** The replies of the run so far. Absent: no trial of this plan or after it is repeatable. */
+  /** The replies of the run so far. Absent when neither this plan nor a later one has repeatable trials. */
   seen?: SeenReplies | undefined;
-  /** Makes the trial durable. */
+  /** Writes the trial to disk. */
   record(trial: Trial): Promise<void>;
-  /** Called for each trial once it is durable. */
+  /** Called for each trial once it is on disk. */
   onRecorded(trial: Trial): void;
 };
 
 /**
- * How a plan ended: complete, or why some cells are missing. `budget`: a limit of the run was reached. `stopped`: a model
+ * How a plan ended. `complete`: every cell is recorded. `budget`: a limit of the run was reached. `stopped`: a model
  * refused or failed every request.
  */
 export type PlanEnd = "complete" | "cancelled" | "budget" | "stopped";
 
 /**
- * Maximum number of trials that wait for the disk before new ones are delayed: so many can be lost, and are asked again,
- * when the process is killed or the disk fails. Twice what the journal writes at once, so that asking does not wait for it.
+ * Maximum number of trials waiting for the disk before new ones are delayed. This many can be lost, and are asked again,
+ * when the process is killed or the disk fails. Twice what the journal writes at once, so that it does not slow asking.
  */
 const unrecordedLimit = 32;
 
 /**
- * Runs every cell of a plan that is not done. Starts no new ones when `signal` aborts or a limit of the run is reached, and
- * none of a model that was stopped; trials that are in flight at an abort are recorded as cancelled, so the journal contains
- * everything that was asked. When the record cannot be written, trials in flight are cancelled. Rejects then.
+ * Runs every cell of a plan that is not done. Starts no new trial after `signal` aborts or a limit of the run is reached,
+ * and none on a model that was stopped. Trials in flight at an abort are recorded as cancelled, so the journal contains
+ * everything that was asked. If the record cannot be written, cancels the trials in flight and rejects.
  */
 export async function runPlan(
   cells: Iterable<PlannedCell>,
@@ -75,7 +74,7 @@ export async function runPlan(
     durable.finally(() => recording.delete(durable));
   };
 
-  await schedule(missing(cells, options), options.concurrency, anyStop, async (planned) => {
+  await schedule(listPending(cells, options), options.concurrency, anyStop, async (planned) => {
     const made = await asker.ask(planned, trialSignal);
     if (made.outcome.kind === "broken" && made.outcome.again) {
       const { model } = made.cell;
@@ -89,7 +88,7 @@ export async function runPlan(
     const trial: Trial = isCopy ? { ...made, copy: true } : made;
     record(trial);
     stopAtLimit();
-    // All wait for the same: a race of their own for each would take quadratic time where very many are answered at once.
+    // All wait for one shared race: a race each would take quadratic time when many trials are answered at once.
     if (recording.size >= unrecordedLimit) {
       recorded ??= Promise.race(recording).finally(() => {
         recorded = undefined;
@@ -104,7 +103,7 @@ export async function runPlan(
   return options.stopped.size > 0 ? "stopped" : "complete";
 }
 
-/** Records a trial, or that it broke when it cannot be written as JSON. Rejects when the disk fails. */
+/** Records a trial, as broken if it cannot be written as JSON. Rejects when the disk fails. */
 async function recordOrBreak(trial: Trial, record: RunPlanOptions["record"]): Promise<Trial> {
   try {
     await record(trial);
@@ -119,13 +118,13 @@ async function recordOrBreak(trial: Trial, record: RunPlanOptions["record"]): Pr
   }
 }
 
-/** Whether a trial ended before a request was made: it is not recorded, so it is missing and not broken. */
+/** Whether a trial ended before any request was made. It is not recorded, so it is missing rather than broken. */
 function isUnasked({ outcome, turns, lost }: Trial): boolean {
   if (outcome.kind !== "broken" || turns.length > 0 || lost) return false;
   return outcome.stage === "budget" || (outcome.stage === "cancelled" && outcome.again === true);
 }
 
-function* missing(
+function* listPending(
   cells: Iterable<PlannedCell>,
   { done, stopped }: Pick<RunPlanOptions, "done" | "stopped">,
 ): Generator<PlannedCell> {

@@ -5,48 +5,47 @@ import type { HostModel, Model } from "../types/model.ts";
 import type { Shown } from "../types/shown.ts";
 import { excerpt } from "../types/text.ts";
 import { addCost, type Broken, type Cost, type Judging, type Score, type Trial, type Turn } from "../types/trial.ts";
-import { converse, createConversation, createHostedTrial, findUnfit, type Surface } from "./conversation.ts";
+import { converse, createConversation, createHostedTrial, findUnfit, type Presenter } from "./conversation.ts";
 import { createExecutor, type ServerPool } from "./execution.ts";
 import type { SpendingLimits } from "./limits.ts";
 import type { PlannedCell } from "./plan.ts";
 
-/**
- * The score of a trial, and the usage of the judge if one was asked. `stopped`: why the judge answers no request any more.
- */
+/** The score of a trial, and the usage of the judge if one was asked. `stopped`: why the judge answers no more requests. */
 export type Graded = { verdict: Score; judging?: Judging; stopped?: Broken };
 
 /**
- * What the turns do not say. `deferred`: listed names of the tools whose definitions were not shown from the start.
- * `workspace`: the files as a host left them.
+ * What grading needs beside the turns. `deferred`: listed names of the tools whose definitions were not shown from the
+ * start. `workspace`: the files as a host left them.
  */
-type Seen = { deferred?: ReadonlySet<string> | undefined; workspace?: HostAnswer["workspace"] };
+type GradingFacts = { deferred?: ReadonlySet<string> | undefined; workspace?: HostAnswer["workspace"] };
 
-/** What a trial needs from outside; handed in so that trials can be tested with anything. */
-export type TrialContext = Surface & {
+/** The dependencies of a trial, passed in so that tests can replace them. */
+export type TrialContext = Presenter & {
   pool(cell: PlannedCell): ServerPool | undefined;
-  grade(cell: PlannedCell, turns: readonly Turn[], signal: AbortSignal, seen?: Seen): Promise<Graded | Broken>;
+  grade(cell: PlannedCell, turns: readonly Turn[], signal: AbortSignal, facts?: GradingFacts): Promise<Graded | Broken>;
   now(): Date;
-  /** What the run may use. The models are within these limits already. */
+  /** The limits of the run. The models are already within them. */
   limits: SpendingLimits;
 };
 
 type HostAnswer = Awaited<ReturnType<HostModel["converse"]>>;
 
 /** Runs one cell, from its query to its score. Does not throw for anything that a model or a server does. */
-export async function runTrial(place: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<Trial> {
-  const { cell, orderSeed, model, planned } = place;
+export async function runTrial(plannedCell: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<Trial> {
+  const { cell, orderSeed, model, planned } = plannedCell;
   const startedAt = context.now();
   const began = performance.now();
   const answered: HostAnswer = planned.unavailable
     ? { outcome: planned.unavailable, turns: [] }
-    : await answer(place, context, signal).catch(toBroken);
+    : await answer(plannedCell, context, signal).catch(toBroken);
   const { turns, costUsd, lost, shown } = answered;
-  const grading = answered.outcome.kind === "answered" ? await grade(place, answered, context, signal) : undefined;
+  const grading =
+    answered.outcome.kind === "answered" ? await grade(plannedCell, answered, context, signal) : undefined;
   const outcome = grading && "kind" in grading ? grading : answered.outcome;
   const graded = grading && "verdict" in grading ? grading : undefined;
   const asked = costUsd ?? sumCosts(turns, model);
   const spent = lost ? addCost(asked, model.cost(lost)) : asked;
-  // The run was stopped before the judge replied: the trial is run again when the run is resumed.
+  // If the run was stopped before the judge replied, a resumed run asks the trial again.
   const stopped = signal.aborted ? stoppedUnjudged : graded?.stopped;
   const isUnjudged = stopped !== undefined && graded?.verdict.grade === "not-gradable";
   return {
@@ -61,7 +60,7 @@ export async function runTrial(place: PlannedCell, context: TrialContext, signal
     ...(lost && { lost }),
     costUsd: graded?.judging ? addCost(spent, graded.judging.costUsd) : spent,
     startedAt: startedAt.toISOString(),
-    // Not the difference of two dates: the clock may be set meanwhile.
+    // From the monotonic clock: the system clock may be set meanwhile.
     ms: Math.round(performance.now() - began),
   };
 }
@@ -72,7 +71,7 @@ const stoppedUnjudged: Broken = {
   message: "the run was stopped before the answer was judged",
 };
 
-/** What a model or a server sent made the harness fail: this trial breaks, with the cause, and the others go on. */
+/** Data from a model or a server made the harness throw: only this trial breaks, with the cause. */
 function toBroken(thrown: unknown): { outcome: Broken; turns: Turn[] } {
   return { outcome: { kind: "broken", stage: "model", message: describeInternal("the trial", thrown) }, turns: [] };
 }
@@ -81,45 +80,45 @@ const describeInternal = (what: string, thrown: unknown) =>
   excerpt(`${what} failed in the harness: ${messageOf(thrown)}`, 2_000);
 
 async function grade(
-  place: PlannedCell,
+  plannedCell: PlannedCell,
   { turns, shown, deferred = listDeferred(shown), workspace }: HostAnswer,
   context: TrialContext,
   signal: AbortSignal,
 ): Promise<Graded | Broken> {
   try {
-    const { case: one, toolset } = place.planned;
+    const { case: one, toolset } = plannedCell.planned;
     const dispatched = listDispatchedTools(one.dispatch, one.expect, toolset);
     const all = dispatched ? new Set([...(deferred ?? []), ...dispatched]) : deferred;
-    return await context.grade(place, turns, signal, { deferred: all, workspace });
+    return await context.grade(plannedCell, turns, signal, { deferred: all, workspace });
   } catch (thrown) {
     return { kind: "broken", stage: "model", message: describeInternal("the grading of the answer", thrown) };
   }
 }
 
-/** What a host did not show the definitions of from the start; undefined where that is not known. */
+/** The tools whose definitions a host did not show from the start; undefined if unknown. */
 function listDeferred(shown: Shown | undefined): ReadonlySet<string> | undefined {
   return shown && new Set([...shown.tools.deferred, ...shown.tools.named, ...shown.tools.hidden]);
 }
 
-async function answer(place: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<HostAnswer> {
-  const { suite, toolset } = place.planned;
-  const { dispatch, expect, mocks } = place.planned.case;
+async function answer(plannedCell: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<HostAnswer> {
+  const { suite, toolset } = plannedCell.planned;
+  const { dispatch, expect, mocks } = plannedCell.planned.case;
   const readDispatch = createDispatchReader(dispatch, expect, toolset);
   const answerByMock = mocks && compileMocks(mocks);
   const executor = createExecutor(
     toolset,
     suite.execute,
-    context.pool(place),
+    context.pool(plannedCell),
     answerByMock && ((call) => answerByMock(readDispatch?.(call).call ?? call)),
     suite.denial,
   );
   try {
-    const { model } = place;
-    const refused = "converse" in model ? findUnfit(model, place.planned.case) : undefined;
+    const { model } = plannedCell;
+    const refused = "converse" in model ? findUnfit(model, plannedCell.planned.case) : undefined;
     if (refused !== undefined) return { outcome: { kind: "broken", stage: "setup", message: refused }, turns: [] };
     if (!("converse" in model))
-      return await converse(createConversation({ ...place, model }, context, executor), signal);
-    const hosted = await model.converse(createHostedTrial(place, context.skills(place), executor), signal);
+      return await converse(createConversation({ ...plannedCell, model }, context, executor), signal);
+    const hosted = await model.converse(createHostedTrial(plannedCell, context.skills(plannedCell), executor), signal);
     return { ...hosted, turns: readDispatchedTurns(hosted.turns, readDispatch) };
   } finally {
     await executor.close();

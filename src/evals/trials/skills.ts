@@ -8,22 +8,23 @@ import type { ModelRequest } from "../types/model.ts";
 import type { EvalFile, SkillForm, SkillPackage } from "../types/skill.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Call, Execution } from "../types/trial.ts";
+import { createTextResult } from "./execution.ts";
 
-/** Paths under which a model finds the files of skills and of the case; they exist on no disk. */
+/** Virtual paths under which a model finds the files of skills and of the case. */
 const shelf = { skills: "/skills", project: projectFolder } as const;
 
-/** What is added to the prompt and the tools of a trial so that the model knows its skills and files. */
+/** What is added to the prompt and the tools of a trial to offer skills and files to the model. */
 export type CatalogueOffer = { prompt: string; tools: readonly OfferedTool[]; catalogue?: ModelRequest["catalogue"] };
 
-/** The longest file that a model may write, in characters. */
+/** Maximum length of a written file, in characters. */
 const maxWritten = 1024 * 1024;
 
 const skillName = (entry: OfferedTool) => entry.name.slice("skill:".length);
 
 /**
- * Shows skills (entries of origin `skill`, in the order to be shown) in one of the two forms that hosts use, and the
- * files of a case. With `readable` the other files of a skill can be read as well, for trials that continue after a skill
- * was loaded. `listing`: the host that shortens the list as it does.
+ * Offers skills (entries of origin `skill`, in the order to show) in one of the two forms that hosts use, and the files of
+ * a case. With `readable` the other files of a skill can be read as well, for trials that continue after a skill is
+ * loaded. `listing`: the host whose rules shorten the list.
  */
 export function offerSkills(
   entries: readonly OfferedTool[],
@@ -63,7 +64,7 @@ export function offerSkills(
 
 type ListedSkill = { name: string; description: string };
 
-/** The skills in their order, with what their host lists of their descriptions. */
+/** The skills in the same order, with their descriptions shortened as the host does. */
 function shortenList(skills: readonly ListedSkill[], listing: ListingHost | undefined): readonly ListedSkill[] {
   if (!listing) return skills;
   const listed = new Map(listSkills(skills, listing).map(({ name, description }) => [name, description]));
@@ -99,7 +100,7 @@ function escapeTags(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** A tool of the harness itself, which every host shows unchanged. `parameters`: the meaning of each, by its name. */
+/** Creates a tool of the harness itself, which every host shows unchanged. `parameters`: descriptions by name. */
 function createOwnTool(name: string, description: string, parameters: Readonly<Record<string, string>>): OfferedTool {
   const properties = Object.fromEntries(
     Object.entries(parameters).map(([parameter, meaning]) => [parameter, { type: "string", description: meaning }]),
@@ -130,7 +131,7 @@ export type SkillShelf = {
   /** The host whose budget shortens the list. */
   listing?: ListingHost | undefined;
   packages: ReadonlyMap<string, SkillPackage>;
-  /** The text of a file by its path inside the package, or a sentence that says why there is none. */
+  /** Reads a file by its path inside the package. `problem`: a sentence that says why there is no such file. */
   read(skill: SkillPackage, path: string): Promise<{ text: string } | { problem: string }>;
 };
 
@@ -138,10 +139,10 @@ export type SkillShelf = {
 export type Library = { execute(call: Call): Promise<Execution | undefined> };
 
 /**
- * The results of the tools `Skill`, `Read` and `Write` in one trial. `offered` are the names of the skills that the
- * trial offers. Files are written to the workspace of the trial, which is on no disk; `scoring/writtenFiles.ts` reads it
- * from the turns. Without `readable`, loading a skill returns no instructions: only whether it is loaded is measured
- * then, and its instructions must not change what the model does next.
+ * Executes the tools `Skill`, `Read` and `Write` of one trial. `offered`: names of the skills that the trial offers. Files
+ * are written to an in-memory workspace, which `scoring/writtenFiles.ts` rebuilds from the turns. Without `readable`,
+ * loading a skill returns no instructions: only loading is measured, and instructions would change what the model does
+ * next.
  */
 export function createLibrary(
   { packages, read }: Pick<SkillShelf, "packages" | "read">,
@@ -151,36 +152,37 @@ export function createLibrary(
 ): Library {
   const workspace = new Map(files.map(({ path, content }) => [path, content]));
   const load = (name: string): Execution => {
-    if (!offered.has(name)) return result(`Unknown skill: ${name}`, true);
+    if (!offered.has(name)) return createTextResult(`Unknown skill: ${name}`, true);
     const skill = packages.get(name);
     const body =
       readable && skill ? `\n\nBase folder of this skill: ${shelf.skills}/${name}\n\n${skill.document.body}` : "";
-    return result(`Launching skill: ${name}${body}`);
+    return createTextResult(`Launching skill: ${name}${body}`);
   };
   const readFile = async (written: string): Promise<Execution> => {
     const path = posix.normalize(written);
     const inProject = toWorkspacePath(path);
     const text = inProject === undefined ? undefined : workspace.get(inProject);
-    if (text !== undefined) return result(text);
+    if (text !== undefined) return createTextResult(text);
     const [, name = "", inside = ""] = /^\/skills\/([^/]+)\/(.+)$/.exec(path) ?? [];
     const skill = packages.get(name);
     if (offered.has(name) && /^SKILL\.md$/i.test(inside)) return load(name);
     // Only SKILL.md counts as loading a skill, so no other file may look like it.
-    if (!offered.has(name) || !readable || !skill) return result(`There is no file ${path}`, true);
+    if (!offered.has(name) || !readable || !skill) return createTextResult(`There is no file ${path}`, true);
     const found = await read(skill, inside);
-    return "text" in found ? result(found.text) : result(found.problem, true);
+    return "text" in found ? createTextResult(found.text) : createTextResult(found.problem, true);
   };
   const writeFile = (call: Call): Execution => {
     const file = readWrite(call);
-    if (!file) return result("Give file_path, the whole path of a file, and content, its text.", true);
+    if (!file) return createTextResult("Give file_path, the whole path of a file, and content, its text.", true);
     const path = toWorkspacePath(file.path);
     if (path === undefined)
-      return result(`Only files under ${shelf.project} can be written: ${file.path} is not.`, true);
+      return createTextResult(`Only files under ${shelf.project} can be written: ${file.path} is not.`, true);
     const why = whyNoFile(path, workspace.keys());
-    if (why !== undefined) return result(`"${file.path}" ${why}.`, true);
-    if (file.content.length > maxWritten) return result(`The file is longer than ${maxWritten} characters.`, true);
+    if (why !== undefined) return createTextResult(`"${file.path}" ${why}.`, true);
+    if (file.content.length > maxWritten)
+      return createTextResult(`The file is longer than ${maxWritten} characters.`, true);
     workspace.set(path, file.content);
-    return result(`Wrote ${shelf.project}/${path}`);
+    return createTextResult(`Wrote ${shelf.project}/${path}`);
   };
   return {
     async execute(call) {
@@ -191,11 +193,9 @@ export function createLibrary(
       if (tool === skillTools.write && writable) return writeFile(call);
       if (tool !== skillTools.read) return undefined;
       const path = given("file_path");
-      return path === undefined ? result("Give file_path, the whole path of a file.", true) : await readFile(path);
+      return path === undefined
+        ? createTextResult("Give file_path, the whole path of a file.", true)
+        : await readFile(path);
     },
   };
-}
-
-function result(text: string, isError = false): Execution {
-  return { status: "executed", result: { isError, content: [{ type: "text", text }] }, ms: 0 };
 }

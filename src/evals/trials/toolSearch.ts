@@ -4,25 +4,26 @@ import { isJsonObject } from "../types/json.ts";
 import type { ModelRequest } from "../types/model.ts";
 import { isAlwaysLoaded, type OfferedTool } from "../types/tool.ts";
 import type { Call, Execution, ToolSearch } from "../types/trial.ts";
+import { createTextResult } from "./execution.ts";
 
 /** The tool that loads definitions where only names are shown, named as Claude Code names its own. */
 export const searchToolName = "ToolSearch";
 
-/** How many tools a search loads if the model does not say, as in Claude Code; and at most. */
+/** How many tools a search loads: by default, as in Claude Code, and at most. */
 const limits = { usual: 5, most: 50 } as const;
 
-/** A tool as a search reads it, under the name that the model is shown. */
+/** A tool as a search document, under its shown name. */
 type Indexed = SearchDocument & { tool: OfferedTool };
 
-/** The tools of one list that are deferred, and their search. Made once for all trials with this list. */
+/** The deferred tools of one list, and their search. Created once for all trials with this list. */
 export type ToolIndex = { ranker: RankerName; deferred: ReadonlySet<string>; rank: Ranker<Indexed> };
 
-/** Whether a definition is left out until a search finds the tool. */
+/** Whether the definition of a tool is hidden until a search finds it. */
 export function isDeferred(tool: OfferedTool): boolean {
   return !isAlwaysLoaded(tool);
 }
 
-/** Indexes the deferred ones of these tools, which have the names that the model is shown. */
+/** Indexes the deferred tools among these, by their shown names. */
 export function indexTools(tools: readonly OfferedTool[], ranker: RankerName): ToolIndex {
   const documents = tools.filter(isDeferred).map((tool): Indexed => {
     return { ...toSearchDocument(tool, tool._meta?.["anthropic/searchHint"]), tool };
@@ -30,15 +31,15 @@ export function indexTools(tools: readonly OfferedTool[], ranker: RankerName): T
   return { ranker, deferred: new Set(documents.map(({ name }) => name)), rank: buildRanker(ranker, documents) };
 }
 
-/** The search of one trial: which definitions the model has by now, and the tool that loads further ones. */
+/** The search of one trial: the definitions that are loaded so far, and the tool that loads more. */
 export class TrialSearch {
-  /** The section of the prompt that names the deferred tools; empty where there are none. */
+  /** The prompt section that names the deferred tools; empty if there are none. */
   readonly prompt: string;
   readonly #index: ToolIndex;
   readonly #loaded: OfferedTool[];
   readonly #names: Set<string>;
 
-  /** `tools` have the order in which they are shown. */
+  /** `tools` are in the order in which they are shown. */
   constructor(index: ToolIndex, tools: readonly OfferedTool[]) {
     this.#index = index;
     this.#loaded = tools.filter(({ name }) => !index.deferred.has(name));
@@ -47,31 +48,32 @@ export class TrialSearch {
     this.prompt = deferred.length === 0 ? "" : renderNames(deferred);
   }
 
-  /** The names, as shown, of the tools whose definitions are not shown from the start. */
+  /** Shown names of the tools whose definitions are not shown from the start. */
   get deferred(): ReadonlySet<string> {
     return this.#index.deferred;
   }
 
-  /** What a request says of the search, for a model that does not read. */
+  /** Describes the search in a request, for models that do not read prompts, such as `lexical`. */
   get loader(): Pick<ModelRequest, "loader"> {
     return this.prompt === "" ? {} : { loader: { tool: searchToolName, ranker: this.#index.ranker } };
   }
 
-  /** The definitions that the model is shown now: those from the start, those that were found, and the search. */
+  /** The definitions to show now: the initial ones, those that searches found, and the search itself. */
   get tools(): readonly OfferedTool[] {
     return this.prompt === "" ? this.#loaded : [...this.#loaded, searchTools[this.#index.ranker]];
   }
 
-  /** The result of a call of the search, whose names are those that the model is shown; undefined for other calls. */
+  /** Executes a call of the search. Found names are shown names. Returns undefined for other calls. */
   answer({ tool, arguments: args }: Call): { execution: Execution; search: ToolSearch } | undefined {
     if (tool !== searchToolName || this.prompt === "") return undefined;
     const { query, max_results: wanted } = isJsonObject(args) ? args : {};
     if (typeof query !== "string" || query.trim() === "") {
-      return { execution: result("Give a query, a text.", true), search: { query: "", found: [] } };
+      return { execution: createTextResult("Give a query, a text.", true), search: { query: "", found: [] } };
     }
     const limit = typeof wanted === "number" && wanted >= 1 ? Math.min(Math.floor(wanted), limits.most) : limits.usual;
     const found = this.#index.rank(query, limit);
-    if (found.kind === "refused") return { execution: result(found.reason, true), search: { query, found: [] } };
+    if (found.kind === "refused")
+      return { execution: createTextResult(found.reason, true), search: { query, found: [] } };
     const tools = found.ranked.map(({ document }) => document.tool);
     for (const one of tools) if (!this.#names.has(one.name)) this.#loaded.push(one);
     for (const { name } of tools) this.#names.add(name);
@@ -80,7 +82,7 @@ export class TrialSearch {
       names.length > 0
         ? `Loaded, and can be called now:\n${names.map((name) => `- ${name}`).join("\n")}`
         : "No tool was found. Search with other words.";
-    return { execution: result(text), search: { query, found: names } };
+    return { execution: createTextResult(text), search: { query, found: names } };
   }
 }
 
@@ -88,10 +90,6 @@ function renderNames(deferred: readonly OfferedTool[]): string {
   const list = deferred.map(({ name }) => `- ${name}`);
   const how = `The definitions of these tools are not loaded. Load those that you need with ${searchToolName} before you call them:`;
   return [how, "", ...list].join("\n");
-}
-
-function result(text: string, isError = false): Execution {
-  return { status: "executed", result: { isError, content: [{ type: "text", text }] }, ms: 0 };
 }
 
 const queries: Readonly<Record<RankerName, string>> = {

@@ -12,7 +12,7 @@ import { nameInConfiguration } from "../toolsets/configuration.ts";
 import { getSkillForm, type HostName, presentTools } from "../toolsets/host.ts";
 import type { Source } from "../toolsets/source.ts";
 import { createSkillEntry, createToolset } from "../toolsets/toolList.ts";
-import type { Shown } from "../trials/conversation.ts";
+import type { ShownTools } from "../trials/conversation.ts";
 import { isolatedPool, type ServerPool, sharedPool } from "../trials/execution.ts";
 import { judgeTrial } from "../trials/judge.ts";
 import type { SpendingLimits } from "../trials/limits.ts";
@@ -283,13 +283,13 @@ export function createTrialContext(
 ): TrialContext {
   const pools = new Map(opened.map(({ suite, source }) => [suite, createPool(suite, source)]));
   const shelves = new Map([...skills].map(([suite, packages]) => [suite, createShelf(packages, host)]));
-  const showOnce = once((toolset: Toolset): Shown => {
+  const showOnce = once((toolset: Toolset): ShownTools => {
     const { tools, findListed } = presentTools(toolset.tools, host);
     return { tools, listedName: (name) => findListed(name)?.name ?? name };
   });
   const indexOnce = (ranker: RankerName) => once((toolset: Toolset) => indexTools(showOnce(toolset).tools, ranker));
   const indexes = { keyword: indexOnce("keyword"), bm25: indexOnce("bm25"), regex: indexOnce("regex") };
-  const showAs = ({ toolset, exposure }: PlannedCase, model: Model): Shown => {
+  const showAs = ({ toolset, exposure }: PlannedCase, model: Model): ShownTools => {
     const { kind, ranker } = getExposure(model, exposure);
     const shown = showOnce(toolset);
     if (kind === "names") return { ...shown, index: indexes[findRanker(ranker) ?? "keyword"](toolset) };
