@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { inTurn, lockRun } from "../../src/evals/runs/lock.ts";
+import { lockRun, withFileLock } from "../../src/evals/runs/lock.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -49,7 +49,7 @@ describe.each([
     writeFileSync(file, "");
     if (isLeft) writeFileSync(`${file}.lock`, await endedProcess());
     const add = (line: number) =>
-      inTurn(
+      withFileLock(
         file,
         async () => {
           const before = await readFile(file, "utf8");
@@ -92,7 +92,7 @@ it("by process id is free when a process ended while it removed the lock of anot
   const lock = join(dir, "list.lock");
   writeFileSync(lock, await endedProcess());
   writeFileSync(`${lock}.ended`, await endedProcess());
-  expect(await inTurn(join(dir, "list"), async () => "done", null)).toBe("done");
+  expect(await withFileLock(join(dir, "list"), async () => "done", null)).toBe("done");
   expect(readdirSync(dir)).toEqual([]);
 });
 

@@ -7,6 +7,7 @@ import {
   baselineFile,
   createBaseline,
   expectSuite,
+  type NamedBaseline,
   readBaseline,
   readBaselines,
   writeBaseline,
@@ -184,8 +185,6 @@ function compareBaseline(before: Baseline, now: CaseToolsets, compared: Compared
     notes: comparable.kind === "comparable" ? comparable.notes : comparable.reasons,
   };
 }
-
-type NamedBaseline = { file: string; baseline: Baseline };
 
 /** Prints the contents of the baselines of these suites or files, or of all. */
 async function show({ targets = [], baselines: dir }: BaselineOptions, io: Io): Promise<ExitCode> {

@@ -3,7 +3,7 @@ import { findLikelyName, indexByName } from "../changes/names.ts";
 import { countOrders } from "../decisions/orders.ts";
 import { defaultTrials, mostTrials } from "../decisions/statistics.ts";
 import { explainLost } from "../reports/checkText.ts";
-import { baselineFile, readBaseline, readSuiteBaselines } from "../runs/baseline.ts";
+import { baselineFile, type NamedBaseline, readBaseline, readSuiteBaselines } from "../runs/baseline.ts";
 import { getExposure, type PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
@@ -119,8 +119,6 @@ function warnUnchecked(
   const hint = "Run one of those models with -m, or accept this run with `evals baseline accept`.";
   io.err(`${formatProblem({ severity: "warning", message, hint })}\n`);
 }
-
-type NamedBaseline = { file: string; baseline: Baseline };
 
 /**
  * The baseline of a suite on a model, also under a former id or an alias of the model, or a former name of the suite.

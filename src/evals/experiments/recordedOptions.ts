@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import * as z from "zod";
-import { findRecord, type RecordOf } from "../runs/find.ts";
+import { findRecord, type RecordCommand } from "../runs/find.ts";
 import { type HostName, hosts } from "../toolsets/host.ts";
 import { gateSchema } from "../types/check.ts";
 import { withoutSecrets } from "../types/endpoint.ts";
@@ -90,7 +90,7 @@ export function readRecorded({ id, flags }: RunManifest): RecordedOptions {
 export type Resumed = { dir: string; manifest: RunManifest };
 
 /** A command with its options, and with `--resume` the record to be finished. */
-export type Recalled<C extends RecordOf, O> = { command: C; options: O; resumed?: Resumed };
+export type Recalled<C extends RecordCommand, O> = { command: C; options: O; resumed?: Resumed };
 
 /**
  * With `--resume`, finds the record to be finished and replaces the given options by the recorded ones. Throws a usage
@@ -98,7 +98,7 @@ export type Recalled<C extends RecordOf, O> = { command: C; options: O; resumed?
  * interrupted.
  */
 export async function recallOptions<
-  C extends RecordOf,
+  C extends RecordCommand,
   O extends {
     out: string;
     resume?: string | undefined;

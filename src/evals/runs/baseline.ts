@@ -16,9 +16,9 @@ const byCodeUnit = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 const acceptAgain = "Accept it again: `evals run -n 20 --check off`, then `evals baseline accept`.";
 
 /**
- * Creates the baseline of one suite and model of a run. `counts` holds passed and graded trials by case id; a case
- * without an entry has none. `repliedBy`: the models that the replies name. Throws when the run does not contain that
- * suite and model.
+ * Creates the baseline of one suite and model of a run. `counts`: passed and graded trials by case id; none for a case
+ * without an entry. `repliedBy`: the models that the replies name. Throws when the run does not contain this suite and
+ * model.
  */
 export function createBaseline(
   manifest: RunManifest,
@@ -61,23 +61,23 @@ export function createBaseline(
   return { format: baselineFormat, checksum, ...content };
 }
 
-/** Hashes everything except the checksum itself, as canonical text, so that white space and line ends do not matter. */
+/** Hashes everything except the checksum, as canonical text, so that white space and line endings do not matter. */
 function computeChecksum(data: Json): string {
   const rest = isJsonObject(data) ? Object.entries(data).filter(([key]) => key !== "checksum") : [];
   return sha256(canonicalJson(Object.fromEntries(rest)));
 }
 
-/** The file of the baseline of a suite and model, `<dir>/<suite>.<model>.json`; different for each of them. */
+/** The file of the baseline of a suite and model, `<dir>/<suite>.<model>.json`; unique for each pair. */
 export function baselineFile(dir: string, suite: string, model: string): string {
-  // The suite's part contains no dot, so that the first dot always ends it.
+  // The suite part contains no dot, so the first dot always ends it.
   return join(dir, `${toFileName(suite, /[^a-z0-9_-]+/g)}.${toFileName(model, /[^a-z0-9._-]+/g)}.json`);
 }
 
 const maxLength = 80;
-/** Device names of Windows, with any extension. */
+/** Windows device names, with any extension. */
 const reserved = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/;
 
-/** The name itself where every file system accepts it, also one that ignores case; else a slug with a hash. */
+/** The name itself if every file system accepts it, including case-insensitive ones; otherwise a slug with a hash. */
 function toFileName(name: string, replaced: RegExp): string {
   const slug = name
     .toLowerCase()
@@ -90,17 +90,35 @@ function toFileName(name: string, replaced: RegExp): string {
     : [safe, sha256(name).slice(0, 8)].filter((part) => part !== "").join("-");
 }
 
-/** The readable baselines of a suite, on any model; of all suites where none is named. */
-export async function readSuiteBaselines(dir: string, suite?: string): Promise<{ file: string; baseline: Baseline }[]> {
+/** The readable baselines of a suite on any model; of all suites if none is named. */
+export async function readSuiteBaselines(dir: string, suite?: string): Promise<NamedBaseline[]> {
   const names = await readdir(dir).catch((): string[] => []);
   const prefix = suite === undefined ? "" : `${toFileName(suite, /[^a-z0-9_-]+/g)}.`;
-  const files = names.filter((name) => name.startsWith(prefix) && name.endsWith(".json")).sort();
-  const read = await Promise.allSettled(files.map((name) => readBaseline(join(dir, name))));
-  return read.flatMap((one, at) =>
-    one.status === "fulfilled" && one.value && (suite === undefined || one.value.suite === suite)
-      ? [{ file: join(dir, files[at] ?? ""), baseline: one.value }]
-      : [],
+  const { found } = await readFiles(
+    dir,
+    names.filter((name) => name.startsWith(prefix)),
   );
+  return found.filter(({ baseline }) => suite === undefined || baseline.suite === suite);
+}
+
+export type NamedBaseline = { file: string; baseline: Baseline };
+
+/** Reads the baselines among these files of a folder, sorted by name, and collects what could not be read. */
+async function readFiles(
+  dir: string,
+  names: readonly string[],
+): Promise<{ found: NamedBaseline[]; errors: unknown[] }> {
+  const files = names
+    .filter((name) => name.endsWith(".json"))
+    .sort()
+    .map((name) => join(dir, name));
+  const read = await Promise.allSettled(files.map(readBaseline));
+  return {
+    found: read.flatMap((one, at) =>
+      one.status === "fulfilled" && one.value ? [{ file: files[at] ?? "", baseline: one.value }] : [],
+    ),
+    errors: read.flatMap((one) => (one.status === "rejected" ? [one.reason] : [])),
+  };
 }
 
 /** Writes a baseline atomically. */
@@ -116,7 +134,7 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
 }
 
 /**
- * Reads a baseline; undefined when there is no such file. Throws EvalsError for one that is truncated, of another format
+ * Reads a baseline; undefined if the file does not exist. Throws EvalsError for one that is truncated, of another format
  * or edited by hand.
  */
 export async function readBaseline(file: string): Promise<Baseline | undefined> {
@@ -151,7 +169,7 @@ function parseBaseline(text: string, file: string): Baseline {
   throw usageError(`Not a baseline of this version:\n${z.prettifyError(parsed.error)}`, acceptAgain, { file });
 }
 
-/** Explains where the text is not JSON, as far as the parser reports it. */
+/** Describes where the text is not JSON, as far as the parser reports it. */
 function explainSyntax(text: string, message: string, file: string): EvalsError {
   const conflict = /^<{7} /m.exec(text)?.index;
   const position = /at position (\d+)/.exec(message)?.[1];
@@ -170,7 +188,7 @@ function findPlace(text: string, offset: number | undefined, file: string): Plac
   return { file, line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
 }
 
-/** Throws EvalsError when the baseline in `file` is not the one of this suite and model. */
+/** Throws EvalsError if the baseline in `file` is not of this suite and model. */
 export function expectSuite(baseline: Baseline, suite: string, model: string, file: string): void {
   if (baseline.suite === suite && baseline.model.id === model) return;
   throw usageError(
@@ -181,10 +199,10 @@ export function expectSuite(baseline: Baseline, suite: string, model: string, fi
 }
 
 /**
- * Every baseline in a folder, by file name; none when there is no such folder. Throws one EvalsError with the problems of
- * all files.
+ * Every baseline in a folder, sorted by file name; none if there is no such folder. Throws one EvalsError with the problems
+ * of all files.
  */
-export async function readBaselines(dir: string): Promise<{ file: string; baseline: Baseline }[]> {
+export async function readBaselines(dir: string): Promise<NamedBaseline[]> {
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw usageError(
@@ -192,13 +210,9 @@ export async function readBaselines(dir: string): Promise<{ file: string; baseli
       "Set the folder of baselines with --baselines.",
     );
   });
-  const files = names.filter((name) => name.endsWith(".json")).sort();
-  const read = await Promise.allSettled(files.map((name) => readBaseline(join(dir, name))));
-  const errors = read.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+  const { found, errors } = await readFiles(dir, names);
   const internal = errors.find((error) => !(error instanceof EvalsError));
   if (internal !== undefined) throw internal;
-  if (errors.length > 0) throw EvalsError.all(errors);
-  return read.flatMap((one, at) =>
-    one.status === "fulfilled" && one.value ? [{ file: join(dir, files[at] ?? ""), baseline: one.value }] : [],
-  );
+  if (errors.length > 0) throw EvalsError.all(errors.filter((error) => error instanceof EvalsError));
+  return found;
 }

@@ -12,7 +12,7 @@ const hints: Readonly<Record<string, string>> = {
   EMFILE: "Raise the limit of open files (ulimit -n), or lower --concurrency.",
 };
 
-/** The error for a file of a record that cannot be written: the run is incomplete, and what is on the disk stays. */
+/** The error for a record file that cannot be written: the run is incomplete, and keeps what is already on disk. */
 export function writeError(file: string, thrown: unknown): EvalsError {
   const code = (thrown as NodeJS.ErrnoException).code ?? "";
   const message = `${file} cannot be written: ${messageOf(thrown)}.`;

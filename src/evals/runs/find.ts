@@ -8,14 +8,14 @@ import { isRun, readManifest } from "./record.ts";
 export type FoundRecord = { dir: string; manifest: RunManifest };
 
 /**
- * Gets a warning for each record that cannot be read and is passed over. Where nobody gets it, such a record is an error:
- * what acts on the newest record must not act on another one.
+ * Receives a warning for each unreadable record that is skipped. Without it such a record is an error: a command that
+ * acts on the newest record must not silently act on an older one.
  */
 export type Warn = (warning: Problem) => void;
 
 /**
- * The result of reading a record; undefined where it cannot be read, which `warn` gets as a warning. Throws what is no
- * usage error, and without `warn` everything.
+ * Reads a record; returns undefined and warns if that fails with an EvalsError. Throws any other error, and without `warn`
+ * every error.
  */
 export async function readOrWarn<T>(read: Promise<T>, warn: Warn | undefined): Promise<T | undefined> {
   try {
@@ -29,13 +29,13 @@ export async function readOrWarn<T>(read: Promise<T>, warn: Warn | undefined): P
 }
 
 /** The command that made a record. */
-export type RecordOf = "run" | NonNullable<RunManifest["experiment"]>["command"];
+export type RecordCommand = "run" | NonNullable<RunManifest["experiment"]>["command"];
 
 /**
- * Finds the record of a command: a folder, an id under `out`, or `latest` for the newest one under `out`. Throws a usage
- * error when there is none, or when another command made it.
+ * Finds the record of a command by its folder, its id under `out`, or `latest` for the newest one under `out`. Throws a
+ * usage error if there is none, or another command made it.
  */
-export async function findRecord(of: RecordOf, run: string, out: string, warn?: Warn): Promise<FoundRecord> {
+export async function findRecord(of: RecordCommand, run: string, out: string, warn?: Warn): Promise<FoundRecord> {
   if (run === "latest") return latestRecord(of, out, warn);
   const dir = await findRun(run, out);
   const manifest = await readManifest(dir);
@@ -48,8 +48,8 @@ export async function findRecord(of: RecordOf, run: string, out: string, warn?: 
 }
 
 /**
- * Finds the record of any command: a folder, an id under `out`, `latest` for the newest run, or the name of a command for
- * its newest record. Throws a usage error when there is none.
+ * Finds the record of any command by its folder, its id under `out`, `latest` for the newest run, or the name of a command
+ * for its newest record. Throws a usage error if there is none.
  */
 export async function findAnyRecord(named: string, out: string, warn?: Warn): Promise<FoundRecord> {
   const of = (["run", ...experimentCommands] as const).find((command) => command === named);
@@ -59,7 +59,7 @@ export async function findAnyRecord(named: string, out: string, warn?: Warn): Pr
 }
 
 /** The records of a command under a folder, newest first. */
-export async function* listRecords(of: RecordOf, out: string, warn?: Warn): AsyncGenerator<FoundRecord> {
+export async function* listRecords(of: RecordCommand, out: string, warn?: Warn): AsyncGenerator<FoundRecord> {
   const entries = await readdir(out).catch(() => []);
   for (const entry of entries.sort().reverse()) {
     const dir = join(out, entry);
@@ -69,7 +69,7 @@ export async function* listRecords(of: RecordOf, out: string, warn?: Warn): Asyn
   }
 }
 
-async function latestRecord(of: RecordOf, out: string, warn: Warn | undefined): Promise<FoundRecord> {
+async function latestRecord(of: RecordCommand, out: string, warn: Warn | undefined): Promise<FoundRecord> {
   for await (const record of listRecords(of, out, warn)) return record;
   throw usageError(
     `There is no record of \`evals ${of}\` under ${out}.`,
@@ -78,8 +78,8 @@ async function latestRecord(of: RecordOf, out: string, warn: Warn | undefined): 
 }
 
 /**
- * The ids of the finished records under `out`, the oldest first. Folders that are no record, that are not finished (they
- * can be resumed, or are being written) or, with a warning, that cannot be read are left out.
+ * The ids of the finished records under `out`, oldest first. Omits other folders, unfinished records (they can be resumed,
+ * or are being written) and, with a warning, unreadable ones.
  */
 export async function listFinishedRuns(out: string, warn: Warn): Promise<string[]> {
   const entries = await readdir(out, { withFileTypes: true }).catch(() => []);
@@ -93,10 +93,10 @@ export async function listFinishedRuns(out: string, warn: Warn): Promise<string[
   return finished;
 }
 
-/** The folder under `out` with the records of partial runs: `latest` and the history never mean one of them. */
+/** The folder under `out` for records of partial runs. `latest` and the history do not include them. */
 export const partialFolder = (out: string) => join(out, "partial");
 
-/** Finds the folder of any record: a path, or an id under `out`, also of a partial run. */
+/** Finds the folder of any record by its path or its id under `out`, including partial runs. */
 export async function findRun(run: string, out: string): Promise<string> {
   for (const dir of [run, join(out, run), join(partialFolder(out), run)]) if (await isRun(dir)) return dir;
   const hint =

@@ -6,24 +6,24 @@ import { TextWriter } from "./texts.ts";
 
 /** The append-only record of trials. */
 export type Journal = {
-  /** Resolves when the line is on disk (fdatasync); only then may the trial count. Rejects when it cannot be written. */
+  /** Resolves when the line is on disk (fdatasync). A trial counts only after that. Rejects if it cannot be written. */
   append(trial: Trial): Promise<void>;
   /** Writes all waiting lines and closes the file. */
   close(): Promise<void>;
 };
 
-/** Lines that arrive within this time share a sync (group commit), ... */
+/** Lines that arrive within this time share a sync (group commit). */
 const syncIntervalMs = 20;
-/** ... which is done sooner when this many wait: objects that live longer are more expensive to collect as garbage. */
+/** The sync is early when this many lines wait: garbage collection of longer-lived objects is more expensive. */
 const syncLines = 16;
 
-/** How a journal is continued: the lines that it has, and what removes secrets from a line. */
+/** `lines`: the number of lines already in the journal. `redact` removes secrets from a line. */
 type JournalOptions = { lines?: number; redact?: (text: string) => string };
 
 /**
- * Opens the journal of the run with this id for appending, after the lines that it has. Lines are written in the order
- * of `append`, many per sync: one sync per line would cost more than the rest of a trial. After a failed write every
- * further append rejects with the same error, so that the journal has no gap.
+ * Opens the journal of a run for appending. Lines are written in the order of `append`, many per sync: one sync per line
+ * would cost more than the rest of a trial. After a failed write every further append rejects with the same error, so that
+ * the journal has no gap.
  */
 export async function openJournal(
   path: string,
@@ -40,13 +40,13 @@ export async function openJournal(
   let flushing: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
   let closing = false;
-  let hurry = () => {};
+  let flushNow = () => {};
 
-  const pause = () =>
+  const waitForLines = () =>
     new Promise<void>((resolve) => {
       if (closing || waiting.length >= syncLines) return resolve();
       const timer = setTimeout(resolve, syncIntervalMs);
-      hurry = () => {
+      flushNow = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -69,7 +69,7 @@ export async function openJournal(
   };
 
   const flush = async () => {
-    await pause();
+    await waitForLines();
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
@@ -79,7 +79,7 @@ export async function openJournal(
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
-      if (waiting.length > 0) await pause();
+      if (waiting.length > 0) await waitForLines();
     }
     flushing = undefined;
   };
@@ -93,11 +93,11 @@ export async function openJournal(
           reject,
         });
         flushing ??= flush();
-        if (waiting.length >= syncLines) hurry();
+        if (waiting.length >= syncLines) flushNow();
       }),
     async close() {
       closing = true;
-      hurry();
+      flushNow();
       await flushing;
       await file.close();
     },
@@ -105,8 +105,8 @@ export async function openJournal(
 }
 
 /**
- * A JSON object as a line of a journal, or of the ledger of batches: it ends with the id of the run, the number of the
- * line in it (`seq`, from 1) and the checksum of all that is before (`sum`).
+ * Formats a JSON object as a line of a journal or of the ledger of batches. The object ends with the id of the run and the
+ * line number (`seq`, from 1); the checksum of everything before it is appended as `sum`.
  */
 export function formatLine(json: string, redact: (text: string) => string): string {
   const body = redact(json.slice(0, -1));
@@ -119,9 +119,9 @@ const computeChecksum = (body: string) => hash("sha256", body).slice(0, 16);
 const checksumField = /,"sum":"([0-9a-f]{16})"\}$/;
 
 /**
- * Checks the lines of a run's journal, in their order: returns what is wrong with a line, as a sentence. Lines of a
- * journal that was written before lines had checksums are accepted. With `isWhole`, no line may be missing before another;
- * `file` names it.
+ * Creates a check for the lines of a run's journal, called in their order. It returns what is wrong with a line, as a
+ * sentence. Journals from before lines had checksums are accepted. `file` is the name in the sentence. With `isWhole`, no
+ * line may be missing before another.
  */
 export function createLineCheck(
   run: string,

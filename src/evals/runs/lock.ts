@@ -9,45 +9,44 @@ import { writeError } from "./disk.ts";
 /** Locks a range of bytes of an open file without waiting; false when another open file has it. */
 export type TryLock = (fd: number, offset: number, length: number) => boolean;
 
-/** A byte far behind the text: on Windows a locked byte cannot be read by others. */
+/** A byte far behind the text, because on Windows other processes cannot read a locked byte. */
 const lockedByte = 2 ** 30;
 
 /**
- * Makes this process the only writer of a run folder, until the returned function is called. The lock is the kernel's, on
- * the file `lock` in the folder: it is free as soon as its process has ended, however it ended. Where the native module is
- * not available (musl), the file holds the process id and counts while that process exists.
- * Throws EvalsError with the process id when another process writes the run.
+ * Makes this process the only writer of a run folder until the returned function is called. Uses a kernel lock on the file
+ * `lock` in the folder, which is released when the process ends, however it ends. Where the native module is not available
+ * (musl), the file contains the process id, and the lock is valid while that process exists.
+ * Throws EvalsError with the process id if another process is writing the run.
  */
 export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock()): Promise<Release> {
   const file = join(dir, "lock");
-  const taken = await take(file, tryLock).catch((error: unknown) => {
+  const acquired = await acquire(file, tryLock).catch((error: unknown) => {
     throw writeError(file, error);
   });
-  if ("holder" in taken) throw lockedError(dir, taken.holder);
-  return taken.release;
+  if ("holder" in acquired) throw lockedError(dir, acquired.holder);
+  return acquired.release;
 }
 
 const pollMs = 20;
 
 /**
- * Does work that reads a file and replaces it, one process after the other, so that none loses what another one added.
- * Waits for its turn. The lock is `<file>.lock`, which is removed afterwards. Rejects with what `work` rejects with, and
- * with the error of the file system.
+ * Runs work that reads and replaces a file, in one process at a time, so that none loses what another one added. Waits for
+ * the lock, `<file>.lock`, which is removed afterwards. Rejects with the error of `work` or of the file system.
  */
-export async function inTurn<T>(
+export async function withFileLock<T>(
   file: string,
   work: () => Promise<T>,
   tryLock: TryLock | null = loadTryLock(),
 ): Promise<T> {
   const lock = `${file}.lock`;
   for (;;) {
-    const taken = await take(lock, tryLock);
-    if ("release" in taken) {
+    const acquired = await acquire(lock, tryLock);
+    if ("release" in acquired) {
       try {
-        // Whoever had it before may have removed the file that is locked here.
-        if (await taken.isInPlace()) return await work().finally(taken.remove);
+        // The previous holder may have removed the file that is locked here.
+        if (await acquired.isInPlace()) return await work().finally(acquired.remove);
       } finally {
-        await taken.release();
+        await acquired.release();
       }
     }
     await delay(pollMs);
@@ -56,12 +55,13 @@ export async function inTurn<T>(
 
 type Release = () => Promise<void>;
 /**
- * `isInPlace`: whether the locked file is still the one of that name. `remove`: removes the file while it is locked.
- * `holder`: the process id, where it is known.
+ * `isInPlace`: whether the locked file still has its name. `remove` removes the file while it is locked. `holder`: the
+ * process id of the other process, if known.
  */
-type Taken = { release: Release; remove: Release; isInPlace(): Promise<boolean> } | { holder: string };
+type Acquired = { release: Release; remove: Release; isInPlace(): Promise<boolean> } | { holder: string };
 
-const take = (file: string, tryLock: TryLock | null) => (tryLock ? takeByKernel(file, tryLock) : takeByProcessId(file));
+const acquire = (file: string, tryLock: TryLock | null) =>
+  tryLock ? acquireByKernel(file, tryLock) : acquireByProcessId(file);
 
 function loadTryLock(): TryLock | null {
   try {
@@ -71,8 +71,8 @@ function loadTryLock(): TryLock | null {
   }
 }
 
-/** The file of a run is never removed: a process could lock the removed file while another one locks the new one. */
-async function takeByKernel(file: string, tryLock: TryLock): Promise<Taken> {
+/** The lock file of a run is never removed: one process could lock the removed file while another locks the new one. */
+async function acquireByKernel(file: string, tryLock: TryLock): Promise<Acquired> {
   const handle: FileHandle = await open(file, "a+");
   if (!tryLock(handle.fd, lockedByte, 1)) {
     const holder = await handle.readFile("utf8");
@@ -93,19 +93,19 @@ async function takeByKernel(file: string, tryLock: TryLock): Promise<Taken> {
   return { release: () => handle.close(), remove: () => rm(file, { force: true }), isInPlace };
 }
 
-/** The file exists as long as it is locked, and always with its text: an empty one is damaged. */
-async function takeByProcessId(file: string): Promise<Taken> {
+/** The file exists while it is locked, and is created with its text: an empty file is damaged. */
+async function acquireByProcessId(file: string): Promise<Acquired> {
   const own = `${file}.${process.pid}.${randomUUID()}`;
   await writeFile(own, String(process.pid));
   try {
     for (let attempt = 1; ; attempt++) {
-      if (await isDone(link(own, file), "EEXIST")) {
+      if (await succeeds(link(own, file), "EEXIST")) {
         const release = once(() => rm(file, { force: true }));
         return { release, remove: release, isInPlace: async () => true };
       }
       const holder = await readFile(file, "utf8").catch(() => undefined);
       if (attempt === 3 || isRunning(Number(holder))) return { holder: holder ?? "" };
-      if (holder !== undefined) await removeEnded(file, holder, own);
+      if (holder !== undefined) await removeStale(file, holder, own);
     }
   } finally {
     await rm(own, { force: true });
@@ -113,13 +113,13 @@ async function takeByProcessId(file: string): Promise<Taken> {
 }
 
 /**
- * Removes the lock of a process that has ended. One process at a time looks and removes, because otherwise it could remove
- * the lock of one that has taken the file since. `own` is a file with the id of this process.
+ * Removes the lock of a process that has ended. Only one process at a time checks and removes: otherwise it could remove
+ * the lock of a process that has acquired it since. `own` is a file with the id of this process.
  */
-async function removeEnded(file: string, holder: string, own: string): Promise<void> {
+async function removeStale(file: string, holder: string, own: string): Promise<void> {
   const turn = `${file}.ended`;
   const read = (path: string) => readFile(path, "utf8").catch(() => undefined);
-  if (await isDone(link(own, turn), "EEXIST")) {
+  if (await succeeds(link(own, turn), "EEXIST")) {
     if ((await read(file)) === holder) await rm(file);
     await rm(turn, { force: true });
     return;
@@ -128,8 +128,8 @@ async function removeEnded(file: string, holder: string, own: string): Promise<v
   if (remover !== undefined && !isRunning(Number(remover))) await rm(turn, { force: true });
 }
 
-/** False when the call fails with this code; rejects with any other error. */
-async function isDone(call: Promise<void>, code: string): Promise<boolean> {
+/** Returns false if the call fails with this code. Rejects with any other error. */
+async function succeeds(call: Promise<void>, code: string): Promise<boolean> {
   try {
     await call;
     return true;
@@ -139,7 +139,7 @@ async function isDone(call: Promise<void>, code: string): Promise<boolean> {
   }
 }
 
-/** A second call waits for the first: by then, the file may be another process's lock. */
+/** Releases only once, because the file may then be the lock of another process. A second call waits for the first. */
 function once(release: Release): Release {
   let released: Promise<void> | undefined;
   return () => (released ??= release());

@@ -5,27 +5,27 @@ import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { type Night, nightSchema } from "../types/drift.ts";
 import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../types/errors.ts";
-import { inTurn } from "./lock.ts";
+import { withFileLock } from "./lock.ts";
 
 const format = "tool-evals nights 1";
 const headSchema = z.object({ format: z.literal(format), suite: z.string(), model: z.string(), baseline: z.string() });
 
 /**
- * Whose nights a file keeps, by the names in the baseline. `alias`: another id of the model. `baseline`: the run that the
- * baseline was accepted from.
+ * Identifies the nights of a file, by the names in the baseline. `alias`: another id of the model. `baseline`: the run that
+ * the baseline was accepted from.
  */
-export type NightsOf = { suite: string; model: string; alias?: string; baseline: string };
+export type NightsKey = { suite: string; model: string; alias?: string; baseline: string };
 
-/** The file of the nights since a baseline: beside it, one line a night, so that it can be committed or cached. */
+/** The file of the nights since a baseline. It is next to the baseline, so that it can be committed or cached. */
 export function nightsFile(baseline: string): string {
   return `${baseline.replace(/\.json$/, "")}.nights.jsonl`;
 }
 
 /**
- * The nights since this baseline; none without a file, or where the file is of an earlier baseline. Throws a usage error
- * with the line for one that cannot be read.
+ * Reads the nights since this baseline; none if there is no file, or it belongs to an earlier baseline. Throws a usage
+ * error with the line that cannot be read.
  */
-export async function readNights(file: string, of: NightsOf): Promise<Night[]> {
+export async function readNights(file: string, of: NightsKey): Promise<Night[]> {
   const text = await readRegularFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw usageError(`The nights cannot be read: ${error.message}.`, undefined, { file });
@@ -57,13 +57,13 @@ function parseLine<S extends z.ZodType>(schema: S, line: string, place: Place): 
 }
 
 /**
- * Adds a night to the file, or replaces it where the same run was added before. Starts anew after a new baseline. Jobs that
- * end at the same time wait for each other.
+ * Adds a night to the file, or replaces it if the same run was added before. A new baseline starts a new list. Jobs that end
+ * at the same time wait for each other.
  */
-export async function writeNight(file: string, of: NightsOf, night: Night): Promise<void> {
+export async function writeNight(file: string, of: NightsKey, night: Night): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });
-    await inTurn(file, async () => {
+    await withFileLock(file, async () => {
       const before = (await readNights(file, of)).filter((one) => one.night !== night.night);
       const { suite, model, baseline } = of;
       const lines = [{ format, suite, model, baseline }, ...before, night].map((line) => `${JSON.stringify(line)}\n`);

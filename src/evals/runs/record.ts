@@ -15,12 +15,12 @@ import { MissingTextError, TextReader } from "./texts.ts";
 
 /** Removes known secrets from a text. */
 type Redact = (text: string) => string;
-const asIs: Redact = (text) => text;
+const unchanged: Redact = (text) => text;
 
 /** The files of a run folder. */
 const runFiles = { manifest: "run.json", journal: "trials.jsonl", ledger: "batches.jsonl" } as const;
 
-/** The id of a run: its start, to the millisecond, in a form that sorts and is a valid file name everywhere. */
+/** The id of a run: its start time in milliseconds, sortable and a valid file name everywhere. */
 export function newRunId(now: Date): string {
   return now.toISOString().replaceAll(":", "-").replace(".", "-").replace("Z", "");
 }
@@ -34,14 +34,14 @@ function nextRunId(id: string): string {
 }
 
 /**
- * Creates the folder of a new run under `out` and writes its manifest, whose id names the folder. The id is made later
- * than every other under `out`, also when the clock was set back, so that the order of ids is the order of runs. Returns
- * the folder and the manifest with that id. Throws EvalsError when the folder cannot be written.
+ * Creates the folder of a new run under `out`, named by the run id, and writes its manifest. The id sorts after every other
+ * id under `out`, even if the clock was set back, so that the order of ids is the order of runs. Returns the folder and the
+ * manifest with that id. Throws EvalsError if the folder cannot be written.
  */
 export async function createRun(
   out: string,
   planned: RunManifest,
-  redact: Redact = asIs,
+  redact: Redact = unchanged,
 ): Promise<{ dir: string; manifest: RunManifest }> {
   const others = await makeFolder(out, { recursive: true }).then(() => readdir(out));
   const latest = others
@@ -52,14 +52,14 @@ export async function createRun(
   while (!(await makeFolder(join(out, id)))) id = nextRunId(id);
   const manifest = { ...planned, id };
   const dir = join(out, id);
-  // Before the manifest: where a record has no journal, or a run in batches no ledger, it was removed.
+  // Create these before the manifest: a record without a journal (or ledger, in batches) is then known to have lost it.
   const paths = [journalPath(dir), ...(manifest.flags.batch === true ? [ledgerPath(dir)] : [])];
   for (const path of paths) await openJournal(path, id).then((journal) => journal.close());
   await writeManifest(dir, manifest, redact);
   return { dir, manifest };
 }
 
-/** Returns false when the folder exists already. */
+/** Creates a folder. Returns false if it already exists. */
 async function makeFolder(dir: string, options: { recursive?: true } = {}): Promise<boolean> {
   try {
     await mkdir(dir, options);
@@ -85,28 +85,28 @@ async function writeManifest(dir: string, manifest: RunManifest, redact: Redact)
 /** The path of a run's journal. */
 export const journalPath = (dir: string) => join(dir, runFiles.journal);
 
-/** The path of the list of what a run submitted to batch APIs. */
+/** The path of a run's ledger: what it submitted to batch APIs. */
 export const ledgerPath = (dir: string) => join(dir, runFiles.ledger);
 
-/** Writes the totals into the manifest, and the end time of a complete run. Returns the manifest. */
+/** Adds the totals to the manifest, and the end time of a complete run. Returns the manifest. */
 export async function finishRun(
   dir: string,
   manifest: RunManifest,
   { totals }: RunSummary,
   finishedAt: Date | undefined,
-  redact: Redact = asIs,
+  redact: Redact = unchanged,
 ): Promise<RunManifest> {
   const finished = { ...manifest, totals, ...(finishedAt && { finishedAt: finishedAt.toISOString() }) };
   await writeManifest(dir, finished, redact);
   return finished;
 }
 
-/** Puts the result of an experiment on its record. Returns the manifest. */
+/** Adds the result of an experiment to its record. Returns the manifest. */
 export async function recordResult(
   dir: string,
   manifest: RunManifest,
   result: object,
-  redact: Redact = asIs,
+  redact: Redact = unchanged,
 ): Promise<RunManifest> {
   const { experiment } = manifest;
   if (!experiment) throw new Error("a run has no result of its own: it is made from the journal");
@@ -116,7 +116,7 @@ export async function recordResult(
   return decided;
 }
 
-/** Whether a folder has the manifest of a run. */
+/** Whether a folder contains the manifest of a run. */
 export function isRun(dir: string): Promise<boolean> {
   return stat(join(dir, runFiles.manifest)).then(
     (found) => found.isFile(),
@@ -124,10 +124,10 @@ export function isRun(dir: string): Promise<boolean> {
   );
 }
 
-/** Reads the manifest of a run. Throws a usage error that names the file. */
+/** Reads the manifest of a run. Throws a usage error that names the file if that fails. */
 export async function readManifest(dir: string): Promise<RunManifest> {
   const file = join(dir, runFiles.manifest);
-  // A pipe would be waited for without end.
+  // Reading a pipe would never end.
   const reading = (await isRun(dir)) ? readFile(file, "utf8") : Promise.reject();
   const text = await reading.catch((): never => {
     throw usageError(
@@ -151,15 +151,15 @@ export async function readManifest(dir: string): Promise<RunManifest> {
 }
 
 /**
- * Reads the trials of the run with this id, in the order they were recorded, one at a time. Ignores a last line without
- * its end, which a killed process leaves. Throws a usage error with the line number for any other line that cannot be
- * read, was edited, is doubled or belongs to another run.
+ * Reads the trials of the run with this id one at a time, in the order they were recorded. Ignores an incomplete last line,
+ * which a killed process leaves. Throws a usage error with the line number for any other line that cannot be read, was
+ * edited, is duplicated or belongs to another run.
  */
 export async function* readTrials(dir: string, run: string): AsyncGenerator<Trial> {
   for await (const lines of readLines(dir, run)) for (const { trial } of lines) yield trial;
 }
 
-/** Parses each line when it is asked for: a trial that lives shortly costs less garbage collection. */
+/** Parses each line on demand: short-lived trials cost less garbage collection. */
 function* parseLines(
   texts: readonly string[],
   readers: LineReaders,
@@ -172,8 +172,8 @@ function* parseLines(
 type JournalLine = { trial: Trial; seq: unknown };
 
 /**
- * The lines of a journal, some hundred at a time because waiting for each would cost as much as reading it: their trials,
- * and the numbers that they have in the file.
+ * Reads the lines of a journal, some hundred at a time, because awaiting each would cost as much as reading it. `seq` is
+ * the number that a line has in the file.
  */
 async function* readLines(dir: string, run: string, isOwn = false): AsyncGenerator<Iterable<JournalLine>> {
   const file = journalPath(dir);
@@ -193,7 +193,7 @@ async function* readLines(dir: string, run: string, isOwn = false): AsyncGenerat
 
 const restoreHint = "Restore the file, or remove the line and resume the run: its trial is asked again.";
 
-/** `isOwn`: this version wrote the journal, so a line whose checksum holds has the shape of a trial. */
+/** `isOwn`: this version wrote the journal, so a line with a valid checksum has the shape of a trial. */
 type LineReaders = { check: ReturnType<typeof createLineCheck>; texts: TextReader; isOwn: boolean };
 
 function parseLine(text: string, { check, texts, isOwn }: LineReaders, file: string, line: number): JournalLine {
@@ -229,8 +229,7 @@ function invalid(error: z.ZodError, file: string, line?: number): EvalsError {
 }
 
 /**
- * The length in bytes of a file up to and including its last newline; 0 when there is none. Throws for a folder or a
- * device.
+ * The length in bytes of a file up to and including its last newline; 0 if there is none. Throws for a folder or a device.
  */
 async function measureCompleteLines(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined);
@@ -247,12 +246,11 @@ async function measureCompleteLines(file: string): Promise<number> {
   return 0;
 }
 
-/** What a killed process leaves: of a journal that is prepared, and of files that are replaced. */
-const leftBehind = (name: string) => /^trials\.jsonl\.[0-9a-f]{12}$/.test(name) || temporaryName.test(name);
+/** Whether a file was left by a killed process that was rewriting a journal or replacing a file. */
+const isLeftover = (name: string) => /^trials\.jsonl\.[0-9a-f]{12}$/.test(name) || temporaryName.test(name);
 
 /**
- * How the journal of a run is prepared to be resumed. `isOwn`: this version of tool-evals wrote it, so that the shape of lines
- * whose checksums hold needs no check.
+ * `isOwn`: this version of tool-evals wrote the journal, so the shape of lines with a valid checksum is not validated.
  */
 type Compaction = {
   isOwn?: boolean;
@@ -262,17 +260,17 @@ type Compaction = {
 };
 
 /**
- * Prepares the journal of a run to be resumed: drops an incomplete last line and the trials that `keep` rejects, so that
- * every cell is in it at most once, and numbers the lines from 1. Calls `onKept` for every trial that stays. Returns the
- * number of lines. A journal of which every line stays is not written again. The caller holds the lock. Throws a usage
- * error when there is no journal.
+ * Prepares the journal of a run for resuming: drops an incomplete last line and the trials that `keep` rejects, so that
+ * every cell is in it at most once, and numbers the lines from 1. Calls `onKept` for every kept trial. Returns the number
+ * of lines. A journal whose lines are all kept is not rewritten. The caller must hold the lock. Throws a usage error if
+ * there is no journal.
  */
 export async function compactJournal(
   dir: string,
   run: string,
-  { isOwn = false, keep, onKept, redact = asIs }: Compaction,
+  { isOwn = false, keep, onKept, redact = unchanged }: Compaction,
 ): Promise<number> {
-  for (const name of await readdir(dir)) if (leftBehind(name)) await rm(join(dir, name), { force: true });
+  for (const name of await readdir(dir)) if (isLeftover(name)) await rm(join(dir, name), { force: true });
   const file = journalPath(dir);
   if (!(await stat(file).catch(() => undefined)))
     throw usageError(
@@ -280,32 +278,32 @@ export async function compactJournal(
       "Restore the file, or start a new run.",
       { file },
     );
-  const stays: boolean[] = [];
+  const kept: boolean[] = [];
   let isNumbered = true;
   for await (const lines of readLines(dir, run, isOwn))
     for (const { trial, seq } of lines) {
       try {
         const isKept = keep(trial);
         if (isKept) onKept(trial);
-        stays.push(isKept);
+        kept.push(isKept);
       } catch (error) {
-        // A checksum that somebody computed for an edited line holds, too.
+        // Someone may have edited the line and computed a valid checksum for it.
         const parsed = trialSchema.safeParse(trial);
-        throw parsed.success ? error : invalid(parsed.error, file, stays.length + 1);
+        throw parsed.success ? error : invalid(parsed.error, file, kept.length + 1);
       }
-      isNumbered &&= seq === stays.length;
+      isNumbered &&= seq === kept.length;
     }
-  if (isNumbered && !stays.includes(false)) {
+  if (isNumbered && !kept.includes(false)) {
     await truncate(file, await measureCompleteLines(file)).catch((error) => {
       throw writeError(file, error);
     });
-    return stays.length;
+    return kept.length;
   }
-  return await rewriteJournal(dir, run, stays, redact);
+  return await rewriteJournal(dir, run, kept, redact);
 }
 
-/** Replaces the journal atomically by the lines that stay. */
-async function rewriteJournal(dir: string, run: string, stays: readonly boolean[], redact: Redact): Promise<number> {
+/** Replaces the journal atomically with the lines to keep. */
+async function rewriteJournal(dir: string, run: string, isKept: readonly boolean[], redact: Redact): Promise<number> {
   const file = journalPath(dir);
   const temporary = `${file}.${randomBytes(6).toString("hex")}`;
   const journal = await openJournal(temporary, run, { redact });
@@ -313,7 +311,7 @@ async function rewriteJournal(dir: string, run: string, stays: readonly boolean[
   try {
     const appended: Promise<void>[] = [];
     for await (const trial of readTrials(dir, run)) {
-      if (!stays[line++]) continue;
+      if (!isKept[line++]) continue;
       appended.push(journal.append(trial));
       if (appended.length >= 1000) await Promise.all(appended.splice(0));
     }
@@ -325,5 +323,5 @@ async function rewriteJournal(dir: string, run: string, stays: readonly boolean[
     await rm(temporary, { force: true });
     throw error;
   }
-  return stays.filter(Boolean).length;
+  return isKept.filter(Boolean).length;
 }

@@ -1,26 +1,26 @@
 import { createHash } from "node:crypto";
 
-// A text that comes again in a journal, such as the same long result of a call in every trial, is stored once. Its second
-// occurrence is put into the `texts` of that line under its id, and from there on its id stands for it. A text that never
-// comes again stays where it is, so that a reader only has to keep what is shared.
+// A text that repeats in a journal, such as the same long result of a call in every trial, is shared. Its first occurrence
+// stays where it is. The second one is stored in the `texts` of its line under an id, and the id replaces it there and in
+// all later lines. So a reader only has to keep texts that do repeat.
 
-/** Shorter texts are repeated. */
+/** Shorter texts are not shared. */
 const minLength = 2_000;
 
-/** A reader keeps what is shared, and a writer the hashes of what may come again: both are limited. */
+/** A reader keeps the shared texts, and a writer the hashes of possible repetitions: both are limited. */
 const limits = { sharedCharacters: 32_000_000, hashes: 100_000 } as const;
 
 const prefix = "@text:";
 const idForm = /^@text:[0-9a-f]{32}$/;
 const createId = (text: string) => prefix + createHash("sha256").update(text).digest("hex").slice(0, 32);
 
-/** Writes trials as JSON, with texts that came before replaced by their ids. One for each journal. */
+/** Writes trials as JSON, with repeated texts replaced by their ids. Use one writer per journal. */
 export class TextWriter {
   readonly #once = new Set<string>();
   readonly #shared = new Set<string>();
   #characters = 0;
 
-  /** The JSON of an object; of one with shared texts that no line has had yet, with these as `texts`. */
+  /** Returns the JSON of an object. Texts that become shared with this line are added to it as `texts`. */
   stringify(line: object): string {
     const text = JSON.stringify(line);
     if (text.length < minLength && !text.includes(`"${prefix}`)) return text;
@@ -31,7 +31,7 @@ export class TextWriter {
     return Object.keys(texts).length === 0 ? shared : `${shared.slice(0, -1)},"texts":${JSON.stringify(texts)}}`;
   }
 
-  /** The text, or its id if the text is shared. What looks like an id is shared, so that it is not read as one. */
+  /** Returns the text, or its id if it is shared. A text that looks like an id is always shared, so it is not read as one. */
   #share(text: string, texts: Record<string, string>): string {
     const isLike = idForm.test(text);
     if (text.length < minLength && !isLike) return text;
@@ -49,13 +49,12 @@ export class TextWriter {
   }
 }
 
-/** Reads the lines of a journal in their order, with ids replaced by their texts. */
+/** Reads the lines of a journal in order, and replaces ids by their texts. */
 export class TextReader {
   readonly #texts = new Map<string, string>();
 
   /**
-   * The object of a line. Throws SyntaxError for what is not JSON, and MissingTextError where the line with a text is
-   * missing.
+   * Parses a line. Throws SyntaxError if it is not JSON, and MissingTextError if the line with one of its texts is missing.
    */
   parse(line: string): object {
     const data = Object(JSON.parse(line)) as { texts?: Record<string, string> };
@@ -74,5 +73,5 @@ export class TextReader {
   }
 }
 
-/** A line refers to a text of an earlier line, which is missing. */
+/** A line refers to a text whose line is missing. */
 export class MissingTextError extends Error {}
