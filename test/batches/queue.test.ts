@@ -43,7 +43,7 @@ async function openQueue({
   };
   writeFileSync(ledgerPath(dir), "");
   const ledger = await Ledger.open(dir, "run", (text) => text);
-  const queue = new BatchQueue({ id: "m" } as AskedModel, service, { ledger, concurrency, say: () => {} });
+  const queue = new BatchQueue({ id: "m" } as AskedModel, service, { ledger, concurrency, report: () => {} });
   const ask = (trial: number, signal = new AbortController().signal) =>
     queue.ask(requestOf("hi", [], { cell: { ...cell, trial } }), signal);
   return { queue, ledger, submitted, ask };

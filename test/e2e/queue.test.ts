@@ -137,7 +137,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     run.child.kill("SIGINT");
     const stopped = await run.ended;
     expect(stopped.code).toBe(130);
-    expect(stopped.err).toMatch(/5 trials that workers have begun go on; evals run --resume takes their answers\./);
+    expect(stopped.err).toMatch(/Workers are still running 5 trials; evals run --resume collects their answers\./);
     expect(trialsOf(summaryOf(stopped).dir)).toHaveLength(10);
     go();
     const resumed = await startRun(["--resume", "latest", "--json"]).ended;
@@ -159,7 +159,10 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     await until(() => endpoint.requests.length >= 15);
     first.child.kill("SIGINT");
     const { code, err } = await first.ended;
-    expect({ code, err }).toEqual({ code: 130, err: expect.stringContaining("10 trials run, 5 handed back.") });
+    expect({ code, err }).toEqual({
+      code: 130,
+      err: expect.stringContaining("10 trials run, 5 returned to the queue."),
+    });
     isHeld = false;
     startWorker();
     expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 40, passed: 40, broken: 0 });
@@ -245,7 +248,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const refused = await worker.ended;
     expect(refused.code).toBe(3);
     expect(refused.err).toMatch(
-      /error: The run .* has another plan than this worker: evals\/suite\.json differs\.\n {2}Check out/,
+      /error: The plan of the run .* does not match this worker: evals\/suite\.json differs\.\n {2}Check out/,
     );
     expect(ended.code).toBe(3);
     expect(ended.err).toMatch(/warning: The worker .* does not run this plan: evals\/suite\.json differs\./);

@@ -204,7 +204,7 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     expect(await run(options, world())).toBe(3);
     const broken = trials().filter(({ outcome }) => outcome.kind === "broken");
     expect(broken.map(({ cell }) => cell.case)).toEqual(["list", "list", "list"]);
-    expect(broken[0]?.outcome).toMatchObject({ message: "the results of the batch batch_1 lack the request" });
+    expect(broken[0]?.outcome).toMatchObject({ message: "the batch batch_1 has no result for the request" });
   });
 
   it("finds a batch whose submission was cut off, and submits one that did not arrive", async () => {
@@ -332,7 +332,7 @@ describe("evals run --batch", () => {
     });
     const io = world();
     expect(await run(options, io)).toBe(0);
-    expect(io.warned()).toContain("Batch batch_1 may be one of this run, whose id was not recorded");
+    expect(io.warned()).toContain("Batch batch_1 may belong to this run.");
     expect(endpoint.batches.map(({ id }) => id)).toEqual(["batch_1", "batch_2"]);
     expect(endpoint.paid).toEqual({ plain: 1, batched: 8 });
   });
@@ -350,7 +350,7 @@ describe("evals run --batch", () => {
     });
     const io = world();
     expect(await run(options, io)).toBe(3);
-    expect(io.warned()).toMatch(/whether the batch of 8 requests of \S+ arrived is unknown: 403/);
+    expect(io.warned()).toMatch(/it is unknown whether the batch of 8 requests from \S+ arrived: 403/);
     expect(trials()).toHaveLength(1);
     isDown = false;
     expect(await run(resume as never, world())).toBe(0);

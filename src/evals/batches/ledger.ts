@@ -8,7 +8,7 @@ import { ledgerPath } from "../runs/record.ts";
 import { EvalsError, messageOf, usageError } from "../types/errors.ts";
 import { usageSchema } from "../types/trial.ts";
 
-/** A request in a batch: its id there, the key of its cell, and which attempt of the cell it is, from 1. */
+/** A request in a batch: its id there, the key of its cell, and the number of the attempt at the cell, from 1. */
 const entrySchema = z.object({
   id: z.string(),
   cell: z.string(),
@@ -34,7 +34,7 @@ const lineSchema = z.discriminatedUnion("kind", [
 ]);
 type Line = z.infer<typeof lineSchema>;
 
-/** One submission. Without `batch`, it is not known whether it arrived. */
+/** One submission. Without `batch`, it is unknown whether it arrived. */
 export type Chunk = {
   label: string;
   model: string;
@@ -44,18 +44,19 @@ export type Chunk = {
   batch?: string;
 };
 
-/** The id of a request: unique in all batches of all runs, so that a batch can be recognized by it. */
+/** Creates the id of a request. It is unique among all batches of all runs, so that a batch can be recognized by it. */
 export function createRequestId({ label }: Pick<Chunk, "label">, cell: string, attempt: number): string {
   const sum = createHash("sha256").update(JSON.stringify([label, cell, attempt]));
   return `eval-${sum.digest("hex").slice(0, 40)}`;
 }
 
-/** The last attempt of a cell, and the submission that it is in. */
+/** An attempt at a cell, and its submission. */
 export type Sent = { entry: LedgerEntry; chunk: Chunk };
 
 /**
- * What a run has submitted to batch APIs, in the file `batches.jsonl` of its folder. Every change is on the disk before it
- * counts: what is submitted is written down before, so that no request is paid for twice, whenever the process is killed.
+ * What a run has submitted to batch APIs, in the file `batches.jsonl` of its folder. Every change is on disk before it
+ * takes effect. A submission is recorded before it is sent, so that no request is paid for twice, whenever the process is
+ * killed.
  */
 export class Ledger {
   readonly #path: string;
@@ -63,9 +64,9 @@ export class Ledger {
   readonly #file: FileHandle;
   readonly #redact: (text: string) => string;
   readonly #chunks = new Map<string, Chunk>();
-  /** By cell, its attempts. */
+  /** The attempts at each cell. */
   readonly #sent = new Map<string, readonly Sent[]>();
-  /** The cell of each request. */
+  /** The cell of each request, by request id. */
   readonly #cells = new Map<string, string>();
   #lines = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -79,8 +80,8 @@ export class Ledger {
 
   /**
    * Opens the ledger of a run's folder, which every run in batches has from its start. `redact` removes known secrets from
-   * its lines, also where a service has them in an id. Throws EvalsError when it is missing, cannot be read or written, or
-   * was edited: then it is not known what was paid for.
+   * its lines, even from ids of a service. Throws EvalsError if it is missing, cannot be read or written, or was edited,
+   * because it is then unknown what was paid for.
    */
   static async open(dir: string, run: string, redact: (text: string) => string): Promise<Ledger> {
     const path = ledgerPath(dir);
@@ -88,7 +89,7 @@ export class Ledger {
       if (error.code !== "ENOENT") throw writeError(path, error);
       throw usageError("The list of the run's batches is missing: it was removed.", restoreHint, { file: path });
     });
-    // A killed process leaves a line without its end, which did not count.
+    // Drop an incomplete line, which a killed process leaves: it did not take effect.
     const complete = text.slice(0, text.lastIndexOf("\n") + 1);
     if (complete.length < text.length) await truncate(path, Buffer.byteLength(complete));
     const file = await open(path, "a").catch((error) => {
@@ -107,40 +108,40 @@ export class Ledger {
     return [...this.#chunks.values()].filter((chunk) => chunk.model === model);
   }
 
-  /** The last attempt of a cell that was not released. */
+  /** The last attempt at a cell that was not released. */
   find(cell: string): Sent | undefined {
     return this.#sent.get(cell)?.at(-1);
   }
 
-  /** Whether a batch is one of this run. */
+  /** Whether a batch belongs to this run. */
   has(batch: string): boolean {
     return [...this.#chunks.values()].some((chunk) => chunk.batch === batch);
   }
 
-  /** A new submission under the name of this run, without entries. */
+  /** Creates a submission of this run, without entries. */
   start(model: string, after: string | undefined): Chunk {
     const label = `${this.#run}-${randomBytes(6).toString("hex")}`;
     return { label, model, after, at: new Date().toISOString(), entries: new Map() };
   }
 
-  /** Writes down what is about to be submitted. */
+  /** Records a submission that is about to be sent. */
   async prepare({ label, model, after, at, entries }: Chunk): Promise<Chunk> {
     await this.#write({ kind: "prepared", label, model, after: after ?? null, at, requests: [...entries.values()] });
     return this.#chunks.get(label) as Chunk;
   }
 
-  /** Writes down the id of a submission's batch. */
+  /** Records the batch id of a submission. */
   async submitted({ label }: Chunk, batch: string): Promise<void> {
     await this.#write({ kind: "submitted", label, batch });
   }
 
-  /** Writes down that these requests were not answered and will not be. */
+  /** Records that these requests were not answered and will not be. */
   async release(requests: Iterable<string>): Promise<void> {
     const ids = [...requests];
     if (ids.length > 0) await this.#write({ kind: "released", requests: ids });
   }
 
-  /** Records that these cells are asked again, whatever became of their requests. */
+  /** Records that these cells are asked again, whatever happened to their requests. */
   async restart(cells: Iterable<string>): Promise<void> {
     await this.release([...cells].flatMap((cell) => this.#sent.get(cell) ?? []).map(({ entry }) => entry.id));
   }

@@ -1,13 +1,14 @@
 import type { AskedModel, ModelRequest, Reply } from "../types/model.ts";
 import type { BatchQueue } from "./queue.ts";
 
-/** So many requests that are sent alone may fail before nothing is submitted. */
-const mostCanaries = 3;
+/** After this many failed single requests, nothing is submitted. */
+const maxFailedCanaries = 3;
 
 /**
- * The model, asked by batches. Before the first submission for a suite, one of its requests is sent alone: a wrong key, an
- * unknown model or a schema that the service refuses then costs one request, not a batch of failures an hour later. Its
- * reply counts like any other. `guard` keeps requests within the limits of the run; `model` is within them already.
+ * Wraps a model so that it is asked in batches. Before the first submission for a suite, one of its requests is sent alone:
+ * a wrong key, an unknown model or a schema that the service refuses then costs one request, not a batch of failures an
+ * hour later. Its reply counts like any other. `guard` keeps batched requests within the limits of the run; `model` is
+ * already within them.
  */
 export function createBatchedModel(
   model: AskedModel,
@@ -22,7 +23,7 @@ export function createBatchedModel(
   const accepted = new Set<string>();
   const canaries = new Map<string, Promise<void>>();
   let failed = 0;
-  /** What every further request gets: none is sent any more. */
+  /** The reply to every further request, once nothing more is sent. */
   let refusal: Reply | undefined;
 
   const sendCanary = async (request: ModelRequest, signal: AbortSignal): Promise<Reply> => {
@@ -31,7 +32,7 @@ export function createBatchedModel(
     else if (reply.stage === "budget") refusal ??= reply;
     else if (reply.stage !== "cancelled" || reply.again) {
       failed++;
-      if (reply.again || failed >= mostCanaries) refusal ??= notSubmitted(reply.message);
+      if (reply.again || failed >= maxFailedCanaries) refusal ??= notSubmitted(reply.message);
     }
     return reply;
   };
@@ -55,7 +56,7 @@ export function createBatchedModel(
   return { ...model, ask };
 }
 
-// Missing, not broken: such a trial is asked when the run is resumed.
+// Such a trial is missing rather than broken: a resumed run asks it.
 const interrupted: Reply = { kind: "broken", stage: "cancelled", message: "the request was cancelled", again: true };
 
 const notSubmitted = (failure: string): Reply => ({

@@ -3,78 +3,78 @@ import { type Attempt, type Fault, isRetried, toBroken } from "../types/attempt.
 import type { AskedModel, BatchService, ModelRequest, Reply } from "../types/model.ts";
 import { addUsage, type Broken, type Cell, cellKey, type Usage } from "../types/trial.ts";
 import { type Chunk, createRequestId, type Ledger, type LedgerEntry } from "./ledger.ts";
-import { type Outcome, Submission, type Surroundings } from "./submission.ts";
+import { type Outcome, Submission, type SubmissionContext } from "./submission.ts";
 
-/** Requests that arrive with pauses no longer than this go into one submission. */
+/** Requests that arrive within this time of each other go into one submission. */
 const gatherMs = 50;
 
 /**
- * The most that is submitted as one batch, in bytes and in requests. Far below what services accept: the results of a batch
- * are in memory until they are recorded, and little is lost when one fails. Further batches are submitted at once.
+ * The maximum size of one batch in bytes and requests. It is far below what services accept, because the results of a batch
+ * are in memory until they are recorded, and so that little is lost if one fails. Further batches are submitted at once.
  */
-const mostBytes = 64_000_000;
-const mostRequests = 10_000;
+const maxBytes = 64_000_000;
+const maxRequests = 10_000;
 
-/** So many trials wait for the disk before further results are handed out. */
-const mostUnrecorded = 200;
+/** Maximum number of trials waiting for the disk before further results are delivered. */
+const maxUnrecorded = 200;
 
 type Waiting = { entry: Omit<LedgerEntry, "id">; request: ModelRequest; resolve(outcome: Outcome): void };
 
 /**
- * Asks one model by batches. Requests are gathered until no more arrive, written down, and submitted together; each ask
- * resolves when the batch with its request has ended. A request that an earlier process submitted is waited for, and not
- * submitted again.
+ * Asks one model in batches. Collects requests until no more arrive, records them in the ledger, and submits them together.
+ * Each ask resolves when the batch with its request has ended. A request that an earlier process submitted is not submitted
+ * again: its batch is waited for.
  */
 export class BatchQueue {
   readonly #model: AskedModel;
-  readonly #around: Surroundings;
+  readonly #context: SubmissionContext;
   readonly #stopping = new AbortController();
   readonly #signals = new WeakSet<AbortSignal>();
   readonly #submissions = new Map<string, Submission>();
-  /** The submissions that were not waited for any more. */
-  #left: readonly Submission[] = [];
-  /** The cells whose trials have their reply and have not ended. */
+  /** The submissions that had no result yet when the queue stopped. */
+  #unfinished: readonly Submission[] = [];
+  /** Cells with a reply whose trials have not ended. */
   readonly #open = new Set<string>();
-  /** The cells whose trials have their reply and are not recorded. */
+  /** Cells with a reply whose trials are not recorded. */
   readonly #unrecorded = new Set<string>();
-  #onRoom = () => {};
+  #onCapacity = () => {};
   #waiting: Waiting[] = [];
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
 
-  /** `concurrency`: how many trials may have their reply and not have ended. */
+  /** `concurrency`: the maximum number of trials with a reply that have not ended. */
   constructor(
     model: AskedModel,
     service: BatchService,
-    { ledger, concurrency, say }: { ledger: Ledger; concurrency: number; say(line: string): void },
+    { ledger, concurrency, report }: { ledger: Ledger; concurrency: number; report(line: string): void },
   ) {
     this.#model = model;
     const stop = this.#stopping.signal;
     setMaxListeners(0, stop);
     let reading: Promise<void> = Promise.resolve();
-    const exclusively = (work: () => Promise<void>) => {
+    const runExclusively = (work: () => Promise<void>) => {
       reading = reading.catch(() => {}).then(work);
       return reading;
     };
-    const awaitRoom = async (cell: string) => {
-      while ((this.#open.size >= concurrency || this.#unrecorded.size >= mostUnrecorded) && !stop.aborted)
+    const waitForCapacity = async (cell: string) => {
+      while ((this.#open.size >= concurrency || this.#unrecorded.size >= maxUnrecorded) && !stop.aborted)
         await new Promise<void>((resolve) => {
-          this.#onRoom = resolve;
+          this.#onCapacity = resolve;
         });
       this.#open.add(cell);
       this.#unrecorded.add(cell);
     };
-    this.#around = { service, ledger, say, stop, exclusively, awaitRoom };
+    this.#context = { service, ledger, report, stop, runExclusively, waitForCapacity };
   }
 
-  /** Whether the request of a cell was submitted before. */
+  /** Whether the request of a cell has already been submitted. */
   hasSubmitted(request: ModelRequest): boolean {
-    return this.#around.ledger.find(cellKey(request.cell)) !== undefined;
+    return this.#context.ledger.find(cellKey(request.cell)) !== undefined;
   }
 
-  /** Asks as `AskedModel` does. A transient fault is tried again in another batch. */
+  /** Asks as `AskedModel` does. Retries transient faults in another batch. */
   async ask(request: ModelRequest, signal: AbortSignal): Promise<Reply> {
-    const { ledger, service } = this.#around;
+    const { ledger, service } = this.#context;
     this.#stopWith(signal);
     const startedAt = performance.now();
     const cell = cellKey(request.cell);
@@ -101,26 +101,26 @@ export class BatchQueue {
     }
   }
 
-  /** To be called when the trial of a cell has ended. */
+  /** Call this when the trial of a cell has ended. */
   finish(cell: Cell): void {
-    if (this.#open.delete(cellKey(cell))) this.#onRoom();
+    if (this.#open.delete(cellKey(cell))) this.#onCapacity();
   }
 
-  /** To be called when the trial of a cell is recorded. */
+  /** Call this when the trial of a cell is recorded. */
   settle(cell: Cell): void {
-    if (this.#unrecorded.delete(cellKey(cell))) this.#onRoom();
+    if (this.#unrecorded.delete(cellKey(cell))) this.#onCapacity();
   }
 
-  /** Stops waiting, lets a submission that is on its way end, and returns the batches that may still run. */
+  /** Stops waiting, lets a submission in flight finish, and returns the batches that may still be running. */
   async close(): Promise<string[]> {
     this.#stop();
     await this.#flushing;
-    return this.#left.flatMap(({ batch }) => batch ?? []);
+    return this.#unfinished.flatMap(({ batch }) => batch ?? []);
   }
 
-  /** Asks the service to stop all batches that run. Returns their ids, or the fault of the first that it did not stop. */
+  /** Asks the service to cancel all running batches. Returns their ids, or the fault of the first that it did not cancel. */
   async cancel(signal: AbortSignal): Promise<string[] | Fault> {
-    const { ledger, service } = this.#around;
+    const { ledger, service } = this.#context;
     const canceled: string[] = [];
     for (const { batch } of ledger.list(this.#model.id)) {
       const state = batch === undefined ? undefined : await service.retrieve(batch, signal);
@@ -146,7 +146,7 @@ export class BatchQueue {
       case "late":
         return undefined;
       case "reply":
-        return this.#around.service.read(outcome, request);
+        return this.#context.service.read(outcome, request);
       case "errored":
         return fault(outcome.message, outcome.isTransient);
       case "expired":
@@ -154,8 +154,8 @@ export class BatchQueue {
           ...fault(`the batch ${outcome.batch} expired before the request was answered`, true),
           stage: "timeout",
         };
-      case "lacking":
-        return fault(`the results of the batch ${outcome.batch} lack the request`, false);
+      case "missing":
+        return fault(`the batch ${outcome.batch} has no result for the request`, false);
       case "canceled":
         return notAsked(`the batch ${outcome.batch} was canceled`);
       case "stopped":
@@ -166,7 +166,7 @@ export class BatchQueue {
   #enqueue(entry: Waiting["entry"], request: ModelRequest): Promise<Outcome> {
     this.#open.delete(entry.cell);
     this.#unrecorded.delete(entry.cell);
-    this.#onRoom();
+    this.#onCapacity();
     return new Promise((resolve) => {
       this.#waiting.push({ entry, request, resolve });
       this.#schedule();
@@ -181,7 +181,7 @@ export class BatchQueue {
   #onPause(): void {
     this.#timer = undefined;
     if (this.#waiting.length === 0) return;
-    // What fails in a batch is tried again with all others of it.
+    // Wait until all results of a batch are read, so that its failed requests are retried together.
     const isBusy = this.#flushing || [...this.#submissions.values()].some(({ isReading }) => isReading);
     if (isBusy) this.#schedule();
     else
@@ -190,9 +190,9 @@ export class BatchQueue {
       });
   }
 
-  /** Submits everything that waits, in as many batches as it needs. Does not reject. */
+  /** Submits all waiting requests, in as many batches as needed. Does not reject. */
   async #flush(): Promise<void> {
-    const { service, ledger, stop } = this.#around;
+    const { service, ledger, stop } = this.#context;
     const waiting = this.#waiting;
     this.#waiting = [];
     const newest = await this.#findNewest();
@@ -202,13 +202,13 @@ export class BatchQueue {
         const chunk = ledger.start(this.#model.id, newest);
         const entries: object[] = [];
         const part: Waiting[] = [];
-        const most = Math.min(mostRequests, service.limits.requests);
+        const most = Math.min(maxRequests, service.limits.requests);
         for (let bytes = 0; at < waiting.length && entries.length < most; at++) {
           const one = waiting[at] as Waiting;
           const id = createRequestId(chunk, one.entry.cell, one.entry.attempt);
           const entry = service.write(id, one.request);
           bytes += Buffer.byteLength(JSON.stringify(entry)) + 2;
-          if (entries.length > 0 && bytes > Math.min(mostBytes, service.limits.bytes)) break;
+          if (entries.length > 0 && bytes > Math.min(maxBytes, service.limits.bytes)) break;
           entries.push(entry);
           part.push(one);
           chunk.entries.set(id, { id, ...one.entry });
@@ -227,16 +227,16 @@ export class BatchQueue {
         else this.#submissions.delete(chunk.label);
       }
     } catch (thrown) {
-      // The ledger cannot be written: nothing was submitted that is not in it.
+      // The ledger cannot be written. Nothing was submitted that is not in it.
       const message = thrown instanceof Error ? thrown.message : String(thrown);
       for (const one of waiting) one.resolve({ kind: "stopped", message });
     }
     for (const one of waiting.slice(at)) one.resolve(isStopped(newest) ? newest : stoppedByUser);
   }
 
-  /** The newest batch of the account; a fault means that there is no batch API, or no right to use it. */
+  /** The id of the newest batch of the account. A fault means that there is no batch API, or no permission to use it. */
   async #findNewest(): Promise<string | undefined | Stopped> {
-    const { service, stop } = this.#around;
+    const { service, stop } = this.#context;
     for (let made = 1; ; made++) {
       const listed = await service.list(undefined, 1, stop);
       if (!("kind" in listed)) return listed[0]?.id;
@@ -246,18 +246,18 @@ export class BatchQueue {
     }
   }
 
-  /** The submission of a chunk, which is collected from now on. */
+  /** Returns the submission of a chunk, and starts collecting its results if that has not begun. */
   #collect(chunk: Chunk): Submission {
     const known = this.#submissions.get(chunk.label);
     if (known) return known;
     const submission = this.#start(chunk);
-    if (chunk.batch !== undefined) this.#around.say(`Batch ${chunk.batch}: waiting for its results.`);
+    if (chunk.batch !== undefined) this.#context.report(`Batch ${chunk.batch}: waiting for its results.`);
     void this.#finish(submission, chunk);
     return submission;
   }
 
   #start(chunk: Chunk): Submission {
-    const submission = new Submission(chunk, this.#around);
+    const submission = new Submission(chunk, this.#context);
     this.#submissions.set(chunk.label, submission);
     return submission;
   }
@@ -277,9 +277,9 @@ export class BatchQueue {
 
   #stop(): void {
     if (this.#stopping.signal.aborted) return;
-    this.#left = [...this.#submissions.values()];
+    this.#unfinished = [...this.#submissions.values()];
     this.#stopping.abort();
-    this.#onRoom();
+    this.#onCapacity();
     clearTimeout(this.#timer);
     for (const one of this.#waiting.splice(0)) one.resolve(stoppedByUser);
     for (const submission of this.#submissions.values()) submission.end(stoppedByUser);
@@ -292,5 +292,5 @@ const stoppedByUser: Stopped = { kind: "stopped", message: "the run was stopped"
 
 const isStopped = (newest: string | undefined | Stopped): newest is Stopped => typeof newest === "object";
 
-/** Missing, not broken: the trial is asked when the run is resumed. */
+/** Such a trial is missing rather than broken: a resumed run asks it. */
 const notAsked = (message: string): Broken => ({ kind: "broken", stage: "cancelled", message, again: true });

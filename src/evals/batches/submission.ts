@@ -4,63 +4,63 @@ import type { BatchService } from "../types/model.ts";
 import type { Chunk, Ledger } from "./ledger.ts";
 
 /**
- * What became of a request in a batch. `unsent`: its batch never arrived. `lacking`: the batch ended, and its results
- * say nothing of the request. `late`: the results were read before they were waited for. `stopped`: nothing is known
- * yet, and no more is found out in this process.
+ * What happened to a request in a batch. `unsent`: its batch never arrived at the service. `missing`: the batch ended
+ * without a result for the request. `late`: the results were read before anyone waited for this one, so look it up again.
+ * `stopped`: unknown, because this process stopped waiting.
  */
-export type Outcome = (BatchResult | { kind: "unsent" | "lacking" | "late" } | { kind: "stopped"; message: string }) & {
+export type Outcome = (BatchResult | { kind: "unsent" | "missing" | "late" } | { kind: "stopped"; message: string }) & {
   batch?: string;
 };
 
-/** What a submission needs from outside. `stop` aborts when nothing more is waited for. */
-export type Surroundings = {
+/** The dependencies of a submission. `stop` aborts when this process no longer waits for results. */
+export type SubmissionContext = {
   service: BatchService;
   ledger: Ledger;
   stop: AbortSignal;
-  say(line: string): void;
-  /** Runs the functions that hand results out one at a time. */
-  exclusively(work: () => Promise<void>): Promise<void>;
-  /** Resolves when the result of one more request may be handed out. */
-  awaitRoom(cell: string): Promise<void>;
+  report(line: string): void;
+  /** Runs functions that deliver results one at a time. */
+  runExclusively(work: () => Promise<void>): Promise<void>;
+  /** Resolves when the result of one more request may be delivered. */
+  waitForCapacity(cell: string): Promise<void>;
 };
 
 type Stopped = { kind: "stopped"; message: string };
 const stopped = (message: string): Stopped => ({ kind: "stopped", message });
 const interrupted = stopped("the run was stopped");
 
-/** The n-th wait, from 0: from half a second to a minute, or what the service asked for. */
+/** The n-th delay, from 0: it grows from half a second to a minute, unless the service asked for another one. */
 const waitMs = (n: number, asked?: number) => Math.min(asked ?? 500 * 1.5 ** n, 60_000);
 
-/** So many requests about a batch may fail in a row: with the waits between them, for about a quarter of an hour. */
-const mostFaults = 20;
-/** Results that cannot be read, or say nothing of some request, are read so often. */
-const mostReadings = 3;
-/** A batch is looked for among at most this many newer ones. */
-const mostListed = 1_000;
+/** Maximum consecutive failed requests about a batch: with the delays between them, about a quarter of an hour. */
+const maxFaults = 20;
+/** Maximum number of attempts to read results that cannot be read, or lack some request. */
+const maxReads = 3;
+/** Maximum number of newer batches among which to look for one. */
+const maxListed = 1_000;
 
-/** A submission that the service refused for certain. After any other fault it may have arrived. */
+/** Whether the service certainly refused a submission. After any other fault it may have arrived. */
 const isRefused = ({ status }: Fault) =>
   status !== undefined && status >= 400 && status < 500 && ![408, 409].includes(status);
 
-/** One submission of a run, from its way to the service to the last of its results. */
+/** One submission of a run, from sending it to delivering its last result. */
 export class Submission {
   readonly #chunk: Chunk;
-  readonly #around: Surroundings;
+  readonly #context: SubmissionContext;
   readonly #waiting = new Map<string, (outcome: Outcome) => void>();
-  /** Whether results are being handed out. */
+  /** Whether results are being delivered. */
   isReading = false;
 
-  constructor(chunk: Chunk, around: Surroundings) {
+  constructor(chunk: Chunk, context: SubmissionContext) {
     this.#chunk = chunk;
-    this.#around = around;
+    this.#context = context;
   }
 
-  /** The batch that may still run; undefined where there is none, or none that is known. */
+  /** The id of the batch; undefined if there is none, or it is unknown. */
   get batch(): string | undefined {
     return this.#chunk.batch;
   }
 
-  /** Resolves with what becomes of a request. */
+  /** Resolves with the outcome of a request. */
   await(id: string): Promise<Outcome> {
     return new Promise((resolve) => this.#waiting.set(id, resolve));
   }
@@ -70,28 +70,28 @@ export class Submission {
     for (const id of [...this.#waiting.keys()]) this.#settle(id, outcome);
   }
 
-  /** Submits the entries, each once for certain. Ends every wait when they cannot be submitted. Does not reject. */
+  /** Submits the entries, each exactly once. Ends every wait if they cannot be submitted. Does not reject. */
   async submit(entries: readonly object[]): Promise<void> {
     const result = await this.#send(entries).catch(toStopped);
     if (result) return this.end(result);
-    this.#around.say(
+    this.#context.report(
       `Batch ${this.batch}: ${describeRequests(entries.length)} submitted. Replies come within 24 hours, as a rule within one.`,
     );
   }
 
   /**
-   * Waits for the end of the batch and hands out its results. Does not reject. Who began to wait while they were read waits
-   * on.
+   * Waits for the end of the batch and delivers its results. Does not reject. Waits that began while results were being read
+   * stay open.
    */
   async collect(): Promise<void> {
-    const result = await this.#gather().catch(toStopped);
+    const result = await this.#resolveBatch().catch(toStopped);
     if (result) this.end(result);
   }
 
   async #send(entries: readonly object[]): Promise<Stopped | undefined> {
-    const { service, ledger, stop } = this.#around;
+    const { service, ledger, stop } = this.#context;
     for (let made = 1; ; made++) {
-      // It is not cut short: the id of a batch that was paid for would be lost.
+      // Not aborted by `stop`: the id of a batch that is paid for would be lost.
       const sent = await service.submit(entries, this.#chunk.label, new AbortController().signal);
       if (typeof sent === "string") {
         await ledger.submitted(this.#chunk, sent);
@@ -118,21 +118,23 @@ export class Submission {
     }
   }
 
-  /** The batch of this submission at the service; undefined when it did not arrive. */
+  /** Finds the batch of this submission at the service; undefined if it did not arrive. */
   async #find(): Promise<string | Stopped | undefined> {
     const { label, after, at, entries } = this.#chunk;
-    const { service, ledger, stop, say } = this.#around;
-    const what = `whether the batch of ${describeRequests(entries.size)} of ${at} arrived is unknown`;
-    const listed = await this.#insist(() => service.list(after, mostListed, stop));
+    const { service, ledger, stop, report } = this.#context;
+    const what = `it is unknown whether the batch of ${describeRequests(entries.size)} from ${at} arrived`;
+    const listed = await this.#retry(() => service.list(after, maxListed, stop));
     if ("kind" in listed) return listed === interrupted ? listed : stopped(`${what}: ${listed.message}`);
     const labelled = listed.find((one) => one.label === label);
     if (labelled) return labelled.id;
-    if (listed.length >= mostListed) return stopped(`${what}: too many batches were submitted since`);
+    if (listed.length >= maxListed) return stopped(`${what}: too many batches were submitted since`);
     if (service.keepsLabels) return undefined;
     const others = listed.filter(({ id, requests = entries.size }) => requests === entries.size && !ledger.has(id));
     for (const { id, status } of others) {
       if (status === "running")
-        say(`Batch ${id} may be one of this run, whose id was not recorded: its results will show it.`);
+        report(
+          `Batch ${id} may belong to this run. Waiting for its results, because the id of a batch was not recorded.`,
+        );
       const ended = await this.#awaitEnd(id);
       if ("kind" in ended) return ended;
       let isOurs = false;
@@ -144,15 +146,15 @@ export class Submission {
           },
           stop,
         );
-      const fault = await this.#insist(async () => (await read()) ?? "read");
+      const fault = await this.#retry(async () => (await read()) ?? "read");
       if (isOurs) return id;
       if (typeof fault !== "string") return fault === interrupted ? fault : stopped(`${what}: ${fault.message}`);
     }
     return undefined;
   }
 
-  async #gather(): Promise<Outcome | undefined> {
-    const { ledger } = this.#around;
+  async #resolveBatch(): Promise<Outcome | undefined> {
+    const { ledger } = this.#context;
     if (this.#chunk.batch === undefined) {
       const found = await this.#find();
       if (typeof found === "object") return found;
@@ -170,7 +172,7 @@ export class Submission {
       return stopped(`the batch ${id} failed: ${state.problem ?? "no reason given"}`);
     }
     let end: Outcome | undefined;
-    await this.#around.exclusively(async () => {
+    await this.#context.runExclusively(async () => {
       this.isReading = true;
       end = await this.#read(state).finally(() => {
         this.isReading = false;
@@ -179,9 +181,9 @@ export class Submission {
     return end;
   }
 
-  /** Reads the results of an ended batch and hands them out. Returns what the others came to. */
+  /** Reads the results of an ended batch and delivers them. Returns the outcome of the remaining requests, if any. */
   async #read(state: BatchState): Promise<Outcome | undefined> {
-    const { service, ledger, stop, say, awaitRoom } = this.#around;
+    const { service, ledger, stop, report, waitForCapacity } = this.#context;
     const { id } = state;
     const wanted = new Set(this.#waiting.keys());
     const results = new Map<string, BatchResult>();
@@ -189,47 +191,47 @@ export class Submission {
       if (wanted.has(one)) results.set(one, result);
     };
     let fault: Fault | undefined;
-    for (let readings = 1; !stop.aborted; readings++) {
+    for (let reads = 1; !stop.aborted; reads++) {
       fault = await service.readResults(id, keep, stop);
       const isComplete = [...wanted].every((one) => results.has(one));
       if (!fault && (isComplete || state.absent)) break;
-      if (readings >= mostReadings || (fault && !fault.isTransient)) break;
-      await service.delay(waitMs(readings), stop);
+      if (reads >= maxReads || (fault && !fault.isTransient)) break;
+      await service.delay(waitMs(reads), stop);
     }
     if (!fault && state.absent)
       for (const one of wanted) if (!results.has(one)) results.set(one, { kind: state.absent });
     await ledger.release([...results].flatMap(([one, { kind }]) => (kind === "canceled" ? [one] : [])));
-    if (!stop.aborted) say(`Batch ${id} ended: ${describeResults(results.values())}.`);
+    if (!stop.aborted) report(`Batch ${id} ended: ${describeResults(results.values())}.`);
     for (const [one, result] of results) {
-      await awaitRoom(this.#chunk.entries.get(one)?.cell ?? "");
+      await waitForCapacity(this.#chunk.entries.get(one)?.cell ?? "");
       if (stop.aborted) return interrupted;
       this.#settle(one, { ...result, batch: id });
     }
     if (fault) return stopped(`the results of the batch ${id} cannot be read: ${fault.message}`);
     if (stop.aborted) return interrupted;
-    for (const one of wanted) this.#settle(one, { kind: "lacking", batch: id });
+    for (const one of wanted) this.#settle(one, { kind: "missing", batch: id });
     return undefined;
   }
 
   async #awaitEnd(id: string): Promise<BatchState | Stopped> {
-    const { service, stop } = this.#around;
+    const { service, stop } = this.#context;
     for (let polls = 0; ; polls++) {
-      const state = await this.#insist(() => service.retrieve(id, stop));
+      const state = await this.#retry(() => service.retrieve(id, stop));
       if ("kind" in state) return state === interrupted ? state : stopped(`the batch ${id}: ${state.message}`);
       if (state.status !== "running") return state;
       await service.delay(waitMs(polls), stop);
     }
   }
 
-  /** Repeats a request that costs nothing until it is answered. */
-  async #insist<T extends object | string>(request: () => Promise<T | Fault>): Promise<T | Stopped> {
-    const { service, stop } = this.#around;
+  /** Repeats a request that is free of charge until it is answered. */
+  async #retry<T extends object | string>(request: () => Promise<T | Fault>): Promise<T | Stopped> {
+    const { service, stop } = this.#context;
     for (let faults = 0; ; faults++) {
       if (stop.aborted) return interrupted;
       const result = await request();
       if (stop.aborted) return interrupted;
       if (!isFault(result)) return result;
-      if (!result.isTransient || faults >= mostFaults) return stopped(result.message);
+      if (!result.isTransient || faults >= maxFaults) return stopped(result.message);
       await service.delay(waitMs(faults, result.retryAfterMs), stop);
     }
   }

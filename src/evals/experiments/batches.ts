@@ -53,14 +53,14 @@ export async function openBatchAsker(
   { out, concurrency }: { out: string; concurrency: number },
   io: Io,
 ): Promise<Asker> {
-  const say = (line: string) => io.err(`${line}\n`);
+  const report = (line: string) => io.err(`${line}\n`);
   const ledger = await Ledger.open(dir, manifest.id, knownSecrets(io.env).redact);
   await ledger.restart(retried);
   const opened = new Map<string, { queue: BatchQueue; model: AskedModel }>();
   for (const model of models) {
     const service = "ask" in model ? await model.batches?.() : undefined;
     if (!service || !("ask" in model)) continue;
-    const queue = new BatchQueue(model, service, { ledger, concurrency, say });
+    const queue = new BatchQueue(model, service, { ledger, concurrency, report });
     const batched = createBatchedModel(model, queue, (one) => context.limits.guard(one));
     opened.set(model.id, { queue, model: batched });
   }
@@ -85,7 +85,7 @@ export async function openBatchAsker(
       await ledger.close();
       if (left.length === 0) return;
       const resume = `evals run --resume ${out === "reports" ? manifest.id : dir}`;
-      say(
+      report(
         `Still running at the provider, and charged for: ${left.join(", ")}.\n` +
           `  To get the replies: ${resume}\n  To cancel: ${resume} --cancel-batch`,
       );
@@ -107,7 +107,7 @@ export async function cancelBatches(resumed: Resumed | undefined, options: Reque
     for (const model of await openModels(ids, options, io)) {
       const service = "ask" in model ? await model.batches?.() : undefined;
       if (!service || !("ask" in model)) continue;
-      const queue = new BatchQueue(model, service, { ledger, concurrency: 1, say: () => {} });
+      const queue = new BatchQueue(model, service, { ledger, concurrency: 1, report: () => {} });
       const result = await queue.cancel(io.signal);
       if ("kind" in result)
         throw new EvalsError(

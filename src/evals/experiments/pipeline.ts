@@ -76,7 +76,7 @@ export async function conduct<R extends { end: PlanEnd }>(
     : await startRecord(resolve(io.cwd, options.out), planned, redact);
   try {
     const asker = (await plan.openAsker?.(record)) ?? createLocalAsker(context);
-    return await askOnRecord(plan, record, asker, context.limits, options, io).finally(asker.close);
+    return await askOnRecord(plan, record, asker, context.limits, options, io).finally(() => asker.close?.());
   } finally {
     await record.release();
   }

@@ -2,31 +2,31 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Broker } from "./connection.ts";
 import { nameAnswers, type Result, resultSchema } from "./messages.ts";
 
-/** An answer as it is on the server. It stays there until it is acknowledged, also when this process is killed. */
+/** An answer on the server. It stays there until it is acknowledged, even if this process is killed. */
 export type Answer = { entry: string; result: Result; acknowledge(): Promise<unknown> };
 
 /** The answers to one run. */
 export type Answers = {
-  /** Creates the stream, unless it is there: workers answer only runs that have one. */
+  /** Creates the stream if it does not exist. Workers answer only runs that have one. */
   create(): Promise<void>;
-  /** Resolves when every answer that is on the server now was taken. An answer can be taken twice. */
+  /** Resolves when every answer that is on the server now has been delivered. An answer can be delivered twice. */
   catchUp(): Promise<void>;
-  /** Takes no more answers. */
+  /** Stops reading answers. */
   close(): void;
-  /** Removes the stream: the run is over. */
+  /** Removes the stream at the end of the run. */
   remove(): Promise<unknown>;
 };
 
-/** Answers that are read at a time. */
-const batch = 100;
+/** Number of answers per read. */
+const batchSize = 100;
 const waitMs = 1_000;
 
 /**
- * Takes the answers to a run as they arrive. They are entries of a stream that only this process reads: an answer is one
- * command to write, one to delete, and needs no lock. After a lost connection all that are not acknowledged are taken
- * again, because a server that was killed may have lost the last ones and give their numbers to others.
+ * Delivers the answers to a run as they arrive. They are entries of a stream that only this process reads: an answer takes
+ * one command to write, one to delete, and no lock. After a lost connection all unacknowledged answers are delivered again,
+ * because a server that was killed may have lost the last ones and reuse their numbers.
  */
-export function openAnswers({ redis, connect }: Broker, run: string, take: (answer: Answer) => void): Answers {
+export function openAnswers({ redis, connect }: Broker, run: string, onAnswer: (answer: Answer) => void): Answers {
   const stream = nameAnswers(run);
   const reader = connect();
   let isOpen = true;
@@ -39,19 +39,19 @@ export function openAnswers({ redis, connect }: Broker, run: string, take: (answ
     const acknowledge = () => redis.xdel(stream, entry);
     const pairs = fields.flatMap((name, at) => (at % 2 === 0 ? [[name, fields[at + 1]]] : []));
     const { data: result } = resultSchema.safeParse(Object.fromEntries(pairs));
-    if (result) take({ entry, result, acknowledge });
+    if (result) onAnswer({ entry, result, acknowledge });
     else acknowledge().catch(() => {});
   };
   const readAll = async () => {
     while (isOpen) {
       try {
         const after = from;
-        const read = await reader.xread("COUNT", batch, "BLOCK", waitMs, "STREAMS", stream, after);
+        const read = await reader.xread("COUNT", batchSize, "BLOCK", waitMs, "STREAMS", stream, after);
         const entries = read?.[0]?.[1] ?? [];
         for (const entry of entries) receive(entry);
         if (from === after) from = entries.at(-1)?.[0] ?? after;
       } catch {
-        // The broker reports a lost connection; what failed is tried again.
+        // The broker reports a lost connection. Try again.
         await pause(500);
       }
     }
@@ -60,7 +60,7 @@ export function openAnswers({ redis, connect }: Broker, run: string, take: (answ
 
   return {
     async create() {
-      // A consumer group is not needed, but it is the one command that makes an empty stream.
+      // The consumer group is not used, but only this command creates an empty stream.
       await redis.xgroup("CREATE", stream, "run", "0", "MKSTREAM").catch((error: Error) => {
         if (!error.message.startsWith("BUSYGROUP")) throw error;
       });

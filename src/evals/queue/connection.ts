@@ -1,18 +1,18 @@
 import { isIP } from "node:net";
 import type { Redis } from "ioredis";
 import { withoutSecrets } from "../types/endpoint.ts";
-import { EvalsError, exitCodes, formatProblem, messageOf, usageError } from "../types/errors.ts";
+import { EvalsError, exitCodes, messageOf, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { knownSecrets } from "../types/secrets.ts";
 
-/** A Redis server that carries trials to workers, and the packages that speak to it. */
+/** A connection to the Redis server that carries trials to workers. */
 export type Broker = {
-  /** Its URL without credentials, as messages name it. */
+  /** Its URL without credentials, for messages. */
   name: string;
   bullmq: typeof import("bullmq");
-  /** For commands. It reconnects for as long as it is open. */
+  /** The connection for commands. Reconnects until it is closed. */
   redis: Redis;
-  /** A further connection: every consumer of a queue needs one. */
+  /** Opens another connection: every consumer of a queue needs its own. */
   connect(): Redis;
   close(): Promise<void>;
 };
@@ -21,15 +21,15 @@ const example = "redis://127.0.0.1:6379";
 const packages = { bullmq: "bullmq@6", ioredis: "ioredis@6" } as const;
 
 /**
- * Connects to the Redis or Valkey server of a URL, `redis://` or with TLS `rediss://`. User and password come from the URL,
- * or from REDIS_USERNAME and REDIS_PASSWORD. Warns where the server may lose jobs. Throws a usage error for a bad URL, a
- * missing package and a refused login, and an EvalsError with exit code 3 for a server that cannot be reached.
+ * Connects to the Redis or Valkey server at a URL, `redis://` or with TLS `rediss://`. User and password come from the URL,
+ * or from REDIS_USERNAME and REDIS_PASSWORD. Warns if the settings of the server can lose jobs. Throws a usage error for a
+ * bad URL, a missing package or a refused login, and an EvalsError with exit code 3 if the server cannot be reached.
  */
 export async function connectBroker(url: string, io: Io): Promise<Broker> {
   const { name, options } = parseUrl(url, io);
   const { bullmq, ioredis } = await loadPackages();
   await tryConnection((retryStrategy) => new ioredis({ ...options, retryStrategy }), name, io);
-  const reports = createReports(name, io);
+  const reports = createConnectionReports(name, io);
   const opened: Redis[] = [];
   const connect = () => {
     const client = new ioredis({ ...options, retryStrategy: (times: number) => Math.min(50 * 2 ** times, 2_000) });
@@ -73,16 +73,16 @@ function parseUrl(text: string, io: Io) {
       ...(password && { password }),
       ...(url.protocol === "rediss:" && { tls: isIP(host) ? {} : { servername: host } }),
       connectTimeout: 5_000,
-      // Commands wait for the server to come back, however long that takes.
+      // Commands wait until the server is back, however long that takes.
       maxRetriesPerRequest: null,
-      // A pipeline whose connection ends after its first replies is not sent again, and a single command is.
+      // A pipeline whose connection ends after its first replies is not sent again; a single command is.
       enableAutoPipelining: false,
       lazyConnect: false,
     },
   };
 }
 
-/** Both packages are optional, and load in half a second: they are loaded for a queue alone. */
+/** Both packages are optional, and take half a second to load, so only commands with a queue load them. */
 async function loadPackages() {
   const [bullmq, ioredis] = await Promise.all([import("bullmq").catch(keepError), import("ioredis").catch(keepError)]);
   const missing = Object.entries({ bullmq, ioredis }).flatMap(([name, loaded]) => ("failure" in loaded ? [name] : []));
@@ -96,15 +96,15 @@ async function loadPackages() {
 
 const keepError = (failure: unknown) => ({ failure });
 
-/** A server that is started at the same time, or again, gets this time (in ms) until it answers. */
+/** How long to wait for a server that is starting, in ms. */
 const startMs = 5_000;
 const retryMs = 250;
-/** How connections to a server fail that does not listen yet, or that ends meanwhile. */
-const passing = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE"]);
+/** Error codes of connections to a server that does not listen yet, or is restarting. */
+const transientCodes = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE"]);
 
 /**
- * Connects once, so that what is wrong is reported before anything starts, and checks the settings of the server. A server
- * that is starting, or starting again, is tried for a while.
+ * Connects once, so that problems are reported before anything starts, and checks the settings of the server. Retries for a
+ * while if the server is starting.
  */
 async function tryConnection(
   open: (retryStrategy: (times: number) => number | null) => Redis,
@@ -113,20 +113,20 @@ async function tryConnection(
 ): Promise<void> {
   let cause: (Error & { code?: string }) | undefined;
   const client = open((times) => {
-    const mayPass = cause === undefined || (cause.code !== undefined && passing.has(cause.code));
-    return mayPass && times * retryMs <= startMs ? retryMs : null;
+    const isTransient = cause === undefined || (cause.code !== undefined && transientCodes.has(cause.code));
+    return isTransient && times * retryMs <= startMs ? retryMs : null;
   });
   client.on("error", (error) => {
     cause = error;
   });
   try {
     const info = await client.info();
-    // A client goes on without a database that the server does not have.
+    // Without this check, the client would continue although the server does not have the database.
     await client.select(client.options.db ?? 0);
-    for (const message of listWarnings(info)) io.err(`${formatProblem({ severity: "warning", ...message })}\n`);
+    for (const warning of listWarnings(info)) printProblem(io)({ severity: "warning", ...warning });
   } catch (error) {
-    // A client whose connection failed rejects its commands with less than it emits.
-    const { message } = cause ? { message: describeCause(cause) } : { message: messageOf(error) };
+    // When the connection failed, the emitted error says more than the rejection of the command.
+    const message = cause ? describeCause(cause) : messageOf(error);
     const refusal = refusals.find(({ pattern }) => pattern.test(message));
     if (refusal)
       throw usageError(
@@ -156,7 +156,7 @@ function describeCause(cause: Error): string {
   return cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : cause.name);
 }
 
-/** What makes a server lose jobs, from its answer to INFO. */
+/** Settings with which a server can lose jobs, from its answer to INFO. */
 function listWarnings(info: string): { message: string; hint: string }[] {
   const read = (key: string) => new RegExp(`^${key}:(.*)$`, "m").exec(info)?.[1]?.trim();
   const policy = read("maxmemory_policy");
@@ -181,18 +181,18 @@ function listWarnings(info: string): { message: string; hint: string }[] {
   ];
 }
 
-/** Reports a lost connection once, until it is back: every client loses it at the same time, and again at each attempt. */
-function createReports(name: string, io: Io) {
+/** Reports a lost connection once until it is back: every client loses it, and emits an error at each attempt. */
+function createConnectionReports(name: string, io: Io) {
   let isLost = false;
   let isOver = false;
   return {
     lost(error: Error) {
       if (isLost || isOver) return;
       isLost = true;
-      io.err(`The queue at ${name} is lost (${describeCause(error)}). Trying again.\n`);
+      io.err(`Lost the connection to the queue at ${name} (${describeCause(error)}). Reconnecting.\n`);
     },
     back() {
-      if (isLost && !isOver) io.err(`The queue at ${name} is back.\n`);
+      if (isLost && !isOver) io.err(`Reconnected to the queue at ${name}.\n`);
       isLost = false;
     },
     end() {

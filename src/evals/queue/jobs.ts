@@ -3,18 +3,18 @@ import type { Cell } from "../types/trial.ts";
 import type { Broker } from "./connection.ts";
 import { keyPrefix, nameProvider, nameQueue, type TrialJob } from "./messages.ts";
 
-/** A job that was given up is dropped after this time, in seconds. */
+/** How long the server keeps a failed job, in seconds. */
 const keptSeconds = 30 * 86_400;
 
-/** The states of a job that a worker runs, or will. */
+/** The states of a job that a worker is running or will run. */
 const unfinished: JobType[] = ["active", "wait", "delayed", "prioritized"];
 
-/** The jobs that are on a queue, of all runs, by their ids. `failed`: its workers have given them up. */
+/** Ids of the jobs of all runs on a queue. `failed`: given up after their workers failed. */
 export type Present = { unfinished: ReadonlySet<string>; failed: ReadonlySet<string> };
 
 /**
- * The jobs of one run, each on the queue of its provider. A job has the id of its cell, so a cell is on the queue once,
- * however often it is put there.
+ * The jobs of one run, each on the queue of its provider. The id of a job is made from its cell, so a cell is on the queue
+ * only once, however often it is added.
  */
 export class RunJobs {
   readonly #run: string;
@@ -25,7 +25,7 @@ export class RunJobs {
     this.#queues = queues;
   }
 
-  /** Opens the queues of some models. `rate`: how many trials all workers together start in a second, of one provider. */
+  /** Opens the queues of these models. `rate`: maximum trials per second and provider that all workers together start. */
   static async open(
     { bullmq, redis }: Broker,
     run: string,
@@ -47,7 +47,7 @@ export class RunJobs {
     return this.#queues.keys();
   }
 
-  /** The ids of the run's jobs that a worker runs, or will. */
+  /** The ids of the run's unfinished jobs. */
   async list(): Promise<string[]> {
     const ids = await Promise.all([...this.#queues.values()].map((queue) => queue.getRanges(unfinished, 0, -1)));
     return ids.flat().filter((id) => this.#isOwn(id));
@@ -55,15 +55,15 @@ export class RunJobs {
 
   async put(id: string, job: TrialJob): Promise<void> {
     const removeOnFail = { age: keptSeconds };
-    await this.#queueOf(job.cell).add("trial", job, { jobId: id, removeOnComplete: true, removeOnFail });
+    await this.#findQueue(job.cell).add("trial", job, { jobId: id, removeOnComplete: true, removeOnFail });
   }
 
-  /** Removes a job; false where a worker has begun it. */
+  /** Removes a job. Returns false if a worker has already started it. */
   async remove(id: string, cell: Cell): Promise<boolean> {
-    return (await this.#queueOf(cell).remove(id)) > 0;
+    return (await this.#findQueue(cell).remove(id)) > 0;
   }
 
-  /** Removes all jobs of the run that no worker runs. */
+  /** Removes all jobs of the run that no worker is running. */
   async removeAll(): Promise<void> {
     for (const queue of this.#queues.values())
       for (const id of await queue.getRanges([...unfinished, "failed"], 0, -1))
@@ -71,27 +71,27 @@ export class RunJobs {
   }
 
   async findPresent(provider: string): Promise<Present> {
-    const queue = this.#find(provider);
+    const queue = this.#getQueue(provider);
     const list = async (states: JobType[]) => new Set(await queue.getRanges(states, 0, -1));
     return { unfinished: await list(unfinished), failed: await list(["failed"]) };
   }
 
   async readFailure(id: string, cell: Cell): Promise<string> {
-    return (await this.#queueOf(cell).getJob(id))?.failedReason ?? "no reason given";
+    return (await this.#findQueue(cell).getJob(id))?.failedReason ?? "no reason given";
   }
 
-  /** How many workers take trials of a provider; undefined where the server does not say. */
+  /** The number of workers for a provider; undefined if the server does not report it. */
   async countWorkers(provider: string): Promise<number | undefined> {
-    return await this.#find(provider)
+    return await this.#getQueue(provider)
       .getWorkersCount()
       .catch(() => undefined);
   }
 
-  #queueOf({ model }: Cell): Queue {
-    return this.#find(nameProvider(model));
+  #findQueue({ model }: Cell): Queue {
+    return this.#getQueue(nameProvider(model));
   }
 
-  #find(provider: string): Queue {
+  #getQueue(provider: string): Queue {
     const queue = this.#queues.get(provider);
     if (!queue) throw new Error(`${provider} is not in the plan of the run`);
     return queue;

@@ -3,42 +3,41 @@ import * as z from "zod";
 import { isNestedDeeper } from "../types/json.ts";
 import { type Cell, cellKey, type Trial, trialSchema } from "../types/trial.ts";
 
-// Everything that is on a queue. It holds no key, no command and no path that a worker would execute: whoever can write to
-// the server can make workers ask cases of their own checkout, and forge answers, but not run programs.
+// Everything that is on a queue. It contains no key, no command and no path that a worker would execute: whoever can write
+// to the server can make workers ask cases of their own checkout, and forge answers, but not run programs.
 
-/** Longest trial in characters of JSON; replies and results are cut far below. */
-const longestTrial = 64 * 1024 * 1024;
-const longestCell = 8_192;
+/** Maximum length of a trial in characters of JSON. Replies and results are truncated far below it. */
+const maxTrialLength = 64 * 1024 * 1024;
+const maxCellLength = 8_192;
 
 const runSchema = z.string().regex(/^[\w.-]{1,100}$/);
 const hashSchema = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** One cell to be asked. `plan` is the hash of the plan that it belongs to, `toolset` that of the list to be shown. */
+/** One cell to ask. `plan`: hash of the plan that it belongs to. `toolset`: hash of the tool list to show. */
 export const jobSchema = z.strictObject({
   run: runSchema,
   plan: hashSchema,
-  cell: trialSchema.shape.cell.refine((cell) => JSON.stringify(cell).length <= longestCell, "a name is too long"),
+  cell: trialSchema.shape.cell.refine((cell) => JSON.stringify(cell).length <= maxCellLength, "a name is too long"),
   toolset: z.string().max(200),
   orderSeed: z.number().int(),
 });
 export type TrialJob = z.infer<typeof jobSchema>;
 
 /**
- * What a worker returns: the trial of a job as JSON, without the secrets that the worker knows, or why it runs none of this
- * plan.
+ * What a worker returns: the trial of a job as JSON, without the secrets that the worker knows, or why it refuses the plan.
  */
 export const resultSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("trial"),
     worker: z.string().max(300),
     job: z.string().max(200),
-    trial: z.string().max(longestTrial),
+    trial: z.string().max(maxTrialLength),
   }),
   z.strictObject({ kind: z.literal("refused"), worker: z.string().max(300), reason: z.string().max(8_192) }),
 ]);
 export type Result = z.infer<typeof resultSchema>;
 
-/** The id of the job of a cell: a cell is on a queue once only. */
+/** The id of the job of a cell, so that a cell is on a queue only once. */
 export const nameJob = (run: string, cell: Cell): string =>
   `${run}-${createHash("sha256").update(cellKey(cell)).digest("hex").slice(0, 32)}`;
 
@@ -48,16 +47,16 @@ export const nameProvider = (model: string): string =>
 
 export const nameQueue = (provider: string): string => `trials-${provider}`;
 
-/** All keys begin with this word. */
+/** The prefix of all keys. */
 export const keyPrefix = "evals";
-/** The stream of the answers to a run. It is there until the run is over. */
+/** The stream of the answers to a run. It exists until the run is over. */
 export const nameAnswers = (run: string): string => `${keyPrefix}:answers:${run}`;
 export const namePlan = (hash: string): string => `${keyPrefix}:plan:${hash}`;
 
-/** A job is given up after this many of its workers died. */
-export const mostStalls = 5;
+/** A job fails after this many of its workers died. */
+export const maxStalls = 5;
 
-/** Parses the trial in a result. Throws for one that is not the answer to the job. */
+/** Parses the trial in a result. Throws if it is not the answer to the job. */
 export function parseTrial(text: string, { cell, toolset, orderSeed }: TrialJob): Trial {
   const data: unknown = JSON.parse(text);
   if (isNestedDeeper(data)) throw new Error("it is nested too deep");

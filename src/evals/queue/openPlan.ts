@@ -13,13 +13,13 @@ import { type Workspace, withWorkspace } from "../workspace/workspace.ts";
 import { nameProvider, type TrialJob } from "./messages.ts";
 import { describePlan, listPlanDifferences, type Plan } from "./plan.ts";
 
-/** What a worker decides itself, whatever is on the queue. */
+/** What a worker permits, whatever is on the queue. */
 export type Permissions = {
   /** Files and folders whose suites it runs; default: `evals/`. */
   paths?: readonly string[] | undefined;
-  /** The providers that it asks. */
+  /** The providers that it calls. */
   providers: ReadonlySet<string>;
-  /** The most permissive policy that a run may ask for in place of that of a suite. */
+  /** The most permissive policy with which a run may override that of a suite. */
   execute: ExecutionPolicy;
   baseUrl?: string | undefined;
   claudePath?: string | undefined;
@@ -29,14 +29,14 @@ export type Permissions = {
 /** A plan whose suites, servers and models are open here. */
 export type OpenPlan = { workspace: Workspace; find(job: TrialJob): PlannedCell; close(): Promise<void> };
 
-/** Why a worker runs no trial of a plan, as a part of a sentence. */
+/** Why a worker refuses to run a plan, as a clause. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
 }
 
 /**
- * Opens a plan in this checkout, after checking that it may be run here and that everything that decides its answers is what
- * the coordinator planned with. Throws a Refusal.
+ * Opens a plan in this checkout. Throws a Refusal if the worker does not permit it, or if anything that affects the answers
+ * differs from what the coordinator planned with.
  */
 export async function openPlanHere(plan: Plan, permissions: Permissions, io: Io): Promise<OpenPlan> {
   await refuseForbidden(plan, permissions, io.cwd);
@@ -72,7 +72,7 @@ export async function openPlanHere(plan: Plan, permissions: Permissions, io: Io)
   }
 }
 
-/** Whoever writes to the queue must not choose what is executed here: neither files nor what tools may do. */
+/** Whoever writes to the queue must not control what is executed here: neither which files nor what tools may do. */
 async function refuseForbidden({ options, models, judge }: Plan, permissions: Permissions, cwd: string): Promise<void> {
   const { paths = [], execute, providers } = permissions;
   const allowed = paths.length > 0 ? paths : ["evals"];
@@ -94,7 +94,7 @@ async function refuseForbidden({ options, models, judge }: Plan, permissions: Pe
     throw new Refusal(`the run asks for --execute ${options.execute}: start the worker with it, too`);
 }
 
-/** Whether a relative path leads to one of these, or into it, also through symbolic links. */
+/** Whether a relative path is one of these roots or inside one, with symbolic links resolved. */
 async function isInside(path: string, roots: readonly string[], cwd: string): Promise<boolean> {
   if (isAbsolute(path)) return false;
   const real = async (one: string) => await realpath(resolve(cwd, one)).catch(() => resolve(cwd, one));
@@ -127,14 +127,13 @@ function holdWorkspace(
 
 const key = (...parts: readonly string[]) => JSON.stringify(parts);
 
-/** Finds the cell of a job. It throws a Refusal for one that is not planned here with the same tools. */
+/** Indexes the planned cells. The returned function throws a Refusal for a job that is not planned here with these tools. */
 async function indexCells(workspace: Workspace, { options }: Plan, cwd: string): Promise<OpenPlan["find"]> {
   const { cases, surfaceCases, models } = workspace;
   const inArms = [...addExposureArms(addLiftArms(cases), listFurtherExposures(options)), ...surfaceCases];
   const byKey = new Map(inArms.map((planned) => [key(planned.suite.name, planned.case.id, planned.arm), planned]));
-  // The tools of the arm `base` of a check are those of a committed baseline.
+  // The arm `base` of a check has the tools of a committed baseline. Read all, because a suite may have been renamed.
   const accepted = new Map<string, Toolset>();
-  // Also of a suite that had another name then.
   for (const { baseline } of await readSuiteBaselines(resolve(cwd, options.baselines ?? "evals/baselines")))
     for (const [hash, tools] of Object.entries(baseline.toolsets)) accepted.set(hash, { hash, tools });
   const findPlanned = ({ cell: { suite, case: id, arm }, toolset: hash }: TrialJob): PlannedCase | undefined => {

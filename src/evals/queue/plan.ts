@@ -7,13 +7,13 @@ import { neverListed } from "../workspace/cases.ts";
 import { version } from "../workspace/version.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
-// What a coordinator and its workers must have in common. A worker opens the same suites in its own checkout, and runs
-// trials only if what it finds there is what the coordinator planned with.
+// What a coordinator and its workers must agree on. A worker opens the same suites in its own checkout, and runs trials
+// only if they match what the coordinator planned with.
 
 const text = z.string().max(1_000);
 const texts = z.array(text).max(1_000);
 
-/** The options of a run that decide what is asked. No executable, no URL and no key is among them: a worker has its own. */
+/** The options of a run that affect what is asked. Executables, URLs and keys are not included: workers have their own. */
 const planOptionsSchema = z
   .strictObject({
     paths: texts,
@@ -45,9 +45,9 @@ const planSchema = z.strictObject({
   commit: text.optional(),
   host: text,
   options: planOptionsSchema,
-  /** The options that were given explicitly: they win over settings of single suites. */
+  /** The explicitly given options, which override the settings of single suites. */
   given: texts,
-  /** `tools`: hash of the lists of all cases; absent where the coordinator could not list the tools. */
+  /** `tools`: hash of the tool lists of all cases; absent if the coordinator could not list the tools. */
   suites: z
     .array(z.strictObject({ name: text, file: z.string().max(4_096), hash: text, tools: text.optional() }))
     .max(10_000),
@@ -58,7 +58,7 @@ export type Plan = z.infer<typeof planSchema>;
 
 const hashText = (value: string) => createHash("sha256").update(value).digest("hex");
 
-/** What is planned in a workspace with these options. Other options than those of a plan are left out. */
+/** Describes what is planned in a workspace. Options that do not belong in a plan are omitted. */
 export function describePlan(
   { suites, cases, surfaceCases, models, judge, git, host }: Workspace,
   options: object,
@@ -88,13 +88,13 @@ export function describePlan(
   });
 }
 
-/** The form in which a plan is stored, and its hash. */
+/** Serializes a plan for storage. Returns the text and its hash. */
 export function sealPlan(plan: Plan): { text: string; hash: string } {
   const sealed = canonicalJson(plan as Json);
   return { text: sealed, hash: hashText(sealed) };
 }
 
-/** Reads a stored plan. Throws for one that is not what its hash says, or has another form. */
+/** Parses a stored plan. Throws if the hash does not match or the plan is invalid. */
 export function openPlan(sealed: string, hash: string): Plan {
   if (hashText(sealed) !== hash) throw new Error("its hash does not match");
   const parsed = planSchema.safeParse(JSON.parse(sealed));
@@ -103,8 +103,7 @@ export function openPlan(sealed: string, hash: string): Plan {
 }
 
 /**
- * The differences between this checkout and the plan, as parts of a sentence. Models that are not opened here do not
- * count.
+ * Lists the differences between this checkout and the plan, as clauses. Ignores models that are not opened here.
  */
 export function listPlanDifferences(plan: Plan, here: Plan): string[] {
   const differences = [
@@ -126,7 +125,7 @@ export function listPlanDifferences(plan: Plan, here: Plan): string[] {
     }),
     ...(plan.judge && here.judge ? listSettings(plan.judge.id, plan.judge.settings, here.judge.settings) : []),
   ];
-  // The same commit has the same files: the other differences say more.
+  // A different commit comes first, because it explains the other differences.
   const isOther = plan.commit !== undefined && here.commit !== undefined && plan.commit !== here.commit;
   return isOther
     ? [`the commit is ${shorten(here.commit)} here and ${shorten(plan.commit)} there`, ...differences]

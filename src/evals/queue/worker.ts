@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type { Job, Worker } from "bullmq";
 import { runTrial } from "../trials/runTrial.ts";
-import { type ExitCode, exitCodes, formatProblem, messageOf } from "../types/errors.ts";
+import { type ExitCode, exitCodes, messageOf, printProblem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import { excerpt } from "../types/text.ts";
@@ -10,7 +10,7 @@ import { type Broker, connectBroker } from "./connection.ts";
 import {
   jobSchema,
   keyPrefix,
-  mostStalls,
+  maxStalls,
   nameAnswers,
   nameJob,
   namePlan,
@@ -24,38 +24,38 @@ import { openPlan } from "./plan.ts";
 export type WorkerOptions = Omit<Permissions, "providers"> & {
   /** The URL of the Redis server. */
   queue: string;
-  /** Maximum concurrent trials of one provider. */
+  /** Maximum concurrent trials per provider. */
   concurrency: number;
-  /** Providers that run programs on this machine. */
+  /** Additional providers to serve, which run programs on this machine. */
   hosts?: readonly string[] | undefined;
-  /** Exits after this many seconds without a trial. */
+  /** Exits after this many idle seconds. */
   maxIdle?: number | undefined;
 };
 
-/** Providers that every worker asks: they run nothing on its machine. */
-const everywhere = ["lexical", "anthropic", "openai"] as const;
+/** Providers that every worker serves: they run no program on its machine. */
+const defaultProviders = ["lexical", "anthropic", "openai"] as const;
 
-/** Longest plan in bytes. */
-const longestPlan = 64 * 1024 * 1024;
+/** Maximum size of a plan in bytes. */
+const maxPlanBytes = 64 * 1024 * 1024;
 
 /**
- * `evals worker`: runs trials from a queue, with the suites, keys and servers of this machine, until it is stopped. A trial
- * that is interrupted goes back to the queue. Ends with exit code 3 when a run has another plan than this checkout.
+ * `evals worker`: runs trials from a queue, with the suites, keys and servers of this machine, until it is stopped. An
+ * interrupted trial goes back to the queue. Exits with code 3 if the plan of a run does not match this checkout.
  */
 export async function work(options: WorkerOptions, io: Io): Promise<ExitCode> {
   const broker = await connectBroker(options.queue, io);
-  const providers = [...everywhere, ...(options.hosts ?? [])];
-  const machine = new TrialWorker(broker, { ...options, providers: new Set(providers) }, io);
-  const consumers = providers.map((provider) => machine.consume(provider, options.concurrency));
-  io.err(`Worker ${machine.name} takes trials of ${providers.join(", ")} from ${broker.name}.\n`);
+  const providers = [...defaultProviders, ...(options.hosts ?? [])];
+  const worker = new TrialWorker(broker, { ...options, providers: new Set(providers) }, io);
+  const consumers = providers.map((provider) => worker.consume(provider, options.concurrency));
+  io.err(`Worker ${worker.name} takes trials of ${providers.join(", ")} from ${broker.name}.\n`);
   try {
-    const end = await machine.untilEnd(options.maxIdle);
+    const end = await worker.waitForEnd(options.maxIdle);
     await Promise.all(consumers.map((consumer) => consumer.close()));
-    io.err(`Worker ${machine.name}: ${machine.describeWork()}.\n`);
-    if (end !== "refused") return end === "stopped" ? io.signalExitCode() : exitCodes.passed;
-    return exitCodes.incomplete;
+    io.err(`Worker ${worker.name}: ${worker.describeWork()}.\n`);
+    if (end === "refused") return exitCodes.incomplete;
+    return end === "stopped" ? io.signalExitCode() : exitCodes.passed;
   } finally {
-    await machine.close();
+    await worker.close();
     await broker.close();
   }
 }
@@ -63,7 +63,7 @@ export async function work(options: WorkerOptions, io: Io): Promise<ExitCode> {
 type End = "stopped" | "idle" | "refused";
 type Opened = { plan: Promise<OpenPlan>; inFlight: number };
 
-/** Runs the trials of all queues of this process. */
+/** Runs the trials of all queues that this process serves. */
 class TrialWorker {
   readonly name = `${hostname()}-${process.pid}`;
   readonly #broker: Broker;
@@ -95,21 +95,21 @@ class TrialWorker {
       skipVersionCheck: true,
       name: this.name,
       concurrency,
-      // The lock of a trial is renewed while it runs, four times before it ends: a busy process may miss some. The trials
-      // of a dead worker are free when their locks end and the next check for such trials is due.
+      // The lock of a trial is renewed four times before it expires, because a busy process may miss some renewals. The
+      // trials of a dead worker are taken over at the next check after their locks have expired.
       lockDuration: 10_000,
       lockRenewTime: 2_500,
       stalledInterval: 2_000,
-      maxStalledCount: mostStalls,
-      // After a failed command, such as one on a lost connection.
+      maxStalledCount: maxStalls,
+      // The delay after a failed command, for example on a lost connection.
       runRetryDelay: 1_000,
     });
     consumer.on("error", () => {});
     return consumer;
   }
 
-  /** Resolves when the process is asked to stop, it was idle for too long, or a plan was refused. */
-  async untilEnd(maxIdle?: number): Promise<End> {
+  /** Resolves when the process is asked to stop, has been idle for too long, or has refused a plan. */
+  async waitForEnd(maxIdle?: number): Promise<End> {
     const { signal } = this.#io;
     if (signal.aborted) this.#end("stopped");
     signal.addEventListener("abort", () => this.#end("stopped"), { once: true });
@@ -124,35 +124,35 @@ class TrialWorker {
 
   describeWork(): string {
     const trials = `${this.#done} trials run`;
-    return this.#returned > 0 ? `${trials}, ${this.#returned} handed back` : trials;
+    return this.#returned > 0 ? `${trials}, ${this.#returned} returned to the queue` : trials;
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#plans.values()].map(({ plan }) => plan.then((one) => one.close()).catch(() => {})));
   }
 
-  /** Runs one job: its answer is on the server before the job is done, and the job is removed then. */
+  /** Runs one job. Its answer is on the server before the job is completed and removed. */
   async #run(job: Job, token: string): Promise<void> {
     const parsed = jobSchema.safeParse(job.data);
-    // No coordinator put it there: nobody waits for its answer.
+    // Not from a coordinator, so nobody waits for the answer.
     if (!parsed.success || job.id !== nameJob(parsed.data.run, parsed.data.cell)) return;
-    if (this.#hasEnded || this.#io.signal.aborted) return await this.#handBack(job, token, 0);
-    // Its worker died after it had answered, and the run has ended since.
+    if (this.#hasEnded || this.#io.signal.aborted) return await this.#returnJob(job, token, 0);
+    // The previous worker died after it had answered, and the run has ended since.
     if (job.stalledCounter > 0 && (await this.#broker.redis.exists(nameAnswers(parsed.data.run))) === 0) return;
     this.#inFlight++;
     try {
       const trial = await this.#runTrial(parsed.data);
       const isInterrupted = trial.outcome.kind === "broken" && trial.outcome.stage === "cancelled";
-      if (isInterrupted && this.#io.signal.aborted) return await this.#handBack(job, token, 0);
+      if (isInterrupted && this.#io.signal.aborted) return await this.#returnJob(job, token, 0);
       const text = knownSecrets(this.#io.env).redact(JSON.stringify(trial));
       await this.#answer(parsed.data, { kind: "trial", worker: this.name, job: job.id, trial: text });
       this.#done++;
     } catch (thrown) {
-      // The server keeps the message of an error, and its stack.
+      // The server stores the message and the stack of an error.
       if (!(thrown instanceof Refusal)) throw redactError(thrown, this.#io);
       await this.#refuse(parsed.data, thrown.message);
-      // Others may run it: this worker takes no more.
-      await this.#handBack(job, token, 1_000);
+      // This worker is about to stop. Leave the job to others.
+      await this.#returnJob(job, token, 1_000);
     } finally {
       this.#inFlight--;
       this.#activeAt = performance.now();
@@ -165,7 +165,7 @@ class TrialWorker {
     try {
       const plan = await opened.plan;
       const trial = await runTrial(plan.find(job), plan.workspace.context, this.#io.signal);
-      // The model answers no request any more. A resumed run asks it again.
+      // The model answers no more requests. Open the plan again for the next trial: a resumed run asks it again.
       if (trial.outcome.kind === "broken" && trial.outcome.again) this.#plans.delete(job.plan);
       return trial;
     } finally {
@@ -174,7 +174,7 @@ class TrialWorker {
     }
   }
 
-  /** Opens a plan, and forgets those that nothing is run of. */
+  /** Opens a plan, and closes plans without trials in flight. */
   #open(hash: string): Opened {
     for (const [other, { inFlight, plan }] of this.#plans) {
       if (inFlight > 0) continue;
@@ -183,14 +183,14 @@ class TrialWorker {
     }
     const opened = { plan: this.#read(hash), inFlight: 0 };
     this.#plans.set(hash, opened);
-    // What could not be opened is tried again by the next trial.
+    // The next trial tries again to open a plan that could not be opened.
     opened.plan.catch(() => this.#plans.delete(hash));
     return opened;
   }
 
   async #read(hash: string): Promise<OpenPlan> {
     const { redis } = this.#broker;
-    if ((await redis.strlen(namePlan(hash))) > longestPlan) throw new Refusal("the plan of the run is too large");
+    if ((await redis.strlen(namePlan(hash))) > maxPlanBytes) throw new Refusal("the plan of the run is too large");
     const sealed = await redis.get(namePlan(hash));
     if (sealed === null) throw new Refusal("the plan of the run is not on the server");
     const plan = readOrRefuse(() => openPlan(sealed, hash));
@@ -198,7 +198,7 @@ class TrialWorker {
     return await openPlanHere(plan, this.#permissions, this.#io);
   }
 
-  /** Adds an answer to the stream of its run, which is there until the run is over. */
+  /** Adds an answer to the stream of its run. After the end of the run the stream does not exist, and nothing is added. */
   async #answer({ run }: TrialJob, result: Result): Promise<void> {
     await this.#broker.redis.xadd(nameAnswers(run), "NOMKSTREAM", "*", ...Object.entries(result).flat());
   }
@@ -207,15 +207,15 @@ class TrialWorker {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     const safe = excerpt(knownSecrets(this.#io.env).redact(reason), 4_000);
-    const message = `The run ${job.run} has another plan than this worker: ${safe}.`;
+    const message = `The plan of the run ${job.run} does not match this worker: ${safe}.`;
     const hint = "Check out the files that the run was started with, and start the worker again.";
-    this.#io.err(`${formatProblem({ severity: "error", message, hint })}\n`);
+    printProblem(this.#io)({ severity: "error", message, hint });
     await this.#answer(job, { kind: "refused", worker: this.name, reason: safe });
     this.#end("refused");
   }
 
-  /** Puts a job back, for another worker. */
-  async #handBack(job: Job, token: string, delayMs: number): Promise<never> {
+  /** Returns a job to the queue for another worker. */
+  async #returnJob(job: Job, token: string, delayMs: number): Promise<never> {
     this.#returned++;
     const { DelayedError, WaitingError } = this.#broker.bullmq;
     if (delayMs > 0) {
@@ -227,7 +227,7 @@ class TrialWorker {
   }
 }
 
-/** An error without the secrets that are known here, in its message alone. */
+/** Copies an error with known secrets removed from its message, and without a stack. */
 function redactError(thrown: unknown, { env }: Io): Error {
   const error = new Error(excerpt(knownSecrets(env).redact(messageOf(thrown)), 1_000));
   error.stack = error.message;
