@@ -112,7 +112,7 @@ describe("bad input", () => {
   it.each([
     ["no server", [], "No server is named."],
     ["two servers", ["node a.mjs", "--tools", "b.json"], "More than one server is named."],
-    ["no consent", ["node server.mjs"], "This asks a model that costs money.\n  Add --yes, or --budget"],
+    ["no consent", ["node server.mjs"], "This command calls a paid model.\n  Add --yes, or set a maximum cost"],
   ])("refuses %s before anything is asked", async (_, args, message) => {
     const { code, err } = await evals(["try", ...args], { cwd });
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);
@@ -124,6 +124,6 @@ describe("bad input", () => {
     const env = { ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: service.url };
     const { code, err } = await evals(["try", "node server.mjs", "--budget", "1"], { cwd, env });
     expect(code).toBe(2);
-    expect(err).toContain("No query could be used of 14: the writer's answer is not JSON.");
+    expect(err).toContain("None of the 14 queries could be used: the writer's answer is not JSON.");
   });
 });

@@ -53,7 +53,7 @@ const isPlain = ({ err }: Ended) => expect(err).not.toMatch(/Internal error|\n\s
 describe("one record that cannot be read", () => {
   const unreadable = (id: string) =>
     new RegExp(
-      `${id}/run\\.json: warning: The manifest is not JSON\\. The record is left out\\.\\n {2}Restore the file, or remove its folder`,
+      `${id}/run\\.json: warning: The manifest is not JSON\\. The record is skipped\\.\\n {2}Restore the file, or remove its folder`,
     );
 
   it("is left out with a warning by what reads many records, and is an error for what acts on the latest", async () => {
@@ -77,7 +77,7 @@ describe("one record that cannot be read", () => {
     const history = await evals(["history", "--json"], { cwd: dir });
     const { histories } = JSON.parse(history.out);
     expect(histories[0].runs.map(({ run }: { run: string }) => run)).toEqual([old, newer]);
-    expect(history.err).toMatch(/trials\.jsonl:1: warning: .*checksum mismatch\. The record is left out\./);
+    expect(history.err).toMatch(/trials\.jsonl:1: warning: .*checksum mismatch\. The record is skipped\./);
     expect((await evals(["report"], { cwd: dir })).out).toContain(newer);
     for (const args of [["run", "--resume", "latest"], ["baseline", "accept"], ["blame"]]) {
       const ended = await evals(args, { cwd: dir });

@@ -70,7 +70,7 @@ describe("a host", () => {
       grade: async () => ({ verdict: passed }),
     };
     const place = { planned: planned(several), model: host, cell, orderSeed: 1 };
-    const message = "claude-code takes one message of the user, and the case has several turns";
+    const message = "claude-code accepts only one user message, and the case has several turns";
     expect((await runTrial(place, context, never)).outcome).toEqual({ kind: "broken", stage: "setup", message });
     const plain = { ...place, planned: planned(aCase("d")) };
     expect((await runTrial(plain, context, never)).outcome).toEqual({ kind: "answered" });
@@ -80,7 +80,7 @@ describe("a host", () => {
     expect(found(several, aCase("d"))).toEqual([
       {
         severity: "warning",
-        message: 'claude-code takes one message of the user, but cases have several turns: "c". Their trials break.',
+        message: 'claude-code accepts only one user message, but cases have several turns: "c". Their trials break.',
         hint: "Ask these cases on a model instead of a host.",
         place: { file: "s.yaml" },
       },

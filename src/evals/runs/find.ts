@@ -23,7 +23,7 @@ export async function readOrWarn<T>(read: Promise<T>, warn: Warn | undefined): P
   } catch (error) {
     if (!warn || !(error instanceof EvalsError)) throw error;
     for (const problem of error.problems)
-      warn({ ...problem, severity: "warning", message: `${problem.message} The record is left out.` });
+      warn({ ...problem, severity: "warning", message: `${problem.message} The record is skipped.` });
     return undefined;
   }
 }

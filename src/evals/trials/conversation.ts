@@ -221,7 +221,7 @@ export function findUnfit(
   { id, writesFiles }: HostModel,
   { turns, expectedFiles }: Pick<Case, "turns" | "expectedFiles">,
 ): string | undefined {
-  if (turns) return `${id} takes one message of the user, and the case has several turns`;
+  if (turns) return `${id} accepts only one user message, and the case has several turns`;
   return expectedFiles && !writesFiles ? `${id} writes no files in a trial, and the case expects some` : undefined;
 }
 

@@ -9,9 +9,9 @@ import type { Tool } from "../types/tool.ts";
 import { openModels, type RequestOptions } from "../workspace/models.ts";
 import { buildTasks, hashWriting, planQueries, type WrittenQuery } from "./queries.ts";
 import {
+  buildExpectation,
   confirmSpending,
   describeCost,
-  expectTool,
   nameCases,
   nothingWritten,
   priceWriting,
@@ -22,10 +22,7 @@ import {
 type WrittenInitOptions = InitOptions &
   Omit<RequestOptions, "out"> & { model: string; concurrency: number; yes: boolean };
 
-/**
- * `evals init --model`: as `init`, with queries that the model writes. The seed is fixed: the same list asks for the
- * same.
- */
+/** `evals init --model`: as `init`, with queries written by the model. The seed is fixed, so equal lists get equal plans. */
 export async function initWritten(options: WrittenInitOptions, io: Io): Promise<ExitCode> {
   const [model] = await openModels([options.model], { ...options, out: "reports" }, io);
   if (!model) throw new Error(`no model was opened for ${options.model}`);
@@ -52,7 +49,7 @@ export async function initWritten(options: WrittenInitOptions, io: Io): Promise<
 
 function toDraft(id: string, { wanted, input, args }: WrittenQuery): DraftCase {
   if (!wanted.tool) return { id, input, unfilled: [] };
-  const { args: expected } = expectTool(wanted, args) as { args?: JsonObject };
+  const { args: expected } = buildExpectation(wanted, args) as { args?: JsonObject };
   return {
     ...{ id, input, tool: wanted.tool.name, unfilled: [] },
     ...(expected && { args: expected }),

@@ -12,8 +12,8 @@ import { once } from "../types/once.ts";
 import type { Tool } from "../types/tool.ts";
 
 /**
- * What a query is to be written for. `tool`: it needs this tool with these arguments; `near`: and sounds like a request
- * for another one. `none`: it needs no tool, for the reason that `kind` says.
+ * What a query is written for: a tool with these arguments, or no tool, for the reason in `kind`. `near`: the query should
+ * sound like a request for this other tool.
  */
 export type Wanted =
   | { tool: Tool; args: JsonObject; near?: { tool: string; shared: readonly string[] } }
@@ -29,16 +29,16 @@ const noToolKinds = {
   "out of scope": "a task in the same field as these tools that none of them can do",
 } as const;
 
-/** A query with what it needs. `args` are the arguments that the query states; the others are not expected. */
+/** A query with what it was written for. `args`: the arguments that the query states; only these are expected. */
 export type WrittenQuery = { wanted: Wanted; input: string; args: JsonObject };
 
-/** More tools than these take longer than a first look should; the most similar ones are the ones that are confused. */
+/** Maximum number of tools, for a quick first look. The most similar ones are chosen, because these get confused. */
 const maxTools = 30;
 const nearMisses = 3;
 
 /**
- * What to write queries for: `perTool` for each tool, with sampled arguments, a near miss in each direction of the three
- * most confusable pairs, and one query of each kind that needs no tool. `left`: tools beyond the first 30 by similarity.
+ * Plans which queries to write: `perTool` for each tool, with sampled arguments, a near miss in each direction of the three
+ * most confusable pairs, and one query of each kind that needs no tool. `left`: the tools that were not chosen.
  */
 export function planQueries(
   tools: readonly Tool[],
@@ -71,7 +71,7 @@ export function planQueries(
   };
 }
 
-/** Sampled arguments that suit the whole schema; none where no such can be made up. */
+/** Samples arguments that are valid for the whole schema; none if that fails. */
 function sampleValid({ inputSchema }: Tool, validate: ReturnType<typeof compileSchema>, seed: number): JsonObject {
   const random = seededRandom(seed);
   const isValid = (args: JsonObject) => typeof validate === "string" || validate(args, "args").kind !== "invalid";
@@ -82,7 +82,7 @@ function sampleValid({ inputSchema }: Tool, validate: ReturnType<typeof compileS
   return {};
 }
 
-/** The queries that a keyword search is asked, in the words of the tools themselves, because nobody writes them. */
+/** Drafts queries for a keyword search in the words of the tools themselves, because no model writes them. */
 export function draftQueries(wanted: readonly Wanted[], tools: readonly Tool[]): WrittenQuery[] {
   const own = new Map(wanted.flatMap((one) => (one.tool && !one.near ? [[one.tool.name, one] as const] : [])));
   const asked = [...own.values()].map((one) => ({ wanted: one, input: makeRequest(one.tool), args: {} }));
@@ -106,12 +106,12 @@ Rules for every message:
 
 Answer with one JSON object and nothing else: {"queries": ["..."]}, one message for each numbered item, in their order.`;
 
-/** One request to the writer: items that belong together, so that they differ from each other. */
+/** One request to the writer. It asks for related queries together, so that they differ from each other. */
 export type WritingTask = { wanted: readonly Wanted[]; messages: Message[]; answerSchema: JsonObject };
 
 /**
- * The requests that have all queries written: one for each tool, and one for those that need none. The writer sees the tool
- * and the names of its neighbours only.
+ * Builds the requests to the writer: one for each tool, and one for the queries that need none. The writer sees the tool,
+ * and only the names of the others.
  */
 export function buildTasks(wanted: readonly Wanted[], tools: readonly Tool[]): WritingTask[] {
   const groups = new Map<string, Wanted[]>();
@@ -157,13 +157,13 @@ function describeItem(one: Wanted): string {
   return `${args}${near ?? ""}`;
 }
 
-/** The first 12 hexadecimal digits of the hash of all that decides how queries are written. */
+/** The first 12 hexadecimal digits of the hash of everything that affects how queries are written. */
 export function hashWriting(): string {
   const text = canonicalJson([instructions, { ...noToolKinds }, answerJsonSchema] as Json);
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
-/** The queries of a reply, or why it cannot be used. */
+/** Parses the queries in a reply, or returns why it cannot be used. */
 export function readQueries(
   text: string,
   { wanted }: Pick<WritingTask, "wanted">,
@@ -183,7 +183,7 @@ export function readQueries(
   return queries.map((query) => query.replace(/\s+/g, " ").trim());
 }
 
-/** A written query that can be asked, or why it is dropped. */
+/** Checks a written query. Returns it with the arguments that it states, or why it is dropped. */
 export function checkQuery(
   input: string,
   wanted: Wanted,
@@ -204,7 +204,7 @@ export function checkQuery(
   return { wanted, input, args };
 }
 
-/** The texts and numbers in a value: what a query can be searched for. */
+/** The texts and numbers in a value, which a query must contain. */
 function findValues(value: Json): string[] {
   if (typeof value === "string" || typeof value === "number") return [String(value)];
   return Array.isArray(value) ? value.flatMap(findValues) : [];
@@ -212,7 +212,7 @@ function findValues(value: Json): string[] {
 
 const normalize = (text: string) => text.toLowerCase().replace(/\s+/g, " ");
 
-/** Whether a parameter has fixed values, which a user says in other words. */
+/** Whether a parameter has fixed values, which users put in their own words. */
 function isChoice({ inputSchema: { properties } }: Tool, name: string): boolean {
   const schema = (properties as JsonObject | undefined)?.[name] as JsonObject | undefined;
   return schema !== undefined && ["enum", "const", "default"].some((key) => schema[key] !== undefined);

@@ -6,7 +6,7 @@ import type { ToolPicks, TryResult, WorstPair } from "../types/tryout.ts";
 import { confusedPair, PairTally } from "../verdicts/confusions.ts";
 import type { WrittenQuery } from "./queries.ts";
 
-/** Counts picks trial by trial. */
+/** Counts which tools are picked, trial by trial. */
 export class PickTally {
   readonly #queries: ReadonlyMap<string, WrittenQuery>;
   readonly #tools = new Map<string, ToolPicks>();
@@ -15,7 +15,7 @@ export class PickTally {
   readonly quiet: Counts = { passed: 0, trials: 0 };
   broken = 0;
 
-  /** `queries` by the id of their cases. */
+  /** `queries`: by case id. */
   constructor(queries: ReadonlyMap<string, WrittenQuery>) {
     this.#queries = queries;
   }
@@ -46,7 +46,7 @@ export class PickTally {
     return counts;
   }
 
-  /** Of the tools of a list, those that were wanted or picked, in its order. */
+  /** The tools of a list that were expected or picked, in its order. */
   listTools(tools: readonly Tool[]): ToolPicks[] {
     return tools.flatMap(({ name }) => this.#tools.get(name) ?? []);
   }
@@ -55,7 +55,7 @@ export class PickTally {
     return this.#pairs.ranked();
   }
 
-  /** The three pairs of listed tools that were confused most, in either direction. */
+  /** The three most confused pairs of listed tools. */
   listWorst(tools: readonly Tool[]): WorstPair[] {
     const byName = new Map(tools.map((tool) => [tool.name, tool]));
     return this.confusions

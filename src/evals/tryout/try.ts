@@ -25,9 +25,9 @@ import { openModels, type RequestOptions } from "../workspace/models.ts";
 import { buildTasks, draftQueries, hashWriting, planQueries, type WrittenQuery } from "./queries.ts";
 import { PickTally } from "./result.ts";
 import {
+  buildExpectation,
   confirmSpending,
   describeCost,
-  expectTool,
   nameCases,
   nothingWritten,
   priceWriting,
@@ -53,12 +53,13 @@ type TryOptions = RequestOptions & {
   json: boolean;
 };
 
-/** The tools that are tried, and how a suite names their server. */
+/** The tools to try. `describe` returns their server as a suite describes it. */
 type Listed = { name: string; tools: readonly Tool[]; describe(toProject: string): Promise<ServerSpec> };
 
 /**
- * `evals try`: has queries written for the tools of a server, asks them, and reports what is picked. Leaves the queries as a
- * suite. Executes no tool. Throws EvalsError for a server that cannot be listed, and where nothing may be spent.
+ * `evals try`: has a model write queries for the tools of a server, asks them, and reports which tools are picked. Saves the
+ * queries as a suite. Executes no tool. Throws EvalsError for a server that cannot be listed, or without consent to spend
+ * money.
  */
 export async function tryServer(options: TryOptions, io: Io): Promise<ExitCode> {
   const { name, tools, describe } = await listTarget(options, io);
@@ -73,7 +74,7 @@ export async function tryServer(options: TryOptions, io: Io): Promise<ExitCode> 
   const times = options.trials > 1 ? `, each asked ${options.trials} times` : "";
   const plan = `${name}: ${count(tools.length, "tool")}, ${count(queries, "query")}${times}, ${estimate}`;
   if (!(await confirmSpending(plan, writer, options, io))) {
-    io.err("Cancelled: nothing was asked.\n");
+    io.err("Cancelled. No model was called.\n");
     return exitCodes.usage;
   }
   const limits = new SpendingLimits({ budgetUsd: options.budget });
@@ -84,7 +85,7 @@ export async function tryServer(options: TryOptions, io: Io): Promise<ExitCode> 
 
   const file = options.file ?? findFreeFile(name, io);
   const path = resolve(io.cwd, file);
-  if (existsSync(path)) throw usageError(`${file} exists already, and is kept.`, "Name another file with --file.");
+  if (existsSync(path)) throw usageError(`${file} already exists.`, "Name another file with --file.");
   const byId = nameCases(written.queries);
   const server = await describe(`${relative(dirname(path), io.cwd) || "."}/`);
   const by = writer && { model: writer.id, prompt: hashWriting() };
@@ -130,7 +131,7 @@ async function listTarget({ server, transport, config, name, tools }: TryOptions
   );
   const [target, ...others] = targets.filter((one): one is ServerTarget => one.kind === "server");
   if (!target || others.length > 0)
-    throw usageError(`One server is tried, but there are ${targets.length}.`, "Name one with --name.");
+    throw usageError(`This command takes one server, but there are ${targets.length}.`, "Name one with --name.");
   const listed = await listServer(target, io);
   return {
     name: listed.name,
@@ -139,7 +140,10 @@ async function listTarget({ server, transport, config, name, tools }: TryOptions
   };
 }
 
-/** The model under test, by default the one whose key is set, and the model that writes, if there is a language model. */
+/**
+ * Opens the model under test, by default the one whose key is set, and the model that writes queries: the same unless
+ * another is named, and none if it is not a language model.
+ */
 async function openBoth(options: TryOptions, io: Io): Promise<{ model: Model; writer: AskedModel | undefined }> {
   const { env } = io;
   const byKey = env.ANTHROPIC_API_KEY ? "anthropic:claude-haiku-5-5" : env.OPENAI_API_KEY ? "openai:gpt-5" : "lexical";
@@ -149,10 +153,10 @@ async function openBoth(options: TryOptions, io: Io): Promise<{ model: Model; wr
   return { model, writer: writer.kind === "language model" ? requireWriter(writer) : undefined };
 }
 
-/** Output tokens of one reply with a call. */
+/** Typical output tokens of a reply with a call. */
 const replyTokens = 150;
 
-/** What it typically costs to ask so many queries with these tools. */
+/** The typical cost of asking this many queries with these tools. */
 function priceAsking(model: Model, tools: readonly Tool[], queries: number): Cost {
   const inputTokens = queries * (countListTokens(tools) + 100);
   return model.cost({ ...noUsage, inputTokens, outputTokens: queries * replyTokens });
@@ -167,7 +171,7 @@ function findFreeFile(name: string, io: Io): string {
 
 type Frame = { name: string; by: TryResult["writer"]; server: ServerSpec };
 
-/** The queries as a suite that `evals run` takes. */
+/** Renders the queries as a suite for `evals run`. */
 function renderTried(byId: ReadonlyMap<string, WrittenQuery>, { name, by, server }: Frame): string {
   const origin = by
     ? `queries by ${by.model}, prompt ${by.prompt}`
@@ -176,11 +180,15 @@ function renderTried(byId: ReadonlyMap<string, WrittenQuery>, { name, by, server
     `# Generated by \`evals try\` from the tools of ${name.replace(/[^\x20-\x7e]+/g, " ")}: ${origin}.`,
     "# Read each query before you rely on it, and add those of your users.",
   ];
-  const cases = [...byId].map(([id, { wanted, input, args }]) => ({ id, input, expect: expectTool(wanted, args) }));
+  const cases = [...byId].map(([id, { wanted, input, args }]) => ({
+    id,
+    input,
+    expect: buildExpectation(wanted, args),
+  }));
   return `${head.join("\n")}\n${stringify({ server, execute: "never", cases }, { lineWidth: 0 })}`;
 }
 
-/** Runs the suite without executing a tool, and reads the result; what was spent on writing is off the budget. */
+/** Runs the suite without executing tools, and reads the result. The cost of writing is deducted from the budget. */
 async function askQueries(file: string, model: string, options: TryOptions, spent: Cost, io: Io) {
   const budget =
     options.budget === undefined ? undefined : Math.max(options.budget - (spent === "unknown" ? 0 : spent), 1e-9);

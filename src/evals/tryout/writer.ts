@@ -10,19 +10,19 @@ import { checkQuery, readQueries, type Wanted, type WritingTask, type WrittenQue
 
 // A model that writes queries for tools, for `evals try` and `evals init --model`.
 
-/** The model as a writer. Throws a usage error for a host, which answers no single requests. */
+/** Returns the model as a writer. Throws a usage error for a host, which cannot answer single requests. */
 export function requireWriter(model: Model): AskedModel {
   if ("ask" in model) return model;
   throw usageError(
-    `${model.id} cannot write queries: it answers no single requests.`,
-    "Name a model that writes them, for example anthropic:claude-haiku-5-5.",
+    `${model.id} cannot write queries: it is a host, which cannot answer single requests.`,
+    "Name a language model, for example anthropic:claude-haiku-5-5.",
   );
 }
 
-/** Output tokens of one query. */
+/** Typical output tokens of one query. */
 const queryTokens = 60;
 
-/** What it typically costs to have the queries of these tasks written. */
+/** The typical cost of writing the queries of these tasks. */
 export function priceWriting(writer: AskedModel, tasks: readonly WritingTask[]): Cost {
   const costs = tasks.map(({ messages, wanted }): Cost => {
     // The ceiling takes two bytes per token; four are typical.
@@ -37,7 +37,7 @@ export function describeCost(cost: Cost): string {
   return cost === "unknown" ? "at an unknown price" : `about ${money(cost)}`;
 }
 
-/** Whether it may begin: always where nothing is spent, else with --yes, --budget or the consent of the user. */
+/** Whether the command may spend money: with --yes, --budget or the user's consent. True if it spends nothing. */
 export async function confirmSpending(
   plan: string,
   writer: AskedModel | undefined,
@@ -48,17 +48,17 @@ export async function confirmSpending(
   io.err(`${plan}, on ${writer.id}. No tool is executed.\n`);
   if (options.yes || options.budget !== undefined) return true;
   if (!io.prompts)
-    throw usageError("This asks a model that costs money.", "Add --yes, or --budget with the most that it may cost.");
+    throw usageError("This command calls a paid model.", "Add --yes, or set a maximum cost with --budget.");
   const choices = [
     { value: "yes", label: "Yes" },
     { value: "no", label: "No" },
   ];
-  return (await io.prompts.select("Ask?", choices)) === "yes";
+  return (await io.prompts.select("Continue?", choices)) === "yes";
 }
 
 export type Written = { queries: WrittenQuery[]; dropped: { input: string; why: string }[]; costUsd: Cost };
 
-/** Has all queries written, a few requests at a time. What cannot be used is dropped with its reason. */
+/** Has the model write all queries, with limited concurrency. Drops unusable queries, with the reason. */
 export async function writeQueries(
   writer: AskedModel,
   tasks: readonly WritingTask[],
@@ -111,12 +111,12 @@ async function writeTask(
 export function nothingWritten(dropped: Written["dropped"]) {
   const [first] = dropped;
   return usageError(
-    `No query could be used of ${dropped.length}: ${first ? first.why : "none was written"}.`,
+    first ? `None of the ${dropped.length} queries could be used: ${first.why}.` : "No query was written.",
     "Check the key and the model, or name another writer with --writer.",
   );
 }
 
-/** The queries by the ids of their cases. */
+/** Gives each query a unique case id. */
 export function nameCases(queries: readonly WrittenQuery[]): Map<string, WrittenQuery> {
   const byId = new Map<string, WrittenQuery>();
   for (const query of queries) {
@@ -133,8 +133,8 @@ export function nameCases(queries: readonly WrittenQuery[]): Map<string, Written
   return byId;
 }
 
-/** What is expected of a query: its tool, with the arguments that it states, whatever their case. */
-export function expectTool(wanted: Wanted, args: JsonObject): JsonObject {
+/** The expectation of a query: its tool, with the arguments that the query states, ignoring case. */
+export function buildExpectation(wanted: Wanted, args: JsonObject): JsonObject {
   if (!wanted.tool) return { tool: "none" };
   const matchers = Object.entries(args).map(([key, value]): [string, Json] => {
     return [key, typeof value === "string" ? { $ignoreCase: value } : value];

@@ -40,10 +40,10 @@ import { isCallable, type OfferedTool, type Tool, type Toolset } from "../types/
 import { askFile } from "./code.ts";
 import { isUnavailable, type Opened } from "./servers.ts";
 
-/** The tool list of a suite whose server could not be reached. */
+/** The tool list of cases whose server could not be reached. */
 export const neverListed: Toolset = createToolset([]);
 
-/** The cases of one suite in the arm `head`, each with its tools; all broken when the server could not be reached. */
+/** Plans the cases of one suite in the arm `head`, each with its tools. All break if the server could not be reached. */
 export function planCases(opened: Opened, skills: readonly SkillPackage[]): PlannedCase[] {
   const { suite } = opened;
   if ("failure" in opened) {
@@ -70,14 +70,14 @@ export function planCases(opened: Opened, skills: readonly SkillPackage[]): Plan
 
 type Members = NonNullable<Source["members"]>;
 
-/** The server of a configuration whose tools a case expects; undefined where it expects none, or those of several. */
+/** The server of a configuration whose tools a case expects; undefined if it expects tools of none or of several. */
 function findOwner(one: Case, members: Members): string | undefined {
   const expected = listCaseCalls(one).flatMap(({ tools }) => tools);
   const [owner, ...others] = new Set(expected.flatMap((tool) => findServer(tool, members) ?? []));
   return others.length === 0 ? owner : undefined;
 }
 
-/** The servers of a configuration whose tools a case names anywhere: without one of them it cannot be asked. */
+/** The servers of a configuration whose tools a case names anywhere. All of them must be available to ask it. */
 function listServers(one: Case, members: Members): ReadonlySet<string> {
   const named = listExpectations(one).flatMap(({ expect }) => [
     ...listExpectedCalls(expect).flatMap(({ tools, acceptable = [] }) => [...tools, ...acceptable]),
@@ -86,15 +86,15 @@ function listServers(one: Case, members: Members): ReadonlySet<string> {
   return new Set(named.flatMap((tool) => findServer(tool, members) ?? []));
 }
 
-/** The server with this tool by its name, which begins with that of the server; the longest that fits. */
+/** The server of a tool: the one with the longest name that is the prefix of the tool's name. */
 function findServer(tool: string, members: Members): string | undefined {
   const fitting = members.filter(({ name }) => tool.startsWith(nameInConfiguration(name, "")));
   return fitting.sort((a, b) => b.name.length - a.name.length)[0]?.name;
 }
 
 /**
- * Returns the tools that a case is shown: its own and the suite's distractors, or else the server's; in both cases with
- * the suite's skills.
+ * Returns a function for the tools that a case is shown: its own tools with the suite's distractors, or the server's tools;
+ * in both cases with the suite's skills.
  */
 export function createCaseToolsets(
   suite: Suite,
@@ -114,8 +114,8 @@ export function createCaseToolsets(
 }
 
 /**
- * The cases of a run in all their arms: where a suite measures the lift of a skill, each case is followed by the same case
- * without that skill, so that the arms are interleaved.
+ * Adds the arm without the skill to the cases of suites that measure the lift of a skill. Each case is followed by itself
+ * in that arm, so that the arms are interleaved.
  */
 export function addLiftArms(cases: readonly PlannedCase[]): PlannedCase[] {
   const lists = new Map<string, Toolset>();
@@ -130,7 +130,7 @@ export function addLiftArms(cases: readonly PlannedCase[]): PlannedCase[] {
   });
 }
 
-/** Each case followed by itself in the arms of further exposures, so that the arms are interleaved. */
+/** Adds arms for further exposures. Each case is followed by itself in these arms, so that the arms are interleaved. */
 export function addExposureArms(cases: readonly PlannedCase[], further: readonly ExposureKind[]): PlannedCase[] {
   return cases.flatMap((planned) =>
     planned.arm === "head"
@@ -153,7 +153,7 @@ export function findUnofferedLift({ lift, name, file }: Suite, skills: readonly 
   ];
 }
 
-/** What is wrong with the dispatchers of a suite, or cannot be checked. `known`: other tools that are known to exist. */
+/** Checks the dispatchers of a suite, and warns if tools cannot be checked. `known`: other tools known to exist. */
 export function findDispatchProblems(opened: Opened, known: ReadonlySet<string> = new Set()): Problem[] {
   const { suite } = opened;
   const { dispatch, dispatchPlace = () => ({ file: suite.file }), catalog } = suite;
@@ -173,7 +173,7 @@ export function findDispatchProblems(opened: Opened, known: ReadonlySet<string> 
   return [{ severity: "warning", message, hint, place: dispatchPlace([]) }];
 }
 
-/** The trials of a case break in a host that cannot be given it; see `findUnfit`. */
+/** Trials of a case break in a host that cannot run it; see `findUnfit`. */
 export function findHostProblems(
   { name, file }: Suite,
   cases: readonly PlannedCase[],
@@ -201,10 +201,10 @@ export function findHostProblems(
   });
 }
 
-const turnsInHost = "takes one message of the user, but cases have several turns";
+const turnsInHost = "accepts only one user message, but cases have several turns";
 const filesInHost = "writes no files in a trial, but cases expect some";
 
-/** A query that is asked twice counts twice in every rate, and adds no information. */
+/** A repeated query counts twice in every rate, and adds no information. */
 export function findRepeats({ name, file, cases }: Suite): Problem[] {
   const repeated = findRepeatedQueries(cases);
   const [first] = repeated;
@@ -215,12 +215,12 @@ export function findRepeats({ name, file, cases }: Suite): Problem[] {
   return [{ severity: "warning", message, hint, place: cases[first.index]?.place ?? { file } }];
 }
 
-/** A mock of a tool that no case lists would never answer a call. */
+/** A mock of a tool that no case lists never answers a call. */
 export function findUnlistedMocks({ name, file }: Suite, cases: readonly PlannedCase[]): Problem[] {
   const own = cases.filter(({ suite, unavailable }) => suite.name === name && !unavailable);
   const listed = new Set(own.flatMap(({ toolset }) => toolset.tools.map((tool) => tool.name)));
   const mocks = own.flatMap(({ case: one }) => one.mocks?.list ?? []);
-  // Tools behind a dispatcher need no list.
+  // Without a catalog, the tools behind a dispatcher are unknown.
   if (own.some(({ suite }) => suite.dispatch && suite.catalog === undefined)) return [];
   return [...new Map(mocks.map((mock) => [mock.label, mock])).values()]
     .filter(({ tool }) => !listed.has(tool))
@@ -232,7 +232,7 @@ export function findUnlistedMocks({ name, file }: Suite, cases: readonly Planned
     });
 }
 
-/** Skills and files come with tools of the harness: a call of their name could otherwise mean either tool. */
+/** Skills and files add tools of the harness. A listed tool with the same name would make calls ambiguous. */
 export function findReservedNames({ name, file }: Suite, cases: readonly PlannedCase[]): Problem[] {
   const ofSuite = cases.filter(({ suite }) => suite.name === name);
   const affected = ofSuite.filter(({ case: one, toolset }) => {
@@ -252,7 +252,7 @@ export function findReservedNames({ name, file }: Suite, cases: readonly Planned
     }));
 }
 
-/** Where only names are shown, the search is a tool of the harness. */
+/** When only names are shown, the search is a tool of the harness, whose name must be free. */
 export function findReservedSearch(
   { name, file }: Suite,
   cases: readonly PlannedCase[],
@@ -267,8 +267,8 @@ export function findReservedSearch(
   return [{ severity: "error", message, hint: "Use --exposure all for this suite.", place: { file } }];
 }
 
-/** What surrounds a trial: the host, the skills that each suite offers by its name, and the judge, if there is one. */
-export type Surroundings = {
+/** What the trials of a run share. `skills`: the skills that each suite offers, by suite name. */
+export type TrialSetup = {
   host: HostName;
   skills: ReadonlyMap<string, readonly SkillPackage[]>;
   judge?: AskedModel | undefined;
@@ -276,10 +276,10 @@ export type Surroundings = {
   limits: SpendingLimits;
 };
 
-/** Everything that is made once for a case or a suite and used for all of its trials. */
+/** Creates the context of trials, with everything that is created once per case or suite and used for all its trials. */
 export function createTrialContext(
   opened: readonly { suite: Suite; source: Source }[],
-  { host, skills, judge, code, limits }: Surroundings,
+  { host, skills, judge, code, limits }: TrialSetup,
 ): TrialContext {
   const pools = new Map(opened.map(({ suite, source }) => [suite, createPool(suite, source)]));
   const shelves = new Map([...skills].map(([suite, packages]) => [suite, createShelf(packages, host)]));
@@ -297,7 +297,7 @@ export function createTrialContext(
   };
   const createGraderFor = ({ case: one, toolset }: PlannedCase) => createGrader(one, toolset);
   const createToolGraderFor = ({ case: one, toolset }: PlannedCase) => createGrader(one, toolset, { unjudged });
-  // A grader is kept for cases that are asked more than once.
+  // Keep the graders of cases that are asked more than once.
   const [graderFor, toolGraderFor] = [once(createGraderFor), once(createToolGraderFor)];
   return {
     pool: ({ planned }) => pools.get(planned.source ?? planned.suite),

@@ -11,7 +11,7 @@ import type { Case, Suite } from "../types/suite.ts";
 import { showJson } from "../types/text.ts";
 import type { Broken, Call, Cell, Turn } from "../types/trial.ts";
 
-type Asked = {
+type AskedTrial = {
   suite: Suite;
   case: Case;
   messages: Case["messages"];
@@ -21,8 +21,8 @@ type Asked = {
   workspace?: readonly EvalFile[] | undefined;
 };
 
-/** Asks a file of code. A file that throws, hangs or returns something else breaks the trial. Does not reject. */
-export async function askFile(code: CodeCaller, question: CodeQuestion, asked: Asked): Promise<Match | Broken> {
+/** Calls a file of user code. One that throws, hangs or returns anything unexpected breaks the trial. Does not reject. */
+export async function askFile(code: CodeCaller, question: CodeQuestion, asked: AskedTrial): Promise<Match | Broken> {
   const { file } = question;
   const call = (input: MatcherInput | AssertionInput) => code.call(resolve(asked.suite.dir, file), input);
   const result =
@@ -50,11 +50,11 @@ function describeValue({ value, at, with: operand }: Extract<CodeQuestion, { abo
 }
 
 /**
- * Calls with the folder that an assertion reads: the workspace of the trial, written for this call, where the case has one;
- * else the folder in which the server runs.
+ * Calls with the folder that an assertion reads. If the case has files, this is the workspace of the trial, written to a
+ * temporary folder; otherwise the working directory of the server.
  */
 async function inWorkspace<T>(
-  { suite, case: one, turns, workspace }: Asked,
+  { suite, case: one, turns, workspace }: AskedTrial,
   call: (dir: string) => Promise<T>,
 ): Promise<T> {
   const { server, dir } = suite;
@@ -71,7 +71,7 @@ async function inWorkspace<T>(
   }
 }
 
-function describeTrial({ messages, turns, cell }: Asked, workspace: string): AssertionInput {
+function describeTrial({ messages, turns, cell }: AskedTrial, workspace: string): AssertionInput {
   return {
     case: cell.case,
     model: cell.model,

@@ -10,13 +10,13 @@ import {
 import type { Model } from "../types/model.ts";
 import { nearest } from "../types/nearest.ts";
 
-/** How tools are shown. `exposure`: kinds with commas between; absent: the default of each model. */
+/** How tools are shown. `exposure`: comma-separated kinds; default: that of each model. */
 export type ExposureOptions = { exposure?: string | undefined; ranker?: RankerName | undefined };
 
-/** The models with the exposures in which each is asked. Throws a usage error for one that a model cannot be given. */
+/** Sets the exposures under which each model is asked. Throws a usage error for one that a model does not support. */
 export function applyExposures(models: readonly Model[], options: ExposureOptions): Model[] {
   const kinds = options.exposure === undefined ? undefined : parseExposures(options.exposure);
-  const chosen = (model: Model) => kinds ?? listKinds(model).slice(0, 1);
+  const chosen = (model: Model) => kinds ?? listExposureKinds(model).slice(0, 1);
   const searched = models.some((model) => chosen(model).some((kind) => kind === "names" || kind === "search"));
   if (options.ranker !== undefined && !searched) {
     throw usageError(
@@ -31,12 +31,12 @@ export function applyExposures(models: readonly Model[], options: ExposureOption
   });
 }
 
-/** The kinds that a run compares with the first, if there are several. */
+/** The exposures that a run compares with the first one. */
 export function listFurtherExposures({ exposure }: ExposureOptions): ExposureKind[] {
   return exposure === undefined ? [] : parseExposures(exposure).slice(1);
 }
 
-/** The kinds in `--exposure`, in their order, each once. Throws a usage error for a word that is none. */
+/** Parses `--exposure` into its kinds, in order, each once. Throws a usage error for an unknown kind. */
 export function parseExposures(text: string): ExposureKind[] {
   const words = text.split(",").map((word) => word.trim());
   const kinds = words.map((word) => {
@@ -52,20 +52,20 @@ export function parseExposures(text: string): ExposureKind[] {
   return [...new Set(kinds)];
 }
 
-/** The kinds that a model can be given, its default first. */
-function listKinds(model: Model): readonly ExposureKind[] {
+/** The exposures that a model supports, its default first. */
+function listExposureKinds(model: Model): readonly ExposureKind[] {
   if ("converse" in model) return model.exposures ?? ["all"];
   return model.searches ? ["all", "names", "search"] : ["all", "names"];
 }
 
 function createExposure(model: Model, kind: ExposureKind, ranker: RankerName | undefined): Exposure {
-  const kinds = listKinds(model);
-  if (!kinds.includes(kind)) throw refusal(model, kind, kinds);
+  const kinds = listExposureKinds(model);
+  if (!kinds.includes(kind)) throw createRefusal(model, kind, kinds);
   if (kind === "names") return { kind, ranker: nameRanker(ranker ?? "keyword") };
   return kind === "search" ? { kind, ranker: chooseSearch(model, ranker) } : { kind };
 }
 
-function refusal(model: Model, kind: ExposureKind, kinds: readonly ExposureKind[]) {
+function createRefusal(model: Model, kind: ExposureKind, kinds: readonly ExposureKind[]) {
   const possible = kinds.map((one) => `--exposure ${one}`).join(" or ");
   if ("converse" in model) {
     return usageError(`${model.id} is a host, which cannot be made to show tools as "${kind}".`, `Use ${possible}.`);
@@ -78,7 +78,7 @@ function refusal(model: Model, kind: ExposureKind, kinds: readonly ExposureKind[
     : usageError(`The API of ${model.id} has no tool search.`, "Use --exposure names, which searches on the client.");
 }
 
-/** The search of a model's API by the word of `--ranker`; without one, its default. */
+/** The tool search of a model's API for a `--ranker`; its default without one. */
 function chooseSearch(model: Model, ranker: RankerName | undefined): string {
   const searches = ("ask" in model && model.searches) || {};
   const [first = ""] = Object.values(searches);
@@ -91,8 +91,8 @@ function chooseSearch(model: Model, ranker: RankerName | undefined): string {
 }
 
 /**
- * Asks APIs, free of charge, whether they take the tool search that they will be asked to use. Throws a usage error for
- * one that refuses it, before anything is spent.
+ * Asks APIs, free of charge, whether they accept the tool search that the run will use. Throws a usage error for a model
+ * that refuses it, before anything is spent.
  */
 export async function verifySearches(models: readonly Model[], signal: AbortSignal): Promise<void> {
   for (const model of models) {

@@ -4,8 +4,8 @@ import { findGitRoot } from "../skills/packageFiles.ts";
 import type { Io } from "../types/io.ts";
 import type { RunManifest } from "../types/run.ts";
 
-/** What the configuration of a repository could have git run, or reach, while it only reads. */
-const harmless = [
+/** Settings that keep git from running programs or reaching the network on behalf of a repository's configuration. */
+const safeSettings = [
   "core.fsmonitor=false",
   "core.hooksPath=/dev/null",
   ...["allow", "ext.allow", "file.allow", "git.allow", "http.allow", "https.allow", "ssh.allow"].map(
@@ -14,14 +14,14 @@ const harmless = [
 ];
 
 /**
- * The commit that is checked out in `cwd` and whether files differ from it, work trees of submodules left out; undefined
- * outside of a repository. Runs no program that the configuration of the repository names.
+ * The commit that is checked out in `cwd`, and whether files differ from it, ignoring the work trees of submodules.
+ * Undefined outside of a repository. Does not run programs that the configuration of the repository names.
  */
 export async function readGitState({ cwd, env }: Pick<Io, "cwd" | "env">): Promise<RunManifest["git"]> {
   if (findGitRoot(cwd) === undefined) return undefined;
   const run = promisify(execFile);
   const git = async (names: readonly string[], ...args: string[]) => {
-    const words = [...harmless.flatMap((one) => ["-c", one]), "--no-optional-locks", ...args];
+    const words = [...safeSettings.flatMap((one) => ["-c", one]), "--no-optional-locks", ...args];
     const options = { cwd, timeout: 5000, maxBuffer: 64 << 20, env: { ...env, ...emptySettings(names) } };
     return (await run("git", words, options)).stdout;
   };
@@ -37,7 +37,7 @@ export async function readGitState({ cwd, env }: Pick<Io, "cwd" | "env">): Promi
   }
 }
 
-/** The settings by which a repository has files converted by programs; those of the user stay. */
+/** The settings of a repository that convert files with programs. Those of the user are kept. */
 function listFilters(listed: string): string[] {
   const words = listed.split("\0");
   return words.flatMap((name, at) => {
@@ -47,7 +47,7 @@ function listFilters(listed: string): string[] {
   });
 }
 
-/** The environment in which settings are empty, whatever their names contain. */
+/** An environment that sets these settings to nothing, whatever characters their names contain. */
 function emptySettings(names: readonly string[]): Record<string, string> {
   const entries = names.flatMap((name, at) => [
     [`GIT_CONFIG_KEY_${at}`, name],

@@ -12,15 +12,15 @@ import { measureJudge } from "../verdicts/judge.ts";
 /** The default folder of judge figures. */
 export const judgesFolder = "evals/judges";
 
-/** The file of a judge's figure: `<dir>/<judge>.json`, with the judge's id in characters that every file system accepts. */
+/** The file of a judge's figure, `<dir>/<judge>.json`, with the judge's id in characters that every file system accepts. */
 export function judgeFigureFile(dir: string, judge: string): string {
   const slug = judge.toLowerCase().replace(/[^a-z0-9._-]+/g, "-");
   return join(dir, `${slug}.json`);
 }
 
 /**
- * Reads the figure of a judge, with a sentence for reports. Undefined when the judge was never measured, or not with the
- * prompt of this version. Throws a usage error for a file that is not a figure.
+ * Reads the figure of a judge, with a sentence for reports. Undefined if the judge was not measured with the prompt of this
+ * version. Throws a usage error for a file that is not a figure.
  */
 export async function readJudgeFigure(
   dir: string,
@@ -50,7 +50,7 @@ function parseFigure(text: string, file: string): JudgeFigure {
   throw usageError(`This is not the figure of a judge:\n${z.prettifyError(parsed.error)}`, again, { file });
 }
 
-/** Writes a figure atomically, with its keys in one order, so that a commit shows only what changed. */
+/** Writes a figure atomically, with keys in a fixed order, so that a diff shows only what changed. */
 export async function writeJudgeFigure(file: string, figure: JudgeFigure): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });

@@ -17,26 +17,29 @@ import { knownSecrets } from "../types/secrets.ts";
 import { type ExposureOptions, parseExposures } from "./exposures.ts";
 import { version } from "./version.ts";
 
-/** How models are reached and asked. `out` is the folder of run records, `timeout` is in seconds, `budget` in dollars. */
+/** How models are reached and asked. */
 export type RequestOptions = {
+  /** The folder of run records. */
   out: string;
+  /** In dollars. */
   budget?: number | undefined;
   maxRequests?: number | undefined;
   /** In seconds. */
   maxTime?: number | undefined;
   baseUrl?: string | undefined;
   maxTokens?: number | undefined;
+  /** In seconds. */
   timeout?: number | undefined;
   retries?: number | undefined;
   effort?: string | undefined;
   prices?: string | undefined;
   dryRun?: boolean | undefined;
-  /** Requests are made by the workers of this queue, so no key is needed here. */
+  /** The queue whose workers make the requests, so that no key is needed here. */
   queue?: string | undefined;
   claudePath?: string | undefined;
-  /** Uses replies of earlier runs again. */
+  /** Reuses replies of earlier runs. */
   cache?: boolean | undefined;
-  /** The folder of records that has the cache, where that is not `out`. */
+  /** The folder with the cache; default: `out`. */
   cacheIn?: string | undefined;
 } & Pick<ExposureOptions, "exposure">;
 
@@ -49,7 +52,10 @@ export async function openModels(ids: readonly string[], options: RequestOptions
   return models;
 }
 
-/** The same models with the cache of replies, where one is wanted. A host asks on its own, and code of users may change. */
+/**
+ * Returns a function that adds the cache of replies to a model, if `--cache` is given. Warns for hosts, which send their own
+ * requests, and for custom models, whose code may change.
+ */
 export async function addCache(options: RequestOptions, io: Io): Promise<<M extends Model>(model: M) => M> {
   if (!options.cache) return (model) => model;
   const { cacheFolder, cacheReplies, openReplyCache } = await import("../models/cache.ts");
@@ -67,7 +73,7 @@ export async function addCache(options: RequestOptions, io: Io): Promise<<M exte
   };
 }
 
-/** Opens the model that judges, if one is named. Throws a usage error when it cannot judge. */
+/** Opens the judge, if one is named. Throws a usage error if the model cannot judge. */
 export async function openJudge(
   { judge, ...options }: RequestOptions & { judge?: string | undefined },
   io: Io,
@@ -104,7 +110,7 @@ async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelO
   };
 }
 
-/** The record of any command can be replayed; `latest` is the latest run. */
+/** Finds the record to replay, which may be of any command; `latest` is the latest run. */
 async function findRecording(run: string, out: string): Promise<string> {
   return run === "latest" ? (await findRecord("run", run, out)).dir : findRun(run, out);
 }
@@ -134,17 +140,17 @@ function refuseUnpriced(model: Model): void {
   throw usageError(`--budget cannot be kept: the price of ${model.id} is unknown.`, "Give its price with --prices.");
 }
 
-/** The options of every provider; each reads the ones it needs. */
+/** The options of all providers; each reads those that it needs. */
 export type ModelOptions = ClaudeCodeOptions & ReplayOptions & CustomOptions;
 
-/** How to open a model. `takes` is what follows the colon of its id. */
+/** How to open a model. `takes`: what may follow the provider in its id, after a colon. */
 type Provider = {
   example: string;
   takes: "name" | "nothing" | "either";
   open(id: string, name: string, options: ModelOptions): Promise<Model>;
 };
 
-/** All providers. Each is loaded when it is first used: an SDK takes longer to load than most runs. */
+/** All providers. Each is loaded on first use: an SDK takes longer to load than most runs. */
 const providers = {
   lexical: {
     example: "lexical",
@@ -217,12 +223,12 @@ export async function openModel(id: string, options: ModelOptions): Promise<Mode
   return open(id, name, options);
 }
 
-/** Opens a model that answers single requests, as a judge must. Throws a usage error when it is a host. */
+/** Opens a model that answers single requests, as a judge must. Throws a usage error for a host. */
 export async function openAskedModel(id: string, options: ModelOptions): Promise<AskedModel> {
   const model = await openModel(id, options);
   if ("ask" in model) return model;
   throw usageError(
-    `"${id}" is a host that runs its own conversation: it cannot answer a single request.`,
+    `"${id}" is a host, which cannot answer single requests.`,
     "Name a language model, for example anthropic:claude-sonnet-5-5.",
   );
 }
@@ -241,7 +247,7 @@ function unknownProvider(id: string, provider: string) {
   );
 }
 
-/** The id that was meant by the bare name of a model, or by one after another separator; undefined if there is none. */
+/** Guesses the intended id from a bare model name, or one with another separator; undefined without a guess. */
 function guessModel(id: string): string | undefined {
   const [, prefix = "", name = id] = /^([a-z]+)[/:](.+)$/i.exec(id) ?? [];
   const vendor = prefix.toLowerCase();
@@ -249,7 +255,7 @@ function guessModel(id: string): string | undefined {
   if (/^claude-(?!cod)|^(opus|sonnet|haiku|fable)\b/i.test(name) && /^(|claude)$/.test(vendor))
     return `anthropic:${/^claude-/i.test(name) ? name : `claude-${name}`}`;
   if (/^(gpt|o\d|chatgpt|codex)\b/i.test(name) && /^(|gpt)$/.test(vendor)) return `openai:${name}`;
-  // Served by others behind the same API, usually on this machine.
+  // Open models are served through the same API, usually on this machine.
   const isOpen = /^(llama|qwen|mistral|mixtral|gemma|phi|deepseek|glm|kimi|grok|gemini|command|granite|olmo)/i.test(
     name,
   );

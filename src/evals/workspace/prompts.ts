@@ -1,6 +1,6 @@
 import type { Prompts } from "../types/io.ts";
 
-/** Questions on `output`, which is not standard output: that stays free for data. The library is loaded by the first one. */
+/** Asks questions on `output`, which must not be standard output: that is for data. Loads its library on first use. */
 export function createPrompts(output: NodeJS.WriteStream): Prompts {
   return {
     async select(message, options) {

@@ -3,7 +3,7 @@ import { EvalsError, exitCodes } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { Suite } from "../types/suite.ts";
 
-/** A suite with its server open and its tools listed, or with what went wrong. */
+/** A suite with its server open and its tools listed, or with the error. */
 export type Opened = { suite: Suite; source: Source } | { suite: Suite; failure: unknown };
 
 /** Opens the servers of all suites concurrently. Never rejects. */
@@ -24,8 +24,8 @@ export async function closeServers(opened: readonly Opened[]): Promise<void> {
 }
 
 /**
- * Throws what is wrong with the suites themselves, as one error; an internal error goes first, unchanged. A server that
- * cannot be reached is not such an error: it must not stop the other suites.
+ * Throws the mistakes in the suites themselves as one error, or an internal error unchanged if there is one. An unreachable
+ * server is not a mistake: it must not stop the other suites.
  */
 export function refuseMistakes(opened: readonly Opened[]): void {
   const failures = opened.flatMap((one) => ("failure" in one && !isUnavailable(one.failure) ? [one.failure] : []));
@@ -35,7 +35,7 @@ export function refuseMistakes(opened: readonly Opened[]): void {
   if (mistakes.length > 0) throw EvalsError.all(mistakes);
 }
 
-/** Whether a server could not be reached, in contrast to a mistake in what the author wrote. */
+/** Whether a server could not be reached, as opposed to a mistake in the suite. */
 export function isUnavailable(failure: unknown): failure is EvalsError {
   return failure instanceof EvalsError && failure.exitCode === exitCodes.incomplete;
 }

@@ -12,7 +12,7 @@ import type { Io } from "../types/io.ts";
 import type { SkillEval, SkillPackage, SkillRoot } from "../types/skill.ts";
 import type { Case, Suite } from "../types/suite.ts";
 
-/** Which skills are looked up, as which host, and whether their expected behaviour is judged. */
+/** Which skills to find, as which host, and whether to judge their expected behaviour. */
 export type SkillOptions = {
   skill?: readonly string[] | undefined;
   hostDir?: readonly string[] | undefined;
@@ -21,7 +21,7 @@ export type SkillOptions = {
   judge?: string | undefined;
 };
 
-/** Skills that are offered together, the folders they were found in, and those whose eval files are wanted. */
+/** Skills that are offered together, with the folders they were found in. `subjects`: the skills whose evals are run. */
 export type Offered = {
   skills: readonly SkillPackage[];
   folders: readonly string[];
@@ -32,9 +32,9 @@ export type Offered = {
 type OfferedSkills = Pick<Offered, "skills" | "warnings">;
 
 /**
- * The skills that a host would load here, from its own folders: those of the project, and those of the user if they are
- * wanted. Results that others should get too, and baselines that are committed, cannot depend on what is installed on one
- * machine. A run can tell skills apart by their name only, so it offers one of each.
+ * Finds the skills that a host would load here: those of the project, and with `userSkills` those of the user. The latter
+ * are not included by default, because reproducible results and committed baselines must not depend on one machine. A run
+ * distinguishes skills by name only, so it offers one of each name.
  */
 export async function findOfferedSkills(
   { host = "plain", hostDir, userSkills = false }: SkillOptions,
@@ -48,8 +48,8 @@ export async function findOfferedSkills(
 }
 
 /**
- * The packages with these paths, each with what it would be loaded with: the skills of the hosts when it is one of them,
- * else the packages in the same folder, as far as that belongs to the same repository.
+ * Finds the packages with these paths, each with the skills it is offered with: those that the host loads if it is one of
+ * them, otherwise the packages in the same folder, if that belongs to the same repository.
  */
 export async function findNamedSkills(
   packages: readonly string[],
@@ -77,10 +77,10 @@ export async function findNamedSkills(
   });
 }
 
-/** Next to a named package there may be any files; a host's folder holds nothing but packages. */
+/** Only skill files are reported next to a named package, where there may be any files. */
 const isSkillFile = (file: string) => /[/\\]SKILL\.md(?::\d+)?$/.test(file);
 
-/** The skills of suites that name folders of skills, by suite name. A folder that several suites name is read once. */
+/** Finds the skills of suites that name folders of skills, by suite name. Reads each folder once. */
 export async function findSuiteSkills(
   suites: readonly Suite[],
   io: Io,
@@ -112,7 +112,7 @@ function emptyFolders({ name, skills, file }: Suite): Problem {
   };
 }
 
-/** The packages in some folders that a model is offered, as it is shown them, with a warning for each that it is not. */
+/** Finds the packages in folders that a model is offered, as shown to it. Warns about those that it is not offered. */
 async function findUnder(
   roots: readonly SkillRoot[],
   io: Io,
@@ -144,7 +144,7 @@ function describeSkipped({ shadowed, skipped }: Discovery): (Problem & { place: 
   ];
 }
 
-/** The suites that eval files of packages make, with the skills that each offers, by its name. */
+/** Suites made from eval files of packages. `skills`: the skills that each suite offers, by suite name. */
 export type SkillSuites = {
   suites: Suite[];
   skills: Map<string, readonly SkillPackage[]>;
@@ -152,8 +152,8 @@ export type SkillSuites = {
 };
 
 /**
- * Reads the eval files of the wanted packages. Expected behaviour is measured only with a judge; without one a warning
- * says so. Throws one EvalsError with all that is wrong in any of the files.
+ * Makes suites from the eval files of the selected packages. Expected behaviour is measured only with a judge; without one
+ * there is a warning. Throws one EvalsError with the problems of all files.
  */
 export async function makeSkillSuites(
   offered: readonly Offered[],
@@ -163,7 +163,7 @@ export async function makeSkillSuites(
   const made: SkillSuites = { suites: [], skills: new Map(), warnings: [] };
   const errors: EvalsError[] = [];
   const taken = new Map<string, SkillPackage>();
-  // A package that was named can be among those that hosts load, too: each warning is printed once.
+  // A named package may also be among those that hosts load: print each warning once.
   made.warnings.push(...new Set(offered.flatMap(({ warnings }) => warnings)));
   for (const { skills, folders, subjects } of offered) {
     for (const skill of subjects.filter(({ name }) => wanted?.includes(name) ?? true)) {
@@ -204,7 +204,7 @@ function describeUngraded({ name, file }: SkillPackage, evals: readonly SkillEva
   return [{ severity: "warning", message, hint: "Name a judge with --judge <model>.", place: { file } }];
 }
 
-/** Makes the judged cases of a suite depend on the instructions of its skills too. Their hashes are not changed. */
+/** Adds the hash of its skills to the judged cases of a suite, whose results depend on the skills' instructions. */
 export function addPackageHash(suite: Suite, skills: readonly SkillPackage[] = []): Suite {
   if (skills.length === 0) return suite;
   const hash = createHash("sha256");

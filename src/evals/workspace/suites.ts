@@ -19,10 +19,10 @@ import {
   type SkillOptions,
 } from "./skills.ts";
 
-/** Which cases are run, with which skills, and what overrides their suites. */
+/** Which cases to run, with which skills, and what overrides the settings of suites. */
 export type SuiteOptions = SkillOptions & {
   paths?: readonly string[] | undefined;
-  /** Suites as objects, as the library takes them, instead of files and skills. */
+  /** Suites as objects, from the library, instead of files and skills. */
   inline?: readonly unknown[] | undefined;
   trials?: number | undefined;
   passRate?: number | undefined;
@@ -30,13 +30,13 @@ export type SuiteOptions = SkillOptions & {
   execute?: ExecutionPolicy | undefined;
   denial?: string | undefined;
   case?: readonly string[] | undefined;
-  /** The options that are given explicitly: they win over the settings of single suites. */
+  /** Names of the explicitly given options, which override the settings of single suites. */
   given?: ReadonlySet<string> | undefined;
-  /** Settings of single suites, by their name, from the file of the project. */
+  /** Settings of single suites from the project file, by suite name. */
   suiteSettings?: Readonly<Record<string, SuiteSettings>> | undefined;
 };
 
-/** The suites that a command is about, and the skills that each offers, by its name. */
+/** The suites of a command. `skills`: the skills that each suite offers, by suite name. */
 export type Selected = {
   suites: Suite[];
   skills: ReadonlyMap<string, readonly SkillPackage[]>;
@@ -44,8 +44,8 @@ export type Selected = {
 };
 
 /**
- * Loads suite files and the suites that the eval files of skill packages make, then applies overrides and filters.
- * Without paths, the skills of the project and of the user are included. Throws EvalsError when no case is left.
+ * Loads suite files and makes suites from the eval files of skill packages, then applies overrides and filters. Without
+ * paths, includes the skills of the project, and with `userSkills` those of the user. Throws EvalsError if no case is left.
  */
 export async function selectSuites(
   given: SuiteOptions & { model?: string | readonly string[] },
@@ -86,7 +86,7 @@ export async function selectSuites(
   };
 }
 
-/** Explicit options first, then the settings of the suite in the file of the project, then other options. */
+/** Explicit options override the settings of the suite in the project file, which override other options. */
 function collectOverrides(
   { name }: Suite,
   { given, suiteSettings = {}, case: cases, ...options }: SuiteOptions,
@@ -102,13 +102,13 @@ function collectOverrides(
   return { failOn: gates, trials, passRate, maxTurns, execute, denial, ...settings, models, cases };
 }
 
-/** Where a suite is asked on models of its own, all others name those of the command. */
+/** If any suite names its own models, all others get those of the command. */
 function nameModels(suites: readonly Suite[], models: readonly string[]): Suite[] {
   if (models.length === 0 || !suites.some((suite) => suite.models)) return [...suites];
   return suites.map((suite) => ({ ...suite, models: suite.models ?? models }));
 }
 
-/** A name that fits no suite would be ignored. Suites that were not selected are not known, so only a near miss counts. */
+/** Throws for settings of a misspelled suite. Suites that were not selected are unknown, so only near misses are refused. */
 function refuseUnknownSettings(settings: SuiteOptions["suiteSettings"] = {}, suites: readonly Suite[]): void {
   const names = suites.map(({ name }) => name);
   for (const name of Object.keys(settings)) {
@@ -120,7 +120,7 @@ function refuseUnknownSettings(settings: SuiteOptions["suiteSettings"] = {}, sui
 
 const listSome = (ids: readonly string[]) => (ids.length > 20 ? [...ids.slice(0, 20), "..."] : ids).join(", ");
 
-/** Hosts load skills in their own way, whatever host the tools are shown for. */
+/** The host whose rules apply to skills: the one under test if there is exactly one, otherwise `host`. */
 export function chooseLoadingHost({
   host = "plain",
   model = [],
@@ -167,15 +167,13 @@ export type Overrides = {
   dispatch?: DispatchRules | undefined;
   failOn?: readonly Gate[] | undefined;
   margin?: number | undefined;
-  /** The models of the suite; `all` those of the command. */
+  /** The models of the suite; `all`: those of the command. */
   models?: readonly string[] | "all" | undefined;
-  /**
-   * Keeps the cases whose id matches one of these: a part of the id or, with `*` or `?`, a pattern for the whole id.
-   */
+  /** Keeps cases whose id matches one of these: a part of the id or, with `*` or `?`, a pattern for the whole id. */
   cases?: readonly string[] | undefined;
 };
 
-/** The suite with the overrides applied and new hashes. When no case is left, the caller has to drop the suite. */
+/** Applies overrides to a suite and updates its hashes. The caller must drop a suite without cases. */
 export function applyOverrides(
   suite: Suite,
   { trials, passRate, maxTurns, execute, denial, dispatch, failOn, margin, models, cases: filters }: Overrides,
@@ -200,7 +198,7 @@ export function applyOverrides(
     ...(asked && { models: asked }),
     ...(failOn && { failOn }),
     ...(margin !== undefined && { margin }),
-    // The place of a key in the suite is no longer that of the rules.
+    // The overriding rules are not written in the suite, so they have no place in it.
     ...(dispatch && { dispatch, dispatchPlace: () => ({ file: suite.file }) }),
     execute: execute ?? suite.execute,
     ...(denial !== undefined && { denial }),
@@ -209,12 +207,12 @@ export function applyOverrides(
   return { ...changed, hash: hashSuite(changed) };
 }
 
-/** Whether an id has this part, or fits this pattern where it has `*` or `?`. */
+/** Whether an id contains this text, or matches it as a pattern if it has `*` or `?`. */
 export function matchesFilter(id: string, filter: string): boolean {
   return /[*?]/.test(filter) ? matchesGlob(id, filter) : id.includes(filter);
 }
 
-/** `*` is any text, `?` any character. It backtracks to the last `*` only, so it takes at most id x pattern steps. */
+/** `*` matches any text, `?` any character. Backtracks only to the last `*`, so it takes at most id x pattern steps. */
 function matchesGlob(id: string, pattern: string): boolean {
   let [at, p] = [0, 0];
   let star: { p: number; at: number } | undefined;

@@ -6,17 +6,17 @@ import type { Case, Expectation, ExpectedCall, Suite, Surface } from "../types/s
 import { createCaseToolsets, neverListed } from "./cases.ts";
 import type { Opened } from "./servers.ts";
 
-/** A surface as a suite: the same cases, with the names that their tools have there. */
+/** A surface as a suite: the same cases, with the tool names of the surface. */
 export type SurfaceSuite = { name: string; of: Suite; suite: Suite };
 
-/** The surfaces of suites, ready to be opened. */
+/** Lists the surfaces of suites as suites of their own. */
 export function listSurfaces(suites: readonly Suite[]): SurfaceSuite[] {
   return suites.flatMap((of) =>
-    (of.surfaces ?? []).map((surface) => ({ name: surface.name, of, suite: derive(of, surface) })),
+    (of.surfaces ?? []).map((surface) => ({ name: surface.name, of, suite: createSurfaceSuite(of, surface) })),
   );
 }
 
-function derive(
+function createSurfaceSuite(
   { dispatch: _, dispatchPlace: __, catalog: ___, surfaces: ____, ...suite }: Suite,
   surface: Surface,
 ): Suite {
@@ -32,7 +32,7 @@ function derive(
 
 type Names = NonNullable<Surface["names"]>;
 
-/** A case with the names of a surface; undefined where a tool that it expects is not there. */
+/** Renames the tools of a case for a surface. Undefined if the surface does not have an expected tool. */
 function renameTools({ dispatch: _, ...one }: Case, names: Names, dispatch: Surface["dispatch"]): Case | undefined {
   const renamed = one.expect && renameExpectation(one.expect, names);
   const turns = one.turns?.map((turn) => ({
@@ -66,23 +66,28 @@ function renameExpectation(expect: Expectation, names: Names): Expectation | "ab
 }
 
 /**
- * The cases of the suites in the arms of their surfaces, each after the case in `head`. A case whose expectation no trial
- * could meet on a surface (a tool that a read-only surface has not) is not asked there; a problem says how many.
+ * Adds arms for surfaces. Each case is followed by itself in these arms. A case whose expectation no trial could meet on a
+ * surface (for example a tool that a read-only surface lacks) is not asked there; a problem reports how many.
  */
 export function addSurfaceArms(
   cases: readonly PlannedCase[],
   opened: readonly (SurfaceSuite & { opened: Opened })[],
   skills: ReadonlyMap<string, readonly SkillPackage[]>,
 ): { cases: PlannedCase[]; problems: Problem[] } {
-  const surfaces = opened.map((one) => ({ ...one, left: [] as string[], asked: 0, plan: createPlanner(one, skills) }));
+  const surfaces = opened.map((one) => ({
+    ...one,
+    skipped: [] as string[],
+    asked: 0,
+    plan: createPlanner(one, skills),
+  }));
   const planned = cases.flatMap((head) => {
     if (head.arm !== "head" || head.unavailable) return [head];
     const others = surfaces.flatMap((surface): PlannedCase[] => {
       if (surface.of !== head.suite) return [];
       const found = surface.plan(head);
       if (typeof found !== "object") {
-        // That a surface has not the tool (`names: { tool: null }`) is what its author says.
-        if (found !== undefined) surface.left.push(found);
+        // Undefined means that the author declared the tool absent (`names: { tool: null }`), which is no problem.
+        if (found !== undefined) surface.skipped.push(found);
         return [];
       }
       surface.asked++;
@@ -90,7 +95,7 @@ export function addSurfaceArms(
     });
     return [head, ...others];
   });
-  return { cases: planned, problems: surfaces.flatMap(describeLeft) };
+  return { cases: planned, problems: surfaces.flatMap(describeSkipped) };
 }
 
 function createPlanner(
@@ -118,10 +123,10 @@ function createPlanner(
   };
 }
 
-function describeLeft({ name, of, left, asked }: SurfaceSuite & { left: string[]; asked: number }): Problem[] {
-  const [first] = left;
+function describeSkipped({ name, of, skipped, asked }: SurfaceSuite & { skipped: string[]; asked: number }): Problem[] {
+  const [first] = skipped;
   if (first === undefined) return [];
-  const message = `Surface "${name}": ${left.length} of ${left.length + asked} cases are not asked there. The first: ${first}`;
+  const message = `Surface "${name}": ${skipped.length} of ${skipped.length + asked} cases are not asked there. The first: ${first}`;
   const hint = "Map names under `names` of the surface, where its tools have others.";
   return [{ severity: asked === 0 ? "error" : "warning", message, hint, place: { file: of.file } }];
 }

@@ -22,7 +22,7 @@ import {
   findUnlistedMocks,
   findUnofferedLift,
   planCases,
-  type Surroundings,
+  type TrialSetup,
 } from "./cases.ts";
 import { applyExposures, type ExposureOptions } from "./exposures.ts";
 import { readGitState } from "./git.ts";
@@ -36,36 +36,36 @@ export type WorkspaceOptions = SuiteOptions &
   ExposureOptions & {
     model: string | readonly string[];
     host: HostName;
-    /** Takes exactly one suite (of this name, where one is given), whose server must be available. */
+    /** Takes exactly one suite, of this name if one is given. Its server must be available. */
     only?: { suite?: string | undefined };
-    /** Opens the surfaces of suites too. */
+    /** Also opens the surfaces of suites. */
     surfaces?: boolean | undefined;
-    /** What several workspaces may use together, in place of the limits among the options. */
+    /** Limits that several workspaces share, instead of those in the options. */
     limits?: SpendingLimits | undefined;
     /**
-     * Whether a suite has a baseline on one of these models: then a report says that none of its cases can be asked with the
-     * tools as they are now, and it is no mistake in the suite. Default: none has.
+     * Whether a suite has a baseline on one of these models. If none of its cases can be asked with the current tools, the
+     * check reports that, and it is not treated as a mistake in the suite. Default: no suite has one.
      */
     isAccepted?: ((suite: Suite, models: readonly Model[], all: readonly Suite[]) => Promise<boolean>) | undefined;
-    /** Whether a model is asked here. Default: all are. */
+    /** Whether to open a model. Default: all. */
     isServed?: ((id: string) => boolean) | undefined;
   };
 
-/** Everything that trials need, open and checked. */
+/** Everything that trials need, opened and validated. */
 export type Workspace = {
   suites: readonly Suite[];
   /** The cases of all suites, in the arm `head`. */
   cases: readonly PlannedCase[];
-  /** The same cases on the surfaces of their suites, with --surfaces. */
+  /** With --surfaces: the same cases on the surfaces of their suites. */
   surfaceCases: readonly PlannedCase[];
   context: TrialContext;
   /** What the server of each suite reports about itself, by suite name. */
   servers: ReadonlyMap<string, JsonObject>;
-  /** The servers of each suite that is about a whole configuration, by suite name. */
+  /** The servers of each suite over a whole configuration, by suite name. */
   configurations: ReadonlyMap<string, NonNullable<Source["members"]>>;
   models: readonly Model[];
   judge: AskedModel | undefined;
-  /** How far the judge agrees with people, as a sentence, where that was measured. */
+  /** How far the judge agrees with people, as a sentence; undefined if not measured. */
   judgeFigure: string | undefined;
   host: HostName;
   git: RunManifest["git"];
@@ -73,11 +73,10 @@ export type Workspace = {
 
 /**
  * Opens suites, skills, servers, models and the judge, checks every expectation against the tools, calls `use`, and closes
- * the servers again, also after an error. Problems that are warnings are printed. `meanwhile` runs while servers start.
+ * the servers, even after an error. Prints warnings. `meanwhile` runs while servers start.
  *
- * A server that cannot be reached does not stop other suites, nor does an expectation that no trial could meet stop other
- * cases: their trials break, with the cause. Throws one EvalsError with all that is wrong with the suites themselves,
- * before any model call.
+ * An unreachable server does not stop other suites, and an expectation that no trial could meet does not stop other cases:
+ * the affected trials break, with the cause. Throws one EvalsError with all mistakes in the suites, before any model call.
  */
 export async function withWorkspace<R>(
   options: WorkspaceOptions,
@@ -96,7 +95,7 @@ export async function withWorkspace<R>(
     const ids = listModels(suites, options);
     const limits = options.limits ?? createLimits(options);
     const [asked, grader] = await Promise.all([openModels(ids, options, io), openJudge(options, io), meanwhile()]);
-    // The cache comes before the limits: what it answers is not a request.
+    // The cache wraps the limits, because a cached reply is not a request.
     const withCache = await addCache(options, io);
     const models = applyExposures(asked, options).map((model) => withCache(limits.guard(model)));
     const judge = grader && withCache(limits.guard(grader));
@@ -108,7 +107,7 @@ export async function withWorkspace<R>(
     const { host } = options;
     const isAccepted = async (suite: Suite) => (await options.isAccepted?.(suite, models, suites)) ?? false;
     const prepared = await prepare(opened, { host, skills, judge, code, limits }, models, others, isAccepted);
-    // An experiment compares cases; one that cannot be asked has nothing to compare.
+    // An experiment compares cases, so drop those that cannot be asked.
     if (options.only) prepared.cases = prepared.cases.filter(({ unavailable }) => !unavailable);
     warn(prepared.warnings, io);
     const judgeFigure = judge && (await readFigure(judge, io.cwd));
@@ -119,7 +118,7 @@ export async function withWorkspace<R>(
   }
 }
 
-/** The limits that the options of a command name. */
+/** Creates the limits that the options set. */
 export function createLimits({ budget: budgetUsd, maxRequests, maxTime: maxSeconds }: RequestOptions): SpendingLimits {
   return new SpendingLimits({ budgetUsd, maxRequests, maxSeconds });
 }
@@ -142,11 +141,11 @@ function pickSuite(found: readonly Suite[], name: string | undefined): Suite {
 
 function refuseUnavailable(opened: readonly Opened[]): void {
   for (const one of opened)
-    if ("failure" in one && isUnavailable(one.failure)) throw pointToDoctor(one.failure, one.suite);
+    if ("failure" in one && isUnavailable(one.failure)) throw suggestDoctor(one.failure, one.suite);
 }
 
-/** Names the command that finds out why a server cannot be reached. */
-function pointToDoctor({ problems, exitCode }: EvalsError, { file }: Suite): EvalsError {
+/** Adds a hint to run `evals doctor` to the error of a server that cannot be reached. */
+function suggestDoctor({ problems, exitCode }: EvalsError, { file }: Suite): EvalsError {
   const command = `To find the cause, run: evals doctor ${file}`;
   const more = problems.map((problem, at) =>
     at === 0 ? { ...problem, hint: [problem.hint, command].filter(Boolean).join(" ") } : problem,
@@ -154,7 +153,7 @@ function pointToDoctor({ problems, exitCode }: EvalsError, { file }: Suite): Eva
   return new EvalsError(more, exitCode);
 }
 
-/** Every model that some suite is asked on. Throws a usage error when a command for one model would get several. */
+/** The ids of all models of the suites. Throws a usage error if a command for one model would get several. */
 function listModels(suites: readonly Suite[], { model, only, isServed = () => true }: WorkspaceOptions): string[] {
   const ids = [...new Set(suites.flatMap(({ models }) => models ?? [model].flat()))].filter(isServed);
   if (only && ids.length > 1)
@@ -177,7 +176,7 @@ function refuseSeveralExposures(models: readonly Model[]): void {
 /** Plans the cases and checks every expectation against the tools that it will be shown. */
 async function prepare(
   opened: readonly Opened[],
-  surroundings: Surroundings,
+  setup: TrialSetup,
   models: readonly Model[],
   surfaces: readonly (SurfaceSuite & { opened: Opened })[],
   isAccepted: (suite: Suite) => Promise<boolean>,
@@ -187,7 +186,7 @@ async function prepare(
   }
 > {
   refuseMistakes([...opened, ...surfaces.map((one) => one.opened)]);
-  const { skills } = surroundings;
+  const { skills } = setup;
   const planned = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
   const ofSuites = [
     ...opened.flatMap(({ suite }) => findUnofferedLift(suite, skills.get(suite.name) ?? [])),
@@ -197,14 +196,14 @@ async function prepare(
     ...opened.flatMap(({ suite }) => findHostProblems(suite, planned, models)),
     ...opened.flatMap(({ suite }) => findReservedSearch(suite, planned, models)),
   ];
-  const { cases, problems: ofCases } = await leaveOutImpossible(planned, isAccepted);
+  const { cases, problems: ofCases } = await excludeImpossible(planned, isAccepted);
   const inSurfaces = addSurfaceArms(cases, surfaces, skills);
   const problems = [
     ...ofSuites,
-    // A case that is left out has no calls to mock.
+    // Check mocks with the impossible cases excluded: these make no calls.
     ...opened.flatMap(({ suite }) => findUnlistedMocks(suite, cases)),
     ...ofCases,
-    // What a surface dispatches to is often what the suite's own list shows.
+    // A surface often dispatches to the tools that the suite itself lists.
     ...surfaces.flatMap((one) => findDispatchProblems(one.opened, listNames(opened, one.of))),
     ...inSurfaces.problems,
   ];
@@ -212,12 +211,12 @@ async function prepare(
   const sources = opened.flatMap((one) => ("source" in one ? [one] : []));
   const ofSurfaces = surfaces.flatMap((one) => ("source" in one.opened ? [one.opened] : []));
   const unavailable = opened.flatMap((one) =>
-    "failure" in one && isUnavailable(one.failure) ? pointToDoctor(one.failure, one.suite).problems : [],
+    "failure" in one && isUnavailable(one.failure) ? suggestDoctor(one.failure, one.suite).problems : [],
   );
   return {
     cases,
     surfaceCases: inSurfaces.cases.filter(({ source }) => source !== undefined),
-    context: createTrialContext([...sources, ...ofSurfaces], surroundings),
+    context: createTrialContext([...sources, ...ofSurfaces], setup),
     servers: new Map(
       sources.flatMap(({ suite, source }) => (source.server ? [[suite.name, source.server.about]] : [])),
     ),
@@ -234,10 +233,10 @@ function listNames(opened: readonly Opened[], suite: Suite): ReadonlySet<string>
 }
 
 /**
- * Checks every expectation against the tools. A case that no trial could pass breaks without a request, with the reason,
- * and the others are asked. Its problems are errors if its suite has no other case, and was never accepted.
+ * Checks every expectation against the tools. The trials of a case that none could pass break without a request, with the
+ * reason. Its problems are warnings if its suite has other cases to ask, or has a baseline, and errors otherwise.
  */
-async function leaveOutImpossible(
+async function excludeImpossible(
   planned: readonly PlannedCase[],
   isAccepted: (suite: Suite) => Promise<boolean>,
 ): Promise<{ cases: PlannedCase[]; problems: Problem[] }> {
@@ -251,22 +250,22 @@ async function leaveOutImpossible(
   const asked = new Set(checked.flatMap(({ one }) => (one.unavailable ? [] : [one.suite])));
   for (const suite of new Set(planned.map((one) => one.suite)))
     if (!asked.has(suite) && (await isAccepted(suite))) asked.add(suite);
-  const weigh = (suite: Suite, problem: Problem): Problem => {
+  const downgrade = (suite: Suite, problem: Problem): Problem => {
     if (problem.severity !== "error" || !asked.has(suite)) return problem;
     return { ...problem, severity: "warning", hint: `${problem.hint ?? ""} Until then the case is left out.`.trim() };
   };
   return {
     cases: checked.map(({ one }) => one),
-    problems: shareProblems(
+    problems: mergeProblems(
       checked.flatMap(({ one, problems }) =>
-        problems.map((problem) => ({ ...one, problem: weigh(one.suite, problem) })),
+        problems.map((problem) => ({ ...one, problem: downgrade(one.suite, problem) })),
       ),
     ),
   };
 }
 
-/** Of the problems that several cases of a suite have alike, the first, with the names of the other cases. */
-function shareProblems(found: readonly { suite: Suite; case: PlannedCase["case"]; problem: Problem }[]): Problem[] {
+/** Merges equal problems of several cases of a suite into the first, which then names the other cases. */
+function mergeProblems(found: readonly { suite: Suite; case: PlannedCase["case"]; problem: Problem }[]): Problem[] {
   const groups = new Map<string, (typeof found)[number][]>();
   for (const one of found) {
     const { severity, message, hint } = one.problem;
@@ -282,7 +281,7 @@ function shareProblems(found: readonly { suite: Suite; case: PlannedCase["case"]
   });
 }
 
-/** Loaded late, because few runs have a judge. */
+/** Reads how far the judge agrees with people. The module is loaded late, because few runs have a judge. */
 async function readFigure({ id }: AskedModel, cwd: string): Promise<string | undefined> {
   const { judgesFolder, readJudgeFigure } = await import("./judgeFigure.ts");
   return (await readJudgeFigure(resolve(cwd, judgesFolder), id))?.sentence;
