@@ -164,7 +164,7 @@ describe("evals compare on the filesystem example", () => {
     expect(errors.map(({ code }) => code)).toEqual([2, 2, 2, 2]);
     const text = errors.map(({ err }) => err).join("");
     expect(text.replaceAll(dir, "DIR").replaceAll(/2\d{3}-[\dT-]+/g, "RUN")).toMatchInlineSnapshot(`
-      "error: Both are the run RUN.
+      "error: Both name the run RUN.
         Name two different runs, or a baseline file and a run.
       error: "evals/baselines/files.lexical-2.json" is a file, but B must be a run.
         Put the baseline first: evals compare <baseline> <run>.

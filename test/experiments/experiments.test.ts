@@ -65,7 +65,7 @@ describe("evals variants", () => {
     const { design: _, ...setup } = experiment?.setup ?? {};
     write(`reports/${id}/run.json`, { ...rest, experiment: { ...experiment, setup } });
     await expect(variants({ ...defaults, resume: id }, io())).rejects.toThrow(
-      "it was made with an earlier design of `evals variants`, which asks other trials.",
+      "it was made with an earlier design of `evals variants`, which plans other trials.",
     );
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { check } from "../../src/evals/decisions/check.ts";
 import { TrialRecord } from "../../src/evals/decisions/design.ts";
 import { addTrial } from "../../src/evals/decisions/observe.ts";
-import { performExperiment, withBench } from "../../src/evals/experiments/experiment.ts";
+import { runExperiment, withExperiment } from "../../src/evals/experiments/experiment.ts";
 import { describeProgress } from "../../src/evals/experiments/pipeline.ts";
 import { cellKey } from "../../src/evals/types/trial.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
@@ -24,16 +24,23 @@ async function checkItself(unusual: (index: number) => MessageAnswer | Fault | u
     return (unusual(index) as MessageAnswer | undefined) ?? answer;
   });
   const options = { ...experimentDefaults, ...asked, model, concurrency: 4 };
-  const performed = await withBench({ command: "calibrate", options }, made.io(), (bench) => {
-    const cases = bench.cases.map((planned) => planned.case.id);
-    const arms = new Map(["base", "head"].map((arm) => [arm, ({ toolset }: (typeof bench.cases)[number]) => toolset]));
-    return performExperiment(
-      bench,
-      { cases: bench.cases, arms, design: check({ cases, seed: bench.seed, requests: () => 6, trials }), setup: {} },
+  const finished = await withExperiment({ command: "calibrate", options }, made.io(), (workspace) => {
+    const cases = workspace.cases.map((planned) => planned.case.id);
+    const arms = new Map(
+      ["base", "head"].map((arm) => [arm, ({ toolset }: (typeof workspace.cases)[number]) => toolset]),
+    );
+    return runExperiment(
+      workspace,
+      {
+        cases: workspace.cases,
+        arms,
+        design: check({ cases, seed: workspace.seed, requests: () => 6, trials }),
+        setup: {},
+      },
       made.io(),
     );
   });
-  return { ...made, performed, requests: started.requests, journal: made.trials(performed.manifest.id) };
+  return { ...made, finished, requests: started.requests, journal: made.trials(finished.manifest.id) };
 }
 
 const describeRecord = (record: TrialRecord, ids: readonly string[]) =>
@@ -46,10 +53,10 @@ const describeRecord = (record: TrialRecord, ids: readonly string[]) =>
     })),
   );
 
-describe("pursueDesign", () => {
+describe("runDesign", () => {
   it("asks both arms of a trial with the same order, and no order of a case twice before all are used", async () => {
-    const { performed, journal, requests } = await checkItself(() => undefined);
-    expect(performed).toMatchObject({ kind: "decided", verdict: { kind: "no-regression" } });
+    const { finished, journal, requests } = await checkItself(() => undefined);
+    expect(finished).toMatchObject({ kind: "decided", verdict: { kind: "no-regression" } });
     const orders = new Map<string, number[]>();
     for (const { cell, orderSeed } of journal) {
       const key = `${cell.case} ${cell.arm}`;
@@ -67,29 +74,28 @@ describe("pursueDesign", () => {
   });
 
   it("asks again what broke and what repeats a reply, and its journal gives the record again", async () => {
-    const { performed, journal } = await checkItself((index) =>
+    const { finished, journal } = await checkItself((index) =>
       index % 7 === 3
         ? { fault: "status", status: 500 }
         : index % 11 === 5
           ? { calls: [{ name: "read", input: {} }], id: "msg_cached" }
           : undefined,
     );
-    expect(performed.kind).toBe("decided");
+    expect(finished.kind).toBe("decided");
     expect(journal.some(({ copy }) => copy)).toBe(true);
     expect(journal.some(({ outcome }) => outcome.kind === "broken")).toBe(true);
     expect(new Set(journal.map(({ cell }) => cellKey(cell))).size).toBe(journal.length);
     const replayed = new TrialRecord();
     for (const trial of journal) addTrial(replayed, trial);
     const ids = ["read", "list", "none"];
-    expect(describeRecord(replayed, ids)).toEqual(describeRecord(performed.record, ids));
+    expect(describeRecord(replayed, ids)).toEqual(describeRecord(finished.record, ids));
   });
 
   it("gives up a trial that stays without an answer, and ends", async () => {
     const failure: Fault = { fault: "status", status: 500, headers: { "x-should-retry": "false" } };
-    // The first answer shows that the model can be reached: else it would be stopped.
-    const { performed, journal } = await checkItself((index) => (index === 0 ? undefined : failure), 8);
-    expect(performed).toMatchObject({ kind: "decided", verdict: { kind: "inconclusive", because: "missing" } });
-    const attempts = journal.filter(({ cell }) => cell.case === "read" && cell.arm === "base" && cell.trial === 2);
+    const { finished, journal } = await checkItself(() => failure, 8);
+    expect(finished).toMatchObject({ kind: "decided", verdict: { kind: "inconclusive", because: "missing" } });
+    const attempts = journal.filter(({ cell }) => cell.case === "read" && cell.arm === "base" && cell.trial === 1);
     expect(attempts.map(({ cell }) => cell.attempt)).toEqual([undefined, 2, 3]);
   });
 });

@@ -200,7 +200,7 @@ describe("evals compare and evals baseline", () => {
     const world = io();
     expect(await compare(options, world)).toBe(0);
     expect(JSON.parse(world.printed()).comparisons).toMatchObject([{ better: "base", check: { kind: "changed" } }]);
-    await expect(compare({ ...options, head: before }, io())).rejects.toThrow(`Both are the run ${before}.`);
+    await expect(compare({ ...options, head: before }, io())).rejects.toThrow(`Both name the run ${before}.`);
 
     const show = io();
     expect(await baseline({ ...accept, action: "show", targets: ["files"] }, show)).toBe(0);

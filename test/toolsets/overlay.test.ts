@@ -123,9 +123,9 @@ describe("a variants file", () => {
     const [a, b] = [planned(list), planned([read])];
     const [terse, long] = applyVariants(file, [a, b]);
     expect([terse?.name, long?.name]).toEqual(["terse", "long"]);
-    expect(terse?.listOf(b).tools).toEqual([{ ...read, description: "Reads." }]);
-    expect(terse?.listOf(planned(list))).toBe(terse?.listOf(a));
-    expect(long?.listOf(b).hash).toBe(b.toolset.hash);
+    expect(terse?.getToolset(b).tools).toEqual([{ ...read, description: "Reads." }]);
+    expect(terse?.getToolset(planned(list))).toBe(terse?.getToolset(a));
+    expect(long?.getToolset(b).hash).toBe(b.toolset.hash);
   });
 
   it("reports what is malformed, with its place", async () => {

@@ -55,8 +55,8 @@ export type Sent = { entry: LedgerEntry; chunk: Chunk };
 
 /**
  * What a run has submitted to batch APIs, in the file `batches.jsonl` of its folder. Every change is on disk before it
- * takes effect. A submission is recorded before it is sent, so that no request is paid for twice, whenever the process is
- * killed.
+ * takes effect. A submission is recorded before it is sent, so that no request is paid for twice, whenever the process
+ * is killed.
  */
 export class Ledger {
   readonly #path: string;
@@ -79,9 +79,9 @@ export class Ledger {
   }
 
   /**
-   * Opens the ledger of a run's folder, which every run in batches has from its start. `redact` removes known secrets from
-   * its lines, even from ids of a service. Throws EvalsError if it is missing, cannot be read or written, or was edited,
-   * because it is then unknown what was paid for.
+   * Opens the ledger of a run's folder, which every run in batches has from its start. `redact` removes known secrets
+   * from its lines, even from ids of a service. Throws EvalsError if it is missing, cannot be read or written, or was
+   * edited, because it is then unknown what was paid for.
    */
   static async open(dir: string, run: string, redact: (text: string) => string): Promise<Ledger> {
     const path = ledgerPath(dir);

@@ -5,10 +5,10 @@ import type { BatchQueue } from "./queue.ts";
 const maxFailedCanaries = 3;
 
 /**
- * Wraps a model so that it is asked in batches. Before the first submission for a suite, one of its requests is sent alone:
- * a wrong key, an unknown model or a schema that the service refuses then costs one request, not a batch of failures an
- * hour later. Its reply counts like any other. `guard` keeps batched requests within the limits of the run; `model` is
- * already within them.
+ * Wraps a model so that it is asked in batches. Before the first submission for a suite, one of its requests is sent
+ * alone: a wrong key, an unknown model or a schema that the service refuses then costs one request, not a batch of
+ * failures an hour later. Its reply counts like any other. `guard` keeps batched requests within the limits of the run;
+ * `model` is already within them.
  */
 export function createBatchedModel(
   model: AskedModel,

@@ -9,8 +9,9 @@ import { type Outcome, Submission, type SubmissionContext } from "./submission.t
 const gatherMs = 50;
 
 /**
- * The maximum size of one batch in bytes and requests. It is far below what services accept, because the results of a batch
- * are in memory until they are recorded, and so that little is lost if one fails. Further batches are submitted at once.
+ * The maximum size of one batch in bytes and requests. It is far below what services accept, because the results of a
+ * batch are in memory until they are recorded, and so that little is lost if one fails. Further batches are submitted
+ * at once.
  */
 const maxBytes = 64_000_000;
 const maxRequests = 10_000;
@@ -21,9 +22,9 @@ const maxUnrecorded = 200;
 type Waiting = { entry: Omit<LedgerEntry, "id">; request: ModelRequest; resolve(outcome: Outcome): void };
 
 /**
- * Asks one model in batches. Collects requests until no more arrive, records them in the ledger, and submits them together.
- * Each ask resolves when the batch with its request has ended. A request that an earlier process submitted is not submitted
- * again: its batch is waited for.
+ * Asks one model in batches. Collects requests until no more arrive, records them in the ledger, and submits them
+ * together. Each ask resolves when the batch with its request has ended. A request that an earlier process submitted is
+ * not submitted again: its batch is waited for.
  */
 export class BatchQueue {
   readonly #model: AskedModel;
@@ -118,7 +119,10 @@ export class BatchQueue {
     return this.#unfinished.flatMap(({ batch }) => batch ?? []);
   }
 
-  /** Asks the service to cancel all running batches. Returns their ids, or the fault of the first that it did not cancel. */
+  /**
+   * Asks the service to cancel all running batches. Returns their ids, or the fault of the first that it did not
+   * cancel.
+   */
   async cancel(signal: AbortSignal): Promise<string[] | Fault> {
     const { ledger, service } = this.#context;
     const canceled: string[] = [];
@@ -234,7 +238,9 @@ export class BatchQueue {
     for (const one of waiting.slice(at)) one.resolve(isStopped(newest) ? newest : stoppedByUser);
   }
 
-  /** The id of the newest batch of the account. A fault means that there is no batch API, or no permission to use it. */
+  /**
+   * The id of the newest batch of the account. A fault means that there is no batch API, or no permission to use it.
+   */
   async #findNewest(): Promise<string | undefined | Stopped> {
     const { service, stop } = this.#context;
     for (let made = 1; ; made++) {

@@ -5,8 +5,8 @@ import type { Chunk, Ledger } from "./ledger.ts";
 
 /**
  * What happened to a request in a batch. `unsent`: its batch never arrived at the service. `missing`: the batch ended
- * without a result for the request. `late`: the results were read before anyone waited for this one, so look it up again.
- * `stopped`: unknown, because this process stopped waiting.
+ * without a result for the request. `late`: the results were read before anyone waited for this one, so look it up
+ * again. `stopped`: unknown, because this process stopped waiting.
  */
 export type Outcome = (BatchResult | { kind: "unsent" | "missing" | "late" } | { kind: "stopped"; message: string }) & {
   batch?: string;
@@ -80,8 +80,8 @@ export class Submission {
   }
 
   /**
-   * Waits for the end of the batch and delivers its results. Does not reject. Waits that began while results were being read
-   * stay open.
+   * Waits for the end of the batch and delivers its results. Does not reject. Waits that began while results were being
+   * read stay open.
    */
   async collect(): Promise<void> {
     const result = await this.#resolveBatch().catch(toStopped);

@@ -15,14 +15,16 @@ import {
 import { findRecord } from "../runs/find.ts";
 import { readTrials } from "../runs/record.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
-import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../types/errors.ts";
+import { EvalsError, type ExitCode, exitCodes, type Problem, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { nearest } from "../types/nearest.ts";
 import type { RunManifest, SuiteSummary } from "../types/run.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import { summariser } from "../verdicts/summary.ts";
 
-/** Graded trials per case from which the baseline shows how the model was. No test of a check depends on them. */
+/**
+ * Recommended number of graded trials per case. They show how the model performed; no test of a check depends on them.
+ */
 const bank = 3;
 
 export type BaselineOptions = {
@@ -33,12 +35,12 @@ export type BaselineOptions = {
   force: boolean;
 };
 
-/** `evals baseline`: performs one of its actions. */
+/** `evals baseline`: accepts a run as baselines, or shows them. */
 export function baseline(flags: BaselineOptions, io: Io): Promise<ExitCode> {
   return { accept, show }[flags.action](flags, io);
 }
 
-/** Accepts a run right after it, whatever its outcome, as `run --accept` does. */
+/** Accepts a run as `run --accept` does: right after it ended, whatever its outcome. */
 export async function acceptRun(
   run: string,
   { baselines, out }: { baselines: string; out: string },
@@ -47,7 +49,9 @@ export async function acceptRun(
   await accept({ action: "accept", targets: [run], baselines, out, force: true }, io);
 }
 
-/** Writes one baseline for each suite and model of a run, and prints what it changes. Writes nothing on an error. */
+/**
+ * Writes one baseline for each suite and model of a run, and prints the changes. Writes nothing if there is an error.
+ */
 async function accept({ targets = [], baselines: dir, out, force }: BaselineOptions, io: Io): Promise<ExitCode> {
   const [run = "latest", ...more] = targets;
   if (more.length > 0)
@@ -56,11 +60,11 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
   refusePartial(manifest);
   const results = summariser(manifest, folder);
   for await (const trial of readTrials(folder, manifest.id)) results.add(trial);
-  // A lift is measured within each run, against the same queries without the skill: there is nothing to accept.
+  // Lift is measured within each run, against the same queries without the skill, so there is nothing to accept.
   const suites = results.summary().suites.filter(({ lift }) => lift === undefined);
   const graded = suites.filter(({ cases }) => cases.some(({ trials }) => trials > 0));
   refuseUnfit(manifest, suites, graded, force);
-  for (const problem of listWarnings(manifest, suites, graded)) io.err(`${formatProblem(problem)}\n`);
+  for (const problem of listWarnings(manifest, suites, graded)) printProblem(io)(problem);
 
   const now = new Date();
   const made = await Promise.all(
@@ -82,7 +86,7 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
 type Summaries = readonly SuiteSummary[];
 const nameSuites = (suites: Summaries) => suites.map(({ name, model }) => `${name} on ${model}`);
 
-/** Throws for a run that asked only some cases, also with `force`: its baseline would lose the others. */
+/** Throws for a run that asked only some cases, even with `force`: the baseline would lose the others. */
 function refusePartial({ id, partial, suites }: RunManifest): void {
   if (!partial) return;
   const asked = suites.reduce((sum, { cases }) => sum + cases.length, 0);
@@ -95,7 +99,7 @@ function refusePartial({ id, partial, suites }: RunManifest): void {
   );
 }
 
-/** Throws when this run cannot be a baseline, or only with `force`. */
+/** Throws if the run cannot be a baseline, or only with `force`. */
 function refuseUnfit(manifest: RunManifest, suites: Summaries, graded: Summaries, force: boolean): void {
   const { id, finishedAt } = manifest;
   if (manifest.cache)
@@ -133,7 +137,7 @@ function refuseUnwanted({ id, flags }: RunManifest, suites: Summaries): void {
   );
 }
 
-/** What the author should know about a run before relying on it as a baseline. */
+/** Warnings about a run that is accepted as a baseline. */
 function listWarnings({ models, git, flags }: RunManifest, suites: Summaries, graded: Summaries): Problem[] {
   const warning = (message: string, hint: string): Problem => ({ severity: "warning", message, hint });
   const leftOut = nameSuites(suites.filter((suite) => !graded.includes(suite)));
@@ -165,19 +169,19 @@ function listWarnings({ models, git, flags }: RunManifest, suites: Summaries, gr
   ];
 }
 
-/** The baseline to be replaced. Throws when it is of another suite; one that cannot be read is replaced. */
+/** Reads the baseline that is replaced. Warns if it is unreadable. Throws if it is of another suite. */
 async function readReplaced(file: string, fresh: Baseline, io: Io): Promise<Baseline | "none" | "unreadable"> {
   const old = await readBaseline(file).catch((error: unknown) => {
     if (!(error instanceof EvalsError)) throw error;
     const hint = "It is replaced without a comparison.";
-    for (const problem of error.problems) io.err(`${formatProblem({ ...problem, severity: "warning", hint })}\n`);
+    for (const problem of error.problems) printProblem(io)({ ...problem, severity: "warning", hint });
     return "unreadable" as const;
   });
   if (typeof old === "object") expectSuite(old, fresh.suite, fresh.model.id, file);
   return old ?? "none";
 }
 
-/** What differs from a baseline: the wording of its tools, and its cases. */
+/** Compares a baseline with its replacement: the wording of tools, and the cases. */
 function compareBaseline(before: Baseline, now: CaseToolsets, compared: ComparedRun): BaselineDifference {
   const comparable = comparability(toComparedRun(before), compared);
   return {
@@ -186,7 +190,7 @@ function compareBaseline(before: Baseline, now: CaseToolsets, compared: Compared
   };
 }
 
-/** Prints the contents of the baselines of these suites or files, or of all. */
+/** Prints the baselines of these suites or files; all without targets. */
 async function show({ targets = [], baselines: dir }: BaselineOptions, io: Io): Promise<ExitCode> {
   const found = await (targets.length > 0
     ? Promise.all(targets.map((target) => findNamed(target, dir, io)))

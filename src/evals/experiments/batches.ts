@@ -15,10 +15,10 @@ import { openModels, type RequestOptions } from "../workspace/models.ts";
 import type { OpenRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
-/** Maximum trials that wait for batches at the same time. */
+/** Maximum number of trials waiting for batches. */
 const mostWaiting = 100_000;
 
-/** Throws a usage error for a run that no batch can help, and returns a note where some of its cases are asked directly. */
+/** Throws a usage error if no case can be asked in a batch. Returns a note if some cases are asked directly. */
 export function checkBatches(
   cases: readonly PlannedCase[],
   models: readonly Model[],
@@ -46,7 +46,7 @@ export function checkBatches(
   return `Asked directly, at list price, because each trial needs more than one request: ${count(ids.length, "case")} (${some(ids)}).`;
 }
 
-/** Asks cases of one request in batches, and the others in this process beside them. */
+/** Asks cases that need one request in batches, and all others directly at the same time. */
 export async function openBatchAsker(
   { dir, manifest, retried }: OpenRecord,
   { context, models }: { context: TrialContext; models: readonly Model[] },
@@ -93,7 +93,7 @@ export async function openBatchAsker(
   };
 }
 
-/** `--cancel-batch`: asks the providers to stop the batches of a record. Throws EvalsError when one does not. */
+/** `--cancel-batch`: asks the providers to cancel the batches of a record. Throws EvalsError if one does not. */
 export async function cancelBatches(resumed: Resumed | undefined, options: RequestOptions, io: Io): Promise<ExitCode> {
   if (!resumed) throw usageError("--cancel-batch needs the run whose batches are canceled.", "Name it with --resume.");
   const { dir, manifest } = resumed;

@@ -21,17 +21,17 @@ import type { RequestOptions } from "../workspace/models.ts";
 import { version } from "../workspace/version.ts";
 import { type BlameQuestion, findRunQuestions, readBaselineQuestion } from "./blameQuestion.ts";
 import {
-  type Bench,
   describeExperiment,
   designNumber,
   type ExperimentOptions,
-  performExperiment,
+  type ExperimentWorkspace,
+  runExperiment,
   stoppedExitCode,
-  withBench,
+  withExperiment,
 } from "./experiment.ts";
-import type { AskOptions, ListOf } from "./pipeline.ts";
+import type { AskOptions, GetToolset } from "./pipeline.ts";
 import { type Resumed, recallOptions } from "./recordedOptions.ts";
-import { recordExperiment } from "./report.ts";
+import { recordExperiment } from "./reportFiles.ts";
 
 export type BlameOptions = RequestOptions &
   AskOptions & {
@@ -46,10 +46,10 @@ export type BlameOptions = RequestOptions &
     json: boolean;
   };
 
-/** All results, as `--json` prints them. */
+/** The results, as printed by `--json`. */
 export type BlameResult = { blames: readonly BlameReport[]; exitCode: ExitCode };
 
-/** `evals blame`: finds the changes that broke cases, and prints them. */
+/** `evals blame`: finds and prints the changes that broke cases. */
 export async function blame(given: BlameOptions, io: Io): Promise<ExitCode> {
   const { options, resumed } = await recallOptions("blame", given, io.cwd);
   const questions =
@@ -62,8 +62,8 @@ export async function blame(given: BlameOptions, io: Io): Promise<ExitCode> {
 }
 
 /**
- * Explains the regressions of the run in `dir`; undefined when there are none. Writes records of its own under `out`, and
- * prints nothing. Throws EvalsError when the run can no longer be repeated.
+ * Explains the regressions of the run in `dir`; undefined if there are none. Writes its own records under `out`, and
+ * prints nothing. Throws EvalsError if the run can no longer be repeated.
  */
 export async function blameRun(
   dir: string,
@@ -84,7 +84,7 @@ export function printBlame(result: BlameResult, json: boolean, io: Io): void {
   );
 }
 
-/** What was blamed, as Markdown. */
+/** Renders the result as Markdown. */
 export function blameMarkdown({ blames }: BlameResult): string {
   return blames.map((report) => renderMarkdown(blameDocument(report))).join("\n");
 }
@@ -101,8 +101,8 @@ async function answerAll(
   for (const question of questions) {
     const options = combineOptions(question, given);
     answers.push(
-      await withBench({ command: "blame", options, ...(resumed && { resumed }) }, io, (bench) =>
-        answer(question, bench, io),
+      await withExperiment({ command: "blame", options, ...(resumed && { resumed }) }, io, (workspace) =>
+        answer(question, workspace, io),
       ),
     );
     if (io.signal.aborted) break;
@@ -111,7 +111,7 @@ async function answerAll(
   return { blames: answers.map(({ report }) => report), exitCode: worst?.exitCode ?? exitCodes.passed };
 }
 
-/** The options of the run, except for those that are given. */
+/** The options of the run, overridden by the given ones. */
 function combineOptions(
   { recorded, paths, suite, model, host, exposure }: BlameQuestion,
   given: GivenOptions,
@@ -126,10 +126,10 @@ function combineOptions(
 /** A case with its tools before, its tools now, and what changed between them. */
 type Suspect = { planned: PlannedCase; base: readonly OfferedTool[]; changes: readonly ToolChange[] };
 
-async function answer(question: BlameQuestion, bench: Bench, io: Io) {
-  const { model, seed } = bench;
+async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, io: Io) {
+  const { model, seed } = workspace;
   const { from } = question;
-  const suspects = new Map(findSuspects(question, bench).map((one) => [one.planned.case.id, one]));
+  const suspects = new Map(findSuspects(question, workspace).map((one) => [one.planned.case.id, one]));
   const cases = [...suspects].map(([id, { changes }]) => {
     return { case: id, changed: changes.map((change) => change.id), ...question.known(id) };
   });
@@ -137,7 +137,7 @@ async function answer(question: BlameQuestion, bench: Bench, io: Io) {
   const asked = {
     cases: [...suspects.values()].map(({ planned }) => planned),
     arms:
-      (arm: string): ListOf =>
+      (arm: string): GetToolset =>
       (planned) =>
         makeList(arm, suspects.get(planned.case.id)),
     design,
@@ -147,7 +147,7 @@ async function answer(question: BlameQuestion, bench: Bench, io: Io) {
       cases: cases.map(({ case: id, changed }) => ({ case: id, changed: [...changed] })),
     },
   };
-  const performed = await performExperiment(bench, asked, io);
+  const finished = await runExperiment(workspace, asked, io);
   const searched = cases.map(({ case: id, old, new: now }) => ({
     case: id,
     input: suspects.get(id)?.planned.case.messages.findLast(({ role }) => role === "user")?.content ?? "",
@@ -155,23 +155,23 @@ async function answer(question: BlameQuestion, bench: Bench, io: Io) {
     changes: suspects.get(id)?.changes ?? [],
   }));
   const report = summariseBlame(
-    describeExperiment(bench, performed),
+    describeExperiment(workspace, finished),
     { from, deterministic: model.deterministic, cap: design.cap },
     searched,
-    performed.kind === "decided"
-      ? { verdict: performed.verdict }
+    finished.kind === "decided"
+      ? { verdict: finished.verdict }
       : {
           stopped:
-            performed.end === "budget"
+            finished.end === "budget"
               ? "the budget is spent"
-              : performed.end === "stopped"
-                ? performed.why
+              : finished.end === "stopped"
+                ? finished.why
                 : "interrupted",
-          made: performed.manifest.totals?.trials ?? 0,
+          made: finished.manifest.totals?.trials ?? 0,
         },
   );
-  await recordExperiment(performed, report, io);
-  const stopped = performed.kind === "stopped" ? stoppedExitCode(performed.end, io) : undefined;
+  await recordExperiment(finished, report, io);
+  const stopped = finished.kind === "stopped" ? stoppedExitCode(finished.end, io) : undefined;
   return { report, exitCode: blameExitCode(report, stopped) };
 }
 
@@ -184,8 +184,8 @@ function makeList(arm: string, suspect: Suspect | undefined) {
   return createToolset(applyChanges(base, planned.toolset.tools, taken));
 }
 
-/** The cases to explain, worst first. Throws EvalsError, with every reason, when they can no longer be repeated. */
-function findSuspects(question: BlameQuestion, { cases, suite, model }: Bench): Suspect[] {
+/** The cases to explain, worst first. Throws EvalsError with all reasons if they can no longer be repeated. */
+function findSuspects(question: BlameQuestion, { cases, suite, model }: ExperimentWorkspace): Suspect[] {
   const live = new Map(cases.map((planned) => [planned.case.id, planned]));
   const now = {
     suite: suite.name,

@@ -19,8 +19,8 @@ import type { Workspace } from "../workspace/workspace.ts";
 import { type RecordedOptions, readRecorded } from "./recordedOptions.ts";
 
 /**
- * Cases of one suite on one model that are to be explained. `wanted` is absent where `--case` selects them. `base`: the
- * tools of a case before; `head`: the tools that it failed with, which the live ones must still be, if there are any.
+ * Cases of one suite on one model to explain. `wanted` is absent if `--case` selects them. `base`: the tools of a case
+ * before the change. `head`: the tools that it failed with, if recorded; the live tools must still be the same.
  */
 export type BlameQuestion = {
   from: string;
@@ -29,7 +29,7 @@ export type BlameQuestion = {
   model: string;
   host: Workspace["host"];
   exposure: Exposure;
-  /** The options of the run, and where it is. */
+  /** The options of the run, and its id or folder. */
   recorded: RecordedOptions;
   /** What the live suite must match to be comparable. */
   identity: ComparedRun;
@@ -39,7 +39,7 @@ export type BlameQuestion = {
   known(id: string): Pick<CaseToBlame, "old" | "new">;
 };
 
-/** Maximum number of cases that are explained when none is named. */
+/** Maximum number of cases to explain without --case. */
 const defaultCases = 3;
 
 export type RunSelection = {
@@ -47,7 +47,7 @@ export type RunSelection = {
   suite?: string | undefined;
   model?: string | undefined;
   case?: readonly string[] | undefined;
-  /** Returns no question instead of throwing when there is nothing to explain. */
+  /** Returns no question, instead of throwing, if there is nothing to explain. */
   quiet?: boolean;
 };
 
@@ -55,8 +55,8 @@ type ComparePlan = Extract<CheckPlan, { kind: "compare" }>;
 type ManifestSuite = RunManifest["suites"][number];
 
 /**
- * One question for each suite and model whose check found a regression, or, with `--case`, for each that was checked.
- * `latest` is the newest run with such a check; where that is not the newest run, standard error names it.
+ * Returns one question for each suite and model whose check found a regression, or with `--case`, for each that was
+ * checked. `latest` is the newest run with such a check; it is printed on standard error if it is not the newest run.
  */
 export async function findRunQuestions(run: string, flags: RunSelection, io: Io): Promise<BlameQuestion[]> {
   const out = resolve(io.cwd, flags.out);
@@ -74,7 +74,7 @@ export async function findRunQuestions(run: string, flags: RunSelection, io: Io)
   throw nothingToExplain(newest.manifest, checks, flags);
 }
 
-/** The questions of one run, and how many of its checks fit the selection. */
+/** Reads the questions of one run, and counts the checks that match the selection. */
 async function readQuestions(
   dir: string,
   manifest: RunManifest,
@@ -143,7 +143,7 @@ function createQuestion(
       const [hash, tools] = [now.get(id), list(now.get(id))];
       return hash !== undefined && tools ? { hash, tools } : undefined;
     },
-    // A case that was cleared against the bank has no fresh trials of the base list.
+    // A case that was cleared against the counts of the baseline has no fresh trials with the base list.
     known: (id) => {
       const fresh = countPasses(record, id, "base");
       const bank = planned.get(id)?.bank ?? fresh;
@@ -152,13 +152,13 @@ function createQuestion(
   };
 }
 
-/** The cases that a verdict names: those that dropped, else those of which an answer flipped from pass to fail. */
+/** The cases that a verdict names: those that dropped, otherwise those with more flips from pass to fail than back. */
 function listFallen({ flagged, flips }: ComparedCheck): string[] {
   const fell = flagged.length > 0 ? flagged : flips.filter(({ down, up }) => down > up);
   return fell.map((one) => one.case);
 }
 
-/** The case that dropped most, for a suite that regressed without any single case that did. */
+/** The case that dropped most, for a suite that regressed although no single case did. */
 function findWorst({ cases }: ComparePlan, { known }: Pick<BlameQuestion, "known">): string {
   const drop = (id: string) => {
     const { old, new: now = { passed: 0, trials: 0 } } = known(id);
@@ -167,7 +167,7 @@ function findWorst({ cases }: ComparePlan, { known }: Pick<BlameQuestion, "known
   return cases.map(({ id }) => id).toSorted((a, b) => drop(b) - drop(a))[0] ?? "";
 }
 
-/** The question why cases do worse with the live tools than in the baseline; how much worse is measured first. */
+/** Asks why cases do worse with the live tools than in the baseline. How much worse is measured first. */
 export async function readBaselineQuestion(
   given: string,
   flags: { case?: readonly string[] | undefined; paths?: string[] | undefined; model?: string | undefined },

@@ -7,21 +7,22 @@ import {
   describeExperiment,
   type ExperimentOptions,
   type ExperimentSpec,
-  performExperiment,
+  runExperiment,
   stoppedExitCode,
-  withBench,
+  withExperiment,
 } from "./experiment.ts";
 import { recallOptions } from "./recordedOptions.ts";
-import { printReport, recordExperiment } from "./report.ts";
+import { printReport } from "./report.ts";
+import { recordExperiment } from "./reportFiles.ts";
 
 export type CalibrateOptions = ExperimentOptions & { trials: number; json: boolean };
 
-/** `evals calibrate`: shows the same tools in two interleaved arms, and prints what differs by chance alone. */
+/** `evals calibrate`: shows the same tools in two interleaved arms, and prints the noise floor. */
 export async function calibrate(given: CalibrateOptions, io: Io): Promise<ExitCode> {
-  return await withBench(await recallOptions("calibrate", given, io.cwd), io, async (bench) => {
-    const { model, seed, options } = bench;
-    const cases = bench.cases.map((planned) => planned.case.id);
-    // A second trial of a deterministic model adds nothing, and there is no chance to simulate.
+  return await withExperiment(await recallOptions("calibrate", given, io.cwd), io, async (workspace) => {
+    const { model, seed, options } = workspace;
+    const cases = workspace.cases.map((planned) => planned.case.id);
+    // A deterministic model needs one trial, and no simulation.
     const setup = {
       cases,
       seed,
@@ -29,7 +30,7 @@ export async function calibrate(given: CalibrateOptions, io: Io): Promise<ExitCo
     };
     const replies = new Map<string, string[]>();
     const question: ExperimentSpec<Calibration> = {
-      cases: bench.cases,
+      cases: workspace.cases,
       arms: new Map(pairArms.map((arm) => [arm, ({ toolset }) => toolset])),
       design: calibrateDesign(setup, () => replies),
       setup,
@@ -39,14 +40,14 @@ export async function calibrate(given: CalibrateOptions, io: Io): Promise<ExitCo
           replies.set(id, [...(replies.get(id) ?? []), summariseAnswer(trial)]);
       },
     };
-    const performed = await performExperiment(bench, question, io);
-    const { trials = 0, broken = 0 } = performed.manifest.totals ?? {};
+    const finished = await runExperiment(workspace, question, io);
+    const { trials = 0, broken = 0 } = finished.manifest.totals ?? {};
     const summary = summariseCalibration(
-      describeExperiment(bench, performed),
-      performed.kind === "decided" ? performed.verdict : { stopped: stoppedExitCode(performed.end, io) },
+      describeExperiment(workspace, finished),
+      finished.kind === "decided" ? finished.verdict : { stopped: stoppedExitCode(finished.end, io) },
       { trials: setup.trials, made: { trials, broken } },
     );
-    printReport(options.json ? "json" : "terminal", await recordExperiment(performed, summary, io), io);
+    printReport(options.json ? "json" : "terminal", await recordExperiment(finished, summary, io), io);
     return summary.exitCode as ExitCode;
   });
 }

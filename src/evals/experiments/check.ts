@@ -8,7 +8,7 @@ import { getExposure, type PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
 import type { CheckPlan, ComparePlan, LostCases } from "../types/check.ts";
-import { formatProblem, usageError } from "../types/errors.ts";
+import { printProblem, usageError } from "../types/errors.ts";
 import { nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson, type JsonObject } from "../types/json.ts";
@@ -20,12 +20,14 @@ import type { Check } from "../verdicts/check.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import { version } from "../workspace/version.ts";
 import { type DriftRunOptions, planDrift } from "./drift.ts";
-import { ArmCases, type Ask, type ListOf, pursueDesign } from "./pipeline.ts";
+import { ArmCases, type Ask, type GetToolset, runDesign } from "./pipeline.ts";
 
 export type CheckOptions = DriftRunOptions & {
-  /** `on`: a baseline is required. The others but `off` are caps by the names of earlier designs. */
+  /**
+   * `on` requires a baseline. `screen`, `thorough` and `anytime` are designs of earlier versions, and now set the cap.
+   */
   check?: "on" | "screen" | "thorough" | "anytime" | "off" | undefined;
-  /** The cap of a check, the trials of a night, and those of cases that are not checked. */
+  /** The cap of a check, the trials of a night, and the trials of cases that are not checked. */
   trials?: number | undefined;
   baselines: string;
   host: string;
@@ -33,7 +35,7 @@ export type CheckOptions = DriftRunOptions & {
   batch?: boolean | undefined;
 };
 
-/** What is compared with baselines: the plans by suite, and the tool lists of the base arms by hash. */
+/** The checks of a run: plans by suite, and the tool lists of the base arms by hash. */
 export type PlannedChecks = { plans: ReadonlyMap<string, readonly CheckPlan[]>; toolsets: RunManifest["toolsets"] };
 
 /** Reads the baselines and plans one check for each suite and model that has one. */
@@ -54,7 +56,7 @@ export async function planChecks(
   const dir = resolve(io.cwd, options.baselines);
   const names = suites.map(({ name }) => name);
   for (const suite of suites) {
-    // A lift is measured against the same queries without the skill, in every run.
+    // Lift is measured within each run, against the same queries without the skill.
     if (suite.lift !== undefined) continue;
     for (const model of models.filter((one) => asksModel(suite, one))) {
       const { file, found, others } = await findBaseline(dir, suite, model, names);
@@ -93,7 +95,7 @@ export async function planChecks(
   return { plans, toolsets };
 }
 
-/** Whether a suite has a baseline on one of these models. `suites`: of the run. */
+/** Whether a suite has a baseline on one of these models. `suites`: all suites of the run. */
 export async function isAccepted(
   { baselines }: Pick<CheckOptions, "baselines">,
   suite: Suite,
@@ -107,7 +109,7 @@ export async function isAccepted(
   return all.some(({ found }) => found !== undefined);
 }
 
-/** A model is not checked when its suite has baselines on other models only. */
+/** Warns that a model is not checked, because its suite has baselines on other models only. */
 function warnUnchecked(
   suite: string,
   model: string,
@@ -117,12 +119,13 @@ function warnUnchecked(
   const models = others.map(({ baseline }) => baseline.model.id).join(", ");
   const message = `The suite "${suite}" has no baseline on ${model}, so nothing is checked; it has one on ${models}.`;
   const hint = "Run one of those models with -m, or accept this run with `evals baseline accept`.";
-  io.err(`${formatProblem({ severity: "warning", message, hint })}\n`);
+  printProblem(io)({ severity: "warning", message, hint });
 }
 
 /**
- * The baseline of a suite on a model, also under a former id or an alias of the model, or a former name of the suite.
- * `file`: where it is expected; `others`: the baselines of the suite on any model. `names`: of all suites of the run.
+ * Finds the baseline of a suite on a model, even under a former id or an alias of the model, or a former name of the
+ * suite. `names`: all suites of the run. Returns the expected file, and in `others` the baselines of the suite on any
+ * model.
  */
 export async function findBaseline(
   dir: string,
@@ -146,8 +149,8 @@ export async function findBaseline(
 }
 
 /**
- * The one baseline of this model whose suite is not in the run, and which has most cases as this suite has them: the suite
- * was renamed since.
+ * Finds the baseline of a suite that was renamed since: the only one on this model whose suite is not in the run and
+ * which shares most cases with this suite.
  */
 async function findRenamed(
   dir: string,
@@ -164,15 +167,15 @@ async function findRenamed(
   return alike.length === 1 ? alike[0] : undefined;
 }
 
-/** The most trials per case and arm that the designs of earlier versions stand for. */
-const capOfDesign = { screen: 12, thorough: 25, anytime: 100 } as const;
+/** The caps that the designs of earlier versions stand for. */
+const legacyCaps = { screen: 12, thorough: 25, anytime: 100 } as const;
 
 function chooseCap({ check, trials }: CheckOptions, io: Io): number {
   if (check === undefined || check === "on" || check === "off") return trials ?? defaultTrials;
-  const cap = trials ?? capOfDesign[check];
-  const message = `--check ${check} is a name of an earlier version, and now means -n ${capOfDesign[check]}.`;
+  const cap = trials ?? legacyCaps[check];
+  const message = `--check ${check} is a name of an earlier version, and now means -n ${legacyCaps[check]}.`;
   const hint = `Use --check on${trials === undefined ? ` -n ${cap}` : ""}.`;
-  io.err(`${formatProblem({ severity: "warning", message, hint })}\n`);
+  printProblem(io)({ severity: "warning", message, hint });
   return cap;
 }
 
@@ -181,7 +184,7 @@ function warnAboutNightly(isChanged: boolean, io: Io): void {
     ? "--nightly: the tools are no longer those of the baseline, so they are checked, and no night is added."
     : "--nightly: there is nothing to watch, because no model can drift or no run can be compared.";
   const hint = isChanged ? "Accept a new baseline; later nights are compared with it." : "See the report.";
-  io.err(`${formatProblem({ severity: "warning", message, hint })}\n`);
+  printProblem(io)({ severity: "warning", message, hint });
 }
 
 async function planCheck(
@@ -192,7 +195,7 @@ async function planCheck(
   options: CheckOptions & { cap: number },
 ): Promise<CheckPlan> {
   const now = describeRun(cases, model, options);
-  // A baseline of another name was found by its cases.
+  // A baseline under another suite name was found by its cases, so compare as if the name were the same.
   const compared = comparability({ ...toComparedRun(baseline), suite: now.suite }, now, { areAskedAnew: true });
   if (compared.kind === "not comparable") return { kind: "not comparable", model: model.id, reasons: compared.reasons };
   if (baseline.suite !== now.suite)
@@ -219,7 +222,8 @@ async function planCheck(
         drift: await planDrift({ baseline, file, suite: now.suite, same: compared.cases }, cases, model, options),
       }),
     };
-  // What could not be graded then will not be now: each trial would be asked three times for nothing.
+  // A case that could not be graded for the baseline will not be now: its trials would be asked three times for
+  // nothing.
   const graded = comparable.filter(({ trials }) => trials > 0);
   if (comparable.length > 0 && graded.length === 0)
     return { kind: "not comparable", model: model.id, reasons: ["No case has a graded trial in the baseline."] };
@@ -251,7 +255,7 @@ async function planCheck(
   };
 }
 
-/** Why a case cannot be asked, with the likely new names of expected tools that were listed before. */
+/** Explains why a case cannot be asked, with the likely new names of expected tools that are no longer listed. */
 function findLost({ case: one, toolset, unavailable }: PlannedCase, before: readonly OfferedTool[]): LostCases[number] {
   const [then, now] = [before, toolset.tools].map((tools) => indexByName(tools as readonly JsonObject[]));
   const gone = listCaseCalls(one).flatMap(({ tools }) => tools.filter((name) => then?.has(name) && !now?.has(name)));
@@ -263,12 +267,14 @@ function findLost({ case: one, toolset, unavailable }: PlannedCase, before: read
   return { case: one.id, reason, ...(likely.length > 0 && { likely }) };
 }
 
-/** Different requests of a case: its tool orders, but one where a host sets the order or the order makes no difference. */
+/**
+ * The number of different requests of a case: its tool orders, or one if a host sets the order or it does not matter.
+ */
 function countRequests(lists: readonly (readonly OfferedTool[])[], model: Model): number {
   return model.deterministic || "converse" in model ? 1 : Math.min(...lists.map(countOrders));
 }
 
-/** What decides whether these cases on this model can be compared with a baseline. */
+/** Describes everything that decides whether these cases on this model can be compared with a baseline. */
 export function describeRun(
   cases: readonly PlannedCase[],
   model: Model,
@@ -287,10 +293,10 @@ export function describeRun(
 }
 
 /**
- * Runs the trials that a check asks for until it decides. The base arm is shown the tools that the plan recorded. Throws a
- * usage error for a check that an earlier version planned.
+ * Runs the trials that a check requests until it decides. The base arm has the tools recorded in the plan. Throws a
+ * usage error for a check that was planned by an earlier version.
  */
-export async function pursueCheck(
+export async function runCheck(
   { design, record }: Check,
   plan: ComparePlan,
   cases: readonly PlannedCase[],
@@ -306,10 +312,10 @@ export async function pursueCheck(
     );
   }
   const base = new Map(plan.cases.map(({ id, toolset: hash }) => [id, { hash, tools: toolsets[hash] ?? [] }]));
-  const arms = new Map<string, ListOf>([
+  const arms = new Map<string, GetToolset>([
     ["head", ({ toolset }) => toolset],
     ["base", (planned) => base.get(planned.case.id)],
   ]);
   const armCases = new ArmCases(cases, arms, seed);
-  return (await pursueDesign(design, record, { cases: armCases, model }, ask)).end;
+  return (await runDesign(design, record, { cases: armCases, model }, ask)).end;
 }

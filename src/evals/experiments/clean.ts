@@ -9,8 +9,8 @@ import type { Io } from "../types/io.ts";
 export type CleanOptions = { keep: number; dryRun: boolean; out: string };
 
 /**
- * `evals clean`: removes all but the newest `keep` finished records under `out`, as many of partial runs, and the cache of
- * replies, and prints how many and their folders.
+ * `evals clean`: removes all finished records under `out` except the newest `keep`, likewise for partial runs, and the
+ * cache of replies. Prints what was removed.
  */
 export async function clean({ keep, dryRun, out }: CleanOptions, io: Io): Promise<ExitCode> {
   const dir = resolve(io.cwd, out);

@@ -16,7 +16,7 @@ import type { Trial } from "../types/trial.ts";
 import { type ComparedRecord, compareSides } from "../verdicts/comparison.ts";
 import { version } from "../workspace/version.ts";
 
-/** A record with its name, and one side for each suite and model in it. `dir` is the folder of a run. */
+/** A run or a baseline, with one side for each suite and model in it. `dir`: the folder of a run. */
 type Recorded = {
   name: string;
   what: string;
@@ -44,7 +44,7 @@ export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> 
   return exitCode;
 }
 
-/** Reads two records and compares what they have in common. Throws a usage error where they have nothing. */
+/** Reads two records and compares what they have in common. Throws a usage error if that is nothing. */
 export async function compareRecords(
   flags: Omit<CompareOptions, "json" | "as">,
   io: Pick<Io, "cwd" | "err">,
@@ -56,7 +56,7 @@ export async function compareRecords(
     readRunRecord(flags.head, out, warn),
   ]);
   if (base.dir !== undefined && base.dir === head.dir)
-    throw usageError(`Both are the run ${head.name}.`, "Name two different runs, or a baseline file and a run.");
+    throw usageError(`Both name the run ${head.name}.`, "Name two different runs, or a baseline file and a run.");
   const wanted = ({ suite, model }: ComparedRecord) =>
     (flags.suite?.includes(suite) ?? true) && (flags.model?.some((written) => isModelNamed(written, model)) ?? true);
   const [then, now] = [base.sides.filter(wanted), head.sides.filter(wanted)];
@@ -73,7 +73,9 @@ export async function compareRecords(
   return { report, exitCode };
 }
 
-/** Every suite and model that both have. Where there is none, each with its nearest, to report what differs. */
+/**
+ * Pairs the suites and models that both have. If there are none, pairs each with the nearest, to report what differs.
+ */
 function pairSides(
   base: readonly ComparedRecord[],
   head: readonly ComparedRecord[],
@@ -101,10 +103,10 @@ function unpaired(
   return sides.filter((side) => !paired.has(side)).map(({ suite, model }) => `Only in ${name}: ${suite} on ${model}`);
 }
 
-/** Manifests that are read to find a run that could be compared. */
-const mostSearched = 50;
+/** Maximum number of manifests to read when suggesting runs. */
+const maxSearched = 50;
 
-/** For each suite and model of B, the newest other run of it: two models cannot be compared, two runs of one can. */
+/** Suggests the newest other run of each suite and model of B: runs of different models cannot be compared. */
 async function suggestRuns(
   sides: readonly ComparedRecord[],
   compared: readonly Recorded[],
@@ -114,7 +116,7 @@ async function suggestRuns(
   const found = new Map<string, string>();
   let searched = 0;
   for await (const { manifest } of listRecords("run", out, () => {})) {
-    if (++searched > mostSearched) break;
+    if (++searched > maxSearched) break;
     if (names.has(manifest.id)) continue;
     for (const { suite, model } of sides) {
       const isOfSide =
@@ -157,7 +159,7 @@ async function readRunRecord(run: string, out: string, warn: Warn): Promise<Reco
     for (const turn of turns) if (turn.model !== undefined) named.add(turn.model);
     const seen = trials.get(key) ?? [];
     trials.set(key, seen);
-    // Only scores are compared, not replies.
+    // Only scores are compared. Do not keep the replies in memory.
     seen.push({ ...trial, turns: [] });
   }
   const sides = manifest.models.map(async (model) => {
@@ -215,8 +217,7 @@ async function createBaselineSide(baseline: Baseline, out: string): Promise<Comp
 type ModelEntry = Pick<RunManifest["models"][number], "id" | "kind" | "settings" | "deterministic">;
 
 /**
- * The model that answered: for recorded answers the model that was recorded, with its settings where that run can still be
- * read.
+ * The model that answered. For recorded answers, the recorded model, with its settings if that run can still be read.
  */
 async function findAskedModel(
   { id, kind, settings, deterministic }: ModelEntry,

@@ -4,22 +4,23 @@ import { count, some } from "../reports/format.ts";
 import { openSource } from "../toolsets/source.ts";
 import { describeOrigin } from "../toolsets/toolList.ts";
 import type { PlannedCase } from "../trials/plan.ts";
-import { type ExitCode, formatProblem, usageError } from "../types/errors.ts";
+import { type ExitCode, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { plannedTrials } from "../types/suite.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import { askAll, CrowdTally, crowdArm, orderForeignTools, summariseCrowd } from "../verdicts/crowd.ts";
 import {
-  type Bench,
   describeExperiment,
   type ExperimentOptions,
   type ExperimentSpec,
-  performExperiment,
+  type ExperimentWorkspace,
+  runExperiment,
   stoppedExitCode,
-  withBench,
+  withExperiment,
 } from "./experiment.ts";
 import { recallOptions } from "./recordedOptions.ts";
-import { printReport, recordExperiment } from "./report.ts";
+import { printReport } from "./report.ts";
+import { recordExperiment } from "./reportFiles.ts";
 import { changeListsOnce } from "./variantsFile.ts";
 
 export type CrowdOptions = ExperimentOptions & {
@@ -28,28 +29,31 @@ export type CrowdOptions = ExperimentOptions & {
   json: boolean;
 };
 
-/** What joins the tools of each case, size by size. `servers`: a size counts servers, else tools. */
-type Joining = {
+/** What is added to the tools of each case at each size. `servers`: sizes count servers instead of tools. */
+type CrowdPlan = {
   cases: readonly PlannedCase[];
   sizes: readonly number[];
   servers: boolean;
-  /** As the record names what joins, in order. */
+  /** Names of the added tools or servers, in order, for the record. */
   names: readonly string[];
   listAt(size: number): (planned: PlannedCase) => Toolset;
   isForeign(id: string, tool: string): boolean;
 };
 
 /**
- * `evals crowd`: shows the suite's tools with more and more foreign tools, and prints the accuracy at each size. In a suite
- * over a whole configuration, the tools of the server that each case is about, with those of more and more other servers.
+ * `evals crowd`: shows the suite's tools among increasingly many foreign tools, and prints the accuracy at each size.
+ * In a suite over a whole configuration, shows the tools of each case's server among those of increasingly many other
+ * servers.
  */
 export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
   const recalled = await recallOptions("crowd", given, io.cwd);
   const { distractors } = recalled.options;
   const foreign = distractors && (await readForeign(distractors, io));
-  return await withBench(recalled, io, async (bench) => {
-    const { model, options } = bench;
-    const joining = foreign ? joinTools(bench, foreign, options.sizes, io) : joinServers(bench, options.sizes, io);
+  return await withExperiment(recalled, io, async (workspace) => {
+    const { model, options } = workspace;
+    const joining = foreign
+      ? planForeignTools(workspace, foreign, options.sizes, io)
+      : planOtherServers(workspace, options.sizes, io);
     const { cases, sizes, servers, listAt, isForeign } = joining;
     const ids = cases.map((planned) => planned.case.id);
     const tally = new CrowdTally({ cases: ids, sizes, certain: model.deterministic }, isForeign);
@@ -57,38 +61,46 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
     const question: ExperimentSpec<"asked"> = {
       cases,
       arms: new Map(sizes.map((size) => [crowdArm(size), listAt(size)])),
-      design: askAll(asked, sizes.map(crowdArm), bench.seed),
+      design: askAll(asked, sizes.map(crowdArm), workspace.seed),
       setup: { sizes: [...sizes], joining: [...joining.names] },
       onTrial: (trial) => tally.add(trial),
     };
-    const performed = await performExperiment(bench, question, io);
-    const summary = summariseCrowd(describeExperiment(bench, performed), tally.curve(), {
+    const finished = await runExperiment(workspace, question, io);
+    const summary = summariseCrowd(describeExperiment(workspace, finished), tally.curve(), {
       cases: ids.length,
       certain: model.deterministic,
       servers,
-      stopped: performed.kind === "stopped" ? stoppedExitCode(performed.end, io) : undefined,
+      stopped: finished.kind === "stopped" ? stoppedExitCode(finished.end, io) : undefined,
     });
-    printReport(options.json ? "json" : "terminal", await recordExperiment(performed, summary, io), io);
+    printReport(options.json ? "json" : "terminal", await recordExperiment(finished, summary, io), io);
     return summary.exitCode as ExitCode;
   });
 }
 
-/** The same foreign tools join every case. */
-function joinTools(bench: Bench, foreign: readonly OfferedTool[], given: string | undefined, io: Io): Joining {
-  const { cases } = bench;
-  const joining = pickTools(bench, foreign, given === undefined ? undefined : parseSizes(given), io);
-  const { sizes } = joining;
+/** Adds the same foreign tools to every case. */
+function planForeignTools(
+  workspace: ExperimentWorkspace,
+  foreign: readonly OfferedTool[],
+  given: string | undefined,
+  io: Io,
+): CrowdPlan {
+  const { cases } = workspace;
+  const { sizes, tools } = pickTools(workspace, foreign, given === undefined ? undefined : parseSizes(given), io);
   const own = cases.flatMap(({ toolset }) => toolset.tools.filter(({ origin }) => origin === "distractor"));
-  const names = new Set([...own, ...joining.tools].map(({ name }) => name));
+  const names = new Set([...own, ...tools].map(({ name }) => name));
   return {
-    ...{ cases, sizes, servers: false, names: joining.tools.map(({ name }) => name) },
-    listAt: (size) => changeListsOnce((tools) => [...tools, ...joining.tools.slice(0, size)]),
+    ...{ cases, sizes, servers: false, names: tools.map(({ name }) => name) },
+    listAt: (size) => changeListsOnce((list) => [...list, ...tools.slice(0, size)]),
     isForeign: (_, tool) => names.has(tool),
   };
 }
 
-/** The other servers of the configuration join the one that a case is about, in the order of the file. */
-function joinServers({ cases: all, suite, configurations }: Bench, given: string | undefined, io: Io): Joining {
+/** Adds the other servers of the configuration to the one that a case is about, in the order of the file. */
+function planOtherServers(
+  { cases: all, suite, configurations }: ExperimentWorkspace,
+  given: string | undefined,
+  io: Io,
+): CrowdPlan {
   const members = configurations.get(suite.name);
   if (!members)
     throw usageError(
@@ -123,7 +135,7 @@ function joinServers({ cases: all, suite, configurations }: Bench, given: string
   return { cases, sizes, servers: true, names, listAt, isForeign };
 }
 
-/** `0,10,50` as numbers, ascending, each once. */
+/** Parses sizes such as `0,10,50`. Returns them in ascending order, each once. */
 function parseSizes(text: string): number[] {
   const parts = text.split(",").map((part) => part.trim());
   const wrong = parts.find((part) => !/^\d{1,6}$/.test(part));
@@ -142,11 +154,11 @@ async function readForeign(files: readonly string[], io: Io): Promise<readonly O
 }
 
 /**
- * The foreign tools in the order they are added, at least as many as the largest of the given sizes. Without sizes: the
- * usual ones, and all tools where there are fewer. Warns about skipped ones.
+ * Picks foreign tools, in the order they are added. Without given sizes, uses 0, 10 and 50, or all tools if there are
+ * fewer. Warns about skipped tools. Throws if the largest given size needs more than there are.
  */
 function pickTools(
-  { cases, seed }: Bench,
+  { cases, seed }: ExperimentWorkspace,
   foreign: readonly OfferedTool[],
   given: readonly number[] | undefined,
   io: Io,
@@ -156,7 +168,7 @@ function pickTools(
   if (leftOut.length > 0) {
     const which = some(leftOut.map((tool) => `"${tool.name}" of ${describeOrigin(tool)}`));
     const message = `Foreign tools skipped because of a duplicate name: ${which}.`;
-    io.err(`${formatProblem({ severity: "warning", message })}\n`);
+    printProblem(io)({ severity: "warning", message });
   }
   const sizes = given ?? [...new Set([0, 10, 50].map((size) => Math.min(size, tools.length)))];
   const largest = sizes.at(-1) ?? 0;

@@ -10,21 +10,22 @@ import type { Model } from "../types/model.ts";
 import type { RunManifest, RunSummary } from "../types/run.ts";
 import { addCost, type Cost } from "../types/trial.ts";
 import type { DriftWatch } from "../verdicts/drift.ts";
-import { ArmCases, type Ask, pursueDesign } from "./pipeline.ts";
-import { type By, typicalCost } from "./price.ts";
+import { ArmCases, type Ask, runDesign } from "./pipeline.ts";
+import { estimateTrialCost, type GetTier } from "./price.ts";
 
 export type DriftRunOptions = {
   nightly?: boolean | undefined;
-  /** Within a night, as `evals calibrate` measures it. */
+  /** The intraclass correlation within a night, as `evals calibrate` measures it. */
   correlation?: number | undefined;
-  /** Of every case in a nightly run. */
+  /** Trials of every case in a nightly run. */
   trials?: number | undefined;
   margin: number;
 };
 
 /**
- * Plans the night of one suite on one model whose tools are those of the baseline: reads the nights since the baseline. The
- * number of monitors of the run is set later. Throws EvalsError when the nights cannot be read.
+ * Plans the night of one suite on one model whose tools are those of the baseline, and reads the nights since the
+ * baseline. The caller sets the number of monitors of the run (`families`). Throws EvalsError if the nights cannot be
+ * read.
  */
 export async function planDrift(
   { baseline, file, suite, same }: { baseline: Baseline; file: string; suite: string; same: readonly string[] },
@@ -34,7 +35,7 @@ export async function planDrift(
 ): Promise<DriftPlan> {
   const isSame = new Set(same);
   const bank = baseline.cases.filter(({ id }) => isSame.has(id));
-  // A case that the baseline does not have as it is now is another case, also to its nights before it was changed.
+  // A case that changed since the baseline counts as a new case, so that its nights from before the change are ignored.
   const changed = cases.map((planned) => planned.case).filter(({ id }) => !isSame.has(id));
   const renamed = Object.fromEntries(changed.map(({ id, hash }) => [id, `${id}#${hash.slice(0, 8)}`]));
   const nights = nightsFile(file);
@@ -62,15 +63,15 @@ export async function planDrift(
   };
 }
 
-/** What a nightly run asks of one suite on one model; the most with follow-ups. The cost is estimated at list price. */
+/** The expected size of a night of one suite on one model. `most` includes follow-ups. The cost is an estimate. */
 export type NightForecast = { suite: string; model: Model; trials: number; most: number; costUsd: Cost };
 
-/** What the nightly runs of these plans ask. */
+/** Forecasts the nights of these plans. */
 export function forecastNights(
   plans: ReadonlyMap<string, readonly CheckPlan[]>,
   cases: readonly PlannedCase[],
   models: readonly Model[],
-  by: By,
+  getTier: GetTier,
 ): NightForecast[] {
   return [...plans].flatMap(([suite, all]) => {
     const own = cases.filter((planned) => planned.suite.name === suite);
@@ -78,7 +79,7 @@ export function forecastNights(
       const model = models.find(({ id }) => id === plan.model);
       if (plan.kind !== "unchanged" || !plan.drift?.nightly || !model) return [];
       const { trials } = plan.drift;
-      const each = own.map((planned) => typicalCost(planned, model, by)).reduce(addCost, 0);
+      const each = own.map((planned) => estimateTrialCost(planned, model, getTier)).reduce(addCost, 0);
       const costUsd = each === "unknown" ? each : each * trials;
       return [
         { suite, model, trials: own.length * trials, most: own.length * Math.max(trials, mostTrialsOfNight), costUsd },
@@ -87,14 +88,14 @@ export function forecastNights(
   });
 }
 
-/** One line on what a night will take, for before it starts. */
+/** Describes the expected size and cost of a night in one line. */
 export function describeNight({ suite, model, trials, most, costUsd }: NightForecast): string {
   const cost = model.kind === "language model" ? `, about ${money(costUsd)}` : "";
   return `Night of ${suite} on ${model.id}: ${count(trials, "trial")}${cost}, and more of cases that look different; never more than ${integer(most)}.`;
 }
 
-/** Runs the trials that a nightly run asks for, and its follow-ups. */
-export async function pursueDrift(
+/** Runs the trials of a night, and its follow-ups. */
+export async function runDrift(
   watch: DriftWatch,
   cases: readonly PlannedCase[],
   model: Model,
@@ -103,10 +104,10 @@ export async function pursueDrift(
 ): Promise<PlanEnd> {
   if (!watch.design) return "complete";
   const armCases = new ArmCases(cases, new Map([["head", ({ toolset }) => toolset]]), seed);
-  return (await pursueDesign(watch.design, watch.record, { cases: armCases, model }, ask)).end;
+  return (await runDesign(watch.design, watch.record, { cases: armCases, model }, ask)).end;
 }
 
-/** Adds the night of a finished run to the files of the nights. */
+/** Adds the nights of a finished run to their files. */
 export async function recordNights({ suites }: RunSummary, manifest: RunManifest): Promise<void> {
   for (const { name, model, drift } of suites) {
     const plan = manifest.suites

@@ -9,13 +9,13 @@ import type { PlannedChecks } from "./check.ts";
 import { describeNight, forecastNights } from "./drift.ts";
 import { describeForecast, forecastChecks } from "./forecast.ts";
 import {
-  askedBy,
-  type By,
   type Ceiling,
+  chooseTier,
   computeCeiling,
-  computeTypicalCost,
-  judgeCosts,
-  typicalCost,
+  estimateJudgeCost,
+  estimatePlanCost,
+  estimateTrialCost,
+  type GetTier,
 } from "./price.ts";
 
 const integer = (n: number) => Math.round(n).toLocaleString("en-US");
@@ -44,7 +44,7 @@ function renderCeiling(
   ];
 }
 
-/** `typically $0.02, at most $0.50`; once, where both are the same. */
+/** Formats costs as `typically $0.02, at most $0.50`, or as `at most $0.50` if both are equal. */
 const describeCost = (typical: Cost, most: Cost) =>
   most === "unknown"
     ? dollars(most)
@@ -52,8 +52,8 @@ const describeCost = (typical: Cost, most: Cost) =>
       ? `at most ${dollars(most)}`
       : `typically ${dollars(typical)}, at most ${dollars(most)}`;
 
-/** More ids than this are counted only. */
-const mostIds = 100;
+/** Maximum number of case ids to list. */
+const maxIds = 100;
 
 function renderSuite(cases: readonly PlannedCase[]): string[] {
   const suite = cases[0]?.suite;
@@ -75,11 +75,11 @@ function renderSuite(cases: readonly PlannedCase[]): string[] {
   ].join("");
   return [
     `${suite.name}: ${count(ids.size, "case")}${arms}, ${listed}, execute ${suite.execute} (${suite.file})`,
-    ...wrap(some([...ids], mostIds), 96).map((line) => `  ${line}`),
+    ...wrap(some([...ids], maxIds), 96).map((line) => `  ${line}`),
   ];
 }
 
-/** What checks and nights take is decided while they run: what they typically take is simulated. */
+/** Forecasts of checks and nights, whose number of trials is decided only while they run. */
 type Forecasts = { checks: ReturnType<typeof forecastChecks>; nights: ReturnType<typeof forecastNights> };
 
 function renderChecks({ plans }: PlannedChecks, { checks, nights }: Forecasts): string[] {
@@ -93,10 +93,12 @@ function renderChecks({ plans }: PlannedChecks, { checks, nights }: Forecasts): 
   return [...settled, ...checks.map(describeForecast), ...nights.map(describeNight)];
 }
 
-/** How many trials of a case are asked as a rule and at most; `isPlanned`: exactly as many as its suite says. */
+/** The typical and maximum number of trials of a case. `isPlanned`: exactly as many as its suite says. */
 type Expected = { typical: number; most: number; isPlanned: boolean };
 
-/** A check and a night ask as many trials of their cases as they need, all others are asked as planned. */
+/**
+ * Estimates the trials of a case. A check or a night asks as many as it needs; all other cases are asked as planned.
+ */
 function expectTrials(
   { suite, case: one }: PlannedCase,
   model: Model,
@@ -130,19 +132,21 @@ const addCosts = (a: Costs, b: Costs): Costs => ({
 });
 const free: Costs = { typical: 0, most: 0 };
 
-/** The plan of a run as text: the trials of each model, and what they and the judge cost typically and at most. */
+/**
+ * Renders the plan of a run: the trials of each model, and the typical and maximum costs of the models and the judge.
+ */
 export function renderPlan(
   cases: readonly PlannedCase[],
   models: readonly Model[],
   seed: number,
   checks: PlannedChecks,
-  { judge, by = askedBy(false) }: { judge?: Model | undefined; by?: By } = {},
+  { judge, getTier = chooseTier(false) }: { judge?: Model | undefined; getTier?: GetTier } = {},
 ): string {
   const suites = [...new Set(cases.map(({ suite }) => suite))];
   const lines = suites.flatMap((suite) => renderSuite(cases.filter((planned) => planned.suite === suite)));
   const forecasts = {
-    checks: forecastChecks(checks, cases, models, { seed, by }),
-    nights: forecastNights(checks.plans, cases, models, by),
+    checks: forecastChecks(checks, cases, models, { seed, getTier }),
+    nights: forecastNights(checks.plans, cases, models, getTier),
   };
   const asked = models.flatMap((model) =>
     cases
@@ -152,13 +156,13 @@ export function renderPlan(
   const ceilings = models.flatMap((model) => {
     const own = asked.filter((one) => one.model === model);
     const rest = own.filter(({ trials }) => trials.isPlanned).map(({ planned }) => planned);
-    const [ceiling, typical] = [computeCeiling(rest, model, by), computeTypicalCost(rest, model, by)];
+    const [ceiling, typical] = [computeCeiling(rest, model, getTier), estimatePlanCost(rest, model, getTier)];
     return renderCeiling(model, ceiling, typical, rest.length < own.length);
   });
   const byModels = asked.map(({ planned, model, trials }): Costs => {
-    const most = computeCeiling([planned], model, by);
+    const most = computeCeiling([planned], model, getTier);
     return {
-      typical: times(trials.typical, typicalCost(planned, model, by)),
+      typical: times(trials.typical, estimateTrialCost(planned, model, getTier)),
       most: times(trials.most / Math.max(1, most.trials), most.costUsd),
     };
   });
@@ -180,13 +184,13 @@ export function renderPlan(
 
 type Judging = { requests: number; costs: Costs };
 
-/** What a judge is asked in addition: one request for each trial with sentences or values to grade, in all arms. */
+/** Prices the judge: one additional request for each trial, in every arm, with sentences or values to grade. */
 function priceJudge(judge: Model, asked: readonly { planned: PlannedCase; model: Model; trials: Expected }[]): Judging {
   return asked
     .filter(({ planned }) => needsJudge(planned.case))
     .reduce<Judging>(
       ({ requests, costs }, { planned, model, trials }) => {
-        const each = judgeCosts(planned, model, judge);
+        const each = estimateJudgeCost(planned, model, judge);
         const own = { typical: times(trials.typical, each.typical), most: times(trials.most, each.most) };
         return { requests: requests + trials.most, costs: addCosts(costs, own) };
       },

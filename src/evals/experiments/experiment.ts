@@ -18,14 +18,14 @@ import {
   ArmCases,
   type Arms,
   type AskOptions,
-  type Conducted,
-  conduct,
-  type Pursued,
-  pursueDesign,
+  type DesignResult,
+  type RecordedRun,
+  runDesign,
+  runOnRecord,
 } from "./pipeline.ts";
 import { pickRecorded, type Recalled, type Resumed } from "./recordedOptions.ts";
 
-/** The options of a command that puts one question to one suite and one model. */
+/** The options of a command that runs an experiment on one suite and one model. */
 export type ExperimentOptions = SuiteOptions &
   RequestOptions &
   ExposureOptions &
@@ -33,15 +33,15 @@ export type ExperimentOptions = SuiteOptions &
     model: string;
     host: Workspace["host"];
     seed?: number | undefined;
-    /** The suite of this name, where several are found. */
+    /** The name of the suite, if several are found. */
     suite?: string | undefined;
-    /** The one suite file; the same as one of `paths`. */
+    /** The suite file, as an alternative to `paths`. */
     path?: string | undefined;
     resume?: string | undefined;
   };
 
-/** The workspace of an experiment: one suite, one model, and the record to finish, if it is not a new one. */
-export type Bench = Workspace & {
+/** The workspace of an experiment: one suite, one model, and with --resume the record to finish. */
+export type ExperimentWorkspace = Workspace & {
   command: Experiment["command"];
   suite: Workspace["suites"][number];
   model: Model;
@@ -50,11 +50,11 @@ export type Bench = Workspace & {
   resumed: Resumed | undefined;
 };
 
-/** Opens what an experiment needs, calls `use`, and closes everything again. */
-export async function withBench<O extends ExperimentOptions, R>(
+/** Opens the workspace of an experiment, calls `use`, and closes it. */
+export async function withExperiment<O extends ExperimentOptions, R>(
   { command, options, resumed }: Recalled<Experiment["command"], O>,
   io: Io,
-  use: (bench: Bench & { options: O }) => Promise<R>,
+  use: (workspace: ExperimentWorkspace & { options: O }) => Promise<R>,
 ): Promise<R> {
   const paths = options.path === undefined ? options.paths : [options.path];
   return await withWorkspace({ ...options, paths, only: { suite: options.suite } }, io, async (workspace) => {
@@ -67,10 +67,10 @@ export async function withBench<O extends ExperimentOptions, R>(
 
 export const randomSeed = () => Math.floor(Math.random() * 2 ** 31);
 
-/** The number of the design of variants and blame, in the setup of their records: another one asks other trials. */
+/** The version of the designs of variants and blame, recorded because another version requests other trials. */
 export const designNumber = 2;
 
-/** What an experiment asks: cases in arms, by a design. `setup` is what else its result is derived from. */
+/** Cases in arms, and the design that requests their trials. `setup`: everything else that its result depends on. */
 export type ExperimentSpec<V> = {
   cases: readonly PlannedCase[];
   arms: Arms;
@@ -79,12 +79,16 @@ export type ExperimentSpec<V> = {
   onTrial?(trial: Trial): void;
 };
 
-/** How an experiment ended, and what is known by then. */
-export type Performed<V> = Conducted<Pursued<V>> & { record: TrialRecord };
+/** A finished or stopped experiment, with its trials so far. */
+export type ExperimentRun<V> = RecordedRun<DesignResult<V>> & { record: TrialRecord };
 
-/** Runs the trials that a design asks for in these arms, until it decides or is stopped. */
-export async function performExperiment<V>(bench: Bench, question: ExperimentSpec<V>, io: Io): Promise<Performed<V>> {
-  const { command, suite, model, seed, options, resumed, context } = bench;
+/** Runs the trials that a design requests, until it decides or is stopped. */
+export async function runExperiment<V>(
+  workspace: ExperimentWorkspace,
+  question: ExperimentSpec<V>,
+  io: Io,
+): Promise<ExperimentRun<V>> {
+  const { command, suite, model, seed, options, resumed, context } = workspace;
   await verifySearches([model], io.signal);
   const { cases, design, setup } = question;
   const armCases = new ArmCases(cases, question.arms, seed);
@@ -97,10 +101,10 @@ export async function performExperiment<V>(bench: Bench, question: ExperimentSpe
     setup,
   };
   const record = new TrialRecord();
-  const conducted = await conduct(
+  const recorded = await runOnRecord(
     {
       manifest: createManifest({
-        ...bench,
+        ...workspace,
         cases,
         models: [model],
         experiment,
@@ -109,7 +113,7 @@ export async function performExperiment<V>(bench: Bench, question: ExperimentSpe
       }),
       resumed,
       cap: () => design.cap,
-      pursue: (ask) => pursueDesign(design, record, { cases: armCases, model }, ask),
+      run: (ask) => runDesign(design, record, { cases: armCases, model }, ask),
       onTrial: (trial) => {
         addTrial(record, trial);
         question.onTrial?.(trial);
@@ -124,11 +128,14 @@ export async function performExperiment<V>(bench: Bench, question: ExperimentSpe
     options,
     io,
   );
-  return { ...conducted, record };
+  return { ...recorded, record };
 }
 
-/** Where the record of an experiment is, what was asked and what it cost: the first fields of its summary. */
-export function describeExperiment({ suite, model }: Bench, { manifest, dir }: Performed<unknown>): ExperimentFacts {
+/** The first fields of an experiment's summary: its record, suite, model and cost. */
+export function describeExperiment(
+  { suite, model }: ExperimentWorkspace,
+  { manifest, dir }: ExperimentRun<unknown>,
+): ExperimentFacts {
   return {
     run: manifest.id,
     dir,

@@ -6,20 +6,20 @@ import type { Model } from "../types/model.ts";
 import { addCost, type Cost } from "../types/trial.ts";
 import { setUpCheck } from "../verdicts/check.ts";
 import type { PlannedChecks } from "./check.ts";
-import { type By, typicalCost } from "./price.ts";
+import { estimateTrialCost, type GetTier } from "./price.ts";
 
 /**
- * What a check will ask and cost if nothing changed. Costs are at list price, or that of batches, estimated from the
- * sizes of the requests.
+ * The expected trials and costs of a check if nothing changed. Costs are estimated from the sizes of requests, at list
+ * or batch price.
  */
 type CheckForecast = Forecast & { suite: string; model: Model; typicalUsd: Cost; highUsd: Cost };
 
-/** The forecasts of all checks that will compare two lists. */
+/** Forecasts all checks that will compare two lists. */
 export function forecastChecks(
   { plans }: PlannedChecks,
   cases: readonly PlannedCase[],
   models: readonly Model[],
-  asked: { seed: number; by: By },
+  asked: { seed: number; getTier: GetTier },
 ): CheckForecast[] {
   return [...plans].flatMap(([suite, all]) =>
     all.flatMap((plan) => {
@@ -36,18 +36,18 @@ function forecastCheck(
   plan: ComparePlan,
   cases: readonly PlannedCase[],
   model: Model,
-  { seed, by }: { seed: number; by: By },
+  { seed, getTier }: { seed: number; getTier: GetTier },
 ): CheckForecast {
   const setup = setUpCheck(plan, { seed, isDeterministic: model.deterministic });
   const forecast = forecastCalls(setup, new Map(plan.cases.map(({ id, bank }) => [id, bank])));
   const compared = new Set(setup.cases);
   const all = cases.filter((planned) => compared.has(planned.case.id));
-  const each = all.map((planned) => typicalCost(planned, model, by)).reduce(addCost, 0);
+  const each = all.map((planned) => estimateTrialCost(planned, model, getTier)).reduce(addCost, 0);
   const price = (calls: number): Cost => (each === "unknown" ? each : (each / Math.max(1, all.length)) * calls);
   return { suite, model, ...forecast, typicalUsd: price(forecast.typical), highUsd: price(forecast.high) };
 }
 
-/** One line on what a check will take, for before it starts. */
+/** Describes the expected size and cost of a check in one line. */
 export function describeForecast({ suite, model, typical, high, most, typicalUsd, highUsd }: CheckForecast): string {
   const about = (cost: Cost) => (model.kind === "language model" ? `, about ${money(cost)}` : "");
   return `Check of ${suite} on ${model.id}: typically ${count(typical, "trial")}${about(typicalUsd)}; 9 times in 10 at most ${integer(high)}${about(highUsd)}; never more than ${integer(most)}.`;

@@ -22,8 +22,8 @@ export type HistoryOptions = {
 };
 
 /**
- * `evals history`: prints how every suite did on every model, run by run. A record that cannot be read is left out with a
- * warning. Throws a usage error where there is no run.
+ * `evals history`: prints the results of every suite on every model, run by run. Skips unreadable records with a
+ * warning. Throws a usage error if there is no run.
  */
 export async function history(options: HistoryOptions, io: Io): Promise<ExitCode> {
   const histories = await readHistories(resolve(io.cwd, options.out), options, printProblem(io));
@@ -38,7 +38,7 @@ export async function history(options: HistoryOptions, io: Io): Promise<ExitCode
   return exitCodes.passed;
 }
 
-/** The histories of the selected suites and models in the newest `last` finished runs under a folder. */
+/** Reads the histories of the selected suites and models in the newest `last` finished runs under a folder. */
 export async function readHistories(
   out: string,
   { suite, model, last }: Pick<HistoryOptions, "suite" | "model" | "last">,

@@ -29,9 +29,9 @@ export type JudgeOptions = Omit<RequestOptions, "out"> & {
 
 const maxLabelsBytes = 64 * 1024 * 1024;
 
-type Asked = { judged: JudgedLabel[]; costUsd: Cost };
+type JudgedLabels = { judged: JudgedLabel[]; costUsd: Cost };
 
-/** `evals judge check`: sends every label to the judge and prints how far it agrees with people. */
+/** `evals judge check`: sends every label to the judge, and prints how far it agrees with people. */
 export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const file = relative(io.cwd, resolve(io.cwd, flags.labels));
   const read = readText(resolve(io.cwd, flags.labels), maxLabelsBytes, { pipes: true });
@@ -59,13 +59,13 @@ export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   return summary.exitCode as ExitCode;
 }
 
-/** Sends all labels. Those that were not sent because of the budget or a stop are broken. */
+/** Sends all labels to the judge. Labels that are not sent because of the budget or a stop are broken. */
 async function askAll(
   labels: readonly Label[],
   judge: AskedModel,
   { budget, concurrency }: JudgeOptions,
   signal: AbortSignal,
-): Promise<Asked> {
+): Promise<JudgedLabels> {
   const answers = new Map<Label, JudgedLabel>();
   let costUsd: Cost = 0;
   const limits = new SpendingLimits({ budgetUsd: budget });
@@ -86,14 +86,11 @@ async function askAll(
   return { judged: labels.map((label) => answers.get(label) ?? unjudged(label, why)), costUsd };
 }
 
-const opinionOf = { yes: "met", no: "not met", unknown: "cannot tell" } as const satisfies Record<
-  Match["met"],
-  Opinion
->;
+const opinions = { yes: "met", no: "not met", unknown: "cannot tell" } as const satisfies Record<Match["met"], Opinion>;
 
 function judgedBy(match: Match, { id, line, criterion, human }: Label): JudgedLabel {
   const why = match.met === "yes" ? null : match.why;
-  return { id, line, criterion, human, judge: opinionOf[match.met], why, evidence: match.evidence ?? null };
+  return { id, line, criterion, human, judge: opinions[match.met], why, evidence: match.evidence ?? null };
 }
 
 function unjudged({ id, line, criterion, human }: Label, why: string): JudgedLabel {

@@ -18,28 +18,28 @@ type ManifestParts = {
   host: string;
   models: readonly Model[];
   judge?: AskedModel | undefined;
-  /** How far the judge agrees with people, where that was measured. */
+  /** How far the judge agrees with people, if measured. */
   judgeFigure?: string | undefined;
   suites: readonly Suite[];
   /** What the server of each suite reports about itself, by suite name. */
   servers: ReadonlyMap<string, JsonObject>;
-  /** The servers of each suite that is about a whole configuration, by suite name. */
+  /** The servers of each suite over a whole configuration, by suite name. */
   configurations?: ReadonlyMap<string, NonNullable<Source["members"]>>;
   cases: readonly PlannedCase[];
   checks?: PlannedChecks;
   experiment?: Experiment;
-  /** Tool lists of other arms than head, by hash. */
+  /** Tool lists of arms other than head, by hash. */
   otherToolsets?: RunManifest["toolsets"];
   /** The cases on further surfaces of their suites. */
   surfaceCases?: readonly PlannedCase[];
   git: RunManifest["git"];
   failOn?: RunManifest["failOn"];
   partial?: RunManifest["partial"];
-  /** Whether replies of earlier runs are used again. */
+  /** Whether replies of earlier runs are reused. */
   cache?: boolean | undefined;
 };
 
-/** Everything that decides a run's answers, as it is written before the first model call. */
+/** Creates the manifest, which records everything that affects a run's answers before the first model call. */
 export function createManifest(parts: ManifestParts): RunManifest {
   const now = new Date();
   return {
@@ -74,7 +74,7 @@ function describeJudge({ id, settings }: AskedModel, figure: string | undefined)
   return { model: id, settings: { ...settings, prompt: hashPrompt() }, ...(figure !== undefined && { figure }) };
 }
 
-/** The tool lists of these cases by their hashes. */
+/** The tool lists of these cases, by hash. */
 export function indexToolsets(cases: readonly PlannedCase[]): RunManifest["toolsets"] {
   return Object.fromEntries(cases.map(({ toolset }) => [toolset.hash, [...toolset.tools]]));
 }

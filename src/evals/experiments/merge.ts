@@ -15,7 +15,8 @@ import { cellKey, type Trial } from "../types/trial.ts";
 import { summariser } from "../verdicts/summary.ts";
 import { recordNights } from "./drift.ts";
 import { listChanges } from "./record.ts";
-import { printForm, printRun, writeReports } from "./report.ts";
+import { printForm, printRun } from "./report.ts";
+import { writeReports } from "./reportFiles.ts";
 import type { RunOptions } from "./runOptions.ts";
 
 export type MergeOptions = Pick<RunOptions, "accept" | "reporter" | "explain" | "json" | "baselines" | "out"> & {
@@ -23,8 +24,8 @@ export type MergeOptions = Pick<RunOptions, "accept" | "reporter" | "explain" | 
 };
 
 /**
- * `evals merge`: writes the trials of all shards of a run into one record, then reports and decides it as a run that was
- * never divided. Throws a usage error, and leaves no record, when shards are missing, doubled, unfinished or of another run.
+ * `evals merge`: writes the trials of all shards of a run into one record, then decides and reports it like any other
+ * run. Throws a usage error, and leaves no record, if shards are missing, duplicated, unfinished or of another run.
  */
 export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   const shards = await readShards(options.runs, io.cwd);
@@ -65,13 +66,13 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   return summary.exitCode as ExitCode;
 }
 
-/** A finished shard on disk. `name` is how messages name it. */
+/** A finished shard on disk. `name`: its name in messages. */
 type ShardRun = { name: string; dir: string; manifest: RunManifest; shard: Shard };
 
-/** Folders are searched for records as deep as this: `shards/<artifact>/reports/<id>`. */
+/** How deep to search folders for records: `shards/<artifact>/reports/<id>`. */
 const maxDepth = 3;
 
-/** Reads the manifests of all shards, by their index. Throws a usage error unless each is there once, and finished. */
+/** Reads the manifests of all shards, sorted by index. Throws a usage error unless each exists once and is finished. */
 async function readShards(given: readonly string[], cwd: string): Promise<ShardRun[]> {
   const found = await Promise.all(given.map((path) => findShards(path, cwd)));
   const runs = [...new Map(found.flat().map((run) => [run.dir, run])).values()];
@@ -103,7 +104,7 @@ async function readShards(given: readonly string[], cwd: string): Promise<ShardR
   return [...byIndex.values()].sort((a, b) => a.shard.index - b.shard.index);
 }
 
-/** The shard in a folder, or the shards below it, where other runs are ignored. */
+/** Finds the shard in a folder, or the shards below it. Ignores other runs. */
 async function findShards(path: string, cwd: string): Promise<ShardRun[]> {
   const root = resolve(cwd, path);
   const dirs = await findRecords(root, maxDepth);
@@ -119,7 +120,7 @@ async function findShards(path: string, cwd: string): Promise<ShardRun[]> {
   );
 }
 
-/** The records in a folder: the folder itself, or those below it. */
+/** Finds the records in a folder: the folder itself, or those below it. */
 async function findRecords(dir: string, depth: number): Promise<string[]> {
   const isRecord = await stat(join(dir, "run.json")).then(
     () => true,
@@ -131,7 +132,7 @@ async function findRecords(dir: string, depth: number): Promise<string[]> {
   return (await Promise.all(folders.map((folder) => findRecords(folder, depth - 1)))).flat().sort();
 }
 
-/** The manifest of the whole run. Throws a usage error when a shard has another plan than the first. */
+/** Creates the manifest of the whole run. Throws a usage error if the plan of a shard differs from the first. */
 function joinManifests(shards: readonly ShardRun[], baselines: string): RunManifest {
   const [first, ...others] = shards;
   if (!first) throw usageError("There is no shard to merge.");
@@ -159,7 +160,7 @@ function joinManifests(shards: readonly ShardRun[], baselines: string): RunManif
 
 type Plans = NonNullable<RunManifest["suites"][number]["checks"]>;
 
-/** The shards may have run in another folder, on another machine: their nights are added to the files here. */
+/** Points a plan to the local files of nights: the shards may have run in another folder or on another machine. */
 function moveNights(plan: Plans[number], baselines: string): Plans[number] {
   if (plan.kind !== "unchanged" || !plan.drift) return plan;
   return { ...plan, drift: { ...plan.drift, file: join(baselines, basename(plan.drift.file)) } };
@@ -169,7 +170,7 @@ function withoutShard({ shard: _, given, ...flags }: RunManifest["flags"]): RunM
   return Array.isArray(given) ? { ...flags, given: given.filter((name) => name !== "shard") } : flags;
 }
 
-/** What decides the plan and is other in one shard than in another, as parts of a sentence. */
+/** Lists the differences between the plans of two shards, as noun phrases. */
 function listDifferences(one: RunManifest, other: RunManifest): string[] {
   const differs = (what: string, read: (manifest: RunManifest) => unknown) =>
     canonicalJson(jsonObjectSchema.parse({ it: read(one) ?? null })) ===
@@ -196,8 +197,8 @@ function withoutFiles(plan: Plans[number]): unknown {
 }
 
 /**
- * Passes on the trials of all shards, with those marked that repeat a reply to another shard, as one run marks them. Throws
- * a usage error for a trial that its shard was not to ask, or a doubled one.
+ * Passes the trials of all shards to `add`, and marks those that repeat a reply of another shard as copies, as a single
+ * run would. Throws a usage error for a duplicate, or a trial that does not belong to its shard.
  */
 async function copyTrials(shards: readonly ShardRun[], add: (trial: Trial) => Promise<void>) {
   const seen = new Set<string>();

@@ -9,13 +9,13 @@ import { knownSecrets } from "../types/secrets.ts";
 import type { Trial } from "../types/trial.ts";
 import { version } from "../workspace/version.ts";
 
-/** Trials in one request: collectors refuse bodies of some megabytes. */
+/** Number of trials per request: collectors refuse bodies of several megabytes. */
 const batchSize = 200;
 const timeoutMs = 30_000;
 
 /**
- * Where traces are sent: `text`, with `/v1/traces` unless its path ends so. Its credentials and its query are known secrets
- * from here on, and so are the values of the headers. Throws a usage error for what cannot be sent to.
+ * Parses the URL of a collector, and appends `/v1/traces` if it is missing. Registers its credentials, its query and
+ * the values of the headers as secrets. Throws a usage error for an unusable URL.
  */
 export function parseCollector(text: string, { env }: Pick<Io, "env">): URL {
   const secrets = knownSecrets(env);
@@ -35,8 +35,8 @@ export function parseCollector(text: string, { env }: Pick<Io, "env">): URL {
 }
 
 /**
- * Sends the trials of a record to a collector (OTLP/HTTP, JSON), with the headers of OTEL_EXPORTER_OTLP_HEADERS. Returns
- * the problem where it failed: a run never does.
+ * Sends the trials of a record to a collector (OTLP/HTTP, JSON), with the headers of OTEL_EXPORTER_OTLP_HEADERS.
+ * Returns the problem if that fails, because it must not fail a run.
  */
 export async function exportTraces(
   record: { dir: string; run: string },
@@ -80,7 +80,7 @@ async function post(url: URL, body: string, { env, signal }: Io): Promise<void> 
   if (!response.ok) throw new Error(`it answered ${response.status}`);
 }
 
-/** `name=value,other=value`, with the values percent-encoded (the OpenTelemetry specification of exporters). */
+/** Parses `name=value,other=value` with percent-encoded values, as in the OpenTelemetry specification of exporters. */
 function parseHeaders(text = ""): Record<string, string> {
   const pairs = text.split(",").filter((pair) => pair.includes("="));
   return Object.fromEntries(
@@ -91,7 +91,7 @@ function parseHeaders(text = ""): Record<string, string> {
   );
 }
 
-/** A value as it is where it is not percent-encoded. */
+/** Decodes a value, or returns it unchanged if it is not percent-encoded. */
 function decode(value: string): string {
   try {
     return decodeURIComponent(value);

@@ -18,7 +18,7 @@ import { addCost, type Cost, cellKey, type Trial } from "../types/trial.ts";
 import { type OpenRecord, resumeRecord, startRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
-/** `given` names the options that a user gave explicitly; all others are defaults. */
+/** `given`: names of the explicitly given options; all others are defaults. */
 export type AskOptions = {
   out: string;
   concurrency: number;
@@ -27,31 +27,31 @@ export type AskOptions = {
 };
 
 /**
- * Runs the cells that are not on the record yet, and records them. It can be called again and again, until the `last` cells,
- * of which none is repeatable.
+ * Runs the cells that are not on the record yet, and records them. It can be called repeatedly. `last`: no call
+ * follows, and none of these cells is repeatable.
  */
 export type Ask = (cells: Iterable<PlannedCell>, last?: "last") => Promise<PlanEnd>;
 
-/** What is asked on one record. */
+/** What to ask on one record. */
 export type TrialPlan<R> = {
   manifest: RunManifest;
-  /** A record to be finished instead of a new one; with `retryBroken`, broken trials are run again. */
+  /** The record to finish, instead of a new one. With `retryBroken`, its broken trials are asked again. */
   resumed?: Resumed | undefined;
   retryBroken?: boolean;
-  /** Opens what asks the trials of this record. Absent: they are asked in this process. */
+  /** Opens the asker of this record. Default: trials are asked in this process. */
   openAsker?(record: OpenRecord): Promise<Asker>;
   /** Maximum number of trials, for the progress line. */
   cap(record: OpenRecord): number;
-  /** Asks trials until there is an answer or the run is stopped. */
-  pursue(ask: Ask, record: OpenRecord): Promise<R>;
-  /** Sees every trial of the record, also those from before it was resumed. */
+  /** Asks trials until there is a result or the run is stopped. */
+  run(ask: Ask, record: OpenRecord): Promise<R>;
+  /** Called for every trial of the record, including those from before it was resumed. */
   onTrial?(trial: Trial): void;
-  /** Adds to the manifest what is known only at the end. */
+  /** Adds to the manifest what is only known at the end. */
   complete?(manifest: RunManifest): RunManifest;
 };
 
-/** How it ended and why, what is on the record, and where it is. The manifest holds the totals. */
-export type Conducted<R> = R & {
+/** A result with its record. `why`: why trials are missing. The manifest contains the totals. */
+export type RecordedRun<R> = R & {
   dir: string;
   manifest: RunManifest;
   summary: RunSummary;
@@ -60,15 +60,15 @@ export type Conducted<R> = R & {
 };
 
 /**
- * Runs a plan on its record, the same way for all commands: opens the record (again), asks, makes every trial durable
- * before it counts, and writes the totals. Throws EvalsError when the record cannot be written or resumed.
+ * Runs a plan on its record, in the same way for all commands: opens or resumes the record, asks, writes every trial to
+ * disk before it counts, and writes the totals. Throws EvalsError if the record cannot be written or resumed.
  */
-export async function conduct<R extends { end: PlanEnd }>(
+export async function runOnRecord<R extends { end: PlanEnd }>(
   plan: TrialPlan<R>,
   context: TrialContext,
   options: AskOptions,
   io: Io,
-): Promise<Conducted<R>> {
+): Promise<RecordedRun<R>> {
   const { redact } = knownSecrets(io.env);
   const { manifest: planned, resumed, retryBroken = false, onTrial = () => {} } = plan;
   const record = resumed
@@ -89,7 +89,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
   limits: TrialContext["limits"],
   options: AskOptions,
   io: Io,
-): Promise<Conducted<R>> {
+): Promise<RecordedRun<R>> {
   const { onTrial = () => {} } = plan;
   const { redact } = knownSecrets(io.env);
   limits.addSpent(record.spentUsd);
@@ -103,7 +103,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
       place: { file: journalPath(record.dir) },
     });
   const stopped = new Map<string, string>();
-  const progress = progressLine(io, () => plan.cap(record), record.done.size);
+  const progress = createProgress(io, () => plan.cap(record), record.done.size);
   const journal = await openJournal(journalPath(record.dir), record.manifest.id, { lines: record.lines, redact });
   const ask: Ask = (cells, last) =>
     runLanes(asker.lanes?.(cells) ?? [{ cells, concurrency: options.concurrency }], io.signal, (lane, signal) =>
@@ -118,7 +118,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
           seen: last ? undefined : record.seen,
           record: journal.append,
           onRecorded: (trial) => {
-            // Nothing is asked after the last cells, so they need not be remembered, however many they are.
+            // Nothing is asked after the last cells, so save the memory.
             if (!last) record.done.add(cellKey(trial.cell));
             record.results.add(trial);
             record.trials.add(trial);
@@ -129,7 +129,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
         signal,
       ),
     );
-  const result = await plan.pursue(ask, record).finally(async () => {
+  const result = await plan.run(ask, record).finally(async () => {
     await journal.close();
     progress.end();
   });
@@ -141,7 +141,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
   return { ...result, dir, summary, manifest, trials, ...explainEnd(result.end, stopped, limits) };
 }
 
-/** Runs all parts of a plan side by side; the first that fails ends the others. Rejects then. */
+/** Runs all parts of a plan concurrently. If one fails, stops the others and rejects. */
 async function runLanes<L>(
   lanes: readonly L[],
   signal: AbortSignal,
@@ -169,20 +169,20 @@ function explainEnd(end: PlanEnd, stopped: ReadonlyMap<string, string>, limits: 
   return { why: why ?? "The run was stopped" };
 }
 
-/** A design that came to its verdict, or what stopped it before. */
-export type Pursued<V> = { end: PlanEnd } & ({ kind: "decided"; verdict: V } | { kind: "stopped" });
+/** The verdict of a design, or what stopped it before. */
+export type DesignResult<V> = { end: PlanEnd } & ({ kind: "decided"; verdict: V } | { kind: "stopped" });
 
 /**
- * Plays a design on its record until it decides or is stopped. Whoever gets the trials of the run adds them to the record,
- * also those that a resumed run kept: the design asks only for what the record lacks. A trial without an answer, or with a
- * copy of one, is asked again as the record demands.
+ * Runs a design until it decides or is stopped. The caller must add every trial of the run to `record`, including those
+ * that a resumed run kept: the design requests only what the record lacks, and requests a trial again if it has no
+ * answer or a copy of one.
  */
-export async function pursueDesign<V>(
+export async function runDesign<V>(
   design: Design<V>,
   record: TrialRecord,
   { cases, model }: { cases: ArmCases; model: Model },
   ask: Ask,
-): Promise<Pursued<V>> {
+): Promise<DesignResult<V>> {
   const cells: DesignCells = {
     find: cases.find,
     orders: cases.orders,
@@ -201,7 +201,7 @@ export async function pursueDesign<V>(
   }
 }
 
-/** Requests paid for so far in the cases and arms that are asked. */
+/** The number of requests paid for so far in the cases and arms of these trials. */
 function countPaid(record: TrialRecord, requests: readonly TrialRequest[]): number {
   const asked = new Map(
     requests.flatMap(({ case: id, arms }) => arms.map((arm) => [`${arm} ${id}`, [id, arm] as const])),
@@ -209,16 +209,16 @@ function countPaid(record: TrialRecord, requests: readonly TrialRequest[]): numb
   return [...asked.values()].reduce((sum, [id, arm]) => sum + record.paid(id, arm).calls, 0);
 }
 
-/** The tools that a case is shown in an arm; undefined: it is not asked there. */
-export type ListOf = (planned: PlannedCase) => Toolset | undefined;
+/** Returns the tools that a case is shown in an arm; undefined if it is not asked there. */
+export type GetToolset = (planned: PlannedCase) => Toolset | undefined;
 
 /**
- * Arms by name. A function stands for arms that are too many to list: then the record names those that were asked, once
+ * Arms by name. A function stands for arms that are too many to list; the record then lists those that were asked, when
  * the experiment ends.
  */
-export type Arms = ReadonlyMap<string, ListOf> | ((arm: string) => ListOf);
+export type Arms = ReadonlyMap<string, GetToolset> | ((arm: string) => GetToolset);
 
-/** Cases in arms: all of them where the arms are listed, else those that were asked for so far. */
+/** Cases in arms: all if the arms are listed, otherwise those that were requested so far. */
 export class ArmCases {
   readonly #cases: ReadonlyMap<string, PlannedCase>;
   readonly #arms: Arms;
@@ -226,7 +226,7 @@ export class ArmCases {
   readonly #orders = new Map<string, TrialOrders>();
   readonly #seed: number;
 
-  /** `seed`: the run's. */
+  /** `seed`: the seed of the run. */
   constructor(cases: readonly PlannedCase[], arms: Arms, seed: number) {
     this.#seed = seed;
     this.#cases = new Map(cases.map((planned) => [planned.case.id, planned]));
@@ -235,7 +235,7 @@ export class ArmCases {
     for (const arm of arms.keys()) for (const id of this.#cases.keys()) this.#make(id, arm);
   }
 
-  /** The case in the arm. Throws for one that is not planned there. */
+  /** The case in the arm. Throws if it is not planned there. */
   readonly find = ({ case: id, arm }: { case: string; arm: string }): PlannedCase => {
     const found = this.#made.get(arm)?.get(id) ?? this.#make(id, arm);
     if (!found) throw new Error(`the design asked for ${id} in ${arm}, which is not planned`);
@@ -258,15 +258,15 @@ export class ArmCases {
 
   #make(id: string, arm: string): PlannedCase | undefined {
     const planned = this.#cases.get(id);
-    const listOf = typeof this.#arms === "function" ? this.#arms(arm) : this.#arms.get(arm);
-    const toolset = planned && listOf?.(planned);
+    const getToolset = typeof this.#arms === "function" ? this.#arms(arm) : this.#arms.get(arm);
+    const toolset = planned && getToolset?.(planned);
     if (!planned || !toolset) return undefined;
     const made = { ...planned, arm, toolset };
     this.#made.set(arm, (this.#made.get(arm) ?? new Map<string, PlannedCase>()).set(id, made));
     return made;
   }
 
-  /** As the record lists them. */
+  /** The arms as listed in the record. */
   arms(): Experiment["arms"] {
     return [...this.#made].map(([name, cases]) => ({
       name,
@@ -280,13 +280,12 @@ export class ArmCases {
   }
 }
 
-/** The progress of a run. */
 type Progress = { add(trial: Trial): void; end(): void };
 
 const redrawMs = 100;
 
-/** One line on standard error that redraws itself on a terminal: trials, failures, cost, time left. Nothing elsewhere. */
-function progressLine(
+/** Creates a line on standard error that redraws itself: trials, failures, cost, time left. Only on a terminal. */
+function createProgress(
   io: Pick<Io, "err" | "errIsTerminal" | "width">,
   countPlanned: () => number,
   done: number,
@@ -320,7 +319,7 @@ function progressLine(
   };
 }
 
-/** `12/50 trials · 3 failed · 1 broken · $0.04 · about 20 s left` */
+/** Formats progress as `12/50 trials · 3 failed · 1 broken · $0.04 · about 20 s left`. */
 export function describeProgress(progress: {
   recorded: number;
   planned: number;

@@ -9,7 +9,7 @@ import { addCost, type Cost } from "../types/trial.ts";
 /** The maximum that a plan can use. */
 export type Ceiling = {
   trials: number;
-  /** Of these, in batches. */
+  /** The number of these that are asked in batches. */
   batched: number;
   calls: number;
   inputTokens: number;
@@ -17,48 +17,48 @@ export type Ceiling = {
   costUsd: Cost;
 };
 
-/** Turns of searching that a trial may have in addition to those of its case. */
+/** The number of search turns that a trial may have in addition to those of its case. */
 function countSearchTurns({ exposure }: PlannedCase, model: Model, most: number): number {
   return "ask" in model && getExposure(model, exposure).kind === "names" ? most : 0;
 }
 
-/** The most turns of a trial. */
+/** The maximum number of turns of a trial. */
 function countTurns(planned: PlannedCase, model: Model): number {
   const { maxTurns, turns = [0] } = planned.case;
   return turns.length * (maxTurns + countSearchTurns(planned, model, maxSearchTurns));
 }
 
-/** The most that one trial can use, with its judge. A host is one request. */
-export function trialMost(planned: PlannedCase, model: Model, judge: Model | undefined) {
-  const judged = judge ? judgeCosts(planned, model, judge).most : 0;
+/** The maximum that one trial can use, including its judge. A trial in a host counts as one request. */
+export function computeTrialCeiling(planned: PlannedCase, model: Model, judge: Model | undefined) {
+  const judged = judge ? estimateJudgeCost(planned, model, judge).most : 0;
   const requests = ("converse" in model ? 1 : countTurns(planned, model)) + (judge ? 1 : 0);
-  return { cost: addCost(model.cost(planCeiling(planned, model)), judged), requests };
+  return { cost: addCost(model.cost(computeUsageCeiling(planned, model)), judged), requests };
 }
 
-function planCeiling(planned: PlannedCase, model: Model, turns = countTurns(planned, model)) {
+function computeUsageCeiling(planned: PlannedCase, model: Model, turns = countTurns(planned, model)) {
   const { case: one, toolset } = planned;
   const followUps = (one.turns ?? []).slice(1).map(({ content }) => ({ role: "user" as const, content }));
   return trialCeiling({ messages: [...one.messages, ...followUps], maxTurns: turns, tools: toolset.tools }, model);
 }
 
-/** How the trials of a case are asked, which decides their price. */
-export type By = (planned: PlannedCase, model: Model) => "batch" | undefined;
+/** Returns the price tier of a case's trials; undefined for list price. */
+export type GetTier = (planned: PlannedCase, model: Model) => "batch" | undefined;
 
-const directly: By = () => undefined;
-const inBatches: By = (planned, model) => (isBatched(planned, model) ? "batch" : undefined);
+const standardTier: GetTier = () => undefined;
+const batchTier: GetTier = (planned, model) => (isBatched(planned, model) ? "batch" : undefined);
 
-/** How trials are asked with or without `--batch`. */
-export const askedBy = (batch: boolean | undefined): By => (batch ? inBatches : directly);
+/** The price tiers of a run with or without `--batch`. */
+export const chooseTier = (batch: boolean | undefined): GetTier => (batch ? batchTier : standardTier);
 
-/** The maximum that a plan uses on one model. The cost is at list price, or that of batches, without any cache. */
-export function computeCeiling(cases: readonly PlannedCase[], model: Model, by: By = directly): Ceiling {
+/** The maximum that a plan uses on one model. The cost is at list or batch price, without caching. */
+export function computeCeiling(cases: readonly PlannedCase[], model: Model, getTier: GetTier = standardTier): Ceiling {
   const ceiling: Ceiling = { trials: 0, batched: 0, calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };
   for (const planned of cases.filter(({ suite }) => asksModel(suite, model))) {
     const trials = plannedTrials(planned.case, model);
-    const each = planCeiling(planned, model);
-    const cost = model.cost(each, by(planned, model));
+    const each = computeUsageCeiling(planned, model);
+    const cost = model.cost(each, getTier(planned, model));
     ceiling.trials += trials;
-    if (by(planned, model)) ceiling.batched += trials;
+    if (getTier(planned, model)) ceiling.batched += trials;
     ceiling.calls += trials * countTurns(planned, model);
     ceiling.inputTokens += trials * each.inputTokens;
     ceiling.outputTokens += trials * each.outputTokens;
@@ -67,34 +67,38 @@ export function computeCeiling(cases: readonly PlannedCase[], model: Model, by: 
   return ceiling;
 }
 
-/** Output tokens of a reply that calls a tool; models that reason write several times as many. */
+/** Typical output tokens of a reply with a tool call. Reasoning models write several times as many. */
 const typicalOutputTokens = 150;
 
-/** What one trial costs as a rule, at list price without any cache: four bytes per token, two turns where there are more. */
-export function typicalCost(planned: PlannedCase, model: Model, by: By = directly): Cost {
+/** The typical cost of one trial without caching, assuming four bytes per token and at most two turns. */
+export function estimateTrialCost(planned: PlannedCase, model: Model, getTier: GetTier = standardTier): Cost {
   const { maxTurns, turns: messages = [0] } = planned.case;
   const turns = messages.length * (Math.min(2, maxTurns) + countSearchTurns(planned, model, 1));
-  const { inputTokens } = planCeiling(planned, model, 1);
+  const { inputTokens } = computeUsageCeiling(planned, model, 1);
   const usage = { ...noUsage, inputTokens: (turns * inputTokens) / 2, outputTokens: turns * typicalOutputTokens };
-  return model.cost(usage, by(planned, model));
+  return model.cost(usage, getTier(planned, model));
 }
 
-/** What a plan costs on one model as a rule. */
-export function computeTypicalCost(cases: readonly PlannedCase[], model: Model, by: By = directly): Cost {
+/** The typical cost of a plan on one model. */
+export function estimatePlanCost(cases: readonly PlannedCase[], model: Model, getTier: GetTier = standardTier): Cost {
   return cases
     .filter(({ suite }) => asksModel(suite, model))
     .map((planned): Cost => {
-      const each = typicalCost(planned, model, by);
+      const each = estimateTrialCost(planned, model, getTier);
       return each === "unknown" ? each : each * plannedTrials(planned.case, model);
     })
     .reduce(addCost, 0);
 }
 
-/** Tokens of the question to a judge besides the conversation: its instructions and the form of its answer. */
+/** Tokens of a judge's prompt beside the conversation: its instructions and the schema of its answer. */
 const judgeInstructions = 1000;
 
-/** What grading one trial costs: the judge reads the query, what is expected, and every turn with its results. */
-export function judgeCosts({ case: one }: PlannedCase, model: Model, judge: Model): { typical: Cost; most: Cost } {
+/** The cost of grading one trial: the judge reads the query, the expectations, and every turn with its results. */
+export function estimateJudgeCost(
+  { case: one }: PlannedCase,
+  model: Model,
+  judge: Model,
+): { typical: Cost; most: Cost } {
   const asked = judgeInstructions + estimateTokens(JSON.stringify([one.messages, one.expectedBehavior, one.expect]));
   const turn = model.maxOutputTokens + Math.ceil(resultCharacters / 2);
   const price = (inputTokens: number, outputTokens: number) => judge.cost({ ...noUsage, inputTokens, outputTokens });

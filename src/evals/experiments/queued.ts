@@ -10,11 +10,11 @@ import { cellKey } from "../types/trial.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { AskOptions } from "./pipeline.ts";
-import { trialMost } from "./price.ts";
+import { computeTrialCeiling } from "./price.ts";
 import type { OpenRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
-/** What of the options of a run matters to its queue. */
+/** The options of a run that affect its queue. */
 type QueueOptions = SuiteOptions &
   Pick<AskOptions, "concurrency" | "given"> & {
     baselines: string;
@@ -24,31 +24,31 @@ type QueueOptions = SuiteOptions &
     watch?: boolean | undefined;
     batch?: boolean | undefined;
     cache?: boolean | undefined;
-    /** Trials that workers start in a second, of one provider. */
+    /** Maximum number of trials per second and provider that workers start. */
     rate?: number | undefined;
   };
 
-/** The queue of a run whose trials workers ask. */
-export type QueueOfRun = {
-  /** How many trials are on the queue at a time. Workers have limits of their own. */
+/** The queue of a run whose trials are asked on workers. */
+export type RunQueue = {
+  /** The number of trials on the queue at a time. Workers have their own limits. */
   concurrency: number;
   openAsker(workspace: Workspace, options: QueueOptions, record: OpenRecord, io: Io): Promise<Asker>;
   close(): Promise<void>;
 };
 
 /**
- * Connects to the queue of `--queue`, before anything else is opened. Throws a usage error for options that workers cannot
- * follow, and what `connectBroker` throws.
+ * Connects to the queue of `--queue`, before anything else is opened. Throws a usage error for a partial run, and the
+ * errors of `connectBroker`.
  */
 export async function connectQueue(
   url: string,
   options: QueueOptions,
   resumed: Resumed | undefined,
   io: Io,
-): Promise<QueueOfRun> {
+): Promise<RunQueue> {
   if (resumed?.manifest.partial)
     throw usageError(
-      `The run ${resumed.manifest.id} asks what changed, and a queue takes whole runs.`,
+      `The run ${resumed.manifest.id} is partial, and --queue supports only whole runs.`,
       "Omit --queue.",
     );
   const broker = await connectBroker(url, io);
@@ -67,7 +67,7 @@ export async function connectQueue(
           plan,
           limits: context.limits,
           isRecorded: (cell) => done.has(cellKey(cell)),
-          ceiling: ({ planned, model }) => trialMost(planned, model, judge),
+          ceiling: ({ planned, model }) => computeTrialCeiling(planned, model, judge),
           askHere: local.ask,
           rate: given.rate,
         },
@@ -77,25 +77,24 @@ export async function connectQueue(
   };
 }
 
-/** Throws a usage error for options that ask in this process, or that workers cannot follow. */
+/** Throws a usage error for options that ask in this process, or that workers do not support. */
 export function refuseWithQueue({ blame, userSkills, inline, changed, watch, batch, cache }: QueueOptions): void {
   const local = Object.entries({ "--changed": changed, "--watch": watch, "--batch": batch, "--cache": cache }).find(
     ([, given]) => given,
   );
-  if (local) throw usageError(`${local[0]} asks in this process, and --queue on workers.`, "Omit one of them.");
-  if (blame)
-    throw usageError("--blame asks in this process, and --queue on workers.", "Run `evals blame` after the run.");
+  if (local) throw usageError(`${local[0]} cannot be used with --queue.`, "Omit one of them.");
+  if (blame) throw usageError("--blame cannot be used with --queue.", "Run `evals blame` after the run.");
   if (userSkills)
     throw usageError("--user-skills reads skills of this machine, which workers do not have.", "Omit one of them.");
-  if (inline) throw usageError("Suites that are not files cannot be asked over a queue.", "Write them to files.");
+  if (inline) throw usageError("Inline suites cannot be used with --queue.", "Write them to files.");
 }
 
 function refuseReplay({ models }: Workspace): void {
   const replay = models.find(({ id }) => nameProvider(id) === "replay");
-  if (replay) throw usageError(`${replay.id} answers from a record here: no worker can ask it.`, "Omit --queue.");
+  if (replay) throw usageError(`${replay.id} answers from a local record, which workers cannot read.`, "Omit --queue.");
 }
 
-/** The options with paths as workers find them: relative to the working directory, and inside of it. */
+/** Makes the paths in options relative to the working directory. Throws for paths outside of it. */
 function relativeTo(cwd: string, options: QueueOptions): object {
   const move = (path: string) => {
     const way = relative(cwd, resolve(cwd, path));

@@ -11,9 +11,8 @@ import { neverListed } from "../workspace/cases.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
 /**
- * A record on disk that trials can be added to. This process is its only writer until `release` is called. `lines` is the
- * number of lines of its journal, `done` holds the keys of recorded cells; `results` and `trials` have seen all of their
- * trials.
+ * A record that trials can be added to. This process is its only writer until `release` is called. `lines`: the number
+ * of lines in its journal. `done`: the keys of recorded cells, whose trials are already in `results` and `trials`.
  */
 export type OpenRecord = {
   dir: string;
@@ -21,31 +20,31 @@ export type OpenRecord = {
   lines: number;
   release(): Promise<void>;
   done: Set<string>;
-  /** What its trials have cost so far, also those that are asked again. */
+  /** The cost of its trials so far, including those that are asked again. */
   spentUsd: number;
-  /** Broken trials that were dropped to be asked again. */
+  /** The number of broken trials that are asked again. */
   dropped: number;
-  /** Answered trials that were on the record when it was last stopped, and are no more: their lines were removed. */
+  /** The number of answered trials whose lines were removed from the journal since the record was last stopped. */
   lost: number;
-  /** Keys of the cells of these that had come to their end, and are asked again with `retryBroken`. */
+  /** Keys of the cells that are asked again because of `retryBroken`. */
   retried: Set<string>;
-  /** The replies of an experiment or of a run with checks, which ask a trial again whose reply is a copy. */
+  /** The replies of an experiment or of a run with checks, which ask a trial again if its reply is a copy. */
   seen: SeenReplies;
   results: Summariser;
-  /** All of its trials as its page shows them. */
+  /** All of its trials, as shown on its page. */
   trials: PageTrialCollector;
 };
 
 /** Removes known secrets from what is written. */
 type Redact = (text: string) => string;
 
-/** Starts a new record under `out`, in a folder that is named by its id. */
+/** Starts a new record under `out`, in a folder named by its id. */
 export async function startRecord(out: string, planned: RunManifest, redact: Redact): Promise<OpenRecord> {
   const { dir, manifest } = await createRun(out, planned, redact);
   return await openEmpty(dir, manifest, redact);
 }
 
-/** Locks the folder of a record of which no trial was read yet. */
+/** Locks the folder of a record, and opens the record without any trial. */
 async function openEmpty(dir: string, manifest: RunManifest, redact: Redact): Promise<OpenRecord> {
   const release = await lockRun(dir);
   return {
@@ -65,10 +64,9 @@ async function openEmpty(dir: string, manifest: RunManifest, redact: Redact): Pr
 }
 
 /**
- * Opens a record to be finished, and calls `onKept` for each trial that stays on it. Trials that were cancelled, or broke
- * because a limit was reached or their model was stopped, are dropped to be run again, with `retryBroken` all broken
- * trials. Throws a usage error when the suites, the tools or the models are no longer those of the record, or when another
- * process is writing it.
+ * Opens a record to finish it, and calls `onKept` for each trial that stays on it. Trials that were cancelled, or broke
+ * because of a limit or a stopped model, are dropped and asked again; with `retryBroken`, all broken trials. Throws a
+ * usage error if the suites, the tools or the models have changed since, or another process is writing the record.
  */
 export async function resumeRecord(
   { dir, manifest: before }: Resumed,
@@ -76,7 +74,7 @@ export async function resumeRecord(
   { retryBroken, onKept, redact }: { retryBroken: boolean; onKept(trial: Trial): void; redact: Redact },
 ): Promise<OpenRecord> {
   refuseChanges(before, now);
-  // A server that could not be listed before may be listed now; everything else was just found to be the same.
+  // Take the suites of now, because a server that could not be listed before may be listed now. The rest is unchanged.
   const suites = now.suites.map((suite) => {
     const checks = before.suites.find(({ name }) => name === suite.name)?.checks;
     return { ...suite, ...(checks && { checks }) };
@@ -90,7 +88,7 @@ export async function resumeRecord(
     const kept = isFinal(trial) && !isRetried;
     if (!kept) record.dropped++;
     if (isRetried) record.retried.add(cellKey(trial.cell));
-    // What it cost stays spent.
+    // A dropped trial was paid for, too.
     if (trial.costUsd !== "unknown") record.spentUsd += trial.costUsd;
     return kept;
   };
@@ -119,7 +117,7 @@ export async function resumeRecord(
 function refuseChanges(before: RunManifest, now: RunManifest): void {
   if (before.experiment?.setup.design !== now.experiment?.setup.design)
     throw usageError(
-      `The record ${before.id} cannot be resumed: it was made with an earlier design of \`evals ${before.experiment?.command}\`, which asks other trials.`,
+      `The record ${before.id} cannot be resumed: it was made with an earlier design of \`evals ${before.experiment?.command}\`, which plans other trials.`,
       "Start a new one; its record is kept.",
     );
   const changed = listChanges(before, now);
@@ -130,7 +128,7 @@ function refuseChanges(before: RunManifest, now: RunManifest): void {
   );
 }
 
-/** What decides the answers of a run and is other in `now` than in `before`, as parts of a sentence. */
+/** Lists what affects the answers of a run and has changed, as clauses. */
 export function listChanges(before: RunManifest, now: RunManifest): string[] {
   return [
     ...(isSameExperiment(before, now) ? [] : ["its wordings, sizes or trials changed"]),
@@ -150,7 +148,7 @@ export function listChanges(before: RunManifest, now: RunManifest): string[] {
   ];
 }
 
-/** Arms that are made while an experiment runs are not compared. */
+/** Arms that are created while an experiment runs are not compared. */
 function isSameExperiment({ experiment: before }: RunManifest, { experiment: now }: RunManifest): boolean {
   const listed = ({ cases, arms, setup }: Experiment) =>
     canonicalJson(jsonObjectSchema.parse({ cases, setup, ...(now?.arms.length && { arms }) }));
@@ -167,7 +165,7 @@ function isSameJudge({ judge: before, experiment }: RunManifest, { judge: now }:
 
 type ManifestSuite = RunManifest["suites"][number];
 
-/** Whether every case has the tools it had before. A server that was never reached may be reached now. */
+/** Whether every case has the same tools as before, or had none because its server could not be reached. */
 function hasSameLists(before: ManifestSuite, now: ManifestSuite): boolean {
   return before.cases.every(
     ({ toolset }, index) => toolset === neverListed.hash || toolset === now.cases[index]?.toolset,

@@ -10,8 +10,8 @@ import type { RunManifest } from "../types/run.ts";
 import { executionPolicySchema } from "../types/suite.ts";
 
 /**
- * The options that decide what is asked, of all commands. They are kept on the record, and resuming takes them from there.
- * Options that decide how fast, for how much or in what form (concurrency, budget, out, json, ...) are not among them.
+ * The options of all commands that affect what is asked. They are stored in the record, and --resume reads them from
+ * there. Options for speed, cost and output (concurrency, budget, out, json, ...) are not included.
  */
 const recordedOptionsSchema = z
   .object({
@@ -64,7 +64,7 @@ const recordedOptionsSchema = z
 export type RecordedOptions = z.infer<typeof recordedOptionsSchema>;
 const recordable: ReadonlySet<string> = new Set(Object.keys(recordedOptionsSchema.shape));
 
-/** The options to put on the record: of those given, the ones that decide what is asked. */
+/** Picks the options to record: those that affect what is asked. */
 export function pickRecorded({ given, ...options }: { given?: ReadonlySet<string> | undefined }): JsonObject {
   const own = given && [...given].filter((name) => recordable.has(name)).sort();
   const recorded = recordedOptionsSchema.parse({ ...options, given: own });
@@ -73,13 +73,13 @@ export function pickRecorded({ given, ...options }: { given?: ReadonlySet<string
   return jsonObjectSchema.parse(JSON.parse(JSON.stringify(shown)));
 }
 
-/** A base URL as it is recorded. One without credentials is recorded as it was given. */
+/** Removes credentials from a base URL. A URL without credentials is recorded as given. */
 function stripUrl(url: string): string {
   const { username, password, search } = URL.canParse(url) ? new URL(url) : { username: "", password: "", search: "" };
   return `${username}${password}${search}` === "" ? url : withoutSecrets(url);
 }
 
-/** The recorded options of a run. Throws a usage error when they cannot be read. */
+/** Reads the recorded options of a run. Throws a usage error if they are invalid. */
 export function readRecorded({ id, flags }: RunManifest): RecordedOptions {
   const parsed = recordedOptionsSchema.safeParse(flags);
   if (parsed.success) return parsed.data;
@@ -89,13 +89,12 @@ export function readRecorded({ id, flags }: RunManifest): RecordedOptions {
 /** An interrupted record that --resume finishes. */
 export type Resumed = { dir: string; manifest: RunManifest };
 
-/** A command with its options, and with `--resume` the record to be finished. */
+/** A command with its options, and with `--resume` the record to finish. */
 export type Recalled<C extends RecordCommand, O> = { command: C; options: O; resumed?: Resumed };
 
 /**
- * With `--resume`, finds the record to be finished and replaces the given options by the recorded ones. Throws a usage
- * error when there is no such record of this command, for an explicit option that contradicts it, and for a merge that was
- * interrupted.
+ * With `--resume`, finds the record to finish and replaces the given options by the recorded ones. Throws a usage error
+ * if there is no such record of this command, an explicit option contradicts it, or it is an interrupted merge.
  */
 export async function recallOptions<
   C extends RecordCommand,
@@ -116,7 +115,7 @@ export async function recallOptions<
     );
   const { given: before, ...recorded } = readRecorded(resumed.manifest);
   const { baseUrl } = options;
-  // Credentials of the base URL are not on the record: they are given again.
+  // Credentials of the base URL are not recorded, so they must be given again.
   if (baseUrl !== undefined && stripUrl(baseUrl) === recorded.baseUrl) recorded.baseUrl = baseUrl;
   refuseContradictions(options, recorded, resumed.manifest);
   const cleared = Object.fromEntries([...recordable].map((name) => [name, undefined]));
@@ -125,10 +124,10 @@ export async function recallOptions<
   return { command, options: { ...options, ...cleared, ...recorded, given }, resumed };
 }
 
-/** For records of earlier versions: where no suite was asked on models of its own, -m was given, or none names any. */
+/** For records of earlier versions: -m was given, or has no effect, unless suites name their own models. */
 const guessGiven = ({ suites }: RunManifest) => (suites.some(({ models }) => models) ? [] : ["model"]);
 
-/** Throws a usage error for explicit options that are not those of the record: they would be ignored. */
+/** Throws a usage error for explicit options that contradict the record, because they would be ignored. */
 function refuseContradictions(
   { given = new Set(), ...now }: { given?: ReadonlySet<string> | undefined; [name: string]: unknown },
   recorded: RecordedOptions,
@@ -153,5 +152,5 @@ function refuseContradictions(
 
 const positionals = new Set(["paths", "path", "file", "run"]);
 
-/** `passRate` as it is written on a command line: `--pass-rate`. */
+/** Converts an option such as `passRate` to its flag, `--pass-rate`. */
 export const toFlag = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

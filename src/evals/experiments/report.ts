@@ -1,37 +1,16 @@
-import { appendFile, copyFile, type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import * as z from "zod";
 import { importModule } from "../code/module.ts";
-import { replaceFile } from "../files/replaceFile.ts";
 import { csvHead, csvWriter } from "../reports/csv.ts";
 import { type Form, type FormName, formNames, forms, listForms, type Report, runReport } from "../reports/index.ts";
-import { renderMarkdown } from "../reports/markdown.ts";
 import { PageTrialCollector } from "../reports/pageTrials.ts";
-import { type RunInput, runDocument } from "../reports/run.ts";
-import {
-  BenchmarkFigures,
-  type BenchmarkRun,
-  benchmarkMetadata,
-  benchmarkRun,
-  evalMetadata,
-  findPlace,
-  gradingSchema,
-  listPlaces,
-  listWorkspaces,
-  type ResultFolder,
-  runFiles,
-  type SkillCreatorWorkspace,
-  timingSchema,
-} from "../reports/skillCreator.ts";
-import { writeError } from "../runs/disk.ts";
+import type { RunInput } from "../reports/run.ts";
 import { findAnyRecord } from "../runs/find.ts";
-import { readTrials, recordResult } from "../runs/record.ts";
+import { readTrials } from "../runs/record.ts";
 import type { Reporter, ReporterInput } from "../types/custom.ts";
 import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { RunManifest } from "../types/run.ts";
-import { knownSecrets } from "../types/secrets.ts";
-import type { Trial } from "../types/trial.ts";
 import { summariser } from "../verdicts/summary.ts";
 import { exportTraces } from "./otlp.ts";
 
@@ -44,7 +23,7 @@ export type ReportOptions = {
   otlp?: string | undefined;
 };
 
-/** `evals report`: reads a record and prints it in the form that was asked for; `csv` is its trials, one a line. */
+/** `evals report`: reads a record and prints it in the requested form. `csv` lists its trials, one per line. */
 export async function report({ run, as, out, explain = false, otlp }: ReportOptions, io: Io): Promise<ExitCode> {
   const record = await findAnyRecord(run ?? "latest", resolve(io.cwd, out), printProblem(io));
   const { dir, manifest } = record;
@@ -68,8 +47,8 @@ export async function report({ run, as, out, explain = false, otlp }: ReportOpti
 }
 
 /**
- * The report of a record: made from the journal of a run, or from the result that an experiment recorded. Throws a usage
- * error for an experiment without a result, or with one that cannot be read.
+ * Creates the report of a record from the journal of a run, or from the recorded result of an experiment. Throws a
+ * usage error for an experiment without a result, or with one that cannot be read.
  */
 export async function readReport(
   { dir, manifest }: { dir: string; manifest: RunManifest },
@@ -86,7 +65,7 @@ export async function readReport(
   if (!experiment) return runReport({ summary: results.summary(), manifest, explain, trials });
   const hint = `Finish it with \`evals ${experiment.command} --resume ${id}\`: no recorded trial is asked again.`;
   if (!experiment.result) throw usageError(`The record ${id} of \`evals ${experiment.command}\` has no result.`, hint);
-  const { experimentReport } = await loadExperiments();
+  const { experimentReport } = await import("../reports/experiments.ts");
   try {
     return experimentReport(manifest, experiment, trials);
   } catch (error) {
@@ -95,149 +74,21 @@ export async function readReport(
   }
 }
 
-/** A run needs none of their reports. */
-const loadExperiments = () => import("../reports/experiments.ts");
-
-/** The folder under `out` with the reports of the last run: CI finds them under one path. It holds no record. */
-const lastResult = "last-result";
-/** What it can hold: the forms with a file of their own, and what is added to them. */
-const resultFiles = [...Object.values<Form>(forms).flatMap(({ file }) => file ?? []), "blame.md", "comment.md"];
-
-/**
- * Writes every form that has a file of its own into the run's folder, and the workspaces of skill-creator. The folder
- * `last-result/` next to it then has the reports of this run and of no other.
- */
-export async function writeReports(
-  dir: string,
-  input: RunInput & { trials: PageTrialCollector },
-  io: Pick<Io, "env">,
-): Promise<void> {
-  await writeForms(runReport(input), dir, io);
-  await publish(dir);
-  await writeSkillCreator(dir, input);
-}
-
-/** Writes one report of a run, also into `last-result/`. */
-export async function writeReport(dir: string, name: string, text: string, io: Pick<Io, "env">): Promise<void> {
-  await writeText(dir, name, text, io);
-  await publish(dir);
-}
-
-/** Makes `last-result/` a copy of a run's reports. It is replaced as a whole, because several runs can end at once. */
-async function publish(dir: string): Promise<void> {
-  const last = join(dirname(dir), lastResult);
-  const [made, replaced] = [join(dir, ".last-result"), join(dir, ".replaced")];
-  const remove = (folder: string) => rm(folder, { recursive: true, force: true });
-  try {
-    await remove(made);
-    await mkdir(made);
-    for (const name of resultFiles) await ignoring(["ENOENT"], copyFile(join(dir, name), join(made, name)));
-    let isDone = false;
-    while (!isDone) {
-      await remove(replaced);
-      await ignoring(["ENOENT"], rename(last, replaced));
-      // Another run can come between.
-      isDone = await ignoring(["ENOTEMPTY", "EEXIST"], rename(made, last));
-    }
-    await remove(replaced);
-  } catch (error) {
-    throw writeError(last, error);
-  }
-}
-
-/** Whether it was done; false where it failed for one of these reasons. Rejects for any other. */
-async function ignoring(reasons: readonly string[], work: Promise<unknown>): Promise<boolean> {
-  try {
-    await work;
-    return true;
-  } catch (error) {
-    if (reasons.includes((error as NodeJS.ErrnoException).code ?? "")) return false;
-    throw error;
-  }
-}
-
-/** Puts the result of an experiment on its record, and writes its reports beside it. Returns the report. */
-export async function recordExperiment(
-  { dir, manifest, trials }: { dir: string; manifest: RunManifest; trials: PageTrialCollector },
-  result: object,
-  io: Pick<Io, "env">,
-): Promise<Report> {
-  const decided = await recordResult(dir, manifest, result, knownSecrets(io.env).redact);
-  if (!decided.experiment) throw new Error("the record of an experiment has its question");
-  const { experimentReport } = await loadExperiments();
-  const made = experimentReport(decided, decided.experiment, trials);
-  await writeForms(made, dir, io);
-  return made;
-}
-
-async function writeForms(made: Report, dir: string, io: Pick<Io, "env">): Promise<void> {
-  // One after the other: of a long run each is large.
-  for (const name of listForms(made)) {
-    const form: Form = forms[name];
-    if (form.file !== undefined) await writeText(dir, form.file, form.parts?.(made) ?? form.render(made), io);
-  }
-}
-
-async function writeText(
-  dir: string,
-  name: string,
-  text: string | Generator<string>,
-  { env }: Pick<Io, "env">,
-): Promise<void> {
-  const file = join(dir, name);
-  const { redact } = knownSecrets(env);
-  const redacted = function* () {
-    for (const part of typeof text === "string" ? [text] : text) yield redact(part);
-  };
-  await replaceFile(file, redacted()).catch((error) => {
-    throw writeError(file, error);
-  });
-}
-
-/** Prints one form of a run. */
+/** Prints the report of a run in one form. */
 export function printRun(name: FormName, input: RunInput, io: Io): void {
   printReport(name, runReport(input), io);
 }
 
-/** Prints one form of a report. */
+/** Prints a report in one form. */
 export function printReport(name: FormName, made: Report, io: Io): void {
   const form: Form = forms[name];
   for (const part of form.parts?.(made) ?? [form.render(made, io)]) io.out(part);
 }
 
-/** GitHub takes 1 MiB of a step's summary, and 65,536 characters of a comment. */
-const limits = { summary: 1_000_000, comment: 60_000 } as const;
-
-/** Starts every comment, so that the next run finds it again. */
-const commentMark = "<!-- tool-evals -->";
-
 /**
- * In a workflow of GitHub, adds the run to the summary of the step, and writes the body of a comment on a pull request:
- * `comment.md` beside the other reports. `blame`: its report in Markdown. Throws EvalsError when a file cannot be written.
- */
-export async function writeGithubFiles(dir: string, input: RunInput, blame: string | undefined, io: Io): Promise<void> {
-  const text = [renderMarkdown(runDocument(input)), ...(blame === undefined ? [] : [blame])].join("\n");
-  await writeReport(dir, "comment.md", `${commentMark}\n${cutLines(text, limits.comment)}`, io);
-  const file = io.env.GITHUB_STEP_SUMMARY;
-  if (file === undefined || file === "") return;
-  const safe = knownSecrets(io.env).redact(cutLines(text, limits.summary));
-  await appendFile(file, `${safe}\n`).catch((error) => {
-    throw writeError(file, error);
-  });
-}
-
-/** The whole lines that fit, and a note if some do not. Folded parts that are cut are closed. */
-function cutLines(text: string, most: number): string {
-  if (Buffer.byteLength(text) <= most) return text;
-  const kept = Buffer.from(text).subarray(0, most).toString("utf8");
-  const whole = kept.slice(0, kept.lastIndexOf("\n"));
-  const open = whole.split("<details").length - whole.split("</details>").length;
-  return `${whole}\n${"</details>\n".repeat(Math.max(0, open))}\nThe rest is in the report of the run.\n`;
-}
-
-/**
- * Prints one further form of a run. With --json, standard output holds the one object: then only what users report to
- * elsewhere is called. Throws an error with exit code 3 for a reporter that fails: the run is on the record by then.
+ * Prints an additional form of a run, or calls a custom reporter. With --json, standard output is reserved for the JSON
+ * object: other forms are not printed, and the text of a reporter goes to standard error. Throws an error with exit
+ * code 3 if a reporter fails, because the run is already recorded.
  */
 export async function printForm(name: string, input: ReporterInput, json: boolean, io: Io): Promise<void> {
   const file = /^custom:(.*)$/s.exec(name)?.[1];
@@ -258,84 +109,3 @@ export async function printForm(name: string, input: ReporterInput, json: boolea
   }
   if (typeof text === "string") (json ? io.err : io.out)(text.endsWith("\n") ? text : `${text}\n`);
 }
-
-/**
- * Writes the workspaces that skill-creator's viewer and aggregation read, for a run that measures the lift of skills. The
- * journal is read trial by trial and the benchmark is made from the written files, so neither is held in memory. Other
- * files there, such as a reader's feedback, are kept.
- */
-async function writeSkillCreator(dir: string, { summary, manifest }: RunInput): Promise<void> {
-  const workspaces = listWorkspaces(manifest);
-  if (workspaces.length === 0) return;
-  for (const workspace of workspaces) await writeMetadata(join(dir, workspace.folder), workspace);
-  for await (const trial of readTrials(dir, manifest.id)) {
-    for (const workspace of workspaces) {
-      const place = findPlace(workspace, trial.cell);
-      if (place) await writeRun(join(dir, workspace.folder, place.folder), trial);
-    }
-  }
-  for (const workspace of workspaces) {
-    const figures = new BenchmarkFigures();
-    const file = join(dir, workspace.folder, "benchmark.json");
-    const written = await open(`${file}.part`, "w");
-    try {
-      await written.write(`{"metadata":${JSON.stringify(benchmarkMetadata(workspace, manifest))},\n"runs":[`);
-      await writeRuns(join(dir, workspace.folder), listPlaces(workspace), figures, written);
-      const notes = JSON.stringify(figures.notes(workspace, summary));
-      await written.write(`\n],\n"run_summary":${JSON.stringify(figures.runSummary())},\n"notes":${notes}}\n`);
-    } finally {
-      await written.close();
-    }
-    await rename(`${file}.part`, file);
-  }
-}
-
-async function writeMetadata(dir: string, workspace: SkillCreatorWorkspace): Promise<void> {
-  for (const { eval: one, folder, run } of listPlaces(workspace)) {
-    if (run > 1) continue;
-    const metadata = json(evalMetadata(one));
-    const configuration = dirname(join(dir, folder));
-    await mkdir(configuration, { recursive: true });
-    await Promise.all(
-      [configuration, dirname(configuration)].map((at) => writeFile(join(at, "eval_metadata.json"), metadata)),
-    );
-  }
-}
-
-async function writeRun(dir: string, trial: Trial): Promise<void> {
-  const { grading, timing, output } = runFiles(trial);
-  await mkdir(join(dir, "outputs"), { recursive: true });
-  await Promise.all([
-    ...(grading ? [writeFile(join(dir, "grading.json"), json(grading))] : []),
-    writeFile(join(dir, "timing.json"), json(timing)),
-    writeFile(join(dir, "outputs/answer.md"), output),
-  ]);
-}
-
-async function writeRuns(dir: string, places: readonly ResultFolder[], figures: BenchmarkFigures, into: FileHandle) {
-  let separator = "\n";
-  for (const place of places) {
-    const run = await readRun(dir, place);
-    if (!run) continue;
-    figures.add(run);
-    await into.write(separator + JSON.stringify(run));
-    separator = ",\n";
-  }
-}
-
-/** A graded run as it was written; undefined when there is none. */
-async function readRun(dir: string, place: ResultFolder): Promise<BenchmarkRun | undefined> {
-  const read = async (name: string) => JSON.parse(await readFile(join(dir, place.folder, name), "utf8"));
-  try {
-    return benchmarkRun(
-      place,
-      gradingSchema.parse(await read("grading.json")),
-      timingSchema.parse(await read("timing.json")),
-    );
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
-const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;

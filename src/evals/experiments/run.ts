@@ -2,7 +2,7 @@ import type { ExitCode } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { type WorkspaceOptions, withWorkspace } from "../workspace/workspace.ts";
 import { recallOptions } from "./recordedOptions.ts";
-import type { Rest } from "./runSuites.ts";
+import type { FinalReport } from "./runSuites.ts";
 import type { WatchOptions } from "./runWatch.ts";
 
 /** `evals run`: opens what the suites need, runs what is not on the record, and reports it. */
@@ -15,14 +15,14 @@ export async function run(given: WatchOptions, io: Io): Promise<ExitCode> {
   const { queue: url } = options;
   const isQueued = url !== undefined && !options.dryRun;
   const queue = isQueued ? await (await loadQueue()).connectQueue(url, options, resumed, io) : undefined;
-  // The rest of the program is loaded while the servers start: it takes about as long.
+  // Load the rest of the program while the servers start: it takes about as long.
   const load = () => import("./runSuites.ts");
   const isAccepted: WorkspaceOptions["isAccepted"] = async (...asked) =>
     options.check !== "off" && (await import("./check.ts")).isAccepted(options, ...asked, io);
   const rest = await withWorkspace(
     { ...options, isAccepted },
     io,
-    async (whole): Promise<Rest> => {
+    async (whole): Promise<FinalReport> => {
       if (!options.changed && !resumed?.manifest.partial)
         return (await load()).runSuites(whole, options, resumed, io, { queue });
       const { reportNothing, selectCases } = await import("./runPartial.ts");
@@ -35,5 +35,5 @@ export async function run(given: WatchOptions, io: Io): Promise<ExitCode> {
   return await rest();
 }
 
-/** Loaded for a queue alone. */
+/** Loaded only for runs with a queue. */
 const loadQueue = () => import("./queued.ts");

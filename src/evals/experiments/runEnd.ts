@@ -1,19 +1,24 @@
 import { asciiJson } from "../reports/escape.ts";
 import { count } from "../reports/format.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
-import { type ExitCode, exitCodes, formatProblem } from "../types/errors.ts";
+import { type ExitCode, exitCodes, printProblem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { recordNights } from "./drift.ts";
-import type { Conducted } from "./pipeline.ts";
+import type { RecordedRun } from "./pipeline.ts";
+import { printForm, printRun } from "./report.ts";
+import { writeGithubFiles, writeReport, writeReports } from "./reportFiles.ts";
 import type { RunOptions } from "./runOptions.ts";
 
-/** Writes the reports, prints the one asked for, explains a regression if asked to, and says how to resume. */
+/**
+ * Writes the reports of a run, prints the requested ones, explains a regression if requested, and says how to resume.
+ */
 export async function reportRun(
-  { dir, manifest, summary, trials, end, why }: Conducted<{ end: PlanEnd }>,
-  { printForm, printRun, writeGithubFiles, writeReport, writeReports }: typeof import("./report.ts"),
+  finished: RecordedRun<{ end: PlanEnd }>,
   options: RunOptions,
   io: Io,
 ): Promise<ExitCode> {
+  if (options.shard !== undefined) return reportShard(finished, options, io);
+  const { dir, manifest, summary, trials, end, why } = finished;
   await writeReports(dir, { summary, manifest, trials }, io);
   if (end === "complete") await recordNights(summary, manifest);
   const explain = options.explain ?? false;
@@ -41,11 +46,11 @@ export async function reportRun(
   if (options.otlp !== undefined) {
     const { exportTraces } = await import("./otlp.ts");
     const problem = await exportTraces({ dir, run: manifest.id }, options.otlp, io);
-    if (problem) io.err(`${formatProblem(problem)}\n`);
+    if (problem) printProblem(io)(problem);
   }
   if (options.accept && end === "complete") {
     const { acceptRun } = await import("./baseline.ts");
-    // Standard output holds the one JSON object.
+    // With --json, standard output contains only the JSON object.
     await acceptRun(dir, options, options.json ? { ...io, out: io.err } : io);
   }
   if (end !== "complete") {
@@ -57,9 +62,9 @@ export async function reportRun(
   return end === "cancelled" ? io.signalExitCode() : (summary.exitCode as ExitCode);
 }
 
-/** What a shard reports: nothing is decided before the shards are merged. */
-export function reportShard(
-  { dir, manifest, summary, end, why }: Conducted<{ end: PlanEnd }>,
+/** Reports a shard. Nothing is decided before the shards are merged. */
+function reportShard(
+  { dir, manifest, summary, end, why }: RecordedRun<{ end: PlanEnd }>,
   { shard, json }: RunOptions,
   io: Io,
 ): ExitCode {

@@ -15,10 +15,10 @@ export type RunOptions = SuiteOptions &
     model: readonly string[];
     host: Workspace["host"];
     seed?: number | undefined;
-    /** Asks cases of one request by the batch API of their model. */
+    /** Asks cases that need one request by the batch API of their model. */
     batch?: boolean | undefined;
     cancelBatch?: boolean | undefined;
-    /** The part of the plan that is asked, as `1/3`. */
+    /** The part of the plan to ask, such as `1/3`. */
     shard?: string | undefined;
     failOn?: Gate[] | undefined;
     explain?: boolean;
@@ -27,25 +27,25 @@ export type RunOptions = SuiteOptions &
     resume?: string | undefined;
     retryBroken: boolean;
     json: boolean;
-    /** Makes the run the baseline, whatever its outcome. */
+    /** Accepts the run as the baseline, whatever its outcome. */
     accept?: boolean | undefined;
     surfaces?: boolean | undefined;
-    /** Forms that are printed after the report: names of reports, or `custom:<file>`. */
+    /** Forms to print after the report: names of reports, or `custom:<file>`. */
     reporter?: readonly string[] | undefined;
-    /** Asks only what changed since the baseline, once. */
+    /** Asks only the cases that changes since the baseline touch, once. */
     changed?: boolean | undefined;
-    /** Goes on, and asks what every change touches. */
+    /** Keeps running, and asks the cases that each change of a file touches. */
     watch?: boolean | undefined;
-    /** Trials that workers start in a second, of one provider. */
+    /** Maximum number of trials per second and provider that workers start. */
     rate?: number | undefined;
     /** The collector that gets each trial as a trace. */
     otlp?: string | undefined;
   };
 
-/** What is compared in a run beside its cases as they are: further exposures of the tools, and cases on other surfaces. */
+/** The number of comparisons within a run: further exposures of the tools, and cases on other surfaces. */
 type Compared = { exposures: number; surfaces: number };
 
-/** Throws a usage error for options that exclude each other. */
+/** Throws a usage error for options that cannot be combined. */
 export function refuseContradictions(options: RunOptions, isResumed: boolean, compared: Compared): void {
   if (options.shard !== undefined) refuseWithShard(options, isResumed);
   if (options.cache) refuseWithCache(options);
@@ -58,7 +58,6 @@ export function refuseContradictions(options: RunOptions, isResumed: boolean, co
     );
 }
 
-/** For a part of a run. */
 function refuseWithShard({ seed, accept, blame, shard }: RunOptions, isResumed: boolean): void {
   if (seed === undefined && !isResumed)
     throw usageError(
@@ -74,8 +73,8 @@ function refuseWithShard({ seed, accept, blame, shard }: RunOptions, isResumed: 
 }
 
 /**
- * Replies that are used again are not new evidence, so nothing is decided. What the project's file sets has no effect
- * here.
+ * Reused replies are not new evidence, so nothing can be decided from them. Settings of the project file are ignored
+ * rather than refused.
  */
 function refuseWithCache({ check = "off", nightly, accept, blame, failOn, shard, batch, given }: RunOptions): void {
   const isGiven = (name: string) => given?.has(name) ?? true;

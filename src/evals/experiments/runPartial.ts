@@ -5,7 +5,7 @@ import { asciiJson } from "../reports/escape.ts";
 import { describePartial } from "../reports/partial.ts";
 import { partialFolder } from "../runs/find.ts";
 import { toComparedRun } from "../types/baseline.ts";
-import { type ExitCode, exitCodes, formatProblem, usageError } from "../types/errors.ts";
+import { type ExitCode, exitCodes, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
 import type { PartialRun, RunManifest, RunSummary } from "../types/run.ts";
@@ -16,11 +16,12 @@ import { describeRun, findBaseline } from "./check.ts";
 import { toFlag } from "./recordedOptions.ts";
 import type { RunOptions } from "./runOptions.ts";
 
-// A run of the cases that a change touches, each asked once: a quick look, from which nothing is decided for the suite.
+// A partial run asks the cases that a change touches once. It is a quick look that decides nothing for the suite.
 
 /**
- * The options of a partial run: each case is asked once unless -n is given, nothing is checked, and the record is where
- * `latest` never finds it. The cache is that of whole runs. Throws a usage error for an option that needs a whole run.
+ * Returns the options of a partial run: each case is asked once unless -n is given, nothing is checked, and the record
+ * is written where `latest` does not find it. It shares the cache of whole runs. Throws a usage error for an option
+ * that needs a whole run.
  */
 export function toPartialOptions(options: RunOptions): RunOptions {
   const flag = options.watch ? "--watch" : "--changed";
@@ -37,10 +38,10 @@ export function toPartialOptions(options: RunOptions): RunOptions {
   return { ...options, trials, given, check: "off", blame: false, out: partialFolder(out), cacheIn: out };
 }
 
-/** What the cases of a suite on a model were last asked with; undefined where nothing is known. */
+/** Finds what the cases of a suite on a model were last asked with; undefined if unknown. */
 export type FindRecord = (suite: Suite, model: Model) => AcceptedRecord | undefined;
 
-/** The accepted baselines as records. One that a run cannot be compared with counts as none, with a warning. */
+/** Reads the accepted baselines as records. Ignores one that a run cannot be compared with, with a warning. */
 export async function readAccepted(
   { suites, models, cases }: Workspace,
   { baselines, host, batch }: Pick<RunOptions, "baselines" | "host" | "batch">,
@@ -52,7 +53,7 @@ export async function readAccepted(
     const known = new Map<Model, AcceptedRecord>();
     found.set(suite, known);
     const own = cases.filter((planned) => planned.suite === suite);
-    // The lift of a skill is measured within each run, so such a suite has no baseline.
+    // Lift is measured within each run, so such a suite has no baseline.
     for (const model of suite.lift === undefined ? models.filter((one) => asksModel(suite, one)) : []) {
       const { found: accepted } = await findBaseline(resolve(io.cwd, baselines), suite, model, names);
       if (!accepted) continue;
@@ -64,14 +65,14 @@ export async function readAccepted(
       if (compared.kind === "comparable") known.set(model, accepted.baseline);
       else {
         const message = `Every case of "${suite.name}" is asked: its baseline cannot be compared. ${compared.reasons.join(" ")}`;
-        io.err(`${formatProblem({ severity: "warning", message })}\n`);
+        printProblem(io)({ severity: "warning", message });
       }
     }
   }
   return (suite, model) => found.get(suite)?.get(model);
 }
 
-/** The cases that changes since their records touch, on any of their models. Where there is no record, all cases. */
+/** Selects the cases that changes since their records touch, on any of their models; all cases without a record. */
 export function selectTouched(
   { suites, models, cases }: Workspace,
   findRecord: FindRecord,
@@ -108,8 +109,8 @@ export function describeCases({ cases }: Pick<Workspace, "cases">, suite: Suite)
   };
 }
 
-/** The workspace with these cases only, each of which is asked in all its wordings. */
-export function narrow(workspace: Workspace, asked: readonly { suite: string; case: string }[]): Workspace {
+/** Reduces a workspace to these cases, each of which is asked in all its wordings. */
+export function keepCases(workspace: Workspace, asked: readonly { suite: string; case: string }[]): Workspace {
   const wanted = new Set(asked.map((one) => JSON.stringify([one.suite, one.case])));
   const keep = (planned: Workspace["cases"][number]) =>
     wanted.has(JSON.stringify([planned.suite.name, planned.case.id]));
@@ -122,7 +123,7 @@ export function narrow(workspace: Workspace, asked: readonly { suite: string; ca
   return { ...workspace, suites, cases, surfaceCases: workspace.surfaceCases.filter(keep).map(askAll) };
 }
 
-/** What a partial run reports that asks nothing: it makes no record. */
+/** Reports a partial run without cases. It makes no record. */
 export function reportNothing({ json }: RunOptions, partial: PartialRun, io: Io): ExitCode {
   const totals = { trials: 0, passed: 0, broken: 0, missing: 0, calls: 0, executed: 0, toolErrors: 0 };
   const summary: RunSummary = {
@@ -138,7 +139,7 @@ export function reportNothing({ json }: RunOptions, partial: PartialRun, io: Io)
   return exitCodes.passed;
 }
 
-/** Which cases a run asks: those of the partial record that it finishes, those that changed, or all. */
+/** Selects the cases of a run: those of the partial record that it finishes, those that changed, or all. */
 export async function selectCases(
   workspace: Workspace,
   options: RunOptions,
@@ -146,9 +147,9 @@ export async function selectCases(
   io: Io,
 ): Promise<{ workspace: Workspace; partial?: PartialRun }> {
   const recorded = resumed?.manifest.partial;
-  if (recorded) return { workspace: narrow(workspace, recorded.asked), partial: recorded };
+  if (recorded) return { workspace: keepCases(workspace, recorded.asked), partial: recorded };
   if (!options.changed || resumed) return { workspace };
   const partial = selectTouched(workspace, await readAccepted(workspace, options, io), "baseline");
   if (partial.asked.length > 0) io.err(`${describePartial(partial).join("\n")}\n`);
-  return { workspace: narrow(workspace, partial.asked), partial };
+  return { workspace: keepCases(workspace, partial.asked), partial };
 }

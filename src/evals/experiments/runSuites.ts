@@ -9,30 +9,26 @@ import type { Summariser } from "../verdicts/summary.ts";
 import { addExposureArms, addLiftArms } from "../workspace/cases.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { planChecks, pursueCheck } from "./check.ts";
-import { describeNight, forecastNights, pursueDrift } from "./drift.ts";
+import { planChecks, runCheck } from "./check.ts";
+import { describeNight, forecastNights, runDrift } from "./drift.ts";
 import { renderPlan } from "./dryRun.ts";
 import { randomSeed } from "./experiment.ts";
 import { describeForecast, forecastChecks } from "./forecast.ts";
 import { createManifest, indexToolsets } from "./manifest.ts";
-import { type Ask, conduct } from "./pipeline.ts";
-import { askedBy } from "./price.ts";
-import type { QueueOfRun } from "./queued.ts";
+import { type Ask, runOnRecord } from "./pipeline.ts";
+import { chooseTier } from "./price.ts";
+import type { RunQueue } from "./queued.ts";
 import type { OpenRecord } from "./record.ts";
 import { pickRecorded, type Resumed } from "./recordedOptions.ts";
-import { reportRun, reportShard } from "./runEnd.ts";
 import { type RunOptions, refuseContradictions } from "./runOptions.ts";
 
-/** One seed for all runs with the cache: in another order of the tools, a request is another one. */
+/** All runs with the cache use one seed, because another order of the tools makes another request. */
 const cacheSeed = 0;
 
-/** What is left to do when the workspace is closed: a report needs nothing of it, and may need as much memory. */
-export type Rest = () => ExitCode | Promise<ExitCode>;
+/** Reports the run. Called after the workspace is closed, because reports may need as much memory. */
+export type FinalReport = () => ExitCode | Promise<ExitCode>;
 
-/**
- * Plans the cases and checks; then prints the plan (dry run), or runs what is not on the record. Resolves with its
- * report.
- */
+/** Plans the cases and checks, then prints the plan (dry run), or runs what is not on the record. */
 export async function runSuites(
   workspace: Workspace,
   options: RunOptions,
@@ -42,8 +38,8 @@ export async function runSuites(
     partial,
     queue,
     onSummary,
-  }: { partial?: PartialRun | undefined; queue?: QueueOfRun | undefined; onSummary?(summary: RunSummary): void } = {},
-): Promise<Rest> {
+  }: { partial?: PartialRun | undefined; queue?: RunQueue | undefined; onSummary?(summary: RunSummary): void } = {},
+): Promise<FinalReport> {
   const { suites, models, cases, context, judge } = workspace;
   const shard = options.shard === undefined ? undefined : parseShard(options.shard);
   if (options.otlp !== undefined) (await import("./otlp.ts")).parseCollector(options.otlp, io);
@@ -59,12 +55,12 @@ export async function runSuites(
   const batches = options.batch ? await import("./batches.ts") : undefined;
   const batchNote = batches?.checkBatches(planned, models, options);
   if (batchNote) io.err(`${batchNote}\n`);
-  const by = askedBy(options.batch);
+  const getTier = chooseTier(options.batch);
   if (options.dryRun) {
-    io.out(renderPlan(planned, models, seed, checks, { judge, by }));
+    io.out(renderPlan(planned, models, seed, checks, { judge, getTier }));
     return reportNone;
   }
-  // Where workers ask, they have the keys, and verify it.
+  // With a queue, the workers have the keys, and verify this.
   if (!queue) await verifySearches(models, io.signal);
   const flags = pickRecorded(options);
   const { failOn } = options;
@@ -79,14 +75,14 @@ export async function runSuites(
     partial,
     cache: options.cache,
   });
-  const forecasts = forecastChecks(checks, cases, models, { seed, by });
-  const nights = forecastNights(checks.plans, cases, models, by);
-  // Other models cost nothing, and answer at once.
+  const forecasts = forecastChecks(checks, cases, models, { seed, getTier });
+  const nights = forecastNights(checks.plans, cases, models, getTier);
+  // Announce only language models: others are free and answer at once.
   const isCostly = ({ model }: { model: Model }) => !resumed && model.kind === "language model";
   const costly = [...forecasts.filter(isCostly).map(describeForecast), ...nights.filter(isCostly).map(describeNight)];
   for (const line of costly) io.err(`${line}\n`);
   const typical = [...forecasts.map((one) => one.typical), ...nights.map((one) => one.trials)];
-  const conducting = conduct(
+  const running = runOnRecord(
     {
       manifest,
       resumed,
@@ -96,14 +92,14 @@ export async function runSuites(
       }),
       ...(queue && { openAsker: (record: OpenRecord) => queue.openAsker(workspace, options, record, io) }),
       cap: ({ results }) => typical.reduce((sum, trials) => sum + trials, results.summary().totals.trials),
-      pursue: async (ask, { manifest, results }) => {
-        const share = takeShare(manifest, shard);
-        // The checks go first, because they take the trials of both arms interleaved.
-        const checked = await pursueChecks(workspace, manifest, results, ask, share);
+      run: async (ask, { manifest, results }) => {
+        const share = createShardFilter(manifest, shard);
+        // Checks run first, because they interleave the trials of both arms.
+        const checked = await runChecks(workspace, manifest, results, ask, share);
         const isOver = (end: PlanEnd) => end === "cancelled" || end === "budget";
-        // Where a model was stopped, the others go on.
-        const end = isOver(checked) ? checked : await pursueNights(workspace, manifest, results, ask, share);
-        // What a check covers has all the trials that it needs.
+        // After a model was stopped, the others continue.
+        const end = isOver(checked) ? checked : await runNights(workspace, manifest, results, ask, share);
+        // Cases that a check covers have all the trials they need.
         const covers = ({ suite, case: one }: PlannedCase, model: Model) =>
           results.check(suite.name, model.id)?.covers(one.id) ||
           results.drift(suite.name, model.id)?.design !== undefined;
@@ -115,34 +111,33 @@ export async function runSuites(
     queue ? { ...options, concurrency: queue.concurrency } : options,
     io,
   );
-  if (shard) return reportShard.bind(undefined, await conducting, options, io);
   // Reports are loaded during the first trials.
-  const [conducted, reporting] = await Promise.all([conducting, import("./report.ts")]);
-  onSummary?.(conducted.summary);
-  // A function made here would keep the workspace.
-  return reportRun.bind(undefined, conducted, reporting, options, io);
+  const [finished, { reportRun }] = await Promise.all([running, import("./runEnd.ts")]);
+  onSummary?.(finished.summary);
+  // Bound, because a closure would keep the workspace in memory.
+  return reportRun.bind(undefined, finished, options, io);
 }
 
-const reportNone: Rest = () => exitCodes.passed;
+const reportNone: FinalReport = () => exitCodes.passed;
 
-/** What this run asks of its plan: everything, or the part of its shard. */
-type Share = {
+/** Selects what this run asks of its plan: everything, or the part of its shard. */
+type ShardFilter = {
   select(cells: Iterable<PlannedCell>): Iterable<PlannedCell>;
-  hasDesign(suite: string, model: string): boolean;
+  ownsDesign(suite: string, model: string): boolean;
 };
 
-function takeShare(manifest: RunManifest, shard: Shard | undefined): Share {
-  if (!shard) return { select: (cells) => cells, hasDesign: () => true };
+function createShardFilter(manifest: RunManifest, shard: Shard | undefined): ShardFilter {
+  if (!shard) return { select: (cells) => cells, ownsDesign: () => true };
   const { cell, design } = assignShards(manifest, shard.count);
   return {
     *select(cells) {
       for (const planned of cells) if (cell(planned.cell) === shard.index) yield planned;
     },
-    hasDesign: (suite, model) => design(suite, model) === shard.index,
+    ownsDesign: (suite, model) => design(suite, model) === shard.index,
   };
 }
 
-/** Each case followed by itself on further surfaces. */
+/** Inserts each case's arms on further surfaces after it. */
 function interleave(cases: readonly PlannedCase[], surfaces: readonly PlannedCase[]): readonly PlannedCase[] {
   if (surfaces.length === 0) return cases;
   const key = ({ suite, case: one }: PlannedCase) => JSON.stringify([suite.name, one.id]);
@@ -151,39 +146,39 @@ function interleave(cases: readonly PlannedCase[], surfaces: readonly PlannedCas
   return cases.flatMap((planned) => [planned, ...(planned.arm === "head" ? (byCase.get(key(planned)) ?? []) : [])]);
 }
 
-async function pursueChecks(
+async function runChecks(
   { cases, models }: Workspace,
   manifest: RunManifest,
   results: Summariser,
   ask: Ask,
-  share: Share,
+  share: ShardFilter,
 ): Promise<PlanEnd> {
   for (const suite of manifest.suites) {
     for (const plan of suite.checks ?? []) {
       const check = results.check(suite.name, plan.model);
       const model = models.find(({ id }) => id === plan.model);
-      if (!check || !model || plan.kind !== "compare" || !share.hasDesign(suite.name, plan.model)) continue;
+      if (!check || !model || plan.kind !== "compare" || !share.ownsDesign(suite.name, plan.model)) continue;
       const own = cases.filter((planned) => planned.suite.name === suite.name);
-      const end = await pursueCheck(check, plan, own, model, manifest, ask);
+      const end = await runCheck(check, plan, own, model, manifest, ask);
       if (end === "cancelled" || end === "budget") return end;
     }
   }
   return "complete";
 }
 
-/** Runs what nightly runs ask for, suite after suite. */
-async function pursueNights(
+/** Runs the nights of all suites. */
+async function runNights(
   { cases, models }: Workspace,
   manifest: RunManifest,
   results: Summariser,
   ask: Ask,
-  share: Share,
+  share: ShardFilter,
 ): Promise<PlanEnd> {
   for (const suite of manifest.suites) {
     for (const model of models) {
-      const watch = share.hasDesign(suite.name, model.id) ? results.drift(suite.name, model.id) : undefined;
+      const watch = share.ownsDesign(suite.name, model.id) ? results.drift(suite.name, model.id) : undefined;
       const own = cases.filter((planned) => planned.suite.name === suite.name);
-      const end = watch ? await pursueDrift(watch, own, model, manifest, ask) : "complete";
+      const end = watch ? await runDrift(watch, own, model, manifest, ask) : "complete";
       if (end === "cancelled" || end === "budget") return end;
     }
   }

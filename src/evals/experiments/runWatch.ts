@@ -10,19 +10,26 @@ import type { Suite } from "../types/suite.ts";
 import { addCost, type Cost } from "../types/trial.ts";
 import { createLimits, type Workspace, withWorkspace } from "../workspace/workspace.ts";
 import type { RunOptions } from "./runOptions.ts";
-import { describeCases, type FindRecord, narrow, readAccepted, selectTouched, toPartialOptions } from "./runPartial.ts";
+import {
+  describeCases,
+  type FindRecord,
+  keepCases,
+  readAccepted,
+  selectTouched,
+  toPartialOptions,
+} from "./runPartial.ts";
 import { runSuites } from "./runSuites.ts";
 import { FileWatcher, listServerPaths, listSkillFolders, type WatchedPaths } from "./watchedFiles.ts";
 
-/** The options of a watch. `project`: the files that options are also read from, and how they are read again. */
+/** The options of --watch. `project`: the project files that options come from, and how to read them again. */
 export type WatchOptions = RunOptions & {
   project?: { files: readonly string[]; reread(): Promise<RunOptions> } | undefined;
 };
 
 /**
- * `evals run --watch`: asks every case once (with `changed`: those that changed since the baseline), then after each
- * change of a file those that it touches, until a signal or a limit ends it. What is wrong with a file is printed, and the
- * next change awaited.
+ * `evals run --watch`: asks every case once (with `changed`, those that changed since the baseline). Then, after each
+ * change of a file, asks the cases that it touches, until a signal or a limit stops it. Prints mistakes in files, and
+ * waits for the next change.
  */
 export async function watchRuns(given: WatchOptions, io: Io): Promise<ExitCode> {
   const session = new WatchSession(given, io);
@@ -56,18 +63,19 @@ class WatchSession {
   async run(): Promise<ExitCode> {
     const { signal } = this.#io;
     let changed: string[] = [];
-    /** The changes after which nothing was asked the last time. */
+    /** The files whose last change led to no asked case. */
     let idle: readonly string[] = [];
     for (;;) {
       const { reads, isEmpty } = await this.#round();
       if (signal.aborted) return this.#end(this.#io.signalExitCode());
       if (this.#limits.reached !== undefined) return this.#end(exitCodes.incomplete, `${this.#limits.reached}. `);
-      // A file that a server writes whenever it is started would start it again and again; a user may save one once more.
+      // A file that a server writes whenever it starts would restart it forever. So ignore a second change without
+      // effect.
       if (isEmpty) this.#watcher.forget(changed.filter((path) => idle.includes(path)));
       else for (const [path, stamp] of reads) if (stampFile(path) !== stamp) this.#watcher.note(path);
       idle = isEmpty ? changed : [];
       const next = await this.#wait();
-      // Ctrl-C is how a watch is meant to end.
+      // Ctrl-C is the normal way to end a watch.
       if (!next) return this.#end(exitCodes.passed);
       changed = next;
       this.#io.err(`Changed: ${some(changed.map((path) => relative(this.#io.cwd, path)))}\n`);
@@ -79,7 +87,7 @@ class WatchSession {
     return this.#watcher.close();
   }
 
-  /** Loads everything again, and asks what is touched. `isEmpty`: nothing was. */
+  /** Reloads everything, and asks the touched cases. `isEmpty`: there were none. */
   async #round(): Promise<{ reads: Map<string, string>; isEmpty: boolean }> {
     const reads = new Map<string, string>();
     let isEmpty = true;
@@ -91,7 +99,7 @@ class WatchSession {
         this.#io.err(`${describePartial(partial).join("\n")}\n`);
       if (isEmpty) return;
       this.#rounds++;
-      const asked = narrow(listed, partial.asked);
+      const asked = keepCases(listed, partial.asked);
       const onSummary = (summary: RunSummary) => {
         this.#asked.add(listed, summary);
         this.#trials += summary.totals.trials - summary.totals.missing;
@@ -111,7 +119,7 @@ class WatchSession {
     return { reads, isEmpty };
   }
 
-  /** The cases that are asked, among those whose server is listed. */
+  /** Selects the cases to ask, among those whose server can be listed. */
   async #select(workspace: Workspace): Promise<{ listed: Workspace; partial: PartialRun }> {
     const isListed = (one: Workspace["cases"][number]) => one.unavailable?.stage !== "server";
     const lost = workspace.suites.filter(
@@ -130,7 +138,10 @@ class WatchSession {
     return { listed, partial: { ...partial, leftOut: [...partial.leftOut, ...leftOut] } };
   }
 
-  /** Watches what was read, and what the suites start. What could not be loaded stays watched. */
+  /**
+   * Watches the files that were read, and those that the suites start. After a failed load, keeps the previous ones
+   * too.
+   */
   async #watch(reads: ReadonlyMap<string, string>, suites: readonly Suite[]): Promise<void> {
     const { cwd } = this.#io;
     const { paths = [], project } = this.#given;
@@ -145,7 +156,7 @@ class WatchSession {
     await this.#watcher.watch(this.#paths);
   }
 
-  /** Waits for changes; undefined when the user ends the watch. On a terminal its line goes when it is over. */
+  /** Waits for changes; undefined if the user ends the watch. Shows a line meanwhile, and removes it on a terminal. */
   async #wait(): Promise<string[] | undefined> {
     const { err, errIsTerminal, signal } = this.#io;
     const files = count(this.#paths.files.size, "file");
@@ -158,7 +169,7 @@ class WatchSession {
     return changed;
   }
 
-  /** Takes the options from the files of the project again, where one of them changed. */
+  /** Reads the options again if a project file changed. */
   async #reread(changed: readonly string[]): Promise<void> {
     const { project } = this.#given;
     if (!project?.files.some((file) => changed.includes(file))) return;
@@ -181,7 +192,7 @@ class WatchSession {
   }
 }
 
-/** What each case was last asked with, by suite and model. */
+/** Remembers what each case was last asked with, by suite and model. */
 class AskedCases {
   readonly #records = new Map<string, NonNullable<ReturnType<FindRecord>>>();
 
@@ -191,7 +202,7 @@ class AskedCases {
 
   readonly find: FindRecord = (suite, model) => this.#records.get(this.#key(suite.name, model.id));
 
-  /** Begins with these records. */
+  /** Sets the records to start from. */
   start({ suites, models }: Workspace, find: FindRecord): void {
     for (const suite of suites)
       for (const model of models) {
@@ -200,7 +211,7 @@ class AskedCases {
       }
   }
 
-  /** Adds what was asked and answered. */
+  /** Adds the cases that a run asked. */
   add(workspace: Workspace, summary: RunSummary): void {
     for (const { name, model, cases: asked } of summary.suites) {
       const suite = workspace.suites.find((one) => one.name === name);

@@ -27,7 +27,7 @@ export type ShowOptions = {
   json: boolean;
 };
 
-/** `evals show`: prints what a model did in the trials of a run. Throws a usage error where nothing is selected. */
+/** `evals show`: prints what a model did in the trials of a run. Throws a usage error if no case is selected. */
 export async function show(options: ShowOptions, io: Io): Promise<ExitCode> {
   const { dir, manifest } = await findRecord("run", options.run, resolve(io.cwd, options.out), printProblem(io));
   const cases = selectCases(manifest, options);
@@ -43,11 +43,13 @@ export async function show(options: ShowOptions, io: Io): Promise<ExitCode> {
   return exitCodes.passed;
 }
 
-type Selected = { suite: string; case: RunManifest["suites"][number]["cases"][number] };
+type SelectedCase = { suite: string; case: RunManifest["suites"][number]["cases"][number] };
 
-/** The cases of the run that the options name. */
-function selectCases(manifest: RunManifest, { case: pattern, suite, model }: ShowOptions): Selected[] {
-  const all = manifest.suites.flatMap(({ name, cases }) => cases.map((one): Selected => ({ suite: name, case: one })));
+/** The cases of the run that the options select. */
+function selectCases(manifest: RunManifest, { case: pattern, suite, model }: ShowOptions): SelectedCase[] {
+  const all = manifest.suites.flatMap(({ name, cases }) =>
+    cases.map((one): SelectedCase => ({ suite: name, case: one })),
+  );
   refuseUnknown(
     "suite",
     suite,
@@ -57,8 +59,8 @@ function selectCases(manifest: RunManifest, { case: pattern, suite, model }: Sho
   if (model !== undefined && !models.some((id) => isModelNamed(model, id))) refuseUnknown("model", model, models);
   const isNamed =
     pattern === undefined || all.some((one) => one.case.id === pattern)
-      ? ({ case: one }: Selected) => pattern === undefined || one.id === pattern
-      : ({ case: one }: Selected) => matchesFilter(one.id, pattern);
+      ? ({ case: one }: SelectedCase) => pattern === undefined || one.id === pattern
+      : ({ case: one }: SelectedCase) => matchesFilter(one.id, pattern);
   const found = all.filter((one) => (suite === undefined || one.suite === suite) && isNamed(one));
   if (found.length === 0 && pattern !== undefined)
     refuseUnknown("case", pattern, [...new Set(all.map((one) => one.case.id))]);
@@ -72,8 +74,14 @@ function refuseUnknown(what: string, name: string | undefined, known: readonly s
   throw usageError(`The run has no ${what} "${name}".`, hint);
 }
 
-/** Whether a trial is to be shown: then its case. Without a case, those that did not pass are meant. */
-function selectTrials(cases: readonly Selected[], options: ShowOptions): (trial: Trial) => Selected | undefined {
+/**
+ * Returns a function that finds the case of a trial to show; undefined for any other trial. Without a case or a trial
+ * number, only trials that did not pass are shown.
+ */
+function selectTrials(
+  cases: readonly SelectedCase[],
+  options: ShowOptions,
+): (trial: Trial) => SelectedCase | undefined {
   const byKey = new Map(cases.map((one) => [JSON.stringify([one.suite, one.case.id]), one]));
   const { arm = "head", model, trial: number } = options;
   const isFailed = options.failed || (options.case === undefined && number === undefined);
@@ -87,7 +95,7 @@ function selectTrials(cases: readonly Selected[], options: ShowOptions): (trial:
   };
 }
 
-/** The names of the tools in the order in which the trial showed them. */
+/** The names of the tools, in the order in which the trial showed them. */
 function listShownTools({ toolsets }: RunManifest, { toolset, orderSeed }: Trial): string[] {
   return orderTools(toolsets[toolset] ?? [], orderSeed).map(({ name }) => name);
 }

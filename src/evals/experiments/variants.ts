@@ -17,18 +17,19 @@ import { type Outcome, PromptSizes, summariseVariants } from "../verdicts/varian
 import { matchesFilter } from "../workspace/suites.ts";
 import { describeRun } from "./check.ts";
 import {
-  type Bench,
   describeExperiment,
   designNumber,
   type ExperimentOptions,
-  type Performed,
-  performExperiment,
+  type ExperimentRun,
+  type ExperimentWorkspace,
+  runExperiment,
   stoppedExitCode,
-  withBench,
+  withExperiment,
 } from "./experiment.ts";
-import type { ListOf } from "./pipeline.ts";
+import type { GetToolset } from "./pipeline.ts";
 import { recallOptions } from "./recordedOptions.ts";
-import { printReport, recordExperiment } from "./report.ts";
+import { printReport } from "./report.ts";
+import { recordExperiment } from "./reportFiles.ts";
 import { applyVariants, type Overlaid, type ReadVariants, readVariants, writeOverlay } from "./variantsFile.ts";
 
 export type VariantsOptions = ExperimentOptions & {
@@ -51,69 +52,68 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
   refuseFlags({ ...options, file: path }, io);
   const file = await readVariants(path, io.cwd);
   refuseUnknown(options.of, file);
-  return await withBench(recalled, io, async (bench) => {
-    const overlaid = applyVariants(file, bench.cases);
-    const touched = bench.cases.filter((planned) => overlaid.some((one) => changesCase(one, planned)));
+  return await withExperiment(recalled, io, async (workspace) => {
+    const overlaid = applyVariants(file, workspace.cases);
+    const touched = workspace.cases.filter((planned) => overlaid.some((one) => changesCase(one, planned)));
     const cases = touched.map((planned) => planned.case.id);
     const setup = {
       cases,
       challengers: overlaid.map(({ name }) => name),
-      seed: bench.seed,
+      seed: workspace.seed,
       margin: options.margin,
-      bank: await findBank(touched, bench, io),
+      bank: await findBank(touched, workspace, io),
       ...(options.harmUnsteady !== undefined && { harmUnsteady: options.harmUnsteady }),
       ...(options.harmCases && { harmCases: selectCases(cases, options.harmCases) }),
     };
-    const arms = new Map<string, ListOf>([
+    const arms = new Map<string, GetToolset>([
       [incumbentArm, ({ toolset }) => toolset],
-      ...overlaid.map(({ name, listOf }) => [name, listOf] as const),
+      ...overlaid.map(({ name, getToolset }) => [name, getToolset] as const),
     ]);
     const prompts = new PromptSizes();
-    const { performed, outcome, cap } = await decide(bench, { setup, touched, arms, prompts }, io);
+    const { finished, outcome, cap } = await decide(workspace, { setup, touched, arms, prompts }, io);
     const summary = summariseVariants({
-      facts: describeExperiment(bench, performed),
+      facts: describeExperiment(workspace, finished),
       outcome,
-      record: performed.record,
+      record: finished.record,
       margin: options.margin,
       cap,
       cases,
-      untouched: bench.cases.filter((one) => !touched.includes(one)).map((one) => one.case.id),
-      lists: new Map([...arms].map(([name, listOf]) => [name, touched.map((one) => listOf(one)?.tools ?? [])])),
+      untouched: workspace.cases.filter((one) => !touched.includes(one)).map((one) => one.case.id),
+      lists: new Map([...arms].map(([name, getToolset]) => [name, touched.map((one) => getToolset(one)?.tools ?? [])])),
       prompts,
     });
     const chosen = overlaid.find(({ name }) => name === (options.of ?? summary.winner));
     const unwritten = options.write !== undefined && !chosen && summary.exitCode === exitCodes.passed;
     const result = { ...summary, exitCode: unwritten ? exitCodes.failed : summary.exitCode };
-    // Standard output is the overlay's alone when it goes there.
+    // With --write -, standard output contains only the overlay.
     const shown = options.write === "-" ? { ...io, out: io.err } : io;
-    printReport(options.json ? "json" : "terminal", await recordExperiment(performed, result, io), shown);
+    printReport(options.json ? "json" : "terminal", await recordExperiment(finished, result, io), shown);
     if (options.write !== undefined) await writeOverlay(options.write, chosen, io);
     return result.exitCode as ExitCode;
   });
 }
 
-type Asked = {
+type VariantsSetup = {
   setup: Omit<VariantSetup, "bank"> & { bank: Bank };
   touched: readonly PlannedCase[];
-  arms: ReadonlyMap<string, ListOf>;
+  arms: ReadonlyMap<string, GetToolset>;
   prompts: PromptSizes;
 };
 
-/** Runs the design that fits the model, until it decides or is stopped. */
-async function decide(bench: Bench, { setup, touched, arms, prompts }: Asked, io: Io) {
-  const perform = <V>(design: Design<V>): Promise<Performed<V>> => {
+/** Runs the design for deterministic or sampled models, until it decides or is stopped. */
+async function decide(workspace: ExperimentWorkspace, { setup, touched, arms, prompts }: VariantsSetup, io: Io) {
+  const perform = <V>(design: Design<V>): Promise<ExperimentRun<V>> => {
     const { seed: _, ...rest } = setup;
     const recorded = jsonObjectSchema.parse(JSON.parse(JSON.stringify({ design: designNumber, ...rest })));
     const onTrial = prompts.add.bind(prompts);
-    return performExperiment(bench, { cases: touched, arms, design, setup: recorded, onTrial }, io);
+    return runExperiment(workspace, { cases: touched, arms, design, setup: recorded, onTrial }, io);
   };
-  const finish = <V>(performed: Performed<V>, decided: (verdict: V) => Outcome, cap: number) => ({
-    performed,
-    outcome:
-      performed.kind === "decided" ? decided(performed.verdict) : { stopped: stoppedExitCode(performed.end, io) },
+  const finish = <V>(finished: ExperimentRun<V>, decided: (verdict: V) => Outcome, cap: number) => ({
+    finished,
+    outcome: finished.kind === "decided" ? decided(finished.verdict) : { stopped: stoppedExitCode(finished.end, io) },
     cap,
   });
-  if (bench.model.deterministic) {
+  if (workspace.model.deterministic) {
     const design = variantsCertain(setup);
     const toOutcome = (verdict: CertainVariantVerdict): Outcome => ({ method: "deterministic", verdict });
     return finish(await perform(design), toOutcome, design.cap);
@@ -123,19 +123,19 @@ async function decide(bench: Bench, { setup, touched, arms, prompts }: Asked, io
   return finish(await perform(design), toOutcome, design.cap);
 }
 
-/** Passes of the current wording by case. */
+/** Passed and graded trials of the current wording, by case. */
 type Bank = Record<string, Counts>;
 const bankSchema = z.object({
   bank: z.record(z.string(), z.object({ passed: z.number().int(), trials: z.number().int() })).default({}),
 });
 
 /**
- * The passes of the current wording in the accepted baseline: of the cases that have not changed since, with the list that
- * they are shown now. None without such a baseline; those that a resumed record started with.
+ * Reads the counts of the current wording from the accepted baseline, for cases that have not changed since and are
+ * shown the same list now. Empty without a comparable baseline. A resumed record keeps the counts that it started with.
  */
 async function findBank(
   cases: readonly PlannedCase[],
-  { suite, model, options, resumed }: Bench,
+  { suite, model, options, resumed }: ExperimentWorkspace,
   io: Io,
 ): Promise<Bank> {
   if (resumed) return bankSchema.parse(resumed.manifest.experiment?.setup ?? {}).bank;
@@ -153,7 +153,7 @@ async function findBank(
   return Object.fromEntries(usable.map(({ id, passed, trials }) => [id, { passed, trials }]));
 }
 
-/** The cases that a certificate is for. Throws a usage error when no case matches. */
+/** The cases to certify. Throws a usage error if no case matches. */
 function selectCases(cases: readonly string[], filters: readonly string[]): string[] {
   const found = cases.filter((id) => filters.some((filter) => matchesFilter(id, filter)));
   if (found.length > 0) return found;
@@ -163,7 +163,7 @@ function selectCases(cases: readonly string[], filters: readonly string[]): stri
   );
 }
 
-/** Refuses flags that contradict each other, before any model call. */
+/** Throws a usage error for contradictory flags, before any model call. */
 function refuseFlags({ write, of, file, json }: VariantsOptions & { file: string }, io: Io): void {
   if (write === undefined && of !== undefined) throw usageError("--of has no effect without --write.", "Add --write.");
   if (write === "-" && json) throw usageError("--json and --write - both use standard output.", "Name a file.");
@@ -178,4 +178,5 @@ function refuseUnknown(name: string | undefined, { variants: known }: ReadVarian
   throw usageError(`--of: there is no variant "${name}".`, hint);
 }
 
-const changesCase = ({ listOf }: Overlaid, planned: PlannedCase) => listOf(planned).hash !== planned.toolset.hash;
+const changesCase = ({ getToolset }: Overlaid, planned: PlannedCase) =>
+  getToolset(planned).hash !== planned.toolset.hash;

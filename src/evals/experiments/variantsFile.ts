@@ -18,11 +18,11 @@ import {
   variantsFileSchema,
 } from "../types/variants.ts";
 
-/** The variants of a file, by name, in the order of the file; `refuse` throws problems with their places. */
+/** The variants of a file by name, in file order. `refuse` throws the given problems with their places, if any. */
 export type ReadVariants = { variants: ReadonlyMap<string, Variant>; refuse(problems: readonly PathProblem[]): void };
 
-/** A variant, and the list that it makes of the one that a case is shown. */
-export type Overlaid = { name: string; variant: Variant; listOf(planned: PlannedCase): Toolset };
+/** A variant. `getToolset` returns the list of a case with the variant applied. */
+export type Overlaid = { name: string; variant: Variant; getToolset(planned: PlannedCase): Toolset };
 
 const exampleHint = "Write variants: { <name>: { <tool>: <its description> } }.";
 
@@ -40,7 +40,7 @@ export async function readVariants(file: string, cwd: string): Promise<ReadVaria
   return { variants: new Map(Object.entries(variants)), refuse };
 }
 
-/** Checks each change by the form that was meant, so that the message is about that form. */
+/** Checks each change against the form that its author intended, so that messages refer to that form. */
 function checkForm(value: JsonObject): PathProblem[] {
   const { variants, ...rest } = value;
   if (!isJsonObject(variants)) return explain(variantsFileSchema, value);
@@ -77,8 +77,8 @@ function checkNames(names: readonly string[]): PathProblem[] {
 }
 
 /**
- * Applies each variant to the lists of these cases. Throws EvalsError with places for names that no list has, a variant
- * that changes nothing, and one that equals another.
+ * Applies each variant to the lists of these cases. Throws EvalsError with places for names that no list contains, and
+ * for variants that change nothing or equal another one.
  */
 export function applyVariants({ variants, refuse }: ReadVariants, cases: readonly PlannedCase[]): Overlaid[] {
   const lists = [...new Map(cases.map(({ toolset }) => [toolset.hash, toolset])).values()];
@@ -92,8 +92,8 @@ export function applyVariants({ variants, refuse }: ReadVariants, cases: readonl
     });
   refuse([...variants].flatMap(([name, variant]) => checkVariant(tools, variant).map(within(name))));
   const overlaid = [...variants].map(([name, variant]) => {
-    const listOf = changeListsOnce((list) => applyVariant(list, variant));
-    return { name, variant, listOf, hashes: lists.map((list) => listOf({ toolset: list }).hash).join() };
+    const getToolset = changeListsOnce((list) => applyVariant(list, variant));
+    return { name, variant, getToolset, hashes: lists.map((list) => getToolset({ toolset: list }).hash).join() };
   });
   const seen = new Map([[lists.map(({ hash }) => hash).join(), "changes nothing"]]);
   refuse(
@@ -108,7 +108,9 @@ export function applyVariants({ variants, refuse }: ReadVariants, cases: readonl
   return overlaid;
 }
 
-/** The same changed list for all cases with the same list, so that derived data is computed once. */
+/**
+ * Returns a function that changes the list of a case. Cases with equal lists share the result, so it is computed once.
+ */
 export function changeListsOnce(
   change: (tools: readonly OfferedTool[]) => readonly OfferedTool[],
 ): (planned: Pick<PlannedCase, "toolset">) => Toolset {
@@ -120,7 +122,7 @@ export function changeListsOnce(
   };
 }
 
-/** Writes one variant as a variants file, or prints it; reports when there is none to write. */
+/** Writes one variant as a variants file, or prints it. Reports if there is none to write. */
 export async function writeOverlay(target: string, chosen: Overlaid | undefined, io: Io): Promise<void> {
   if (!chosen) {
     io.err("No wording won, so no variants file was written. Name one with --of to write it anyway.\n");

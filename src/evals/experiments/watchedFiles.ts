@@ -7,8 +7,8 @@ import type { Io } from "../types/io.ts";
 import type { Configuration, Suite } from "../types/suite.ts";
 
 /**
- * What is watched, as absolute paths: files of any kind, folders of skills (every file), folders with suites (files that a
- * suite can be or name) and folders with the code of servers (sources).
+ * The absolute paths to watch: single files, folders of skills (every file), folders with suites (files that can be
+ * suites or that suites name), and folders with the code of servers (source files).
  */
 export type WatchedPaths = {
   files: ReadonlySet<string>;
@@ -19,10 +19,10 @@ export type WatchedPaths = {
 
 const suiteFile = /\.(?:yaml|yml|json|jsonl|csv)$/i;
 const sourceFile = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|scala|cs|fs|php|swift|ex|exs|lua|sh)$/i;
-/** Folders that hold neither suites nor sources of the project. */
+/** Folders that contain neither suites nor sources of the project. */
 const skipped = new Set(["node_modules", "baselines", "judges"]);
 
-/** The entry points of the commands of these suites and the folders of their sources, as far as they are in `cwd`. */
+/** Finds the entry points of the server commands of suites, and the folders of their sources, inside `cwd`. */
 export async function listServerPaths(
   suites: readonly Suite[],
   { cwd, env }: Pick<Io, "cwd" | "env">,
@@ -42,10 +42,10 @@ export async function listServerPaths(
   return { files, code };
 }
 
-/** The words of the commands of a suite's server that can be paths, as absolute paths. */
+/** The words of a server's command that can be paths, as absolute paths. */
 async function listArguments(written: Suite["server"], about: ServerPlace): Promise<string[]> {
   if (!written || "tools" in written) return [];
-  // What is wrong with a server is reported where it is opened.
+  // Mistakes in a server are reported when it is opened.
   const servers = await expandConfiguration(written, about).catch(() => []);
   const resolved = servers.map((one) => resolveServer(one, about.name, about.dir, about.env).catch(() => undefined));
   return (await Promise.all(resolved)).flatMap((one) => {
@@ -70,32 +70,29 @@ function isInside(folder: string, path: string): boolean {
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way) && !way.split(sep).includes("node_modules");
 }
 
-/**
- * Waits for changes of files. Made by chokidar: it follows files that editors replace, and skips folders, on every
- * system.
- */
+/** Waits for changes of files. Uses chokidar, which follows replaced files and skips folders on every system. */
 export class FileWatcher {
   readonly #out: string;
   readonly #changed = new Set<string>();
   #paths: WatchedPaths = { files: new Set(), skills: new Set(), suites: new Set(), code: new Set() };
   #watcher: FSWatcher | undefined;
-  /** Whether a given folder was removed: chokidar does not see it when it is made again. */
+  /** Whether a watched folder was removed: chokidar does not notice when it is created again. */
   #isLost = false;
   #wake = () => {};
 
-  /** `out`: the folder of the records, in which nothing is watched. */
+  /** `out`: the folder of records, which is not watched. */
   constructor(out: string) {
     this.#out = out;
   }
 
-  /** Watches these paths from now on; resolves when it does. */
+  /** Watches these paths instead of the previous ones. Resolves when watching has begun. */
   async watch(paths: WatchedPaths): Promise<void> {
     const before = this.#watcher;
     if (before && !this.#isLost && isSame(paths, this.#paths)) return;
     this.#paths = paths;
     const folders = [...paths.skills, ...paths.suites, ...paths.code];
     const watcher = watch([...folders, ...paths.files], {
-      // What is in a folder that was removed and made again since is new.
+      // Everything in a folder that was removed and created again is new.
       ignoreInitial: !this.#isLost,
       ignored: (path, found) => this.#isIgnored(path, found?.isFile()),
     });
@@ -107,25 +104,25 @@ export class FileWatcher {
       this.#changed.add(path);
       this.#wake();
     });
-    // A folder that cannot be read, or too many files: what can be watched still is.
+    // Ignore unreadable folders and too many files: everything else is still watched.
     watcher.on("error", () => {});
     await new Promise<void>((done) => watcher.once("ready", done));
     await before?.close();
   }
 
-  /** Forgets the changes of these files until now. */
+  /** Discards the pending changes of these files. */
   forget(paths: Iterable<string>): void {
     for (const path of paths) this.#changed.delete(path);
   }
 
-  /** Adds a change that was seen elsewhere. */
+  /** Adds a change that was detected elsewhere. */
   note(path: string): void {
     this.#changed.add(path);
   }
 
   /**
-   * The files that changed since the last call, once no others do, or after two seconds; undefined when `signal` aborts
-   * before.
+   * Waits for changes, and until no more arrive or two seconds have passed. Returns the files that changed since the
+   * last call; undefined if `signal` aborts first.
    */
   async next(signal: AbortSignal): Promise<string[] | undefined> {
     if (this.#changed.size === 0 && !signal.aborted) await this.#waitForChange(signal);
@@ -165,7 +162,7 @@ export class FileWatcher {
     if (inAny(skills)) return false;
     const name = basename(path);
     if (name.startsWith(".") || skipped.has(name)) return true;
-    // Before a path is looked up, it is not known what it is.
+    // The type of a path is unknown at first. Do not ignore it then.
     if (!isFile) return false;
     return !(inAny(suites) && suiteFile.test(path)) && !(inAny(code) && sourceFile.test(path));
   }

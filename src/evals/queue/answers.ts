@@ -22,9 +22,9 @@ const batchSize = 100;
 const waitMs = 1_000;
 
 /**
- * Delivers the answers to a run as they arrive. They are entries of a stream that only this process reads: an answer takes
- * one command to write, one to delete, and no lock. After a lost connection all unacknowledged answers are delivered again,
- * because a server that was killed may have lost the last ones and reuse their numbers.
+ * Delivers the answers to a run as they arrive. They are entries of a stream that only this process reads: an answer
+ * takes one command to write, one to delete, and no lock. After a lost connection all unacknowledged answers are
+ * delivered again, because a server that was killed may have lost the last ones and reuse their numbers.
  */
 export function openAnswers({ redis, connect }: Broker, run: string, onAnswer: (answer: Answer) => void): Answers {
   const stream = nameAnswers(run);

@@ -21,9 +21,10 @@ const example = "redis://127.0.0.1:6379";
 const packages = { bullmq: "bullmq@6", ioredis: "ioredis@6" } as const;
 
 /**
- * Connects to the Redis or Valkey server at a URL, `redis://` or with TLS `rediss://`. User and password come from the URL,
- * or from REDIS_USERNAME and REDIS_PASSWORD. Warns if the settings of the server can lose jobs. Throws a usage error for a
- * bad URL, a missing package or a refused login, and an EvalsError with exit code 3 if the server cannot be reached.
+ * Connects to the Redis or Valkey server at a URL, `redis://` or with TLS `rediss://`. User and password come from the
+ * URL, or from REDIS_USERNAME and REDIS_PASSWORD. Warns if the settings of the server can lose jobs. Throws a usage
+ * error for a bad URL, a missing package or a refused login, and an EvalsError with exit code 3 if the server cannot be
+ * reached.
  */
 export async function connectBroker(url: string, io: Io): Promise<Broker> {
   const { name, options } = parseUrl(url, io);
@@ -103,8 +104,8 @@ const retryMs = 250;
 const transientCodes = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE"]);
 
 /**
- * Connects once, so that problems are reported before anything starts, and checks the settings of the server. Retries for a
- * while if the server is starting.
+ * Connects once, so that problems are reported before anything starts, and checks the settings of the server. Retries
+ * for a while if the server is starting.
  */
 async function tryConnection(
   open: (retryStrategy: (times: number) => number | null) => Redis,

@@ -47,9 +47,9 @@ type Awaited = {
 type Arrived = { trial: string; answer: Answer };
 
 /**
- * Asks the trials of a run on workers: puts each cell on the queue of its provider, and reads the answers from a stream,
- * where they stay until they are on disk (`settle`). A worker answers before its job is removed. So everything that a
- * killed run was waiting for is either on the queue or on the stream when the run is resumed.
+ * Asks the trials of a run on workers: puts each cell on the queue of its provider, and reads the answers from a
+ * stream, where they stay until they are on disk (`settle`). A worker answers before its job is removed. So everything
+ * that a killed run was waiting for is either on the queue or on the stream when the run is resumed.
  */
 export async function openQueuedAsker(broker: Broker, queued: QueuedRun, io: Io): Promise<Asker> {
   const models = queued.plan.models.map(({ id }) => id);
@@ -134,7 +134,9 @@ class QueuedAsker implements Asker {
     else if (this.#arrived.size === 0) await within(5_000, this.#removeAll());
   }
 
-  /** Removes everything of the run from the server, except jobs that a worker is running again: it drops their answers. */
+  /**
+   * Removes everything of the run from the server, except jobs that a worker is running again: it drops their answers.
+   */
   async #removeAll(): Promise<void> {
     await this.#answers.remove();
     await this.#jobs.removeAll();
@@ -246,7 +248,9 @@ class QueuedAsker implements Asker {
     if (message !== undefined) for (const [id, awaited] of asked) this.#giveUp(id, awaited, { ...cancelled, message });
   }
 
-  /** Makes `close` wait for this work. Failures are ignored: the client reconnects, and `#check` repairs what was lost. */
+  /**
+   * Makes `close` wait for this work. Failures are ignored: the client reconnects, and `#check` repairs what was lost.
+   */
   #track(work: Promise<unknown>): void {
     const tracked: Promise<unknown> = work.catch(() => {}).finally(() => this.#pending.delete(tracked));
     this.#pending.add(tracked);

@@ -13,8 +13,8 @@ const unfinished: JobType[] = ["active", "wait", "delayed", "prioritized"];
 export type Present = { unfinished: ReadonlySet<string>; failed: ReadonlySet<string> };
 
 /**
- * The jobs of one run, each on the queue of its provider. The id of a job is made from its cell, so a cell is on the queue
- * only once, however often it is added.
+ * The jobs of one run, each on the queue of its provider. The id of a job is made from its cell, so a cell is on the
+ * queue only once, however often it is added.
  */
 export class RunJobs {
   readonly #run: string;
@@ -25,7 +25,9 @@ export class RunJobs {
     this.#queues = queues;
   }
 
-  /** Opens the queues of these models. `rate`: maximum trials per second and provider that all workers together start. */
+  /**
+   * Opens the queues of these models. `rate`: maximum trials per second and provider that all workers together start.
+   */
   static async open(
     { bullmq, redis }: Broker,
     run: string,

@@ -3,8 +3,8 @@ import * as z from "zod";
 import { isNestedDeeper } from "../types/json.ts";
 import { type Cell, cellKey, type Trial, trialSchema } from "../types/trial.ts";
 
-// Everything that is on a queue. It contains no key, no command and no path that a worker would execute: whoever can write
-// to the server can make workers ask cases of their own checkout, and forge answers, but not run programs.
+// Everything that is on a queue. It contains no key, no command and no path that a worker would execute: whoever can
+// write to the server can make workers ask cases of their own checkout, and forge answers, but not run programs.
 
 /** Maximum length of a trial in characters of JSON. Replies and results are truncated far below it. */
 const maxTrialLength = 64 * 1024 * 1024;
@@ -24,7 +24,8 @@ export const jobSchema = z.strictObject({
 export type TrialJob = z.infer<typeof jobSchema>;
 
 /**
- * What a worker returns: the trial of a job as JSON, without the secrets that the worker knows, or why it refuses the plan.
+ * What a worker returns: the trial of a job as JSON, without the secrets that the worker knows, or why it refuses the
+ * plan.
  */
 export const resultSchema = z.discriminatedUnion("kind", [
   z.strictObject({

@@ -35,8 +35,8 @@ export class Refusal extends Error {
 }
 
 /**
- * Opens a plan in this checkout. Throws a Refusal if the worker does not permit it, or if anything that affects the answers
- * differs from what the coordinator planned with.
+ * Opens a plan in this checkout. Throws a Refusal if the worker does not permit it, or if anything that affects the
+ * answers differs from what the coordinator planned with.
  */
 export async function openPlanHere(plan: Plan, permissions: Permissions, io: Io): Promise<OpenPlan> {
   await refuseForbidden(plan, permissions, io.cwd);
@@ -127,7 +127,10 @@ function holdWorkspace(
 
 const key = (...parts: readonly string[]) => JSON.stringify(parts);
 
-/** Indexes the planned cells. The returned function throws a Refusal for a job that is not planned here with these tools. */
+/**
+ * Indexes the planned cells. The returned function throws a Refusal for a job that is not planned here with these
+ * tools.
+ */
 async function indexCells(workspace: Workspace, { options }: Plan, cwd: string): Promise<OpenPlan["find"]> {
   const { cases, surfaceCases, models } = workspace;
   const inArms = [...addExposureArms(addLiftArms(cases), listFurtherExposures(options)), ...surfaceCases];

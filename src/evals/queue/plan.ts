@@ -13,7 +13,9 @@ import type { Workspace } from "../workspace/workspace.ts";
 const text = z.string().max(1_000);
 const texts = z.array(text).max(1_000);
 
-/** The options of a run that affect what is asked. Executables, URLs and keys are not included: workers have their own. */
+/**
+ * The options of a run that affect what is asked. Executables, URLs and keys are not included: workers have their own.
+ */
 const planOptionsSchema = z
   .strictObject({
     paths: texts,

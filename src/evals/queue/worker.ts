@@ -198,7 +198,9 @@ class TrialWorker {
     return await openPlanHere(plan, this.#permissions, this.#io);
   }
 
-  /** Adds an answer to the stream of its run. After the end of the run the stream does not exist, and nothing is added. */
+  /**
+   * Adds an answer to the stream of its run. After the end of the run the stream does not exist, and nothing is added.
+   */
   async #answer({ run }: TrialJob, result: Result): Promise<void> {
     await this.#broker.redis.xadd(nameAnswers(run), "NOMKSTREAM", "*", ...Object.entries(result).flat());
   }

@@ -29,8 +29,8 @@ export class WorkerMonitor {
   }
 
   /**
-   * Returns why no worker will run the trials of a provider: all have refused the plan. Warns once if none has come yet;
-   * undefined then, and where workers are running.
+   * Returns why no worker will run the trials of a provider: all have refused the plan. Warns once if none has come
+   * yet; undefined then, and where workers are running.
    */
   async findObstacle(provider: string): Promise<string | undefined> {
     if ((await this.#jobs.countWorkers(provider)) !== 0) {

@@ -14,8 +14,8 @@ export type FoundRecord = { dir: string; manifest: RunManifest };
 export type Warn = (warning: Problem) => void;
 
 /**
- * Reads a record; returns undefined and warns if that fails with an EvalsError. Throws any other error, and without `warn`
- * every error.
+ * Reads a record; returns undefined and warns if that fails with an EvalsError. Throws any other error, and without
+ * `warn` every error.
  */
 export async function readOrWarn<T>(read: Promise<T>, warn: Warn | undefined): Promise<T | undefined> {
   try {
@@ -48,8 +48,8 @@ export async function findRecord(of: RecordCommand, run: string, out: string, wa
 }
 
 /**
- * Finds the record of any command by its folder, its id under `out`, `latest` for the newest run, or the name of a command
- * for its newest record. Throws a usage error if there is none.
+ * Finds the record of any command by its folder, its id under `out`, `latest` for the newest run, or the name of a
+ * command for its newest record. Throws a usage error if there is none.
  */
 export async function findAnyRecord(named: string, out: string, warn?: Warn): Promise<FoundRecord> {
   const of = (["run", ...experimentCommands] as const).find((command) => command === named);
@@ -78,8 +78,8 @@ async function latestRecord(of: RecordCommand, out: string, warn: Warn | undefin
 }
 
 /**
- * The ids of the finished records under `out`, oldest first. Omits other folders, unfinished records (they can be resumed,
- * or are being written) and, with a warning, unreadable ones.
+ * The ids of the finished records under `out`, oldest first. Omits other folders, unfinished records (they can be
+ * resumed, or are being written) and, with a warning, unreadable ones.
  */
 export async function listFinishedRuns(out: string, warn: Warn): Promise<string[]> {
   const entries = await readdir(out, { withFileTypes: true }).catch(() => []);

@@ -21,9 +21,9 @@ const syncLines = 16;
 type JournalOptions = { lines?: number; redact?: (text: string) => string };
 
 /**
- * Opens the journal of a run for appending. Lines are written in the order of `append`, many per sync: one sync per line
- * would cost more than the rest of a trial. After a failed write every further append rejects with the same error, so that
- * the journal has no gap.
+ * Opens the journal of a run for appending. Lines are written in the order of `append`, many per sync: one sync per
+ * line would cost more than the rest of a trial. After a failed write every further append rejects with the same error,
+ * so that the journal has no gap.
  */
 export async function openJournal(
   path: string,
@@ -105,8 +105,8 @@ export async function openJournal(
 }
 
 /**
- * Formats a JSON object as a line of a journal or of the ledger of batches. The object ends with the id of the run and the
- * line number (`seq`, from 1); the checksum of everything before it is appended as `sum`.
+ * Formats a JSON object as a line of a journal or of the ledger of batches. The object ends with the id of the run and
+ * the line number (`seq`, from 1); the checksum of everything before it is appended as `sum`.
  */
 export function formatLine(json: string, redact: (text: string) => string): string {
   const body = redact(json.slice(0, -1));
@@ -120,8 +120,8 @@ const checksumField = /,"sum":"([0-9a-f]{16})"\}$/;
 
 /**
  * Creates a check for the lines of a run's journal, called in their order. It returns what is wrong with a line, as a
- * sentence. Journals from before lines had checksums are accepted. `file` is the name in the sentence. With `isWhole`, no
- * line may be missing before another.
+ * sentence. Journals from before lines had checksums are accepted. `file` is the name in the sentence. With `isWhole`,
+ * no line may be missing before another.
  */
 export function createLineCheck(
   run: string,

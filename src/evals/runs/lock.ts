@@ -13,10 +13,10 @@ export type TryLock = (fd: number, offset: number, length: number) => boolean;
 const lockedByte = 2 ** 30;
 
 /**
- * Makes this process the only writer of a run folder until the returned function is called. Uses a kernel lock on the file
- * `lock` in the folder, which is released when the process ends, however it ends. Where the native module is not available
- * (musl), the file contains the process id, and the lock is valid while that process exists.
- * Throws EvalsError with the process id if another process is writing the run.
+ * Makes this process the only writer of a run folder until the returned function is called. Uses a kernel lock on the
+ * file `lock` in the folder, which is released when the process ends, however it ends. Where the native module is not
+ * available (musl), the file contains the process id, and the lock is valid while that process exists. Throws
+ * EvalsError with the process id if another process is writing the run.
  */
 export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock()): Promise<Release> {
   const file = join(dir, "lock");
@@ -30,8 +30,8 @@ export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock
 const pollMs = 20;
 
 /**
- * Runs work that reads and replaces a file, in one process at a time, so that none loses what another one added. Waits for
- * the lock, `<file>.lock`, which is removed afterwards. Rejects with the error of `work` or of the file system.
+ * Runs work that reads and replaces a file, in one process at a time, so that none loses what another one added. Waits
+ * for the lock, `<file>.lock`, which is removed afterwards. Rejects with the error of `work` or of the file system.
  */
 export async function withFileLock<T>(
   file: string,
@@ -113,8 +113,8 @@ async function acquireByProcessId(file: string): Promise<Acquired> {
 }
 
 /**
- * Removes the lock of a process that has ended. Only one process at a time checks and removes: otherwise it could remove
- * the lock of a process that has acquired it since. `own` is a file with the id of this process.
+ * Removes the lock of a process that has ended. Only one process at a time checks and removes: otherwise it could
+ * remove the lock of a process that has acquired it since. `own` is a file with the id of this process.
  */
 async function removeStale(file: string, holder: string, own: string): Promise<void> {
   const turn = `${file}.ended`;

@@ -11,8 +11,8 @@ const format = "tool-evals nights 1";
 const headSchema = z.object({ format: z.literal(format), suite: z.string(), model: z.string(), baseline: z.string() });
 
 /**
- * Identifies the nights of a file, by the names in the baseline. `alias`: another id of the model. `baseline`: the run that
- * the baseline was accepted from.
+ * Identifies the nights of a file, by the names in the baseline. `alias`: another id of the model. `baseline`: the run
+ * that the baseline was accepted from.
  */
 export type NightsKey = { suite: string; model: string; alias?: string; baseline: string };
 
@@ -57,8 +57,8 @@ function parseLine<S extends z.ZodType>(schema: S, line: string, place: Place): 
 }
 
 /**
- * Adds a night to the file, or replaces it if the same run was added before. A new baseline starts a new list. Jobs that end
- * at the same time wait for each other.
+ * Adds a night to the file, or replaces it if the same run was added before. A new baseline starts a new list. Jobs
+ * that end at the same time wait for each other.
  */
 export async function writeNight(file: string, of: NightsKey, night: Night): Promise<void> {
   try {

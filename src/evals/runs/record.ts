@@ -34,9 +34,9 @@ function nextRunId(id: string): string {
 }
 
 /**
- * Creates the folder of a new run under `out`, named by the run id, and writes its manifest. The id sorts after every other
- * id under `out`, even if the clock was set back, so that the order of ids is the order of runs. Returns the folder and the
- * manifest with that id. Throws EvalsError if the folder cannot be written.
+ * Creates the folder of a new run under `out`, named by the run id, and writes its manifest. The id sorts after every
+ * other id under `out`, even if the clock was set back, so that the order of ids is the order of runs. Returns the
+ * folder and the manifest with that id. Throws EvalsError if the folder cannot be written.
  */
 export async function createRun(
   out: string,
@@ -151,9 +151,9 @@ export async function readManifest(dir: string): Promise<RunManifest> {
 }
 
 /**
- * Reads the trials of the run with this id one at a time, in the order they were recorded. Ignores an incomplete last line,
- * which a killed process leaves. Throws a usage error with the line number for any other line that cannot be read, was
- * edited, is duplicated or belongs to another run.
+ * Reads the trials of the run with this id one at a time, in the order they were recorded. Ignores an incomplete last
+ * line, which a killed process leaves. Throws a usage error with the line number for any other line that cannot be
+ * read, was edited, is duplicated or belongs to another run.
  */
 export async function* readTrials(dir: string, run: string): AsyncGenerator<Trial> {
   for await (const lines of readLines(dir, run)) for (const { trial } of lines) yield trial;
@@ -172,8 +172,8 @@ function* parseLines(
 type JournalLine = { trial: Trial; seq: unknown };
 
 /**
- * Reads the lines of a journal, some hundred at a time, because awaiting each would cost as much as reading it. `seq` is
- * the number that a line has in the file.
+ * Reads the lines of a journal, some hundred at a time, because awaiting each would cost as much as reading it. `seq`
+ * is the number that a line has in the file.
  */
 async function* readLines(dir: string, run: string, isOwn = false): AsyncGenerator<Iterable<JournalLine>> {
   const file = journalPath(dir);
@@ -229,7 +229,8 @@ function invalid(error: z.ZodError, file: string, line?: number): EvalsError {
 }
 
 /**
- * The length in bytes of a file up to and including its last newline; 0 if there is none. Throws for a folder or a device.
+ * The length in bytes of a file up to and including its last newline; 0 if there is none. Throws for a folder or a
+ * device.
  */
 async function measureCompleteLines(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined);
@@ -261,9 +262,9 @@ type Compaction = {
 
 /**
  * Prepares the journal of a run for resuming: drops an incomplete last line and the trials that `keep` rejects, so that
- * every cell is in it at most once, and numbers the lines from 1. Calls `onKept` for every kept trial. Returns the number
- * of lines. A journal whose lines are all kept is not rewritten. The caller must hold the lock. Throws a usage error if
- * there is no journal.
+ * every cell is in it at most once, and numbers the lines from 1. Calls `onKept` for every kept trial. Returns the
+ * number of lines. A journal whose lines are all kept is not rewritten. The caller must hold the lock. Throws a usage
+ * error if there is no journal.
  */
 export async function compactJournal(
   dir: string,

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-// A text that repeats in a journal, such as the same long result of a call in every trial, is shared. Its first occurrence
-// stays where it is. The second one is stored in the `texts` of its line under an id, and the id replaces it there and in
-// all later lines. So a reader only has to keep texts that do repeat.
+// A text that repeats in a journal, such as the same long result of a call in every trial, is shared. Its first
+// occurrence stays where it is. The second one is stored in the `texts` of its line under an id, and the id replaces it
+// there and in all later lines. So a reader only has to keep texts that do repeat.
 
 /** Shorter texts are not shared. */
 const minLength = 2_000;
@@ -31,7 +31,10 @@ export class TextWriter {
     return Object.keys(texts).length === 0 ? shared : `${shared.slice(0, -1)},"texts":${JSON.stringify(texts)}}`;
   }
 
-  /** Returns the text, or its id if it is shared. A text that looks like an id is always shared, so it is not read as one. */
+  /**
+   * Returns the text, or its id if it is shared. A text that looks like an id is always shared, so it is not read as
+   * one.
+   */
   #share(text: string, texts: Record<string, string>): string {
     const isLike = idForm.test(text);
     if (text.length < minLength && !isLike) return text;
@@ -54,7 +57,8 @@ export class TextReader {
   readonly #texts = new Map<string, string>();
 
   /**
-   * Parses a line. Throws SyntaxError if it is not JSON, and MissingTextError if the line with one of its texts is missing.
+   * Parses a line. Throws SyntaxError if it is not JSON, and MissingTextError if the line with one of its texts is
+   * missing.
    */
   parse(line: string): object {
     const data = Object(JSON.parse(line)) as { texts?: Record<string, string> };

@@ -21,8 +21,8 @@ import { createLibrary, offerSkills, type SkillShelf } from "./skills.ts";
 import { isDeferred, type ToolIndex, TrialSearch } from "./toolSearch.ts";
 
 /**
- * Tools as a host shows them. `listedName` maps a shown name back to the listed one. `index`: only the names of its tools
- * are shown, and the client searches them. `search`: definitions are deferred to this search of the API.
+ * Tools as a host shows them. `listedName` maps a shown name back to the listed one. `index`: only the names of its
+ * tools are shown, and the client searches them. `search`: definitions are deferred to this search of the API.
  */
 export type ShownTools = {
   tools: readonly OfferedTool[];
@@ -63,7 +63,8 @@ export const maxSearchTurns = 5;
 
 /**
  * Sends the messages, executes the calls of each reply in order and sends the results back, until the model makes no
- * call, `maxTurns` is reached or the calls decide the trial. Repeats this for each further user message. Does not throw.
+ * call, `maxTurns` is reached or the calls decide the trial. Repeats this for each further user message. Does not
+ * throw.
  */
 export async function converse(conversation: Conversation, signal: AbortSignal): Promise<Answer> {
   const { model, listedName, maxTurns, isDecided, followUps = [] } = conversation;
@@ -95,7 +96,8 @@ export async function converse(conversation: Conversation, signal: AbortSignal):
     else counted++;
     const next = isComplete || counted === maxTurns || searching > maxSearchTurns ? followUps[asked - 1] : undefined;
     if (isComplete && next === undefined) break;
-    // The provider's own payload goes back unchanged, with the shown names in its calls. An empty reply cannot be sent back.
+    // The provider's own payload goes back unchanged, with the shown names in its calls. An empty reply cannot be sent
+    // back.
     if (!isComplete || reply.turn.text !== "")
       messages.push({ role: "assistant", content: reply.turn.text, turn: reply.turn, native: reply.native });
     if (!isComplete) messages.push(toResults(executed.calls));

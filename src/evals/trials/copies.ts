@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import type { Trial, Turn } from "../types/trial.ts";
 
 /**
- * Recognizes replies that were seen before in a run by their provider ids: a proxy or cache that answers a second request
- * with an old reply repeats its id. Some servers give every reply the same id. As soon as one id comes with two different
- * replies, the ids of that model are ignored.
+ * Recognizes replies that were seen before in a run by their provider ids: a proxy or cache that answers a second
+ * request with an old reply repeats its id. Some servers give every reply the same id. As soon as one id comes with two
+ * different replies, the ids of that model are ignored.
  */
 export class SeenReplies {
   readonly #models = new Map<string, { replies: Map<string, string>; hasIds: boolean }>();

@@ -33,10 +33,10 @@ type JudgedTrial = {
 const notAsked = unknown("not asked: the trial failed already");
 
 /**
- * Grades a trial whose case may need user code or a judge. Code runs first; if it breaks, the trial is broken. The judge
- * gets one request with all questions, and only if needed: always for sentences of expected behaviour, because each is
- * reported separately; for a value only while the trial is undecided. If the judge breaks or gives no evidence, its
- * assertions are unknown, with the reason. Does not throw.
+ * Grades a trial whose case may need user code or a judge. Code runs first; if it breaks, the trial is broken. The
+ * judge gets one request with all questions, and only if needed: always for sentences of expected behaviour, because
+ * each is reported separately; for a value only while the trial is undecided. If the judge breaks or gives no evidence,
+ * its assertions are unknown, with the reason. Does not throw.
  */
 export async function judgeTrial(
   { grade, turns, messages, followUps, judge, askCode, cell }: JudgedTrial,
@@ -91,8 +91,8 @@ const isForCode = (question: Question): question is CodeQuestion =>
   question.about === "trial" || question.about === "argument";
 
 /**
- * Sends one request to a judge and reads its reply. `judging` is absent when nothing was paid for. `stopped` is set when
- * the judge will answer no further request, or a limit of the run is reached. Does not throw.
+ * Sends one request to a judge and reads its reply. `judging` is absent when nothing was paid for. `stopped` is set
+ * when the judge will answer no further request, or a limit of the run is reached. Does not throw.
  */
 export async function askJudge(
   judge: AskedModel,

@@ -16,10 +16,11 @@ export type Spending = { cost: Cost; requests: number };
 const isReported = (usage: Usage) => Object.values(usage).some((tokens) => tokens > 0);
 
 /**
- * Keeps all requests of a run, including those to the judge, within its limits. The maximum cost of a request is reserved
- * before it is sent, so that concurrent requests do not overspend. A request that does not fit waits until those in flight
- * have released what they did not use. A reply without usage counts as its whole reservation. A request that may exceed the
- * budget is sent only when nothing else is in flight, so the budget is exceeded by the cost of one request at most.
+ * Keeps all requests of a run, including those to the judge, within its limits. The maximum cost of a request is
+ * reserved before it is sent, so that concurrent requests do not overspend. A request that does not fit waits until
+ * those in flight have released what they did not use. A reply without usage counts as its whole reservation. A request
+ * that may exceed the budget is sent only when nothing else is in flight, so the budget is exceeded by the cost of one
+ * request at most.
  */
 export class SpendingLimits {
   readonly #limits: RunLimits;
@@ -99,8 +100,8 @@ export class SpendingLimits {
   }
 
   /**
-   * Waits until this amount fits, and reserves it. Resolves with a function that releases the reservation and takes what
-   * was used, or with the reason if a limit is reached.
+   * Waits until this amount fits, and reserves it. Resolves with a function that releases the reservation and takes
+   * what was used, or with the reason if a limit is reached.
    */
   async reserve({ cost, requests }: Spending, signal: AbortSignal): Promise<Broken | ((used: Spending) => void)> {
     const { budgetUsd, maxRequests = Number.POSITIVE_INFINITY } = this.#limits;

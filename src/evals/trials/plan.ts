@@ -9,8 +9,8 @@ import { isCallable, type OfferedTool, type Toolset } from "../types/tool.ts";
 import type { Broken, Cell } from "../types/trial.ts";
 
 /**
- * A case in one arm, with the tools that it is shown there. `unavailable`: why it cannot be asked; its trials then break
- * without a model call. The arm of a plain run is `head`.
+ * A case in one arm, with the tools that it is shown there. `unavailable`: why it cannot be asked; its trials then
+ * break without a model call. The arm of a plain run is `head`.
  */
 export type PlannedCase = {
   suite: Suite;
@@ -40,8 +40,8 @@ export function isBatched({ case: one, exposure, unavailable }: PlannedCase, mod
 }
 
 /**
- * One trial to run. `orderSeed` seeds the order of its tools. `isRepeatable`: requested by a design, which asks again when
- * the reply is a copy of an earlier one.
+ * One trial to run. `orderSeed` seeds the order of its tools. `isRepeatable`: requested by a design, which asks again
+ * when the reply is a copy of an earlier one.
  */
 export type PlannedCell = {
   planned: PlannedCase;
@@ -52,8 +52,8 @@ export type PlannedCell = {
 };
 
 /**
- * Generates every cell of a run lazily. The first trial of all cases comes before the second of any, so that model drift,
- * a rate limit or an early end affects all cases equally.
+ * Generates every cell of a run lazily. The first trial of all cases comes before the second of any, so that model
+ * drift, a rate limit or an early end affects all cases equally.
  * @param isCovered whether a check or a night already asks the case on the model
  */
 export function* planCells(
@@ -109,10 +109,10 @@ function createCell(planned: PlannedCase, model: Model, trial: number, orderSeed
 const maxDraws = 20_000;
 
 /**
- * The tool orders of one case in a design. Trial t has the same order in all arms. No arm sees an order twice before all
- * `count` requests are used; then they repeat in the same sequence. Each case has its own orders, because one schedule for
- * all cases would correlate their changes. `lists`: the tools of the case in each arm. `paraphrases`: the number of
- * wordings of the query; every wording meets every order before a request repeats.
+ * The tool orders of one case in a design. Trial t has the same order in all arms. No arm sees an order twice before
+ * all `count` requests are used; then they repeat in the same sequence. Each case has its own orders, because one
+ * schedule for all cases would correlate their changes. `lists`: the tools of the case in each arm. `paraphrases`: the
+ * number of wordings of the query; every wording meets every order before a request repeats.
  */
 export class TrialOrders {
   /** The number of different requests of the case. */
@@ -170,9 +170,9 @@ function describeOrder(tools: readonly OfferedTool[], seed: number): string {
 }
 
 /**
- * Sorts tools into the order of a trial. In a plain run the seed depends only on the run, the suite and the trial number:
- * all cases of a suite see the same order in the same trial, so a provider's prompt cache serves all but the first. Designs
- * draw their own seeds (see `TrialOrders`). A tool's position depends on its listed name.
+ * Sorts tools into the order of a trial. In a plain run the seed depends only on the run, the suite and the trial
+ * number: all cases of a suite see the same order in the same trial, so a provider's prompt cache serves all but the
+ * first. Designs draw their own seeds (see `TrialOrders`). A tool's position depends on its listed name.
  */
 export function orderTools(
   tools: readonly OfferedTool[],

@@ -29,15 +29,16 @@ export type RunPlanOptions = {
 export type PlanEnd = "complete" | "cancelled" | "budget" | "stopped";
 
 /**
- * Maximum number of trials waiting for the disk before new ones are delayed. This many can be lost, and are asked again,
- * when the process is killed or the disk fails. Twice what the journal writes at once, so that it does not slow asking.
+ * Maximum number of trials waiting for the disk before new ones are delayed. This many can be lost, and are asked
+ * again, when the process is killed or the disk fails. Twice what the journal writes at once, so that it does not slow
+ * asking.
  */
 const unrecordedLimit = 32;
 
 /**
- * Runs every cell of a plan that is not done. Starts no new trial after `signal` aborts or a limit of the run is reached,
- * and none on a model that was stopped. Trials in flight at an abort are recorded as cancelled, so the journal contains
- * everything that was asked. If the record cannot be written, cancels the trials in flight and rejects.
+ * Runs every cell of a plan that is not done. Starts no new trial after `signal` aborts or a limit of the run is
+ * reached, and none on a model that was stopped. Trials in flight at an abort are recorded as cancelled, so the journal
+ * contains everything that was asked. If the record cannot be written, cancels the trials in flight and rejects.
  */
 export async function runPlan(
   cells: Iterable<PlannedCell>,

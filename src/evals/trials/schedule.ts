@@ -1,7 +1,7 @@
 /**
  * Runs `work` over `items` with at most `concurrency` concurrent calls. Takes items one by one, so that a plan of any
- * length needs no memory. When `signal` aborts, takes no further item and waits for in-flight work. Rejects with the first
- * error of `work`, after in-flight work has ended.
+ * length needs no memory. When `signal` aborts, takes no further item and waits for in-flight work. Rejects with the
+ * first error of `work`, after in-flight work has ended.
  */
 export async function schedule<Item>(
   items: Iterable<Item>,

@@ -35,9 +35,9 @@ export type ShardAssignment = {
 const key = (...parts: readonly string[]) => JSON.stringify(parts);
 
 /**
- * Distributes the plan of a run over `count` shards, from its manifest alone. Cases go to the shards in turn, all arms of a
- * case to the same shard. A check or a night belongs to one shard as a whole, because which trial it asks next depends on
- * all previous ones.
+ * Distributes the plan of a run over `count` shards, from its manifest alone. Cases go to the shards in turn, all arms
+ * of a case to the same shard. A check or a night belongs to one shard as a whole, because which trial it asks next
+ * depends on all previous ones.
  */
 export function assignShards({ suites, models }: RunManifest, count: number): ShardAssignment {
   const cases = new Map(

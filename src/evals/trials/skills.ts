@@ -22,8 +22,8 @@ const maxWritten = 1024 * 1024;
 const skillName = (entry: OfferedTool) => entry.name.slice("skill:".length);
 
 /**
- * Offers skills (entries of origin `skill`, in the order to show) in one of the two forms that hosts use, and the files of
- * a case. With `readable` the other files of a skill can be read as well, for trials that continue after a skill is
+ * Offers skills (entries of origin `skill`, in the order to show) in one of the two forms that hosts use, and the files
+ * of a case. With `readable` the other files of a skill can be read as well, for trials that continue after a skill is
  * loaded. `listing`: the host whose rules shorten the list.
  */
 export function offerSkills(
@@ -139,10 +139,10 @@ export type SkillShelf = {
 export type Library = { execute(call: Call): Promise<Execution | undefined> };
 
 /**
- * Executes the tools `Skill`, `Read` and `Write` of one trial. `offered`: names of the skills that the trial offers. Files
- * are written to an in-memory workspace, which `scoring/writtenFiles.ts` rebuilds from the turns. Without `readable`,
- * loading a skill returns no instructions: only loading is measured, and instructions would change what the model does
- * next.
+ * Executes the tools `Skill`, `Read` and `Write` of one trial. `offered`: names of the skills that the trial offers.
+ * Files are written to an in-memory workspace, which `scoring/writtenFiles.ts` rebuilds from the turns. Without
+ * `readable`, loading a skill returns no instructions: only loading is measured, and instructions would change what the
+ * model does next.
  */
 export function createLibrary(
   { packages, read }: Pick<SkillShelf, "packages" | "read">,

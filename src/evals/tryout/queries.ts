@@ -12,8 +12,8 @@ import { once } from "../types/once.ts";
 import type { Tool } from "../types/tool.ts";
 
 /**
- * What a query is written for: a tool with these arguments, or no tool, for the reason in `kind`. `near`: the query should
- * sound like a request for this other tool.
+ * What a query is written for: a tool with these arguments, or no tool, for the reason in `kind`. `near`: the query
+ * should sound like a request for this other tool.
  */
 export type Wanted =
   | { tool: Tool; args: JsonObject; near?: { tool: string; shared: readonly string[] } }
@@ -37,8 +37,8 @@ const maxTools = 30;
 const nearMisses = 3;
 
 /**
- * Plans which queries to write: `perTool` for each tool, with sampled arguments, a near miss in each direction of the three
- * most confusable pairs, and one query of each kind that needs no tool. `left`: the tools that were not chosen.
+ * Plans which queries to write: `perTool` for each tool, with sampled arguments, a near miss in each direction of the
+ * three most confusable pairs, and one query of each kind that needs no tool. `left`: the tools that were not chosen.
  */
 export function planQueries(
   tools: readonly Tool[],
@@ -110,8 +110,8 @@ Answer with one JSON object and nothing else: {"queries": ["..."]}, one message 
 export type WritingTask = { wanted: readonly Wanted[]; messages: Message[]; answerSchema: JsonObject };
 
 /**
- * Builds the requests to the writer: one for each tool, and one for the queries that need none. The writer sees the tool,
- * and only the names of the others.
+ * Builds the requests to the writer: one for each tool, and one for the queries that need none. The writer sees the
+ * tool, and only the names of the others.
  */
 export function buildTasks(wanted: readonly Wanted[], tools: readonly Tool[]): WritingTask[] {
   const groups = new Map<string, Wanted[]>();

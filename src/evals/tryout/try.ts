@@ -57,9 +57,9 @@ type TryOptions = RequestOptions & {
 type Listed = { name: string; tools: readonly Tool[]; describe(toProject: string): Promise<ServerSpec> };
 
 /**
- * `evals try`: has a model write queries for the tools of a server, asks them, and reports which tools are picked. Saves the
- * queries as a suite. Executes no tool. Throws EvalsError for a server that cannot be listed, or without consent to spend
- * money.
+ * `evals try`: has a model write queries for the tools of a server, asks them, and reports which tools are picked.
+ * Saves the queries as a suite. Executes no tool. Throws EvalsError for a server that cannot be listed, or without
+ * consent to spend money.
  */
 export async function tryServer(options: TryOptions, io: Io): Promise<ExitCode> {
   const { name, tools, describe } = await listTarget(options, io);

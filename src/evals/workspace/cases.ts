@@ -43,7 +43,9 @@ import { isUnavailable, type Opened } from "./servers.ts";
 /** The tool list of cases whose server could not be reached. */
 export const neverListed: Toolset = createToolset([]);
 
-/** Plans the cases of one suite in the arm `head`, each with its tools. All break if the server could not be reached. */
+/**
+ * Plans the cases of one suite in the arm `head`, each with its tools. All break if the server could not be reached.
+ */
 export function planCases(opened: Opened, skills: readonly SkillPackage[]): PlannedCase[] {
   const { suite } = opened;
   if ("failure" in opened) {
@@ -93,8 +95,8 @@ function findServer(tool: string, members: Members): string | undefined {
 }
 
 /**
- * Returns a function for the tools that a case is shown: its own tools with the suite's distractors, or the server's tools;
- * in both cases with the suite's skills.
+ * Returns a function for the tools that a case is shown: its own tools with the suite's distractors, or the server's
+ * tools; in both cases with the suite's skills.
  */
 export function createCaseToolsets(
   suite: Suite,
@@ -114,8 +116,8 @@ export function createCaseToolsets(
 }
 
 /**
- * Adds the arm without the skill to the cases of suites that measure the lift of a skill. Each case is followed by itself
- * in that arm, so that the arms are interleaved.
+ * Adds the arm without the skill to the cases of suites that measure the lift of a skill. Each case is followed by
+ * itself in that arm, so that the arms are interleaved.
  */
 export function addLiftArms(cases: readonly PlannedCase[]): PlannedCase[] {
   const lists = new Map<string, Toolset>();
@@ -276,7 +278,9 @@ export type TrialSetup = {
   limits: SpendingLimits;
 };
 
-/** Creates the context of trials, with everything that is created once per case or suite and used for all its trials. */
+/**
+ * Creates the context of trials, with everything that is created once per case or suite and used for all its trials.
+ */
 export function createTrialContext(
   opened: readonly { suite: Suite; source: Source }[],
   { host, skills, judge, code, limits }: TrialSetup,

@@ -21,7 +21,9 @@ type AskedTrial = {
   workspace?: readonly EvalFile[] | undefined;
 };
 
-/** Calls a file of user code. One that throws, hangs or returns anything unexpected breaks the trial. Does not reject. */
+/**
+ * Calls a file of user code. One that throws, hangs or returns anything unexpected breaks the trial. Does not reject.
+ */
 export async function askFile(code: CodeCaller, question: CodeQuestion, asked: AskedTrial): Promise<Match | Broken> {
   const { file } = question;
   const call = (input: MatcherInput | AssertionInput) => code.call(resolve(asked.suite.dir, file), input);
@@ -50,8 +52,8 @@ function describeValue({ value, at, with: operand }: Extract<CodeQuestion, { abo
 }
 
 /**
- * Calls with the folder that an assertion reads. If the case has files, this is the workspace of the trial, written to a
- * temporary folder; otherwise the working directory of the server.
+ * Calls with the folder that an assertion reads. If the case has files, this is the workspace of the trial, written to
+ * a temporary folder; otherwise the working directory of the server.
  */
 async function inWorkspace<T>(
   { suite, case: one, turns, workspace }: AskedTrial,

@@ -91,8 +91,8 @@ function chooseSearch(model: Model, ranker: RankerName | undefined): string {
 }
 
 /**
- * Asks APIs, free of charge, whether they accept the tool search that the run will use. Throws a usage error for a model
- * that refuses it, before anything is spent.
+ * Asks APIs, free of charge, whether they accept the tool search that the run will use. Throws a usage error for a
+ * model that refuses it, before anything is spent.
  */
 export async function verifySearches(models: readonly Model[], signal: AbortSignal): Promise<void> {
   for (const model of models) {

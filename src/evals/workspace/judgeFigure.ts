@@ -12,15 +12,17 @@ import { measureJudge } from "../verdicts/judge.ts";
 /** The default folder of judge figures. */
 export const judgesFolder = "evals/judges";
 
-/** The file of a judge's figure, `<dir>/<judge>.json`, with the judge's id in characters that every file system accepts. */
+/**
+ * The file of a judge's figure, `<dir>/<judge>.json`, with the judge's id in characters that every file system accepts.
+ */
 export function judgeFigureFile(dir: string, judge: string): string {
   const slug = judge.toLowerCase().replace(/[^a-z0-9._-]+/g, "-");
   return join(dir, `${slug}.json`);
 }
 
 /**
- * Reads the figure of a judge, with a sentence for reports. Undefined if the judge was not measured with the prompt of this
- * version. Throws a usage error for a file that is not a figure.
+ * Reads the figure of a judge, with a sentence for reports. Undefined if the judge was not measured with the prompt of
+ * this version. Throws a usage error for a file that is not a figure.
  */
 export async function readJudgeFigure(
   dir: string,

@@ -9,7 +9,7 @@ import { findRecord, findRun } from "../runs/find.ts";
 import { readManifest, readTrials } from "../runs/record.ts";
 import { refuseAsJudge } from "../trials/judge.ts";
 import { type Prices, pricesSchema } from "../types/endpoint.ts";
-import { formatProblem, messageOf, usageError } from "../types/errors.ts";
+import { messageOf, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { type AskedModel, lexicalId, type Model, noUsage } from "../types/model.ts";
 import { nearest } from "../types/nearest.ts";
@@ -53,8 +53,8 @@ export async function openModels(ids: readonly string[], options: RequestOptions
 }
 
 /**
- * Returns a function that adds the cache of replies to a model, if `--cache` is given. Warns for hosts, which send their own
- * requests, and for custom models, whose code may change.
+ * Returns a function that adds the cache of replies to a model, if `--cache` is given. Warns for hosts, which send
+ * their own requests, and for custom models, whose code may change.
  */
 export async function addCache(options: RequestOptions, io: Io): Promise<<M extends Model>(model: M) => M> {
   if (!options.cache) return (model) => model;
@@ -68,7 +68,7 @@ export async function addCache(options: RequestOptions, io: Io): Promise<<M exte
     if ("ask" in model && /^(?:anthropic|openai):/.test(model.id)) return cacheReplies(model, cache, version) as M;
     if (model.kind !== "language model") return model;
     const message = `--cache has no effect on ${model.id}: only replies of anthropic and openai models are kept.`;
-    io.err(`${formatProblem({ severity: "warning", message })}\n`);
+    printProblem(io)({ severity: "warning", message });
     return model;
   };
 }
@@ -101,7 +101,7 @@ async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelO
     ...(prices && { prices }),
     ...(options.dryRun && { isDryRun: true }),
     ...(options.queue !== undefined && { isAskedElsewhere: true }),
-    warn: (message: string) => io.err(`${formatProblem({ severity: "warning", message })}\n`),
+    warn: (message: string) => printProblem(io)({ severity: "warning", message }),
     recorded: async (run: string) => {
       const dir = await findRecording(run, resolve(io.cwd, options.out));
       const { id, models } = await readManifest(dir);

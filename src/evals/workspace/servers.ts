@@ -24,8 +24,8 @@ export async function closeServers(opened: readonly Opened[]): Promise<void> {
 }
 
 /**
- * Throws the mistakes in the suites themselves as one error, or an internal error unchanged if there is one. An unreachable
- * server is not a mistake: it must not stop the other suites.
+ * Throws the mistakes in the suites themselves as one error, or an internal error unchanged if there is one. An
+ * unreachable server is not a mistake: it must not stop the other suites.
  */
 export function refuseMistakes(opened: readonly Opened[]): void {
   const failures = opened.flatMap((one) => ("failure" in one && !isUnavailable(one.failure) ? [one.failure] : []));

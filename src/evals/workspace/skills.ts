@@ -21,7 +21,9 @@ export type SkillOptions = {
   judge?: string | undefined;
 };
 
-/** Skills that are offered together, with the folders they were found in. `subjects`: the skills whose evals are run. */
+/**
+ * Skills that are offered together, with the folders they were found in. `subjects`: the skills whose evals are run.
+ */
 export type Offered = {
   skills: readonly SkillPackage[];
   folders: readonly string[];
@@ -32,9 +34,9 @@ export type Offered = {
 type OfferedSkills = Pick<Offered, "skills" | "warnings">;
 
 /**
- * Finds the skills that a host would load here: those of the project, and with `userSkills` those of the user. The latter
- * are not included by default, because reproducible results and committed baselines must not depend on one machine. A run
- * distinguishes skills by name only, so it offers one of each name.
+ * Finds the skills that a host would load here: those of the project, and with `userSkills` those of the user. The
+ * latter are not included by default, because reproducible results and committed baselines must not depend on one
+ * machine. A run distinguishes skills by name only, so it offers one of each name.
  */
 export async function findOfferedSkills(
   { host = "plain", hostDir, userSkills = false }: SkillOptions,
@@ -48,8 +50,8 @@ export async function findOfferedSkills(
 }
 
 /**
- * Finds the packages with these paths, each with the skills it is offered with: those that the host loads if it is one of
- * them, otherwise the packages in the same folder, if that belongs to the same repository.
+ * Finds the packages with these paths, each with the skills it is offered with: those that the host loads if it is one
+ * of them, otherwise the packages in the same folder, if that belongs to the same repository.
  */
 export async function findNamedSkills(
   packages: readonly string[],
@@ -152,8 +154,8 @@ export type SkillSuites = {
 };
 
 /**
- * Makes suites from the eval files of the selected packages. Expected behaviour is measured only with a judge; without one
- * there is a warning. Throws one EvalsError with the problems of all files.
+ * Makes suites from the eval files of the selected packages. Expected behaviour is measured only with a judge; without
+ * one there is a warning. Throws one EvalsError with the problems of all files.
  */
 export async function makeSkillSuites(
   offered: readonly Offered[],

@@ -45,7 +45,8 @@ export type Selected = {
 
 /**
  * Loads suite files and makes suites from the eval files of skill packages, then applies overrides and filters. Without
- * paths, includes the skills of the project, and with `userSkills` those of the user. Throws EvalsError if no case is left.
+ * paths, includes the skills of the project, and with `userSkills` those of the user. Throws EvalsError if no case is
+ * left.
  */
 export async function selectSuites(
   given: SuiteOptions & { model?: string | readonly string[] },
@@ -108,7 +109,10 @@ function nameModels(suites: readonly Suite[], models: readonly string[]): Suite[
   return suites.map((suite) => ({ ...suite, models: suite.models ?? models }));
 }
 
-/** Throws for settings of a misspelled suite. Suites that were not selected are unknown, so only near misses are refused. */
+/**
+ * Throws for settings of a misspelled suite. Suites that were not selected are unknown, so only near misses are
+ * refused.
+ */
 function refuseUnknownSettings(settings: SuiteOptions["suiteSettings"] = {}, suites: readonly Suite[]): void {
   const names = suites.map(({ name }) => name);
   for (const name of Object.keys(settings)) {

@@ -66,8 +66,8 @@ function renameExpectation(expect: Expectation, names: Names): Expectation | "ab
 }
 
 /**
- * Adds arms for surfaces. Each case is followed by itself in these arms. A case whose expectation no trial could meet on a
- * surface (for example a tool that a read-only surface lacks) is not asked there; a problem reports how many.
+ * Adds arms for surfaces. Each case is followed by itself in these arms. A case whose expectation no trial could meet
+ * on a surface (for example a tool that a read-only surface lacks) is not asked there; a problem reports how many.
  */
 export function addSurfaceArms(
   cases: readonly PlannedCase[],

@@ -6,7 +6,7 @@ import type { Source } from "../toolsets/source.ts";
 import { SpendingLimits } from "../trials/limits.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
-import { EvalsError, formatProblem, type Problem, usageError } from "../types/errors.ts";
+import { EvalsError, type Problem, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
@@ -43,8 +43,8 @@ export type WorkspaceOptions = SuiteOptions &
     /** Limits that several workspaces share, instead of those in the options. */
     limits?: SpendingLimits | undefined;
     /**
-     * Whether a suite has a baseline on one of these models. If none of its cases can be asked with the current tools, the
-     * check reports that, and it is not treated as a mistake in the suite. Default: no suite has one.
+     * Whether a suite has a baseline on one of these models. If none of its cases can be asked with the current tools,
+     * the check reports that, and it is not treated as a mistake in the suite. Default: no suite has one.
      */
     isAccepted?: ((suite: Suite, models: readonly Model[], all: readonly Suite[]) => Promise<boolean>) | undefined;
     /** Whether to open a model. Default: all. */
@@ -72,11 +72,12 @@ export type Workspace = {
 };
 
 /**
- * Opens suites, skills, servers, models and the judge, checks every expectation against the tools, calls `use`, and closes
- * the servers, even after an error. Prints warnings. `meanwhile` runs while servers start.
+ * Opens suites, skills, servers, models and the judge, checks every expectation against the tools, calls `use`, and
+ * closes the servers, even after an error. Prints warnings. `meanwhile` runs while servers start.
  *
- * An unreachable server does not stop other suites, and an expectation that no trial could meet does not stop other cases:
- * the affected trials break, with the cause. Throws one EvalsError with all mistakes in the suites, before any model call.
+ * An unreachable server does not stop other suites, and an expectation that no trial could meet does not stop other
+ * cases: the affected trials break, with the cause. Throws one EvalsError with all mistakes in the suites, before any
+ * model call.
  */
 export async function withWorkspace<R>(
   options: WorkspaceOptions,
@@ -124,7 +125,7 @@ export function createLimits({ budget: budgetUsd, maxRequests, maxTime: maxSecon
 }
 
 function warn(problems: readonly Problem[], io: Io): void {
-  for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
+  for (const problem of problems) printProblem(io)(problem);
 }
 
 function pickSuite(found: readonly Suite[], name: string | undefined): Suite {
@@ -233,8 +234,8 @@ function listNames(opened: readonly Opened[], suite: Suite): ReadonlySet<string>
 }
 
 /**
- * Checks every expectation against the tools. The trials of a case that none could pass break without a request, with the
- * reason. Its problems are warnings if its suite has other cases to ask, or has a baseline, and errors otherwise.
+ * Checks every expectation against the tools. The trials of a case that none could pass break without a request, with
+ * the reason. Its problems are warnings if its suite has other cases to ask, or has a baseline, and errors otherwise.
  */
 async function excludeImpossible(
   planned: readonly PlannedCase[],
