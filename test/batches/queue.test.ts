@@ -66,7 +66,7 @@ it("submits no more requests and bytes in a batch than the service takes", async
   expect(await all({ bytes: 170 })).toEqual([3, 3, 3, 1]);
 });
 
-it("hands out results only as fast as trials end and are recorded", async () => {
+it("delivers results only as fast as trials end and are recorded", async () => {
   const { queue, ledger, ask } = await openQueue({ concurrency: 10 });
   const got: number[] = [];
   const asked = Array.from({ length: 500 }, (_, i) => ask(i + 1).then(() => got.push(i + 1)));
@@ -95,7 +95,7 @@ it("hands out results only as fast as trials end and are recorded", async () => 
   await ledger.close();
 });
 
-it("submits nothing again that was submitted before", async () => {
+it("submits no request twice", async () => {
   const { queue, ledger, submitted, ask } = await openQueue({ concurrency: 100 });
   await Promise.all([ask(1), ask(2)]);
   expect(await ask(1)).toMatchObject({ kind: "turn", turn: { batch: "batch_1" } });
@@ -134,14 +134,14 @@ describe("a submission that the service refuses", () => {
     return { made, result };
   }
 
-  it("is made again as often as retries permit where the fault passes", async () => {
+  it("is retried as often as permitted after a transient fault", async () => {
     expect(await submit(true, 2)).toMatchObject({ made: 3, result: { kind: "turn" } });
     const given = await submit(true, 3);
     expect(given.made).toBe(3);
     expect(JSON.stringify(given.result)).toContain("the batch was refused: too many batches");
   });
 
-  it("is made once where the fault lasts, and not again once the run is stopped", async () => {
+  it("is not retried after a permanent fault, or once the run is stopped", async () => {
     expect((await submit(false, 1)).made).toBe(1);
     expect((await submit(true, 3, 1)).made).toBe(1);
   });

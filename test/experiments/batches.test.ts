@@ -110,7 +110,7 @@ const inOrder = (trials: Trial[]) =>
   trials.map(timeless).sort((a, b) => (JSON.stringify(a.cell) < JSON.stringify(b.cell) ? -1 : 1));
 
 describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (provider) => {
-  it("sends one request alone, submits the others at once, and gives the trials of a run without batches", async () => {
+  it("sends one request alone, submits the others together, and records the same trials as a run without batches", async () => {
     const { endpoint, world, options, trials, records, manifest, ledger } = await open(provider);
     const io = world();
     expect(await run(options, io)).toBe(0);
@@ -156,7 +156,7 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     expect(dir).toBeTruthy();
   });
 
-  it("tries what expired or failed again in another batch, and breaks with the cause", async () => {
+  it("retries expired and failed requests in another batch, and breaks with the cause", async () => {
     const { endpoint, world, options, trials } = await open(provider, {
       answer: (body, { plain, batch }) => {
         if (plain) return { text: "ok", calls: pick(body).map((name) => ({ name })) } as never;
@@ -188,7 +188,7 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     expect(endpoint.paid).toEqual({ plain: 1, batched: 2 });
   });
 
-  it("reads results again that were cut off, and pays once", async () => {
+  it("reads truncated results again, and pays once", async () => {
     const { endpoint, world, options } = await open(provider, {
       cutAt: (reading) => (reading === 1 ? 700 : undefined),
     });
@@ -197,7 +197,7 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     expect(endpoint.paid).toEqual({ plain: 1, batched: 8 });
   });
 
-  it("breaks a request that the results lack", async () => {
+  it("breaks a trial without a result", async () => {
     const { world, options, trials } = await open(provider, {
       answer: (body, { plain }) => (asks(body, "folder") && !plain ? { end: "lost" } : (undefined as never)),
     });
@@ -207,7 +207,7 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     expect(broken[0]?.outcome).toMatchObject({ message: "the batch batch_1 has no result for the request" });
   });
 
-  it("finds a batch whose submission was cut off, and submits one that did not arrive", async () => {
+  it("finds a batch whose submission was interrupted, and resubmits one that did not arrive", async () => {
     const late = await open(provider, {
       treat: (operation, n) => (operation === "create" && n === 1 ? "drop-late" : "normal"),
     });
@@ -222,7 +222,7 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     expect(early.endpoint.paid).toEqual({ plain: 1, batched: 8 });
   });
 
-  it("waits where a submission is refused for its rate, and polls through errors", async () => {
+  it("waits when a submission is rate limited, and keeps polling through errors", async () => {
     const { endpoint, world, options } = await open(provider, {
       polls: 2,
       treat: (operation, n) => {
@@ -250,7 +250,7 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     expect(endpoint.paid).toEqual({ plain: 1, batched: 8 });
   });
 
-  it("cancels on demand, and submits what was canceled anew", async () => {
+  it("cancels on demand, and resubmits canceled requests", async () => {
     const { endpoint, world, resume, trials } = await runUntilPoll(provider, 100);
     const cancel = world();
     expect(await run({ ...resume, cancelBatch: true } as never, cancel)).toBe(0);
@@ -321,7 +321,7 @@ describe("evals run --batch", () => {
     expect(trials()).toHaveLength(9);
   });
 
-  it("waits for a batch of another program that could be the one whose id was lost, and takes it for none", async () => {
+  it("waits for a batch that could be its own, and ignores it if it belongs to another program", async () => {
     const { endpoint, world, options } = await open("anthropic", {
       polls: 2,
       treat: (operation, n) => {
@@ -337,7 +337,7 @@ describe("evals run --batch", () => {
     expect(endpoint.paid).toEqual({ plain: 1, batched: 8 });
   });
 
-  it("does not guess where the service cannot say whether a batch arrived", async () => {
+  it("does not guess when the service cannot say whether a batch arrived", async () => {
     let isDown = false;
     const { endpoint, world, options, resume, trials } = await open("anthropic", {
       treat: (operation, n) => {
@@ -358,7 +358,7 @@ describe("evals run --batch", () => {
     expect(endpoint.paid).toEqual({ plain: 1, batched: 8 });
   });
 
-  it("ends with the reason where the service refuses a batch whole, and submits it anew on --resume", async () => {
+  it("stops with the reason when the service refuses a batch, and resubmits it on --resume", async () => {
     const { endpoint, world, options, resume } = await open("openai", {
       fail: (batch) =>
         batch === 1 ? { code: "token_limit_exceeded", message: "Enqueued token limit reached" } : undefined,
@@ -371,7 +371,7 @@ describe("evals run --batch", () => {
     expect(endpoint.paid).toEqual({ plain: 2, batched: 7 });
   });
 
-  it("asks again in a new batch what broke, with --retry-broken", async () => {
+  it("asks broken trials again in a new batch with --retry-broken", async () => {
     const { endpoint, world, options, resume, trials } = await open("anthropic", {
       answer: (body, { plain, batch }) =>
         !plain && batch === 1 && asks(body, "folder")
@@ -384,7 +384,7 @@ describe("evals run --batch", () => {
     expect(trials().every(({ outcome }) => outcome.kind === "answered")).toBe(true);
   });
 
-  it("is resumed where it was killed as soon as it had a record", async () => {
+  it("can be resumed when it was killed right after creating its record", async () => {
     const { world, options, resume, dir, records, manifest, trials, endpoint } = await open("anthropic");
     expect(await run(options, world())).toBe(0);
     const first = records()[0] ?? "";
@@ -396,7 +396,7 @@ describe("evals run --batch", () => {
     expect(endpoint.paid).toEqual({ plain: 2, batched: 16 });
   });
 
-  it("names the line of its file that was edited, and ignores one without its end", async () => {
+  it("names an edited line of its ledger, and ignores an incomplete one", async () => {
     const { world, options, resume, dir, records, endpoint } = await open("anthropic", { polls: 1 });
     const io = world();
     await run({ ...options, trials: 1 }, io);

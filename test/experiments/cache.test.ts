@@ -112,7 +112,7 @@ describe("evals run --cache", () => {
     expect(started.requests).toEqual([]);
   });
 
-  it("is refused where its folder is a file, with exit code 3", async () => {
+  it("fails with exit code 3 if its folder is a file", async () => {
     const { dir, io, write, options } = await prepare();
     write("reports/.evals-cache", "");
     await expect(run(options, io())).rejects.toMatchObject({
@@ -121,7 +121,7 @@ describe("evals run --cache", () => {
     });
   });
 
-  it("is without effect on models that cost nothing, and removed by clean", async () => {
+  it("has no effect on free models, and is removed by clean", async () => {
     const { dir, io, options } = await prepare();
     const world = io();
     await run({ ...options, model: ["lexical"] }, world);

@@ -38,7 +38,7 @@ async function accepted(isBroken: (tool: string | undefined, index: number) => b
 }
 
 describe("the check of a run", () => {
-  it("clears a harmless change, and says before the first call what it will take", async () => {
+  it("clears a harmless change, and prints a forecast before the first call", async () => {
     const { check } = await accepted();
     const { code, io, summary } = await check();
     expect(code).toBe(0);
@@ -69,7 +69,7 @@ describe("the check of a run", () => {
     expect(made).toBeLessThan(60);
   });
 
-  it("lets a single case pass with --fail-on suite, and says so", async () => {
+  it("tolerates a single broken case with --fail-on suite, and says so", async () => {
     const { check } = await accepted((tool) => tool === "read");
     const { code, summary } = await check({ failOn: ["suite"] });
     expect(code).toBe(0);
@@ -106,7 +106,7 @@ describe("the check of a run", () => {
     expect(summary.suites[0].verdict.notes).toEqual(["Added (not compared): added"]);
   });
 
-  it("leaves out a case that was never graded in the baseline", async () => {
+  it("omits a case without a graded trial in the baseline", async () => {
     const { check, dir } = await accepted();
     const file = join(dir, "evals/baselines", readdirSync(join(dir, "evals/baselines"))[0] ?? "");
     const { checksum: _, ...kept } = JSON.parse(readFileSync(file, "utf8"));
@@ -160,7 +160,7 @@ describe("the check of a run", () => {
     });
   });
 
-  it("goes on where it was stopped, to the same verdict", async () => {
+  it("resumes where it was stopped, to the same verdict", async () => {
     const { check, dir, trials } = await accepted((tool, index) => tool === "read" && index % 3 > 0);
     const { summary } = await check();
     const journal = join(dir, "reports", summary.run, "trials.jsonl");

@@ -27,7 +27,7 @@ it("removes the oldest finished records and nothing else", async () => {
   );
 });
 
-it("has nothing to do where nothing was run", async () => {
+it("has nothing to do without records", async () => {
   const world = project().io();
   expect(await clean({ keep: 0, dryRun: false, out: "reports" }, world)).toBe(0);
   expect(world.printed()).toBe("Removed 0 records; kept 0 finished records.\n");

@@ -59,7 +59,7 @@ beforeEach(async () => {
 });
 
 describe("evals run --nightly", () => {
-  it("asks three trials a case, follows a break up the same night, and takes it back when it was a blip", async () => {
+  it("asks three trials per case, follows up a break in the same night, and withdraws a blip", async () => {
     const first = await nightly();
     expect(first).toMatchObject({ code: 0, asked: 9 });
     expect(first.suite?.verdict).toMatchObject({ kind: "unchanged" });
@@ -94,7 +94,7 @@ describe("evals run --nightly", () => {
     expect(third.io.printed()).toBe((await reportAgain(third.summary.run)).printed());
   });
 
-  it("says what differs from the night before, also where nights were missed, and from the baseline", async () => {
+  it("reports what differs from the previous night, even after missed nights, and from the baseline", async () => {
     const first = await nightly();
     expect(first.drift?.changes).toEqual({
       ...{ night: null, cases: [], same: 0, notInBaseline: [] },
@@ -118,7 +118,7 @@ describe("evals run --nightly", () => {
     expect((await nightly()).drift?.changes).toMatchObject({ night: second.summary.run });
   });
 
-  it("goes on under another name of the suite, and of no suite with other cases", async () => {
+  it("continues under another suite name, but not for a suite with other cases", async () => {
     const first = await nightly();
     const suite = JSON.parse(readFileSync(join(world.dir, "evals/files.json"), "utf8"));
     world.write("evals/files.json", { ...suite, name: "documents" });
@@ -150,7 +150,7 @@ describe("evals run --nightly", () => {
     ).toEqual(both.map(({ summary }) => summary.run).sort());
   });
 
-  it("sets a night aside of which too many trials got no answer", async () => {
+  it("ignores a night with too many unanswered trials", async () => {
     await nightly();
     const before = readFileSync(nightsFileOf(world.dir), "utf8");
     model.read = "down";
@@ -160,7 +160,7 @@ describe("evals run --nightly", () => {
     expect(readFileSync(nightsFileOf(world.dir), "utf8")).toBe(before);
   });
 
-  it("takes a case that was reworded or added for another one, and needs a baseline", async () => {
+  it("treats a reworded or added case as a new one, and needs a baseline", async () => {
     await nightly();
     world.write("evals/files.json", {
       name: "files",
@@ -178,7 +178,7 @@ describe("evals run --nightly", () => {
     await expect(nightly({ check: "off" })).rejects.toThrow("--nightly has no effect with --check off.");
   });
 
-  it("adds no night while the tools are not those of the baseline, and starts anew after another one", async () => {
+  it("adds no night while the tools differ from the baseline, and starts over after a new one", async () => {
     await nightly();
     world.write("tools.json", toolList({ move: "Moves." }));
     const changed = await nightly();
@@ -192,7 +192,7 @@ describe("evals run --nightly", () => {
 });
 
 describe("evals run on an unchanged list", () => {
-  it("adds its trials as a night, and claims nothing of what it was not asked for", async () => {
+  it("adds its trials as a night, and reports no check", async () => {
     const { code, asked, drift, suite } = await runAgain();
     expect({ code, asked }).toEqual({ code: 0, asked: 9 });
     expect(drift).toMatchObject({ nightly: false, tonight: { cases: { read: "3/3" } }, verdict: { nights: 1 } });

@@ -79,7 +79,7 @@ describe("a dry run", () => {
     `);
   });
 
-  it("leaves a night to its own line, and prices it", async () => {
+  it("lists and prices a night on its own line", async () => {
     expect(await planOf({ nightly: true }, () => {})).toMatchInlineSnapshot(`
       "files: 2 cases, 3 tools, execute safe (evals/files.json)
         read, list

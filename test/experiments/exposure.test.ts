@@ -99,12 +99,12 @@ describe("evals run --exposure names", () => {
     `);
   });
 
-  it("uses the ranker that is asked for", async () => {
+  it("uses the requested ranker", async () => {
     const bm25 = await runOn(findByFolder, { exposure: "names", ranker: "bm25" });
     expect(bm25.manifest().models[0]?.exposures).toEqual([{ kind: "names", ranker: "bm25 1" }]);
   });
 
-  it("refuses a suite with a tool of the name of the search", async () => {
+  it("refuses a suite with a tool named like the search", async () => {
     const list = [...toolList(), { name: "ToolSearch", inputSchema: { type: "object" } }];
     const { io } = project({ "tools.json": list });
     await expect(run({ ...runDefaults, exposure: "names" }, io())).rejects.toThrowErrorMatchingInlineSnapshot(`
@@ -113,7 +113,7 @@ describe("evals run --exposure names", () => {
     `);
   });
 
-  it("is another thing than a baseline of all definitions", async () => {
+  it("is not comparable with a baseline of all definitions", async () => {
     const { io } = project({ "evals/files.json": suite(1) });
     const { baseline } = await import("../../src/evals/experiments/baseline.ts");
     await run(runDefaults, io());
@@ -253,7 +253,7 @@ describe("evals run --exposure search", () => {
     expect(trials(records()[0] ?? "").map(({ verdict }) => verdict?.discovery?.outcome)).toEqual([undefined, "chosen"]);
   });
 
-  it("is refused before anything is spent where the API refuses it", async () => {
+  it("is refused before anything is spent if the API refuses it", async () => {
     const { io, records } = project();
     const { started, asked } = await endpoint();
     const model = ["anthropic:claude-3-opus"];

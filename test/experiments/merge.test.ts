@@ -142,7 +142,7 @@ describe("shards and evals merge", () => {
     expect(broken).toBeGreaterThan(0);
   });
 
-  it("as a resumed run and one with its cases in another order", async () => {
+  it("give the same for a resumed run and for cases in another order", async () => {
     const { model, asked } = await fixedModel();
     const ids = fc.uniqueArray(fc.nat({ max: 5 }), { minLength: 2, maxLength: 6 });
     await fc.assert(
@@ -185,7 +185,7 @@ describe("shards and evals merge", () => {
     );
   });
 
-  it("play a check whole in one shard, and come to its verdict in the merged run", async () => {
+  it("run a check as a whole in one shard, and reach its verdict in the merged run", async () => {
     const made = project();
     made.write("evals/other.json", suite("other", [0, 1, 2], 2));
     const { model, asked } = await endpoint((body: MessagesBody) => {
@@ -210,7 +210,7 @@ describe("shards and evals merge", () => {
     expect(merged.summary.suites[0].verdict).toMatchObject({ kind: "regressed", flagged: [{ case: "read" }] });
   });
 
-  it("mark the replies of one shard that another has had already", async () => {
+  it("mark replies that another shard already had", async () => {
     const made = project();
     made.write("evals/other.json", suite("other", [0, 2, 4], 5));
     let replies = 0;
@@ -263,7 +263,7 @@ describe("shards and evals merge", () => {
     );
   });
 
-  it("refuse what is not every shard of one run, once each and complete", async () => {
+  it("refuse anything but all shards of one run, each once and complete", async () => {
     const made = project();
     const shard = async (text: string, changes: Partial<RunOptions> = {}, out = text.replace("/", "of")) => {
       await run({ ...runDefaults, seed: 7, shard: text, out, ...changes }, made.io());
@@ -350,7 +350,7 @@ describe("shards and evals merge", () => {
   });
 });
 
-it("deals the cases of every trial out evenly, and all arms of a case to one shard", () => {
+it("distributes the cases of every trial evenly, and all arms of a case to one shard", () => {
   const manifest = {
     models: [{ id: "a" }, { id: "b" }],
     suites: [{ name: "s", cases: Array.from({ length: 10 }, (_, at) => ({ id: `c${at}` })) }],

@@ -16,14 +16,17 @@ const right: Record<string, MessageAnswer> = {
 };
 
 /** The check of a list against itself, asked as a run asks. */
-async function checkItself(unusual: (index: number) => MessageAnswer | Fault | undefined, trials = 25) {
+async function checkItself(
+  unusual: (index: number) => MessageAnswer | Fault | undefined,
+  { trials = 25, concurrency = 4 } = {},
+) {
   const made = project();
   const { started, model, asked } = await endpoint((body, index) => {
     const said = JSON.stringify(body.messages);
     const [, answer] = Object.entries(right).find(([word]) => said.includes(word)) ?? [];
     return (unusual(index) as MessageAnswer | undefined) ?? answer;
   });
-  const options = { ...experimentDefaults, ...asked, model, concurrency: 4 };
+  const options = { ...experimentDefaults, ...asked, model, concurrency };
   const finished = await withExperiment({ command: "calibrate", options }, made.io(), (workspace) => {
     const cases = workspace.cases.map((planned) => planned.case.id);
     const arms = new Map(
@@ -73,7 +76,7 @@ describe("runDesign", () => {
     expect(new Set(shown).size).toBe(6);
   });
 
-  it("asks again what broke and what repeats a reply, and its journal gives the record again", async () => {
+  it("asks broken and copied trials again, and its journal reproduces the record", async () => {
     const { finished, journal } = await checkItself((index) =>
       index % 7 === 3
         ? { fault: "status", status: 500 }
@@ -91,11 +94,15 @@ describe("runDesign", () => {
     expect(describeRecord(replayed, ids)).toEqual(describeRecord(finished.record, ids));
   });
 
-  it("gives up a trial that stays without an answer, and ends", async () => {
+  it("gives up a trial that is never answered, and ends", async () => {
     const failure: Fault = { fault: "status", status: 500, headers: { "x-should-retry": "false" } };
-    const { finished, journal } = await checkItself(() => failure, 8);
+    // A model that never answered any request would be stopped.
+    const { finished, journal } = await checkItself((index) => (index === 0 ? undefined : failure), {
+      trials: 8,
+      concurrency: 1,
+    });
     expect(finished).toMatchObject({ kind: "decided", verdict: { kind: "inconclusive", because: "missing" } });
-    const attempts = journal.filter(({ cell }) => cell.case === "read" && cell.arm === "base" && cell.trial === 1);
+    const attempts = journal.filter(({ cell }) => cell.case === "read" && cell.arm === "base" && cell.trial === 2);
     expect(attempts.map(({ cell }) => cell.attempt)).toEqual([undefined, 2, 3]);
   });
 });

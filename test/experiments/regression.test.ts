@@ -25,7 +25,7 @@ async function regressed() {
 }
 
 describe("the check of a run", () => {
-  it("finds what changed on a deterministic model, and nothing where the tools are the accepted ones", async () => {
+  it("finds changes on a deterministic model, and none with the accepted tools", async () => {
     const { io, write, code, checked, records, manifest } = await regressed();
     expect(code).toBe(0);
     expect(checked.suites[0]).toMatchObject({
@@ -72,7 +72,7 @@ describe("the check of a run", () => {
     });
   });
 
-  it("needs a baseline where a check is asked for", async () => {
+  it("requires a baseline for a check", async () => {
     await expect(run({ ...runDefaults, check: "on" }, project().io())).rejects.toThrow(
       'There is no baseline of "files" on lexical-2 to check against.',
     );

@@ -73,7 +73,7 @@ it("shows what a model did, with its arguments beside the expected ones, once fo
   `);
 });
 
-it("selects trials by number and outcome, and the failed ones where no case is named", async () => {
+it("selects trials by number and outcome, and failed ones without a case", async () => {
   const { io } = await world();
   const list = async (options: Partial<Parameters<typeof show>[0]>) => {
     const shown = io();
@@ -94,7 +94,7 @@ it("selects trials by number and outcome, and the failed ones where no case is n
   expect(await list({ case: "read", arm: "base" })).toEqual([]);
 });
 
-it("names what the run has where nothing is of that name", async () => {
+it("lists what the run contains if nothing has that name", async () => {
   const { io } = await world();
   await expect(show({ ...defaults, case: "raed" }, io())).rejects.toThrow('The run has no case "raed".');
   await expect(show({ ...defaults, suite: "file" }, io())).rejects.toThrow('The run has no suite "file".');

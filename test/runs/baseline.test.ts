@@ -48,7 +48,7 @@ async function change(by: (text: string) => string): Promise<void> {
 }
 
 describe("createBaseline", () => {
-  it("holds what decides a comparison: sorted, and only the lists that the cases are shown", () => {
+  it("contains what a comparison depends on, sorted, with only the lists that the cases are shown", () => {
     const manifest = aManifest("b", "a", "never");
     manifest.toolsets.unused = [aTool("unused")];
     const { checksum, toolsets, ...rest } = createBaseline(manifest, "s", "scripted", counts, acceptedAt);
@@ -74,7 +74,7 @@ describe("createBaseline", () => {
     } satisfies Omit<Baseline, "checksum" | "toolsets">);
   });
 
-  it("holds how tools were shown", () => {
+  it("contains the exposure", () => {
     const manifest = aManifest("a");
     const [model] = manifest.models;
     if (model) model.exposures = [{ kind: "names", ranker: "keyword 1" }, { kind: "all" }];
@@ -103,7 +103,7 @@ describe("baselineFile", () => {
     expect(baselineFile("dir", suite, model)).toBe(join("dir", name));
   });
 
-  it("is one file for one suite and model, also where case is ignored, and never leaves its folder", () => {
+  it("has a unique file per suite and model, even if case is ignored, and never leaves its folder", () => {
     const name = fc.oneof(
       fc.string({
         unit: fc.constantFrom("a", "A", "b", ".", "-", ":", "/", "\\", "ä", " "),
@@ -126,19 +126,19 @@ describe("baselineFile", () => {
 });
 
 describe("a baseline on disk", () => {
-  it("is read as it was written, into a folder that was not there, and pretty for a diff", async () => {
+  it("is written indented into a new folder, and read back unchanged", async () => {
     const deep = join(dir, "evals/baselines/s.scripted.json");
     await writeBaseline(deep, aBaseline());
     expect(await readBaseline(deep)).toEqual(aBaseline());
     expect(readFileSync(deep, "utf8")).toBe(`${JSON.stringify(aBaseline(), null, 2)}\n`);
   });
 
-  it("is undefined where there is none", async () => {
+  it("is undefined if there is none", async () => {
     expect(await readBaseline(file)).toBeUndefined();
     expect(await readBaselines(join(dir, "none"))).toEqual([]);
   });
 
-  it("may be laid out otherwise, by a tool that ends lines in its own way", async () => {
+  it("may be reformatted, with other line endings", async () => {
     await change((text) => text.replaceAll("\n", "\r\n"));
     expect(await readBaseline(file)).toEqual(aBaseline());
   });
@@ -155,7 +155,7 @@ describe("a baseline on disk", () => {
     );
   });
 
-  it("says where the text stops to be JSON", async () => {
+  it("says where the text stops being JSON", async () => {
     await change((text) => text.replace('"host": "plain",', '"host": "plain"'));
     expect(await refusal()).toMatchInlineSnapshot(`
       "s.scripted.json:12:3: error: The baseline is not JSON: it has a syntax error.
@@ -185,7 +185,7 @@ describe("a baseline on disk", () => {
     }
   });
 
-  it("is of all definitions where it does not name an exposure", async () => {
+  it("defaults to the exposure of all definitions", async () => {
     const { checksum: _, exposure: __, ...before } = aBaseline();
     const checksum = createHash("sha256")
       .update(canonicalJson(jsonSchema.parse(before)))
@@ -195,7 +195,7 @@ describe("a baseline on disk", () => {
     expect(read && toComparedRun(read)).toEqual(toComparedRun(aBaseline()));
   });
 
-  it("is refused when it is of another version, or no baseline at all", async () => {
+  it("is refused if it is of another version, or not a baseline", async () => {
     await change((text) => text.replace("baseline 1", "baseline 0"));
     expect(await refusal()).toMatchInlineSnapshot(`
       "s.scripted.json: error: The baseline was written by another version of tool-evals: its format is "tool-evals baseline 0", this version reads "tool-evals baseline 1".
@@ -235,7 +235,7 @@ describe("a baseline on disk", () => {
     expect(refused("s", "lexical")).toContain('The baseline is of "s" on scripted, not of "s" on lexical.');
   });
 
-  it("is found in its folder beside others, by name; one that cannot be trusted is told with all others", async () => {
+  it("is listed with others, sorted by name; all invalid ones are reported together", async () => {
     await writeBaseline(join(dir, "b.json"), aBaseline());
     await writeBaseline(join(dir, "a.json"), aBaseline());
     writeFileSync(join(dir, "notes.txt"), "not read");

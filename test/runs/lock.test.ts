@@ -20,7 +20,7 @@ describe.each([
   ["of the kernel", () => lockRun(dir)],
   ["by process id", byProcessId],
 ])("a lock %s", (_, lock) => {
-  it("has one holder, who is named, until it is released", async () => {
+  it("has one holder, which is named, until it is released", async () => {
     const release = await lock();
     await expect(lock()).rejects.toThrow(
       `error: The run ${dir} is being written by process ${process.pid}.\n  Wait until that process has ended, or stop it.`,
@@ -29,7 +29,7 @@ describe.each([
     await (await lock())();
   });
 
-  it("lets one of many in", async () => {
+  it("is acquired by one of many", async () => {
     const all = await Promise.allSettled(Array.from({ length: 8 }, lock));
     const held = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     expect(held).toHaveLength(1);
@@ -67,7 +67,7 @@ describe.each([
   });
 });
 
-it("is free at once after its process was killed", async () => {
+it("is free immediately after its process was killed", async () => {
   const holder = startHolder();
   try {
     await once(holder.stdout ?? holder, "data");

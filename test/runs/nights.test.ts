@@ -12,7 +12,7 @@ const first = { night: "run-1", cases: { read: "3/3", move: "0/3+0/7" } };
 const second = { night: "run-2", cases: { read: "2/3" } };
 
 describe("the nights since a baseline", () => {
-  it("are kept beside it, one line a night, each run once", async () => {
+  it("are stored next to it, one line per night, each run once", async () => {
     const file = nightsFile(join(dir, "files.anthropic-x.json"));
     expect(file).toBe(join(dir, "files.anthropic-x.nights.jsonl"));
     expect(await readNights(file, of)).toEqual([]);
@@ -29,7 +29,7 @@ describe("the nights since a baseline", () => {
     ]);
   });
 
-  it("are all kept where jobs end at the same time, and leave no lock", async () => {
+  it("are all kept when jobs end at the same time, and leave no lock", async () => {
     const file = nightsFile(join(dir, "busy.json"));
     const nights = Array.from({ length: 12 }, (_, i) => ({ night: `run-${i}`, cases: { read: "3/3" } }));
     await Promise.all(nights.map((night) => writeNight(file, of, night)));
@@ -38,7 +38,7 @@ describe("the nights since a baseline", () => {
     expect(readdirSync(dir).filter((name) => name.startsWith("busy"))).toEqual(["busy.nights.jsonl"]);
   });
 
-  it("are those of a model under any of its ids", async () => {
+  it("are found under any id of the model", async () => {
     const file = join(dir, "alias.nights.jsonl");
     await writeNight(file, of, first);
     const now = { ...of, model: "anthropic:x-1", alias: "anthropic:x" };
@@ -47,7 +47,7 @@ describe("the nights since a baseline", () => {
     await expect(readNights(file, of)).rejects.toThrow("on anthropic:x-1, not");
   });
 
-  it("start anew after a new baseline", async () => {
+  it("start over after a new baseline", async () => {
     const file = join(dir, "new.nights.jsonl");
     await writeNight(file, of, first);
     const now = { ...of, baseline: "run-9" };

@@ -49,7 +49,7 @@ describe("the run record", () => {
     expect(await recorded()).toEqual(trials);
   });
 
-  it("stores a large text that comes again once, and reads it back everywhere", async () => {
+  it("stores a repeated large text once, and reads it back everywhere", async () => {
     const withText = (trial: number, text: string) =>
       aTrial("c", trial, { outcome: { kind: "broken", stage: "server", message: text } });
     const text = "The server failed. ".repeat(4_000);
@@ -79,7 +79,7 @@ describe("the run record", () => {
     return readFileSync(join(dir, "trials.jsonl"), "utf8");
   }
 
-  it("has a line on the disk by the time its append resolves", async () => {
+  it("has a line on disk when its append resolves", async () => {
     await createRun(out, aManifest("c"));
     const journal = await openJournal(join(dir, "trials.jsonl"), "run-1");
     await journal.append(aTrial("c", 1));
@@ -87,7 +87,7 @@ describe("the run record", () => {
     await journal.close();
   });
 
-  it("leaves out a last line that was cut off, and refuses any other bad line with its number", async () => {
+  it("ignores a truncated last line, and refuses any other bad line with its number", async () => {
     await createRun(out, aManifest("c"));
     await record(aTrial("c", 1));
     appendFileSync(join(dir, "trials.jsonl"), '{"cell":{"suite":"s","ca');
@@ -98,7 +98,7 @@ describe("the run record", () => {
     );
   });
 
-  it("compacts to one line a cell: torn lines and unwanted trials go, the rest stays as it was", async () => {
+  it("compacts to one line per cell: drops torn lines and unwanted trials, and keeps the rest", async () => {
     await createRun(out, aManifest("c"));
     const cancelled = aTrial("c", 2, { outcome: { kind: "broken", stage: "cancelled", message: "stopped" } });
     await record(aTrial("c", 1), cancelled, aTrial("c", 3));
@@ -115,14 +115,14 @@ describe("the run record", () => {
     expect(await recorded()).toEqual([aTrial("c", 1), aTrial("c", 3)]);
   });
 
-  it("checks the shape of lines without a checksum, also in a journal of this version", async () => {
+  it("validates lines without a checksum, even in a journal of this version", async () => {
     await createRun(out, aManifest("c"));
     appendFileSync(join(dir, "trials.jsonl"), '{"cell":{"case":"c"}}\n');
     const compaction = compactJournal(dir, "run-1", { isOwn: true, keep: () => true, onKept: () => {} });
     await expect(compaction).rejects.toThrow("Not a run record of this version");
   });
 
-  it("names a line of another shape whose checksum holds", async () => {
+  it("names an invalid line with a valid checksum", async () => {
     await createRun(out, aManifest("c"));
     const { outcome: _, ...edited } = aTrial("c", 2);
     await record(aTrial("c", 1), edited as Trial);
@@ -132,7 +132,7 @@ describe("the run record", () => {
     );
   });
 
-  it("is not written again where every line stays: a torn line is cut off, and the numbers go on", async () => {
+  it("is not rewritten if every line is kept: a torn line is cut off, and numbering continues", async () => {
     await createRun(out, aManifest("c"));
     await record(aTrial("c", 1), aTrial("c", 2));
     const file = join(dir, "trials.jsonl");
@@ -152,7 +152,7 @@ describe("the run record", () => {
     expect(readFileSync(file, "utf8")).toMatch(/"seq":1,.*\n.*"seq":2,/);
   });
 
-  it("refuses a journal and a manifest that are no files", async () => {
+  it("refuses a journal and a manifest that are not files", async () => {
     await createRun(out, aManifest("c"));
     rmSync(join(dir, "trials.jsonl"));
     mkdirSync(join(dir, "trials.jsonl"));
@@ -194,7 +194,7 @@ describe("the run record", () => {
     );
   });
 
-  it("names a run later than every other, also when the clock was set back, and two of one millisecond apart", async () => {
+  it("gives a run the latest id, even if the clock was set back or two start in the same millisecond", async () => {
     const at = (id: string) => createRun(out, { ...aManifest("c"), id }).then(({ manifest }) => manifest.id);
     expect(await at("2026-11-21T09-30-00-250")).toBe("2026-11-21T09-30-00-250");
     expect(await at("2026-11-21T09-30-00-250")).toBe("2026-11-21T09-30-00-251");
@@ -264,7 +264,7 @@ describe("a line of the journal", () => {
     expect(await recorded()).toEqual([aTrial("c", 1), aTrial("c", 3)]);
   });
 
-  it("needs none of this in a journal of an older version", async () => {
+  it("needs no checksum in a journal of an older version", async () => {
     write([aTrial("c", 1), aTrial("c", 2), aTrial("c", 2)].map((trial) => JSON.stringify(trial)));
     expect(await recorded()).toEqual([aTrial("c", 1), aTrial("c", 2), aTrial("c", 2)]);
   });
@@ -273,7 +273,7 @@ describe("a line of the journal", () => {
 describe("a disk that fails", () => {
   const isIncomplete = (error: unknown) => error instanceof EvalsError && error.exitCode === exitCodes.incomplete;
 
-  it("says why a folder cannot be made", async () => {
+  it("says why a folder cannot be created", async () => {
     const blocked = join(out, "file");
     writeFileSync(blocked, "");
     await expect(createRun(join(blocked, "reports"), aManifest("c"))).rejects.toThrow(

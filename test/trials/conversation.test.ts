@@ -40,7 +40,7 @@ function conversation(
 
 const wantsPdf = { expect: { kind: "skill", skill: "pdf", avoid: [] } } as const;
 
-it("executes no more than 128 calls of a reply, and says so of the others", async () => {
+it("executes at most 128 calls of a reply, and gives the reason for the others", async () => {
   let executed = 0;
   const execute = async () => {
     executed++;
@@ -141,20 +141,20 @@ describe("a trigger trial", () => {
     return model.asked;
   };
 
-  it("is over once its skill is loaded, and goes on past every other call", async () => {
+  it("ends when its skill is loaded, and continues after any other call", async () => {
     const asked = await askedOf(wantsPdf, turn("", ["list", {}]), load("docx"), load("pdf"), load("docx"));
     expect(asked).toHaveLength(3);
     expect(asked[2]?.messages.at(-1)).toMatchObject({ results: [{ text: "Launching skill: docx" }] });
   });
 
-  it("is over when what must not be loaded was", async () => {
+  it("ends when a skill to avoid is loaded", async () => {
     expect(await askedOf({ expect: { kind: "avoid", avoid: ["skill:pdf"] } }, load("docx"), load("pdf"))).toHaveLength(
       2,
     );
     expect(await askedOf({ expect: { kind: "skill", skill: "none", avoid: [] } }, load("docx"))).toHaveLength(1);
   });
 
-  it("goes on where more than the loading is asked about", async () => {
+  it("continues when more than loading is expected", async () => {
     const asked = await askedOf({ ...wantsPdf, expectedBehavior: ["fills in"] }, load("pdf"));
     expect(asked).toHaveLength(2);
     expect(asked[1]?.messages.at(-1)).toMatchObject({ results: [{ text: expect.stringContaining("# Steps") }] });
@@ -185,7 +185,7 @@ describe("a server whose tools are searched for", () => {
   const execute = aTool("execute_tool");
   const result = (text: string) => ({ isError: false, content: [{ type: "text", text }] });
 
-  it("gets its turns of searching beside those of the case, and the calls inside are on the record", async () => {
+  it("gets search turns in addition to those of the case, and records the dispatched calls", async () => {
     const replies = [
       turn("", ["search_tools", { query: "issues" }]),
       turn("", ["execute_tool", { name: "find_issues" }]),

@@ -13,7 +13,7 @@ const reply = (responseId: string | undefined, text = "") => ({
 });
 
 describe("SeenReplies", () => {
-  it("recognizes a reply that comes again, of one model, in any turn", () => {
+  it("recognizes a repeated reply of the same model in any turn", () => {
     const seen = new SeenReplies();
     const copies = [
       trial("m", reply("a")),
@@ -25,7 +25,7 @@ describe("SeenReplies", () => {
     expect(copies).toEqual([false, false, true, false, true]);
   });
 
-  it("trusts no id of a server that gives one to different replies, and none where there is none", () => {
+  it("ignores ids of a server that reuses one for different replies, and missing ids", () => {
     const seen = new SeenReplies();
     expect(seen.add(trial("m", reply("chatcmpl-0", "one")))).toBe(false);
     expect(seen.add(trial("m", reply("chatcmpl-0", "two")))).toBe(false);

@@ -63,7 +63,7 @@ describe("converse", () => {
     expect(turns[1]?.calls[0]?.execution?.status).toBe("executed");
   });
 
-  it("says of every call that is not executed why, to the record and to the model", async () => {
+  it("gives the reason for every skipped call, in the record and to the model", async () => {
     const calls = turn("", ["write", {}], ["foreign", {}], ["nowhere", {}], ["read", [1]], ["read", undefined]);
     const model = scriptedModel((request) => (request.turn === 1 ? calls : turn("done")));
     const { turns } = await talk(model);
@@ -98,7 +98,7 @@ describe("converse", () => {
     });
   });
 
-  it("executes what is not harmless only when told to, and nothing at all when told so", async () => {
+  it("executes unsafe tools only if permitted, and nothing with never", async () => {
     const model = scriptedModel(() => turn("", ["write", {}], ["read", {}]));
     const statuses = async (policy: ExecutionPolicy) =>
       (await talk(model, undefined, policy, 1)).turns[0]?.calls.map((call) => call.execution?.status);
@@ -127,7 +127,7 @@ describe("converse", () => {
 });
 
 describe("server pools", () => {
-  it("starts a dead server again, once for all who wait", async () => {
+  it("restarts a dead server once for all waiting trials", async () => {
     const dead = scriptedServer(() => text(""));
     dead.die();
     const opened: string[] = [];

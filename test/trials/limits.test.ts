@@ -48,7 +48,7 @@ describe("a budget", () => {
     expect(refused).toEqual(Array(Math.max(0, many - 30)).fill("budget: not asked: The budget of $30 is spent"));
   });
 
-  it("is exceeded by less than one request where each costs as much as it can", async () => {
+  it("is exceeded by less than one request when each costs the maximum", async () => {
     const limits = new SpendingLimits({ budgetUsd: 34 });
     const model = priced(10);
     await askAll(limits.guard(model), 100);
@@ -62,7 +62,7 @@ describe("a budget", () => {
     expect(model.sent).toBe(3);
   });
 
-  it("counts replies that could not be used, those of a judge, and what a resumed record has cost", async () => {
+  it("counts unusable replies, replies of a judge, and the cost of a resumed record", async () => {
     const limits = new SpendingLimits({ budgetUsd: 10 });
     limits.addSpent(4);
     const lost = { ...noUsage, outputTokens: 3 };

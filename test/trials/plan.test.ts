@@ -16,7 +16,7 @@ const model = scriptedModel(() => turn(""));
 const other = scriptedModel(() => turn(""), { id: "other", deterministic: true });
 
 describe("planCells", () => {
-  it("holds each cell once, whatever the trials of each case", () => {
+  it("contains each cell once, whatever the number of trials per case", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 6 }), (trials) => {
         const cells = [...planCells(planned("s", ...trials), [model, other], 1)].map(({ cell }) => cellKey(cell));
@@ -31,7 +31,7 @@ describe("planCells", () => {
     expect(order).toEqual(["c0/1", "c1/1", "c0/2", "c1/2", "c1/3"]);
   });
 
-  it("gives the same plan for the same seed, and another order of tools for another trial or seed", () => {
+  it("returns the same plan for the same seed, and another tool order for another trial or seed", () => {
     const seeds = (seed: number) => [...planCells(planned("s", 3, 3), [model], seed)].map((one) => one.orderSeed);
     expect(seeds(7)).toEqual(seeds(7));
     expect(seeds(7)).not.toEqual(seeds(8));
@@ -44,7 +44,7 @@ describe("TrialOrders", () => {
   const shown = (tools: ReturnType<typeof list>, orders: TrialOrders, trials: number) =>
     Array.from({ length: trials }, (_, t) => orderTools(tools, orders.seedAt(t + 1)).map(({ name }) => name));
 
-  it("shows every order of each list once before any comes again, whatever names the lists share", () => {
+  it("uses every order of each list once before any repeats, whatever names the lists share", () => {
     const names = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d", "e", "f"), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(names, names, fc.nat(), (base, head, seed) => {
@@ -64,7 +64,7 @@ describe("TrialOrders", () => {
     );
   });
 
-  it("meets every pair of order and paraphrase once before a request comes again", () => {
+  it("uses every pair of order and paraphrase once before a request repeats", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 6 }), fc.nat(), (tools, wordings, seed) => {
         const listed = list(..."abcd".slice(0, tools));
@@ -83,7 +83,7 @@ describe("TrialOrders", () => {
     expect(shown(base, new TrialOrders(1, "s", "other", [base]), 24)).not.toEqual(old);
   });
 
-  it("has more orders than any run asks of a long list", () => {
+  it("has more orders than any run needs for a long list", () => {
     const long = list(...Array.from({ length: 20 }, (_, i) => `tool${i}`));
     const orders = new TrialOrders(1, "s", "c", [long]);
     expect(orders.count).toBe(Number.POSITIVE_INFINITY);

@@ -5,7 +5,7 @@ import { schedule } from "../../src/evals/trials/schedule.ts";
 const never = new AbortController().signal;
 
 describe("schedule", () => {
-  it("works on every item once, and never on more than `concurrency` at a time", async () => {
+  it("processes every item once, and at most `concurrency` at a time", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(5), { maxLength: 60 }),
@@ -28,7 +28,7 @@ describe("schedule", () => {
     );
   });
 
-  it("draws items only as places get free", async () => {
+  it("takes the next item only when a slot is free", async () => {
     let drawn = 0;
     function* items() {
       for (;;) yield ++drawn;
@@ -41,7 +41,7 @@ describe("schedule", () => {
     expect(drawn).toBeLessThan(104);
   });
 
-  it("stops drawing at an abort and awaits what is under way", async () => {
+  it("takes no item after an abort, and waits for in-flight work", async () => {
     const stop = new AbortController();
     const ended: number[] = [];
     await schedule([1, 2, 3, 4, 5], 2, stop.signal, async (item) => {

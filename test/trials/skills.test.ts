@@ -46,7 +46,7 @@ describe("the list of skills of a host", () => {
 });
 
 describe("the library of a trial", () => {
-  it("gives a skill's instructions where its work is measured", async () => {
+  it("returns the instructions of a skill when its behaviour is measured", async () => {
     const ask = library(true);
     const whole = "Launching skill: pdf\n\nBase folder of this skill: /skills/pdf\n\n# Fill in forms\n";
     expect(await ask("Skill", { skill: "pdf" })).toBe(whole);
@@ -57,7 +57,7 @@ describe("the library of a trial", () => {
     expect(await ask("Read", { file_path: "/skills/docx/../pdf/./SKILL.md" })).toBe(whole);
   });
 
-  it("says only that a skill is loaded where that is all that is measured", async () => {
+  it("returns no instructions when only loading is measured", async () => {
     const ask = library(false);
     expect(await ask("Read", { file_path: "/skills/pdf/SKILL.md" })).toBe("Launching skill: pdf");
     expect(await ask("Skill", { skill: "pdf" })).toBe("Launching skill: pdf");
@@ -65,7 +65,7 @@ describe("the library of a trial", () => {
     expect(await ask("Read", { file_path: reference })).toBe(`error: There is no file ${reference}`);
   });
 
-  it("gives nothing of a skill that the trial does not offer, and no body of one that is gone by now", async () => {
+  it("returns nothing for a skill that is not offered, and no body for one that was removed", async () => {
     const ask = library(true);
     expect(await ask("Skill", { skill: "docx" })).toBe("error: Unknown skill: docx");
     expect(await ask("Read", { file_path: "/skills/docx/SKILL.md" })).toBe(
@@ -82,7 +82,7 @@ describe("the library of a trial", () => {
     expect(await ask("Read", {})).toBe("error: Give file_path, the whole path of a file.");
   });
 
-  it("leaves every other call to the suite's servers", async () => {
+  it("does not answer other calls", async () => {
     expect(await library(true)("list_files", {})).toBeUndefined();
     expect(await library(true, [])("Skill", { skill: "pdf" })).toBeUndefined();
   });

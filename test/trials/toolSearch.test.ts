@@ -49,7 +49,7 @@ describe("names only", () => {
     expect(listed.sort()).toEqual(["- mcp__get_weather", "- mcp__read_file"]);
   });
 
-  it("loads what a search found, in a turn that is none of the case's", async () => {
+  it("loads what a search found, in a turn that does not count for the case", async () => {
     const { turns, asked, deferred, outcome } = await play(
       ({ turn: number }) => (number === 1 ? search("forecast") : turn("", ["mcp__get_weather", {}])),
       { maxTurns: 1 },
@@ -68,7 +68,7 @@ describe("names only", () => {
     });
   });
 
-  it("finds by exact names, and says when nothing is found or the query is none", async () => {
+  it("finds tools by exact name, and reports no match or a missing query", async () => {
     const queries = [search("select:mcp__read_file"), search("nothing like it"), search(7), turn("done")];
     const { turns, asked } = await play(({ turn: number }) => queries[number - 1] ?? turn("done"));
     expect(turns.map(({ searches }) => searches)).toEqual([
@@ -95,7 +95,7 @@ describe("names only", () => {
     expect([turns.length, outcome.kind]).toEqual([maxSearchTurns + 1, "answered"]);
   });
 
-  it("offers no search where no tool is deferred", async () => {
+  it("offers no search if no tool is deferred", async () => {
     const { asked } = await play(() => turn("done"), {}, [aTool("kept", alwaysLoad)]);
     expect(namesOf(asked[0])).toEqual(["mcp__kept"]);
     expect(asked[0]?.messages.map(({ role }) => role)).toEqual(["user"]);

@@ -63,7 +63,7 @@ describe("a host", () => {
   const suite = aSuite("s", [several]);
   const planned = (one: Case): PlannedCase => ({ suite, case: one, arm: "head", toolset });
 
-  it("refuses a case with several, and says so before any is asked", async () => {
+  it("refuses a case with several turns, before any model call", async () => {
     const context = {
       ...{ pool: () => undefined, skills: () => undefined, now: () => new Date(0), limits: new SpendingLimits({}) },
       show: () => ({ tools: [], listedName: (name: string) => name }),
@@ -130,7 +130,7 @@ describe("several messages of the user", () => {
     expect(positions).not.toContain(-1);
   });
 
-  it("go on after the limit of replies, and after silence", async () => {
+  it("continue after the limit of replies, and after an empty reply", async () => {
     const model = scriptedModel(({ messages }) =>
       messages.at(-1)?.role === "user" && messages.length > 1 ? turn("") : turn("", ["search", {}]),
     );

@@ -27,7 +27,7 @@ const tools = [
 ];
 
 describe("the plan of queries", () => {
-  it("wants each tool, near misses in both directions, and queries that need no tool", () => {
+  it("covers each tool, near misses in both directions, and queries that need no tool", () => {
     const { wanted, left } = planQueries(tools, 2, 1);
     const labels = wanted.map((one) => (one.tool ? [one.tool.name, one.near?.tool ?? ""].join(" ").trim() : one.kind));
     expect(labels.slice(0, 8).sort()).toEqual(
@@ -41,7 +41,7 @@ describe("the plan of queries", () => {
     expect(planQueries(tools, 2, 1)).toEqual({ wanted, left });
   });
 
-  it("samples arguments that suit the schema, or none", () => {
+  it("samples arguments that are valid for the schema, or none", () => {
     const validators = new Map(tools.map(({ name, inputSchema }) => [name, compileSchema(inputSchema)]));
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2 ** 32 }), (seed) => {
@@ -57,7 +57,7 @@ describe("the plan of queries", () => {
     );
   });
 
-  it("leaves out what is beyond 30 tools", () => {
+  it("omits tools beyond the first 30", () => {
     const many = Array.from({ length: 34 }, (_, at) => aTool(`tool_${at}`, `Does thing number ${at}.`));
     const { wanted, left } = planQueries(many, 1, 1);
     expect([new Set(wanted.flatMap(({ tool }) => tool?.name ?? [])).size, left.length]).toEqual([30, 4]);
@@ -106,7 +106,7 @@ describe("a writing task", () => {
     expect(readQueries('```json\n{"queries": ["  Write\\n a poem "]}\n```', { wanted })).toEqual(["Write a poem"]);
   });
 
-  it("has a hash that names what the writer is asked", () => {
+  it("has a hash of the instructions to the writer", () => {
     expect(hashWriting()).toMatch(/^[0-9a-f]{12}$/);
   });
 });
@@ -116,7 +116,7 @@ describe("a written query", () => {
   const read = { tool: tools[0] as Tool, args: { path: "notes.txt" } };
   const forecast = { tool: tools[2] as Tool, args: { unit: "celsius", days: 3 } };
 
-  it("is kept with the arguments that it says", () => {
+  it("is kept with the arguments that it states", () => {
     expect(checkQuery("What is in Notes.txt?", read, names)).toEqual({
       wanted: read,
       input: "What is in Notes.txt?",

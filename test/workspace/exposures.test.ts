@@ -26,7 +26,7 @@ const refused = (model: Model, exposure?: string, ranker?: "keyword" | "bm25" | 
 };
 
 describe("applyExposures", () => {
-  it("gives each model its default, and what is asked for in that order", () => {
+  it("gives each model its default exposure, or the requested ones in order", () => {
     expect(shown(plain)).toEqual([{ kind: "all" }]);
     expect(shown(host)).toEqual([{ kind: "host" }]);
     expect(shown(host, "all")).toEqual([{ kind: "all" }]);
@@ -41,12 +41,12 @@ describe("applyExposures", () => {
     expect(refused(plain, undefined, "bm25")).toContain("--ranker has no effect");
   });
 
-  it("says in the note of a model how it is shown its tools", () => {
+  it("describes the exposure in the note of a model", () => {
     const notes = applyExposures([plain, host], { exposure: "all" }).map(({ note }) => note);
     expect(notes).toEqual(["all definitions shown", "a host; all definitions shown"]);
   });
 
-  it("refuses what a model cannot be given, with the remedy", () => {
+  it("refuses an exposure that a model does not support, with a hint", () => {
     expect([
       refused(plain, "nmaes"),
       refused(plain, "host"),
@@ -78,7 +78,7 @@ describe("verifySearches", () => {
   const verify = (reason: string | undefined, exposure: string) =>
     verifySearches(applyExposures([{ ...api, refusesSearch: async () => reason }], { exposure }), never);
 
-  it("refuses a search that the API refuses, and asks only where it is used", async () => {
+  it("refuses a search that the API refuses, and asks only models that use it", async () => {
     await expect(verify("400 unknown tool type", "search")).rejects.toThrowErrorMatchingInlineSnapshot(`
       [EvalsError: error: api refuses the tool search search_bm25_1: 400 unknown tool type.
         Use a model that has it, or --exposure names, which searches on the client.]

@@ -92,7 +92,7 @@ describe("an unknown model", () => {
     await expect(openModel(id, { env: {} })).rejects.toThrow(`Unknown model "${id}".\n  Did you mean "${meant}"? Use`);
   });
 
-  it("that resembles none gets the list alone", async () => {
+  it("without a similar name gets only the list", async () => {
     await expect(openModel("zzz", { env: {} })).rejects.toThrow('Unknown model "zzz".\n  Use one of: lexical, ');
   });
 });

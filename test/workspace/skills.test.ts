@@ -12,7 +12,7 @@ const offeredWith = async (folder: string, cwd: string, path: string) => {
 };
 
 describe("the skills that are offered with a package", () => {
-  it("are not those that lie next to its repository", async () => {
+  it("exclude those outside of its repository", async () => {
     const folder = workspace({
       "mine/SKILL.md": skillText("mine"),
       "mine/.git/HEAD": "ref: refs/heads/main\n",
@@ -25,7 +25,7 @@ describe("the skills that are offered with a package", () => {
       expect(await offeredWith(folder, cwd, path)).toEqual({ offered: ["mine"], asked: ["mine"] });
   });
 
-  it("are the others of its folder in the same repository, wherever it is run from", async () => {
+  it("are the others in its folder of the same repository, from any working directory", async () => {
     const folder = workspace({
       "repository/.git/HEAD": "ref: refs/heads/main\n",
       "repository/skills/one/SKILL.md": skillText("one"),
@@ -39,7 +39,7 @@ describe("the skills that are offered with a package", () => {
       expect(await offeredWith(folder, cwd, path)).toEqual({ offered: ["one", "two"], asked: ["one"] });
   });
 
-  it("are the others of its folder under the current folder, where there is no repository", async () => {
+  it("are the others in its folder below the current folder without a repository", async () => {
     const folder = workspace({ "skills/one/SKILL.md": skillText("one"), "skills/two/SKILL.md": skillText("two") });
     expect(await offeredWith(folder, ".", "skills/one")).toMatchObject({ offered: ["one", "two"] });
     expect(await offeredWith(folder, "skills/one", ".")).toMatchObject({ offered: ["one"] });
@@ -47,7 +47,7 @@ describe("the skills that are offered with a package", () => {
 });
 
 describe("the skills of hosts", () => {
-  it("are those of the user only where they are wanted", async () => {
+  it("include those of the user only with userSkills", async () => {
     const folder = realpathSync(
       workspace({
         "home/.claude/skills/private/SKILL.md": skillText("private"),

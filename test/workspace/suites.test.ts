@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { chooseLoadingHost } from "../../src/evals/workspace/suites.ts";
 
-test("Claude Code decides by itself which of two skills of one name it loads", () => {
+test("leaves it to Claude Code which of two skills with the same name it loads", () => {
   expect(chooseLoadingHost({ host: "plain", model: ["claude-code", "claude-code:claude-haiku-5-5"] })).toBe(
     "claude-code",
   );

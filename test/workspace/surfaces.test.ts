@@ -55,7 +55,7 @@ it("asks each case on a surface after the case itself, with the names that its t
   expect(create?.case.dispatch).toBeUndefined();
 });
 
-it("leaves out what a surface has not, without a word where its author says so", () => {
+it("omits cases whose tools a surface lacks, without a warning if the author declared that", () => {
   const silent = plan(
     { name: "read-only", server: list, names: { account_create: null, account_add: null } },
     "account_list",

@@ -50,7 +50,7 @@ describe("withWorkspace", () => {
     expect(opened[0]?.alive()).toBe(false);
   });
 
-  it("closes the servers after an error, too", async () => {
+  it("closes the servers after an error", async () => {
     const { io } = project({ "evals/live.json": live });
     let server: ToolServer | undefined;
     const failing = withWorkspace({ ...options, paths: ["evals/live.json"] }, io(), async (workspace) => {
@@ -61,7 +61,7 @@ describe("withWorkspace", () => {
     expect(server?.alive()).toBe(false);
   });
 
-  it("goes on without a server that is unavailable, unless it is the only suite of an experiment", async () => {
+  it("continues without an unavailable server, unless it is the only suite of an experiment", async () => {
     const { io } = project({ "evals/dead.json": dead });
     const world = io();
     const cases = await withWorkspace(options, world, async (workspace) => workspace.cases);
@@ -76,7 +76,7 @@ describe("withWorkspace", () => {
     await expect(only).rejects.toMatchObject({ exitCode: 3 });
   });
 
-  it("leaves out a case that no trial could pass, with the reason, and asks the others", async () => {
+  it("excludes a case that no trial could pass, with the reason, and asks the others", async () => {
     const { io } = project({
       "evals/mixed.json": {
         name: "mixed",
@@ -102,7 +102,7 @@ describe("withWorkspace", () => {
     expect(only.map(({ case: { id } }) => id)).toEqual(["no tools"]);
   });
 
-  it("does not refuse the mocks of a case that it leaves out", async () => {
+  it("ignores the mocks of an excluded case", async () => {
     const list = { name: "list", inputSchema: { type: "object" } };
     const mocks = { create: [{ result: "made" }] };
     const suite = (tool: string) => ({
@@ -123,7 +123,7 @@ describe("withWorkspace", () => {
     await expect(open("list")).rejects.toThrow('the tool "create" is not listed');
   });
 
-  it("reports once what several cases have alike", async () => {
+  it("merges equal problems of several cases", async () => {
     const { io } = project({
       "evals/mixed.json": {
         name: "mixed",
@@ -156,7 +156,7 @@ describe("withWorkspace", () => {
     );
   });
 
-  it("throws everything that is wrong with the suites at once, before it is used", async () => {
+  it("throws all mistakes in the suites at once, before calling use", async () => {
     const { io, write } = project();
     write("evals/wrong.json", {
       name: "wrong",
