@@ -4,6 +4,7 @@ import type { PlanEnd } from "../trials/runPlan.ts";
 import { type ExitCode, exitCodes, printProblem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { recordNights } from "./drift.ts";
+import { exportTraces } from "./otlp.ts";
 import type { RecordedRun } from "./pipeline.ts";
 import { printForm, printRun } from "./report.ts";
 import { writeGithubFiles, writeReport, writeReports } from "./reportFiles.ts";
@@ -44,7 +45,6 @@ export async function reportRun(
   if (options.reporter?.includes("github")) await writeGithubFiles(dir, { summary, manifest }, blameText, io);
   for (const form of options.reporter ?? []) await printForm(form, { summary, manifest, dir }, options.json, io);
   if (options.otlp !== undefined) {
-    const { exportTraces } = await import("./otlp.ts");
     const problem = await exportTraces({ dir, run: manifest.id }, options.otlp, io);
     if (problem) printProblem(io)(problem);
   }
