@@ -84,7 +84,7 @@ describe("a dry run", () => {
       "files: 2 cases, 3 tools, execute safe (evals/files.json)
         read, list
       Check of files on anthropic:claude-haiku-5-5: the tools are those of the baseline, nothing to compare.
-      Night of files on anthropic:claude-haiku-5-5: 6 trials, about $0.0007, and more of cases that look different; never more than 20.
+      Night of files on anthropic:claude-haiku-5-5: 6 trials, about $0.0007, plus follow-ups for cases that look different; never more than 20.
 
       anthropic:claude-haiku-5-5 (all definitions shown)
         trials         0 (besides those of the checks and nights above)

@@ -119,10 +119,7 @@ export class BatchQueue {
     return this.#unfinished.flatMap(({ batch }) => batch ?? []);
   }
 
-  /**
-   * Asks the service to cancel all running batches. Returns their ids, or the fault of the first that it did not
-   * cancel.
-   */
+  /** Asks the service to cancel all running batches. Returns their ids, or the first fault. */
   async cancel(signal: AbortSignal): Promise<string[] | Fault> {
     const { ledger, service } = this.#context;
     const canceled: string[] = [];
@@ -238,9 +235,7 @@ export class BatchQueue {
     for (const one of waiting.slice(at)) one.resolve(isStopped(newest) ? newest : stoppedByUser);
   }
 
-  /**
-   * The id of the newest batch of the account. A fault means that there is no batch API, or no permission to use it.
-   */
+  /** The id of the newest batch of the account. A fault means that there is no batch API, or no permission for it. */
   async #findNewest(): Promise<string | undefined | Stopped> {
     const { service, stop } = this.#context;
     for (let made = 1; ; made++) {

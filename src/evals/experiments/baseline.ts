@@ -22,9 +22,7 @@ import type { RunManifest, SuiteSummary } from "../types/run.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import { summariser } from "../verdicts/summary.ts";
 
-/**
- * Recommended number of graded trials per case. They show how the model performed; no test of a check depends on them.
- */
+/** Recommended graded trials per case. They show how the model performed; no test of a check depends on them. */
 const bank = 3;
 
 export type BaselineOptions = {
@@ -49,9 +47,7 @@ export async function acceptRun(
   await accept({ action: "accept", targets: [run], baselines, out, force: true }, io);
 }
 
-/**
- * Writes one baseline for each suite and model of a run, and prints the changes. Writes nothing if there is an error.
- */
+/** Writes one baseline for each suite and model of a run, and prints the changes. Writes nothing on an error. */
 async function accept({ targets = [], baselines: dir, out, force }: BaselineOptions, io: Io): Promise<ExitCode> {
   const [run = "latest", ...more] = targets;
   if (more.length > 0)

@@ -23,9 +23,7 @@ import { type DriftRunOptions, planDrift } from "./drift.ts";
 import { ArmCases, type Ask, type GetToolset, runDesign } from "./pipeline.ts";
 
 export type CheckOptions = DriftRunOptions & {
-  /**
-   * `on` requires a baseline. `screen`, `thorough` and `anytime` are designs of earlier versions, and now set the cap.
-   */
+  /** `on` requires a baseline. `screen`, `thorough` and `anytime` are former designs, which now set the cap. */
   check?: "on" | "screen" | "thorough" | "anytime" | "off" | undefined;
   /** The cap of a check, the trials of a night, and the trials of cases that are not checked. */
   trials?: number | undefined;
@@ -267,9 +265,7 @@ function findLost({ case: one, toolset, unavailable }: PlannedCase, before: read
   return { case: one.id, reason, ...(likely.length > 0 && { likely }) };
 }
 
-/**
- * The number of different requests of a case: its tool orders, or one if a host sets the order or it does not matter.
- */
+/** The different requests of a case: its tool orders, or one if a host sets the order or it does not matter. */
 function countRequests(lists: readonly (readonly OfferedTool[])[], model: Model): number {
   return model.deterministic || "converse" in model ? 1 : Math.min(...lists.map(countOrders));
 }

@@ -73,9 +73,7 @@ export async function compareRecords(
   return { report, exitCode };
 }
 
-/**
- * Pairs the suites and models that both have. If there are none, pairs each with the nearest, to report what differs.
- */
+/** Pairs the suites and models that both have; if there are none, each with the nearest, to report what differs. */
 function pairSides(
   base: readonly ComparedRecord[],
   head: readonly ComparedRecord[],
@@ -216,9 +214,7 @@ async function createBaselineSide(baseline: Baseline, out: string): Promise<Comp
 
 type ModelEntry = Pick<RunManifest["models"][number], "id" | "kind" | "settings" | "deterministic">;
 
-/**
- * The model that answered. For recorded answers, the recorded model, with its settings if that run can still be read.
- */
+/** The model that answered. For recorded answers: the recorded model, with its settings if its run is readable. */
 async function findAskedModel(
   { id, kind, settings, deterministic }: ModelEntry,
   out: string,

@@ -91,7 +91,7 @@ export function forecastNights(
 /** Describes the expected size and cost of a night in one line. */
 export function describeNight({ suite, model, trials, most, costUsd }: NightForecast): string {
   const cost = model.kind === "language model" ? `, about ${money(costUsd)}` : "";
-  return `Night of ${suite} on ${model.id}: ${count(trials, "trial")}${cost}, and more of cases that look different; never more than ${integer(most)}.`;
+  return `Night of ${suite} on ${model.id}: ${count(trials, "trial")}${cost}, plus follow-ups for cases that look different; never more than ${integer(most)}.`;
 }
 
 /** Runs the trials of a night, and its follow-ups. */

@@ -96,9 +96,7 @@ function renderChecks({ plans }: PlannedChecks, { checks, nights }: Forecasts): 
 /** The typical and maximum number of trials of a case. `isPlanned`: exactly as many as its suite says. */
 type Expected = { typical: number; most: number; isPlanned: boolean };
 
-/**
- * Estimates the trials of a case. A check or a night asks as many as it needs; all other cases are asked as planned.
- */
+/** Estimates the trials of a case. A check or a night asks as many as it needs; other cases are asked as planned. */
 function expectTrials(
   { suite, case: one }: PlannedCase,
   model: Model,
@@ -132,9 +130,7 @@ const addCosts = (a: Costs, b: Costs): Costs => ({
 });
 const free: Costs = { typical: 0, most: 0 };
 
-/**
- * Renders the plan of a run: the trials of each model, and the typical and maximum costs of the models and the judge.
- */
+/** Renders the plan of a run: the trials of each model, and typical and maximum costs of models and judge. */
 export function renderPlan(
   cases: readonly PlannedCase[],
   models: readonly Model[],

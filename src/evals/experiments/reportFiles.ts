@@ -12,9 +12,7 @@ import type { RunManifest } from "../types/run.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import { writeSkillCreatorFiles } from "./skillCreatorFiles.ts";
 
-/**
- * The folder under `out` with the reports of the last run, so that CI finds them under a fixed path. It is no record.
- */
+/** The folder under `out` with the reports of the last run, at a fixed path for CI. It is not a record. */
 const lastResult = "last-result";
 /** The files that it can contain. */
 const resultFiles = [...Object.values<Form>(forms).flatMap(({ file }) => file ?? []), "blame.md", "comment.md"];

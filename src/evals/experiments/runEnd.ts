@@ -10,9 +10,7 @@ import { printForm, printRun } from "./report.ts";
 import { writeGithubFiles, writeReport, writeReports } from "./reportFiles.ts";
 import type { RunOptions } from "./runOptions.ts";
 
-/**
- * Writes the reports of a run, prints the requested ones, explains a regression if requested, and says how to resume.
- */
+/** Writes the reports of a run, prints the requested ones, explains a regression on request, and says how to resume. */
 export async function reportRun(
   finished: RecordedRun<{ end: PlanEnd }>,
   options: RunOptions,

@@ -138,10 +138,7 @@ class WatchSession {
     return { listed, partial: { ...partial, leftOut: [...partial.leftOut, ...leftOut] } };
   }
 
-  /**
-   * Watches the files that were read, and those that the suites start. After a failed load, keeps the previous ones
-   * too.
-   */
+  /** Watches the files that were read or that suites start. After a failed load, keeps the previous ones too. */
   async #watch(reads: ReadonlyMap<string, string>, suites: readonly Suite[]): Promise<void> {
     const { cwd } = this.#io;
     const { paths = [], project } = this.#given;

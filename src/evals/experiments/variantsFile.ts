@@ -108,9 +108,7 @@ export function applyVariants({ variants, refuse }: ReadVariants, cases: readonl
   return overlaid;
 }
 
-/**
- * Returns a function that changes the list of a case. Cases with equal lists share the result, so it is computed once.
- */
+/** Returns a function that changes the list of a case. Equal lists share the result, so it is computed once. */
 export function changeListsOnce(
   change: (tools: readonly OfferedTool[]) => readonly OfferedTool[],
 ): (planned: Pick<PlannedCase, "toolset">) => Toolset {

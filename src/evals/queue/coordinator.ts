@@ -134,9 +134,7 @@ class QueuedAsker implements Asker {
     else if (this.#arrived.size === 0) await within(5_000, this.#removeAll());
   }
 
-  /**
-   * Removes everything of the run from the server, except jobs that a worker is running again: it drops their answers.
-   */
+  /** Removes everything of the run from the server, except jobs that a worker is running again. */
   async #removeAll(): Promise<void> {
     await this.#answers.remove();
     await this.#jobs.removeAll();
@@ -248,9 +246,7 @@ class QueuedAsker implements Asker {
     if (message !== undefined) for (const [id, awaited] of asked) this.#giveUp(id, awaited, { ...cancelled, message });
   }
 
-  /**
-   * Makes `close` wait for this work. Failures are ignored: the client reconnects, and `#check` repairs what was lost.
-   */
+  /** Makes `close` wait for this work. Failures are ignored: the client reconnects, and `#check` repairs losses. */
   #track(work: Promise<unknown>): void {
     const tracked: Promise<unknown> = work.catch(() => {}).finally(() => this.#pending.delete(tracked));
     this.#pending.add(tracked);

@@ -25,9 +25,7 @@ export class RunJobs {
     this.#queues = queues;
   }
 
-  /**
-   * Opens the queues of these models. `rate`: maximum trials per second and provider that all workers together start.
-   */
+  /** Opens the queues of these models. `rate`: maximum trials per second and provider, on all workers together. */
   static async open(
     { bullmq, redis }: Broker,
     run: string,

@@ -23,10 +23,7 @@ export const jobSchema = z.strictObject({
 });
 export type TrialJob = z.infer<typeof jobSchema>;
 
-/**
- * What a worker returns: the trial of a job as JSON, without the secrets that the worker knows, or why it refuses the
- * plan.
- */
+/** What a worker returns: the trial of a job as JSON, without known secrets, or why it refuses the plan. */
 export const resultSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("trial"),

@@ -127,10 +127,7 @@ function holdWorkspace(
 
 const key = (...parts: readonly string[]) => JSON.stringify(parts);
 
-/**
- * Indexes the planned cells. The returned function throws a Refusal for a job that is not planned here with these
- * tools.
- */
+/** Indexes the planned cells. The result throws a Refusal for a job that is not planned here with these tools. */
 async function indexCells(workspace: Workspace, { options }: Plan, cwd: string): Promise<OpenPlan["find"]> {
   const { cases, surfaceCases, models } = workspace;
   const inArms = [...addExposureArms(addLiftArms(cases), listFurtherExposures(options)), ...surfaceCases];

@@ -13,9 +13,7 @@ import type { Workspace } from "../workspace/workspace.ts";
 const text = z.string().max(1_000);
 const texts = z.array(text).max(1_000);
 
-/**
- * The options of a run that affect what is asked. Executables, URLs and keys are not included: workers have their own.
- */
+/** The options of a run that affect what is asked. Executables, URLs and keys are those of the worker. */
 const planOptionsSchema = z
   .strictObject({
     paths: texts,
@@ -104,9 +102,7 @@ export function openPlan(sealed: string, hash: string): Plan {
   return parsed.data;
 }
 
-/**
- * Lists the differences between this checkout and the plan, as clauses. Ignores models that are not opened here.
- */
+/** Lists the differences between this checkout and the plan, as clauses. Ignores models that are not opened here. */
 export function listPlanDifferences(plan: Plan, here: Plan): string[] {
   const differences = [
     ...(plan.harness === here.harness ? [] : [`tool-evals is ${here.harness} here and ${plan.harness} there`]),

@@ -198,9 +198,7 @@ class TrialWorker {
     return await openPlanHere(plan, this.#permissions, this.#io);
   }
 
-  /**
-   * Adds an answer to the stream of its run. After the end of the run the stream does not exist, and nothing is added.
-   */
+  /** Adds an answer to the stream of its run. Does nothing after the end of the run, when the stream is gone. */
   async #answer({ run }: TrialJob, result: Result): Promise<void> {
     await this.#broker.redis.xadd(nameAnswers(run), "NOMKSTREAM", "*", ...Object.entries(result).flat());
   }

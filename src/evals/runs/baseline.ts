@@ -133,10 +133,7 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
   }
 }
 
-/**
- * Reads a baseline; undefined if the file does not exist. Throws EvalsError for one that is truncated, of another
- * format or edited by hand.
- */
+/** Reads a baseline; undefined if there is no file. Throws EvalsError for one that is invalid or edited by hand. */
 export async function readBaseline(file: string): Promise<Baseline | undefined> {
   const text = await readRegularFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -198,10 +195,7 @@ export function expectSuite(baseline: Baseline, suite: string, model: string, fi
   );
 }
 
-/**
- * Every baseline in a folder, sorted by file name; none if there is no such folder. Throws one EvalsError with the
- * problems of all files.
- */
+/** The baselines in a folder, sorted by file name. Throws one EvalsError with the problems of all files. */
 export async function readBaselines(dir: string): Promise<NamedBaseline[]> {
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];

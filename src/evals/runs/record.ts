@@ -228,10 +228,7 @@ function invalid(error: z.ZodError, file: string, line?: number): EvalsError {
   });
 }
 
-/**
- * The length in bytes of a file up to and including its last newline; 0 if there is none. Throws for a folder or a
- * device.
- */
+/** The length in bytes of a file up to its last newline, inclusive. Throws for a folder or a device. */
 async function measureCompleteLines(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined);
   if (found && !found.isFile()) throw usageError("The journal is not a file.", "Restore the file.", { file });
@@ -250,9 +247,7 @@ async function measureCompleteLines(file: string): Promise<number> {
 /** Whether a file was left by a killed process that was rewriting a journal or replacing a file. */
 const isLeftover = (name: string) => /^trials\.jsonl\.[0-9a-f]{12}$/.test(name) || temporaryName.test(name);
 
-/**
- * `isOwn`: this version of tool-evals wrote the journal, so the shape of lines with a valid checksum is not validated.
- */
+/** `isOwn`: this version of tool-evals wrote the journal, so lines with a valid checksum need no validation. */
 type Compaction = {
   isOwn?: boolean;
   keep(trial: Trial): boolean;

@@ -31,10 +31,7 @@ export class TextWriter {
     return Object.keys(texts).length === 0 ? shared : `${shared.slice(0, -1)},"texts":${JSON.stringify(texts)}}`;
   }
 
-  /**
-   * Returns the text, or its id if it is shared. A text that looks like an id is always shared, so it is not read as
-   * one.
-   */
+  /** Returns the text, or its id if shared. A text that looks like an id is always shared, so it is not read as one. */
   #share(text: string, texts: Record<string, string>): string {
     const isLike = idForm.test(text);
     if (text.length < minLength && !isLike) return text;
@@ -56,10 +53,7 @@ export class TextWriter {
 export class TextReader {
   readonly #texts = new Map<string, string>();
 
-  /**
-   * Parses a line. Throws SyntaxError if it is not JSON, and MissingTextError if the line with one of its texts is
-   * missing.
-   */
+  /** Parses a line. Throws SyntaxError if it is not JSON, and MissingTextError if the line with a text is missing. */
   parse(line: string): object {
     const data = Object(JSON.parse(line)) as { texts?: Record<string, string> };
     for (const [id, text] of Object.entries(data.texts ?? {})) this.#texts.set(id, text);

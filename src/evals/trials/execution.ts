@@ -85,9 +85,7 @@ export function renderResult(execution: Execution): { text: string; isError: boo
 /** A server that one trial holds until it releases it. */
 type Lease = { server: ToolServer; release(): Promise<void> };
 
-/**
- * Provides the server of a suite. `acquire` does not throw: it returns a broken value when the server is unavailable.
- */
+/** Provides the server of a suite. `acquire` does not throw: it returns a broken value if there is no server. */
 export type ServerPool = { acquire(signal: AbortSignal): Promise<Lease | Broken>; close(): Promise<void> };
 
 type Open = (signal: AbortSignal) => Promise<ToolServer>;

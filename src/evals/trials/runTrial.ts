@@ -10,9 +10,7 @@ import { createExecutor, type ServerPool } from "./execution.ts";
 import type { SpendingLimits } from "./limits.ts";
 import type { PlannedCell } from "./plan.ts";
 
-/**
- * The score of a trial, and the usage of the judge if one was asked. `stopped`: why the judge answers no more requests.
- */
+/** The score of a trial, and the usage of the judge if asked. `stopped`: why the judge answers no more requests. */
 export type Graded = { verdict: Score; judging?: Judging; stopped?: Broken };
 
 /**

@@ -22,10 +22,7 @@ import {
 type WrittenInitOptions = InitOptions &
   Omit<RequestOptions, "out"> & { model: string; concurrency: number; yes: boolean };
 
-/**
- * `evals init --model`: as `init`, with queries written by the model. The seed is fixed, so equal lists get equal
- * plans.
- */
+/** `evals init --model`: `init` with queries written by the model. The seed is fixed: equal lists get equal plans. */
 export async function initWritten(options: WrittenInitOptions, io: Io): Promise<ExitCode> {
   const [model] = await openModels([options.model], { ...options, out: "reports" }, io);
   if (!model) throw new Error(`no model was opened for ${options.model}`);

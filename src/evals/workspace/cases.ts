@@ -43,9 +43,7 @@ import { isUnavailable, type Opened } from "./servers.ts";
 /** The tool list of cases whose server could not be reached. */
 export const neverListed: Toolset = createToolset([]);
 
-/**
- * Plans the cases of one suite in the arm `head`, each with its tools. All break if the server could not be reached.
- */
+/** Plans the cases of a suite in the arm `head`, each with its tools. All break if the server was not reached. */
 export function planCases(opened: Opened, skills: readonly SkillPackage[]): PlannedCase[] {
   const { suite } = opened;
   if ("failure" in opened) {
@@ -278,9 +276,7 @@ export type TrialSetup = {
   limits: SpendingLimits;
 };
 
-/**
- * Creates the context of trials, with everything that is created once per case or suite and used for all its trials.
- */
+/** Creates the context of trials. What depends only on a case or a suite is created once and reused. */
 export function createTrialContext(
   opened: readonly { suite: Suite; source: Source }[],
   { host, skills, judge, code, limits }: TrialSetup,

@@ -21,9 +21,7 @@ type AskedTrial = {
   workspace?: readonly EvalFile[] | undefined;
 };
 
-/**
- * Calls a file of user code. One that throws, hangs or returns anything unexpected breaks the trial. Does not reject.
- */
+/** Calls a file of user code. If it throws, hangs or returns anything unexpected, the trial breaks. Does not reject. */
 export async function askFile(code: CodeCaller, question: CodeQuestion, asked: AskedTrial): Promise<Match | Broken> {
   const { file } = question;
   const call = (input: MatcherInput | AssertionInput) => code.call(resolve(asked.suite.dir, file), input);

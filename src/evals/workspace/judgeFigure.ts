@@ -12,9 +12,7 @@ import { measureJudge } from "../verdicts/judge.ts";
 /** The default folder of judge figures. */
 export const judgesFolder = "evals/judges";
 
-/**
- * The file of a judge's figure, `<dir>/<judge>.json`, with the judge's id in characters that every file system accepts.
- */
+/** The file of a judge's figure, `<dir>/<judge>.json`, with the id in characters that every file system accepts. */
 export function judgeFigureFile(dir: string, judge: string): string {
   const slug = judge.toLowerCase().replace(/[^a-z0-9._-]+/g, "-");
   return join(dir, `${slug}.json`);

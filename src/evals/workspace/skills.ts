@@ -21,9 +21,7 @@ export type SkillOptions = {
   judge?: string | undefined;
 };
 
-/**
- * Skills that are offered together, with the folders they were found in. `subjects`: the skills whose evals are run.
- */
+/** Skills that are offered together, and the folders they were found in. `subjects`: those whose evals are run. */
 export type Offered = {
   skills: readonly SkillPackage[];
   folders: readonly string[];

@@ -109,10 +109,7 @@ function nameModels(suites: readonly Suite[], models: readonly string[]): Suite[
   return suites.map((suite) => ({ ...suite, models: suite.models ?? models }));
 }
 
-/**
- * Throws for settings of a misspelled suite. Suites that were not selected are unknown, so only near misses are
- * refused.
- */
+/** Throws for settings of a misspelled suite. Other suites may just not be selected, so only near misses count. */
 function refuseUnknownSettings(settings: SuiteOptions["suiteSettings"] = {}, suites: readonly Suite[]): void {
   const names = suites.map(({ name }) => name);
   for (const name of Object.keys(settings)) {
