@@ -493,4 +493,81 @@ describe("what is malformed or not known", () => {
       [{ file: "cases.json" }, expect.stringContaining("The file cannot be read: ")],
     ]);
   });
+
+  it("is a file of a folder that is cut off or cannot be read: a warning, and the others are read", async () => {
+    const task = "tasks:\n  - intent: Count\n    expected_tools: [sql]\n";
+    const { kept, problems } = await importFiles({
+      "a/tasks.yaml": task,
+      "a/cut.yaml": "tasks:\n  - id: a\n    intent: [x\n",
+      "a/binary.json": "\0{}",
+    });
+    expect(kept).toHaveLength(1);
+    expect(problems).toEqual([
+      expect.stringMatching(/^a\/binary.json: warning: Skipped. The file cannot be read: /),
+      expect.stringMatching(/^a\/cut.yaml:3:\d+: warning: Skipped. Invalid YAML: list without a closing "]"./),
+    ]);
+  });
+});
+
+describe("an entry of a list that is not text", () => {
+  it("is named where the case is kept, and leaves out a case that has no other", async () => {
+    const tool = (config: string) => `inputs:\n  prompt: Go\ngraders:\n  - { type: behavior, config: ${config} }\n`;
+    const result = await importFiles({
+      "posthog.yaml": `tasks:
+  - { id: some, intent: Count, expected_tools: [5, execute], acceptable_tools: [true, other] }
+  - { id: none, intent: Count, expected_tools: [5] }
+`,
+      "apify.json": JSON.stringify({
+        testCases: [
+          { id: "some", query: "Find", expectedTools: [5, "search"], reference: [{}] },
+          { id: "none", query: "Find", expectedTools: [5] },
+          { id: "text", query: "Find", expectedTools: "search" },
+        ],
+      }),
+      "waza.yaml": tool("{ required_tools: [5, view], forbidden_tools: [{ a: 1 }, rm] }"),
+      "vally.yaml": `stimuli:
+  - name: Go
+    prompt: Go
+    graders:
+      - { type: tool-calls, config: { required: [5, view, { name: 7 }], disallowed: [6, rm] } }
+      - { type: skill-invocation, config: { disallowed: [8, other] } }
+`,
+      "whichtool.yaml": "tasks:\n  - { prompt: Go, expected: 5 }\n",
+    });
+    expect(result.kept.map(({ expect: expected }) => expected)).toEqual([
+      { tool: "search" },
+      { tool: "search" },
+      { calls: [{ tool: "execute", acceptable: "other" }], extras: true },
+      { calls: [{ tool: "view" }], order: "any", extras: true, avoid: ["rm", "skill:other"] },
+      { calls: [{ tool: "view" }], order: "any", extras: true, avoid: "rm" },
+    ]);
+    expect(result).toMatchSnapshot();
+  });
+
+  it("is a test of promptfoo that is no object, or a tool that is a number", async () => {
+    const { kept, left, unsaid } = await importFiles({
+      "promptfooconfig.yaml": `prompts: ["{{q}}"]
+tests:
+  - 5
+  - file://more.yaml
+  - vars: { q: Go }
+    assert:
+      - { type: "trajectory:tool-used", value: [7, search] }
+      - { type: "trajectory:tool-args-match", value: { name: 8, args: { id: 1 } } }
+      - { type: skill-used, value: [a, b] }
+`,
+    });
+    expect(kept.map(({ expect: expected }) => expected)).toEqual([
+      { calls: [{ tool: "search" }], order: "any", extras: true },
+    ]);
+    expect(left).toEqual([
+      "promptfooconfig.yaml:3 the test is not an object",
+      "promptfooconfig.yaml:4 tests of another file",
+    ]);
+    expect(unsaid).toEqual([
+      "a tool name that is not text",
+      "a tool name that is not text",
+      "several skills that must all be loaded",
+    ]);
+  });
 });

@@ -19,8 +19,8 @@ const endings = /\.(?:ya?ml|json|jsonl|md|[mc]?[jt]sx?)$/;
 
 /**
  * Reads every file under `paths` that is in the format of another tool, or in the format `from`. A file in `paths`
- * itself must be in one. A file that cannot be read is a problem, and does not stop the others. Throws EvalsError for a
- * path that does not exist or an unknown format.
+ * itself must be in one. A file that cannot be read is a problem (a warning where only its folder is in `paths`), and does
+ * not stop the others. Throws EvalsError for a path that does not exist or an unknown format.
  */
 export async function findImports(
   paths: readonly string[],
@@ -32,12 +32,14 @@ export async function findImports(
   for (const { path, isNamed } of listFiles(paths, context.cwd)) {
     const source = readSource(path, context.cwd);
     if ("reason" in source) {
-      if (isNamed) problems.push(unreadable(source));
+      problems.push(...(isNamed ? [unreadable(source)] : skip([unreadable(source)])));
       continue;
     }
     const format = isNamed && from !== undefined ? chosen[0] : chosen.find((one) => one.recognises(source));
     if (!format) {
-      if (isNamed) problems.push(...(await explainUnrecognised(source)));
+      const malformed = await findMalformed(source);
+      if (!isNamed) problems.push(...skip(malformed));
+      else problems.push(...(malformed.length > 0 ? malformed : [unrecognised(source)]));
       continue;
     }
     try {
@@ -63,17 +65,25 @@ function findFormat(name: string): Format {
 }
 
 /** A file that is not well-formed shows no format: its first mistake is what to correct. */
-async function explainUnrecognised(source: SourceFile): Promise<readonly Problem[]> {
-  const { file } = source;
+async function findMalformed(source: SourceFile): Promise<readonly Problem[]> {
+  if (!/\.(?:ya?ml|json)$/i.test(source.file)) return [];
   try {
-    if (/\.(?:ya?ml|json)$/i.test(file)) await parseData(source);
+    await parseData(source);
+    return [];
   } catch (error) {
     if (error instanceof EvalsError) return error.problems;
     throw error;
   }
+}
+
+/** Problems of a file that only its folder names: whether it has cases is not known, so the import goes on. */
+const skip = (problems: readonly Problem[]): Problem[] =>
+  problems.map((one) => ({ ...one, severity: "warning", message: `Skipped. ${one.message}` }));
+
+function unrecognised({ file }: SourceFile): Problem {
   const message = "The file is in none of the known formats.";
   const hint = `Name its format with --from: ${formats.map(({ name }) => name).join(", ")}.`;
-  return [{ severity: "error", message, hint, place: { file } }];
+  return { severity: "error", message, hint, place: { file } };
 }
 
 function unreadable({ file, reason, hint }: Unreadable): Problem {

@@ -46,8 +46,9 @@ export async function importSuites(options: ImportOptions, io: Io): Promise<Exit
     tools: tools && indexTools(tools),
   });
   for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
+  const isWrong = problems.some(({ severity }) => severity === "error");
   if (found.length === 0) {
-    if (problems.length > 0) return exitCodes.usage;
+    if (isWrong) return exitCodes.usage;
     throw usageError(
       `No file under ${paths.join(", ")} is in a known format.`,
       "Name the file and its format: --from.",
@@ -56,7 +57,7 @@ export async function importSuites(options: ImportOptions, io: Io): Promise<Exit
   const reports: ImportReport[] = [];
   for (const one of found) reports.push(await writeOne(one, tools, options, io));
   io.out(options.json ? safeJson({ imports: reports }, 2) : renderTerminal(importDocument(reports), io));
-  return problems.length > 0 ? exitCodes.usage : exitCodes.passed;
+  return isWrong ? exitCodes.usage : exitCodes.passed;
 }
 
 const indexTools = (tools: readonly Tool[]): KnownTools =>

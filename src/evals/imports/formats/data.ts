@@ -3,7 +3,7 @@ import { parseText } from "../../parsing/read.ts";
 import { usageError } from "../../types/errors.ts";
 import { getAtPath, isJsonObject, type Json, type JsonObject, type Path } from "../../types/json.ts";
 import { bareKeywords, readMatcher } from "../../types/matcher.ts";
-import type { SourceFile } from "./imported.ts";
+import type { SourceFile, Unsaid } from "./imported.ts";
 
 /** Parses a YAML or JSON file of another tool. Throws EvalsError with the place. */
 export function parseData({ text, file }: SourceFile): Promise<ParsedFile> {
@@ -28,8 +28,13 @@ export function malformed(parsed: ParsedFile, path: Path, message: string) {
 export const asText = (value: Json | undefined): string | undefined =>
   typeof value === "string" && value.trim() !== "" ? value : undefined;
 
-export const asTexts = (value: Json | undefined): string[] =>
-  [value ?? []].flat().filter((one): one is string => typeof one === "string" && one.trim() !== "");
+/** A text, or the texts of a list. Other entries are named in `unsaid`, as entries of `what`. */
+export function readTexts(value: Json | undefined, what: string, unsaid: Unsaid[]): string[] {
+  const all = ([value ?? []].flat() as Json[]).filter((one) => typeof one !== "string" || one.trim() !== "");
+  for (const one of all.filter((other) => typeof other !== "string"))
+    unsaid.push({ what: `an entry of "${what}" that is not text`, detail: JSON.stringify(one) });
+  return all.filter((one) => typeof one === "string");
+}
 
 export const asObject = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 

@@ -1,7 +1,7 @@
 import type { ParsedFile } from "../../parsing/json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
 import type { CaseFile } from "../../types/suite.ts";
-import { asObject, asText, asTexts, listOtherKeys, parseData, toLiteralArgs } from "./data.ts";
+import { asObject, asText, listOtherKeys, parseData, readTexts, toLiteralArgs } from "./data.ts";
 import {
   type FileCall,
   type Format,
@@ -35,7 +35,10 @@ export const promptfoo: Format = {
     const shared = asObject(config.defaultTest);
     const cases = (config.tests as Json[]).flatMap((test, index): ImportedCase[] => {
       const place = parsed.place(["tests", index]);
-      if (!isJsonObject(test)) return [leaveOut({ name: String(test), place, unsaid: [] }, "tests of another file")];
+      if (!isJsonObject(test)) {
+        const reason = typeof test === "string" ? "tests of another file" : "the test is not an object";
+        return [leaveOut({ name: typeof test === "string" ? test : JSON.stringify(test), place, unsaid: [] }, reason)];
+      }
       return templates.map((template) => readTest(template, test, shared, { place, context }));
     });
     return { file: source.file, cases, unsaid };
@@ -172,9 +175,12 @@ function readAssertion({ transform, ...assertion }: JsonObject, found: TestExpec
       return;
     }
     case "trajectory:tool-args-match": {
-      const { name: tool, tool: other, args, arguments: given, mode } = asObject(value);
+      const { name: tool, tool: other, pattern, args, arguments: given, mode } = asObject(value);
       const called = asText(tool) ?? asText(other);
-      if (called === undefined) return void unsaid.push({ what: "arguments of a pattern of tools" });
+      if (called === undefined) {
+        const what = pattern === undefined ? "a tool name that is not text" : "arguments of a pattern of tools";
+        return void unsaid.push({ what, detail: JSON.stringify(value) });
+      }
       addCall(found, called, toLiteralArgs(asObject(args ?? given)));
       if (mode === "exact") found.argsMode = "exact";
       return;
@@ -184,15 +190,18 @@ function readAssertion({ transform, ...assertion }: JsonObject, found: TestExpec
         addCall(found, tool.trim());
       if (others.threshold === 1) found.isExact = true;
       return;
-    case "skill-used":
-      found.skill = asTexts(value)[0] ?? asText(asObject(value).name) ?? "";
+    case "skill-used": {
+      const skills = [asText(asObject(value).name) ?? readTexts(value, name, unsaid)].flat();
+      found.skill = skills[0] ?? "";
+      if (skills.length > 1) unsaid.push({ what: "several skills that must all be loaded" });
       return;
+    }
     case "not-skill-used":
-      avoid.push(...asTexts(value).map((skill) => `skill:${skill}`));
+      avoid.push(...readTexts(value, name, unsaid).map((skill) => `skill:${skill}`));
       return;
     case "llm-rubric":
     case "trajectory:goal-success":
-      sentences.push(...asTexts(value));
+      sentences.push(...readTexts(value, name, unsaid));
       return;
     default:
       unsaid.push({ what: `the assertion "${name}"` });
@@ -212,8 +221,8 @@ function listTools(value: Json | undefined, unsaid: Unsaid[]): string[] {
     if (typeof one === "string") return [one];
     const { name, tool, pattern, min, max } = asObject(one);
     const named = asText(name) ?? asText(tool);
-    if (pattern !== undefined || named === undefined)
-      unsaid.push({ what: "a pattern of tool names", detail: String(pattern) });
+    if (pattern !== undefined) unsaid.push({ what: "a pattern of tool names", detail: String(pattern) });
+    else if (named === undefined) unsaid.push({ what: "a tool name that is not text", detail: JSON.stringify(one) });
     if ((min !== undefined && min !== 1) || max !== undefined) unsaid.push({ what: "how often a tool is called" });
     if (max === 0) return [];
     return named === undefined ? [] : [named];

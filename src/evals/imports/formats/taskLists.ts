@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from "../../types/json.ts";
-import { asObject, asText, asTexts, listObjects, listOtherKeys, parseData } from "./data.ts";
-import { type Format, keep, keepJudged, leaveOut, oneOrSeveral } from "./imported.ts";
+import { asObject, asText, listObjects, listOtherKeys, parseData, readTexts } from "./data.ts";
+import { type Format, keep, keepJudged, leaveOut, oneOrSeveral, type Unsaid } from "./imported.ts";
 
 /** Picks: `{ version, testCases: [{ id, query, expectedTools, reference?, context? }] }`. */
 export const apifyCases: Format = {
@@ -11,22 +11,30 @@ export const apifyCases: Format = {
     const parsed = await parseData(source);
     const cases = listObjects(parsed, ["testCases"], '"testCases"').map(({ path, entry }) => {
       const [id, query] = [asText(entry.id), asText(entry.query)];
-      const unsaid = listOtherKeys(entry, ["id", "category", "query", "expectedTools", "reference", "context"]);
+      const known = ["id", "category", "query", "expectedTools", "reference", "context"];
+      const unsaid: Unsaid[] = listOtherKeys(entry, known);
+      const { expectedTools } = entry;
+      const tools = readTexts(expectedTools, "expectedTools", unsaid);
+      const references = readTexts(entry.reference, "reference", unsaid);
       const common = { name: id ?? query ?? "", place: parsed.place(path), unsaid };
       if (query === undefined) return leaveOut(common, "it has no query");
-      const tools = Array.isArray(entry.expectedTools) ? asTexts(entry.expectedTools) : undefined;
+      const isGiven = expectedTools !== undefined && expectedTools !== null;
+      if (tools.length === 0 && isGiven && !isEmptyList(expectedTools))
+        return leaveOut(common, "no entry of its expectedTools is text");
       const before = describeContext(entry.context);
       const asked = { role: "user" as const, content: query };
       const content = {
         ...(id !== undefined && { id }),
         ...(before === undefined ? { input: query } : { messages: [before, asked] }),
-        ...(tools && { expect: tools.length === 0 ? { tool: "none" } : expectAll(tools) }),
+        ...(isGiven && { expect: tools.length === 0 ? { tool: "none" } : expectAll(tools) }),
       };
-      return keepJudged(context, common, content, asTexts(entry.reference), "it expects nothing");
+      return keepJudged(context, common, content, references, "it expects nothing");
     });
     return { file: source.file, cases, unsaid: [] };
   },
 };
+
+const isEmptyList = (value: Json | undefined): boolean => Array.isArray(value) && value.length === 0;
 
 /** Their harness sends the context as a message of the user. */
 function describeContext(context: Json | undefined) {
@@ -81,15 +89,19 @@ export const posthog: Format = {
     const known = ["id", "category", "intent", "expected_tools", "acceptable_tools", "success_criteria", "probe"];
     const cases = listObjects(parsed, ["tasks"], '"tasks"').map(({ path, entry }) => {
       const [id, intent] = [asText(entry.id), asText(entry.intent)];
-      const expected = asTexts(entry.expected_tools);
-      const acceptable = asTexts(entry.acceptable_tools);
-      const unsaid = [
+      const unsaid: Unsaid[] = [
         ...listOtherKeys(entry, known),
         ...(isJsonObject(entry.probe) ? [{ what: "a probe without a model, which is `evals probe --call`" }] : []),
       ];
+      const expected = readTexts(entry.expected_tools, "expected_tools", unsaid);
+      const acceptable = readTexts(entry.acceptable_tools, "acceptable_tools", unsaid);
+      const criteria = readTexts(entry.success_criteria, "success_criteria", unsaid);
       const common = { name: id ?? intent ?? "", place: parsed.place(path), unsaid };
       if (intent === undefined) return leaveOut(common, "it has no intent");
-      if (expected.length === 0) return leaveOut(common, "it has no expected_tools");
+      if (expected.length === 0) {
+        const isEmpty = (entry.expected_tools ?? undefined) === undefined || isEmptyList(entry.expected_tools);
+        return leaveOut(common, isEmpty ? "it has no expected_tools" : "no entry of its expected_tools is text");
+      }
       // In PostHog, a call of any expected tool passes, after any other calls.
       const call = {
         tool: oneOrSeveral(expected),
@@ -97,7 +109,7 @@ export const posthog: Format = {
       };
       const expect = { calls: [call], extras: true };
       const content = { ...(id !== undefined && { id }), input: intent, expect, maxTurns: 8 };
-      return keepJudged(context, common, content, asTexts(entry.success_criteria), "it expects nothing");
+      return keepJudged(context, common, content, criteria, "it expects nothing");
     });
     return { file: source.file, cases, unsaid: [] };
   },
@@ -123,7 +135,8 @@ export const whichtool: Format = {
       ];
       const common = { name: id ?? prompt ?? "", place: parsed.place(path), unsaid };
       if (prompt === undefined) return leaveOut(common, "it has no prompt");
-      if (expected === undefined && entry.expected !== null) return leaveOut(common, "it expects nothing");
+      if (expected === undefined && entry.expected !== null)
+        return leaveOut(common, entry.expected === undefined ? "it expects nothing" : "its expected tool is not text");
       return keep(common, { ...(id !== undefined && { id }), input: prompt, expect: { tool: expected ?? "none" } });
     });
     return { file: source.file, cases, unsaid: [] };

@@ -3,7 +3,7 @@ import { readCaseFiles } from "../../parsing/caseFiles.ts";
 import { realPath } from "../../parsing/confined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
 import type { CaseFile } from "../../types/suite.ts";
-import { asObject, asText, asTexts, listObjects, listOtherKeys, parseData } from "./data.ts";
+import { asObject, asText, listObjects, listOtherKeys, parseData, readTexts } from "./data.ts";
 import {
   expectCall,
   type FileCall,
@@ -71,10 +71,11 @@ function readGraders(lists: readonly (Json | undefined)[], behind: Map<string, s
     const sentence = name === "prompt" ? (asText(settings.prompt) ?? asText(settings.rubric)) : undefined;
     if (name === "tool-calls") readToolCalls(settings, found, behind);
     else if (name === "skill-invocation") {
-      const required = asTexts(settings.required);
+      const required = readTexts(settings.required, "required", found.unsaid);
       found.skills.push(...required);
       if (required.length > 1) found.unsaid.push(severalSkills);
-      found.avoid.push(...asTexts(settings.disallowed).map((skill) => `skill:${skill}`));
+      const disallowed = readTexts(settings.disallowed, "disallowed", found.unsaid);
+      found.avoid.push(...disallowed.map((skill) => `skill:${skill}`));
     } else if (sentence !== undefined) found.sentences.push(sentence);
     else found.unsaid.push({ what: `the grader "${name}"` });
   }
@@ -102,7 +103,7 @@ function readToolCalls(
     const tools = readNames(asText(name) ?? "");
     for (const key of Object.keys(others)) unsaid.push({ what: `"${key}" of an expected call` });
     if (!tools) {
-      unsaid.push({ what: "a pattern of tool names", detail: asText(name) ?? "" });
+      unsaid.push(explainNoNames(name, entry));
       continue;
     }
     const inner = asText(command);
@@ -115,12 +116,19 @@ function readToolCalls(
     } else calls.push(expectCall(oneOrSeveral(tools), matchPatterns({ command: inner, ...patterns })));
   }
   for (const entry of [settings.disallowed ?? []].flat() as Json[]) {
-    const tools = readNames(typeof entry === "string" ? entry : (asText(asObject(entry).name) ?? ""));
-    const isWhole = typeof entry === "string" || Object.keys(asObject(entry)).length === 1;
-    if (tools && isWhole) avoid.push(...tools);
+    const { name, ...others } = typeof entry === "string" ? { name: entry } : asObject(entry);
+    const tools = readNames(asText(name) ?? "");
+    if (tools && Object.keys(others).length === 0) avoid.push(...tools);
+    else if (asText(name) === undefined) unsaid.push(explainNoNames(name, entry));
     else unsaid.push({ what: "a forbidden call with arguments or a pattern of names" });
   }
 }
+
+/** Why a call has no names of tools: its name is a pattern, or not text. */
+const explainNoNames = (name: Json | undefined, call: Json): Unsaid =>
+  asText(name) === undefined
+    ? { what: "a call whose tool name is not text", detail: JSON.stringify(call) }
+    : { what: "a pattern of tool names", detail: String(name) };
 
 /** The names in a regular expression that is a plain list of names; undefined for any other pattern. */
 function readNames(pattern: string): string[] | undefined {
@@ -208,8 +216,9 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
   const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], unsaid: [] };
   const expected = asObject(entry.expected);
   const { required_tools, forbidden_tools, ...limits } = asObject(expected.behavior);
-  found.calls.push(...asTexts(required_tools).map((tool) => ({ tool })));
-  found.avoid.push(...asTexts(forbidden_tools));
+  const readNamed = (value: Json | undefined, what: string) => readTexts(value, what, found.unsaid);
+  found.calls.push(...readNamed(required_tools, "required_tools").map((tool) => ({ tool })));
+  found.avoid.push(...readNamed(forbidden_tools, "forbidden_tools"));
   if (skill !== undefined && expected.should_trigger === true) found.skills.push(skill);
   if (skill !== undefined && expected.should_trigger === false) found.avoid.push(`skill:${skill}`);
   if (typeof entry.expected === "string") found.sentences.push(entry.expected);
@@ -225,17 +234,17 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
         ...readSpecs(config.reject_tools, found).flatMap(({ tool, args }) => (args ? [] : [tool].flat())),
       );
     } else if (type === "action_sequence") {
-      found.calls.push(...asTexts(config.expected_actions).map((tool) => ({ tool })));
+      found.calls.push(...readNamed(config.expected_actions, "expected_actions").map((tool) => ({ tool })));
       if (config.matching_mode !== "any_order_match")
         found.unsaid.push({ what: "the order of a sequence among other expected calls" });
     } else if (type === "skill_invocation") {
-      const required = asTexts(config.required_skills);
+      const required = readNamed(config.required_skills, "required_skills");
       found.skills.push(...required.slice(0, 1));
       if (required.length > 1) found.unsaid.push(severalSkills);
-    } else if (type === "prompt") found.sentences.push(...asTexts(grader.rubric ?? config.prompt));
+    } else if (type === "prompt") found.sentences.push(...readNamed(grader.rubric ?? config.prompt, "rubric"));
     else if (type === "behavior") {
-      found.calls.push(...asTexts(config.required_tools).map((tool) => ({ tool })));
-      found.avoid.push(...asTexts(config.forbidden_tools));
+      found.calls.push(...readNamed(config.required_tools, "required_tools").map((tool) => ({ tool })));
+      found.avoid.push(...readNamed(config.forbidden_tools, "forbidden_tools"));
     } else found.unsaid.push({ what: `the grader "${type}"` });
   }
   return found;
@@ -244,9 +253,10 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
 function readSpecs(value: Json | undefined, { unsaid }: GraderExpectations): FileCall[] {
   return (Array.isArray(value) ? value : []).flatMap((spec): FileCall[] => {
     const { tool, command_pattern: command, path_pattern: path, skill_pattern: skill } = asObject(spec);
-    const names = readNames(asText(tool) ?? (typeof spec === "string" ? spec : ""));
+    const name = typeof spec === "string" ? spec : tool;
+    const names = readNames(asText(name) ?? "");
     if (!names) {
-      unsaid.push({ what: "a pattern of tool names", detail: asText(tool) ?? "" });
+      unsaid.push(explainNoNames(name, spec));
       return [];
     }
     return [expectCall(oneOrSeveral(names), matchPatterns({ command, path, skill }))];
