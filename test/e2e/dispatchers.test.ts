@@ -138,9 +138,19 @@ describe("a live server with dispatchers", () => {
     expect(
       trials[0]?.turns.flatMap(({ calls }) => calls.map(({ tool, role, inner }) => [tool, role, inner?.tool])),
     ).toEqual(expect.arrayContaining([["storage", undefined, "account_list"]]));
+    const { out: shown } = await run("show", "issues", "--trial", "1");
+    expect(shown.slice(shown.indexOf("Calls: "), shown.indexOf("\nResult: find_issues of"))).toMatchInlineSnapshot(`
+      "Calls: execute_tool {"name":"find_issues","arguments":{"organization":"acme"}}
+      Inner call: find_issues
+
+         argument      expected  got
+      ─────────────────────────────────
+      ✓  organization  "acme"    "acme"
+      "
+    `);
     const verified = await run("verify");
     expect([verified.code, verified.out]).toEqual([0, expect.stringContaining("3 of 3")]);
-    expect((await run("lint", "evals/tracker.json")).out).not.toContain("dispatcher-undeclared");
+    expect((await run("lint", "evals/tracker.json", "--all")).out).not.toContain("dispatcher-");
 
     suite({ VAGUE: "1" });
     const changed = await run("verify");
@@ -170,6 +180,10 @@ describe("a live server with dispatchers", () => {
       "dispatch: { execute_tool: { name: name, arguments: arguments } }",
     );
     writeFileSync(join(cwd, "evals/tracker.json"), JSON.stringify({ ...undeclared, dispatch, catalog, cases }));
+    const bare = await run("lint", "--server", `node ${server}`, "--all");
+    expect(bare.out.replace(/\s+/g, " ")).toContain(
+      "Write in suites of this server: `dispatch: { search_tools: { search: query }, execute_tool: { name: name, arguments: arguments }",
+    );
     const { err } = await run("run", "evals/tracker.json");
     expect(err).toContain(
       'expected tool "search_tools" is under "dispatch": a call of it counts as the tool that it calls.',

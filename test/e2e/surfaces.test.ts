@@ -116,6 +116,10 @@ describe("surfaces of a live server", () => {
       "read-only: read-only: account_show of main",
       "read-only: read-only: vault_show of main",
     ]);
+    const plain = await evals(["run", "--dry-run"], { cwd });
+    expect(plain.err).toBe(
+      "Not asked: the surfaces of cloud (namespace, consolidated, read-only). --surfaces compares them.\n",
+    );
     const { out } = await evals(["report"], { cwd });
     expect(out.slice(out.indexOf("Surfaces\n"), out.indexOf("All tools of a surface"))).toMatchInlineSnapshot(`
       "Surfaces

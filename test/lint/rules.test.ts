@@ -15,7 +15,7 @@ import { rubricCases } from "./cases/rubric.ts";
 import { schemaCases } from "./cases/schemas.ts";
 import { instructionCases, skillListingCases, suiteSearchCases } from "./cases/search.ts";
 import { skillCases } from "./cases/skills.ts";
-import { suiteCases } from "./cases/suites.ts";
+import { listedDispatcherCases, suiteCases } from "./cases/suites.ts";
 import { versioningCases } from "./cases/versioning.ts";
 import { alikeCases, wordingCases } from "./cases/wording.ts";
 
@@ -24,7 +24,7 @@ const families: { readonly [K in SubjectKind]: readonly CasesOf<Subjects[K]>[] }
   tools: [nameCases, descriptionCases, wordingCases, schemaCases, propertyCases, annotationCases],
   toolsets: [
     ...[sharedNameCases, confusableCases, tellingApartCases, alikeCases],
-    ...[sharedAnnotationCases, instructionCases],
+    ...[sharedAnnotationCases, instructionCases, listedDispatcherCases],
   ],
   "judged tools": [rubricCases],
   versions: [versioningCases],

@@ -168,3 +168,13 @@ it("leaves no part of a secret at a cut", () => {
   collector.add(trial("a", 1, { outcome: { kind: "broken", stage: "model", message } }));
   expect(collector.collect().trials.join("")).not.toContain("hidden");
 });
+
+it("has the inner call of one through a dispatcher beside the outer one", () => {
+  const collector = new PageTrialCollector(manifest);
+  const outer = { id: "1", tool: "execute_tool", arguments: { name: "read", arguments: { path: "x" } } };
+  const inner = { tool: "read", arguments: { path: "x" } };
+  collector.add(trial("a", 1, { turns: [{ text: "", calls: [{ ...outer, inner }], stop: "calls", usage, ms: 3 }] }));
+  const [json = ""] = collector.collect().trials;
+  const [call] = (JSON.parse(json) as PageTrial).turns.flatMap(({ calls }) => calls);
+  expect(call).toMatchObject({ tool: "execute_tool", inner: { tool: "read", arguments: '{\n  "path": "x"\n}' } });
+});

@@ -5,6 +5,7 @@ import { type ExitCode, exitCodes } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
 import type { PartialRun, RunManifest, RunSummary } from "../types/run.ts";
+import type { Suite } from "../types/suite.ts";
 import type { Summariser } from "../verdicts/summary.ts";
 import { addExposureArms, addLiftArms } from "../workspace/cases.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
@@ -55,6 +56,8 @@ export async function runSuites(
   const batches = options.batch ? await import("./batches.ts") : undefined;
   const batchNote = batches?.checkBatches(planned, models, options);
   if (batchNote) io.err(`${batchNote}\n`);
+  const isWhole = !resumed && !partial && !isCompared;
+  if (isWhole) for (const line of describeUnaskedSurfaces(suites)) io.err(`${line}\n`);
   const getTier = chooseTier(options.batch);
   if (options.dryRun) {
     io.out(renderPlan(planned, models, seed, checks, { judge, getTier }));
@@ -135,6 +138,14 @@ function createShardFilter(manifest: RunManifest, shard: Shard | undefined): Sha
     },
     ownsDesign: (suite, model) => design(suite, model) === shard.index,
   };
+}
+
+/** Without --surfaces, nothing else says that a suite has any. */
+function describeUnaskedSurfaces(suites: readonly Suite[]): string[] {
+  return suites.flatMap(({ name, surfaces = [] }) => {
+    const names = surfaces.map((one) => one.name).join(", ");
+    return names === "" ? [] : [`Not asked: the surfaces of ${name} (${names}). --surfaces compares them.`];
+  });
 }
 
 /** Inserts each case's arms on further surfaces after it. */

@@ -212,6 +212,16 @@ const toolExamples = {
 };
 
 const listExamples = {
+  "dispatcher-tool": {
+    invalid: [
+      {
+        name: "run_tool",
+        description: "Calls a tool of the catalog.",
+        inputSchema: { type: "object", properties: { name: { type: "string" }, arguments: { type: "object" } } },
+      },
+    ],
+    valid: [weather],
+  },
   "instructions-cut": {
     invalid: { instructions: "Look here for the weather of a city. ".repeat(120), tools: [weather] },
     valid: { instructions: "Look here for the weather of a city.", tools: [weather] },

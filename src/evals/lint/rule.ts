@@ -59,10 +59,15 @@ export type ToolSubject = { server: string; tool: JsonObject; siblings: Names; s
 type Names = Iterable<string> & { readonly size: number; has(name: string): boolean };
 
 /**
- * A whole tool list, for rules that compare tools, and the instructions of its server. Paths start with the index of a
- * tool, or are `["instructions"]`.
+ * A whole tool list, for rules that compare tools, and the instructions of its server. `hasSuites`: its suites are
+ * linted too. Paths start with the index of a tool, or are `["instructions"]`.
  */
-export type ToolsetSubject = { server: string; tools: readonly JsonObject[]; instructions?: string };
+export type ToolsetSubject = {
+  server: string;
+  tools: readonly JsonObject[];
+  instructions?: string;
+  hasSuites?: boolean;
+};
 
 /** The grades of a judge model for one tool: a score (1 to 5) and a reason for each rule. Paths lead into the tool. */
 export type JudgedSubject = { judge: string; grades: readonly { rule: string; score: number; reason: string }[] };

@@ -161,7 +161,7 @@ function TurnView({ turn, passed }: { turn: PageTurn; passed: ReturnType<typeof 
 }
 
 function CallView({ call, passed }: { call: PageCall; passed: ReturnType<typeof findPassed> }) {
-  const { tool, role, result, skipped } = call;
+  const { tool, role, inner, result, skipped } = call;
   const isComparable = passed !== undefined && passed.call.tool === tool && passed.call.arguments !== call.arguments;
   return (
     <div class="call">
@@ -170,6 +170,14 @@ function CallView({ call, passed }: { call: PageCall; passed: ReturnType<typeof 
         {role !== undefined && <span class="soft"> ({role})</span>}
       </p>
       <Verbatim text={call.arguments} label="Arguments" />
+      {inner && (
+        <>
+          <p>
+            Inner call <code class="tool">{plain(inner.tool)}</code>
+          </p>
+          {inner.arguments !== "" && <Verbatim text={inner.arguments} label="Arguments of the inner call" />}
+        </>
+      )}
       {isComparable && (
         <>
           <p class="meta">

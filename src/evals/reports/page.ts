@@ -30,6 +30,8 @@ export type PageCall = {
   tool: string;
   role?: "search" | "built-in";
   arguments: string;
+  /** What it calls through a dispatcher, which is scored. */
+  inner?: { tool: string; arguments: string };
   result?: { text: string; isError: boolean; ms: number };
   skipped?: string;
 };

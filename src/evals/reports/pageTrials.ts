@@ -1,4 +1,5 @@
 import { incumbentArm } from "../decisions/variants.ts";
+import type { Json } from "../types/json.ts";
 import { type CaseSummary, type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
 import { shownLevels } from "../types/shown.ts";
 import { joinResult } from "../types/tool.ts";
@@ -246,11 +247,13 @@ function describeTurn({ text, calls, searches, stop, usage, ms }: Turn, limit: L
   };
 }
 
-function describeCall({ tool, role, arguments: given, argumentsText, execution }: Call, limit: Limit): PageCall {
+function describeCall({ tool, role, arguments: given, argumentsText, inner, execution }: Call, limit: Limit): PageCall {
+  const write = (args: Json | undefined, text = "") => limit(args === undefined ? text : JSON.stringify(args, null, 2));
   return {
     tool,
     ...(role && { role }),
-    arguments: limit(given === undefined ? (argumentsText ?? "") : JSON.stringify(given, null, 2)),
+    arguments: write(given, argumentsText),
+    ...(inner && { inner: { tool: inner.tool, arguments: write(inner.arguments) } }),
     ...(execution && describeExecution(execution, limit)),
   };
 }

@@ -170,20 +170,27 @@ function showTurn(turn: Turn, number: number, one: ManifestCase, checks: readonl
   ];
 }
 
+/** A call as the model made it; for one through a dispatcher, the inner call, which is scored, on a line of its own. */
 function showCall(call: Call, { expectedCalls = [] }: ManifestCase, checks: readonly Assertion[]): Block[] {
-  const { tool, arguments: args, argumentsText, execution, role } = call;
+  const { argumentsText, execution, role, inner } = call;
+  const label = role === undefined ? "Calls: " : `Calls (${role}): `;
+  const made: Inline = [label, { code: call.tool }, " ", verbatim(writeArguments(call.arguments, argumentsText))];
+  const { tool, arguments: args } = inner ?? call;
   const expected = role === undefined ? expectedCalls.find(({ tools }) => tools.includes(tool))?.args : undefined;
-  const given = args === undefined ? (argumentsText ?? "") : JSON.stringify(args);
-  const title: Inline = [role === undefined ? "Calls: " : `Calls (${role}): `, { code: tool }];
   const rows = expected && isJsonObject(args) ? compareArguments(expected, args, checks) : [];
-  if (rows.length === 0) return [text([...title, " ", verbatim(given)], ...showResult(execution))];
+  const scored: Inline[] = inner ? [["Inner call: ", { code: tool }, " ", verbatim(writeArguments(args))]] : [];
+  if (rows.length === 0) return [text(made, ...scored, ...showResult(execution))];
   const columns = [
     ...makeColumns("text", ""),
     ...makeColumns("name", "argument"),
     ...makeColumns("text", "expected", "got"),
   ];
-  return [text(title), table("argument", columns, rows, { max: 40 }), text(...showResult(execution))];
+  const title: Inline[] = inner ? [made, ["Inner call: ", { code: tool }]] : [[label, { code: tool }]];
+  return [text(...title), table("argument", columns, rows, { max: 40 }), text(...showResult(execution))];
 }
+
+const writeArguments = (args: Json | undefined, given = ""): string =>
+  args === undefined ? given : JSON.stringify(args);
 
 const checkMarks = { yes: "good", no: "bad", unknown: "open" } as const;
 

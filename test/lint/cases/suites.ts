@@ -1,7 +1,7 @@
-import type { SuiteSubject } from "../../../src/evals/lint/rule.ts";
+import type { SuiteSubject, ToolsetSubject } from "../../../src/evals/lint/rule.ts";
 import type { JsonObject } from "../../../src/evals/types/json.ts";
 import type { Case, ExpectedCall, Suite } from "../../../src/evals/types/suite.ts";
-import { aSuiteSubject, type CasesOf } from "./cases.ts";
+import { aLintedTool, aSuiteSubject, aToolsetSubject, type CasesOf } from "./cases.ts";
 
 type Changes = Partial<Case>;
 
@@ -37,6 +37,25 @@ const text = { type: "string" };
 const nameAndArguments = { name: text, arguments: { type: "object" } };
 
 const quoting = (query: string) => ({ name: "get_weather", description: `Returns the forecast, as in "${query}".` });
+
+const listed = (name: string, properties: object, hasSuites = false) => ({
+  ...aToolsetSubject(aLintedTool({ name, description: "Calls a tool.", inputSchema: { type: "object", properties } })),
+  ...(hasSuites && { hasSuites }),
+});
+
+export const listedDispatcherCases: CasesOf<ToolsetSubject> = {
+  "dispatcher-tool": {
+    clean: [
+      aToolsetSubject(),
+      listed("rename", { name: text, path: text }),
+      listed("execute_tool", nameAndArguments, true),
+    ],
+    violations: {
+      "no tool calls others": [listed("execute_tool", nameAndArguments)],
+      "no tool searches for others": [listed("search_tools", { query: text })],
+    },
+  },
+};
 
 export const suiteCases: CasesOf<SuiteSubject> = {
   "dispatcher-undeclared": {

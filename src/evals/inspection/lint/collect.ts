@@ -51,7 +51,7 @@ export async function collectTools(target: ServerTarget | ToolListTarget, contex
     suites.map(({ own }) => own),
   );
   if (target.kind === "tool list") {
-    const { names, tools, ...list } = await readToolList(target.file, settings, io);
+    const { names, tools, ...list } = await readToolList(target.file, { settings, hasSuites: suites.length > 0 }, io);
     return joinCollected([
       collectSuites(suites, context, list.problems.length === 0 ? { names, tools } : undefined),
       { ...nothing, ...list },
@@ -63,7 +63,13 @@ export async function collectTools(target: ServerTarget | ToolListTarget, contex
   const entry = registration && suites.length === 0 ? [describeEntry(registration, context)] : [];
   try {
     const { name: server, warnings, ...listed } = await listServer(target, io);
-    const { names, tools, ...list } = describeToolList({ server, ...listed, settings, ...(via && { via }) });
+    const { names, tools, ...list } = describeToolList({
+      server,
+      ...listed,
+      settings,
+      hasSuites: suites.length > 0,
+      ...(via && { via }),
+    });
     const known = list.problems.length === 0 ? { names, tools } : undefined;
     return joinCollected([
       { ...nothing, subjects: entry },

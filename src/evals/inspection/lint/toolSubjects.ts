@@ -23,6 +23,7 @@ type RawList = {
   items: readonly unknown[];
   instructions?: string | undefined;
   settings: readonly Settings[];
+  hasSuites?: boolean;
   /** The suite or host configuration that names the server. */
   via?: Place;
   /** The place of a value, for a list in a file. Paths start with the index of an item. */
@@ -33,14 +34,18 @@ type RawList = {
  * The subjects of the tool list in a file, which is relative to the working directory. Throws EvalsError when the file has
  * no list.
  */
-export async function readToolList(file: string, settings: readonly Settings[], io: Io): Promise<ToolList> {
+export async function readToolList(
+  file: string,
+  options: Pick<RawList, "settings" | "hasSuites">,
+  io: Io,
+): Promise<ToolList> {
   const path = resolve(io.cwd, file);
   const list = await readListFile(path, relative(io.cwd, path) || ".");
-  return describeToolList({ server: basename(file, extname(file)), ...list, settings });
+  return describeToolList({ server: basename(file, extname(file)), ...list, ...options });
 }
 
 /** The subjects of a list: each tool, and the list as a whole. Items that are not objects are problems. */
-export function describeToolList({ server, items, instructions, settings, via, place }: RawList): ToolList {
+export function describeToolList({ server, items, instructions, settings, hasSuites, via, place }: RawList): ToolList {
   const makeProblem = (message: string, hint: string, at?: Place): Problem => {
     return { severity: "error", message, hint, ...(at && { place: at }) };
   };
@@ -68,7 +73,7 @@ export function describeToolList({ server, items, instructions, settings, via, p
     return { server, ...(tool !== undefined && { tool }), path, ...inFile, ...(via && { via }) };
   };
   const names = toolNames.flatMap((name) => name ?? []);
-  const list = { server, tools, ...(instructions !== undefined && { instructions }) };
+  const list = { server, tools, ...(hasSuites && { hasSuites }), ...(instructions !== undefined && { instructions }) };
   return { subjects: makeSubjects(list, names, settings, where), problems, names, tools };
 }
 

@@ -1,7 +1,8 @@
 import { getSingleType, listProperties } from "../../jsonSchema/values.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { Dispatch, DispatchRules } from "../../types/suite.ts";
-import { defineRules, type SuiteSubject } from "../rule.ts";
+import { showValues } from "../../types/text.ts";
+import { defineRules, type SuiteSubject, type ToolsetSubject } from "../rule.ts";
 
 /** Rules about tools of a server that call other tools. */
 export const dispatcherRules = defineRules<SuiteSubject>([
@@ -18,6 +19,24 @@ export const dispatcherRules = defineRules<SuiteSubject>([
         const message = `The tool "${name}" seems to ${does}, and the suite does not say how.`;
         yield { at: [], message, fix: `Add \`${writeDispatch({ [name]: rule })}\` to the suite.` };
       }
+    },
+  },
+]);
+
+/** The same for a list without a suite, which may have none yet. */
+export const listedDispatcherRules = defineRules<ToolsetSubject>([
+  {
+    id: "dispatcher-tool",
+    severity: "info",
+    docs: "docs/lint-rules.md",
+    why: "Where one tool calls all others, every pick is that tool: a suite has to say how, so that the inner call is scored.",
+    clauses: ["no tool calls others", "no tool searches for others"],
+    *check({ tools, hasSuites }) {
+      const rules = recogniseDispatchers(tools);
+      const names = Object.keys(rules);
+      if (hasSuites || names.length === 0) return;
+      const message = `These tools seem to call other tools, or to search for them: ${showValues(names)}.`;
+      yield { at: [], message, fix: `Write in suites of this server: \`${writeDispatch(rules)}\`.` };
     },
   },
 ]);

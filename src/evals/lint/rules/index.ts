@@ -4,7 +4,7 @@ import type { Families, SubjectKind } from "../rule.ts";
 import { annotationRules, sharedAnnotationRules } from "./annotations.ts";
 import { confusableRules } from "./confusable.ts";
 import { descriptionRules, purposeRules } from "./descriptions.ts";
-import { dispatcherRules } from "./dispatchers.ts";
+import { dispatcherRules, listedDispatcherRules } from "./dispatchers.ts";
 import { nameRules, nameWordingRules, sharedNameRules } from "./names.ts";
 import { propertyRules } from "./properties.ts";
 import { registrationRules } from "./registration.ts";
@@ -31,6 +31,7 @@ export const rules: Families = {
     ...tellingApartRules,
     ...sharedAnnotationRules,
     ...instructionRules,
+    ...listedDispatcherRules,
   ],
   "judged tools": rubricRules,
   versions: versioningRules,
