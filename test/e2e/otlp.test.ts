@@ -6,17 +6,19 @@ import { evals, summaryOf, workspace } from "./evals.ts";
 const dir = workspace();
 const received: { path: string; headers: IncomingHttpHeaders; body: string }[] = [];
 let status = 200;
+let reply = "{}";
 const collector = createServer(async (request, response) => {
   let body = "";
   for await (const chunk of request) body += chunk;
   received.push({ path: request.url ?? "", headers: request.headers, body });
-  response.writeHead(status, { "content-type": "application/json" }).end("{}");
+  response.writeHead(status, { "content-type": "application/json" }).end(reply);
 });
 await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
 const url = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
 afterEach(() => {
   received.length = 0;
   status = 200;
+  reply = "{}";
 });
 
 const run = (...args: string[]) =>
@@ -46,6 +48,15 @@ it("never loses a run because a collector refuses or is down", async () => {
   expect(refused.err).toContain(
     `warning: The traces could not be sent to ${url}/v1/traces after 0 trials: it answered 503.`,
   );
+  status = 200;
+  reply = '{"partialSuccess":{"rejectedSpans":"3","errorMessage":"too old"}}';
+  const partial = await run("--otlp", url);
+  expect([partial.code, partial.err]).toEqual([
+    without.code,
+    expect.stringContaining("it rejected 3 spans: too old.\n  The run is complete."),
+  ]);
+  reply = '{"partialSuccess":{}}';
+  expect((await run("--otlp", url)).err).not.toContain("traces");
   await new Promise((resolve) => collector.close(resolve));
   const down = await run("--otlp", url);
   expect(down.code).toBe(without.code);

@@ -70,7 +70,7 @@ test("the hash covers instructions, search hints and whether a tool is always lo
 test("two tools of one name", () => {
   expect(() => createToolset([tool("read"), tool("read", "github", "distractor")])).toThrowErrorMatchingInlineSnapshot(`
     [EvalsError: error: Two tools are named "read": one of server "files" and one of the distractor "github".
-      Rename one, or remove that distractor: an expectation cannot distinguish them.]
+      Rename one, or remove one of the two: an expectation cannot distinguish them.]
   `);
 });
 

@@ -1,5 +1,8 @@
+import * as z from "zod";
+import { readText } from "../models/fetch.ts";
 import { abortAfter } from "../network/deadline.ts";
 import { createProxyFetch } from "../network/proxy.ts";
+import { count } from "../reports/format.ts";
 import { buildTraces } from "../reports/otlp.ts";
 import { readTrials } from "../runs/record.ts";
 import { withoutSecrets } from "../types/endpoint.ts";
@@ -76,8 +79,32 @@ async function post(url: URL, body: string, { env, signal }: Io): Promise<void> 
     ...{ method: "POST", headers, body, redirect: "error" },
     signal: abortAfter(signal, timeoutMs),
   });
-  await response.body?.cancel();
-  if (!response.ok) throw new Error(`it answered ${response.status}`);
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw new Error(`it answered ${response.status}`);
+  }
+  const answer = partialSuccessSchema.safeParse(parseJson(await readText(response.body)));
+  const { rejectedSpans = 0, errorMessage = "" } = answer.data?.partialSuccess ?? {};
+  if (!(Number(rejectedSpans) > 0)) return;
+  const why = errorMessage === "" ? "" : `: ${errorMessage.slice(0, 200)}`;
+  throw new Error(`it rejected ${count(Number(rejectedSpans), "span")}${why}`);
+}
+
+/** A collector that refuses some spans answers with success; a number of 64 bits is a text in JSON. */
+const partialSuccessSchema = z.object({
+  partialSuccess: z
+    .object({ rejectedSpans: z.union([z.number(), z.string()]), errorMessage: z.string() })
+    .partial()
+    .nullish(),
+});
+
+/** undefined for a body that is not JSON, as a collector of another version may send. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Parses `name=value,other=value` with percent-encoded values, as in the OpenTelemetry specification of exporters. */

@@ -24,7 +24,7 @@ export function createToolset(tools: readonly OfferedTool[]): Toolset {
     if (other) {
       throw usageError(
         `Two tools are named "${tool.name}": one of ${describeOrigin(other)} and one of ${describeOrigin(tool)}.`,
-        "Rename one, or remove that distractor: an expectation cannot distinguish them.",
+        "Rename one, or remove one of the two: an expectation cannot distinguish them.",
       );
     }
     byName.set(tool.name, tool);
