@@ -39,6 +39,7 @@ beforeAll(async () => {
     printed[name] = [...(printed[name] ?? []), ...(name === "show" ? out.trim().split("\n").slice(0, 5) : [out])];
   };
   await keep("run", "run", files.suite, "--json");
+  await keep("shard", "run", files.suite, "--shard", "1/2", "--seed", "1", "--out", "shards", "--json");
   await keep("verify", "verify", files.suite, "--json");
   await keep("blame", "blame", "--json");
   const mail = write("mail.json", [{ name: "send_mail", inputSchema: { type: "object" } }]);

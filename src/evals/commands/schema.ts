@@ -13,7 +13,7 @@ export const schemaCommand = defineCommand({
   flags: { out: { type: "string", describe: "Write all schemas to this folder, one file each" } },
   epilogue:
     "`report` and `merge` print the object of the command that made the record. `show` prints one object per line. " +
-    "lint-rules is for `lint --rules --json`.",
+    "shard is for `run --shard --json`, lint-rules for `lint --rules --json`.",
   examples: [
     ["schema > suite.schema.json", "For the $schema key of a suite file"],
     ["schema try", "The object that `evals try --json` prints"],

@@ -3,6 +3,7 @@ import { count } from "../reports/format.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { type ExitCode, exitCodes, printProblem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
+import type { ShardReport } from "../types/run.ts";
 import { recordNights } from "./drift.ts";
 import { exportTraces } from "./otlp.ts";
 import type { RecordedRun } from "./pipeline.ts";
@@ -69,7 +70,7 @@ function reportShard(
   const broken = summary.suites.reduce((sum, { totals }) => sum + totals.broken, 0);
   const recorded = summary.totals.trials - summary.totals.missing;
   const exitCode = end === "complete" ? exitCodes.passed : exitCodes.incomplete;
-  const facts = { run: manifest.id, dir, shard, trials: recorded, broken, exitCode };
+  const facts: ShardReport = { run: manifest.id, dir, shard: shard ?? "", trials: recorded, broken, exitCode };
   if (json) io.out(`${asciiJson(facts)}\n`);
   else
     io.out(

@@ -1,6 +1,7 @@
 /** The outputs of commands that have a schema, by the name of their command; see `reports/outputs.ts`. */
 export const outputNames = [
   "run",
+  "shard",
   "variants",
   "blame",
   "crowd",

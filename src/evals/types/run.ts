@@ -382,3 +382,14 @@ export const runSummarySchema = z.object({
   exitCode: z.number().int(),
 });
 export type RunSummary = z.infer<typeof runSummarySchema>;
+
+/** What `evals run --shard --json` prints: a shard decides nothing. */
+export const shardReportSchema = z.object({
+  run: z.string(),
+  dir: z.string().describe("the folder of the record, for `evals merge`"),
+  shard: z.string().describe("which of how many, such as 1/4"),
+  trials: z.number().int().describe("trials that were recorded"),
+  broken: z.number().int(),
+  exitCode: z.number().int(),
+});
+export type ShardReport = z.infer<typeof shardReportSchema>;
