@@ -167,6 +167,25 @@ describe("a run", () => {
     await page.context().close();
   });
 
+  it("shows the inner call of one through a dispatcher", async () => {
+    const { manifest, trials } = makeRecord(20);
+    const inner = { tool: "behind", arguments: { organization: "acme" } };
+    const dispatched = trials.map(({ turns, ...trial }): Trial => {
+      return {
+        ...trial,
+        turns: turns.map((turn) => ({ ...turn, calls: turn.calls.map((one) => ({ ...one, inner })) })),
+      };
+    });
+    const results = summariser(manifest, "reports/made-up");
+    for (const trial of dispatched) results.add(trial);
+    const { page } = await openPage(browser, write("dispatched", results.summary(), manifest, dispatched));
+    await page.getByLabel("Outcome", { exact: true }).selectOption("right-tool");
+    await openFirstTrial(page);
+    const text = await page.getByRole("complementary", { name: "Transcript" }).innerText();
+    expect(text).toMatch(/Inner call behind\s+\{\s+"organization": "acme"\s+\}/);
+    await page.context().close();
+  });
+
   it("can be used by keyboard alone", async () => {
     const { page } = await openPage(browser, writeRun());
     const isExpanded = () => page.locator(".row[aria-selected=true]").getAttribute("aria-expanded");
