@@ -19,7 +19,7 @@ const slow = [
   "test/{jsonSchema,lint}/hostile.test.ts",
   "test/lint/size.test.ts",
   "test/{skills,suites}/fuzz.test.ts",
-  "test/scoring/{bfcl,mongodb}.test.ts",
+  "test/scoring/bfcl.test.ts",
   "test/server/sessions.test.ts",
   "test/experiments/{batches,check,drift,exposure,merge,regression,resume}.test.ts",
   "test/verdicts/{calibrate,simulation}.test.ts",
