@@ -429,7 +429,7 @@ export type LintOptions = {
   severity?: string | readonly string[] | undefined;
   /** Rules to check; spec adds conventions of wording and form, for your own servers (default: general). */
   profile?: "general" | "spec" | undefined;
-  /** List every info (default: only a count per rule). */
+  /** List every finding, infos included (default: repeated ones are folded, infos only counted). */
   all?: boolean | undefined;
   /** Lowest severity that exits with code 1. Default: "error". */
   failureThreshold?: "error" | "warning" | "info" | undefined;

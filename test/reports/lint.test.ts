@@ -3,6 +3,7 @@ import { safeJson } from "../../src/evals/reports/escape.ts";
 import { githubLint } from "../../src/evals/reports/github.ts";
 import { lintDocument, rulesDocument } from "../../src/evals/reports/lint.ts";
 import { rulesMarkdown } from "../../src/evals/reports/lintRules.ts";
+import { lintSarif } from "../../src/evals/reports/sarif.ts";
 import { pipe, renderTerminal } from "../../src/evals/reports/terminal.ts";
 import { lintReportSchema } from "../../src/evals/types/lint.ts";
 import { aFinding, aReport, hostile, mixed, ruleInfos } from "./lintSamples.ts";
@@ -106,7 +107,7 @@ describe("for a person", () => {
     const many = Array.from({ length: 512 }, (_, n) =>
       aFinding({ where: { server: "weather", tool: `tool_${n}`, path: "$.name" } }),
     );
-    const text = renderTerminal(lintDocument(aReport(many)), pipe);
+    const text = renderTerminal(lintDocument(aReport(many), { isWhole: true }), pipe);
     expect(text.match(/^weather · tool_/gm)).toHaveLength(500);
     expect(text).toContain("… and 12 more findings: --json has them all");
   });
@@ -141,9 +142,59 @@ describe("for a person", () => {
           Also: $.inputSchema.properties.p1, $.inputSchema.properties.p2, $.inputSchema.properties.p3,
             $.inputSchema.properties.p4, $.inputSchema.properties.p5, $.inputSchema.properties.p6,
             $.inputSchema.properties.p7, $.inputSchema.properties.p8, $.inputSchema.properties.p9,
-            $.inputSchema.properties.p10, 3 more
+            $.inputSchema.properties.p10, 3 more (--all shows each)
       "
     `);
+  });
+
+  it("folds what one rule says of many tools of a server; other severities, servers and messages stay apart", () => {
+    const name = (server: string, n: number, parameter: string, message = `The unit "${parameter}" is free text.`) =>
+      aFinding({
+        rule: "unit-without-enum",
+        severity: "warning",
+        message,
+        where: { server, tool: `tool_${n}`, path: `$.inputSchema.properties.${parameter}` },
+      });
+    const findings = [
+      ...Array.from({ length: 6 }, (_, n) => name("weather", n, n % 2 ? "unit" : "scale")),
+      name("weather", 5, "weight"),
+      name("weather", 9, "length", "The length is a string."),
+      name("roads", 1, "unit"),
+    ];
+    expect(renderTerminal(lintDocument(aReport(findings)), pipe)).toMatchInlineSnapshot(`
+      "PASSED 0 errors, 9 warnings, 0 info · linted nothing
+        How sure: warnings and infos break nothing; whether they matter for a model, \`evals run\`
+          measures.
+        Next: fix what applies; each has its remedy below.
+
+      severity  rule               findings  affected
+      ───────────────────────────────────────────────
+      warning   unit-without-enum  9         8
+
+      weather
+        warning unit-without-enum (7 times in 6 tools)  tool_0 $.inputSchema.properties.scale
+          The unit "scale" is free text.
+          Fix: Add it to properties.
+          Also: tool_1 $.inputSchema.properties.unit, tool_2 $.inputSchema.properties.scale, tool_3
+            $.inputSchema.properties.unit, tool_4 $.inputSchema.properties.scale, 2 more (--all shows
+            each)
+
+      weather · tool_9
+        warning unit-without-enum  $.inputSchema.properties.length
+          The length is a string.
+          Fix: Add it to properties.
+
+      roads · tool_1
+        warning unit-without-enum  $.inputSchema.properties.unit
+          The unit "unit" is free text.
+          Fix: Add it to properties.
+      "
+    `);
+    const whole = renderTerminal(lintDocument(aReport(findings), { isWhole: true }), pipe);
+    expect(whole.match(/^ {2}warning unit-without-enum {2}/gm)).toHaveLength(9);
+    expect(JSON.parse(safeJson(aReport(findings))).findings).toHaveLength(9);
+    const sarif = JSON.parse(lintSarif(aReport(findings), { rules: ruleInfos, version: "1.2.3" }));
+    expect(sarif.runs[0].results).toHaveLength(9);
   });
 });
 

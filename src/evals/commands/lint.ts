@@ -42,7 +42,11 @@ export const lintCommand = defineCommand({
       choices: ["general", "spec"] as const,
       describe: "Rules to check; spec adds conventions of wording and form, for your own servers (default: general)",
     },
-    all: { type: "boolean", default: false, describe: "List every info (default: only a count per rule)" },
+    all: {
+      type: "boolean",
+      default: false,
+      describe: "List every finding, infos included (default: repeated ones are folded, infos only counted)",
+    },
     "failure-threshold": {
       choices: ["error", "warning", "info"] as const,
       default: "error" as const,

@@ -21,23 +21,21 @@ const maxItems = 500;
 
 /**
  * The report of `evals lint`: the counts, a summary by rule, then the findings by subject, errors first, each with its
- * fix. Many findings of one rule on one subject are shown as one item with its places. Infos are only counted, unless
- * `isWhole`.
+ * fix. Repeated findings are folded into one entry with their places, and infos are only counted, unless `isWhole`.
  */
 export function lintDocument(report: LintReport, { isWhole = false } = {}): Block[] {
   const { confusable, changes, ok } = report;
   const findings = worstFirst(report.findings);
   const shown = isWhole ? findings : findings.filter(({ severity }) => severity !== "info");
-  const groups = groupBy(shown.slice(0, maxItems), ({ where }) => subjectText(where));
-  const left = shown.length - maxItems;
+  const entries = isWhole ? shown.map(showAlone) : foldFindings(shown);
+  const sections = groupBy(entries.slice(0, maxItems), ({ subject }) => subject);
+  const left = entries.slice(maxItems).reduce((sum, { others }) => sum + 1 + others.length, 0);
   return [
     heading(1, headline(report), ok ? "good" : "bad"),
     text(...leadLines(report, shown.length)),
     ...(shown.length < findings.length ? [text(hiddenInfos(findings))] : []),
     ...summaryByRule(shown),
-    ...[...groups].flatMap(([subject, findings]) =>
-      section(subject, [list("finding", foldByRule(findings), maxItems)]),
-    ),
+    ...[...sections].flatMap(([subject, own]) => section(subject, [list("finding", own.map(entryItem), maxItems)])),
     ...(left > 0 ? [text(`… and ${count(left, "more finding")}: --json has them all`)] : []),
     ...(confusable ? confusablePairs(confusable) : []),
     ...(changes ? changeList(changes) : []),
@@ -59,7 +57,7 @@ function leadLines({ counts: { error }, problems }: LintReport, shown: number): 
 /** The infos that the report leaves out, counted by rule. */
 function hiddenInfos(findings: readonly Finding[]): string {
   const infos = findings.filter(({ severity }) => severity === "info");
-  const byRule = [...groupByRule(infos)].sort(([, a], [, b]) => b.length - a.length);
+  const byRule = [...groupBy(infos, ({ rule }) => rule)].sort(([, a], [, b]) => b.length - a.length);
   const rules = byRule.map(([rule, own]) => `${own.length} ${rule}`).join(", ");
   return `Not shown: ${count(infos.length, "info", "info")} (${rules}). Show ${infos.length === 1 ? "it" : "them"} with --all.`;
 }
@@ -82,7 +80,7 @@ const minSummarised = 8;
 
 function summaryByRule(findings: readonly Finding[]): Block[] {
   if (findings.length < minSummarised) return [];
-  const rules = [...groupByRule(findings)].map(([rule, own]) => ({
+  const rules = [...groupBy(findings, ({ rule }) => rule)].map(([rule, own]) => ({
     rule,
     severity: own[0]?.severity ?? "info",
     findings: own.length,
@@ -95,33 +93,69 @@ function summaryByRule(findings: readonly Finding[]): Block[] {
   return [table("rule", columns, rows, { max: maxItems })];
 }
 
-const groupByRule = (findings: readonly Finding[]) => groupBy(findings, ({ rule }) => rule);
+/** Findings that are shown as one: the first in full, the others as their places. */
+type Entry = { subject: string; first: Finding; others: readonly Finding[] };
 
-/**
- * The most findings of a rule to show individually. Of more, only the first is shown, with the places of the others.
- */
+const showAlone = (one: Finding): Entry => ({ subject: subjectText(one.where), first: one, others: [] });
+
+/** The most findings of a rule to show individually; more are folded. */
 const maxPerRule = 3;
 
-function foldByRule(findings: readonly Finding[]): Item[] {
-  return [...groupByRule(findings)].flatMap(([, own]) => {
-    if (own.length <= maxPerRule) return own.map((one) => findingItem(one));
-    const [first, ...others] = own;
-    return first ? [findingItem(first, others)] : [];
+/** Folds findings of one rule: those that say the same of several tools of a server, and those on one subject. */
+function foldFindings(findings: readonly Finding[]): Entry[] {
+  const repeated = new Set(
+    [...groupBy(findings, makeShapeKey)].flatMap(([key, own]) =>
+      own.length > maxPerRule && countTools(own) > 1 ? [key] : [],
+    ),
+  );
+  const groups = groupBy(findings, (one) => {
+    const key = makeShapeKey(one);
+    return repeated.has(key) ? key : JSON.stringify([subjectText(one.where), one.severity, one.rule]);
   });
+  return [...groups.values()].flatMap((own): Entry[] => {
+    const [first, ...others] = own;
+    if (!first || own.length <= maxPerRule) return own.map(showAlone);
+    const { server } = first.where;
+    return [
+      { subject: server !== undefined && countTools(own) > 1 ? server : subjectText(first.where), first, others },
+    ];
+  });
+}
+
+const countTools = (findings: readonly Finding[]) => new Set(findings.map(({ where }) => where.tool)).size;
+
+/** Equal for findings of one rule on one server whose texts differ only in names, values and numbers. */
+function makeShapeKey({ severity, rule, message, fix, where: { server, file } }: Finding): string {
+  return JSON.stringify([server ?? file, severity, rule, readShape(message), readShape(fix)]);
+}
+
+const variable = /"(?:[^"\\]|\\.)*"|`[^`]*`|\d[\d.,]*/g;
+
+function readShape(message: string): string {
+  return message.replace(variable, "…").replace(/…(?:(?:, | and | or )…)+/g, "…");
 }
 
 export function showSeverity(severity: Severity): Span {
   return { strong: severity, ...(severity !== "info" && { tone: severity === "error" ? "bad" : "warn" }) };
 }
 
-/** `others`: further findings of the rule, of which only the places are shown. */
-function findingItem({ severity, rule, message, fix, where }: Finding, others: readonly Finding[] = []): Item {
-  const times = others.length > 0 ? ` (${others.length + 1} times)` : "";
-  const places = others.slice(0, 10).map((other) => placeText(other.where));
-  const rest = others.length > places.length ? [`${others.length - places.length} more`] : [];
+/** The most places of an entry to show, fewer where each names its tool too. */
+const maxPlaces = { ofSubject: 10, ofServer: 4 };
+
+function entryItem({ first, others }: Entry): Item {
+  const tools = countTools([first, ...others]);
+  const showPlace = ({ where }: Finding) => `${tools > 1 ? `${where.tool} ` : ""}${placeText(where)}`;
+  const times = others.length > 0 ? ` (${others.length + 1} times${tools > 1 ? ` in ${tools} tools` : ""})` : "";
+  const places = others.slice(0, tools > 1 ? maxPlaces.ofServer : maxPlaces.ofSubject).map(showPlace);
+  const left = others.length - places.length;
+  const rest = left > 0 ? [`${left} more (--all shows each)`] : [];
   return {
-    text: [showSeverity(severity), ` ${rule}${times}  ${placeText(where)}`],
-    items: [message, `Fix: ${fix}`, ...(times === "" ? [] : [`Also: ${[...places, ...rest].join(", ")}`])],
+    text: [showSeverity(first.severity), ` ${first.rule}${times}  ${showPlace(first)}`],
+    items: [
+      first.message,
+      `Fix: ${first.fix}`,
+      ...(places.length === 0 ? [] : [`Also: ${[...places, ...rest].join(", ")}`]),
+    ],
   };
 }
 
