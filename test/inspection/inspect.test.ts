@@ -109,6 +109,7 @@ describe("probe", () => {
     const { code, report, err } = await runProbe({ server: ["no-such-program"], url: [reference.url] });
     expect([code, report.servers.map(({ server }) => server), report.problems.length]).toEqual([3, ["reference"], 1]);
     expect(err).toContain('no program "no-such-program"');
+    expect(err).toContain("To find the cause, run: evals doctor --server no-such-program");
   });
 
   it("applies the policy of each suite to a shared server", async () => {
@@ -192,6 +193,7 @@ describe("lint", () => {
     expect(report.counts.linted).toEqual({ "host entries": 3, tools: 1, toolsets: 1 });
     expect(report.problems.map(({ place }) => place?.file)).toEqual(["lint.json", "lint.json"]);
     expect(report.findings.map(({ rule }) => rule)).toContain("registration-command");
+    expect(report.problems[0]?.hint).toContain("To find the cause, run: evals doctor --config lint.json --name dies");
     expect(code).toBe(1);
     const named = await runLint({ config: ["lint.json"], name: ["fine"] }, anEnvironment(cwd));
     expect(named.report.counts.linted).toEqual({ "host entries": 1, tools: 1, toolsets: 1 });

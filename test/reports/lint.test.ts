@@ -163,8 +163,7 @@ describe("for a person", () => {
     ];
     expect(renderTerminal(lintDocument(aReport(findings)), pipe)).toMatchInlineSnapshot(`
       "PASSED 0 errors, 9 warnings, 0 info · linted nothing
-        How sure: warnings and infos break nothing; whether they matter for a model, \`evals run\`
-          measures.
+        How sure: warnings and infos break nothing; \`evals run\` measures whether they matter to a model.
         Next: fix what applies; each has its remedy below.
 
       severity  rule               findings  affected

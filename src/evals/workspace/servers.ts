@@ -39,3 +39,12 @@ export function refuseMistakes(opened: readonly Opened[]): void {
 export function isUnavailable(failure: unknown): failure is EvalsError {
   return failure instanceof EvalsError && failure.exitCode === exitCodes.incomplete;
 }
+
+/** Adds the command that finds out why a server cannot be reached. `words` name the server on the command line. */
+export function suggestDoctor({ problems, exitCode }: EvalsError, words: string): EvalsError {
+  const command = `To find the cause, run: evals doctor ${words}`;
+  const more = problems.map((problem, at) =>
+    at === 0 ? { ...problem, hint: [problem.hint, command].filter(Boolean).join(" ") } : problem,
+  );
+  return new EvalsError(more, exitCode);
+}

@@ -27,7 +27,7 @@ import {
 import { applyExposures, type ExposureOptions } from "./exposures.ts";
 import { readGitState } from "./git.ts";
 import { addCache, openJudge, openModels, type RequestOptions } from "./models.ts";
-import { closeServers, isUnavailable, type Opened, openServers, refuseMistakes } from "./servers.ts";
+import { closeServers, isUnavailable, type Opened, openServers, refuseMistakes, suggestDoctor } from "./servers.ts";
 import { type SuiteOptions, selectSuites } from "./suites.ts";
 import { addSurfaceArms, listSurfaces, type SurfaceSuite } from "./surfaces.ts";
 
@@ -142,16 +142,7 @@ function pickSuite(found: readonly Suite[], name: string | undefined): Suite {
 
 function refuseUnavailable(opened: readonly Opened[]): void {
   for (const one of opened)
-    if ("failure" in one && isUnavailable(one.failure)) throw suggestDoctor(one.failure, one.suite);
-}
-
-/** Adds a hint to run `evals doctor` to the error of a server that cannot be reached. */
-function suggestDoctor({ problems, exitCode }: EvalsError, { file }: Suite): EvalsError {
-  const command = `To find the cause, run: evals doctor ${file}`;
-  const more = problems.map((problem, at) =>
-    at === 0 ? { ...problem, hint: [problem.hint, command].filter(Boolean).join(" ") } : problem,
-  );
-  return new EvalsError(more, exitCode);
+    if ("failure" in one && isUnavailable(one.failure)) throw suggestDoctor(one.failure, one.suite.file);
 }
 
 /** The ids of all models of the suites. Throws a usage error if a command for one model would get several. */
@@ -212,7 +203,7 @@ async function prepare(
   const sources = opened.flatMap((one) => ("source" in one ? [one] : []));
   const ofSurfaces = surfaces.flatMap((one) => ("source" in one.opened ? [one.opened] : []));
   const unavailable = opened.flatMap((one) =>
-    "failure" in one && isUnavailable(one.failure) ? suggestDoctor(one.failure, one.suite).problems : [],
+    "failure" in one && isUnavailable(one.failure) ? suggestDoctor(one.failure, one.suite.file).problems : [],
   );
   return {
     cases,

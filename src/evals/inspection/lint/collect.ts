@@ -10,6 +10,7 @@ import type { Io } from "../../types/io.ts";
 import type { Path } from "../../types/json.ts";
 import { type Level, type LintSettings, lintSettingsSchema, type Profile } from "../../types/lint.ts";
 import type { Suite } from "../../types/suite.ts";
+import { isUnavailable, suggestDoctor } from "../../workspace/servers.ts";
 import { describeRegistration, type ServerTarget, type SuiteTarget, type ToolListTarget } from "../targets.ts";
 import { listServer } from "../tools.ts";
 import { describeToolList, readToolList, type ToolList } from "./toolSubjects.ts";
@@ -79,7 +80,12 @@ export async function collectTools(target: ServerTarget | ToolListTarget, contex
   } catch (error) {
     // What is wrong with an entry is reported by the rules for entries.
     if (!(error instanceof EvalsError) || (error.exitCode === exitCodes.usage && !registration)) throw error;
-    return joinCollected([{ ...nothing, subjects: entry }, collectSuites(suites, context), collectFailure(error, via)]);
+    const failure = isUnavailable(error) ? suggestDoctor(error, target.flags) : error;
+    return joinCollected([
+      { ...nothing, subjects: entry },
+      collectSuites(suites, context),
+      collectFailure(failure, via),
+    ]);
   }
 }
 

@@ -13,7 +13,7 @@ import type { ExecutionPolicy } from "../../types/execution.ts";
 import type { Io } from "../../types/io.ts";
 import type { Profile, Severity } from "../../types/lint.ts";
 import { isCallable, type OfferedTool } from "../../types/tool.ts";
-import { isUnavailable } from "../../workspace/servers.ts";
+import { isUnavailable, suggestDoctor } from "../../workspace/servers.ts";
 import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
 import { readSettings } from "../lint/collect.ts";
 import { shellWord } from "../shell.ts";
@@ -96,8 +96,8 @@ async function tryServer(job: Job, total: number, context: Context): Promise<Pro
     return await probeServer(job, context);
   } catch (error) {
     if (context.io.signal.aborted && error instanceof EvalsError) return { problems: [], warnings: [] };
-    if (isUnavailable(error) || (total > 1 && error instanceof EvalsError))
-      return { problems: error.problems, warnings: [] };
+    if (isUnavailable(error)) return { problems: suggestDoctor(error, job.server.flags).problems, warnings: [] };
+    if (total > 1 && error instanceof EvalsError) return { problems: error.problems, warnings: [] };
     throw error;
   }
 }
