@@ -146,6 +146,14 @@ test.each([
   ["9 FAILED_PRECONDITION: the project must be set", "warning call-fails"],
   ["INVALID_ARGUMENT: the parent was not found", "warning call-fails"],
   ["DATABASE_URL is not set", "error variable-missing"],
+  ["Request failed with status code 403", "error credentials"],
+  ["403 Client Error: Forbidden for url: https://api.example.com/v1/items", "error credentials"],
+  ["HTTP Error 403: Forbidden", "error credentials"],
+  ['{"status":403,"message":"Resource not accessible"}', "error credentials"],
+  ["Forbidden", "error credentials"],
+  ["HTTP error! status: 401", "error credentials"],
+  ["Error: 403 items are too many", "warning call-fails"],
+  ["The name has forbidden characters", "warning call-fails"],
 ])("a call that answers %s", (text, expected) => {
   expect(calling(answer(text))[0]).toContain(`${expected}:`);
 });
@@ -267,6 +275,29 @@ test("why a client cannot connect to a URL", () => {
       "error no-endpoint: There is no MCP endpoint at this URL. | HTTP 405 | client: no MCP here -> Check the path (often /mcp or /sse), and whether the server uses the transport http (\`--transport http\`).",
       "error server-fault: The server has an internal error. | HTTP 502 | client: no MCP here -> Check its log.",
       "error not-mcp: The URL answers, but not with MCP. | HTTP 200, text/html | client: no MCP here -> Check the url.",
+    ]
+  `);
+});
+
+test("a request that the server refuses with 401 or 403, after it answered others", () => {
+  const message = 'Server "a", called for "b", answers with HTTP 403 at https://example.com/mcp.';
+  expect([
+    ...calling({ kind: "broken", stage: "server", message }),
+    ...listing(message),
+    ...summarize({
+      start: {
+        kind: "remote",
+        url: "https://example.com/mcp",
+        transport: "http",
+        answer: { kind: "status", status: 200, type: "application/json" },
+      },
+      connected: { kind: "no", message: message.replace("403", "401"), hint: "Log in." },
+    }),
+  ]).toMatchInlineSnapshot(`
+    [
+      "error credentials: A call of "get_weather" is refused with HTTP 403. | Server "a", called for "b", answers with HTTP 403 at https://example.com/mcp. -> Give credentials that may call it, under "headers" or with \`evals login\`.",
+      "error credentials: The server connects, but answers the request for its tools with HTTP 403. | Server "a", called for "b", answers with HTTP 403 at https://example.com/mcp. -> Fix it.",
+      "error credentials: The server requires credentials. | HTTP 200, application/json | client: Server "a", called for "b", answers with HTTP 401 at https://example.com/mcp. -> Add them to "headers", or log in: evals login https://example.com/mcp.",
     ]
   `);
 });

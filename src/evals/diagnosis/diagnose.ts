@@ -2,7 +2,7 @@ import type { Severity } from "../types/lint.ts";
 import type { Tool } from "../types/tool.ts";
 import { findMissingKey, quoteLines } from "./knownErrors.ts";
 import { diagnoseLocalStart, type LocalStart } from "./local.ts";
-import { diagnoseRemoteStart, type RemoteStart } from "./remote.ts";
+import { diagnoseRemoteStart, findRefusal, type RemoteStart } from "./remote.ts";
 import type { Diagnosis } from "./report.ts";
 import { diagnoseTools, type TestCall } from "./tools.ts";
 
@@ -109,6 +109,14 @@ function diagnoseList({ message, hint }: Failure): Pick<Diagnosis, "id" | "wrong
     };
   if (/\bmalformed\b/i.test(message))
     return { id: "malformed-tool", wrong: "A malformed tool makes clients reject the list.", evidence, remedy: hint };
+  const refusal = findRefusal(message);
+  if (refusal)
+    return {
+      id: "credentials",
+      wrong: `The server connects, but answers the request for its tools with HTTP ${refusal}.`,
+      evidence,
+      remedy: hint,
+    };
   return { id: "list-fails", wrong: "The server connects, but its tools cannot be listed.", evidence, remedy: hint };
 }
 

@@ -101,12 +101,13 @@ function listNeeded(line: string): string[] {
 
 function explainKey(needed: readonly string[]): Explained {
   if (needed.length > 0) return explainVariables(needed);
-  return {
-    id: "credentials",
-    wrong: "The server has no valid API key or token.",
-    remedy: 'Give it one in "env" or "args" of its entry, as its documentation describes.',
-  };
+  return { id: "credentials", ...withoutKey };
 }
+
+const withoutKey = {
+  wrong: "The server has no valid API key or token.",
+  remedy: 'Give it one in "env" or "args" of its entry, as its documentation describes.',
+};
 
 function explainVariables(needed: readonly string[]): Explained {
   const names = needed.join(" and ");
@@ -120,6 +121,10 @@ function explainVariables(needed: readonly string[]): Explained {
 
 const lacksVariable =
   "(?:[Mm]issing|[Rr]equired?|[Nn]ot (?:set|defined|found|provided)|[Uu]ndefined|[Uu]nset|[Ss]et|[Pp]rovide|[Nn]eeds?|[Ee]mpty|KeyError)";
+
+/** The status of a refused HTTP request: "status code 403", "HTTP Error 401: ...", "403 Forbidden". */
+const refusedStatus =
+  /\b(?:HTTP(?:\/[\d.]+)?|[Ss]tatus(?:[ _-]?[Cc]ode)?|[Ee]rror|[Cc]ode)["')!]?[\s:=-]{0,3}["']?(40[13])\b(?! (?!for\b)[a-z])|\b(40[13])[:\s-]{1,3}(?:Forbidden|FORBIDDEN|forbidden|Client Error)\b|(?:^|\n|: ?)(Forbidden)\.?\s*(?:\n|$)/;
 
 /** Errors by their text on stderr. The first match wins, so specific patterns come first. */
 const knownErrors: readonly {
@@ -159,6 +164,18 @@ const knownErrors: readonly {
       wrong: "The interpreter cannot parse the code of the server.",
       remedy: "Build the server, or run it with the interpreter and version that it was written for.",
     }),
+  },
+  {
+    id: "credentials",
+    pattern: refusedStatus,
+    explain: (groups) =>
+      groups.includes("401")
+        ? withoutKey
+        : {
+            wrong:
+              "A service answers 403 Forbidden: it refuses the credentials of the server, or they lack a permission.",
+            remedy: "Give the server another key or token, or grant the one it has the permission that the call needs.",
+          },
   },
   {
     id: "variable-missing",

@@ -33,10 +33,12 @@ export function diagnoseRemoteStart(start: RemoteStart, client: { message: strin
     };
   // Some services answer a missing key with another status, and name it in the body.
   const asksForKey = status >= 400 && said !== undefined && findMissingKey(said) !== undefined;
-  if (status === 401 || status === 403 || asksForKey)
+  // Others answer the first request of a client, and refuse the next.
+  const refused = findRefusal(client.message) ?? status;
+  if (refused === 401 || refused === 403 || asksForKey)
     return {
       id: "credentials",
-      wrong: status === 403 ? "The server rejects the credentials." : "The server requires credentials.",
+      wrong: refused === 403 ? "The server rejects the credentials." : "The server requires credentials.",
       evidence,
       remedy: `Add them to "headers"${authenticate?.toLowerCase().startsWith("bearer") ? " as Authorization: Bearer <token>" : ""}, or log in: evals login ${start.url.split("?")[0]}.`,
     };
@@ -52,6 +54,12 @@ export function diagnoseRemoteStart(start: RemoteStart, client: { message: strin
   if (status >= 500)
     return { id: "server-fault", wrong: "The server has an internal error.", evidence, remedy: "Check its log." };
   return { id: "not-mcp", wrong: "The URL answers, but not with MCP.", evidence, remedy: client.hint };
+}
+
+/** The status by which a server refused a request, from the message of toolsets/http.ts. */
+export function findRefusal(message: string): 401 | 403 | undefined {
+  const status = /\banswers with HTTP (401|403)\b/.exec(message)?.[1];
+  return status === undefined ? undefined : status === "401" ? 401 : 403;
 }
 
 function diagnoseNoResponse(code: string, url: string): Omit<Cause, "evidence"> {

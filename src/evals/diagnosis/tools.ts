@@ -4,6 +4,7 @@ import { isJsonObject } from "../types/json.ts";
 import { excerpt, quoteWhole } from "../types/text.ts";
 import type { CallOutcome, Tool } from "../types/tool.ts";
 import { findKnownError, type KnownError } from "./knownErrors.ts";
+import { findRefusal } from "./remote.ts";
 import type { Diagnosis } from "./report.ts";
 
 /** A call of a tool without arguments, and its outcome. */
@@ -148,6 +149,15 @@ function diagnoseCall(tool: string, outcome: CallOutcome, hasFaults: boolean): O
       wrong: `A call of "${tool}" was not answered in time.`,
       evidence: [outcome.message],
       remedy: "If the tool hangs, return an error result instead. If it is slow by nature, say so in its description.",
+    };
+  const status = outcome.kind === "broken" ? findRefusal(outcome.message) : undefined;
+  if (outcome.kind === "broken" && status)
+    return {
+      id: "credentials",
+      severity: "error",
+      wrong: `A call of "${tool}" is refused with HTTP ${status}.`,
+      evidence: [outcome.message],
+      remedy: 'Give credentials that may call it, under "headers" or with `evals login`.',
     };
   if (outcome.kind === "broken")
     return {
