@@ -127,7 +127,7 @@ export const propertyRules: readonly Rule<ToolSubject>[] = [
     id: "array-items-missing",
     severity: "error",
     docs: `${reference}/array#items`,
-    why: "OpenAI's API rejects the request, with all of its tools (array schema missing items); VS Code drops the tool.",
+    why: "OpenAI's API rejects the request, with all of its tools (array schema missing items); VS Code rejects the tool.",
     clauses: ["an array declares its items"],
     check: inInput(({ schema, at }) => {
       if (!listTypes(schema).includes("array") || "items" in schema || "prefixItems" in schema) return nothing;

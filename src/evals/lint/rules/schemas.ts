@@ -132,7 +132,7 @@ export const schemaRules = defineRules<ToolSubject>([
     id: "required-unknown",
     severity: "error",
     docs: `${reference}/object#required`,
-    why: "Gemini's API rejects the request, with all of its tools (property is not defined); other models never give it.",
+    why: "Gemini's API rejects a request with such a tool (property is not defined); nothing says how to give the property.",
     clauses: ["required names properties of the schema"],
     check: inSchemas(function* (place) {
       const { schema, at } = place;
@@ -191,7 +191,7 @@ export const schemaRules = defineRules<ToolSubject>([
     id: "schema-unsatisfiable",
     severity: "error",
     docs: reference,
-    why: "No value fits, so a call that gives one is rejected; for an empty enum, validators reject the schema itself.",
+    why: "No value fits, so a call that gives one is rejected; the validator ajv does not even compile an empty enum.",
     clauses: [
       "a minimum is not above its maximum",
       "a minimum length is not above its maximum",
