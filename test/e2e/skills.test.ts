@@ -66,6 +66,24 @@ describe("the skills of a project and of a home", () => {
     });
   });
 
+  it("of the home folder are in no suite, report or baseline, unless --user-skills is given", async () => {
+    const accept = async (folder: string, ...flags: string[]) => {
+      const ended = await run("run", "--accept", "--baselines", folder, "--out", `${folder}/reports`, ...flags);
+      expect(ended.code).toBe(0);
+      const names = readdirSync(join(cwd, folder), { recursive: true, encoding: "utf8" });
+      const files = names.filter((name) => /\.[a-z]+$/.test(name));
+      const naming = files.filter((name) => /letters/i.test(readFileSync(join(cwd, folder, name), "utf8")));
+      return { baselines: files.filter((name) => !name.startsWith("reports")), naming };
+    };
+    expect(await accept("shared")).toMatchObject({
+      baselines: [expect.stringMatching(/^skill-notes/), expect.stringMatching(/^skill-photos/)],
+      naming: [],
+    });
+    const { baselines, naming } = await accept("own", "--user-skills");
+    expect(baselines).toHaveLength(3);
+    expect(naming).toEqual(expect.arrayContaining(baselines));
+  });
+
   it("are selected by name, home and host folder", async () => {
     const [one, project] = await Promise.all([asked("--skill", "photos"), asked()]);
     expect(one).toEqual({ suites: ["skill:photos"], notes: "Takes notes of a meeting." });
