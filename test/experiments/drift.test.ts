@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { baseline } from "../../src/evals/experiments/baseline.ts";
@@ -116,6 +116,22 @@ describe("evals run --nightly", () => {
     expect((await nightly()).drift?.uncounted).toBe("missing");
     model.read = "right";
     expect((await nightly()).drift?.changes).toMatchObject({ night: second.summary.run });
+  });
+
+  it("compares with the last night by calendar, days before", async () => {
+    const first = await nightly();
+    const file = nightsFileOf(world.dir);
+    const earlier = "2026-01-03T03-17-00-000";
+    writeFileSync(file, readFileSync(file, "utf8").replace(first.summary.run, earlier));
+    model.read = "wrong";
+    const second = await nightly();
+    expect(second.drift).toMatchObject({
+      changes: { night: earlier, cases: [{ case: "read", before: { passed: 3, trials: 3 } }], same: 2 },
+      verdict: { nights: 2 },
+    });
+    const io = world.io();
+    await report({ run: second.summary.run, as: "terminal", out: "reports" }, io);
+    expect(io.printed()).toContain("Since the night of 2026-01-03 03:17: read 3/3 -> 0/10; 2 cases as before.");
   });
 
   it("continues under another suite name, but not for a suite with other cases", async () => {
