@@ -84,8 +84,8 @@ export function aSkillSubject(
   };
   const dir = `/skills/${name}`;
   const own = { name, folder: name, description, dir, file: `${dir}/SKILL.md`, level: "named" as const, document };
-  const outside = (path: string) =>
-    path === "../shared/sizes.md" ? "file" : path.startsWith("../") ? "missing" : "beyond";
+  const around = ["../shared/sizes.md", "../../../build-kit/skills/release/references/a.md"];
+  const outside = (path: string) => (around.includes(path) ? "file" : path.startsWith("../") ? "missing" : "beyond");
   const given = { files: new Map(Object.entries(files)), isRepository: false, outside, siblings };
   return { package: { ...own, hash: "hash", ...changes }, ...given };
 }

@@ -260,13 +260,24 @@ function* resolveReferences({ package: { document }, files, outside }: SkillSubj
     for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) paths.add(path.slice(0, end));
   for (const { line, target, text } of document.references) {
     const path = isFileReference({ text, target }, paths) ? normalizePath(target) : undefined;
-    if (path === undefined || paths.has(path)) continue;
+    if (path === undefined || paths.has(path) || isOfOtherSkill({ text, target, path }, outside)) continue;
     if (!/^(?:\.\.(?:\/|$)|\/|~|[A-Za-z]:)/.test(path)) yield { line, target, leads: "missing" };
     else {
       const found = outside(path);
       yield { line, target, leads: found === "beyond" ? found : `${found} outside` };
     }
   }
+}
+
+/** Whether the text names a skill before a path, "build-kit release `references/a.md`", and that skill has the file. */
+function isOfOtherSkill(
+  { text, target, path }: { text: string; target: string; path: string },
+  outside: SkillSubject["outside"],
+): boolean {
+  const words = text.slice(0, Math.max(0, text.indexOf(target))).match(/[a-z\d]+(?:-[a-z\d]+)*/g) ?? [];
+  const [plugin, skill] = words.slice(-2);
+  const places = [`../${words.at(-1)}/${path}`, `../../../${plugin}/skills/${skill}/${path}`];
+  return words.length > 0 && places.some((place) => outside(place) === "file");
 }
 
 /** Converts a target to a path relative to the package, without query and fragment. */
