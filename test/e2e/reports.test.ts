@@ -34,10 +34,12 @@ const forms = ["terminal", "json", "markdown", "html", "junit", "github", "sarif
 const printed = new Map<string, Awaited<ReturnType<typeof run>>>();
 const commands = ["run", "variants", "blame", "crowd", "calibrate"] as const;
 let baseline = "";
+let suite = "";
 
 beforeAll(async () => {
   const files = await spoilable(dir);
   await run("run", files.suite, "--accept", "--fail-on", "rate");
+  suite = files.suite;
   baseline = "evals/baselines/files.lexical-2.json";
   files.spoil();
   await run("run", files.suite, "--fail-on", "any");
@@ -60,7 +62,6 @@ beforeAll(async () => {
 const withoutTime: Readonly<Record<string, string[]>> = {
   run: ["regression check"],
   blame: ["when-changed"],
-  compare: ["compare"],
 };
 
 const textOf = (command: string, form: string) => printed.get(`${command} ${form}`)?.out ?? "";
@@ -73,20 +74,17 @@ it("has these forms of each command, and says which there are instead of another
   expect(rows).toMatchInlineSnapshot(`
     [
       "run: terminal json markdown html junit github sarif badge csv",
-      "variants: terminal json markdown html junit github csv",
+      "variants: terminal json markdown html junit github sarif csv",
       "blame: terminal json markdown html junit github sarif csv",
-      "crowd: terminal json markdown html junit github csv",
-      "calibrate: terminal json markdown html junit github csv",
-      "compare: terminal json markdown html junit github",
+      "crowd: terminal json markdown html junit github sarif csv",
+      "calibrate: terminal json markdown html junit github sarif csv",
+      "compare: terminal json markdown html junit github sarif",
     ]
   `);
   for (const { out, code } of printed.values()) if (out === "") expect(code).toBe(2);
-  expect([printed.get("crowd sarif")?.err, printed.get("variants badge")?.err].join("\n")).toMatchInlineSnapshot(`
-    "error: A record of \`evals crowd\` has no report as sarif.
-      Use one of terminal, json, markdown, html, junit, github, csv.
-
-    error: A record of \`evals variants\` has no report as badge.
-      Use one of terminal, json, markdown, html, junit, github, csv.
+  expect(printed.get("variants badge")?.err).toMatchInlineSnapshot(`
+    "error: A badge shows the pass rates of a run, and a record of \`evals variants\` has none.
+      Use \`evals report --as badge\` for the latest run.
     "
   `);
 });
@@ -168,8 +166,14 @@ it("asks to finish an experiment that has no result on its record", async () => 
 });
 
 describe("SARIF", () => {
-  it.each(["run", "blame"])("of %s is valid under the schema", (command) => {
-    expect(listSarifFaults(JSON.parse(textOf(command, "sarif")))).toEqual([]);
+  it.each([...commands, "compare"])("of %s is valid under the schema, and names the file of the suite", (command) => {
+    const log = JSON.parse(textOf(command, "sarif"));
+    expect(listSarifFaults(log)).toEqual([]);
+    const files = log.runs[0].results.map(
+      (one: { locations: { physicalLocation?: { artifactLocation: { uri: string } } }[] }) =>
+        one.locations[0]?.physicalLocation?.artifactLocation.uri,
+    );
+    expect(new Set(files)).toEqual(new Set([suite]));
   });
 
   // The official validator has no build for Linux on other processors.
@@ -179,13 +183,14 @@ describe("SARIF", () => {
     // npm may not have run its install script.
     chmodSync(validator, 0o755);
     const lint = await run("lint", "--tools", "tools.json", "--format", "sarif", "--failure-threshold", "info");
-    const logs = { lint: lint.out, run: textOf("run", "sarif"), blame: textOf("blame", "sarif") };
-    for (const [name, text] of Object.entries(logs)) writeFileSync(join(dir, `${name}.sarif`), text);
-    const files = Object.keys(logs).map((name) => `${name}.sarif`);
+    const logs = new Map([...commands, "compare"].map((command) => [`${command}.sarif`, textOf(command, "sarif")]));
+    logs.set("lint.sarif", lint.out);
+    for (const [file, text] of logs) writeFileSync(join(dir, file), text);
+    const files = [...logs.keys()];
     const env = { ...process.env, DOTNET_SYSTEM_GLOBALIZATION_INVARIANT: "1" };
     const args = ["validate", ...files, "--output", "found.sarif", "--log", "ForceOverwrite"];
     const { stdout, status } = spawnSync(validator, args, { cwd: dir, env, encoding: "utf8" });
-    expect(stdout).toContain("3 files scanned");
+    expect(stdout).toContain(`${files.length} files scanned`);
     expect(status).toBe(0);
     const found = JSON.parse(readFileSync(join(dir, "found.sarif"), "utf8")).runs[0].results ?? [];
     expect(found.map((one: { ruleId: string; message: object }) => [one.ruleId, one.message])).toEqual([]);

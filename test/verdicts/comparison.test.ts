@@ -168,6 +168,7 @@ describe("what is compared", () => {
       kind: "refused",
       suite: "s",
       model: "another",
+      ms: 2,
       reasons: [
         'The model differs: "scripted" before, "another" now. Run the same model, or accept a new baseline for it.',
         'The host profile differs: "plain" before, "codex" now. Use the same --host, or accept a new baseline for it.',

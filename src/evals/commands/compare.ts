@@ -19,7 +19,7 @@ export const compareCommand = defineCommand({
     },
     margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
     as: {
-      choices: ["terminal", "json", "markdown", "html", "junit", "github"] as const,
+      choices: ["terminal", "json", "markdown", "html", "junit", "github", "sarif"] as const,
       default: "terminal" as const,
       describe: "Output format",
     },

@@ -168,7 +168,16 @@ async function readRunRecord(run: string, out: string, warn: Warn): Promise<Reco
       const [named, ...others] = repliedBy.get(key) ?? [];
       const { host, harness, toolsets } = manifest;
       const exposure = nameExposure(model.exposures?.[0] ?? allDefinitions);
-      const common = { suite: suite.name, host, exposure, harness, cases: suite.cases, toolsets, ...asked };
+      const common = {
+        suite: suite.name,
+        file: suite.file,
+        host,
+        exposure,
+        harness,
+        cases: suite.cases,
+        toolsets,
+        ...asked,
+      };
       const alone = named !== undefined && others.length === 0 && { repliedBy: named };
       return { ...common, ...alone, seen: { kind: "trials", trials: seen } };
     });

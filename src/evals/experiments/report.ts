@@ -35,11 +35,10 @@ export async function report({ run, as, out, explain = false, otlp }: ReportOpti
     for await (const trial of readTrials(dir, manifest.id)) io.out(write(trial));
   } else {
     const read = await readReport(record, { explain, withTrials: as === "html" });
-    const suited = listForms(read);
-    if (!suited.includes(as))
+    if (!listForms(read).includes(as))
       throw usageError(
-        `A record of \`evals ${read.command}\` has no report as ${as}.`,
-        `Use one of ${[...suited, "csv"].join(", ")}.`,
+        `A badge shows the pass rates of a run, and a record of \`evals ${read.command}\` has none.`,
+        "Use `evals report --as badge` for the latest run.",
       );
     printReport(as, read, io);
   }

@@ -14,7 +14,7 @@ import type { Report } from "./index.ts";
 import type { PageTrialCollector } from "./pageTrials.ts";
 import { blocksPage, experimentPage } from "./runPage.ts";
 import { variantsDocument, variantsJson } from "./variants.ts";
-import { manifestFacts, measureTime, type Verdict, type VerdictSuite } from "./verdicts.ts";
+import { casePlace, manifestFacts, measureTime, type Verdict, type VerdictSuite } from "./verdicts.ts";
 
 /** How to read and show the result of a command. `verdicts`: only for results with several verdicts. */
 type Kind<S> = {
@@ -68,7 +68,8 @@ export function experimentReport(manifest: RunManifest, experiment: Experiment, 
   const { command, suite, model } = experiment;
   const { schema, document, json, exitCode, verdicts } = kinds[command];
   const result = schema.parse(experiment.result);
-  const cases = new Map(manifest.suites.flatMap((one) => one.cases.map((each) => [each.id, each] as const)));
+  const asked = manifest.suites.find(({ name }) => name === suite);
+  const cases = new Map(asked?.cases.map((one) => [one.id, one]));
   const blocks = document(result);
   return {
     command,
@@ -81,13 +82,12 @@ export function experimentReport(manifest: RunManifest, experiment: Experiment, 
       const timed = measureTime(manifest);
       const listed = verdicts?.(result) ?? [leadVerdict(command, blocks, exitCode(result), timed.ms)];
       const placed = listed.map((one): Verdict => {
-        const { file = "", line } = cases.get(one.name) ?? {};
-        return { rule: verdicts ? "blame" : "experiment", ...one, ...(file !== "" && { place: { file, line } }) };
+        const place = casePlace(cases.get(one.name)) ?? (asked && { file: asked.file });
+        return { rule: verdicts ? "blame" : "experiment", ...one, place };
       });
       const own = { name: suite, model, facts: { model, ...manifestFacts(manifest) }, verdicts: placed };
       return { suites: [own], where: ` with \`evals report ${manifest.id}\``, ...timed };
     },
-    isPlaced: verdicts !== undefined,
   };
 }
 
@@ -104,12 +104,12 @@ export function comparisonReport(report: ComparisonReport, exitCode: number, ver
     verdicts: () => ({
       suites: report.comparisons.map((one): VerdictSuite => {
         const facts = { A: report.base.name, B: report.head.name };
-        const verdict = leadVerdict("compare", comparisonDocument({ ...report, comparisons: [one] }), one.exitCode);
-        return { name: one.suite, model: one.model, facts, verdicts: [verdict] };
+        const { suite: name, model, exitCode, file, ms } = one;
+        const lead = leadVerdict("compare", comparisonDocument({ ...report, comparisons: [one] }), exitCode, ms);
+        return { name, model, facts, verdicts: [{ ...lead, place: file === undefined ? undefined : { file } }] };
       }),
       where: " in the log of this step",
     }),
-    isPlaced: false,
   };
 }
 

@@ -27,8 +27,6 @@ export type Report = {
   json(): unknown;
   page(): WrittenReport;
   verdicts(): VerdictList;
-  /** Whether its verdicts point at lines of files. */
-  isPlaced: boolean;
   badge?: () => Badge;
 };
 
@@ -56,7 +54,7 @@ export const forms = {
   },
   junit: { file: "junit.xml", render: ({ verdicts }) => junit(verdicts()) },
   github: { render: ({ document, verdicts }, display = pipe) => githubReport(document(), verdicts(), display) },
-  sarif: { suits: ({ isPlaced }) => isPlaced, render: (report) => verdictSarif(report.verdicts(), report) },
+  sarif: { render: (report) => verdictSarif(report.verdicts(), report) },
   badge: { suits: ({ badge }) => badge !== undefined, render: ({ badge }) => safeJson(badge?.(), 2) },
 } as const satisfies Record<string, Form>;
 export type FormName = keyof typeof forms;
@@ -79,7 +77,6 @@ export function runReport(input: RunInput & { trials?: PageTrialCollector | unde
     json: () => runJson(summary),
     page: () => runPage(input, trials),
     verdicts: () => runVerdicts(input),
-    isPlaced: true,
     badge: () => makeBadge(summary, manifest),
   };
 }

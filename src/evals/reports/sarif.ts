@@ -150,15 +150,13 @@ function describeRule({ id, severity, why, docs, clauses }: RuleInfo) {
   };
 }
 
-/** The location of a result: a place in a file if there is one, and the name of its subject. */
-function location({ place: { file, line, column }, subject }: Result): JsonObject {
+/** The location of a result: a place in a file if there is one (by default its first line), and the name of its subject. */
+function location({ place: { file, line = 1, column }, subject }: Result): JsonObject {
   return {
     ...(file !== undefined && {
       physicalLocation: {
         artifactLocation: { uri: relativeUri(file) },
-        ...(line !== undefined && {
-          region: { startLine: line, ...(column !== undefined && { startColumn: column }) },
-        }),
+        region: { startLine: line, ...(column !== undefined && { startColumn: column }) },
       },
     }),
     logicalLocations: [{ fullyQualifiedName: plain(subject), kind: "member" }],

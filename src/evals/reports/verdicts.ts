@@ -134,7 +134,8 @@ function findPlace(cases: readonly CaseSummary[], id: string | undefined): Place
   return casePlace(cases.find((one) => one.id === id) ?? cases[0]);
 }
 
-function casePlace(one: { file: string; line: number } | undefined): Place | undefined {
+/** Where a case is; undefined for one that was made from no file. */
+export function casePlace(one: { file: string; line: number } | undefined): Place | undefined {
   return one === undefined || one.file === "" ? undefined : { file: one.file, line: one.line };
 }
 

@@ -22,6 +22,8 @@ import { toExitCode } from "./exitCode.ts";
  */
 export type ComparedRecord = Omit<ComparedRun, "settings" | "cases"> & {
   settings?: string;
+  /** Of the suite, as the record names it. */
+  file?: string;
   deterministic: boolean;
   /** `expected`: the label of the expectation, if the record has it. */
   cases: readonly { id: string; hash: string; toolset: string; expected?: string }[];
@@ -29,7 +31,13 @@ export type ComparedRecord = Omit<ComparedRun, "settings" | "cases"> & {
   seen: { kind: "trials"; trials: readonly Trial[] } | { kind: "counts"; counts: ReadonlyMap<string, Counts> };
 };
 
-const place = { suite: z.string(), model: z.string(), exitCode: z.number().int() };
+const place = {
+  suite: z.string(),
+  model: z.string(),
+  file: z.string().optional().describe("the file of the suite"),
+  ms: z.number().optional().describe("of the trials of both records; a baseline does not tell its own"),
+  exitCode: z.number().int(),
+};
 
 /** Two records of a suite on a model. */
 export const comparisonSchema = z.discriminatedUnion("kind", [
@@ -58,18 +66,20 @@ export function compareSides(
   head: ComparedRecord,
   { margin = defaultMargin, families = 1 }: { margin?: number; families?: number } = {},
 ): Comparison {
-  const { suite, model } = head;
+  const { suite, model, file } = head;
+  const ms = sumTime(base, head);
+  const place = { suite, model, ...(file !== undefined && { file }), ...(ms > 0 && { ms }) };
   const compared = comparability(...identities(base, head));
   if (compared.kind === "not comparable")
-    return { kind: "refused", suite, model, reasons: compared.reasons, exitCode: toExitCode({ undecided: true }) };
+    return { kind: "refused", ...place, reasons: compared.reasons, exitCode: toExitCode({ undecided: true }) };
   if (compared.cases.length === 0)
-    return { kind: "refused", suite, model, reasons: compared.notes, exitCode: toExitCode({ undecided: true }) };
+    return { kind: "refused", ...place, reasons: compared.notes, exitCode: toExitCode({ undecided: true }) };
   const { cases, notes } = compared;
   const verdict = decide(base, head, cases, { margin, families });
   const reverse = decide(head, base, cases, { margin, families });
   if (!verdict || !reverse) {
     const reasons = ["No case has a trial in both", ...compared.notes];
-    return { kind: "refused", suite, model, reasons, exitCode: toExitCode({ undecided: true }) };
+    return { kind: "refused", ...place, reasons, exitCode: toExitCode({ undecided: true }) };
   }
   const grew = measureGrowth(base, head, cases);
   const fell = (one: CheckVerdict) => ("fell" in one ? one.fell : []);
@@ -91,8 +101,7 @@ export function compareSides(
   const scored = counted.filter((one) => one.base.trials > 0 && one.head.trials > 0);
   return {
     kind: "compared",
-    suite,
-    model,
+    ...place,
     cases: scored.length,
     base: scored.map((one) => one.base).reduce(pool, none),
     head: scored.map((one) => one.head).reduce(pool, none),
@@ -101,6 +110,11 @@ export function compareSides(
     improved: fell(reverse).map((one) => ({ ...one, base: one.head, head: one.base })),
     exitCode: check.exitCode,
   };
+}
+
+function sumTime(...sides: readonly ComparedRecord[]): number {
+  const trials = sides.flatMap(({ seen }) => (seen.kind === "trials" ? seen.trials : []));
+  return trials.reduce((sum, { ms }) => sum + ms, 0);
 }
 
 /** Settings are compared only if both are known. */
