@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cut, displayWidth, narrowColumns, wrap } from "../../src/evals/types/columns.ts";
+import { cut, cutNames, displayWidth, narrowColumns, wrap } from "../../src/evals/types/columns.ts";
 
 const text = fc.string({ unit: "grapheme" });
 
@@ -44,6 +44,36 @@ describe("wrap", () => {
         const lines = wrap(raw, width);
         for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width);
         expect(lines.join("").replaceAll(" ", "")).toBe(raw.replaceAll(" ", ""));
+      }),
+    );
+  });
+});
+
+describe("names", () => {
+  const look = (names: readonly string[], width: number) => [...cutNames(names, width, "…").values()];
+
+  it("are cut in the middle", () => {
+    expect(look(["read_file", "browser_take_screenshot"], 12)).toEqual(["read_file", "browse…nshot"]);
+  });
+
+  it("that differ there alone keep what differs", () => {
+    expect(look(["browser_network_requests", "browser_navigate_requests", "browser_close"], 18)).toEqual([
+      "brow…etwork_reque…",
+      "brow…avigate_requ…",
+      "browser_close",
+    ]);
+    const twice = ["browser_a_long_name_of_x_requests", "browser_a_long_name_of_y_requests", "browser_b_x_requests"];
+    expect(look(twice, 16)).toEqual(["brows…x_requests", "brows…y_requests", "bro…b_x_requests"]);
+  });
+
+  it("are shown as different names, in their width", () => {
+    const name = fc.string({ unit: fc.constantFrom("a", "b", "_"), minLength: 10, maxLength: 30 });
+    fc.assert(
+      fc.property(name, name, name, fc.integer({ min: 8, max: 20 }), (a, b, rest, width) => {
+        const names = [`${a}x${rest}`, `${a}y${rest}`, b];
+        const shown = cutNames(names, width, "…");
+        for (const one of shown.values()) expect(displayWidth(one)).toBeLessThanOrEqual(width);
+        expect(shown.get(names[0] ?? "")).not.toBe(shown.get(names[1] ?? ""));
       }),
     );
   });

@@ -1,5 +1,5 @@
 import CliTable from "cli-table3";
-import { cut, cutMiddle, displayWidth, narrowColumns, wrap } from "../types/columns.ts";
+import { cut, cutNames, displayWidth, narrowColumns, wrap } from "../types/columns.ts";
 import { inert } from "../types/visible.ts";
 import {
   type Block,
@@ -219,17 +219,16 @@ class Screen {
       chars: noFrame,
       truncate: this.#ellipsis,
     });
-    for (const row of cells) {
-      const fitted = row.map(({ lines, paint }, at) => {
-        const room = widths[at] ?? 0;
-        const whole = lines.join(", ");
-        const shorten = head[at]?.kind === "name" ? cutMiddle : cut;
-        return (displayWidth(whole) <= room ? [whole] : lines)
-          .map((line) => this.#paint(paint, shorten(line, room, this.#ellipsis)))
-          .join("\n");
-      });
-      table.push(fitted);
-    }
+    const columns = head.map(({ kind }, at) => {
+      const room = widths[at] ?? 0;
+      const column = cells.map((row) => fitLines(row[at]?.lines ?? [], room));
+      const names = kind === "name" ? cutNames(column.flat(), room, this.#ellipsis) : undefined;
+      const shorten = (line: string) => names?.get(line) ?? cut(line, room, this.#ellipsis);
+      return column.map((lines, row) =>
+        lines.map((line) => this.#paint(cells[row]?.[at]?.paint, shorten(line))).join("\n"),
+      );
+    });
+    for (const at of cells.keys()) table.push(columns.map((column) => column[at] ?? ""));
     const [header = "", ...body] = table.toString().split("\n");
     const rule = this.#safe("─").repeat(widths.reduce((sum, width) => sum + width + gap, -gap));
     return [header.trimEnd(), this.#paint("dim", rule), ...body.map((line) => line.trimEnd())];
@@ -251,6 +250,12 @@ const noFrame = {
   ...{ bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" },
   ...{ left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "" },
 };
+
+/** In one line where they fit. */
+function fitLines(lines: readonly string[], room: number): readonly string[] {
+  const whole = lines.join(", ");
+  return displayWidth(whole) <= room ? [whole] : lines;
+}
 
 function columnWidths(head: readonly Column[], cells: readonly { lines: string[] }[][], total: number): number[] {
   const natural = head.map((column, at) =>

@@ -17,8 +17,41 @@ export function cut(text: string, width: number, ellipsis: string): string {
   return head(text, Math.max(0, width - displayWidth(ellipsis))) + ellipsis.slice(0, width);
 }
 
-/** Shortens a longer text in its middle, because similar names often differ only at their ends. */
-export function cutMiddle(text: string, width: number, ellipsis: string): string {
+/**
+ * Shortens longer names to `width` columns, in the middle, because similar names often differ only at their ends. Names
+ * that would look the same keep the part from their first difference on. Returns how each name is shown.
+ */
+export function cutNames(names: Iterable<string>, width: number, ellipsis: string): Map<string, string> {
+  const all = [...new Set(names)];
+  const shown = new Map(all.map((name) => [name, cutMiddle(name, width, ellipsis)]));
+  const separate = (among: readonly string[], known: number) => {
+    for (const look of new Set(among.map((name) => shown.get(name)))) {
+      const alike = among.filter((name) => shown.get(name) === look);
+      const common = countCommon(alike);
+      if (alike.length === 1 || common <= known) continue;
+      for (const name of alike) shown.set(name, cutBefore(name, common, width, ellipsis));
+      separate(alike, common);
+    }
+  };
+  separate(all, -1);
+  return shown;
+}
+
+/** The length of the longest common prefix. */
+function countCommon([first = "", ...others]: readonly string[]): number {
+  const differs = [...first].findIndex((character, at) => others.some((name) => [...name][at] !== character));
+  return differs === -1 ? [...first].length : differs;
+}
+
+/** Keeps the start of a name, and as much as fits from character `from` on. */
+function cutBefore(name: string, from: number, width: number, ellipsis: string): string {
+  const rest = [...name].slice(from).join("");
+  const room = width - displayWidth(ellipsis);
+  const begin = head(name, Math.max(Math.floor(room / 4), room - displayWidth(rest)));
+  return begin + ellipsis + cut(rest, room - displayWidth(begin), ellipsis);
+}
+
+function cutMiddle(text: string, width: number, ellipsis: string): string {
   const room = width - displayWidth(ellipsis);
   if (displayWidth(text) <= width || room < 4) return cut(text, width, ellipsis);
   const end = [...head([...text].reverse().join(""), Math.floor(room / 2))].reverse().join("");
