@@ -50,6 +50,16 @@ describe("evals init", () => {
     expect((await evals(["run", "tests/evals", "--json"], { cwd })).code).toBe(0);
   });
 
+  it("names the entry of a host where another program of its name is found", async () => {
+    mkdirSync(join(cwd, "bin"));
+    writeFileSync(join(cwd, "bin/notes"), "#!/bin/sh\necho usage: notes >&2\nexit 1\n", { mode: 0o755 });
+    const env = { PATH: `${join(cwd, "bin")}:${process.env.PATH}` };
+    const { code, err } = await evals(["init", "--server", "notes"], { cwd, env });
+    expect([code, err]).toEqual([3, expect.stringContaining('Server "notes" exited with code 1.')]);
+    expect(err).toContain('.mcp.json has a server "notes": use --config .mcp.json --name notes for that one.');
+    expect((await evals(["init", "--config", ".mcp.json", "--name", "notes"], { cwd })).code).toBe(0);
+  });
+
   it("overwrites nothing", async () => {
     mkdirSync(join(cwd, "evals"));
     writeFileSync(join(cwd, "evals/notes.yaml"), "mine");

@@ -139,7 +139,7 @@ const summary = await run({ suites: [{ name: "weather", server, cases }], onMess
 const { tools } = await listTools({ server: "node server.mjs" });
 const report = await lint({ server: "node server.mjs" });
 const problems = [];
-for (const wrong of [{ trails: 3 }, { trials: 0 }, { suites: [{ cases: [{ prompt: "hello" }] }] }, { model: "opus" }])
+for (const wrong of [{ trails: 3 }, { trials: 0 }, { trials: "3" }, { case: ["a", 1] }, { accept: "yes" }, { suites: [{ cases: [{ prompt: "hello" }] }] }, { model: "opus" }])
   await run(wrong).catch((error) => problems.push([error.name, error.message]));
 await listTools({ server: "node nowhere.mjs" }).catch((error) => problems.push([error.exitCode]));
 console.log(JSON.stringify({ summary, tools: tools.map(({ name }) => name), lint: report.exitCode, problems, messages }));
@@ -163,6 +163,18 @@ console.log(JSON.stringify({ summary, tools: tools.map(({ name }) => name), lint
             "EvalsError",
             "error: --trials: "0" is not an integer of at least 1.
         See \`evals run --help\`.",
+          ],
+          [
+            "EvalsError",
+            "error: The option "trials" of run must be a number, but is the string "3".",
+          ],
+          [
+            "EvalsError",
+            "error: The option "case" of run must be a string, or an array of strings, but is the number 1.",
+          ],
+          [
+            "EvalsError",
+            "error: The option "accept" of run must be a boolean, but is the string "yes".",
           ],
           [
             "EvalsError",

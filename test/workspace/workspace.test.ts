@@ -173,7 +173,14 @@ describe("withWorkspace", () => {
     });
     expect(used).toBe(false);
     await expect(withWorkspace({ ...options, case: ["nothing"] }, io(), async () => {})).rejects.toThrow(
-      'No case matches "nothing".',
+      'No case matches "nothing".\n  The ids are: ',
+    );
+    await expect(withWorkspace({ ...options, case: ["nnoe"] }, io(), async () => {})).rejects.toThrow(
+      'No case matches "nnoe".\n  Did you mean "none"? The ids are: ',
+    );
+    write("evals/wrong.json", { ...live, name: "long", cases: [{ ...live.cases[0], id: "echo-mention-of-gardens" }] });
+    await expect(withWorkspace({ ...options, case: ["menton"] }, io(), async () => {})).rejects.toThrow(
+      'No case matches "menton".\n  Did you mean "mention"? The ids are: ',
     );
     await expect(withWorkspace({ ...options, skill: ["pdf"] }, io(), async () => {})).rejects.toThrow(
       'No skill "pdf" with eval files was found.',

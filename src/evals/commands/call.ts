@@ -1,3 +1,4 @@
+import type { Options, PositionalOptions } from "yargs";
 import { type ExitCode, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { nearest } from "../types/nearest.ts";
@@ -26,9 +27,30 @@ export async function callCommand(
       near === undefined ? `Known options: ${known.join(", ")}.` : `Did you mean "${near}"?`,
     );
   }
+  for (const [option, value] of given) refuseType(option, value, { ...flags, ...positionals }, name);
   const words = given.flatMap(([option, value]) =>
     option in positionals ? [] : writeFlag(toKebabCase(option), value),
   );
   const targets = Object.keys(positionals).flatMap((key) => [options[key] ?? []].flat().map(String));
   return await runCommandLine([name, ...targets, ...words, "--json"], io, version, { extras });
+}
+
+/** Programs without types pass anything: as a word of a command line, a wrong value would be read as another one. */
+function refuseType(
+  option: string,
+  value: unknown,
+  options: Readonly<Record<string, Options | PositionalOptions>>,
+  command: string,
+): void {
+  const { type, number, array }: Options = options[toKebabCase(option)] ?? options[option] ?? {};
+  const wanted = number ? "number" : type === "boolean" ? "boolean" : "string";
+  const wrong = (array && Array.isArray(value) ? value : [value]).find((one) => typeof one !== wanted);
+  if (wrong === undefined) return;
+  const list = array ? `, or an array of ${wanted}s` : "";
+  const got = Array.isArray(wrong)
+    ? "an array"
+    : wrong === null
+      ? "null"
+      : `the ${typeof wrong} ${JSON.stringify(wrong)}`;
+  throw usageError(`The option "${option}" of ${command} must be a ${wanted}${list}, but is ${got}.`);
 }

@@ -129,7 +129,7 @@ async function findMistakenName(line: string, io: Io): Promise<string | undefine
 }
 
 /** The host configuration file with a server of this name. */
-async function findRegistration(name: string, io: Io): Promise<string | undefined> {
+export async function findRegistration(name: string, io: Io): Promise<string | undefined> {
   const { findRegisteredServers } = await import("./findServers.ts");
   return (await findRegisteredServers(io)).find((server) => server.name === name)?.file;
 }

@@ -6,7 +6,8 @@ import { resolveServer } from "../toolsets/spec.ts";
 import { readListFile } from "../toolsets/toolList.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
-import { resolveTargets, type ServerTarget, type Target, type TargetOptions } from "./targets.ts";
+import { shellWord } from "./shell.ts";
+import { findRegistration, resolveTargets, type ServerTarget, type Target, type TargetOptions } from "./targets.ts";
 
 export type ToolsOptions = Omit<TargetOptions, "skills"> & { json: boolean };
 
@@ -61,7 +62,11 @@ export async function listServer(target: ServerTarget, io: Io): Promise<ListedSe
   const { connect } = await import("../toolsets/connect.ts");
   const { server, dir: from, registration } = target;
   const { spec, dir, warnings } = await resolveServer(server, target.name, from, io.env, registration?.host);
-  const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal });
+  const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal }).catch(
+    async (error) => {
+      throw await nameRegistration(error, target, io);
+    },
+  );
   try {
     const items = await connection.listRaw(io.signal);
     const { about, instructions } = connection;
@@ -69,4 +74,13 @@ export async function listServer(target: ServerTarget, io: Io): Promise<ListedSe
   } finally {
     await connection.close();
   }
+}
+
+/** The error, with the entry of a host that has the name of the program that failed: npx finds programs of packages too. */
+async function nameRegistration(error: unknown, { name, via }: ServerTarget, io: Io): Promise<unknown> {
+  const file = via === undefined && error instanceof EvalsError ? await findRegistration(name, io) : undefined;
+  if (file === undefined || !(error instanceof EvalsError)) return error;
+  const also = `${file} has a server "${name}": use --config ${shellWord(file)} --name ${shellWord(name)} for that one.`;
+  const problems = error.problems.map((one) => ({ ...one, hint: one.hint ? `${one.hint}\n${also}` : also }));
+  return new EvalsError(problems, error.exitCode);
 }

@@ -75,11 +75,7 @@ export async function selectSuites(
   const suites = all
     .map((suite) => applyOverrides(suite, collectOverrides(suite, options)))
     .filter((suite) => suite.cases.length > 0);
-  if (suites.length === 0)
-    throw usageError(
-      `No case matches ${options.case?.map((pattern) => `"${pattern}"`).join(", ")}.`,
-      `The ids are: ${listSome([...new Set(all.flatMap((suite) => suite.cases.map(({ id }) => id)))])}.`,
-    );
+  if (suites.length === 0) throw nothingMatches(options.case ?? [], all);
   return {
     suites: nameModels(suites, [given.model ?? []].flat()),
     skills: new Map([...bySuites.skills, ...fromSkills.skills]),
@@ -117,6 +113,17 @@ function refuseUnknownSettings(settings: SuiteOptions["suiteSettings"] = {}, sui
     if (near !== undefined)
       throw usageError(`The project file has settings for a suite "${name}".`, `Did you mean "${near}"?`);
   }
+}
+
+/** A filter is a part of an id, so a near miss can be one of a word in it. */
+function nothingMatches(filters: readonly string[], suites: readonly Suite[]): EvalsError {
+  const ids = [...new Set(suites.flatMap((suite) => suite.cases.map(({ id }) => id)))];
+  const words = ids.flatMap((id) => id.split(/[^\p{L}\p{N}]+/u));
+  const near = filters.map((filter) => nearest(filter, ids) ?? nearest(filter, words)).find((one) => one !== undefined);
+  return usageError(
+    `No case matches ${filters.map((filter) => `"${filter}"`).join(", ")}.`,
+    `${near === undefined ? "" : `Did you mean "${near}"? `}The ids are: ${listSome(ids)}.`,
+  );
 }
 
 const listSome = (ids: readonly string[]) => (ids.length > 20 ? [...ids.slice(0, 20), "..."] : ids).join(", ");
