@@ -122,7 +122,7 @@ export type CompareOptions = {
   /** Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points). Default: 0.1. */
   margin?: number | undefined;
   /** Output format. Default: "terminal". */
-  as?: "terminal" | "json" | "markdown" | "html" | "junit" | "github" | undefined;
+  as?: "terminal" | "json" | "markdown" | "html" | "junit" | "github" | "sarif" | undefined;
   /** Folder of the run records. Default: "reports". */
   out?: string | undefined;
 };
