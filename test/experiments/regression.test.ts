@@ -164,6 +164,26 @@ describe("the model of a baseline", () => {
     });
   });
 
+  it("is not compared under other settings, which is said before the first call", async () => {
+    const { io } = project();
+    const { model, asked, started } = await endpoint();
+    await run({ ...runDefaults, ...asked, model: [model], accept: true, failOn: ["rate"] }, io());
+    const world = io();
+    const calls = started.requests.length;
+    let warned = "";
+    world.err = (text) => {
+      if (started.requests.length === calls) warned += text;
+    };
+    await run({ ...runDefaults, ...asked, model: [model], maxTokens: 99 }, world);
+    expect(warned).toContain(
+      `warning: The suite "files" cannot be compared with its baseline on ${model}, so nothing is checked.\n  The settings`,
+    );
+    warned = "";
+    const free = { retries: 7, timeout: 99, concurrency: 3 };
+    await run({ ...runDefaults, ...asked, model: [model], ...free }, world);
+    expect(warned).not.toContain("compared");
+  });
+
   it("is named before the first call when another one is asked for, because nothing is checked then", async () => {
     const { io } = await regressed();
     const { model, asked, started } = await endpoint();

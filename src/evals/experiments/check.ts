@@ -69,14 +69,10 @@ export async function planChecks(
         );
       }
       const own = cases.filter((planned) => planned.suite === suite);
-      plans.set(suite.name, [
-        ...(plans.get(suite.name) ?? []),
-        await planCheck(found.baseline, found.file, own, model, {
-          ...options,
-          cap,
-          margin: suite.margin ?? options.margin,
-        }),
-      ]);
+      const margin = suite.margin ?? options.margin;
+      const plan = await planCheck(found.baseline, found.file, own, model, { ...options, cap, margin });
+      if (plan.kind === "not comparable") warnNotComparable(suite.name, plan, io);
+      plans.set(suite.name, [...(plans.get(suite.name) ?? []), plan]);
       Object.assign(toolsets, found.baseline.toolsets);
     }
   }
@@ -118,6 +114,16 @@ function warnUnchecked(
   const message = `The suite "${suite}" has no baseline on ${model}, so nothing is checked; it has one on ${models}.`;
   const hint = "Run one of those models with -m, or accept this run with `evals baseline accept`.";
   printProblem(io)({ severity: "warning", message, hint });
+}
+
+/** Warns before the first model call, which would be paid for without a check. */
+function warnNotComparable(
+  suite: string,
+  { model, reasons }: Extract<CheckPlan, { kind: "not comparable" }>,
+  io: Pick<Io, "err">,
+): void {
+  const message = `The suite "${suite}" cannot be compared with its baseline on ${model}, so nothing is checked.`;
+  printProblem(io)({ severity: "warning", message, hint: reasons.join("\n") });
 }
 
 /**
