@@ -245,6 +245,16 @@ describe("a run", () => {
     await page.emulateMedia({ media: "print" });
     await page.getByText("Cases that did not pass").waitFor();
     await page.locator("#trials").waitFor({ state: "hidden" });
+    const folded = page.locator("details:not([open]) > :not(summary)");
+    expect(await folded.count()).toBeGreaterThan(0);
+    // Hidden text is none of the text that is rendered.
+    for (const one of await folded.all()) expect(await one.innerText()).not.toBe("");
+    expect(
+      await page
+        .locator("summary")
+        .first()
+        .evaluate((one) => getComputedStyle(one).listStyleType),
+    ).toBe("none");
     const pdf = await page.pdf();
     expect(pdf.subarray(0, 4).toString()).toBe("%PDF");
     await page.context().close();
