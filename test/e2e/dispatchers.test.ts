@@ -108,7 +108,10 @@ describe("a live server with dispatchers", () => {
       "Wrote evals/plain.yaml: 2 drafts that need no tool, because every tool of tracker calls or finds others: name a list of those with --catalog.",
     );
     const refused = await run("init", ...given, "--catalog", "catalog.json", ...model);
-    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("Add --yes, or --budget")]);
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      expect.stringContaining("Add --yes, or set a maximum cost with --budget"),
+    ]);
     const drafted = await run("init", ...given, "--catalog", "catalog.json", ...model, "--yes");
     expect([drafted.code, drafted.err]).toEqual([0, expect.stringContaining("No tool is executed.")]);
     const text = readFileSync(join(cwd, "evals/tracker.yaml"), "utf8");

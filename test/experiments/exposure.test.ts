@@ -183,7 +183,7 @@ describe("several exposures", () => {
         set anthropic/alwaysLoad for the tools that are chosen less often.
 
       exposure           passed        chosen  found  requests  tokens per request
-      ──────────────────────────────────────────────────────────────────────────
+      ────────────────────────────────────────────────────────────────────────────
       all                40/40 (100%)  40/40   -      1.0       100
       names (keyword 1)  20/40 (50%)   20/40   20/40  2.0       100
 
