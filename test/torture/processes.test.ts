@@ -204,7 +204,6 @@ describe("trouble with the disk", () => {
     for (const args of [
       ["schema", "--out", "file"],
       ["init", "--server", `node ${server} none`, "--file", "file/suite.yaml"],
-      ["run", ...flags(), "--accept", "--baselines", "/proc/none"],
     ]) {
       const { code, err } = await evals(args, { cwd: dir });
       expect(code, `${args[0]}: ${err}`).toBe(3);
