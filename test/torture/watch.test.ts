@@ -51,7 +51,7 @@ afterEach(async () => {
 async function expectAlive(): Promise<void> {
   const from = err.length;
   mkdirSync(join(dir, "evals"), { recursive: true });
-  // The file system can report a file that was just replaced once only, so it is saved again until it is noticed.
+  // Saved again until it is noticed: why a single save now and then is not, is unknown.
   for (let saved = 0; !/1 case.*\n[\s\S]*Watching/.test(err.slice(from)); saved++) {
     if (saved % 100 === 0) write("evals/s.json", suite(`Act again, ${from}, ${saved}.`));
     await pause(20);
