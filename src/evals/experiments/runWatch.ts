@@ -69,12 +69,14 @@ class WatchSession {
       const { reads, isEmpty } = await this.#round();
       if (signal.aborted) return this.#end(this.#io.signalExitCode());
       if (this.#limits.reached !== undefined) return this.#end(exitCodes.incomplete, `${this.#limits.reached}. `);
+      for (const path of this.#paths.files) if (!reads.has(path)) reads.set(path, stampFile(path));
       // A file that a server writes whenever it starts would restart it forever. So ignore a second change without
       // effect.
-      if (isEmpty) this.#watcher.forget(changed.filter((path) => idle.includes(path)));
-      else for (const [path, stamp] of reads) if (stampFile(path) !== stamp) this.#watcher.note(path);
+      const ignored = isEmpty ? changed.filter((path) => idle.includes(path)) : [];
+      this.#watcher.forget(ignored);
+      for (const path of ignored) reads.set(path, stampFile(path));
       idle = isEmpty ? changed : [];
-      const next = await this.#wait();
+      const next = await this.#wait(reads);
       // Ctrl-C is the normal way to end a watch.
       if (!next) return this.#end(exitCodes.passed);
       changed = next;
@@ -154,14 +156,14 @@ class WatchSession {
   }
 
   /** Waits for changes; undefined if the user ends the watch. Shows a line meanwhile, and removes it on a terminal. */
-  async #wait(): Promise<string[] | undefined> {
+  async #wait(reads: ReadonlyMap<string, string>): Promise<string[] | undefined> {
     const { err, errIsTerminal, signal } = this.#io;
     const files = count(this.#paths.files.size, "file");
     const spent = this.#spent === 0 ? "" : `, ${money(this.#spent)}`;
     err(
       `Watching ${files} (${count(this.#trials, "trial")} so far${spent}). Press Ctrl-C to stop.${errIsTerminal ? "" : "\n"}`,
     );
-    const changed = await this.#watcher.next(signal);
+    const changed = await this.#watcher.next(reads, signal);
     if (errIsTerminal) err("\r\x1b[K");
     return changed;
   }

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { basename, dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { type FSWatcher, watch } from "chokidar";
+import { stampFile } from "../parsing/read.ts";
 import { listEnabled } from "../toolsets/configuration.ts";
 import { type LiveServer, readHostFile, resolveServer } from "../toolsets/spec.ts";
 import type { Io } from "../types/io.ts";
@@ -76,6 +77,7 @@ export class FileWatcher {
   readonly #changed = new Set<string>();
   #paths: WatchedPaths = { files: new Set(), skills: new Set(), suites: new Set(), code: new Set() };
   #watcher: FSWatcher | undefined;
+  #added = new Set<string>();
   /** Whether a watched folder was removed: chokidar does not notice when it is created again. */
   #isLost = false;
   #wake = () => {};
@@ -85,22 +87,31 @@ export class FileWatcher {
     this.#out = out;
   }
 
-  /** Watches these paths instead of the previous ones. Resolves when watching has begun. */
+  /** Watches these paths instead of the previous ones. */
   async watch(paths: WatchedPaths): Promise<void> {
-    const before = this.#watcher;
-    if (before && !this.#isLost && isSame(paths, this.#paths)) return;
     this.#paths = paths;
-    const folders = [...paths.skills, ...paths.suites, ...paths.code];
-    const watcher = watch([...folders, ...paths.files], {
+    const given = [...listFolders(paths), ...paths.files];
+    const before = this.#watcher;
+    if (before && !this.#isLost) {
+      // A second watcher would miss the events that the first one still holds back.
+      before.add(given.filter((path) => !this.#added.has(path)));
+      for (const path of given) this.#added.add(path);
+      return;
+    }
+    const watcher = watch(given, {
       // Everything in a folder that was removed and created again is new.
       ignoreInitial: !this.#isLost,
       ignored: (path, found) => this.#isIgnored(path, found?.isFile()),
     });
     this.#watcher = watcher;
+    this.#added = new Set(given);
     this.#isLost = false;
     watcher.on("all", (event, path) => {
-      if (event === "addDir" || (event === "unlinkDir" && !folders.includes(path))) return;
-      if (event === "unlinkDir") this.#isLost = true;
+      if (event === "addDir" || this.#isIgnored(path, event !== "unlinkDir")) return;
+      if (event === "unlinkDir") {
+        if (!listFolders(this.#paths).includes(path)) return;
+        this.#isLost = true;
+      }
       this.#changed.add(path);
       this.#wake();
     });
@@ -115,21 +126,22 @@ export class FileWatcher {
     for (const path of paths) this.#changed.delete(path);
   }
 
-  /** Adds a change that was detected elsewhere. */
-  note(path: string): void {
-    this.#changed.add(path);
-  }
-
   /**
-   * Waits for changes, and until no more arrive or two seconds have passed. Returns the files that changed since the
-   * last call; undefined if `signal` aborts first.
+   * Waits for changes, and until no more arrive or two seconds have passed. Returns the files that changed since they
+   * had these stamps (see `stampFile`), and the files without one that changed since the last call; undefined if
+   * `signal` aborts first.
    */
-  async next(signal: AbortSignal): Promise<string[] | undefined> {
-    if (this.#changed.size === 0 && !signal.aborted) await this.#waitForChange(signal);
+  async next(stamps: ReadonlyMap<string, string>, signal: AbortSignal): Promise<string[] | undefined> {
+    this.#compare(stamps);
+    while (this.#changed.size === 0 && !signal.aborted) {
+      await this.#waitForEvent(signal);
+      this.#compare(stamps);
+    }
     // An editor or a compiler writes several files in a row.
     for (let waits = 0; waits < mostWaits && !signal.aborted; waits++) {
       const before = this.#changed.size;
       await new Promise((done) => setTimeout(done, settleMs));
+      this.#compare(stamps);
       if (this.#changed.size === before) break;
     }
     if (signal.aborted) return undefined;
@@ -142,9 +154,23 @@ export class FileWatcher {
     await this.#watcher?.close();
   }
 
-  #waitForChange(signal: AbortSignal): Promise<void> {
+  /**
+   * Adds the files whose stamp is another now, and drops those whose stamp is the same. Events do not suffice: network
+   * drives have none, and chokidar loses a file for good whose path was a folder for a moment. A file that is missing
+   * still is not dropped: it may have been listed before it was removed.
+   */
+  #compare(stamps: ReadonlyMap<string, string>): void {
+    for (const [path, stamp] of stamps) {
+      if (stampFile(path) !== stamp) this.#changed.add(path);
+      else if (stamp !== "") this.#changed.delete(path);
+    }
+  }
+
+  #waitForEvent(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#wake(), compareMs);
       const done = () => {
+        clearTimeout(timer);
         signal.removeEventListener("abort", done);
         this.#wake = () => {};
         resolve();
@@ -168,13 +194,12 @@ export class FileWatcher {
   }
 }
 
+/** How long a change can stay unnoticed that causes no event. */
+const compareMs = 1_000;
 const settleMs = 100;
 const mostWaits = 20;
 
-function isSame(one: WatchedPaths, other: WatchedPaths): boolean {
-  const keys = ["files", "skills", "suites", "code"] as const;
-  return keys.every((key) => one[key].size === other[key].size && [...one[key]].every((path) => other[key].has(path)));
-}
+const listFolders = ({ skills, suites, code }: WatchedPaths) => [...skills, ...suites, ...code];
 
 /** The folders of the skills whose `SKILL.md` is among these files. */
 export function listSkillFolders(files: Iterable<string>): Set<string> {

@@ -27,10 +27,14 @@ export function trackReads<R>(reads: Map<string, string>, use: () => Promise<R>)
   return tracked.run(reads, use);
 }
 
-/** A stamp that changes when the file is written: its modification time and size; empty if there is no file. */
+/** A stamp that changes when the file is written or replaced; empty if there is none that can be reached. */
 export function stampFile(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found ? `${found.mtimeMs} ${found.size}` : "";
+  try {
+    const { mtimeMs, size, ino } = statSync(path);
+    return `${mtimeMs} ${size} ${ino}`;
+  } catch {
+    return "";
+  }
 }
 
 /**
