@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { betaQuantile, lnGamma, normalCdf, normalQuantile } from "../../src/evals/stats/stdlib.ts";
-import { choose } from "./support.ts";
+import { lnGamma, normalCdf, normalQuantile } from "../../src/evals/stats/stdlib.ts";
 
 const relative = (value: number, exact: number) => Math.abs(value / exact - 1);
 
@@ -31,31 +30,6 @@ describe("the normal distribution", () => {
     expect(normalQuantile(0.025)).toBeCloseTo(-1.959963984540054, 14);
     expect(normalQuantile(0.5)).toBe(0);
   });
-});
-
-/** P(X >= passed) of the binomial with chance q, which is the beta distribution function at q (Abramowitz and Stegun 26.5.7). */
-function binomialTail(passed: number, trials: number, q: number): number {
-  let sum = 0;
-  for (let x = trials; x >= passed; x--) sum += Number(choose(trials, x)) * q ** x * (1 - q) ** (trials - x);
-  return sum;
-}
-
-test("the beta quantile inverts the binomial tail, also for tails of 1e-12", () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: 60 }),
-      fc.integer({ min: 1, max: 60 }),
-      fc.constantFrom(1e-12, 1e-6, 0.0005, 0.025, 0.05, 0.5, 0.95),
-      (a, b, p) => {
-        expect(relative(binomialTail(a, a + b - 1, betaQuantile(p, a, b)), p)).toBeLessThan(1e-10);
-      },
-    ),
-  );
-});
-
-test("the beta quantile where one shape is large: 1 - (1 - q)^b = p has a closed form", () => {
-  for (const p of [0.025, 0.5, 0.975, 1 - 1e-12])
-    expect(relative(betaQuantile(p, 1, 1e5), -Math.expm1(Math.log1p(-p) / 1e5))).toBeLessThan(1e-10);
 });
 
 describe("lnGamma", () => {

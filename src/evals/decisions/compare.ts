@@ -119,7 +119,7 @@ function judgeUnpaired(tallies: readonly PairTally[], margin: number, z: number)
   return {
     down: 0,
     up: 0,
-    p: Math.max(cochranMantelHaenszel(all).p, cochranMantelHaenszel(answered).p),
+    p: Math.max(cochranMantelHaenszel(all), cochranMantelHaenszel(answered)),
     mean,
     isClear: isWithinMargin(mean, margin, z) && isWithinMargin(pooledDrop(answered), margin, z),
     lacksAnswers: lacksAnswers(tallies),

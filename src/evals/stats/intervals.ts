@@ -1,5 +1,5 @@
 import type { Counts } from "./counts.ts";
-import { betaQuantile, normalQuantile } from "./stdlib.ts";
+import { normalQuantile } from "./stdlib.ts";
 
 /** Lower and upper end. */
 export type Interval = readonly [number, number];
@@ -20,34 +20,6 @@ export function wilson({ passed, trials }: Counts, confidence = 0.95): Interval 
   const half = Math.sqrt(z2 * ((passed * (trials - passed)) / trials + z2 / 4)) / (trials + z2);
   return [passed <= 0 ? 0 : Math.max(0, centre - half), passed >= trials ? 1 : Math.min(1, centre + half)];
 }
-
-/**
- * The exact interval of a pass rate: it holds the true rate with at least this confidence, whatever the rate.
- * [beta(a/2; c, n-c+1), beta(1-a/2; c+1, n-c)] with a = 1 - confidence. Without trials it is [0, 1].
- * Source: Clopper and Pearson, Biometrika 26 (1934).
- */
-export function clopperPearson(counts: Counts, confidence = 0.95): Interval {
-  const oneSided = (1 + confidence) / 2;
-  const failed = { passed: counts.trials - counts.passed, trials: counts.trials };
-  return [clopperPearsonLower(counts, oneSided), 1 - clopperPearsonLower(failed, oneSided)];
-}
-
-/**
- * The rate that the true pass rate reaches with at least this one-sided confidence: a hard gate "at least x %" holds
- * when this is >= x. beta(1 - confidence; c, n-c+1), and 0 without a pass.
- */
-export function clopperPearsonLower({ passed, trials }: Counts, confidence = 0.95): number {
-  if (passed === 0) return 0;
-  const key = `${passed}/${trials} ${confidence}`;
-  const known = lowerBounds.get(key);
-  if (known !== undefined) return known;
-  const bound = betaQuantile(1 - confidence, passed, trials - passed + 1);
-  lowerBounds.set(key, bound);
-  return bound;
-}
-
-/** A quantile takes some 60 us, and the cases of a report share a few counts. */
-const lowerBounds = new Map<string, number>();
 
 /** Agreement beyond chance: 1 is perfect, 0 what chance alone brings. No interval where the standard error is 0. */
 export type Kappa = { kappa: number; standardError: number; interval?: Interval };

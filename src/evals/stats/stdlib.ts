@@ -1,15 +1,11 @@
 import erfcInverseOf from "@stdlib/math-base-special-erfcinv";
 import lnGammaOf from "@stdlib/math-base-special-gammaln";
-import betaQuantileOf from "@stdlib/stats-base-dists-beta-quantile";
 import normalCdfOf from "@stdlib/stats-base-dists-normal-cdf";
 
 // The build bundles this module with what it imports: as dependencies these would be some 240 packages.
 
 /** The standard normal distribution function. Relative error below 1e-13, far tails included. */
 export const normalCdf = (x: number): number => normalCdfOf(x, 0, 1);
-
-/** The p-quantile of the beta distribution with shapes a, b > 0. Relative error below 1e-14, far tails included. */
-export const betaQuantile: (p: number, a: number, b: number) => number = betaQuantileOf;
 
 /** ln Gamma(x), x > 0. */
 export const lnGamma: (x: number) => number = lnGammaOf;

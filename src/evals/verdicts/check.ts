@@ -211,8 +211,8 @@ function compareWithBank({ cases }: ComparePlan, record: TrialRecord): ComparedC
   if (both.length === 0) return null;
   const total = (arm: "base" | "head") => both.map((one) => one[arm]).reduce(pool, { passed: 0, trials: 0 });
   const [down, up] = [
-    cochranMantelHaenszel(both).p,
-    cochranMantelHaenszel(both.map(({ base, head }) => ({ base: head, head: base }))).p,
+    cochranMantelHaenszel(both),
+    cochranMantelHaenszel(both.map(({ base, head }) => ({ base: head, head: base }))),
   ];
   const direction = isSignificant(down, driftLevel) ? "down" : isSignificant(up, driftLevel) ? "up" : null;
   return { accepted: total("base"), now: total("head"), direction, p: Math.min(1, 2 * Math.min(down, up)) };

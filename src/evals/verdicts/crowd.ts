@@ -166,7 +166,7 @@ export class CrowdTally {
 
   #test(first: number, size: number): number | undefined {
     const counts = this.#counts(first, size);
-    return this.#setup.certain || comparable(counts).length === 0 ? undefined : cochranMantelHaenszel(counts).p;
+    return this.#setup.certain || comparable(counts).length === 0 ? undefined : cochranMantelHaenszel(counts);
   }
 
   #point(size: number, first: number, p: number | null, adjusted: number | null | undefined): CrowdPoint {
