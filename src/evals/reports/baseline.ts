@@ -65,7 +65,7 @@ export function baselineDocument(baseline: Baseline, file: string): Block[] {
     ),
     table(
       "case",
-      [...makeColumns("name", "case"), ...makeColumns("figure", "passed")],
+      makeColumns(["name", "case"], ["figure", "passed"]),
       cases.map((one) => [one.id, rate(one)]),
       { max: unlimited },
     ),

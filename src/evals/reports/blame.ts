@@ -225,11 +225,11 @@ function testTable(group: Group, tests: readonly BlameTest[]): Block {
         ...[probability(p), level(Number(alpha.toPrecision(2))), isConfirmed ? "confirmed" : "not confirmed"],
       ]),
   );
-  const columns = [
-    ...makeColumns("name", "change", "case"),
-    ...makeColumns("figure", "reverted", "new", "p", "alpha"),
-    ...makeColumns("text", "result"),
-  ];
+  const columns = makeColumns(
+    ["name", "change", "case"],
+    ["figure", "reverted", "new", "p", "alpha"],
+    ["text", "result"],
+  );
   return table("test", columns, rows);
 }
 
@@ -241,10 +241,6 @@ function openSets(verdict: BlamedCase | null): Block[] {
     { single: "by itself", or: "either is enough", and: "both together", add: "each a part", none: "chance" }[relation],
     percent(chance),
   ]);
-  const columns = [
-    ...makeColumns("name", "changes"),
-    ...makeColumns("text", "how"),
-    ...makeColumns("figure", "probability"),
-  ];
+  const columns = makeColumns(["name", "changes"], ["text", "how"], ["figure", "probability"]);
   return section("What remains (90% together, not tested)", [table("possibility", columns, rows, { max: 8 })]);
 }

@@ -81,14 +81,14 @@ export function changedCases(
 ): Block[] {
   const p = (one: Named) => (certain ? [] : [probability(one.p)]);
   const rows = cases.map((one) => [one.case, ratio(one.base), ratio(one.head), ...p(one)]);
-  const columns = [...makeColumns("name", "case"), ...makeColumns("figure", base, head, ...(certain ? [] : ["p"]))];
+  const columns = makeColumns(["name", "case"], ["figure", base, head, ...(certain ? [] : ["p"])]);
   return section(title, [table("case", columns, rows)]);
 }
 
 /** Every case with answers that differ, in either direction: the evidence of a CHANGED verdict. */
 export function flippedCases({ flips }: ComparedCheck, { base, head }: ArmNames): Block[] {
   const rows = flips.map(({ case: id, down, up, pairs }) => [id, integer(down), integer(up), integer(pairs)]);
-  const columns = [...makeColumns("name", "case"), ...makeColumns("figure", `only ${base}`, `only ${head}`, "pairs")];
+  const columns = makeColumns(["name", "case"], ["figure", `only ${base}`, `only ${head}`, "pairs"]);
   return section("Answers that differ (passed in only one of the two)", [table("case", columns, rows)]);
 }
 
@@ -98,7 +98,7 @@ export function grownConfusions(grew: ComparedCheck["grew"], { base, head }: Arm
     const picked = one.acceptable ? `${one.picked} (acceptable)` : one.picked;
     return [one.expected, picked, share(one.base), share(one.head)];
   });
-  const columns = [...makeColumns("name", "expected", "picked"), ...makeColumns("figure", base, head)];
+  const columns = makeColumns(["name", "expected", "picked"], ["figure", base, head]);
   return section("Confusions that grew (of graded trials)", [table("pair", columns, rows)]);
 }
 

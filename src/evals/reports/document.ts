@@ -125,9 +125,9 @@ export function section(title: Inline, blocks: Blocks, tone?: Tone): Block[] {
   return full.length === 0 ? [] : [heading(3, title, tone), ...full];
 }
 
-/** One column of this kind per head. */
-export function makeColumns(kind: Column["kind"], ...heads: readonly string[]): Column[] {
-  return heads.map((head) => ({ head, kind }));
+/** The columns of a table, in groups of one kind. */
+export function makeColumns(...groups: readonly (readonly [Column["kind"], ...heads: readonly string[]])[]): Column[] {
+  return groups.flatMap(([kind, ...heads]) => heads.map((head) => ({ head, kind })));
 }
 
 /** A table of rows, or of plain cells for rows without a tone. `noun` names one row. */

@@ -96,10 +96,10 @@ export function exposureBlocks({ exposures = [], choices = [] }: SuiteSummary): 
   ]);
   const isSurfaces = first.surface !== undefined;
   const noun = isSurfaces ? "surface" : "exposure";
-  const columns = [
-    ...makeColumns("name", noun),
-    ...makeColumns("figure", "passed", "chosen", "found", "requests", "tokens per request"),
-  ];
+  const columns = makeColumns(
+    ["name", noun],
+    ["figure", "passed", "chosen", "found", "requests", "tokens per request"],
+  );
   return section(isSurfaces ? "Surfaces" : "Exposures", [
     ...compared.map((one) => text([verdictNames[one.against.verdict], ` ${comparisonSentence(one, first)}`])),
     text(isSurfaces ? undefined : nextStep(compared.map(({ against }) => against.verdict))),
@@ -170,9 +170,9 @@ function choicesTable(exposures: readonly ExposureSummary[], choices: readonly C
       counts.trials === 0 ? "-" : `${ratio(counts)} ${percent(counts.passed / counts.trials)}`,
     ),
   ]);
-  const columns = [
-    ...makeColumns("name", "chosen, by expected tool"),
-    ...makeColumns("figure", ...exposures.map((one) => one.surface ?? one.exposure.kind)),
-  ];
+  const columns = makeColumns(
+    ["name", "chosen, by expected tool"],
+    ["figure", ...exposures.map((one) => one.surface ?? one.exposure.kind)],
+  );
   return table("tool", columns, rows, { max: maxItems });
 }

@@ -65,7 +65,7 @@ export function importDocument(reports: readonly ImportReport[]): Block[] {
       ...section("Expected tools that are not in the list", [
         table(
           "tool",
-          [...makeColumns("name", "tool"), ...makeColumns("figure", "cases"), ...makeColumns("text", "the first")],
+          makeColumns(["name", "tool"], ["figure", "cases"], ["text", "the first"]),
           dead.map((one) => [one.tool, integer(one.cases.length), { code: one.cases[0] ?? "", max: 60 }]),
           { max: maxItems },
         ),

@@ -17,7 +17,7 @@ export function judgeDocument(summary: JudgeCheckSummary): Block[] {
   const { judge, labels, prompt, agreed, costUsd, written, exitCode, counts } = summary;
   const isMeasured = agreed.of > 0;
   const rows = opinions.map((human) => [human, ...opinions.map((opinion) => integer(counts[human][opinion]))]);
-  const columns = makeColumns("figure", "people say", ...opinions.map((opinion) => `judge: ${opinion}`));
+  const columns = makeColumns(["figure", "people say", ...opinions.map((opinion) => `judge: ${opinion}`)]);
   const about = [judge, labels.file, count(labels.count, "label"), `prompt ${prompt}`].join(" · ");
   return [
     heading(1, headline(summary), exitCode === 0 ? "good" : isMeasured ? "bad" : "warn"),

@@ -89,7 +89,7 @@ function summaryByRule(findings: readonly Finding[]): Block[] {
   const rows = rules
     .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity) || b.findings - a.findings)
     .map(({ rule, severity, findings, subjects }) => [severity, rule, String(findings), String(subjects)]);
-  const columns = [...makeColumns("text", "severity", "rule"), ...makeColumns("figure", "findings", "affected")];
+  const columns = makeColumns(["text", "severity", "rule"], ["figure", "findings", "affected"]);
   return [table("rule", columns, rows, { max: maxItems })];
 }
 
@@ -172,10 +172,10 @@ function confusablePairs(pairs: NonNullable<LintReport["confusable"]>): Block[] 
     ...[similarity.toFixed(2), { lines: [a, b] }, shared.join(" ")],
     ...(several ? [server] : []),
   ]);
-  const columns = [
-    ...makeColumns("figure", "similarity"),
-    ...makeColumns("text", "tools", "shared words", ...(several ? ["server"] : [])),
-  ];
+  const columns = makeColumns(
+    ["figure", "similarity"],
+    ["text", "tools", "shared words", ...(several ? ["server"] : [])],
+  );
   return section("Tools that a model can confuse", [table("pair", columns, rows, { max: unlimited })]);
 }
 

@@ -15,10 +15,10 @@ export function missBlocks({ misses }: SuiteSummary): Block[] {
     ...misses.preconditions.map(describePrecondition),
     ...misses.repeated.map(describeRepeated),
   ];
-  const columns = [
-    ...makeColumns("name", "tool", "parameter"),
-    ...makeColumns("figure", "missing", "wrong type", "wrong value", "invented"),
-  ];
+  const columns = makeColumns(
+    ["name", "tool", "parameter"],
+    ["figure", "missing", "wrong type", "wrong value", "invented"],
+  );
   const rows = misses.parameters.map(({ tool, parameter, missing, wrongType, wrongValue, invented }) => [
     tool,
     parameter,

@@ -113,11 +113,7 @@ function toolTable(tools: readonly ToolReport[]): Block {
     ...[calls, ok.length, notProbed.length].map(String),
     found.length > 0 ? { lines: found } : "·",
   ]);
-  const columns = [
-    ...makeColumns("name", "tool"),
-    ...makeColumns("figure", "calls", "checks ok", "not probed"),
-    ...makeColumns("text", "findings"),
-  ];
+  const columns = makeColumns(["name", "tool"], ["figure", "calls", "checks ok", "not probed"], ["text", "findings"]);
   return table("tool", columns, rows, { max: unlimited });
 }
 

@@ -121,14 +121,14 @@ function caseTable({ cases }: SuiteSummary): Block[] {
   const red = cases.filter((one) => !one.ok).length;
   // A numeric id does not describe its case.
   const hasQueries = cases.every(({ id }) => /^[\w-]*\d+$/.test(id));
-  const columns = [
-    ...makeColumns("text", "gate"),
-    ...makeColumns("name", "case"),
-    ...makeColumns("text", ...(hasQueries ? ["query"] : [])),
-    ...makeColumns("name", "expected"),
-    ...makeColumns("figure", "passed (95% CI)"),
-    ...makeColumns("text", "outcomes"),
-  ];
+  const columns = makeColumns(
+    ["text", "gate"],
+    ["name", "case"],
+    ["text", ...(hasQueries ? ["query"] : [])],
+    ["name", "expected"],
+    ["figure", "passed (95% CI)"],
+    ["text", "outcomes"],
+  );
   const listed = redFirst(cases).slice(0, maxRows);
   const rows = listed.map((one) => caseRow(one, hasQueries));
   const unlisted = { rows: cases.length - listed.length, red: red - listed.filter((one) => !one.ok).length };

@@ -140,7 +140,7 @@ function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
         ...[name, { code: description ?? "(no description)" }],
         origin === "server" ? server : `${server}, ${origin}`,
       ]);
-      const columns = [...makeColumns("name", "tool"), ...makeColumns("text", "description", "from")];
+      const columns = makeColumns(["name", "tool"], ["text", "description", "from"]);
       const shown = count(tools.filter(isCallable).length, "tool");
       return details([`${shown} shown, toolset `, { code: hash.slice(0, 12) }], table("tool", columns, rows));
     }),

@@ -92,8 +92,8 @@ function listRankers({ rankers }: SuiteSearch): Block {
     ...recallDepths.map((depth) => recall[depth].toFixed(2)),
     integer(notFound),
   ]);
-  const figures = makeColumns("figure", "queries", ...recallHeads, "not found");
-  return table("ranker", [...makeColumns("text", "ranker"), ...figures], rows);
+  const columns = makeColumns(["text", "ranker"], ["figure", "queries", ...recallHeads, "not found"]);
+  return table("ranker", columns, rows);
 }
 
 function listLate({ queries, rankers }: SuiteSearch): Block[] {
@@ -105,13 +105,13 @@ function listLate({ queries, rankers }: SuiteSearch): Block[] {
     ...rankers.map(({ ranker }) => describeRanks(query, ranker)),
     some(query.missing),
   ]);
-  const columns = [
-    ...makeColumns("name", "case"),
-    ...makeColumns("text", "query"),
-    ...makeColumns("name", "expected"),
-    ...makeColumns("figure", ...rankers.map(({ ranker }) => ranker)),
-    ...makeColumns("text", "missing words"),
-  ];
+  const columns = makeColumns(
+    ["name", "case"],
+    ["text", "query"],
+    ["name", "expected"],
+    ["figure", ...rankers.map(({ ranker }) => ranker)],
+    ["text", "missing words"],
+  );
   const title = `Not among the first ${seen}: ${count(late.length, "query")}, with the rank of each expected tool`;
   return section(title, [table("query", columns, rows, { max: 20 })]);
 }
@@ -127,10 +127,10 @@ function listListings({ listings }: SuiteSearch): Block[] {
     ...[whole, cut, nameOnly.length].map(integer),
     ...recallDepths.map((depth) => recall[depth].toFixed(2)),
   ]);
-  const figures = makeColumns("figure", "whole", "cut", "name only", ...recallHeads);
+  const columns = makeColumns(["text", "listed by"], ["figure", "whole", "cut", "name only", ...recallHeads]);
   const dropped = listings.filter(({ nameOnly }) => nameOnly.length > 0);
   return section("Skills under the listing budget of each host, found by BM25", [
-    table("host", [...makeColumns("text", "listed by"), ...figures], rows),
+    table("host", columns, rows),
     list(
       "host",
       dropped.map(({ host, nameOnly }) => {

@@ -21,9 +21,9 @@ type Server = ServersSummary["servers"][number];
 export function serverBlocks({ servers: summary, name, model }: SuiteSummary): Block[] {
   if (!summary) return [];
   const { servers, lost, clashes, several } = summary;
-  const figures = makeColumns("figure", "tools", "tokens", "right tool", "lost", "taken");
+  const columns = makeColumns(["name", "server"], ["figure", "tools", "tokens", "right tool", "lost", "taken"]);
   return section("Servers", [
-    table("server", [...makeColumns("name", "server"), ...figures], servers.map(describeServer), { max: 100 }),
+    table("server", columns, servers.map(describeServer), { max: 100 }),
     listLosses(lost),
     text(describeClashes(clashes)),
     ...servers.flatMap(({ name: server, failure, broken }) =>

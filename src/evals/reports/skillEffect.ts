@@ -14,13 +14,13 @@ export function triggerBlocks({ skills = [] }: RunSummary): Block[] {
       shareText(one.recall),
     ]);
     const picked = loaded.map(({ expected, loaded: name, n }) => [expected, name ?? "(none)", integer(n)]);
-    const rates = makeColumns("figure", "TP", "FP", "FN", "TN", "precision (95% CI)", "recall (95% CI)");
-    const pairs = [...makeColumns("name", "expected", "loaded"), ...makeColumns("figure", "trials")];
+    const rates = ["TP", "FP", "FN", "TN", "precision (95% CI)", "recall (95% CI)"];
+    const pairs = makeColumns(["name", "expected", "loaded"], ["figure", "trials"]);
     const explanation =
       "Precision: of the trials that loaded the skill, those that should have. Recall: of the trials that should have loaded it, those that did.";
     return [
       ...section(`Skill triggering · ${model}`, [
-        table("skill", [...makeColumns("name", "skill"), ...rates], rows),
+        table("skill", makeColumns(["name", "skill"], ["figure", ...rates]), rows),
         text(explanation),
       ]),
       ...section("Skills that were loaded", [table("pair", pairs, picked)]),
@@ -55,16 +55,16 @@ function armsTable({ arms }: LiftSummary): Block {
     arm.meanMs === null ? "-" : duration(arm.meanMs),
     money(arm.costUsd),
   ];
-  const figures = makeColumns("figure", "passed", "not gradable", "broken", "turns", "tokens", "time", "cost");
+  const figures = ["passed", "not gradable", "broken", "turns", "tokens", "time", "cost"];
   const rows = [row("with the skill", arms.with), row("without it", arms.without)];
-  return table("arm", [...makeColumns("name", "arm"), ...figures], rows);
+  return table("arm", makeColumns(["name", "arm"], ["figure", ...figures]), rows);
 }
 
 function behaviours({ behaviours: all }: LiftSummary): Blocks {
   const met = (counts: LiftSummary["behaviours"][number]["with"]) =>
     `${ratio(counts)}${counts.unknown > 0 ? `, ${integer(counts.unknown)} undecided` : ""}`;
   const rows = all.map((one) => [one.case, one.text, met(one.with), met(one.without)]);
-  const columns = [...makeColumns("name", "case", "behaviour"), ...makeColumns("figure", "with", "without")];
+  const columns = makeColumns(["name", "case", "behaviour"], ["figure", "with", "without"]);
   return section("Expected behaviour (met/graded)", [table("behaviour", columns, rows)]);
 }
 

@@ -40,11 +40,7 @@ export function skillsDocument({ host, folders, skills, hidden, shadowed, skippe
     ...[declared === undefined ? name : `${name} (${declared})`, level, evalsText(evals)],
     file.replace(/[\\/]SKILL\.md$/, ""),
   ]);
-  const columns = [
-    ...makeColumns("name", "skill"),
-    ...makeColumns("figure", "level"),
-    ...makeColumns("text", "queries", "folder"),
-  ];
+  const columns = makeColumns(["name", "skill"], ["figure", "level"], ["text", "queries", "folder"]);
   const listed = (title: string, items: readonly { text: string; reason: string }[]) => {
     const all = items.map((one) => ({ text: one.text, items: [one.reason] }));
     return section(`${title}: ${items.length}`, [list("skill", all, unlimited)]);

@@ -13,7 +13,7 @@ export type ListedTools = { name: string; items: readonly unknown[] };
 
 /** The tools of each list: name, parameters (`?`: optional), annotated effect, description. */
 export function toolsDocument(lists: readonly ListedTools[]): Block[] {
-  const columns = [...makeColumns("name", "tool"), ...makeColumns("text", "parameters", "effect", "description")];
+  const columns = makeColumns(["name", "tool"], ["text", "parameters", "effect", "description"]);
   return lists.flatMap(({ name, items }, at) => [
     heading(1, [{ strong: count(items.length, "tool") }, " · ", { code: name }]),
     text(

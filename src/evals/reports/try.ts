@@ -58,7 +58,7 @@ function listTools({ perTool }: TryResult): Block[] {
       describeShare(right, wanted),
       describeShare(right, picked),
     ]);
-  const columns = [...makeColumns("name", "tool"), ...makeColumns("figure", "recall", "precision")];
+  const columns = makeColumns(["name", "tool"], ["figure", "recall", "precision"]);
   return section("Each tool: recall of the queries for it, precision of its picks", [
     table("tool", columns, rows, { max: 15 }),
   ]);
@@ -86,10 +86,7 @@ function listMatrix({ confusions, perTool }: TryResult): Block[] {
     if (values.every((n) => n === 0)) return [];
     return [[{ code: `${at + 1} ${row}` }, ...values.map((n) => (n === 0 ? "·" : integer(n)))]];
   });
-  const columns = [
-    ...makeColumns("name", "wanted \\ picked"),
-    ...makeColumns("figure", ...shown.map((_, at) => String(at + 1))),
-  ];
+  const columns = makeColumns(["name", "wanted \\ picked"], ["figure", ...shown.map((_, at) => String(at + 1))]);
   const rest = named.length - shown.length;
   return section("Confusion matrix of what was confused", [
     table("tool", columns, rows),

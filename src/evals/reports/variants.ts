@@ -182,8 +182,8 @@ function wordingTable(summary: VariantsSummary): Block {
       ? integer(one.size.mean)
       : `${integer(one.size.mean)} (${signedInteger(one.size.mean - (current?.mean ?? 0))})`,
   ]);
-  const figures = makeColumns("figure", ...columns.map(({ head }) => head), unit);
-  return table("wording", [...makeColumns("name", "wording"), ...figures], rows, { max: 100 });
+  const figures = columns.map(({ head }) => head);
+  return table("wording", makeColumns(["name", "wording"], ["figure", ...figures, unit]), rows, { max: 100 });
 }
 
 type Wording = VariantsSummary["wordings"][number];
@@ -252,7 +252,7 @@ function caseTables(summary: VariantsSummary): Block[] {
 }
 
 function caseTable(figures: readonly string[], rows: readonly (readonly string[])[]): Block {
-  return table("case", [...makeColumns("name", "case"), ...makeColumns("figure", ...figures)], rows);
+  return table("case", makeColumns(["name", "case"], ["figure", ...figures]), rows);
 }
 
 function listFacts(summary: VariantsSummary): Fact[] {

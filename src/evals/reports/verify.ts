@@ -96,7 +96,7 @@ const reasons: Record<State, string> = {
 
 function listRecord({ file, model, acceptedAt, lists, cases, removed, total, accepted }: Verified): Block[] {
   const rows = cases.map(({ id, state, tools }): TableCell[] => [{ code: id }, reasons[state], { lines: tools }]);
-  const columns = [...makeColumns("name", "case"), ...makeColumns("text", "why"), ...makeColumns("name", "changed")];
+  const columns = makeColumns(["name", "case"], ["text", "why"], ["name", "changed"]);
   return [
     heading(
       3,
@@ -114,7 +114,7 @@ function listRecord({ file, model, acceptedAt, lists, cases, removed, total, acc
 
 function listCoverage({ suites, tools, uncovered, parameters }: VerifiedCoverage): Block[] {
   const rows = parameters.map(({ tool, names }): TableCell[] => [{ code: tool }, { lines: names }]);
-  const columns = [...makeColumns("name", "tool"), ...makeColumns("text", "parameters that no case names")];
+  const columns = makeColumns(["name", "tool"], ["text", "parameters that no case names"]);
   const share = `${integer(tools - uncovered.length)} of ${count(tools, "tool")}`;
   return section(`Coverage of ${some(suites)}: cases expect ${share}`, [
     text(uncovered.length > 0 ? `Not expected by any case: ${some(uncovered, 20)}.` : undefined),
