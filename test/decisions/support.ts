@@ -1,3 +1,14 @@
+import { expect } from "vitest";
+import type { CheckVerdict } from "../../src/evals/decisions/verdict.ts";
+import { comparedSchema } from "../../src/evals/types/check.ts";
+import { summariseCheck } from "../../src/evals/verdicts/check.ts";
+
+/** Expects that the summary of a verdict fits the schema of records, with nothing left over. */
+export function expectRecordable(verdict: CheckVerdict): void {
+  const summary = summariseCheck(verdict, { grew: [], changes: [], notes: [], modelDrift: null, failOn: [] });
+  expect(comparedSchema.parse(summary)).toEqual(summary);
+}
+
 /** Suites of known pass rates. */
 export const suites = {
   MIX5: [1, 0.95, 0.9, 0.5, 0],

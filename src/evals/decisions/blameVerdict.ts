@@ -1,7 +1,7 @@
 import * as z from "zod";
+import { countsSchema } from "../types/check.ts";
 
 const count = z.int().nonnegative();
-const counts = z.object({ passed: count, trials: count });
 const testSchema = z.object({
   description: z.string(),
   round: count,
@@ -10,7 +10,7 @@ const testSchema = z.object({
   level: z.number(),
   isConfirmed: z.boolean(),
   /** By case: passes with the description reverted and new, the others of its set as they were, and the case's own p. */
-  cases: z.array(z.object({ case: z.string(), reverted: counts, new: counts, p: z.number() })),
+  cases: z.array(z.object({ case: z.string(), reverted: countsSchema, new: countsSchema, p: z.number() })),
 });
 const relation = z.enum(["none", "single", "or", "and", "add"]);
 

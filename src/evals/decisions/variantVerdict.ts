@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { namedCaseSchema } from "./verdict.ts";
+import { countsSchema, namedCaseSchema } from "../types/check.ts";
 
-const counts = z.object({ passed: z.int().nonnegative(), trials: z.int().nonnegative() });
 const count = z.int().nonnegative();
 
 const gainSchema = z.object({
@@ -22,8 +21,8 @@ const gainSchema = z.object({
 /** A loss on a case that is left possible, at the z of the certificate. */
 const certifiedSchema = z.object({
   case: z.string(),
-  incumbent: counts,
-  challenger: counts,
+  incumbent: countsSchema,
+  challenger: countsSchema,
   bound: z.number(),
   harm: z.number(),
 });

@@ -4,7 +4,7 @@ import { gates } from "./gates.ts";
 import { changeClassSchema } from "./lint.ts";
 
 const count = z.number().int();
-export const countsSchema = z.object({ passed: count, trials: count });
+export const countsSchema = z.object({ passed: z.int().nonnegative(), trials: z.int().nonnegative() });
 export const intervalSchema = z.tuple([z.number(), z.number()]).readonly();
 
 export const gateSchema = z.enum(gates);
@@ -66,7 +66,7 @@ export const checkPlanSchema = z.discriminatedUnion("kind", [
 export type CheckPlan = z.infer<typeof checkPlanSchema>;
 export type ComparePlan = Extract<CheckPlan, { kind: "compare" }>;
 
-const namedCaseSchema = z.object({
+export const namedCaseSchema = z.object({
   case: z.string(),
   base: countsSchema,
   head: countsSchema,

@@ -1,10 +1,9 @@
 import * as z from "zod";
 import { type BlamedCase, type BlameVerdict, blameVerdictSchema } from "../decisions/blameVerdict.ts";
+import { countsSchema } from "../types/check.ts";
 import type { ExitCode } from "../types/errors.ts";
 import { type ExperimentFacts, experimentFacts } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
-
-const counts = z.object({ passed: z.int().nonnegative(), trials: z.int().nonnegative() });
 
 /**
  * What `evals blame` found on one suite and model: the object that `--json` prints and the report is made from. `from`: what
@@ -19,7 +18,7 @@ export const blameReportSchema = z.object({
     z.object({
       case: z.string(),
       input: z.string(),
-      known: z.object({ old: counts, new: counts.optional() }),
+      known: z.object({ old: countsSchema, new: countsSchema.optional() }),
       changes: z.array(
         z.object({ id: z.string(), label: z.string(), before: z.string().optional(), after: z.string().optional() }),
       ),
