@@ -61,7 +61,7 @@ export function simulateReach(
     let caught = 0;
     for (let play = 0; play < reachPlays; play++) {
       const tally = tallies[random.below(tallies.length)];
-      const passed = (tally?.base ?? 0) + (tally?.head ?? 0);
+      const passed = (tally?.base.passed ?? 0) + (tally?.head.passed ?? 0);
       const base = drawBeta(passed + 0.5, 2 * (tally?.pairs ?? 0) - passed + 0.5, random);
       if (isCaught(base, Math.max(0, base - loss / 100), plan, look, random)) caught++;
     }

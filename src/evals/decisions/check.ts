@@ -19,7 +19,7 @@ import {
   readArms,
   riseP,
   type SuiteJudgement,
-  tallyPairs,
+  tallyCase,
 } from "./tally.ts";
 import type { CheckVerdict, Figures, NamedCase } from "./verdict.ts";
 
@@ -77,7 +77,7 @@ class PlayedCase {
   }
 
   tally(pairs: number): PairTally {
-    return tallyPairs(this.#arms.base, this.#arms.head, Math.min(pairs, this.limit));
+    return tallyCase(this.#arms.base, this.#arms.head, Math.min(pairs, this.limit));
   }
 }
 
@@ -262,7 +262,7 @@ class PlayedCheck {
   *#fell(now: Look): Play<CheckVerdict> {
     const lost = (one: PlayedCase) => {
       const { base, head, pairs } = one.tally(this.#trialsAt(one));
-      return (base - head) / pairs;
+      return (base.passed - head.passed) / pairs;
     };
     const isPlain = now.suite.p <= standing.suiteP || [...this.#hits].some((one) => lost(one) >= standing.lost);
     if (!isPlain && (yield* this.#hasRisen(now.look))) {

@@ -5,7 +5,6 @@ import type { TrialRecord } from "./design.ts";
 import { decideExhausted, exhaustedLevel } from "./exhausted.ts";
 import { boundaries, defaultMargin, isWithinMargin, type LookPlan, type MeanDrop } from "./statistics.ts";
 import {
-  countAll,
   countAnswered,
   countCalls,
   fallP,
@@ -18,8 +17,7 @@ import {
   type PairTally,
   readArms,
   type SuiteJudgement,
-  tallyArms,
-  tallyPairs,
+  tallyCase,
 } from "./tally.ts";
 import type { CheckVerdict, Figures } from "./verdict.ts";
 
@@ -59,14 +57,12 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
   const suiteLevel = level / families;
   const tallies = cases.map((id) => {
     const { base, head } = readArms(record, id);
-    return samePairs
-      ? tallyPairs(base, head, Math.min(base.answers.length, head.answers.length))
-      : tallyArms(base, head);
+    return tallyCase(base, head, samePairs ? Math.min(base.answers.length, head.answers.length) : undefined);
   });
   const suite = samePairs
     ? judgeSuite(tallies, margin, z)
     : joinJudgements(tallies, (counted) => judgeUnpaired(counted, margin, z));
-  const trials = Math.min(...tallies.map(({ baseTrials, headTrials }) => Math.min(baseTrials, headTrials)));
+  const trials = Math.min(...tallies.flatMap(({ base, head }) => [base.trials, head.trials]));
   const caseLevel = caseError / cases.length / families;
   const plan: LookPlan = { looks: [trials], rungs: [trials], least: 1, suiteLevel, z, caseLevel, riseLevel: caseLevel };
   const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, p: fallP(tally) }));
@@ -113,13 +109,12 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
 
 /** The test of the suite by counts, for arms without common tool orders. */
 function judgeUnpaired(tallies: readonly PairTally[], margin: number, z: number): SuiteJudgement {
-  const all = tallies.map(countAll);
   const answered = tallies.map(countAnswered);
-  const mean = pooledDrop(all);
+  const mean = pooledDrop(tallies);
   return {
     down: 0,
     up: 0,
-    p: Math.max(cochranMantelHaenszel(all), cochranMantelHaenszel(answered)),
+    p: Math.max(cochranMantelHaenszel(tallies), cochranMantelHaenszel(answered)),
     mean,
     isClear: isWithinMargin(mean, margin, z) && isWithinMargin(pooledDrop(answered), margin, z),
     lacksAnswers: lacksAnswers(tallies),

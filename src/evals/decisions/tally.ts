@@ -1,29 +1,25 @@
-import type { CaseCounts } from "../stats/counts.ts";
-import type { Answer, TrialRecord } from "./design.ts";
+import { type CaseCounts, type Counts, rate } from "../stats/counts.ts";
+import { type Answer, mostMissing, type TrialRecord } from "./design.ts";
 import { caseP, type Differences, isWithinMargin, type MeanDrop, meanDrop, suiteP } from "./statistics.ts";
 import type { Figures, Flips, NamedCase, NetChange } from "./verdict.ts";
 
 /** The arms of a check: base is the list of the baseline, head the current list. */
 export const pairArms = ["base", "head"] as const;
 
-/** If more than this share of an arm is missing, the verdict is never NO REGRESSION. */
-const mostMissing = 0.05;
+/** The passes among the trials of one arm, a missing answer counted as not passed. */
+export type ArmTally = Counts & { missing: number };
 
 /**
- * What the first pairs of a case came to. `base`, `head`: passes by arm, of `baseTrials` and `headTrials` (as many as pairs,
- * except where two records share no orders). `down`, `up`: pairs that passed in base only and
- * in head only, a missing answer counted as not passed; `answered`: the same over the pairs with both answers.
+ * What the first pairs of a case came to. `base` and `head` have as many trials as there are pairs, except where two
+ * records share no orders. `down`, `up`: pairs that passed in base only and in head only, a missing answer counted as not
+ * passed; `answered`: the same over the pairs with both answers.
  */
 export type PairTally = {
   pairs: number;
-  baseTrials: number;
-  headTrials: number;
-  base: number;
-  head: number;
+  base: ArmTally;
+  head: ArmTally;
   down: number;
   up: number;
-  missingBase: number;
-  missingHead: number;
   answered: Differences;
   /** The same as if nothing had been asked again; only where an answer was missing at first. */
   first?: PairTally;
@@ -46,89 +42,52 @@ const atFirst = ({ answers, recovered }: ArmAnswers) =>
   answers.map((answer, t) => (recovered.has(t + 1) ? ("missing" as const) : answer));
 
 /**
- * Counts the first `pairs` pairs. An answer that was missing at first counts both ways too: what is asked again may answer
- * otherwise (a model that times out when it fails passes in the end), so whatever is claimed must also hold as if
- * nothing had been asked again.
+ * Counts the first `pairs` pairs; without a number of pairs, all trials of two arms that share no orders. An answer that
+ * was missing at first counts both ways too: what is asked again may answer otherwise (a model that times out when it
+ * fails passes in the end), so whatever is claimed must also hold as if nothing had been asked again.
  */
-export function tallyPairs(base: ArmAnswers, head: ArmAnswers, pairs: number): PairTally {
-  const tally = countPairs(base.answers, head.answers, pairs);
+export function tallyCase(base: ArmAnswers, head: ArmAnswers, pairs?: number): PairTally {
+  const tally = countTrials(base.answers, head.answers, pairs);
   if (base.recovered.size + head.recovered.size === 0) return tally;
-  return { ...tally, first: countPairs(atFirst(base), atFirst(head), pairs) };
+  return { ...tally, first: countTrials(atFirst(base), atFirst(head), pairs) };
+}
+
+type Answers = ArmAnswers["answers"];
+
+function countTrials(base: Answers, head: Answers, pairs?: number): PairTally {
+  const tally: PairTally = {
+    pairs: pairs ?? 0,
+    base: countArm(base, pairs ?? base.length),
+    head: countArm(head, pairs ?? head.length),
+    down: 0,
+    up: 0,
+    answered: { down: 0, up: 0, pairs: 0 },
+  };
+  for (let t = 0; t < tally.pairs; t++) {
+    const isAnswered = (base[t] ?? "missing") !== "missing" && (head[t] ?? "missing") !== "missing";
+    if (isAnswered) tally.answered.pairs++;
+    if ((base[t] === "pass") === (head[t] === "pass")) continue;
+    const way = base[t] === "pass" ? "down" : "up";
+    tally[way]++;
+    if (isAnswered) tally.answered[way]++;
+  }
+  return tally;
 }
 
 /** A trial that is not on the record counts as missing. */
-function countPairs(
-  base: readonly (Answer | undefined)[],
-  head: readonly (Answer | undefined)[],
-  pairs: number,
-): PairTally {
-  const tally = {
-    pairs,
-    baseTrials: pairs,
-    headTrials: pairs,
-    base: 0,
-    head: 0,
-    down: 0,
-    up: 0,
-    missingBase: 0,
-    missingHead: 0,
-  };
-  const answered = { down: 0, up: 0, pairs: 0 };
-  for (let t = 0; t < pairs; t++) {
-    const inBase = base[t] === "pass";
-    const inHead = head[t] === "pass";
-    const lacksBase = base[t] !== "pass" && base[t] !== "fail";
-    const lacksHead = head[t] !== "pass" && head[t] !== "fail";
-    if (inBase) tally.base++;
-    if (inHead) tally.head++;
-    if (lacksBase) tally.missingBase++;
-    if (lacksHead) tally.missingHead++;
-    if (inBase && !inHead) tally.down++;
-    if (inHead && !inBase) tally.up++;
-    if (lacksBase || lacksHead) continue;
-    answered.pairs++;
-    if (inBase && !inHead) answered.down++;
-    if (inHead && !inBase) answered.up++;
+function countArm(answers: Answers, trials: number): ArmTally {
+  const tally = { passed: 0, trials, missing: 0 };
+  for (let t = 0; t < trials; t++) {
+    if (answers[t] === "pass") tally.passed++;
+    else if (answers[t] !== "fail") tally.missing++;
   }
-  return { ...tally, answered };
-}
-
-/** Counts all trials of both arms, which share no orders: there are no pairs. */
-export function tallyArms(base: ArmAnswers, head: ArmAnswers): PairTally {
-  const tally = countArms(base.answers, head.answers);
-  if (base.recovered.size + head.recovered.size === 0) return tally;
-  return { ...tally, first: countArms(atFirst(base), atFirst(head)) };
-}
-
-function countArms(base: readonly (Answer | undefined)[], head: readonly (Answer | undefined)[]): PairTally {
-  const count = (answers: readonly (Answer | undefined)[], wanted: Answer) =>
-    answers.filter((answer) => (answer ?? "missing") === wanted).length;
-  return {
-    pairs: 0,
-    baseTrials: base.length,
-    headTrials: head.length,
-    base: count(base, "pass"),
-    head: count(head, "pass"),
-    down: 0,
-    up: 0,
-    missingBase: count(base, "missing"),
-    missingHead: count(head, "missing"),
-    answered: { down: 0, up: 0, pairs: 0 },
-  };
-}
-
-/** The passes of both arms, missing answers counted as not passed. */
-export function countAll({ base, baseTrials, head, headTrials }: PairTally): CaseCounts {
-  return { base: { passed: base, trials: baseTrials }, head: { passed: head, trials: headTrials } };
+  return tally;
 }
 
 /** The passes of both arms, missing answers left out. */
-export function countAnswered(tally: PairTally): CaseCounts {
-  const { base, head } = countAll(tally);
-  return {
-    base: { ...base, trials: base.trials - tally.missingBase },
-    head: { ...head, trials: head.trials - tally.missingHead },
-  };
+export function countAnswered({ base, head }: PairTally): CaseCounts {
+  const count = ({ passed, trials, missing }: ArmTally) => ({ passed, trials: trials - missing });
+  return { base: count(base), head: count(head) };
 }
 
 /**
@@ -136,9 +95,9 @@ export function countAnswered(tally: PairTally): CaseCounts {
  * both ways, so the larger one is its p.
  */
 export function fallP(tally: PairTally): number {
-  const { base, head } = countAll(tally);
-  const p = Math.max(caseP(base, head), tally.first ? fallP(tally.first) : 0);
-  if (tally.missingBase + tally.missingHead === 0) return p;
+  const { base, head, first } = tally;
+  const p = Math.max(caseP(base, head), first ? fallP(first) : 0);
+  if (base.missing + head.missing === 0) return p;
   const answered = countAnswered(tally);
   return Math.max(p, caseP(answered.base, answered.head));
 }
@@ -149,17 +108,8 @@ export function riseP(tally: PairTally): number {
 }
 
 function exchangeArms(tally: PairTally): PairTally {
-  const { base, head, baseTrials, headTrials, missingBase, missingHead, first } = tally;
-  return {
-    ...tally,
-    base: head,
-    head: base,
-    baseTrials: headTrials,
-    headTrials: baseTrials,
-    missingBase: missingHead,
-    missingHead: missingBase,
-    ...(first && { first: exchangeArms(first) }),
-  };
+  const { base, head, first } = tally;
+  return { ...tally, base: head, head: base, ...(first && { first: exchangeArms(first) }) };
 }
 
 /** A case in the form of a verdict. */
@@ -206,33 +156,30 @@ export function joinJudgements(
 }
 
 function judgePairs(tallies: readonly PairTally[], margin: number, z: number): SuiteJudgement {
-  const total = { down: 0, up: 0, answeredDown: 0, answeredUp: 0 };
-  for (const { down, up, answered } of tallies) {
-    total.down += down;
-    total.up += up;
-    total.answeredDown += answered.down;
-    total.answeredUp += answered.up;
-  }
-  const isWhole = tallies.every(({ missingBase, missingHead }) => missingBase + missingHead === 0);
-  const mean = meanDrop(tallies);
-  const isBelow = isWithinMargin(mean, margin, z);
-  const p = suiteP(total.down, total.up);
-  return {
-    down: total.down,
-    up: total.up,
-    p: isWhole ? p : Math.max(p, suiteP(total.answeredDown, total.answeredUp)),
-    mean,
-    isClear: isBelow && (isWhole || isWithinMargin(meanDrop(tallies.map(({ answered }) => answered)), margin, z)),
-    lacksAnswers: !isWhole && lacksAnswers(tallies),
+  const judge = (all: readonly Differences[]) => {
+    const [down, up] = [sum(all, (one) => one.down), sum(all, (one) => one.up)];
+    const mean = meanDrop(all);
+    return { down, up, p: suiteP(down, up), mean, isClear: isWithinMargin(mean, margin, z), lacksAnswers: false };
   };
+  const all = judge(tallies);
+  if (tallies.every(({ base, head }) => base.missing + head.missing === 0)) return all;
+  const answered = judge(tallies.map((tally) => tally.answered));
+  return {
+    ...all,
+    p: Math.max(all.p, answered.p),
+    isClear: all.isClear && answered.isClear,
+    lacksAnswers: lacksAnswers(tallies),
+  };
+}
+
+function sum<T>(list: readonly T[], of: (one: T) => number): number {
+  return list.reduce((total, one) => total + of(one), 0);
 }
 
 /** Whether more than 5 % of an arm is missing. */
 export function lacksAnswers(tallies: readonly PairTally[]): boolean {
-  const sum = (of: (tally: PairTally) => number) => tallies.reduce((total, tally) => total + of(tally), 0);
-  return (
-    sum(({ missingBase }) => missingBase) > mostMissing * sum(({ baseTrials }) => baseTrials) ||
-    sum(({ missingHead }) => missingHead) > mostMissing * sum(({ headTrials }) => headTrials)
+  return pairArms.some(
+    (arm) => sum(tallies, (tally) => tally[arm].missing) > mostMissing * sum(tallies, (tally) => tally[arm].trials),
   );
 }
 
@@ -251,22 +198,23 @@ export function netChange(mean: MeanDrop | undefined, z: number, cases: number):
  */
 export function missingAnswers(tallies: readonly PairTally[]): Figures["missing"] {
   const missing = { base: 0, head: 0, recovered: { base: 0, head: 0 }, worst: 0, best: 0 };
-  for (const { base, head, baseTrials, headTrials, missingBase, missingHead, first } of tallies) {
-    missing.base += missingBase;
-    missing.head += missingHead;
-    missing.recovered.base += (first?.missingBase ?? missingBase) - missingBase;
-    missing.recovered.head += (first?.missingHead ?? missingHead) - missingHead;
-    if (baseTrials === 0 || headTrials === 0) continue;
-    missing.worst += (head / headTrials - (base + missingBase) / baseTrials) / tallies.length;
-    missing.best += ((head + missingHead) / headTrials - base / baseTrials) / tallies.length;
+  for (const tally of tallies) {
+    for (const arm of pairArms) {
+      missing[arm] += tally[arm].missing;
+      missing.recovered[arm] += (tally.first ?? tally)[arm].missing - tally[arm].missing;
+    }
+    const { base, head } = tally;
+    if (base.trials === 0 || head.trials === 0) continue;
+    missing.worst += (rate(head) - (base.passed + base.missing) / base.trials) / tallies.length;
+    missing.best += ((head.passed + head.missing) / head.trials - rate(base)) / tallies.length;
   }
   const { base, head, recovered } = missing;
   return base + head + recovered.base + recovered.head === 0 ? null : missing;
 }
 
 /**
- * What was paid for in both arms. `deciding`: the trials by case and arm that decided, what exceeds them ran ahead; all did
- * when not given.
+ * What was paid for in both arms. `deciding`: the trials by case and arm that decided, what exceeds them ran ahead; none
+ * did when not given.
  */
 export function countCalls(
   record: TrialRecord,

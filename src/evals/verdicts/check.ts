@@ -3,7 +3,7 @@ import { type CheckSetup, check } from "../decisions/check.ts";
 import { compareRecords } from "../decisions/compare.ts";
 import { countPasses, type Design, nextStep, TrialRecord } from "../decisions/design.ts";
 import { addTrial } from "../decisions/observe.ts";
-import { pairArms } from "../decisions/tally.ts";
+import { countCalls, pairArms } from "../decisions/tally.ts";
 import type { CheckVerdict } from "../decisions/verdict.ts";
 import { cochranMantelHaenszel, isSignificant } from "../stats/hypothesisTests.ts";
 import type { CheckPlan, CheckSummary, ComparedCheck, ComparePlan, Gate } from "../types/check.ts";
@@ -159,19 +159,12 @@ function summariseStopped(
   record: TrialRecord,
   { failOn, ...found }: Found,
 ): ComparedCheck {
-  const calls = { base: 0, head: 0, ahead: 0, copies: 0, missing: 0 };
-  for (const { id } of plan.cases)
-    for (const arm of pairArms) {
-      const paid = record.paid(id, arm);
-      calls[arm] += paid.calls;
-      calls.copies += paid.copies;
-      calls.missing += paid.missing;
-    }
+  const ids = plan.cases.map(({ id }) => id);
   return {
     ...{ kind: "inconclusive", by: null, because: "stopped", method: "pairs", look, looks: look, trials: 0 },
     ...{ cap: plan.cap ?? 0, margin: plan.margin, families: plan.families ?? 1, cases: plan.cases.length },
     ...{ net: null, suite: null, flagged: [], rose: [], suspects: [], flips: [], missing: null, reach: null },
-    ...{ advice: null, calls, ...found },
+    ...{ advice: null, calls: countCalls(record, ids), ...found },
     exitCode: toExitCode({ undecided: true }),
   };
 }
