@@ -127,7 +127,7 @@ describe("the verdict", () => {
           expect(verdict.calls.base + verdict.calls.head).toBe(calls);
           expect(calls - verdict.calls.missing).toBeLessThanOrEqual(design.cap);
           // NO REGRESSION can be read off the interval.
-          if (verdict.kind === "no-regression") expect(verdict.net?.lower).toBeGreaterThan(-verdict.margin);
+          if (verdict.kind === "no-regression") expect(verdict.net?.interval[0]).toBeGreaterThan(-verdict.margin);
           if (verdict.kind === "no-regression")
             expect(verdict.missing?.head ?? 0).toBeLessThanOrEqual(0.05 * verdict.trials * base.length);
           if (verdict.kind === "regressed" && verdict.by === "cases") expect(verdict.fell.length).toBeGreaterThan(0);

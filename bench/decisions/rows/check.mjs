@@ -38,7 +38,7 @@ function checkRow({
         changed: verdict.kind === "changed",
         "no regression": verdict.kind === "no-regression",
         calls: calls / base.length,
-        covers: net !== null && net.lower <= -drop && -drop <= net.upper,
+        covers: net !== null && net.interval[0] <= -drop && -drop <= net.interval[1],
       };
     },
   };

@@ -1,4 +1,4 @@
-import type { Counts } from "../stats/counts.ts";
+import { type Counts, comparable, meanChange, swapArms } from "../stats/counts.ts";
 import { upperDrop } from "../stats/meanDrop.ts";
 import type { Alarm, DriftVerdict } from "../types/drift.ts";
 import { mostMissing } from "./design.ts";
@@ -235,12 +235,7 @@ export class DriftMonitor {
 
   #changeSince(since: number): number {
     const splits = [...this.#cases.values()].map((one) => this.#split(one, since));
-    const both = splits.filter(({ before, after }) => before.trials > 0 && after.trials > 0);
-    const sum = both.reduce(
-      (total, { before, after }) => total + after.passed / after.trials - before.passed / before.trials,
-      0,
-    );
-    return both.length === 0 ? 0 : sum / both.length;
+    return meanChange(splits.map(({ before, after }) => ({ base: before, head: after }))) ?? 0;
   }
 
   /** The mean change between the bank and the last nights pooled, follow-ups left out, with its one-sided bounds. */
@@ -253,20 +248,19 @@ export class DriftMonitor {
       });
       return { base: sum(bank), head: sum(nights.slice(from)) };
     });
-    const both = cases.filter(({ base, head }) => base.trials > 0 && head.trials > 0);
-    if (both.length === 0) return null;
+    const both = comparable(cases);
+    const change = meanChange(both);
+    if (change === undefined) return null;
     const spread = both.reduce((total, { base, head }) => {
       const p = (base.passed + head.passed + 0.5) / (base.trials + head.trials + 1);
       return total + p * (1 - p);
     }, 0);
     const nights = this.#nights.length - from;
     const extra = ((pooled.wobble * spread) / both.length) ** 2 * (1 + 1 / nights);
-    const swapped = both.map(({ base, head }) => ({ base: head, head: base }));
-    const change = both.reduce((t, { base, head }) => t + head.passed / head.trials - base.passed / base.trials, 0);
     return {
-      change: change / both.length,
+      change,
       lower: -(upperDrop(both, pooled.z, extra) ?? 1),
-      upper: upperDrop(swapped, pooled.z, extra) ?? 1,
+      upper: upperDrop(both.map(swapArms), pooled.z, extra) ?? 1,
       nights,
       trials: both.reduce((total, { head }) => total + head.trials, 0),
     };

@@ -1,7 +1,7 @@
 import { type CaseCounts, type Counts, rate } from "../stats/counts.ts";
 import { type Answer, mostMissing, type TrialRecord } from "./design.ts";
 import { caseP, type Differences, isWithinMargin, type MeanDrop, meanDrop, suiteP } from "./statistics.ts";
-import type { Figures, Flips, NamedCase, NetChange } from "./verdict.ts";
+import type { Figures, Flips, NamedCase } from "./verdict.ts";
 
 /** The arms of a check: base is the list of the baseline, head the current list. */
 export const pairArms = ["base", "head"] as const;
@@ -184,12 +184,12 @@ export function lacksAnswers(tallies: readonly PairTally[]): boolean {
 }
 
 /** -D -+ z SE: the net change with its interval, head - base. */
-export function netChange(mean: MeanDrop | undefined, z: number, cases: number): NetChange | null {
+export function netChange(mean: MeanDrop | undefined, z: number, cases: number): Figures["net"] {
   if (!mean) return null;
   const { drop, standardError } = mean;
   // Adding 0 turns -0, which prints badly, into 0.
-  const [lower, upper] = [-drop - z * standardError, -drop + z * standardError];
-  return { change: -drop + 0, lower, upper, standardError, z, cases };
+  const interval = [-drop - z * standardError, -drop + z * standardError] as const;
+  return { change: -drop + 0, interval, standardError, z, cases };
 }
 
 /**

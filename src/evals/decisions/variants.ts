@@ -1,4 +1,4 @@
-import type { CaseCounts, Counts } from "../stats/counts.ts";
+import { type CaseCounts, type Counts, meanChange, swapArms } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import { upperDrop } from "../stats/meanDrop.ts";
 import { bringSpans, countPasses, type Design, lacksAnswers, type Play, type TrialRecord } from "./design.ts";
@@ -114,11 +114,11 @@ class PlayedVariants {
     for (const [j, { trials, share, futile }] of gainLooks.entries()) {
       yield* this.#bring(room, challenger, () => trials);
       const seen = room.map((id) => this.#fresh(id, challenger, trials));
-      const gain = this.#testGain(challenger, room, seen, j);
+      const gain = testGain(challenger, seen, j);
       this.#figures.gain = gain;
       if (this.#lacksAnswers(arms)) return this.#missing();
       if (isSignificant(gain.p, share)) return yield* this.#certify(challenger, trials);
-      if (isSignificant(globalTest(seen).p, share)) return this.#keep("breaks", this.#dropped(room, seen));
+      if (isSignificant(globalTest(seen).p, share)) return this.#keep("breaks", listDropped(seen));
       if (gain.p > futile && gain.upper < this.#margin) return this.#keep("no-gain");
     }
     return { kind: "inconclusive", because: "gain", settle: this.#settleGain(), ...this.#counted() };
@@ -194,28 +194,9 @@ class PlayedVariants {
   }
 
   /** Incumbent (base) and challenger (head) on the first new trials. */
-  #fresh(id: string, challenger: string, trials: number): CaseCounts {
-    const [from, to] = [this.#from, this.#from + trials - 1];
-    const [base, head] = [incumbentArm, challenger].map((arm) => countPasses(this.#record, id, arm, from, to));
-    return { base: base ?? { passed: 0, trials: 0 }, head: head ?? { passed: 0, trials: 0 } };
-  }
-
-  /** "Some case gains": the global test with the arms exchanged, and the most that the mean gain may be. */
-  #testGain(challenger: string, room: readonly string[], seen: readonly CaseCounts[], j: number): Gain {
-    const swapped = seen.map(({ base, head }) => ({ base: head, head: base }));
-    const { trials = 0, share = 0 } = gainLooks[j] ?? {};
-    const cases = room.map((id, i) => ({ case: id, ...pick(seen, i), p: fisher(pick(swapped, i)) }));
-    return {
-      challenger,
-      look: j + 1,
-      trials,
-      p: globalTest(swapped).p,
-      level: share,
-      mean: meanChange(seen),
-      upper: upperDrop(swapped, z95) ?? 1,
-      cases: cases.toSorted((a, b) => a.p - b.p),
-      largest: findLargest(room, swapped),
-    };
+  #fresh(id: string, challenger: string, trials: number): SeenCase {
+    const count = (arm: string) => countPasses(this.#record, id, arm, this.#from, this.#from + trials - 1);
+    return { case: id, base: count(incumbentArm), head: count(challenger) };
   }
 
   /** Case by case: the loss that is left possible is below the harm. A case that dropped refuses the adoption. */
@@ -229,13 +210,11 @@ class PlayedVariants {
     for (;;) {
       yield* this.#bring(pending, challenger, (id) => trials.get(id) ?? 0, 3);
       const seen = new Map(cases.map((id) => [id, this.#fresh(id, challenger, trials.get(id) ?? 0)]));
-      this.#figures.change = meanChange(
-        [...seen.values()].filter(({ base, head }) => base.trials > 0 && head.trials > 0),
-      );
+      this.#figures.change = meanChange([...seen.values()]) ?? 0;
       if (this.#lacksAnswers([incumbentArm, challenger])) return this.#missing();
       if (this.#figures.change <= 0) return this.#keep("no-net-gain");
       const certified = harmCases.map((id) => {
-        const { base, head } = seen.get(id) ?? { base: { passed: 0, trials: 0 }, head: { passed: 0, trials: 0 } };
+        const { base = noTrials, head = noTrials } = seen.get(id) ?? {};
         const isSteady = base.passed >= steadyShare * base.trials;
         const bound = upperDrop([{ base, head }], width) ?? 1;
         return { case: id, incumbent: base, challenger: head, bound, harm: isSteady ? harm : harmUnsteady };
@@ -243,27 +222,16 @@ class PlayedVariants {
       this.#figures.certificates = certified.toSorted((a, b) => b.bound - a.bound);
       const open = certified.filter(({ bound, harm: limit }) => bound >= limit);
       if (open.length === 0) return { kind: "adopt", winner: challenger, ...this.#counted() };
-      const broken = open.filter((one) =>
-        isSignificant(fisher({ base: one.incumbent, head: one.challenger }), breakError / cases.length),
-      );
-      if (broken.length > 0)
-        return this.#keep(
-          "breaks",
-          broken.map((one) => {
-            const pair = { base: one.incumbent, head: one.challenger };
-            return { case: one.case, ...pair, p: fisher(pair) };
-          }),
-        );
+      const broken = open
+        .map((one) => ({ case: one.case, base: one.incumbent, head: one.challenger }))
+        .map((one) => ({ ...one, p: fisher(one) }))
+        .filter(({ p }) => isSignificant(p, breakError / cases.length));
+      if (broken.length > 0) return this.#keep("breaks", broken);
       pending = open.map((one) => one.case);
       if (pending.some((id) => later(id) === undefined))
         return { kind: "inconclusive", because: "harm", settle: settleHarm(open, width), ...this.#counted() };
       for (const id of pending) trials.set(id, later(id) ?? 0);
     }
-  }
-
-  #dropped(room: readonly string[], seen: readonly CaseCounts[]) {
-    const cases = room.map((id, i) => ({ case: id, ...pick(seen, i), p: fisher(pick(seen, i)) }));
-    return cases.filter(({ p }) => p <= 0.05).toSorted((a, b) => a.p - b.p);
   }
 
   #keep(because: "no-room" | "no-gain" | "breaks" | "no-net-gain", broken: NamedCase[] = []): VariantVerdict {
@@ -311,18 +279,32 @@ function settleHarm(open: VariantFigures["certificates"], width: number): { case
   return Number.isFinite(trials) ? { cases: open.map((one) => one.case), trials } : null;
 }
 
-function findLargest(room: readonly string[], swapped: readonly CaseCounts[]): Gain["largest"] {
-  const all = room.map((id, i) => ({ case: id, upper: upperDrop([pick(swapped, i)], z95) ?? 1 }));
-  return all.toSorted((a, b) => b.upper - a.upper)[0] ?? { case: "", upper: 1 };
+/** The trials of a case with both wordings. */
+type SeenCase = CaseCounts & { case: string };
+
+/** "Some case gains": the global test with the arms exchanged, and the most that the mean gain may be. */
+function testGain(challenger: string, seen: readonly SeenCase[], j: number): Gain {
+  const swapped = seen.map(swapArms);
+  const { trials = 0, share = 0 } = gainLooks[j] ?? {};
+  const bounds = swapped.map((one) => ({ case: one.case, upper: upperDrop([one], z95) ?? 1 }));
+  return {
+    challenger,
+    look: j + 1,
+    trials,
+    p: globalTest(swapped).p,
+    level: share,
+    mean: meanChange(seen) ?? 0,
+    upper: upperDrop(swapped, z95) ?? 1,
+    cases: seen.map((one) => ({ ...one, p: fisher(swapArms(one)) })).toSorted((a, b) => a.p - b.p),
+    largest: bounds.toSorted((a, b) => b.upper - a.upper)[0] ?? { case: "", upper: 1 },
+  };
 }
 
-const none: CaseCounts = { base: { passed: 0, trials: 0 }, head: { passed: 0, trials: 0 } };
-const pick = (seen: readonly CaseCounts[], i: number): CaseCounts => seen[i] ?? none;
+/** The cases that look worse, by their own p. */
+function listDropped(seen: readonly SeenCase[]): NamedCase[] {
+  const tested = seen.map((one) => ({ ...one, p: fisher(one) }));
+  return tested.filter(({ p }) => p <= 0.05).toSorted((a, b) => a.p - b.p);
+}
+
+const noTrials: Counts = { passed: 0, trials: 0 };
 const fisher = ({ base, head }: CaseCounts): number => caseP(base, head);
-
-/** The mean of head rate - base rate, over cases tried in both arms. */
-function meanChange(cases: readonly CaseCounts[]): number {
-  const both = cases.filter(({ base, head }) => base.trials > 0 && head.trials > 0);
-  const sum = both.reduce((t, { base, head }) => t + head.passed / head.trials - base.passed / base.trials, 0);
-  return both.length === 0 ? 0 : sum / both.length;
-}

@@ -9,17 +9,10 @@ export type Flips = ComparedCheck["flips"][number];
 /** Pairs per case after which a verdict is as likely as not, and 8 times in 10. `atLeast`: even that is not enough. */
 export type Advice = NonNullable<ComparedCheck["advice"]>;
 
-/** `change`: head - base, the mean over cases; negative is worse. The interval holds at whatever look a check stops. */
-export type NetChange = Omit<NonNullable<ComparedCheck["net"]>, "interval"> & { lower: number; upper: number };
+type SharedFigure = "method" | "look" | "looks" | "trials" | "cap" | "margin" | "families" | "cases" | "net";
 
-type SharedFigure = "method" | "look" | "looks" | "trials" | "cap" | "margin" | "families" | "cases";
-
-/**
- * The figures of every verdict of a check. `net`: null if a case has no answered pair. `suite`: the test at the deciding
- * look; `down` and `up` are null without pairs.
- */
+/** The figures of every verdict of a check. `suite`: the test at the deciding look; no `down` and `up` without pairs. */
 export type Figures = Pick<ComparedCheck, SharedFigure | "suspects" | "missing" | "reach" | "calls"> & {
-  net: NetChange | null;
   suite: NonNullable<ComparedCheck["suite"]>;
 };
 

@@ -11,6 +11,18 @@ export function comparable(cases: readonly CaseCounts[]): CaseCounts[] {
   return cases.filter(({ base, head }) => base.trials > 0 && head.trials > 0);
 }
 
+/** The arms exchanged, so that a test of a fall becomes one of a rise. */
+export function swapArms<C extends CaseCounts>(one: C): C {
+  return { ...one, base: one.head, head: one.base };
+}
+
+/** The mean of head rate - base rate over cases tried in both arms; undefined without such a case. */
+export function meanChange(cases: readonly CaseCounts[]): number | undefined {
+  const both = comparable(cases);
+  if (both.length === 0) return undefined;
+  return both.reduce((sum, { base, head }) => sum + rate(head) - rate(base), 0) / both.length;
+}
+
 /** Passes per trial, for counts with at least one trial. */
 export function rate({ passed, trials }: Counts): number {
   return passed / trials;

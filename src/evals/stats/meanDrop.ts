@@ -1,4 +1,5 @@
-import { type CaseCounts, type Counts, comparable, rate } from "./counts.ts";
+import { type CaseCounts, type Counts, comparable, meanChange, rate, swapArms } from "./counts.ts";
+import type { Interval } from "./intervals.ts";
 import { normalQuantile } from "./stdlib.ts";
 
 /**
@@ -11,8 +12,9 @@ import { normalQuantile } from "./stdlib.ts";
 export function upperDrop(cases: readonly CaseCounts[], z: number, extra = 0): number | undefined {
   const compared = comparable(cases);
   const n = compared.length;
-  if (n === 0) return undefined;
-  const drop = compared.reduce((sum, { base, head }) => sum + rate(base) - rate(head), 0) / n;
+  const change = meanChange(compared);
+  if (change === undefined) return undefined;
+  const drop = -change;
   const isShort = (d: number) => {
     const variance = compared.reduce((sum, one) => sum + dropVariance(one, d), 0);
     return d - drop < z * Math.sqrt(variance / (n * n) + extra);
@@ -20,21 +22,19 @@ export function upperDrop(cases: readonly CaseCounts[], z: number, extra = 0): n
   return lastTurn(isShort, drop, 1);
 }
 
-/** Head - base, in rates: positive is better. */
-export type NetChange = { kind: "estimated"; change: number; lower: number; upper: number } | { kind: "no cases" };
-
-/** The net change of the suite with a two-sided interval, for display: the bound above, and the same with arms swapped. */
-export function netChange(cases: readonly CaseCounts[], confidence = 0.95): NetChange {
+/**
+ * The net change of the suite, head - base, with a two-sided interval, for display: the bound above, and the same with
+ * arms swapped. Undefined when no case was tried in both arms.
+ */
+export function netChange(
+  cases: readonly CaseCounts[],
+  confidence = 0.95,
+): { change: number; interval: Interval } | undefined {
   const z = normalQuantile((1 + confidence) / 2);
-  const fall = upperDrop(cases, z);
-  const rise = upperDrop(
-    cases.map(({ base, head }) => ({ base: head, head: base })),
-    z,
-  );
-  if (fall === undefined || rise === undefined) return { kind: "no cases" };
-  const compared = comparable(cases);
-  const change = compared.reduce((sum, { base, head }) => sum + rate(head) - rate(base), 0) / compared.length;
-  return { kind: "estimated", change, lower: -fall, upper: rise };
+  const [fall, rise] = [upperDrop(cases, z), upperDrop(cases.map(swapArms), z)];
+  const change = meanChange(cases);
+  if (fall === undefined || rise === undefined || change === undefined) return undefined;
+  return { change, interval: [-fall, rise] };
 }
 
 function dropVariance({ base, head }: CaseCounts, drop: number): number {

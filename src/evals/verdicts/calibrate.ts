@@ -2,7 +2,7 @@ import * as z from "zod";
 import { check } from "../decisions/check.ts";
 import { bringSpans, countPasses, type Design, simulate, type TrialRecord } from "../decisions/design.ts";
 import { pairArms } from "../decisions/tally.ts";
-import { type CaseCounts, type Counts, comparable, rate } from "../stats/counts.ts";
+import { type CaseCounts, type Counts, comparable, meanChange, rate } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import { deriveSeed, type Random, seededRandom } from "../stats/random.ts";
 import { normalQuantile } from "../stats/stdlib.ts";
@@ -160,7 +160,7 @@ function calibration(
     trials,
     cases: counts,
     noise: {
-      difference: meanDifference(comparable(counts)),
+      difference: meanChange(counts) ?? 0,
       floor: noiseFloor(rates, trials, repetitions, purpose("noise")),
     },
     correlation,
@@ -178,11 +178,6 @@ function observedRate(a: Counts, b: Counts): number {
   return (a.passed + b.passed + 0.5) / (a.trials + b.trials + 1);
 }
 
-function meanDifference(cases: readonly CaseCounts[]): number {
-  const sum = cases.reduce((total, { base, head }) => total + head.passed / head.trials - base.passed / base.trials, 0);
-  return cases.length === 0 ? 0 : sum / cases.length;
-}
-
 function draw(rate: number, trials: number, random: Random): Counts {
   let passed = 0;
   for (let t = 0; t < trials; t++) if (random.next() < rate) passed++;
@@ -192,7 +187,7 @@ function draw(rate: number, trials: number, random: Random): Counts {
 function noiseFloor(rates: readonly number[], trials: number, repetitions: number, random: Random): number {
   const differences = Array.from({ length: repetitions }, () => {
     const drawn = rates.map((rate) => ({ base: draw(rate, trials, random), head: draw(rate, trials, random) }));
-    return Math.abs(meanDifference(drawn));
+    return Math.abs(meanChange(drawn) ?? 0);
   });
   return differences.sort((a, b) => a - b)[Math.ceil(0.95 * repetitions) - 1] ?? 0;
 }

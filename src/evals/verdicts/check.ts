@@ -5,6 +5,7 @@ import { countPasses, type Design, nextStep, TrialRecord } from "../decisions/de
 import { addTrial } from "../decisions/observe.ts";
 import { countCalls, pairArms } from "../decisions/tally.ts";
 import type { CheckVerdict } from "../decisions/verdict.ts";
+import { swapArms } from "../stats/counts.ts";
 import { cochranMantelHaenszel, isSignificant } from "../stats/hypothesisTests.ts";
 import type { CheckPlan, CheckSummary, ComparedCheck, ComparePlan, Gate } from "../types/check.ts";
 import type { OfferedTool } from "../types/tool.ts";
@@ -122,7 +123,7 @@ export type Found = Pick<ComparedCheck, "grew" | "changes" | "lost" | "notes" | 
 
 /** A verdict in the form of reports. */
 export function summariseCheck(verdict: CheckVerdict, { failOn, ...found }: Found): ComparedCheck {
-  const { kind, method, look, looks, trials, cap, margin, families, cases, suspects, missing, reach, calls } = verdict;
+  const { kind, method, look, looks, trials, cap, margin, families, cases, net, suite, suspects } = verdict;
   const facts = {
     kind,
     by: "by" in verdict ? verdict.by : null,
@@ -130,23 +131,15 @@ export function summariseCheck(verdict: CheckVerdict, { failOn, ...found }: Foun
   };
   return {
     ...facts,
-    ...{ method, look, looks, trials, cap, margin, families, cases },
-    net: verdict.net && {
-      change: verdict.net.change,
-      interval: [verdict.net.lower, verdict.net.upper],
-      standardError: verdict.net.standardError,
-      z: verdict.net.z,
-      cases: verdict.net.cases,
-    },
-    suite: verdict.suite,
+    ...{ method, look, looks, trials, cap, margin, families, cases, net, suite },
     flagged: "fell" in verdict ? verdict.fell : [],
     rose: "rose" in verdict ? verdict.rose : [],
     suspects,
     flips: "flips" in verdict ? verdict.flips : [],
-    missing,
-    reach,
+    missing: verdict.missing,
+    reach: verdict.reach,
     advice: "advice" in verdict ? verdict.advice : null,
-    calls,
+    calls: verdict.calls,
     ...found,
     exitCode: toExitCode({ happened: readEvents(facts), failOn, undecided: facts.because === "missing" }),
   };
@@ -203,10 +196,7 @@ function compareWithBank({ cases }: ComparePlan, record: TrialRecord): ComparedC
   });
   if (both.length === 0) return null;
   const total = (arm: "base" | "head") => both.map((one) => one[arm]).reduce(pool, { passed: 0, trials: 0 });
-  const [down, up] = [
-    cochranMantelHaenszel(both),
-    cochranMantelHaenszel(both.map(({ base, head }) => ({ base: head, head: base }))),
-  ];
+  const [down, up] = [cochranMantelHaenszel(both), cochranMantelHaenszel(both.map(swapArms))];
   const direction = isSignificant(down, driftLevel) ? "down" : isSignificant(up, driftLevel) ? "up" : null;
   return { accepted: total("base"), now: total("head"), direction, p: Math.min(1, 2 * Math.min(down, up)) };
 }

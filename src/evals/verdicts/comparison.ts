@@ -6,7 +6,7 @@ import { addTrial } from "../decisions/observe.ts";
 import { defaultMargin } from "../decisions/statistics.ts";
 import { pairArms } from "../decisions/tally.ts";
 import type { CheckVerdict } from "../decisions/verdict.ts";
-import type { Counts } from "../stats/counts.ts";
+import { type Counts, swapArms } from "../stats/counts.ts";
 import { type ComparedCheck, comparedSchema, countsSchema } from "../types/check.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
@@ -107,7 +107,7 @@ export function compareSides(
     head: scored.map((one) => one.head).reduce(pool, none),
     better: decideBetter(verdict, reverse),
     check,
-    improved: fell(reverse).map((one) => ({ ...one, base: one.head, head: one.base })),
+    improved: fell(reverse).map(swapArms),
     exitCode: check.exitCode,
   };
 }

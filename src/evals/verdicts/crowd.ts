@@ -175,13 +175,12 @@ export class CrowdTally {
     const sum = (of: (one: Counts) => number) => counts.reduce((total, { head }) => total + of(head), 0);
     const all = { passed: sum((one) => one.passed), trials: sum((one) => one.trials) };
     const net = netChange(counts);
-    const interval = net.kind === "estimated" && !certain ? ([net.lower, net.upper] as const) : null;
     return {
       size,
       ...all,
       broken: this.#countBroken(crowdArm(size)),
       interval: wilson(all) ?? null,
-      change: size === first || net.kind === "no cases" ? null : { change: net.change, interval },
+      change: size === first || !net ? null : { change: net.change, interval: certain ? null : net.interval },
       p,
       adjusted: adjusted ?? null,
       instead: this.#instead.get(crowdArm(size)) ?? {},

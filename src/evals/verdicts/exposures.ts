@@ -3,6 +3,7 @@ import { type Observation, TrialRecord } from "../decisions/design.ts";
 import { readObservation, summariseAnswer } from "../decisions/observe.ts";
 import { defaultMargin } from "../decisions/statistics.ts";
 import type { CheckVerdict } from "../decisions/verdict.ts";
+import { type Counts, swapArms } from "../stats/counts.ts";
 import type { ChoiceByExposure, ExposureComparison, ExposureSummary } from "../types/discovery.ts";
 import type { Exposure } from "../types/exposure.ts";
 import type { Trial } from "../types/trial.ts";
@@ -17,7 +18,6 @@ export function listExposureArms(exposures: readonly Exposure[]): ComparedArm[] 
   return exposures.map((exposure, at) => ({ arm: at === 0 ? "head" : exposure.kind, exposure }));
 }
 
-type Counts = { passed: number; trials: number };
 const addTo = (counts: Counts, passed: boolean) => {
   counts.trials++;
   if (passed) counts.passed++;
@@ -155,14 +155,14 @@ export class ExposureTally {
     };
     const left = [...inBase].filter((id) => !cases.includes(id)).sort();
     const fell = listCases(down);
-    const rose = listCases(up).map((one) => ({ ...one, base: one.head, head: one.base }));
+    const rose = listCases(up).map(swapArms);
     return {
       verdict: readVerdict(down, up),
       margin: defaultMargin,
       comparisons,
       ...(left.length > 0 && { left }),
       chosen: { own: sumChosen(head), first: sumChosen(base) },
-      net: down.net && { change: down.net.change, interval: [down.net.lower, down.net.upper] },
+      net: down.net && { change: down.net.change, interval: down.net.interval },
       p: alwaysAlike ? null : { worse: down.suite.p, better: up.suite.p },
       fell,
       rose,

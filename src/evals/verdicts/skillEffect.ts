@@ -120,14 +120,11 @@ export class LiftTally {
       return { passed, trials: passed + failed };
     };
     const ids = [...this.#arms.with.cases.keys()];
-    const change = netChange(ids.map((id) => ({ base: counts("without", id), head: counts("with", id) })));
+    const net = netChange(ids.map((id) => ({ base: counts("without", id), head: counts("with", id) })));
     const compared = ids.filter((id) => sides.every((side) => counts(side, id).trials > 0)).length;
     return {
       skill: this.#skill,
-      net:
-        change.kind === "estimated"
-          ? { change: change.change, interval: [change.lower, change.upper], cases: compared }
-          : null,
+      net: net ? { ...net, cases: compared } : null,
       arms: { with: this.#arms.with.summary(), without: this.#arms.without.summary() },
       behaviours: [...this.#sentences.values()].sort((a, b) => (a.case < b.case ? -1 : a.case > b.case ? 1 : 0)),
     };
