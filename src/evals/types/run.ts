@@ -9,21 +9,25 @@ import { executionPolicySchema } from "./suite.ts";
 import { offeredToolSchema, toolsetHashSchema } from "./tool.ts";
 import { costSchema } from "./trial.ts";
 
+const integer = z.number().int();
+const rankedTextsSchema = z.array(z.object({ text: z.string(), n: integer }));
+const rankedPairsSchema = z.array(z.object({ expected: z.string(), picked: z.string(), n: integer }));
+
 /** The arm of a case that is asked without the skill whose effect is measured. */
 export const withoutArm = "without";
 
 const totalsSchema = z.object({
-  trials: z.number().int().describe("planned"),
-  passed: z.number().int(),
-  broken: z.number().int(),
-  missing: z.number().int().describe("planned and not on the record"),
-  calls: z.number().int().describe("requests answered by the model"),
-  executed: z.number().int().describe("tool calls that were executed on a server"),
-  toolErrors: z.number().int().describe("of these, answered with an error by the server"),
+  trials: integer.describe("planned"),
+  passed: integer,
+  broken: integer,
+  missing: integer.describe("planned and not on the record"),
+  calls: integer.describe("requests answered by the model"),
+  executed: integer.describe("tool calls that were executed on a server"),
+  toolErrors: integer.describe("of these, answered with an error by the server"),
   inputTokens: z.number().describe("with those from a provider's cache"),
   outputTokens: z.number(),
   costUsd: costSchema,
-  cached: z.number().int().optional().describe("replies of earlier runs, from the cache; not among the calls"),
+  cached: integer.optional().describe("replies of earlier runs, from the cache; not among the calls"),
 });
 
 const aboutSkillsSchema = z.object({
@@ -64,7 +68,7 @@ const partialSchema = z.object({
   since: z.enum(["baseline", "last asked"]).describe("what the cases and tools are compared with"),
   asked: z.array(z.object({ suite: z.string(), case: z.string(), why: touchSchema, tools: z.array(z.string()) })),
   leftOut: z
-    .array(z.object({ suite: z.string(), why: z.enum(["unchanged", "not listed"]), cases: z.number().int() }))
+    .array(z.object({ suite: z.string(), why: z.enum(["unchanged", "not listed"]), cases: integer }))
     .describe("cases that were not asked; not listed: their server could not be reached"),
 });
 /** Which cases a partial run includes and why, and which it leaves out. */
@@ -92,7 +96,7 @@ export const runManifestSchema = z.object({
   node: z.string(),
   git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),
   flags: jsonObjectSchema.describe("the flags that decide what is asked, as given; resuming uses them again"),
-  seed: z.number().int(),
+  seed: integer,
   host: z.string().describe("how tool names were shown"),
   models: z.array(
     z.object({
@@ -159,11 +163,11 @@ export const runManifestSchema = z.object({
             .optional()
             .describe("of a whole configuration, the server whose tools are expected; absent: none, or several"),
           toolset: toolsetHashSchema,
-          trials: z.number().int(),
+          trials: integer,
           passRate: z.number(),
-          maxTurns: z.number().int(),
+          maxTurns: integer,
           file: z.string(),
-          line: z.number().int(),
+          line: integer,
         }),
       ),
     }),
@@ -177,44 +181,44 @@ const caseSummarySchema = z.object({
   id: z.string(),
   input: z.string(),
   expected: z.string(),
-  trials: z.number().int().describe("graded trials: the denominator of rate"),
-  planned: z.number().int(),
-  passed: z.number().int(),
-  broken: z.number().int(),
-  notGradable: z.number().int(),
+  trials: integer.describe("graded trials: the denominator of rate"),
+  planned: integer,
+  passed: integer,
+  broken: integer,
+  notGradable: integer,
   rate: z.number().nullable().describe("passed / trials; null when no trial was graded"),
   interval: intervalSchema.nullable().describe("95 % Wilson score interval of rate"),
   passRate: z.number(),
   before: countsSchema.optional().describe("its graded trials in the baseline, where the case has not changed since"),
   compared: z.literal(true).optional().describe("its trials are those of the regression check or the nightly run"),
   ms: z.number().optional().describe("of all its trials from query to score, which can run at the same time"),
-  outcomes: z.record(z.string(), z.number().int()),
-  brokenStages: z.record(z.string(), z.number().int()),
+  outcomes: z.record(z.string(), integer),
+  brokenStages: z.record(z.string(), integer),
   paraphrases: z
-    .array(z.object({ input: z.string(), passed: z.number().int(), trials: z.number().int() }))
+    .array(z.object({ input: z.string(), passed: integer, trials: integer }))
     .optional()
     .describe("the same by wording of the query, for a case with paraphrases"),
-  reasons: z.array(z.object({ text: z.string(), n: z.number().int() })).describe("why trials failed or broke, ranked"),
+  reasons: rankedTextsSchema.describe("why trials failed or broke, ranked"),
   ok: z.boolean(),
   file: z.string(),
-  line: z.number().int(),
+  line: integer,
 });
 export type CaseSummary = z.infer<typeof caseSummarySchema>;
 
 const armSchema = countsSchema.extend({
-  broken: z.number().int(),
-  notGradable: z.number().int(),
+  broken: integer,
+  notGradable: integer,
   meanTurns: z.number().nullable().describe("of an answered trial, as the two below; null when none was"),
   meanTokens: z.number().nullable().describe("input and output"),
   meanMs: z.number().nullable().describe("of waiting for the model"),
   costUsd: costSchema,
 });
-const sentenceCountsSchema = countsSchema.extend({ unknown: z.number().int().describe("the judge could not decide") });
+const sentenceCountsSchema = countsSchema.extend({ unknown: integer.describe("the judge could not decide") });
 
 const liftSummarySchema = z.object({
   skill: z.string(),
   net: z
-    .object({ change: z.number(), interval: intervalSchema, cases: z.number().int() })
+    .object({ change: z.number(), interval: intervalSchema, cases: integer })
     .nullable()
     .describe("with - without, mean over cases"),
   arms: z.object({ with: armSchema, without: armSchema }),
@@ -230,16 +234,16 @@ const skillsSummarySchema = z.object({
   skills: z.array(
     z.object({
       name: z.string(),
-      truePositives: z.number().int(),
-      falsePositives: z.number().int(),
-      falseNegatives: z.number().int(),
-      trueNegatives: z.number().int(),
+      truePositives: integer,
+      falsePositives: integer,
+      falseNegatives: integer,
+      trueNegatives: integer,
       precision: shareSchema.describe("of the trials that loaded it, those that wanted it"),
       recall: shareSchema.describe("of the trials that wanted it, those that loaded it"),
     }),
   ),
   loaded: z
-    .array(z.object({ expected: z.string(), loaded: z.string().nullable(), n: z.number().int() }))
+    .array(z.object({ expected: z.string(), loaded: z.string().nullable(), n: integer }))
     .describe("what was loaded for what was expected; null: nothing"),
 });
 export type SkillsSummary = z.infer<typeof skillsSummarySchema>;
@@ -250,9 +254,8 @@ const suiteSummarySchema = z.object({
   kind: modelKindSchema.optional().describe("of the model; absent in summaries of earlier versions"),
   note: z.string().optional().describe("how the model's figures must be read"),
   cases: z.array(caseSummarySchema),
-  confusion: z.array(z.object({ expected: z.string(), picked: z.string(), n: z.number().int() })).describe("ranked"),
-  substituted: z
-    .array(z.object({ expected: z.string(), picked: z.string(), n: z.number().int() }))
+  confusion: rankedPairsSchema.describe("ranked"),
+  substituted: rankedPairsSchema
     .optional()
     .describe("passed with a tool that is acceptable instead of the expected one, ranked; absent: none"),
   misses: z
@@ -261,12 +264,12 @@ const suiteSummarySchema = z.object({
         .array(
           z.object({
             expected: z.string(),
-            trials: z.number().int(),
-            picked: z.number().int().describe("in so many trials the expected tool was called first"),
-            passed: z.number().int(),
-            wrongArguments: z.number().int(),
-            reachedLater: z.number().int().describe("another tool was called first, the expected one after it"),
-            instead: z.array(z.object({ picked: z.string(), n: z.number().int() })),
+            trials: integer,
+            picked: integer.describe("in so many trials the expected tool was called first"),
+            passed: integer,
+            wrongArguments: integer,
+            reachedLater: integer.describe("another tool was called first, the expected one after it"),
+            instead: z.array(z.object({ picked: z.string(), n: integer })),
           }),
         )
         .describe("expected tools of which not every trial passed, the most failures first"),
@@ -274,17 +277,17 @@ const suiteSummarySchema = z.object({
         z.object({
           tool: z.string(),
           parameter: z.string(),
-          missing: z.number().int(),
-          wrongType: z.number().int(),
-          wrongValue: z.number().int(),
-          invented: z.number().int().describe("given, though the tool has no such parameter or none was expected"),
+          missing: integer,
+          wrongType: integer,
+          wrongValue: integer,
+          invented: integer.describe("given, though the tool has no such parameter or none was expected"),
         }),
       ),
       preconditions: z
-        .array(z.object({ tool: z.string(), before: z.string(), named: z.boolean(), n: z.number().int() }))
+        .array(z.object({ tool: z.string(), before: z.string(), named: z.boolean(), n: integer }))
         .describe("what was called before a tool that was reached later, and whether its description names that tool"),
       repeated: z
-        .array(z.object({ tool: z.string(), after: z.enum(["denial", "error"]), n: z.number().int() }))
+        .array(z.object({ tool: z.string(), after: z.enum(["denial", "error"]), n: integer }))
         .describe("calls made again with the same arguments"),
     })
     .optional()
@@ -292,23 +295,23 @@ const suiteSummarySchema = z.object({
   points: z
     .object({
       mean: z.number(),
-      trials: z.number().int().describe("graded by these rules"),
-      counts: z.record(z.string(), z.number().int()).describe("trials by points"),
+      trials: integer.describe("graded by these rules"),
+      counts: z.record(z.string(), integer).describe("trials by points"),
     })
     .optional()
     .describe("of the trials that are scored by the rules of MongoDB's accuracy tests; absent: none"),
   denials: z
     .object({
-      calls: z.number().int().describe("calls that were not executed, by the policy or by a host"),
-      trials: z.number().int().describe("trials with such a call"),
-      retries: z.number().int().describe("later calls of a tool that had been denied in the trial"),
+      calls: integer.describe("calls that were not executed, by the policy or by a host"),
+      trials: integer.describe("trials with such a call"),
+      retries: integer.describe("later calls of a tool that had been denied in the trial"),
       next: z
         .object({
-          sameCall: z.number().int().describe("the same tool with the same arguments"),
-          otherArguments: z.number().int().describe("the same tool with other arguments"),
-          otherTool: z.number().int(),
-          noCall: z.number().int().describe("an answer without a call"),
-          ended: z.number().int().describe("the trial ended before the model saw the denial"),
+          sameCall: integer.describe("the same tool with the same arguments"),
+          otherArguments: integer.describe("the same tool with other arguments"),
+          otherTool: integer,
+          noCall: integer.describe("an answer without a call"),
+          ended: integer.describe("the trial ended before the model saw the denial"),
         })
         .describe("trials by what the reply to the first denial called"),
       text: z.string().optional().describe("what the model got, where the suite sets it; absent: the reason"),
@@ -317,23 +320,20 @@ const suiteSummarySchema = z.object({
     .describe("what models did after denied calls; absent: none was denied"),
   mocks: z
     .object({
-      answered: z.number().int().describe("calls that a mock answered"),
+      answered: integer.describe("calls that a mock answered"),
       unused: z.array(z.string()).describe("mocks that answered no call"),
       unusedPlaces: z.array(z.string()).optional().describe("where each of these stands, in their order: file:line"),
-      unmatched: z
-        .array(z.object({ text: z.string(), n: z.number().int() }))
-        .describe("why calls got an error: no mock answers them"),
+      unmatched: rankedTextsSchema.describe("why calls got an error: no mock answers them"),
     })
     .optional()
     .describe("absent: the suite has no mocks"),
-  unchecked: z
-    .array(z.object({ text: z.string(), n: z.number().int() }))
+  unchecked: rankedTextsSchema
     .optional()
     .describe("what could not be checked in n trials, and why; absent where everything was"),
   servers: serversSummarySchema.optional().describe("of a whole configuration: what each server loses and takes"),
   coverage: z.object({
-    tools: z.number().int().describe("tools that the server offers"),
-    expected: z.number().int().describe("of these, named by an expectation"),
+    tools: integer.describe("tools that the server offers"),
+    expected: integer.describe("of these, named by an expectation"),
     missing: z.array(z.string()).describe("tools that no case expects"),
   }),
   discovery: discoverySummarySchema
@@ -353,9 +353,7 @@ const suiteSummarySchema = z.object({
   drift: driftSummarySchema.optional().describe("of the model since the baseline, where the tools have not changed"),
   verdict: checkSummarySchema.optional().describe("of the regression check, where one was made"),
   latencyMs: z.object({ p50: z.number(), p95: z.number() }).nullable().describe("of one model request"),
-  batched: z
-    .number()
-    .int()
+  batched: integer
     .optional()
     .describe("replies that came in batches of the provider, at the price of batches; absent: none"),
   totals: totalsSchema,
@@ -379,7 +377,7 @@ export const runSummarySchema = z.object({
   cache: z.literal(true).optional().describe("with --cache: replies of earlier runs are used again, no verdict"),
   blame: z.array(z.record(z.string(), z.unknown())).optional().describe("with --blame, as `evals blame --json` has it"),
   ok: z.boolean(),
-  exitCode: z.number().int(),
+  exitCode: integer,
 });
 export type RunSummary = z.infer<typeof runSummarySchema>;
 
@@ -388,8 +386,8 @@ export const shardReportSchema = z.object({
   run: z.string(),
   dir: z.string().describe("the folder of the record, for `evals merge`"),
   shard: z.string().describe("which of how many, such as 1/4"),
-  trials: z.number().int().describe("trials that were recorded"),
-  broken: z.number().int(),
-  exitCode: z.number().int(),
+  trials: integer.describe("trials that were recorded"),
+  broken: integer,
+  exitCode: integer,
 });
 export type ShardReport = z.infer<typeof shardReportSchema>;

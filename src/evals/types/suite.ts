@@ -21,14 +21,18 @@ const resultMatcherSchema = z
   .refine((matcher) => Object.keys(matcher).length > 0, "at least one keyword is required");
 export type ResultMatcher = z.infer<typeof resultMatcherSchema>;
 
-const nameOrNames = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
+const nonEmpty = z.string().min(1);
+const positive = z.number().int().min(1);
+const share = z.number().min(0).max(1);
+const turnLimit = positive.max(100);
+const oneOrMore = z.union([nonEmpty, z.array(nonEmpty).min(1)]);
 
-const acceptableSchema = nameOrNames.describe(
+const acceptableSchema = oneOrMore.describe(
   "Tools that may be called instead: the trial passes, and is counted as substituted; `args` and `result` do not apply",
 );
 
 const expectedCallFileSchema = z.strictObject({
-  tool: nameOrNames,
+  tool: oneOrMore,
   acceptable: acceptableSchema.optional(),
   optional: z.boolean().optional().describe("Whether the call may be left out; default: false"),
   args: argsSchema.optional(),
@@ -37,9 +41,9 @@ const expectedCallFileSchema = z.strictObject({
 
 const expectFileSchema = z
   .strictObject({
-    tool: nameOrNames.describe("The correct tool, or a list of correct tools; `none`: no call; `any`: some call"),
+    tool: oneOrMore.describe("The correct tool, or a list of correct tools; `none`: no call; `any`: some call"),
     acceptable: acceptableSchema,
-    avoid: nameOrNames.describe("Tools that must not be called"),
+    avoid: oneOrMore.describe("Tools that must not be called"),
     args: argsSchema,
     argsMode: z.enum(["partial", "exact"]).describe("partial (default): other arguments are ignored"),
     argsMatch: z
@@ -51,19 +55,19 @@ const expectFileSchema = z
     calls: z.array(expectedCallFileSchema).min(1).describe("Several calls, over all turns"),
     order: z.enum(["strict", "any"]).describe("strict (default): in the given order"),
     extras: z.boolean().describe("Whether calls in addition to the expected ones are allowed; default: false"),
-    skill: z.string().min(1).describe("The skill that must be loaded; `none`: no skill"),
+    skill: nonEmpty.describe("The skill that must be loaded; `none`: no skill"),
     files: z
-      .record(z.string().min(1), jsonSchema)
+      .record(nonEmpty, jsonSchema)
       .describe("Files of the workspace after the trial, by path: their text, a matcher, or `{ $absent: true }`"),
-    assert: nameOrNames.describe("JavaScript or TypeScript files that decide from calls, results and files"),
+    assert: oneOrMore.describe("JavaScript or TypeScript files that decide from calls, results and files"),
   })
   .partial();
 
 const workspaceFileSchema = z
-  .strictObject({ path: z.string().min(1), content: z.string().optional(), from: z.string().min(1).optional() })
+  .strictObject({ path: nonEmpty, content: z.string().optional(), from: nonEmpty.optional() })
   .refine(({ content, from }) => (content === undefined) !== (from === undefined), "needs one of `content` and `from`");
 const workspaceSchema = z
-  .union([z.string().min(1), workspaceFileSchema, z.array(z.union([z.string().min(1), workspaceFileSchema]))])
+  .union([nonEmpty, workspaceFileSchema, z.array(z.union([nonEmpty, workspaceFileSchema]))])
   .describe(
     "Files and folders that are copied into the workspace of each trial, relative to the suite; `from` gives one another path",
   );
@@ -71,7 +75,7 @@ const workspaceSchema = z
 const roleMessageSchema = z.strictObject({ role: z.enum(["system", "user", "assistant"]), content: z.string() });
 
 const inlineToolSchema = z.strictObject({
-  name: z.string().min(1),
+  name: nonEmpty,
   description: z.string().optional(),
   inputSchema: jsonObjectSchema,
 });
@@ -79,71 +83,63 @@ const inlineToolSchema = z.strictObject({
 export const executionPolicySchema = z.enum(executionPolicies);
 
 const caseFileSchema = z.strictObject({
-  id: z.string().min(1).optional().describe("Unique in the suite; default: a slug of the input"),
-  input: z
-    .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-    .optional()
-    .describe("What the user says; a list of paraphrases is asked in turn, one in each trial"),
+  id: nonEmpty.optional().describe("Unique in the suite; default: a slug of the input"),
+  input: oneOrMore.optional().describe("What the user says; a list of paraphrases is asked in turn, one in each trial"),
   messages: z
     .array(roleMessageSchema)
     .min(1)
     .optional()
     .describe("A conversation instead of `input`, ending with a user message"),
   turns: z
-    .array(z.strictObject({ input: z.string().min(1), expect: expectFileSchema.optional() }))
+    .array(z.strictObject({ input: nonEmpty, expect: expectFileSchema.optional() }))
     .min(1)
     .optional()
     .describe("What the user says one after the other, instead of `input`; `expect` is then about all of it"),
   expect: expectFileSchema.optional(),
   searches: z
-    .array(z.string().min(1))
+    .array(nonEmpty)
     .min(1)
     .optional()
     .describe("Texts that a model may search for; `evals search` expects them to find the expected tools"),
-  expected_behavior: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
+  expected_behavior: oneOrMore.optional(),
   tools: z
     .array(inlineToolSchema)
     .optional()
     .describe("A tool list for this case, shown instead of that of the server; [] for none"),
   files: workspaceSchema.optional(),
   mocks: mocksFileSchema.optional().describe("Results of calls in this case, before those of the suite"),
-  trials: z.number().int().min(1).optional(),
-  passRate: z.number().min(0).max(1).optional(),
-  maxTurns: z.number().int().min(1).max(100).optional(),
+  trials: positive.optional(),
+  passRate: share.optional(),
+  maxTurns: turnLimit.optional(),
 });
 
 const timeoutsSchema = {
-  startTimeoutMs: z
-    .number()
-    .int()
-    .min(1)
-    .optional()
-    .describe("Timeout for starting and listing tools; default: 30,000"),
-  callTimeoutMs: z.number().int().min(1).optional().describe("Timeout for one call; default: 60,000"),
+  startTimeoutMs: positive.optional().describe("Timeout for starting and listing tools; default: 30,000"),
+  callTimeoutMs: positive.optional().describe("Timeout for one call; default: 60,000"),
 };
 
 const serverFileSchema = z.union([
   z.strictObject({
-    command: z.string().min(1),
+    command: nonEmpty,
     args: z.array(z.string()).optional(),
     env: z.record(z.string(), z.string()).optional(),
     cwd: z.string().optional().describe("Default: the folder of the suite file"),
     ...timeoutsSchema,
   }),
   z.strictObject({
-    url: z.string().min(1),
+    url: nonEmpty,
     transport: z.enum(["http", "sse"]).optional().describe("Default: http (Streamable HTTP)"),
     headers: z.record(z.string(), z.string()).optional(),
     ...timeoutsSchema,
   }),
-  z.strictObject({ config: z.string().min(1), name: z.string().min(1), ...timeoutsSchema }),
-  z.strictObject({ tools: z.string().min(1).describe("A file with a static tool list, for selection only") }),
+  z.strictObject({ config: nonEmpty, name: nonEmpty, ...timeoutsSchema }),
+  z.strictObject({ tools: nonEmpty.describe("A file with a static tool list, for selection only") }),
 ]);
 /** The server of a suite as written; paths are relative to the suite file. */
 export type ServerSpec = z.infer<typeof serverFileSchema>;
 
 const configurationSchema = z.strictObject({
-  config: z.string().min(1),
+  config: nonEmpty,
   all: z.literal(true).describe("Every server of the file; tools are named <server>__<tool>"),
   ...timeoutsSchema,
 });
@@ -154,27 +150,21 @@ export type Configuration = z.infer<typeof configurationSchema>;
 const takenArms = ["head", "base", "without", "default", "all", "names", "search", "host"];
 
 const surfaceSchema = z.strictObject({
-  name: z
-    .string()
-    .min(1)
-    .refine((name) => !takenArms.includes(name), `must be none of ${takenArms.join(", ")}`),
+  name: nonEmpty.refine((name) => !takenArms.includes(name), `must be none of ${takenArms.join(", ")}`),
   server: z.lazy(() => serverFileSchema),
   dispatch: z.lazy(() => dispatchRulesSchema).optional(),
-  catalog: z.string().min(1).optional(),
+  catalog: nonEmpty.optional(),
   names: z
-    .record(z.string().min(1), z.union([nameOrNames, z.null()]))
+    .record(nonEmpty, z.union([oneOrMore, z.null()]))
     .optional()
     .describe("Names of tools in the cases -> what they are called here; null: this surface has no such tool"),
 });
 /** Another way in which the same server shows its tools, with the names that they have there. */
 export type Surface = z.infer<typeof surfaceSchema>;
 
-const modelSchema = nameOrNames.describe("Model under test, or a list of them; -m wins");
+const modelSchema = oneOrMore.describe("Model under test, or a list of them; -m wins");
 
-const argumentPath = z
-  .string()
-  .min(1)
-  .regex(/^[^.]+(\.[^.]+)*$/, "must be the name of an argument, or names with dots between");
+const argumentPath = nonEmpty.regex(/^[^.]+(\.[^.]+)*$/, "must be the name of an argument, or names with dots between");
 const dispatchSchema = z
   .strictObject({
     name: argumentPath.describe("The argument that names the tool to be called"),
@@ -188,12 +178,11 @@ const dispatchSchema = z
  * A call that names no tool but has a text under `search` is a search for tools. Values are arguments, or dotted paths.
  */
 export type Dispatch = z.infer<typeof dispatchSchema>;
-const denialSchema = z
-  .string()
-  .min(1)
-  .describe("What a model gets for a call that is not executed; {tool} and {reason} are filled in");
+const denialSchema = nonEmpty.describe(
+  "What a model gets for a call that is not executed; {tool} and {reason} are filled in",
+);
 
-const dispatchRulesSchema = z.record(z.string().min(1), dispatchSchema);
+const dispatchRulesSchema = z.record(nonEmpty, dispatchSchema);
 /** The dispatchers of a suite, by the name of the tool. */
 export type DispatchRules = z.infer<typeof dispatchRulesSchema>;
 
@@ -201,9 +190,9 @@ export type DispatchRules = z.infer<typeof dispatchRulesSchema>;
 export const suiteSettingsSchema = z
   .strictObject({
     model: modelSchema,
-    trials: z.number().int().min(1),
-    passRate: z.number().min(0).max(1),
-    maxTurns: z.number().int().min(1).max(100),
+    trials: positive,
+    passRate: share,
+    maxTurns: turnLimit,
     execute: executionPolicySchema,
     denial: denialSchema,
     dispatch: dispatchRulesSchema,
@@ -216,15 +205,13 @@ export type SuiteSettings = z.infer<typeof suiteSettingsSchema>;
 /** A suite file. Strict: an unknown key is an error. */
 export const suiteFileSchema = z.strictObject({
   $schema: z.string().optional(),
-  name: z.string().min(1).optional().describe("Default: the file name without its extension"),
+  name: nonEmpty.optional().describe("Default: the file name without its extension"),
   description: z.string().optional(),
   server: z.union([...serverFileSchema.options, configurationSchema]).optional(),
   dispatch: dispatchRulesSchema
     .optional()
     .describe("Tools of the server that call other tools, or search for them: the inner call is what is scored"),
-  catalog: z
-    .string()
-    .min(1)
+  catalog: nonEmpty
     .optional()
     .describe("A file with the list of the tools behind `dispatch`: their names and arguments are then checked"),
   surfaces: z
@@ -236,14 +223,12 @@ export const suiteFileSchema = z.strictObject({
     ),
   distractors: z.array(serverFileSchema).optional().describe("Additional tools that are shown but never executed"),
   skills: z.array(z.string()).optional().describe("Folders with skill packages"),
-  lift: z
-    .string()
-    .min(1)
+  lift: nonEmpty
     .optional()
     .describe("A skill whose effect is measured: every case also runs without it; the suite has no baseline"),
   system: z.string().optional().describe("A system prompt for every case"),
   values: z
-    .record(z.string().min(1), z.union([z.string(), z.number(), z.boolean()]))
+    .record(nonEmpty, z.union([z.string(), z.number(), z.boolean()]))
     .optional()
     .describe(
       "What placeholders such as <subscription> stand for, in prompts and expectations; each must have a value",
@@ -259,18 +244,9 @@ export const suiteFileSchema = z.strictObject({
   execute: executionPolicySchema.optional().describe("Which calls are executed; default: safe"),
   denial: denialSchema.optional(),
   isolate: z.enum(["run", "trial"]).optional().describe("trial: a new server process for every trial; default: run"),
-  trials: z.number().int().min(1).optional().describe("Trials per case and model; default: 5"),
-  passRate: z
-    .number()
-    .min(0)
-    .max(1)
-    .optional()
-    .describe("Minimum rate of passed trials at which a case passes; default: 0.8"),
-  maxTurns: z
-    .number()
-    .int()
-    .min(1)
-    .max(100)
+  trials: positive.optional().describe("Trials per case and model; default: 5"),
+  passRate: share.optional().describe("Minimum rate of passed trials at which a case passes; default: 0.8"),
+  maxTurns: turnLimit
     .optional()
     .describe(
       "Maximum replies to one message of the user; default: 1, and 8 for cases with several `calls`, `turns` or a `skill`",
