@@ -3,14 +3,15 @@ import type { Counts } from "../stats/counts.ts";
 import type { Tool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import type { ToolPicks, TryResult, WorstPair } from "../types/tryout.ts";
-import { confusedPair, PairTally } from "../verdicts/confusions.ts";
+import { confusedPair, type Pair } from "../verdicts/confusions.ts";
+import { Ranking } from "../verdicts/tally.ts";
 import type { WrittenQuery } from "./queries.ts";
 
 /** Counts which tools are picked, trial by trial. */
 export class PickTally {
   readonly #queries: ReadonlyMap<string, WrittenQuery>;
   readonly #tools = new Map<string, ToolPicks>();
-  readonly #pairs = new PairTally();
+  readonly #pairs = new Ranking<Pair>();
   readonly right: Counts = { passed: 0, trials: 0 };
   readonly quiet: Counts = { passed: 0, trials: 0 };
   broken = 0;

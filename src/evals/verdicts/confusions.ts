@@ -1,7 +1,8 @@
 import type { ComparedCheck } from "../types/check.ts";
 import type { Score, Trial } from "../types/trial.ts";
 
-type Pair = { expected: string; picked: string };
+/** The expected and the picked label of a trial. */
+export type Pair = { expected: string; picked: string };
 type Growth = ComparedCheck["grew"][number];
 
 /** The selections that count as confusions. A right pick with wrong arguments is not one. */
@@ -24,23 +25,6 @@ export function confusedPair({ verdict }: Trial): Pair | undefined {
 /** The expected and the picked label of a trial that passed with an acceptable substitute. */
 export function substitutedPair({ verdict }: Trial): Pair | undefined {
   return verdict?.substituted && { expected: verdict.expected, picked: verdict.picked };
-}
-
-/** Counts pairs; `undefined` is none. */
-export class PairTally {
-  readonly #pairs = new Map<string, Pair & { n: number }>();
-
-  add(pair: Pair | undefined): void {
-    if (!pair) return;
-    const key = JSON.stringify(pair);
-    this.#pairs.set(key, { ...pair, n: (this.#pairs.get(key)?.n ?? 0) + 1 });
-  }
-
-  /** Highest count first; equal counts by name, so that the order does not depend on which trial finished first. */
-  ranked(): (Pair & { n: number })[] {
-    const name = ({ expected, picked }: Pair) => `${expected}\n${picked}`;
-    return [...this.#pairs.values()].sort((a, b) => b.n - a.n || (name(a) < name(b) ? -1 : 1));
-  }
 }
 
 /** Counts confusions and substitutions in two arms, and lists those that got more frequent. */

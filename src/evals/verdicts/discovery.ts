@@ -1,5 +1,6 @@
 import type { DiscoverySummary } from "../types/discovery.ts";
 import { type Discovery, discoveryOutcomes, type Score, type Trial } from "../types/trial.ts";
+import { Ranking } from "./tally.ts";
 
 /** Selections in which an expected tool was called, with any result. */
 const chosen: ReadonlySet<Score["selection"]> = new Set([
@@ -14,21 +15,6 @@ const chosen: ReadonlySet<Score["selection"]> = new Set([
 export function readChoice({ selection, expected, discovery }: Score): boolean | undefined {
   if (discovery) return discovery.outcome === "chosen" || discovery.outcome === "chosen-without-search";
   return expected.startsWith("(") || expected.startsWith("skill:") ? undefined : chosen.has(selection);
-}
-
-/** Counts values, which are identified by their JSON. */
-class Ranking<T extends object> {
-  readonly #counts = new Map<string, T & { n: number }>();
-
-  add(one: T): void {
-    const key = JSON.stringify(one);
-    this.#counts.set(key, { ...one, n: (this.#counts.get(key)?.n ?? 0) + 1 });
-  }
-
-  /** Highest count first; equal counts by text, so that the order does not depend on which trial finished first. */
-  ranked(): (T & { n: number })[] {
-    return [...this.#counts].sort(([a, one], [b, other]) => other.n - one.n || (a < b ? -1 : 1)).map(([, one]) => one);
-  }
 }
 
 /** Counts how expected tools were found and chosen. */

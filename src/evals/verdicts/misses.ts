@@ -2,7 +2,7 @@ import { canonicalJson } from "../types/json.ts";
 import type { SuiteSummary } from "../types/run.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Call, Score, Trial } from "../types/trial.ts";
-import { Counter } from "./tally.ts";
+import { Counter, Ranking } from "./tally.ts";
 
 type Misses = NonNullable<SuiteSummary["misses"]>;
 type ToolMisses = Misses["tools"][number];
@@ -25,14 +25,14 @@ const faultKeys = {
 export class MissTally {
   readonly #tools = new Map<string, Omit<ToolMisses, "instead"> & { instead: Counter }>();
   readonly #parameters = new Map<string, ParameterMisses>();
-  readonly #before = new Map<string, Misses["preconditions"][number]>();
-  readonly #repeated = new Map<string, Misses["repeated"][number]>();
+  readonly #before = new Ranking<{ tool: string; before: string; named: boolean }>();
+  readonly #repeated = new Ranking<{ tool: string; after: "denial" | "error" }>();
   #hasFailed = false;
 
   /** `offered`: the tools that were shown in the trial. */
   add({ turns, verdict }: Trial, offered: readonly OfferedTool[]): void {
     const calls = turns.flatMap((turn) => turn.calls.filter(({ role }) => role === undefined).map(toInner));
-    for (const repeat of findRepeated(calls)) this.#count(this.#repeated, repeat);
+    for (const repeat of findRepeated(calls)) this.#repeated.add(repeat);
     if (!verdict || verdict.grade === "not-gradable") return;
     const names = verdict.expected.split(" | ");
     // Several calls, no call and skills have labels of their own.
@@ -57,7 +57,7 @@ export class MissTally {
     const reached = calls[at]?.tool ?? "";
     const { description = "" } = offered.find(({ name }) => name === reached) ?? {};
     for (const tool of new Set(calls.slice(0, at).map((call) => call.tool)))
-      this.#count(this.#before, { tool: reached, before: tool, named: mentions(description, tool) });
+      this.#before.add({ tool: reached, before: tool, named: mentions(description, tool) });
   }
 
   #addFaults({ grade, checks }: Score): void {
@@ -72,11 +72,6 @@ export class MissTally {
       known[faultKeys[fault.kind]]++;
       this.#parameters.set(key, known);
     }
-  }
-
-  #count<T extends object>(counts: Map<string, T & { n: number }>, one: T): void {
-    const key = JSON.stringify(one);
-    counts.set(key, { ...one, n: (counts.get(key)?.n ?? 0) + 1 });
   }
 
   /** Undefined if nothing failed and nothing was repeated. */
@@ -95,18 +90,14 @@ export class MissTally {
       parameters: [...this.#parameters.values()].sort(
         (a, b) => total(b) - total(a) || (`${a.tool}.${a.parameter}` < `${b.tool}.${b.parameter}` ? -1 : 1),
       ),
-      preconditions: rank(this.#before),
-      repeated: rank(this.#repeated),
+      preconditions: this.#before.ranked(),
+      repeated: this.#repeated.ranked(),
     };
   }
 }
 
 /** The call inside, for a call through a dispatcher. */
 const toInner = (call: Call): Call => (call.inner ? { ...call, ...call.inner } : call);
-
-function rank<T extends { n: number }>(counts: ReadonlyMap<string, T>): T[] {
-  return [...counts].sort(([a, one], [b, other]) => other.n - one.n || (a < b ? -1 : 1)).map(([, one]) => one);
-}
 
 /** Calls with the tool and arguments of an earlier call that was not executed or returned an error. */
 function findRepeated(calls: readonly Call[]): { tool: string; after: "denial" | "error" }[] {

@@ -4,7 +4,8 @@ import type { RunManifest } from "../types/run.ts";
 import type { ServersSummary } from "../types/servers.ts";
 import { countListTokens, isCallable, isOwnTool, type OfferedTool, readOwnName } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
-import { confusedPair, PairTally } from "./confusions.ts";
+import { confusedPair, type Pair } from "./confusions.ts";
+import { Ranking } from "./tally.ts";
 
 type ManifestSuite = RunManifest["suites"][number];
 type Share = ServersSummary["servers"][number]["right"];
@@ -12,7 +13,7 @@ type Share = ServersSummary["servers"][number]["right"];
 /** The cases of one server, or those that expect no tool. */
 class Row {
   readonly graded: Counts = { passed: 0, trials: 0 };
-  readonly lost = new Map<string, { n: number; pairs: PairTally }>();
+  readonly lost = new Map<string, { n: number; pairs: Ranking<Pair> }>();
   ownTool = 0;
   noTool = 0;
   broken = 0;
@@ -59,7 +60,7 @@ export class ServersTally {
       else row.noTool++;
       return;
     }
-    const lost = row.lost.get(other) ?? { n: 0, pairs: new PairTally() };
+    const lost = row.lost.get(other) ?? { n: 0, pairs: new Ranking<Pair>() };
     row.lost.set(other, lost);
     lost.n++;
     lost.pairs.add(pair);

@@ -3,7 +3,7 @@ import { netChange } from "../stats/meanDrop.ts";
 import { type AboutSkills, type LiftSummary, type SkillsSummary, withoutArm } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import { addCost, type Cost, type Trial } from "../types/trial.ts";
-import { CaseTally, promptTokens } from "./tally.ts";
+import { CaseTally, promptTokens, Ranking } from "./tally.ts";
 
 type Side = "with" | "without";
 const sides = ["with", "without"] as const;
@@ -149,7 +149,7 @@ type Counts = { truePositives: number; falsePositives: number; falseNegatives: n
 export class SkillTally {
   readonly #counts = new Map<string, Counts>();
   readonly #named = new Set<string>();
-  readonly #loaded = new Map<string, SkillsSummary["loaded"][number]>();
+  readonly #loaded = new Ranking<{ expected: string; loaded: string | null }>();
 
   add({ verdict }: Trial, about: AboutSkills, offered: readonly string[]): void {
     if (!verdict?.skills || verdict.grade === "not-gradable") return;
@@ -159,18 +159,16 @@ export class SkillTally {
     for (const name of wanted) this.#of(name)[fired.has(name) ? "truePositives" : "falseNegatives"]++;
     for (const name of unwanted) this.#of(name)[fired.has(name) ? "falsePositives" : "trueNegatives"]++;
     for (const name of [...wanted, ...(about.unwanted === "others" ? [] : unwanted)]) this.#named.add(name);
-    for (const loaded of fired.size > 0 ? fired : [null]) this.#note(verdict.expected, loaded);
+    for (const loaded of fired.size > 0 ? fired : [null]) this.#loaded.add({ expected: verdict.expected, loaded });
   }
 
   /** The skills that were wanted or wrongly loaded, by name. */
   summary(model: string): SkillsSummary | undefined {
     const shown = [...this.#counts].filter(([name, counts]) => this.#named.has(name) || counts.falsePositives > 0);
     if (shown.length === 0) return undefined;
-    const loaded = [...this.#loaded.values()].sort(
-      (a, b) =>
-        (a.expected < b.expected ? -1 : a.expected > b.expected ? 1 : b.n - a.n) ||
-        ((a.loaded ?? "") < (b.loaded ?? "") ? -1 : 1),
-    );
+    const byExpected = (a: { expected: string }, b: { expected: string }) =>
+      a.expected < b.expected ? -1 : Number(a.expected > b.expected);
+    const loaded = this.#loaded.ranked().sort(byExpected);
     const skills = shown
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, counts]) => ({
@@ -191,12 +189,6 @@ export class SkillTally {
     };
     this.#counts.set(name, known);
     return known;
-  }
-
-  #note(expected: string, loaded: string | null): void {
-    const key = JSON.stringify([expected, loaded]);
-    const known = this.#loaded.get(key) ?? { expected, loaded, n: 0 };
-    this.#loaded.set(key, { ...known, n: known.n + 1 });
   }
 }
 

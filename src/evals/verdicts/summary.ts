@@ -8,7 +8,7 @@ import { plannedTrials } from "../types/suite.ts";
 import { isOwnTool } from "../types/tool.ts";
 import { addCost, type Trial } from "../types/trial.ts";
 import { Check, readEvents, settledCheck } from "./check.ts";
-import { confusedPair, PairTally, substitutedPair } from "./confusions.ts";
+import { confusedPair, type Pair, substitutedPair } from "./confusions.ts";
 import { DenialTally } from "./denials.ts";
 import { DiscoveryTally } from "./discovery.ts";
 import { DriftWatch, parsePasses, readDriftEvents } from "./drift.ts";
@@ -18,7 +18,7 @@ import { MissTally } from "./misses.ts";
 import { MockTally } from "./mocks.ts";
 import { ServersTally } from "./servers.ts";
 import { LiftTally, SkillTally } from "./skillEffect.ts";
-import { CaseTally, Counter, Spending } from "./tally.ts";
+import { CaseTally, Counter, Ranking, Spending } from "./tally.ts";
 
 type Totals = RunSummary["totals"];
 
@@ -110,35 +110,21 @@ function skillTallies(manifest: RunManifest) {
 }
 
 function addTotals(all: readonly Totals[]): Totals {
-  const cached = all.reduce((sum, one) => sum + (one.cached ?? 0), 0);
-  const zero: Totals = {
-    trials: 0,
-    passed: 0,
-    broken: 0,
-    missing: 0,
-    calls: 0,
-    executed: 0,
-    toolErrors: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    costUsd: 0,
+  const sum = (key: Exclude<keyof Totals, "costUsd">) => all.reduce((total, one) => total + (one[key] ?? 0), 0);
+  const cached = sum("cached");
+  return {
+    trials: sum("trials"),
+    passed: sum("passed"),
+    broken: sum("broken"),
+    missing: sum("missing"),
+    calls: sum("calls"),
+    executed: sum("executed"),
+    toolErrors: sum("toolErrors"),
+    inputTokens: sum("inputTokens"),
+    outputTokens: sum("outputTokens"),
+    costUsd: all.map((one) => one.costUsd).reduce(addCost, 0),
+    ...(cached > 0 && { cached }),
   };
-  return all.reduce(
-    (sum, one) => ({
-      trials: sum.trials + one.trials,
-      passed: sum.passed + one.passed,
-      broken: sum.broken + one.broken,
-      missing: sum.missing + one.missing,
-      calls: sum.calls + one.calls,
-      executed: sum.executed + one.executed,
-      toolErrors: sum.toolErrors + one.toolErrors,
-      inputTokens: sum.inputTokens + one.inputTokens,
-      outputTokens: sum.outputTokens + one.outputTokens,
-      costUsd: addCost(sum.costUsd, one.costUsd),
-      ...(cached > 0 && { cached }),
-    }),
-    zero,
-  );
 }
 
 type ManifestSuite = RunManifest["suites"][number];
@@ -178,8 +164,8 @@ class SuiteTally {
   readonly #suite: ManifestSuite;
   readonly #model: ManifestModel;
   readonly #cases = new Map<string, CaseTally>();
-  readonly #confusion = new PairTally();
-  readonly #substituted = new PairTally();
+  readonly #confusion = new Ranking<Pair>();
+  readonly #substituted = new Ranking<Pair>();
   readonly #points: number[] = [];
   readonly #misses = new MissTally();
   readonly #denials = new DenialTally();

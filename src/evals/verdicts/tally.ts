@@ -45,6 +45,27 @@ function addTo(counter: Counter, name: string, by: number): Counter {
   return own;
 }
 
+/** Counts values, such as pairs of an expected and a picked tool, which are identified by their JSON. */
+export class Ranking<T extends object> {
+  readonly #counts = new Map<string, T & { n: number }>();
+
+  get size(): number {
+    return this.#counts.size;
+  }
+
+  add(one: T | undefined): void {
+    if (!one) return;
+    const key = JSON.stringify(one);
+    this.#counts.set(key, { ...one, n: (this.#counts.get(key)?.n ?? 0) + 1 });
+  }
+
+  /** Highest count first; equal counts by text, so that the order does not depend on which trial finished first. */
+  ranked(): (T & { n: number })[] {
+    const text = (one: T) => Object.values(one).join("\n");
+    return [...this.#counts.values()].sort((a, b) => b.n - a.n || (text(a) < text(b) ? -1 : 1));
+  }
+}
+
 /** The subject of an assertion, and why it was not met. The reason often starts with the subject already. */
 export function describeFailure({ what, why = "not met" }: Assertion): string {
   return why.startsWith(what) ? why : `${what}: ${why}`;
