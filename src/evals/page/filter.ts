@@ -2,19 +2,7 @@ import { createContext } from "preact";
 import type { PageCase, PageTrial, PageTrials } from "../reports/page.ts";
 
 /** Selects trials. Empty fields match everything. `text`: words that must all occur. */
-export type Filter = {
-  text: string;
-  result: string;
-  outcome: string;
-  case: string;
-  tool: string;
-  expected: string;
-  model: string;
-  suite: string;
-  arm: string;
-};
-
-export const everything: Filter = {
+export const everything = {
   text: "",
   result: "",
   outcome: "",
@@ -25,6 +13,7 @@ export const everything: Filter = {
   suite: "",
   arm: "",
 };
+export type Filter = typeof everything;
 
 /** Sets a filter from anywhere on the page, such as a cell of a grid, and scrolls to the trials. */
 export const FilterContext = createContext<(filter: Partial<Filter>) => void>(() => {});
@@ -35,13 +24,7 @@ export type Shown = { at: number; case: PageCase; trials: readonly PageTrial[] }
 /** The searchable text of each trial. */
 export function indexTrials({ cases, trials }: PageTrials): string[] {
   return trials.map((trial) => {
-    const { suite, model, id, input, expected } = cases[trial.at] ?? {
-      suite: "",
-      model: "",
-      id: "",
-      input: "",
-      expected: "",
-    };
+    const { suite = "", model = "", id = "", input = "", expected = "" } = cases[trial.at] ?? {};
     const turns = trial.turns.flatMap(({ text, calls }) => [
       text,
       ...calls.map((call) => `${call.tool} ${call.arguments}`),
