@@ -4,7 +4,7 @@ import { plain } from "./escape.ts";
 import { count } from "./format.ts";
 import { lintDocument, subjectText, worstFirst } from "./lint.ts";
 import { type Display, renderTerminal } from "./terminal.ts";
-import type { Place, Verdict, VerdictList } from "./verdicts.ts";
+import { type Place, severities, type VerdictList } from "./verdicts.ts";
 
 // Output for the log of a GitHub workflow: a report with workflow commands disabled, since it quotes untrusted text,
 // and annotations on lines of files.
@@ -21,23 +21,15 @@ const shown = { lines: 12, characters: 500 } as const;
 export function githubReport(document: Blocks, { suites, where }: VerdictList, display: Display): string {
   const all = suites.flatMap(({ name, model, verdicts }) =>
     verdicts.flatMap((one): Annotation[] => {
-      const level = annotated[one.level];
-      if (level === undefined) return [];
+      const severity = severities[one.level];
+      if (severity === undefined) return [];
       const title = `${name}: ${one.name}${model === undefined ? "" : ` (${model})`}`;
       const message = one.lines.slice(0, shown.lines).map((line) => plain(line).slice(0, shown.characters));
-      return [{ level, place: one.place, title, message }];
+      return [{ level: levels[severity], place: one.place, title, message }];
     }),
   );
   return withoutCommands(renderTerminal(document, display)) + annotate(all, "tool-evals", where);
 }
-
-const annotated: Readonly<Record<Verdict["level"], Level | undefined>> = {
-  failed: "error",
-  error: "error",
-  warning: "warning",
-  notice: "notice",
-  passed: undefined,
-};
 
 /**
  * A lint report, and an annotation for each finding. Findings of a live server are on the line that names the server.

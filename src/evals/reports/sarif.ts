@@ -5,16 +5,9 @@ import type { LintReport, RuleInfo, Severity } from "../types/lint.ts";
 import { plain } from "./escape.ts";
 import { count } from "./format.ts";
 import { subjectText, worstFirst } from "./lint.ts";
-import { type Place, type VerdictList, verdictRules } from "./verdicts.ts";
+import { type Place, severities, type VerdictList, verdictRules } from "./verdicts.ts";
 
 const levels = { error: "error", warning: "warning", info: "note" } as const satisfies Record<Severity, string>;
-const verdictLevels = {
-  failed: "error",
-  error: "error",
-  warning: "warning",
-  notice: "note",
-  passed: undefined,
-} as const;
 
 /** GitHub code scanning shows 5,000 results per run and drops the rest. */
 const maxResults = 5_000;
@@ -76,13 +69,12 @@ export function verdictSarif({ suites }: VerdictList, { version, exitCode }: Pic
     rules: Object.entries(verdictRules).map(([id, text]) => ({ id, shortDescription: { text } })),
     results: suites.flatMap(({ name, model = "", verdicts }) =>
       verdicts.flatMap((one): Result[] => {
-        const level = verdictLevels[one.level];
-        if (level === undefined) return [];
+        const severity = severities[one.level];
+        if (severity === undefined) return [];
         const subject = [name, one.name, ...(model === "" ? [] : [`(${model})`])].join(" ");
         const lines = [subject, ...one.lines.slice(0, maxLines)];
-        return [
-          { rule: one.rule, level, lines, place: one.place ?? {}, subject, key: [one.rule, name, model, one.name] },
-        ];
+        const key = [one.rule, name, model, one.name];
+        return [{ rule: one.rule, level: levels[severity], lines, place: one.place ?? {}, subject, key }];
       }),
     ),
     exitCode,

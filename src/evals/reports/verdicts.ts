@@ -1,4 +1,5 @@
 import { exitCodes } from "../types/errors.ts";
+import type { Severity } from "../types/lint.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { checkLines } from "./check.ts";
 import { driftLines } from "./drift.ts";
@@ -53,6 +54,15 @@ export const verdictRules = {
   experiment: "The experiment reaches a verdict.",
 } as const;
 type RuleId = keyof typeof verdictRules;
+
+/** The severity of each level in forms that list problems; what simply passed is not listed. */
+export const severities: Readonly<Record<Verdict["level"], Severity | undefined>> = {
+  failed: "error",
+  error: "error",
+  warning: "warning",
+  notice: "info",
+  passed: undefined,
+};
 
 export const isRed = ({ level }: Verdict) => level === "failed" || level === "error";
 
