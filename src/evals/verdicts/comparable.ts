@@ -25,8 +25,9 @@ export type ComparedRun = {
  * only in the old; `reworded`: in both, but with another prompt or expectation, so that its rates cannot be compared.
  */
 export type Comparability =
-  | { kind: "comparable"; cases: string[]; added: string[]; removed: string[]; reworded: string[]; notes: string[] }
+  | ({ kind: "comparable"; notes: string[] } & ComparedCases)
   | { kind: "not comparable"; reasons: string[] };
+type ComparedCases = { cases: string[]; added: string[]; removed: string[]; reworded: string[] };
 
 /**
  * The cases that can be compared between then (a baseline or an earlier run) and now, or every reason why none can.
@@ -125,17 +126,7 @@ function major(version: string): string {
   return first === "0" ? `0.${second}` : first;
 }
 
-function describeCases({
-  cases,
-  added,
-  removed,
-  reworded,
-}: {
-  cases: string[];
-  added: string[];
-  removed: string[];
-  reworded: string[];
-}): string[] {
+function describeCases({ cases, added, removed, reworded }: ComparedCases): string[] {
   const note = (ids: string[], what: string) => (ids.length > 0 ? [`${what}: ${ids.join(", ")}`] : []);
   return [
     ...(cases.length === 0 ? ["No case is the same in both, so nothing can be compared"] : []),
