@@ -1,4 +1,5 @@
 import type { Counts } from "../stats/counts.ts";
+import { groupBy } from "../types/groupBy.ts";
 import { blame, blameArm } from "./blame.ts";
 import { blameCertain, certainCap } from "./blameCertain.ts";
 import { type BlamedCase, type BlameVerdict, blameNothing } from "./blameVerdict.ts";
@@ -21,7 +22,7 @@ export function blameCases(
   cases: readonly CaseToBlame[],
   { seed, deterministic }: { seed: number; deterministic: boolean },
 ): Design<BlameVerdict> {
-  const groups = groupByChanges(cases);
+  const groups = [...groupBy(cases, ({ changed }) => JSON.stringify(changed)).values()];
   const cap = cases.reduce((sum, one) => sum + capOf(one, deterministic, seed), 0);
   return {
     cap,
@@ -41,15 +42,6 @@ export function blameCases(
       };
     },
   };
-}
-
-function groupByChanges(cases: readonly CaseToBlame[]): CaseToBlame[][] {
-  const groups = new Map<string, CaseToBlame[]>();
-  for (const one of cases) {
-    const key = JSON.stringify(one.changed);
-    groups.set(key, [...(groups.get(key) ?? []), one]);
-  }
-  return [...groups.values()];
 }
 
 const noTrials: Counts = { passed: 0, trials: 0 };

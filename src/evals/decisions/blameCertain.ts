@@ -1,10 +1,8 @@
 import { blameArm } from "./blame.ts";
 import { type BlamedCase, blameNothing } from "./blameVerdict.ts";
-import type { Play, TrialRecord } from "./design.ts";
+import { bringRequests, type Play, type TrialRecord } from "./design.ts";
 
-/**
- * Asks whether the case passes with just these changes (by index) in their new wording.
- */
+/** Asks whether the case passes with just these changes (by index) in their new wording. */
 type Search<R> = Generator<ReadonlySet<number>, R, boolean>;
 
 /** Indices of changes: reverting all of `reverted` repairs the case, and all of `breaking` alone break it. */
@@ -25,7 +23,7 @@ export function* blameCertain(record: TrialRecord, id: string, changed: readonly
     const served = turn.value;
     const mask = changed.map((_, i) => served.has(i));
     const arm = blameArm("search", mask);
-    while (record.answers(id, arm)[0] === undefined) yield { look: 1, requests: [{ case: id, trial: 1, arms: [arm] }] };
+    yield* bringRequests(record, [{ case: id, trial: 1, arms: [arm] }], 1);
     const [answer] = record.answers(id, arm);
     if (answer === "missing") return blameNothing(id, "undecided", "missing");
     turn = search.next(answer === "pass");

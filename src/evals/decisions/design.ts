@@ -179,6 +179,18 @@ export function lacksAnswers(record: TrialRecord, ids: readonly string[], arms: 
 
 const isSettled = (answer: Answer | undefined): answer is Answer => answer !== undefined;
 
+/** Asks for what the record lacks of these requests. */
+export function* bringRequests(record: TrialRecord, requests: readonly TrialRequest[], look: number): Play<void> {
+  for (;;) {
+    const lacking = requests.flatMap((one) => {
+      const arms = one.arms.filter((arm) => record.answers(one.case, arm)[one.trial - 1] === undefined);
+      return arms.length === 0 ? [] : [{ ...one, arms }];
+    });
+    if (lacking.length === 0) return;
+    yield { requests: lacking, look };
+  }
+}
+
 /** Trials `from`..`to` of a case, each in all of these arms. */
 export type Span = { case: string; arms: readonly string[]; from: number; to: number };
 

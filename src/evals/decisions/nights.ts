@@ -1,5 +1,5 @@
 import type { DriftVerdict } from "../types/drift.ts";
-import { countPasses, type Design, mostMissing, type TrialRecord } from "./design.ts";
+import { bringRequests, countPasses, type Design, mostMissing, type TrialRecord } from "./design.ts";
 import { DriftMonitor, type DriftOptions, mostTrialsOfNight, nightlyTrials } from "./drift.ts";
 import type { NightCounts } from "./driftScores.ts";
 
@@ -57,7 +57,12 @@ export function nightDesign({ night, cases, history, options = {} }: NightSetup)
   return {
     cap: cases.length * Math.max(trials, mostTrialsOfNight),
     *play(record) {
-      for (let trial = 1; trial <= trials; trial++) yield* askAll(record, cases, () => trial);
+      for (let trial = 1; trial <= trials; trial++)
+        yield* bringRequests(
+          record,
+          requestAll(cases, () => trial),
+          1,
+        );
       const monitor = replayNights(history, options);
       const regular = new Map(cases.map((id) => [id, countPasses(record, id, nightArm, 1, trials)]));
       if (!monitor.startNight(night, regular, missingShare(record, cases, trials))) return monitor.verdict();
@@ -66,7 +71,8 @@ export function nightDesign({ night, cases, history, options = {} }: NightSetup)
       const followed = () => monitor.followUps().filter((id) => (asked.get(id) ?? 0) < 2 * mostTrialsOfNight);
       for (let suspects = followed(); suspects.length > 0; suspects = followed()) {
         for (const id of suspects) asked.set(id, (asked.get(id) ?? trials) + 1);
-        yield* askAll(record, suspects, (id) => asked.get(id) ?? trials);
+        const requests = requestAll(suspects, (id) => asked.get(id) ?? trials);
+        yield* bringRequests(record, requests, 1);
         for (const id of suspects) {
           const trial = asked.get(id) ?? trials;
           monitor.addFollowUp(id, countPasses(record, id, nightArm, trial, trial));
@@ -78,13 +84,9 @@ export function nightDesign({ night, cases, history, options = {} }: NightSetup)
   };
 }
 
-function* askAll(record: TrialRecord, cases: readonly string[], trialOf: (id: string) => number) {
-  for (;;) {
-    const lacking = cases.filter((id) => record.answers(id, nightArm)[trialOf(id) - 1] === undefined);
-    if (lacking.length === 0) return;
-    yield { look: 1, requests: lacking.map((id) => ({ case: id, trial: trialOf(id), arms: [nightArm] })) };
-  }
-}
+/** One trial of each of these cases in a night. */
+const requestAll = (cases: readonly string[], getTrial: (id: string) => number) =>
+  cases.map((id) => ({ case: id, trial: getTrial(id), arms: [nightArm] }));
 
 function missingShare(record: TrialRecord, cases: readonly string[], trials: number): number {
   const answers = cases.flatMap((id) => record.answers(id, nightArm).slice(0, trials));

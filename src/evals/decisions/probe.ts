@@ -1,4 +1,4 @@
-import type { Play, TrialRecord, TrialRequest } from "./design.ts";
+import { bringRequests, type Play, type TrialRecord } from "./design.ts";
 
 /** The number of repeated requests that decide whether repeats carry information. */
 const mostRepeats = 6;
@@ -21,22 +21,11 @@ export function* probeRepeats(
   const asked = known.flatMap(({ id, requests }) =>
     Array.from({ length: Math.min(requests, first) }, (_, t) => ({ case: id, trial: t + 1, arms: ["base"] })),
   );
-  yield* ask(record, asked, look);
+  yield* bringRequests(record, asked, look);
   const cells = probeCells(record, known, first);
-  yield* ask(
-    record,
-    cells.map(({ id, repeat }) => ({ case: id, trial: repeat, arms: ["base"] })),
-    look,
-  );
+  const repeats = cells.map(({ id, repeat }) => ({ case: id, trial: repeat, arms: ["base"] }));
+  yield* bringRequests(record, repeats, look);
   return repeatsAlike(record, cells);
-}
-
-function* ask(record: TrialRecord, requests: readonly TrialRequest[], look: number): Play<void> {
-  for (;;) {
-    const lacking = requests.filter(({ case: id, trial }) => record.answers(id, "base")[trial - 1] === undefined);
-    if (lacking.length === 0) return;
-    yield { requests: lacking, look };
-  }
 }
 
 /**
