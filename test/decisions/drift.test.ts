@@ -153,9 +153,8 @@ describe("the monitor", () => {
 describe("a night as a design", () => {
   const rates = suites.M_MIX10;
   const cases = idsOf(rates);
-  const bankNight = (rate: number) => ["bank", Math.round(20 * rate), 20] as [string, number, number];
+  const bankNight = (rate: number) => counts(Math.round(20 * rate), 20);
   const empty: DriftHistory = {
-    baseline: "b",
     nights: [],
     cases: Object.fromEntries(cases.map((id, i) => [id, { bank: [bankNight(rates[i] ?? 0)], nights: [] }])),
   };
@@ -177,7 +176,10 @@ describe("a night as a design", () => {
       expect(calls).toBeGreaterThanOrEqual(30);
       expect(calls).toBeLessThanOrEqual(30 + 7 * 3);
     }
-    expect(history.cases["case 1"]?.nights.at(-1)).toEqual(["n6", 0, 3, 0, 7]);
+    expect(history.cases["case 1"]?.nights.at(-1)).toEqual({
+      ...{ night: "n6", passed: 0, trials: 3 },
+      ...{ followUpPassed: 0, followUpTrials: 7 },
+    });
   });
 
   test("an outage sets the night aside", () => {

@@ -1,42 +1,37 @@
+import type { Counts } from "../stats/counts.ts";
 import type { DriftVerdict } from "../types/drift.ts";
 import { bringRequests, countPasses, type Design, mostMissing, type TrialRecord } from "./design.ts";
 import { DriftMonitor, type DriftOptions, mostTrialsOfNight, nightlyTrials } from "./drift.ts";
 import type { NightCounts } from "./driftScores.ts";
 
-/** `[night, passed, trials]` for a night on which the baseline was recorded. */
-type BankNight = readonly [night: string, passed: number, trials: number];
-/** Of one case; a night without trials of it is absent. */
-type CaseNight = readonly [
-  night: string,
-  passed: number,
-  trials: number,
-  followUpPassed: number,
-  followUpTrials: number,
-];
+/** The passes of a case in a night; a night without trials of it is absent. */
+type CaseNight = NightCounts & { night: string };
 
 /**
  * All that the drift monitor has to know: what was recorded with the baseline, and the nights since, in their order. Its
  * scores and alarms follow from these counts. A new baseline starts anew; a new case has no bank; a missed night is absent.
  */
 export type DriftHistory = {
-  baseline: string;
   nights: readonly string[];
-  cases: Readonly<Record<string, { bank: readonly BankNight[]; nights: readonly CaseNight[] }>>;
+  cases: Readonly<Record<string, { bank: readonly Counts[]; nights: readonly CaseNight[] }>>;
 };
 
 /** The monitor after the nights of a history. */
 export function replayNights(history: DriftHistory, options: DriftOptions = {}): DriftMonitor {
   const cases = Object.entries(history.cases);
-  const bank = cases.map(([id, one]) => [id, one.bank.map(([, passed, trials]) => ({ passed, trials }))] as const);
-  const monitor = new DriftMonitor(new Map(bank.filter(([, nights]) => nights.length > 0)), options);
-  const byNight = cases.map(([id, { nights }]) => ({ id, nights: new Map(nights.map((one) => [one[0], one])) }));
+  const bank = cases.flatMap(([id, one]) => (one.bank.length > 0 ? [[id, one.bank] as const] : []));
+  const monitor = new DriftMonitor(new Map(bank), options);
+  const byNight = cases.map(([id, { nights }]) => ({ id, nights: new Map(nights.map((one) => [one.night, one])) }));
   for (const night of history.nights) {
-    const asked = byNight.flatMap(({ id, nights }) => {
-      const one = nights.get(night);
-      return one ? [{ id, passed: one[1], trials: one[2], followUp: { passed: one[3], trials: one[4] } }] : [];
-    });
-    monitor.startNight(night, new Map(asked.map(({ id, passed, trials }) => [id, { passed, trials }])));
-    for (const { id, followUp } of asked) if (followUp.trials > 0) monitor.addFollowUp(id, followUp);
+    const asked = new Map(
+      byNight.flatMap(({ id, nights }) => {
+        const one = nights.get(night);
+        return one ? [[id, one] as const] : [];
+      }),
+    );
+    monitor.startNight(night, asked);
+    for (const [id, { followUpPassed: passed, followUpTrials: trials }] of asked)
+      if (trials > 0) monitor.addFollowUp(id, { passed, trials });
     monitor.endNight();
   }
   return monitor;
@@ -116,14 +111,9 @@ export function addNight(
   passes: ReadonlyMap<string, NightCounts> | undefined,
 ): DriftHistory {
   if (!passes) return history;
-  const added = [...passes].map(([id, { passed, trials, followUpPassed, followUpTrials }]) => {
+  const added = [...passes].map(([id, counts]) => {
     const known = history.cases[id] ?? { bank: [], nights: [] };
-    const tonight: CaseNight = [night, passed, trials, followUpPassed, followUpTrials];
-    return [id, { ...known, nights: [...known.nights, tonight] }] as const;
+    return [id, { ...known, nights: [...known.nights, { night, ...counts }] }] as const;
   });
-  return {
-    ...history,
-    nights: [...history.nights, night],
-    cases: { ...history.cases, ...Object.fromEntries(added) },
-  };
+  return { nights: [...history.nights, night], cases: { ...history.cases, ...Object.fromEntries(added) } };
 }

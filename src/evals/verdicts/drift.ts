@@ -73,13 +73,13 @@ function findChanges(
     return after.trials > 0 ? [{ case: id, after }] : [];
   });
   const both = graded.flatMap((one) => {
-    const [, passed = 0, trials = 0, morePassed = 0, more = 0] =
-      cases[one.case]?.nights.find(([name]) => name === night) ?? [];
-    return trials + more > 0 ? [{ ...one, before: { passed: passed + morePassed, trials: trials + more } }] : [];
+    const counts = cases[one.case]?.nights.find((known) => known.night === night);
+    const before = counts && addFollowUps(counts);
+    return before && before.trials > 0 ? [{ ...one, before }] : [];
   });
   const changed = both.filter(({ before, after }) => before.passed * after.trials !== after.passed * before.trials);
   const kept = graded.flatMap(({ case: id, after }) => {
-    const [, passed = 0, trials = 0] = cases[id]?.bank[0] ?? [];
+    const { passed = 0, trials = 0 } = cases[id]?.bank[0] ?? {};
     return trials > 0 ? [{ before: passed / trials, after: after.passed / after.trials }] : [];
   });
   const meanOf = (key: "before" | "after") => kept.reduce((sum, one) => sum + one[key], 0) / kept.length;
@@ -119,10 +119,10 @@ export function readDriftEvents({ nightly, verdict }: DriftSummary): ("drifted" 
 /**
  * Everything before this night, by the ids of the suite's cases. Nights before a case was changed are not counted for it.
  */
-function toHistory({ baseline, bank, renamed = {}, nights }: DriftPlan, night: string): DriftHistory {
+function toHistory({ bank, renamed = {}, nights }: DriftPlan, night: string): DriftHistory {
   const ids = new Map(Object.entries(renamed).map(([id, name]) => [name, id]));
   const idOf = (name: string) => ids.get(name) ?? (name in renamed ? `${name} (before it was changed)` : name);
-  type Known = { bank: [string, number, number][]; nights: [string, number, number, number, number][] };
+  type Known = { bank: Counts[]; nights: (NightCounts & { night: string })[] };
   const cases = new Map<string, Known>();
   const find = (name: string): Known => {
     const known = cases.get(name) ?? { bank: [], nights: [] };
@@ -131,15 +131,13 @@ function toHistory({ baseline, bank, renamed = {}, nights }: DriftPlan, night: s
   };
   for (const [name, text] of Object.entries(bank)) {
     const { passed, trials } = parsePasses(text);
-    if (trials > 0) find(name).bank.push([baseline.run, passed, trials]);
+    if (trials > 0) find(name).bank.push({ passed, trials });
   }
   const before = nights.filter((one) => one.night !== night);
   for (const one of before)
-    for (const [name, text] of Object.entries(one.cases)) {
-      const { passed, trials, followUpPassed, followUpTrials } = parsePasses(text);
-      find(idOf(name)).nights.push([one.night, passed, trials, followUpPassed, followUpTrials]);
-    }
-  return { baseline: baseline.run, nights: before.map((one) => one.night), cases: Object.fromEntries(cases) };
+    for (const [name, text] of Object.entries(one.cases))
+      find(idOf(name)).nights.push({ night: one.night, ...parsePasses(text) });
+  return { nights: before.map((one) => one.night), cases: Object.fromEntries(cases) };
 }
 
 /** Parses counts such as `2/3` or, with follow-ups, `0/3+0/7`. */
