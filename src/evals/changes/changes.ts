@@ -1,8 +1,9 @@
 import type { Baseline } from "../types/baseline.ts";
 import type { JsonObject } from "../types/json.ts";
+import type { ChangeClass } from "../types/lint.ts";
 import { isCallable, isOwnTool, type Tool } from "../types/tool.ts";
 import { findEdits, type ToolEdit } from "./edits.ts";
-import { type ChangeClass, type ChangeEffect, classifyEffects } from "./effect.ts";
+import { type ChangeEffect, classifyEffects } from "./effect.ts";
 import { formatName } from "./names.ts";
 import { listEffects } from "./tools.ts";
 
@@ -37,6 +38,11 @@ function findCause({ id, tool }: ChangeEffect, edits: readonly ToolEdit[]): Tool
   const field = id.endsWith(":outputSchema") ? ":outputSchema" : ":schema";
   const schema = own.find((edit) => edit.id === `${formatName(tool)}${field}`);
   return schema ?? own[0] ?? edits.find((edit) => id.startsWith(`${formatName(edit.tool)}:`));
+}
+
+/** A change as reports and records show it: its label and texts. */
+export function pickTexts({ label, before, after }: { label: string; before?: string; after?: string }) {
+  return { label, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
 }
 
 /** The tool lists that the cases of a suite or a baseline are shown, by hash. */

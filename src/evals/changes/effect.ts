@@ -1,11 +1,5 @@
 import type { Path } from "../types/json.ts";
-
-/**
- * The effect of a change on callers. `breaking`: a correct call or reader can now be wrong. `compatible`: none can.
- * `description only`: a model may choose differently, but calls are not affected. `unknown`: the two lists do not show
- * it.
- */
-export type ChangeClass = "breaking" | "compatible" | "description only" | "unknown";
+import { type ChangeClass, changeClassSchema } from "../types/lint.ts";
 
 /** What happened. Each versioning rule of lint covers one or two kinds; some kinds are never a problem. */
 type EffectKind =
@@ -42,13 +36,10 @@ export type Impact = { kind: EffectKind; class: ChangeClass; what: string; fix?:
  */
 export type ChangeEffect = { id: string; tool: string; path: Path } & Impact;
 
-/** The order in which effects are listed. */
-const listOrder: readonly ChangeClass[] = ["breaking", "unknown", "compatible", "description only"];
-
 /** Sorts by tool, then by class. The result does not depend on the order of keys in the lists. */
 export function sortEffects(effects: ChangeEffect[]): ChangeEffect[] {
   const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-  const rank = (effect: ChangeEffect) => listOrder.indexOf(effect.class);
+  const rank = (effect: ChangeEffect) => changeClassSchema.options.indexOf(effect.class);
   return effects.sort(
     (a, b) =>
       order(a.tool, b.tool) ||

@@ -77,6 +77,12 @@ const confusablePairSchema = z.object({
 });
 
 export const changeClassSchema = z.enum(["breaking", "unknown", "compatible", "description only"]);
+/**
+ * The effect of a change on callers, in the order of lists. `breaking`: a correct call or reader can now be wrong.
+ * `unknown`: the two lists do not show it. `compatible`: no call can be wrong. `description only`: a model may choose
+ * differently, but calls are not affected.
+ */
+export type ChangeClass = z.infer<typeof changeClassSchema>;
 
 /** One effect of a difference between two tool lists on their callers. */
 export const listChangeSchema = z.object({

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { pickTexts } from "../changes/changes.ts";
 import { type BlamedCase, type BlameVerdict, blameVerdictSchema } from "../decisions/blameVerdict.ts";
 import { countsSchema } from "../types/check.ts";
 import type { ExitCode } from "../types/errors.ts";
@@ -50,9 +51,7 @@ export function summariseBlame(
     deterministic,
     cases: cases.map(({ changes, ...one }) => ({
       ...one,
-      changes: changes.map(({ id, label, before, after }) => {
-        return { id, label, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
-      }),
+      changes: changes.map((change) => ({ id: change.id, ...pickTexts(change) })),
       verdict: found.get(one.case) ?? null,
     })),
     tests: verdict?.tests ?? [],

@@ -1,4 +1,4 @@
-import { listChangesByCase } from "../changes/changes.ts";
+import { listChangesByCase, pickTexts } from "../changes/changes.ts";
 import { type CheckSetup, check } from "../decisions/check.ts";
 import { compareRecords } from "../decisions/compare.ts";
 import { countPasses, type Design, nextStep, TrialRecord } from "../decisions/design.ts";
@@ -206,12 +206,10 @@ function collectChanges({ cases }: ComparePlan, { toolsets, headToolsets }: Chec
   const now = cases.map(({ id }) => ({ id, toolset: headToolsets.get(id) ?? "" }));
   const lists = listChangesByCase({ cases, toolsets }, { cases: now, toolsets });
   const recorded = lists.flatMap(({ changes }) =>
-    changes.map((change) => ({
-      label: change.label,
-      class: change.class,
-      ...(change.before !== undefined && { before: change.before }),
-      ...(change.after !== undefined && { after: change.after }),
-    })),
+    changes.map((change) => {
+      const { label, ...texts } = pickTexts(change);
+      return { label, class: change.class, ...texts };
+    }),
   );
   return [...new Map(recorded.map((change) => [change.label, change])).values()];
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { listChanges } from "../changes/changes.ts";
+import { listChanges, pickTexts } from "../changes/changes.ts";
 import type { TrialRecord } from "../decisions/design.ts";
 import { incumbentArm } from "../decisions/variants.ts";
 import { certainVariantVerdictSchema } from "../decisions/variantsCertain.ts";
@@ -160,8 +160,5 @@ function describeChanges(name: string, lists: VariantsResult["lists"]): z.infer<
   const before = lists.get(incumbentArm) ?? [];
   const after = lists.get(name) ?? [];
   const changes = before.flatMap((list, at) => listChanges(list, after[at] ?? []));
-  const texts = changes.map(({ label, before, after }) => {
-    return { label, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
-  });
-  return [...new Map(texts.map((change) => [change.label, change])).values()];
+  return [...new Map(changes.map(pickTexts).map((change) => [change.label, change])).values()];
 }
