@@ -1,6 +1,7 @@
 import type { CaseCounts } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import { deriveSeed, seededRandom } from "../stats/random.ts";
+import { sumOf } from "../types/sum.ts";
 import type { BlameTest, BlameVerdict } from "./blameVerdict.ts";
 import {
   bringSpans,
@@ -282,10 +283,10 @@ class PlayedBlame {
 
   #verdict(): BlameVerdict {
     const paid = (stage: string) =>
-      this.#suspects.reduce((sum, { id }) => {
+      sumOf(this.#suspects, ({ id }) => {
         const arms = this.#record.arms(id).filter((arm) => arm.startsWith(stage));
-        return sum + arms.reduce((total, arm) => total + this.#record.paid(id, arm).calls, 0);
-      }, 0);
+        return sumOf(arms, (arm) => this.#record.paid(id, arm).calls);
+      });
     return {
       cases: this.#suspects.map((suspect) => this.#caseVerdict(suspect)),
       tests: [...this.#tests],
@@ -302,7 +303,7 @@ class PlayedBlame {
     const lacks = this.#lacksAnswers(suspect);
     const open = isChance && !lacks ? "chance" : "undecided";
     // The fewest sets with a total probability of 90 %: those before which the total is lower.
-    const printed = sets.filter((_, i) => sets.slice(0, i).reduce((sum, { chance }) => sum + chance, 0) < printedShare);
+    const printed = sets.filter((_, i) => sumOf(sets.slice(0, i), ({ chance }) => chance) < printedShare);
     return {
       case: suspect.id,
       kind: isWhole ? "blamed" : suspect.confirmed.size > 0 ? "in-part" : open,

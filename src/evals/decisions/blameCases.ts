@@ -1,5 +1,6 @@
 import type { Counts } from "../stats/counts.ts";
 import { groupBy } from "../types/groupBy.ts";
+import { sumOf } from "../types/sum.ts";
 import { blame, blameArm } from "./blame.ts";
 import { blameCertain, certainCap } from "./blameCertain.ts";
 import { type BlamedCase, type BlameVerdict, blameNothing } from "./blameVerdict.ts";
@@ -23,20 +24,19 @@ export function blameCases(
   { seed, deterministic }: { seed: number; deterministic: boolean },
 ): Design<BlameVerdict> {
   const groups = [...groupBy(cases, ({ changed }) => JSON.stringify(changed)).values()];
-  const cap = cases.reduce((sum, one) => sum + capOf(one, deterministic, seed), 0);
+  const cap = sumOf(cases, (one) => capOf(one, deterministic, seed));
   return {
     cap,
     *play(record) {
       const plays = groups.map((group) => blameGroup(record, group, { seed, deterministic, families: groups.length }));
       const verdicts = yield* playTogether(plays);
       const found = new Map(verdicts.flatMap((one) => one.cases.map((blamed) => [blamed.case, blamed] as const)));
-      const sum = (of: (verdict: BlameVerdict) => number) => verdicts.reduce((total, one) => total + of(one), 0);
       return {
         cases: cases.flatMap(({ case: id }) => found.get(id) ?? []),
         tests: verdicts.flatMap(({ tests }) => tests),
         calls: {
-          search: sum(({ calls }) => calls.search),
-          confirmation: sum(({ calls }) => calls.confirmation),
+          search: sumOf(verdicts, ({ calls }) => calls.search),
+          confirmation: sumOf(verdicts, ({ calls }) => calls.confirmation),
           most: cap,
         },
       };
@@ -81,7 +81,7 @@ function* blameGroup(
   const known = open.map((one) => ({ case: one.case, known: { old: one.old, new: one.new } }));
   const asked = unknown.length > 0 ? measuring : 0;
   const searched = yield* blame({ changed, cases: known, seed, families, asked }).play(record);
-  const paid = unknown.reduce((sum, one) => sum + record.paid(one.case, arm).calls, 0);
+  const paid = sumOf(unknown, (one) => record.paid(one.case, arm).calls);
   return {
     cases: [...searched.cases, ...settled.values()],
     tests: searched.tests,
@@ -92,10 +92,7 @@ function* blameGroup(
 const noCalls = { search: 0, confirmation: 0, most: 0 };
 
 function countCalls(record: TrialRecord, cases: readonly CaseToBlame[]): number {
-  return cases.reduce(
-    (sum, { case: id }) => sum + record.arms(id).reduce((total, arm) => total + record.paid(id, arm).calls, 0),
-    0,
-  );
+  return sumOf(cases, ({ case: id }) => sumOf(record.arms(id), (arm) => record.paid(id, arm).calls));
 }
 
 /** The verdict of a case that needs no search. */

@@ -1,6 +1,7 @@
-import { type Counts, comparable, meanChange, swapArms } from "../stats/counts.ts";
+import { type Counts, comparable, meanChange, pool, swapArms } from "../stats/counts.ts";
 import { upperDrop } from "../stats/meanDrop.ts";
 import type { Alarm, DriftVerdict } from "../types/drift.ts";
+import { sumOf } from "../types/sum.ts";
 import { mostMissing } from "./design.ts";
 import {
   addWhole,
@@ -166,14 +167,14 @@ export class DriftMonitor {
     const scores = cases.map((one) => this.#score(one));
     const { correlation: rho, trials } = this.#options;
     const suite = suiteScore(cases, this.#nights.length, { rho, trials, bankNights: this.#bankNights });
-    const mean = scores.reduce((sum, { value }) => sum + value, 0) / Math.max(1, cases.length);
+    const mean = sumOf(scores, ({ value }) => value) / Math.max(1, cases.length);
     return { score: (mean + suite.value) / 2, scores, suite };
   }
 
   #raiseAlarm({ scores, suite }: Total): void {
     const cases = [...this.#cases.values()];
     const low = scores.filter(({ value }) => value < this.#threshold);
-    const rest = low.reduce((sum, { value }) => sum + value, 0);
+    const rest = sumOf(low, ({ value }) => value);
     // A case is named when it is enough for an alarm by itself, among all that are not.
     const named = cases.flatMap((one, i) => {
       const { value, likeliest } = scores[i] ?? { value: 1, likeliest: 1 };
@@ -242,19 +243,15 @@ export class DriftMonitor {
   #net() {
     const from = Math.max(0, this.#nights.length - pooled.nights);
     const cases = [...this.#cases.values()].map(({ bank, nights }) => {
-      const sum = (parts: readonly (Counts | undefined)[]) => ({
-        passed: parts.reduce((total, part) => total + (part?.passed ?? 0), 0),
-        trials: parts.reduce((total, part) => total + (part?.trials ?? 0), 0),
-      });
-      return { base: sum(bank), head: sum(nights.slice(from)) };
+      return { base: pool(bank), head: pool(nights.slice(from).filter((night) => night !== undefined)) };
     });
     const both = comparable(cases);
     const change = meanChange(both);
     if (change === undefined) return null;
-    const spread = both.reduce((total, { base, head }) => {
+    const spread = sumOf(both, ({ base, head }) => {
       const p = (base.passed + head.passed + 0.5) / (base.trials + head.trials + 1);
-      return total + p * (1 - p);
-    }, 0);
+      return p * (1 - p);
+    });
     const nights = this.#nights.length - from;
     const extra = ((pooled.wobble * spread) / both.length) ** 2 * (1 + 1 / nights);
     return {
@@ -262,7 +259,7 @@ export class DriftMonitor {
       lower: -(upperDrop(both, pooled.z, extra) ?? 1),
       upper: upperDrop(both.map(swapArms), pooled.z, extra) ?? 1,
       nights,
-      trials: both.reduce((total, { head }) => total + head.trials, 0),
+      trials: sumOf(both, ({ head }) => head.trials),
     };
   }
 }

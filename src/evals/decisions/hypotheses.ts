@@ -1,5 +1,6 @@
 import type { Counts } from "../stats/counts.ts";
 import type { Random } from "../stats/random.ts";
+import { sumOf } from "../types/sum.ts";
 
 /** For each changed description, whether it has its new wording. */
 export type Mask = readonly boolean[];
@@ -39,14 +40,14 @@ export function listHypotheses(changed: number): Hypothesis[] {
     ),
     ...(["or", "and", "add"] as const).flatMap((kind) => share(kind, weights.pairs, pairs)),
   ];
-  const sum = all.reduce((total, { prior }) => total + prior, 0);
+  const sum = sumOf(all, ({ prior }) => prior);
   return all.map((one) => ({ ...one, prior: one.prior / sum }));
 }
 
 /** Which rate a trial with this mask has if the hypothesis is true. */
 function cellOf({ kind, members }: Hypothesis, mask: Mask): Cell {
   if (kind === "none") return allCell;
-  const served = members.reduce((sum, i) => sum + Number(mask[i]), 0);
+  const served = sumOf(members, (i) => Number(mask[i]));
   if (served === members.length) return newCell;
   if (served === 0) return oldCell;
   return kind === "or" ? newCell : kind === "and" ? oldCell : middleCell;
@@ -130,10 +131,10 @@ export class Belief {
 export function shareEvidence(own: Belief, others: readonly Belief[]): Float64Array {
   if (others.length === 0) return own.chances;
   const shared = own.hypotheses.map(({ prior }, h) => {
-    const lent = others.reduce((sum, { chances }) => sum + (chances[h] ?? 0), 0) / others.length;
+    const lent = sumOf(others, ({ chances }) => chances[h] ?? 0) / others.length;
     return ((own.chances[h] ?? 0) / prior) * (prior / 2 + lent / 2);
   });
-  const sum = shared.reduce((total, one) => total + one, 0);
+  const sum = sumOf(shared, (one) => one);
   return Float64Array.from(shared, (one) => one / sum);
 }
 
@@ -205,7 +206,7 @@ function climbMask(hypotheses: readonly Hypothesis[], chances: Float64Array, cha
     (chances[h] ?? 0) > negligible ? [{ hypothesis, chance: chances[h] ?? 0 }] : [],
   );
   const distance = (mask: Mask) => {
-    const chance = likely.reduce((sum, one) => sum + one.chance * (broken[cellOf(one.hypothesis, mask)] ?? 0), 0);
+    const chance = sumOf(likely, (one) => one.chance * (broken[cellOf(one.hypothesis, mask)] ?? 0));
     return Math.abs(chance - 0.5);
   };
   let mask: Mask = Array.from({ length: changed }, () => false);

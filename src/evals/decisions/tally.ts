@@ -1,4 +1,5 @@
 import { type CaseCounts, type Counts, rate } from "../stats/counts.ts";
+import { sumOf } from "../types/sum.ts";
 import { type Answer, mostMissing, type TrialRecord } from "./design.ts";
 import { caseP, type Differences, isWithinMargin, type MeanDrop, meanDrop, suiteP } from "./statistics.ts";
 import type { Figures, Flips, NamedCase } from "./verdict.ts";
@@ -157,7 +158,7 @@ export function joinJudgements(
 
 function judgePairs(tallies: readonly PairTally[], margin: number, z: number): SuiteJudgement {
   const judge = (all: readonly Differences[]) => {
-    const [down, up] = [sum(all, (one) => one.down), sum(all, (one) => one.up)];
+    const [down, up] = [sumOf(all, (one) => one.down), sumOf(all, (one) => one.up)];
     const mean = meanDrop(all);
     return { down, up, p: suiteP(down, up), mean, isClear: isWithinMargin(mean, margin, z), lacksAnswers: false };
   };
@@ -172,14 +173,10 @@ function judgePairs(tallies: readonly PairTally[], margin: number, z: number): S
   };
 }
 
-function sum<T>(list: readonly T[], of: (one: T) => number): number {
-  return list.reduce((total, one) => total + of(one), 0);
-}
-
 /** Whether more than 5 % of an arm is missing. */
 export function lacksAnswers(tallies: readonly PairTally[]): boolean {
   return pairArms.some(
-    (arm) => sum(tallies, (tally) => tally[arm].missing) > mostMissing * sum(tallies, (tally) => tally[arm].trials),
+    (arm) => sumOf(tallies, (tally) => tally[arm].missing) > mostMissing * sumOf(tallies, (tally) => tally[arm].trials),
   );
 }
 

@@ -1,6 +1,7 @@
 import { type CaseCounts, type Counts, meanChange, swapArms } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import { upperDrop } from "../stats/meanDrop.ts";
+import { sumOf } from "../types/sum.ts";
 import { bringSpans, countPasses, type Design, lacksAnswers, type Play, type TrialRecord } from "./design.ts";
 import { caseP, defaultMargin } from "./statistics.ts";
 import type { Gain, VariantFigures, VariantVerdict } from "./variantVerdict.ts";
@@ -61,7 +62,7 @@ const z95 = 1.6448536269514722;
 export function variants(setup: VariantSetup): Design<VariantVerdict> {
   const { cases, challengers } = setup;
   const most = certificateOf(setup).looks.at(-1) ?? 0;
-  const screening = screeningTrials(challengers.length, 1).reduce((sum, trials) => sum + trials, 0);
+  const screening = sumOf(screeningTrials(challengers.length, 1), (trials) => trials);
   const cap = cases.length * (roomTrials + challengers.length * screening + 2 * most);
   return { cap, play: (record) => new PlayedVariants(setup, record, cap).play() };
 }
@@ -183,7 +184,7 @@ class PlayedVariants {
 
   #meanRate(room: readonly string[], arm: string, trials: number): number {
     const scored = room.map((id) => countPasses(this.#record, id, arm, 1, trials)).filter((one) => one.trials > 0);
-    return scored.reduce((sum, { passed, trials: k }) => sum + passed / k, 0) / Math.max(1, scored.length);
+    return sumOf(scored, ({ passed, trials: k }) => passed / k) / Math.max(1, scored.length);
   }
 
   *#bring(cases: readonly string[], challenger: string, trials: (id: string) => number, look = 2): Play<void> {
@@ -242,7 +243,7 @@ class PlayedVariants {
     const { cases, challengers } = this.#setup;
     const { most } = this.#figures.calls;
     const sum = (arms: readonly string[], of: (id: string, arm: string) => number) =>
-      cases.reduce((total, id) => total + arms.reduce((all, arm) => all + of(id, arm), 0), 0);
+      sumOf(cases, (id) => sumOf(arms, (arm) => of(id, arm)));
     // Trials from before the tests have lower numbers.
     const before = (id: string, arm: string) =>
       this.#record

@@ -3,6 +3,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { plain } from "../reports/escape.ts";
 import { count, integer } from "../reports/format.ts";
 import type { PageTrials, ReportPage } from "../reports/page.ts";
+import { sumOf } from "../types/sum.ts";
 import { applyFilter, everything, type Filter, indexTrials } from "./filter.ts";
 import { CaseRow, type Row, rowHeight, TrialRow } from "./rows.tsx";
 import { CasePane, TrialPane } from "./transcript.tsx";
@@ -45,7 +46,7 @@ export function Explorer({ trials, toolsets, filter, setFilter }: Props) {
   const { parent, virtual } = useVirtual(rows, (row) => rowHeight(row, isNarrow));
   const found = rows.findIndex(({ key }) => key === selected);
   const active = rows[found] ?? rows[0];
-  const matching = shown.reduce((sum, one) => sum + one.trials.length, 0);
+  const matching = sumOf(shown, (one) => one.trials.length);
 
   const fold = (at: number, folded: boolean) => {
     const next = new Set(unfolded);

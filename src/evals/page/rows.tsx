@@ -3,6 +3,7 @@ import { plain } from "../reports/escape.ts";
 import { duration, integer, percent, ratio } from "../reports/format.ts";
 import type { ArmCounts, PageCase, PageTrial } from "../reports/page.ts";
 import { stateMark } from "../reports/runText.ts";
+import { sumOf } from "../types/sum.ts";
 import { MarkView } from "./blocks.tsx";
 import type { Shown } from "./filter.ts";
 
@@ -36,7 +37,7 @@ export function findRates({ arms }: PageCase): { main?: Rate; before?: Rate } {
   if (head) return { main: head, ...(base && { before: base }) };
   if (arms.length === 1) return { main: first };
   if (arms.length === 2 || first.arm.startsWith("crowd-")) return { main: last, before: first };
-  const sum = (key: keyof Rate) => arms.reduce((all, one) => all + one[key], 0);
+  const sum = (key: keyof Rate) => sumOf(arms, (one) => one[key]);
   return { main: { passed: sum("passed"), trials: sum("trials") } };
 }
 

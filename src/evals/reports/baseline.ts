@@ -1,3 +1,4 @@
+import { pool } from "../stats/counts.ts";
 import type { Baseline } from "../types/baseline.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import {
@@ -28,8 +29,7 @@ const describeBaseline = ({ suite, model }: Baseline) => `${suite} · ${model.id
 
 /** `4 cases, 14 tools, 78 of 80 trials passed` */
 function contents({ cases, toolsets }: Baseline): string {
-  const sum = (of: (one: BaselineCase) => number) => cases.reduce((total, one) => total + of(one), 0);
-  const [passed, trials] = [sum((one) => one.passed), sum((one) => one.trials)];
+  const { passed, trials } = pool(cases);
   const { tools, skills } = listNames(toolsets);
   const lists = [
     ...(tools.length > 0 || skills.length === 0 ? [count(tools.length, "tool")] : []),

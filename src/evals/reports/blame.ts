@@ -1,5 +1,5 @@
 import type { BlamedCase, BlameTest } from "../decisions/blameVerdict.ts";
-import type { Counts } from "../stats/counts.ts";
+import { pool } from "../stats/counts.ts";
 import { groupBy } from "../types/groupBy.ts";
 import type { BlameReport } from "../verdicts/blame.ts";
 import {
@@ -137,11 +137,8 @@ function describeSeen({ reverted, breaking }: NonNullable<BlamedCase["seen"]>, c
 function describeTests(group: Group, tests: readonly BlameTest[]): string {
   return confirmedTests(group, tests)
     .map(({ description, own }) => {
-      const sum = (of: (one: BlameTest["cases"][number]) => Counts): Counts => ({
-        passed: own.reduce((total, one) => total + of(one).passed, 0),
-        trials: own.reduce((total, one) => total + of(one).trials, 0),
-      });
-      const [reverted, served] = [sum((one) => one.reverted), sum((one) => one.new)];
+      const reverted = pool(own.map((one) => one.reverted));
+      const served = pool(own.map((one) => one.new));
       const cases = joinNames(own.map((one) => one.case));
       const passes = own.length === 1 ? `${cases} passes` : "they pass";
       return `The change of ${description} breaks ${cases}: with it reverted, ${passes} ${integer(reverted.passed)} of ${count(reverted.trials, "time")}; with it, ${integer(served.passed)} of ${integer(served.trials)}.`;

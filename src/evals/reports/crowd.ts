@@ -1,3 +1,4 @@
+import { sumOf } from "../types/sum.ts";
 import type { CrowdPoint, CrowdSummary } from "../verdicts/crowd.ts";
 import { type Block, facts, heading, list, makeColumns, section, type Tone, table, text } from "./document.ts";
 import { curve } from "./figures.ts";
@@ -25,8 +26,8 @@ const tones: Readonly<Record<CrowdSummary["kind"], Tone>> = {
 export function crowdDocument(summary: CrowdSummary): Block[] {
   const { suite, model, note, cases, points, falls, costUsd, dir, kind } = summary;
   const noun = readNoun(summary);
-  const broken = points.reduce((sum, one) => sum + one.broken, 0);
-  const trials = points.reduce((sum, one) => sum + one.trials, 0) + broken;
+  const broken = sumOf(points, (one) => one.broken);
+  const trials = sumOf(points, (one) => one.trials) + broken;
   const [first, last] = [points[0]?.size ?? 0, points.at(-1)?.size ?? 0];
   return [
     heading(1, headline(summary), tones[kind]),

@@ -1,5 +1,6 @@
 import type { RunManifest } from "../types/run.ts";
 import { paraphraseAt } from "../types/suite.ts";
+import { sumOf } from "../types/sum.ts";
 import type { Trial } from "../types/trial.ts";
 import { describeFailure, promptTokens } from "../verdicts/tally.ts";
 import { plain } from "./escape.ts";
@@ -28,9 +29,9 @@ const columns: readonly TrialColumn[] = [
   ["reason", describeReason],
   ["copy", ({ copy }) => (copy ? "yes" : "")],
   ["replies", ({ turns }) => turns.length],
-  ["calls", ({ turns }) => turns.reduce((sum, { calls }) => sum + calls.length, 0)],
-  ["input tokens", ({ turns }) => turns.reduce((sum, { usage }) => sum + promptTokens(usage), 0)],
-  ["output tokens", ({ turns }) => turns.reduce((sum, { usage }) => sum + usage.outputTokens, 0)],
+  ["calls", ({ turns }) => sumOf(turns, ({ calls }) => calls.length)],
+  ["input tokens", ({ turns }) => sumOf(turns, ({ usage }) => promptTokens(usage))],
+  ["output tokens", ({ turns }) => sumOf(turns, ({ usage }) => usage.outputTokens)],
   ["cost in USD", ({ costUsd }) => costUsd],
   ["ms", ({ ms }) => ms],
   ["started at", ({ startedAt }) => startedAt],

@@ -1,3 +1,4 @@
+import { sumOf } from "../types/sum.ts";
 import { type Markup, markup, plain } from "./escape.ts";
 import { isRed, type Verdict, type VerdictList, type VerdictSuite } from "./verdicts.ts";
 
@@ -30,7 +31,7 @@ function time(ms: number | undefined): Markup | undefined {
 /** The total time of the verdicts that have one; undefined if none has. */
 function sumTime(verdicts: readonly Verdict[]): number | undefined {
   const times = verdicts.flatMap(({ ms }) => ms ?? []);
-  return times.length === 0 ? undefined : times.reduce((sum, ms) => sum + ms, 0);
+  return times.length === 0 ? undefined : sumOf(times, (ms) => ms);
 }
 
 function testSuite({ name, model, facts, verdicts }: VerdictSuite, startedAt: string | undefined): Markup {

@@ -1,5 +1,6 @@
 import type { ComparedCheck } from "../types/check.ts";
 import type { CaseSummary, RunSummary, SuiteSummary } from "../types/run.ts";
+import { sumOf } from "../types/sum.ts";
 import { checkNext, checkReason, isCertain, isCompared, lostLines } from "./checkText.ts";
 import { driftLead, driftWord } from "./drift.ts";
 import { count, integer, range, some } from "./format.ts";
@@ -56,7 +57,7 @@ function certainty({ suites, partial, totals, cache }: RunSummary, status: RunSt
   if (status === "PARTIAL" && partial)
     return `How sure: a quick look at ${askedPhrase(partial)} with ${count(totals.trials, "trial")}, and no verdict on the suite.`;
   if (status === "SMOKE CHECK") {
-    const unjudged = suites.flatMap(({ unchecked = [] }) => unchecked).reduce((sum, { n }) => sum + n, 0);
+    const unjudged = sumOf(suites, ({ unchecked = [] }) => sumOf(unchecked, ({ n }) => n));
     const trials = unjudged === 0 ? "" : ` (${count(unjudged, "trial")})`;
     return `How sure: this shows what a host's keyword tool search finds. No language model was asked; arguments and results are not judged${trials}.`;
   }

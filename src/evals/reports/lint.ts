@@ -1,5 +1,6 @@
 import { groupBy } from "../types/groupBy.ts";
 import type { Finding, LintReport, RuleInfo, Severity, Where } from "../types/lint.ts";
+import { sumOf } from "../types/sum.ts";
 import {
   type Block,
   heading,
@@ -29,7 +30,7 @@ export function lintDocument(report: LintReport, { isWhole = false } = {}): Bloc
   const shown = isWhole ? findings : findings.filter(({ severity }) => severity !== "info");
   const entries = isWhole ? shown.map(showAlone) : foldFindings(shown);
   const sections = groupBy(entries.slice(0, maxItems), ({ subject }) => subject);
-  const left = entries.slice(maxItems).reduce((sum, { others }) => sum + 1 + others.length, 0);
+  const left = sumOf(entries.slice(maxItems), ({ others }) => 1 + others.length);
   return [
     heading(1, headline(report), ok ? "good" : "bad"),
     text(...leadLines(report, shown.length)),

@@ -2,6 +2,7 @@ import { incumbentArm } from "../decisions/variants.ts";
 import type { Json } from "../types/json.ts";
 import { type CaseSummary, type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
 import { shownLevels } from "../types/shown.ts";
+import { sumOf } from "../types/sum.ts";
 import { joinResult } from "../types/tool.ts";
 import type { Call, Execution, Score, Trial, Turn } from "../types/trial.ts";
 import { CaseTally, Counter, promptTokens } from "../verdicts/tally.ts";
@@ -182,7 +183,7 @@ class Sample {
     this.#step *= 2;
     // If even a single trial is too large, none is kept.
     this.kept = this.kept.length === 1 ? [] : this.kept.filter((_, at) => at % 2 === 0);
-    this.characters = this.kept.reduce((sum, { json }) => sum + json.length, 0);
+    this.characters = sumOf(this.kept, ({ json }) => json.length);
   }
 }
 
@@ -213,7 +214,7 @@ function describeTrial(trial: Trial, at: number, limit: Limit): PageTrial {
     toolset,
     orderSeed,
     turns: described,
-    tokens: described.reduce((sum, { tokensIn, tokensOut }) => sum + tokensIn + tokensOut, 0),
+    tokens: sumOf(described, ({ tokensIn, tokensOut }) => tokensIn + tokensOut),
     costUsd,
     ms,
   };

@@ -1,8 +1,9 @@
 import { groupBy } from "../types/groupBy.ts";
 import type { PartialRun, RunSummary, Touch } from "../types/run.ts";
+import { sumOf } from "../types/sum.ts";
 import { count, some } from "./format.ts";
 
-const sumCases = (leftOut: PartialRun["leftOut"]) => leftOut.reduce((sum, { cases }) => sum + cases, 0);
+const sumCases = (leftOut: PartialRun["leftOut"]) => sumOf(leftOut, ({ cases }) => cases);
 
 /** `9 cases left out`; empty if none is. */
 export function leftOutPhrase({ leftOut }: PartialRun): string {

@@ -1,5 +1,6 @@
 import { groupBy } from "../types/groupBy.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
+import { sumOf } from "../types/sum.ts";
 import { checkBlocks } from "./check.ts";
 import {
   type Block,
@@ -180,7 +181,7 @@ function describeLost(group: readonly CaseSummary[]): Item {
   if (!one) return { text: "" };
   if (group.length === 1)
     return { text: [{ code: one.id }, `: ${lossText(one)}`], ...(onlyBroke(one) && reasons(one)) };
-  const trials = group.reduce((sum, { broken }) => sum + broken, 0);
+  const trials = sumOf(group, ({ broken }) => broken);
   const named = some(group.map(({ id }) => id));
   const causes = one.reasons.map(({ text: reason }): Span => ({ code: withoutTool(reason), max: 300 }));
   return {
@@ -191,7 +192,7 @@ function describeLost(group: readonly CaseSummary[]): Item {
 
 /** Trials that passed with an acceptable tool instead of the expected one. */
 export function substitutes({ substituted = [] }: SuiteSummary): Block[] {
-  const n = substituted.reduce((sum, pair) => sum + pair.n, 0);
+  const n = sumOf(substituted, (pair) => pair.n);
   return n === 0 ? [] : [pairList(`Substituted (${count(n, "trial")} passed with an acceptable tool)`, substituted)];
 }
 

@@ -1,4 +1,5 @@
 import type { RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
+import { sumOf } from "../types/sum.ts";
 import { isCallable } from "../types/tool.ts";
 import { checkBlocks } from "./check.ts";
 import { type Block, type Blocks, details, facts, heading, makeColumns, plainText, table, text } from "./document.ts";
@@ -52,7 +53,7 @@ export function runPage({ summary, manifest }: RunInput, trials: PageTrialCollec
 
 function totalFacts({ totals, suites }: RunSummary): Block {
   const { passed } = totals;
-  const trials = suites.flatMap(({ cases }) => cases).reduce((sum, one) => sum + one.trials, 0);
+  const trials = sumOf(suites, ({ cases }) => sumOf(cases, (one) => one.trials));
   const lost = lostPhrase(totals);
   return facts(
     ["Passed", trials === 0 ? "no graded trial" : `${ratio({ passed, trials })} ${percent(passed / trials)}`],

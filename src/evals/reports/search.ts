@@ -2,6 +2,7 @@ import { isWithin, type QueryResult, recallDepths, summarizeRanker } from "../se
 import type { SearchReport, SuiteSearch } from "../search/report.ts";
 import { skillListings } from "../search/skillListing.ts";
 import { groupBy } from "../types/groupBy.ts";
+import { sumOf } from "../types/sum.ts";
 import {
   type Block,
   facts,
@@ -22,7 +23,7 @@ export function searchDocument(report: SearchReport): Block[] {
 }
 
 function headline({ suites, thresholds }: SearchReport): [string, Tone?] {
-  const queries = suites.reduce((sum, one) => sum + countQueries(one), 0);
+  const queries = sumOf(suites, (one) => countQueries(one));
   const shortfalls = suites.flatMap((one) => one.shortfalls);
   const scope = `${count(queries, "query")} · ${count(suites.length, "suite")}`;
   if (shortfalls.length > 0) return [`FAILED ${count(shortfalls.length, "threshold")} not reached · ${scope}`, "bad"];

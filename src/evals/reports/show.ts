@@ -2,6 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { readMatcher } from "../types/matcher.ts";
 import type { RunManifest } from "../types/run.ts";
 import { paraphraseAt } from "../types/suite.ts";
+import { sumOf } from "../types/sum.ts";
 import { joinResult } from "../types/tool.ts";
 import type { Assertion, Call, Trial, Turn } from "../types/trial.ts";
 import { describeFailure, promptTokens } from "../verdicts/tally.ts";
@@ -120,8 +121,8 @@ function resultTone({ outcome, verdict }: Trial): Tone {
 }
 
 function trialFacts({ trial: { verdict, turns, ms, costUsd, startedAt }, case: one, tools }: Group): Fact[] {
-  const input = turns.reduce((sum, { usage }) => sum + promptTokens(usage), 0);
-  const output = turns.reduce((sum, { usage }) => sum + usage.outputTokens, 0);
+  const input = sumOf(turns, ({ usage }) => promptTokens(usage));
+  const output = sumOf(turns, ({ usage }) => usage.outputTokens);
   const took = [`${integer(input)} tokens in`, `${integer(output)} out`, money(costUsd), duration(ms), startedAt];
   return [
     ["Expected", { code: one.expected, max: 300 }],

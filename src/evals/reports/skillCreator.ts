@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
+import { sumOf } from "../types/sum.ts";
 import type { Cell, Trial, Turn } from "../types/trial.ts";
 import { promptTokens } from "../verdicts/tally.ts";
 import { count } from "./format.ts";
@@ -153,8 +154,8 @@ function makeMetrics(turns: readonly Turn[]): Grading["execution_metrics"] {
 }
 
 function makeTiming({ turns, startedAt, judging }: Trial): Timing {
-  const ms = turns.reduce((sum, turn) => sum + turn.ms, 0);
-  const tokens = turns.reduce((sum, { usage }) => sum + promptTokens(usage) + usage.outputTokens, 0);
+  const ms = sumOf(turns, (turn) => turn.ms);
+  const tokens = sumOf(turns, ({ usage }) => promptTokens(usage) + usage.outputTokens);
   return {
     total_tokens: tokens,
     duration_ms: Math.round(ms),
@@ -230,8 +231,8 @@ export class BenchmarkFigures {
 
   /** What the statistics leave out, and the verdict that they cannot express. */
   notes({ suite, model, evals }: SkillCreatorWorkspace, run: RunSummary): string[] {
-    const planned = evals.reduce((sum, { runs }) => sum + configurations.length * runs, 0);
-    const graded = [...this.#values.values()].reduce((sum, { pass_rate }) => sum + pass_rate.length, 0);
+    const planned = sumOf(evals, ({ runs }) => configurations.length * runs);
+    const graded = sumOf(this.#values.values(), ({ pass_rate }) => pass_rate.length);
     const summary = run.suites.find((one) => one.name === suite && one.model === model);
 
     const notes = [
@@ -256,8 +257,8 @@ export class BenchmarkFigures {
 
 /** Computed like in the aggregation: the sample standard deviation, or 0 for a single value. */
 function statistics(values: readonly number[]) {
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const mean = sumOf(values, (value) => value) / values.length;
+  const squares = sumOf(values, (value) => (value - mean) ** 2);
   const all = values.length > 1 ? Math.sqrt(squares / (values.length - 1)) : 0;
   return {
     mean: rounded(mean),

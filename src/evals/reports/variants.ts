@@ -1,6 +1,7 @@
 import type { Comparison } from "../decisions/variantsCertain.ts";
 import type { VariantVerdict } from "../decisions/variantVerdict.ts";
 import type { NamedCase } from "../decisions/verdict.ts";
+import { sumOf } from "../types/sum.ts";
 import type { VariantsSummary } from "../verdicts/variants.ts";
 import {
   type Block,
@@ -215,7 +216,7 @@ function resultColumns(summary: VariantsSummary): ResultColumn[] {
       if (!gain || (name !== gain.challenger && name !== summary.wordings[0]?.name)) return "-";
       const arm = name === gain.challenger ? "head" : "base";
       const rates = gain.cases.flatMap((one) => (one[arm].trials > 0 ? [one[arm].passed / one[arm].trials] : []));
-      return percent(rates.reduce((sum, rate) => sum + rate, 0) / Math.max(1, rates.length));
+      return percent(sumOf(rates, (rate) => rate) / Math.max(1, rates.length));
     },
   };
   return [...(screening.length > 0 ? [screened] : []), tested];

@@ -1,3 +1,4 @@
+import { sumOf } from "../types/sum.ts";
 import type { VerifiedCoverage, VerifiedSuite, VerifyReport } from "../types/verify.ts";
 import {
   type Block,
@@ -50,10 +51,10 @@ function listStatements({ suites, coverage, gates }: VerifyReport): string[] {
   const unaccepted = suites.filter(hasNoBaseline);
   const records = listRecords(suites);
   const outdated = records.filter(isOutdated);
-  const cases = outdated.reduce((sum, one) => sum + one.cases.length, 0);
-  const total = records.reduce((sum, one) => sum + one.total, 0);
+  const cases = sumOf(outdated, (one) => one.cases.length);
+  const total = sumOf(records, (one) => one.total);
   const current = records.length - outdated.length;
-  const missing = coverage.reduce((sum, one) => sum + one.uncovered.length, 0);
+  const missing = sumOf(coverage, (one) => one.uncovered.length);
   const isCoverageGated = gates.some((gate) => gate.startsWith("uncovered"));
   const statements: (string | false)[] = [
     cases > 0 && `OUTDATED: the baselines do not cover ${integer(cases)} of ${count(total, "case")} as they are now.`,

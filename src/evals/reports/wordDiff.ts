@@ -1,4 +1,5 @@
 import { diffWords } from "diff";
+import { sumOf } from "../types/sum.ts";
 import type { TextChange } from "./document.ts";
 import { plain } from "./escape.ts";
 
@@ -48,7 +49,7 @@ function compareWords(before: string, after: string): Piece[] {
   const pieces = changes.map(({ added, removed, value }): Piece => {
     return { kind: added ? "added" : removed ? "removed" : "same", text: value };
   });
-  const kept = pieces.reduce((sum, { kind, text }) => sum + (kind === "same" ? text.trim().length : 0), 0);
+  const kept = sumOf(pieces, ({ kind, text }) => (kind === "same" ? text.trim().length : 0));
   const isWorth = before === "" || after === "" || kept >= minKept * Math.max(before.length, after.length);
   return isWorth ? pieces : replaced;
 }

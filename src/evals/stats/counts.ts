@@ -1,3 +1,4 @@
+import { sumOf } from "../types/sum.ts";
 import { hypergeometric } from "./distributions.ts";
 
 /** Graded trials of one case in one arm, and how many of them passed. Broken trials are not counted. */
@@ -11,6 +12,11 @@ export function comparable(cases: readonly CaseCounts[]): CaseCounts[] {
   return cases.filter(({ base, head }) => base.trials > 0 && head.trials > 0);
 }
 
+/** The counts of several samples together. */
+export function pool(all: readonly Counts[]): Counts {
+  return { passed: sumOf(all, ({ passed }) => passed), trials: sumOf(all, ({ trials }) => trials) };
+}
+
 /** The arms exchanged, so that a test of a fall becomes one of a rise. */
 export function swapArms<C extends CaseCounts>(one: C): C {
   return { ...one, base: one.head, head: one.base };
@@ -20,7 +26,7 @@ export function swapArms<C extends CaseCounts>(one: C): C {
 export function meanChange(cases: readonly CaseCounts[]): number | undefined {
   const both = comparable(cases);
   if (both.length === 0) return undefined;
-  return both.reduce((sum, { base, head }) => sum + rate(head) - rate(base), 0) / both.length;
+  return sumOf(both, ({ base, head }) => rate(head) - rate(base)) / both.length;
 }
 
 /** Passes per trial, for counts with at least one trial. */

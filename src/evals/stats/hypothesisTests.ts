@@ -1,3 +1,4 @@
+import { sumOf } from "../types/sum.ts";
 import { type CaseCounts, type HeadNull, headNull } from "./counts.ts";
 import { type Summand, tailOfSum } from "./distributions.ts";
 
@@ -58,7 +59,7 @@ export function cochranMantelHaenszel(cases: readonly CaseCounts[]): number {
     masses,
     scores: Array.from(masses, (_, j) => masses.length - 1 - j),
   }));
-  const missing = nulls.reduce((sum, { masses, observed }) => sum + masses.length - 1 - observed, 0);
+  const missing = sumOf(nulls, ({ masses, observed }) => masses.length - 1 - observed);
   return tailOfSum(summands, missing);
 }
 

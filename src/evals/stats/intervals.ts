@@ -1,3 +1,4 @@
+import { sumOf } from "../types/sum.ts";
 import type { Counts } from "./counts.ts";
 import { normalQuantile } from "./stdlib.ts";
 
@@ -34,7 +35,7 @@ export type Kappa = { kappa: number; standardError: number; interval?: Interval 
  * 72 (1969).
  */
 export function kappa(table: readonly (readonly number[])[], confidence = 0.95): Kappa | undefined {
-  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const sum = (values: readonly number[]) => sumOf(values, (value) => value);
   const n = sum(table.map(sum));
   if (n === 0) return undefined;
   const rows = table.map((row) => sum(row) / n);

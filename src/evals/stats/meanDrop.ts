@@ -1,3 +1,4 @@
+import { sumOf } from "../types/sum.ts";
 import { type CaseCounts, type Counts, comparable, meanChange, rate, swapArms } from "./counts.ts";
 import type { Interval } from "./intervals.ts";
 import { normalQuantile } from "./stdlib.ts";
@@ -16,7 +17,7 @@ export function upperDrop(cases: readonly CaseCounts[], z: number, extra = 0): n
   if (change === undefined) return undefined;
   const drop = -change;
   const isShort = (d: number) => {
-    const variance = compared.reduce((sum, one) => sum + dropVariance(one, d), 0);
+    const variance = sumOf(compared, (one) => dropVariance(one, d));
     return d - drop < z * Math.sqrt(variance / (n * n) + extra);
   };
   return lastTurn(isShort, drop, 1);

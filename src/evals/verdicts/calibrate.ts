@@ -8,6 +8,7 @@ import { deriveSeed, type Random, seededRandom } from "../stats/random.ts";
 import { normalQuantile } from "../stats/stdlib.ts";
 import { countsSchema, intervalSchema } from "../types/check.ts";
 import type { ExitCode } from "../types/errors.ts";
+import { sumOf } from "../types/sum.ts";
 import { type Cost, costSchema } from "../types/trial.ts";
 import { type ExperimentFacts, experimentFacts } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
@@ -268,13 +269,13 @@ export function estimateCorrelation(cases: readonly CaseCounts[], confidence = 0
   });
   const m = varied.length;
   if (m === 0) return { kind: "undefined", why: "every case always passed or always failed, so nothing varied" };
-  const designEffect = varied.reduce((sum, one) => sum + measureVariance(one), 0) / m;
+  const designEffect = sumOf(varied, (one) => measureVariance(one)) / m;
   const upperTail = (1 - confidence) / 2;
   const designEffectInterval = [
     (m * designEffect) / chiSquaredQuantile(1 - upperTail, m),
     (m * designEffect) / chiSquaredQuantile(upperTail, m),
   ] as const;
-  const k = varied.reduce((sum, { base, head }) => sum + (base.trials + head.trials) / 2, 0) / m;
+  const k = sumOf(varied, ({ base, head }) => (base.trials + head.trials) / 2) / m;
   const icc = (effect: number) => Math.min(1, Math.max(0, (effect - 1) / (k - 1)));
   const iccInterval = [icc(designEffectInterval[0]), icc(designEffectInterval[1])] as const;
   return { kind: "estimated", designEffect, designEffectInterval, icc: icc(designEffect), iccInterval, cases: m };

@@ -5,13 +5,12 @@ import { countPasses, type Design, nextStep, TrialRecord } from "../decisions/de
 import { addTrial } from "../decisions/observe.ts";
 import { countCalls, pairArms } from "../decisions/tally.ts";
 import type { CheckVerdict } from "../decisions/verdict.ts";
-import { swapArms } from "../stats/counts.ts";
+import { pool, swapArms } from "../stats/counts.ts";
 import { cochranMantelHaenszel, isSignificant } from "../stats/hypothesisTests.ts";
 import type { CheckPlan, CheckSummary, ComparedCheck, ComparePlan, Gate } from "../types/check.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { ConfusionGrowth } from "./confusions.ts";
-import { pool } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
 
 type Toolsets = Readonly<Record<string, readonly OfferedTool[]>>;
@@ -195,7 +194,7 @@ function compareWithBank({ cases }: ComparePlan, record: TrialRecord): ComparedC
     return bank.trials > 0 && now.trials > 0 ? [{ base: bank, head: now }] : [];
   });
   if (both.length === 0) return null;
-  const total = (arm: "base" | "head") => both.map((one) => one[arm]).reduce(pool, { passed: 0, trials: 0 });
+  const total = (arm: "base" | "head") => pool(both.map((one) => one[arm]));
   const [down, up] = [cochranMantelHaenszel(both), cochranMantelHaenszel(both.map(swapArms))];
   const direction = isSignificant(down, driftLevel) ? "down" : isSignificant(up, driftLevel) ? "up" : null;
   return { accepted: total("base"), now: total("head"), direction, p: Math.min(1, 2 * Math.min(down, up)) };

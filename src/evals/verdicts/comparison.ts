@@ -6,14 +6,14 @@ import { addTrial } from "../decisions/observe.ts";
 import { defaultMargin } from "../decisions/statistics.ts";
 import { pairArms } from "../decisions/tally.ts";
 import type { CheckVerdict } from "../decisions/verdict.ts";
-import { type Counts, swapArms } from "../stats/counts.ts";
+import { type Counts, pool, swapArms } from "../stats/counts.ts";
 import { type ComparedCheck, comparedSchema, countsSchema } from "../types/check.ts";
+import { sumOf } from "../types/sum.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { summariseCheck } from "./check.ts";
 import { type ComparedRun, comparability } from "./comparable.ts";
 import { ConfusionGrowth } from "./confusions.ts";
-import { pool } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
 
 /**
@@ -103,8 +103,8 @@ export function compareSides(
     kind: "compared",
     ...place,
     cases: scored.length,
-    base: scored.map((one) => one.base).reduce(pool, none),
-    head: scored.map((one) => one.head).reduce(pool, none),
+    base: pool(scored.map((one) => one.base)),
+    head: pool(scored.map((one) => one.head)),
     better: decideBetter(verdict, reverse),
     check,
     improved: fell(reverse).map(swapArms),
@@ -114,7 +114,7 @@ export function compareSides(
 
 function sumTime(...sides: readonly ComparedRecord[]): number {
   const trials = sides.flatMap(({ seen }) => (seen.kind === "trials" ? seen.trials : []));
-  return trials.reduce((sum, { ms }) => sum + ms, 0);
+  return sumOf(trials, ({ ms }) => ms);
 }
 
 /** Settings are compared only if both are known. */

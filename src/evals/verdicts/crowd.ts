@@ -1,13 +1,14 @@
 import * as z from "zod";
 import { bringSpans, countPasses, type Design, TrialRecord } from "../decisions/design.ts";
 import { addTrial, readObservation } from "../decisions/observe.ts";
-import { type Counts, comparable, rate } from "../stats/counts.ts";
+import { comparable, pool, rate } from "../stats/counts.ts";
 import { cochranMantelHaenszel, holm, isSignificant } from "../stats/hypothesisTests.ts";
 import { wilson } from "../stats/intervals.ts";
 import { netChange } from "../stats/meanDrop.ts";
 import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
 import { countsSchema, intervalSchema } from "../types/check.ts";
 import type { ExitCode } from "../types/errors.ts";
+import { sumOf } from "../types/sum.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { type ExperimentFacts, experimentFacts } from "./design.ts";
@@ -92,7 +93,7 @@ export function askAll(
   seed: number,
 ): Design<"asked"> {
   return {
-    cap: arms.length * cases.reduce((sum, { trials }) => sum + trials, 0),
+    cap: arms.length * sumOf(cases, ({ trials }) => trials),
     *play(record) {
       const spans = cases.map(({ id, trials }) => ({ case: id, arms, from: 1, to: trials }));
       yield* bringSpans(record, spans, 1, seed);
@@ -172,8 +173,7 @@ export class CrowdTally {
   #point(size: number, first: number, p: number | null, adjusted: number | null | undefined): CrowdPoint {
     const { certain } = this.#setup;
     const counts = this.#counts(first, size);
-    const sum = (of: (one: Counts) => number) => counts.reduce((total, { head }) => total + of(head), 0);
-    const all = { passed: sum((one) => one.passed), trials: sum((one) => one.trials) };
+    const all = pool(counts.map(({ head }) => head));
     const net = netChange(counts);
     return {
       size,

@@ -1,4 +1,5 @@
 import type { DiscoverySummary } from "../types/discovery.ts";
+import { sumOf } from "../types/sum.ts";
 import { type Discovery, discoveryOutcomes, type Score, type Trial } from "../types/trial.ts";
 import { Ranking } from "./tally.ts";
 
@@ -38,7 +39,7 @@ export class DiscoveryTally {
   summary(): DiscoverySummary | undefined {
     if (this.#outcomes.size === 0) return undefined;
     const count = (...outcomes: Discovery["outcome"][]) =>
-      outcomes.reduce((sum, outcome) => sum + (this.#outcomes.get(outcome) ?? 0), 0);
+      sumOf(outcomes, (outcome) => this.#outcomes.get(outcome) ?? 0);
     return {
       trials: count(...discoveryOutcomes),
       found: count("chosen", "found-not-chosen"),

@@ -6,6 +6,7 @@ import { addTrial } from "../decisions/observe.ts";
 import type { Counts } from "../stats/counts.ts";
 import type { DriftPlan, DriftSummary, DriftVerdict, Night, NightChanges } from "../types/drift.ts";
 import type { CaseSummary } from "../types/run.ts";
+import { sumOf } from "../types/sum.ts";
 import type { Trial } from "../types/trial.ts";
 
 /** Tracks one suite on one model from night to night. Can summarise it at any time. */
@@ -82,7 +83,7 @@ function findChanges(
     const { passed = 0, trials = 0 } = cases[id]?.bank[0] ?? {};
     return trials > 0 ? [{ before: passed / trials, after: after.passed / after.trials }] : [];
   });
-  const meanOf = (key: "before" | "after") => kept.reduce((sum, one) => sum + one[key], 0) / kept.length;
+  const meanOf = (key: "before" | "after") => sumOf(kept, (one) => one[key]) / kept.length;
   return {
     night,
     cases: changed.map(({ case: id, before, after }) => ({ case: id, before, after })),
@@ -102,9 +103,9 @@ type Found = ReadonlyMap<string, NightCounts> | "missing" | "stopped";
 
 /** The trials of a run without --nightly, in the form of a night. */
 function readRun(cases: readonly CaseSummary[]): Found {
-  const planned = cases.reduce((sum, one) => sum + one.planned, 0);
-  const broken = cases.reduce((sum, one) => sum + one.broken + one.notGradable, 0);
-  const graded = cases.reduce((sum, one) => sum + one.trials, 0);
+  const planned = sumOf(cases, (one) => one.planned);
+  const broken = sumOf(cases, (one) => one.broken + one.notGradable);
+  const graded = sumOf(cases, (one) => one.trials);
   if (graded + broken < planned) return "stopped";
   if (planned === 0 || broken > mostMissing * planned) return "missing";
   return new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials, followUpPassed: 0, followUpTrials: 0 }]));

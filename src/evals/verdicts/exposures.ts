@@ -3,9 +3,10 @@ import { type Observation, TrialRecord } from "../decisions/design.ts";
 import { readObservation, summariseAnswer } from "../decisions/observe.ts";
 import { defaultMargin } from "../decisions/statistics.ts";
 import type { CheckVerdict } from "../decisions/verdict.ts";
-import { type Counts, swapArms } from "../stats/counts.ts";
+import { type Counts, pool, swapArms } from "../stats/counts.ts";
 import type { ChoiceByExposure, ExposureComparison, ExposureSummary } from "../types/discovery.ts";
 import type { Exposure } from "../types/exposure.ts";
+import { sumOf } from "../types/sum.ts";
 import type { Trial } from "../types/trial.ts";
 import { DiscoveryTally, readChoice } from "./discovery.ts";
 import { promptTokens } from "./tally.ts";
@@ -92,8 +93,7 @@ export class ExposureTally {
   /** The numbers of recorded trials, and of broken ones among them, in the arms other than `head`. */
   others(): { recorded: number; broken: number } {
     const others = [...this.#arms].filter(([name]) => name !== "head").map(([, arm]) => arm);
-    const sum = (count: (arm: ArmTally) => number) => others.reduce((total, arm) => total + count(arm), 0);
-    return { recorded: sum((arm) => arm.recorded), broken: sum((arm) => arm.broken) };
+    return { recorded: sumOf(others, (arm) => arm.recorded), broken: sumOf(others, (arm) => arm.broken) };
   }
 
   summary(): ExposureSummary[] {
@@ -144,15 +144,7 @@ export class ExposureTally {
       return compareRecords({ ...setup, families: comparisons });
     };
     const [down, up] = [decide(base, head), decide(head, base)];
-    const sumChosen = ({ chosenByCase }: ArmTally) => {
-      const sum: Counts = { passed: 0, trials: 0 };
-      for (const id of cases) {
-        const { passed, trials } = chosenByCase.get(id) ?? { passed: 0, trials: 0 };
-        sum.passed += passed;
-        sum.trials += trials;
-      }
-      return sum;
-    };
+    const sumChosen = ({ chosenByCase }: ArmTally) => pool(cases.flatMap((id) => chosenByCase.get(id) ?? []));
     const left = [...inBase].filter((id) => !cases.includes(id)).sort();
     const fell = listCases(down);
     const rose = listCases(up).map(swapArms);

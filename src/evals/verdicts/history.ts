@@ -3,6 +3,7 @@ import { listChangesByCase } from "../changes/changes.ts";
 import { wilson } from "../stats/intervals.ts";
 import { intervalSchema } from "../types/check.ts";
 import type { CaseSummary, RunManifest, SuiteSummary } from "../types/run.ts";
+import { sumOf } from "../types/sum.ts";
 
 type ManifestSuite = RunManifest["suites"][number];
 
@@ -60,7 +61,7 @@ export function makeHistories(runs: Iterable<PastRun>): History[] {
  */
 export function meanRate(cases: readonly CaseSummary[]): Pick<HistoryEntry, "rate" | "interval"> {
   const rates = cases.flatMap((one) => one.rate ?? []);
-  const sum = rates.reduce((total, rate) => total + rate, 0);
+  const sum = sumOf(rates, (rate) => rate);
   return {
     rate: rates.length === 0 ? null : sum / rates.length,
     interval: wilson({ passed: sum, trials: rates.length }) ?? null,

@@ -3,6 +3,7 @@ import { kappa, wilson } from "../stats/intervals.ts";
 import { intervalSchema } from "../types/check.ts";
 import type { ExitCode } from "../types/errors.ts";
 import { type Opinion, type OpinionCounts, opinions } from "../types/judge.ts";
+import { sumOf } from "../types/sum.ts";
 import { costSchema } from "../types/trial.ts";
 import { toExitCode } from "./exitCode.ts";
 
@@ -106,7 +107,7 @@ function harm({ human, judge }: Disagreement): number {
 /** Agreement and error rates from the counts. A rate's interval is Wilson's, at 95 %, as is that of kappa. */
 export function measureJudge(counts: OpinionCounts): JudgeMeasures {
   const table = opinions.map((human) => opinions.map((judge) => counts[human][judge]));
-  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const sum = (values: readonly number[]) => sumOf(values, (value) => value);
   const measured = sum(table.flat());
   const share = (passed: number, trials: number) => ({
     n: passed,

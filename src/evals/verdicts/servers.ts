@@ -2,6 +2,7 @@ import type { Counts } from "../stats/counts.ts";
 import { wilson } from "../stats/intervals.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { ServersSummary } from "../types/servers.ts";
+import { sumOf } from "../types/sum.ts";
 import { countListTokens, isCallable, isOwnTool, type OfferedTool, readOwnName } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { confusedPair, type Pair } from "./confusions.ts";
@@ -86,7 +87,6 @@ export class ServersTally {
     const row = this.#rows.get(name) ?? new Row();
     const { passed, trials } = row.graded;
     const others = rows.filter(([owner]) => owner !== name).map(([, one]) => one);
-    const sum = (list: readonly number[]) => list.reduce((total, n) => total + n, 0);
     const listed = this.#list().filter((tool) => tool.server === name);
     const tools = listed.filter(isCallable);
     const instructions = listed.filter(({ origin }) => origin === "instructions");
@@ -97,13 +97,16 @@ export class ServersTally {
       tokens: countListTokens([...tools, ...instructions]),
       cases: [...this.#owners.values()].filter((owner) => owner === name).length,
       right: describeShare(passed, trials),
-      lost: describeShare(sum([...row.lost.values()].map(({ n }) => n)), trials),
+      lost: describeShare(
+        sumOf(row.lost.values(), ({ n }) => n),
+        trials,
+      ),
       ownTool: row.ownTool,
       noTool: row.noTool,
       broken: row.broken,
       taken: describeShare(
-        sum(others.map((one) => one.lost.get(name)?.n ?? 0)),
-        sum(others.map(({ graded }) => graded.trials)),
+        sumOf(others, (one) => one.lost.get(name)?.n ?? 0),
+        sumOf(others, ({ graded }) => graded.trials),
       ),
     };
   }

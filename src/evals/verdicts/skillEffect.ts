@@ -2,6 +2,7 @@ import { wilson } from "../stats/intervals.ts";
 import { netChange } from "../stats/meanDrop.ts";
 import { type AboutSkills, type LiftSummary, type SkillsSummary, withoutArm } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
+import { sumOf } from "../types/sum.ts";
 import { addCost, type Cost, type Trial } from "../types/trial.ts";
 import { CaseTally, promptTokens, Ranking } from "./tally.ts";
 
@@ -62,8 +63,7 @@ class ArmTally {
   }
 
   summary(): LiftSummary["arms"][Side] {
-    const sum = (count: (one: CaseTally) => number) =>
-      [...this.cases.values()].reduce((all, one) => all + count(one), 0);
+    const sum = (count: (one: CaseTally) => number) => sumOf(this.cases.values(), count);
     const mean = (total: number) => (this.#trials === 0 ? null : total / this.#trials);
     const passed = sum((one) => one.passed);
     return {
@@ -108,10 +108,8 @@ export class LiftTally {
 
   /** The number of recorded trials of these cases in the arm without the skill. */
   recorded(): number {
-    return [...this.#arms.without.cases.values()].reduce(
-      (sum, { passed, failed, broken, notGradable }) => sum + passed + failed + broken + notGradable,
-      0,
-    );
+    const cases = this.#arms.without.cases.values();
+    return sumOf(cases, ({ passed, failed, broken, notGradable }) => passed + failed + broken + notGradable);
   }
 
   summary(): LiftSummary {

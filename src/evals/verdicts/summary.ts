@@ -5,6 +5,7 @@ import { allDefinitions, type Exposure } from "../types/exposure.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import { plannedTrials } from "../types/suite.ts";
+import { sumOf } from "../types/sum.ts";
 import { isOwnTool } from "../types/tool.ts";
 import { addCost, type Trial } from "../types/trial.ts";
 import { Check, readEvents, settledCheck } from "./check.ts";
@@ -110,7 +111,7 @@ function skillTallies(manifest: RunManifest) {
 }
 
 function addTotals(all: readonly Totals[]): Totals {
-  const sum = (key: Exclude<keyof Totals, "costUsd">) => all.reduce((total, one) => total + (one[key] ?? 0), 0);
+  const sum = (key: Exclude<keyof Totals, "costUsd">) => sumOf(all, (one) => one[key] ?? 0);
   const cached = sum("cached");
   return {
     trials: sum("trials"),
@@ -237,7 +238,7 @@ class SuiteTally {
 
   summary(): SuiteSummary {
     const cases = this.#suite.cases.map((one) => this.#caseSummary(one));
-    const sum = (count: (one: CaseSummary) => number) => cases.reduce((total, one) => total + count(one), 0);
+    const sum = (count: (one: CaseSummary) => number) => sumOf(cases, count);
     const planned = sum((one) => one.planned);
     const broken = sum((one) => one.broken);
     const lift = this.#lift?.summary();
@@ -317,7 +318,7 @@ class SuiteTally {
     const further = (this.#model.exposures ?? []).slice(1).length;
     const asked = (this.#suite.surfaces ?? []).flatMap(({ cases }) => cases);
     const trials = new Map(this.#suite.cases.map((one) => [one.id, plannedTrials(one, this.#model)]));
-    const onSurfaces = asked.reduce((sum, id) => sum + (trials.get(id) ?? 0), 0);
+    const onSurfaces = sumOf(asked, (id) => trials.get(id) ?? 0);
     const planned = each * ((without?.arms ?? 0) + further) + onSurfaces;
     const recorded = (this.#lift?.recorded() ?? 0) + (exposures?.recorded ?? 0);
     return { planned, broken: (without?.broken ?? 0) + (exposures?.broken ?? 0), missing: planned - recorded };
@@ -374,7 +375,7 @@ const zeroCounts = { passed: 0, trials: 0 };
 function summarisePoints(all: readonly number[]): NonNullable<SuiteSummary["points"]> {
   const counts = new Counter();
   for (const points of all) counts.add(String(points));
-  const mean = all.reduce((sum, points) => sum + points, 0) / all.length;
+  const mean = sumOf(all, (points) => points) / all.length;
   return { mean, trials: all.length, counts: counts.toObject() };
 }
 

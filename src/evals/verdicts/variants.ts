@@ -5,6 +5,7 @@ import { incumbentArm } from "../decisions/variants.ts";
 import { certainVariantVerdictSchema } from "../decisions/variantsCertain.ts";
 import { type VariantVerdict, variantVerdictSchema } from "../decisions/variantVerdict.ts";
 import type { ExitCode } from "../types/errors.ts";
+import { sumOf } from "../types/sum.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { type ExperimentFacts, experimentFacts } from "./design.ts";
@@ -105,8 +106,8 @@ export function summariseVariants(result: VariantsResult): VariantsSummary {
     wordings: summariseWordings(result, outcome),
     best: best === undefined ? null : { name: best, changes: describeChanges(best, lists) },
     calls: {
-      made: paid.reduce((sum, { calls }) => sum + calls, 0),
-      missing: paid.reduce((sum, { missing }) => sum + missing, 0),
+      made: sumOf(paid, ({ calls }) => calls),
+      missing: sumOf(paid, ({ missing }) => missing),
       most: cap,
     },
     kind: verdict?.kind ?? ("inconclusive" as const),
@@ -135,7 +136,7 @@ function summariseWordings(
   const rounds = "verdict" in outcome && outcome.method === "sampled" ? outcome.verdict.screening : [];
   return [...lists].map(([name, shown]) => {
     const answers = cases.flatMap((id) => record.answers(id, name));
-    const bytes = shown.reduce((sum, list) => sum + countBytes(list), 0) / Math.max(1, shown.length);
+    const bytes = sumOf(shown, (list) => countBytes(list)) / Math.max(1, shown.length);
     const screened = rounds.flatMap((round, at) => {
       const own = round.find(({ challenger }) => challenger === name);
       return own ? [{ round: at + 1, rate: own.rate }] : [];
