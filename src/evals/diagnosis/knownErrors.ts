@@ -39,10 +39,11 @@ export function findKnownError(text: string): KnownError | undefined {
   const read = text.slice(0, maxRead);
   const key = findMissingKey(read);
   if (key && !key.isNotice) return key;
-  for (const { id, pattern, explain } of knownErrors) {
+  for (const { id, pattern, ...known } of knownErrors) {
     for (const match of read.matchAll(new RegExp(pattern, "g"))) {
       const line = lineAt(read, match.index);
-      if (line !== key?.line && !warning.test(line)) return { id, line, isNotice: false, ...explain(match.slice(1)) };
+      if (line === key?.line || warning.test(line)) continue;
+      return { id, line, isNotice: false, ...("explain" in known ? known.explain(match.slice(1)) : known) };
     }
   }
   return key;
@@ -127,11 +128,10 @@ const refusedStatus =
   /\b(?:HTTP(?:\/[\d.]+)?|[Ss]tatus(?:[ _-]?[Cc]ode)?|[Ee]rror|[Cc]ode)["')!]?[\s:=-]{0,3}["']?(40[13])\b(?! (?!for\b)[a-z])|\b(40[13])[:\s-]{1,3}(?:Forbidden|FORBIDDEN|forbidden|Client Error)\b|(?:^|\n|: ?)(Forbidden)\.?\s*(?:\n|$)/;
 
 /** Errors by their text on stderr. The first match wins, so specific patterns come first. */
-const knownErrors: readonly {
-  id: string;
-  pattern: RegExp;
-  explain(groups: readonly (string | undefined)[]): Omit<Explained, "id">;
-}[] = [
+const knownErrors: readonly ({ id: string; pattern: RegExp } & (
+  | Omit<Explained, "id">
+  | { explain(groups: readonly (string | undefined)[]): Omit<Explained, "id"> }
+))[] = [
   {
     id: "module-missing",
     pattern:
@@ -144,26 +144,20 @@ const knownErrors: readonly {
   {
     id: "package-missing",
     pattern: /(?:npm (?:error|ERR!) (?:code E)?404|No solution found|not found in the (?:package )?registry)/,
-    explain: () => ({
-      wrong: "The package of the server was not found in the registry.",
-      remedy: "Check the name and version of the package, and that the registry can be reached.",
-    }),
+    wrong: "The package of the server was not found in the registry.",
+    remedy: "Check the name and version of the package, and that the registry can be reached.",
   },
   {
     id: "port-in-use",
     pattern: /EADDRINUSE|[Aa]ddress already in use/,
-    explain: () => ({
-      wrong: "The port of the server is already in use.",
-      remedy: "Stop the program that uses it, possibly an earlier instance of this server, or configure another port.",
-    }),
+    wrong: "The port of the server is already in use.",
+    remedy: "Stop the program that uses it, possibly an earlier instance of this server, or configure another port.",
   },
   {
     id: "syntax",
     pattern: /SyntaxError|ERR_UNKNOWN_FILE_EXTENSION|TSError/,
-    explain: () => ({
-      wrong: "The interpreter cannot parse the code of the server.",
-      remedy: "Build the server, or run it with the interpreter and version that it was written for.",
-    }),
+    wrong: "The interpreter cannot parse the code of the server.",
+    remedy: "Build the server, or run it with the interpreter and version that it was written for.",
   },
   {
     id: "credentials",
@@ -185,26 +179,20 @@ const knownErrors: readonly {
   {
     id: "permission",
     pattern: /EACCES|EPERM|[Pp]ermission denied/,
-    explain: () => ({
-      wrong: "The server does not have permission to open a file or port that it needs.",
-      remedy: "Grant the permission to the user who runs it, or configure another location.",
-    }),
+    wrong: "The server does not have permission to open a file or port that it needs.",
+    remedy: "Grant the permission to the user who runs it, or configure another location.",
   },
   {
     id: "service-unreachable",
     pattern: /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|[Cc]onnection refused|\bfetch failed\b/,
-    explain: () => ({
-      wrong: "The server cannot reach a service that it needs to start.",
-      remedy: "Start that service, correct its address, or check the network and its proxy.",
-    }),
+    wrong: "The server cannot reach a service that it needs to start.",
+    remedy: "Start that service, correct its address, or check the network and its proxy.",
   },
   {
     id: "arguments",
     pattern:
       /\b[Uu]sage:|[Mm]issing (?:required )?argument|the following arguments are required|as an? (?:command[- ]line )?argument/,
-    explain: () => ({
-      wrong: "The server was started with the wrong arguments.",
-      remedy: 'Set "args" according to its usage message.',
-    }),
+    wrong: "The server was started with the wrong arguments.",
+    remedy: 'Set "args" according to its usage message.',
   },
 ];
