@@ -12,7 +12,7 @@ import {
   judgeSuite,
   lacksAnswers,
   missingAnswers,
-  nameCase,
+  nameCases,
   netChange,
   type PairTally,
   readArms,
@@ -67,8 +67,6 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
   const plan: LookPlan = { looks: [trials], rungs: [trials], least: 1, suiteLevel, z, caseLevel, riseLevel: caseLevel };
   const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, p: fallP(tally) }));
   const isHit = ({ p }: { p: number }) => isSignificant(p, caseLevel);
-  const named = (some: typeof tested) =>
-    some.map(({ id, tally, p }) => nameCase(id, tally, p)).toSorted((a, b) => a.p - b.p);
   const figures: Figures = {
     method: samePairs ? "records" : "unpaired-records",
     look: 1,
@@ -85,7 +83,7 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
       p: suite.p,
       level: suiteLevel,
     },
-    suspects: named(tested.filter((one) => !isHit(one) && isSignificant(one.p, 0.2))),
+    suspects: nameCases(tested.filter((one) => !isHit(one) && isSignificant(one.p, 0.2))),
     missing: missingAnswers(tallies),
     reach: withReach && trials > 0 ? simulateReach(tallies, plan, 1, seed) : null,
     calls: countCalls(
@@ -99,7 +97,7 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
     return decideExhausted(cases, tallies, exhaustedLevel / families, exhausted);
   }
   const fell = tested.filter(isHit);
-  if (fell.length > 0) return { kind: "regressed", by: "cases", fell: named(fell), ...figures };
+  if (fell.length > 0) return { kind: "regressed", by: "cases", fell: nameCases(fell), ...figures };
   if (isSignificant(suite.p, suiteLevel)) return { kind: "regressed", by: "suite", ...figures };
   if (suite.lacksAnswers) return { kind: "inconclusive", because: "missing", ...figures };
   if (suite.isClear) return { kind: "no-regression", ...figures };

@@ -1,5 +1,5 @@
 import { isSignificant } from "../stats/hypothesisTests.ts";
-import { fallP, listFlips, nameCase, type PairTally } from "./tally.ts";
+import { fallP, listFlips, nameCases, type PairTally } from "./tally.ts";
 import type { CheckVerdict, Figures } from "./verdict.ts";
 
 /** Level of the suite, and of all cases together, when everything that can be asked was asked. */
@@ -18,10 +18,7 @@ export function decideExhausted(
 ): CheckVerdict {
   const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, p: fallP(tally) }));
   const fell = tested.filter(({ p }) => isSignificant(p, level / cases.length));
-  if (fell.length > 0) {
-    const named = fell.map(({ id, tally, p }) => nameCase(id, tally, p)).toSorted((a, b) => a.p - b.p);
-    return { kind: "regressed", by: "cases", fell: named, ...figures };
-  }
+  if (fell.length > 0) return { kind: "regressed", by: "cases", fell: nameCases(fell), ...figures };
   if (isSignificant(figures.suite.p, level)) return { kind: "regressed", by: "suite", ...figures };
   const answered = tallies.map((tally) => ({ ...tally, ...tally.answered }));
   const flips = listFlips(cases, answered);

@@ -118,6 +118,11 @@ export function nameCase(id: string, tally: PairTally, p: number): NamedCase {
   return { case: id, ...countAnswered(tally), p };
 }
 
+/** Tested cases in the form of a verdict, the least p first. */
+export function nameCases(tested: readonly { id: string; tally: PairTally; p: number }[]): NamedCase[] {
+  return tested.map(({ id, tally, p }) => nameCase(id, tally, p)).toSorted((a, b) => a.p - b.p);
+}
+
 /** The cases with pairs that differ, and the number of these pairs in each direction. */
 export function listFlips(cases: readonly string[], tallies: readonly Differences[]): Flips[] {
   return tallies.flatMap(({ down, up, pairs }, i) =>
