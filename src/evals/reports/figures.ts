@@ -1,6 +1,7 @@
 import type { Counts } from "../stats/counts.ts";
 import { wilson } from "../stats/intervals.ts";
 import type { SuiteSummary } from "../types/run.ts";
+import { Counter } from "../verdicts/tally.ts";
 import type { Block, Estimate, Figure, GridCell } from "./document.ts";
 import { count, integer, ratio } from "./format.ts";
 import { redFirst } from "./runText.ts";
@@ -78,38 +79,27 @@ export function caseMatrix(suites: readonly SuiteSummary[]): Block[] {
 
 type Pick = { expected: string; picked: string; n: number };
 
-/** A grid of expected by picked tools; no block if every pick was right. */
+/** A grid of expected by picked tools, each pair once; no block if every pick was right. */
 export function confusionGrid(title: string, picks: readonly Pick[]): Block[] {
-  const counts = new Map<string, Map<string, number>>();
-  for (const { expected, picked, n } of picks) {
-    const row = counts.get(expected) ?? new Map<string, number>();
-    counts.set(expected, row.set(picked, (row.get(picked) ?? 0) + n));
-  }
-  const wrong = new Map<string, number>();
-  const confused = new Map<string, number>();
-  for (const [expected, row] of counts)
-    for (const [picked, n] of row) {
-      if (isPickOf(expected, picked)) continue;
-      confused.set(expected, (confused.get(expected) ?? 0) + n);
-      wrong.set(picked, (wrong.get(picked) ?? 0) + n);
-    }
-  if (wrong.size === 0) return [];
-  const ranked = (map: ReadonlyMap<string, number>) =>
-    [...map].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([name]) => name);
-  const rows = ranked(confused);
+  const wrong = picks.filter(({ expected, picked }) => !isPickOf(expected, picked));
+  if (wrong.length === 0) return [];
+  const counts = new Map(picks.map(({ expected, picked, n }) => [JSON.stringify([expected, picked]), n]));
+  const count = (expected: string, picked: string) => counts.get(JSON.stringify([expected, picked]));
+  const rank = (key: "expected" | "picked") => {
+    const ranking = new Counter();
+    for (const one of wrong) ranking.add(one[key], one.n);
+    return ranking.ranked().map(([name]) => name);
+  };
+  const rows = rank("expected");
   const shown = rows.slice(0, limits.rows);
   // The expected tools are columns too, so that the diagonal shows the right picks.
-  const own = shown.filter((name) => counts.get(name)?.has(name));
-  const columns = [...own, ...ranked(wrong).filter((name) => !own.includes(name))];
+  const own = shown.filter((name) => count(name, name) !== undefined);
+  const columns = [...own, ...rank("picked").filter((name) => !own.includes(name))];
   const drawn = columns.slice(0, limits.columns);
-  const largest = Math.max(
-    ...[...confused.keys()].flatMap((name) =>
-      [...(counts.get(name) ?? [])].filter(([picked]) => !isPickOf(name, picked)).map(([, n]) => n),
-    ),
-  );
+  const largest = Math.max(...wrong.map(({ n }) => n));
   const cells = shown.map((expected) =>
     drawn.map((picked): GridCell | undefined => {
-      const n = counts.get(expected)?.get(picked);
+      const n = count(expected, picked);
       if (n === undefined) return undefined;
       const isRight = isPickOf(expected, picked);
       return { text: integer(n), shade: isRight ? 0.5 : n / largest, tone: isRight ? "good" : "bad" };
