@@ -1,11 +1,9 @@
-import type { RunManifest } from "../types/run.ts";
-import { paraphraseAt } from "../types/suite.ts";
+import type { ManifestCase, RunManifest } from "../types/run.ts";
+import { readQuery } from "../types/suite.ts";
 import { sumOf } from "../types/sum.ts";
 import type { Trial } from "../types/trial.ts";
 import { describeFailure, promptTokens } from "../verdicts/tally.ts";
 import { plain } from "./escape.ts";
-
-type ManifestCase = RunManifest["suites"][number]["cases"][number];
 
 type TrialColumn = readonly [head: string, value: (trial: Trial, one: ManifestCase | undefined) => string | number];
 
@@ -16,10 +14,7 @@ const columns: readonly TrialColumn[] = [
   ["arm", ({ cell }) => cell.arm],
   ["trial", ({ cell }) => cell.trial],
   ["attempt", ({ cell }) => cell.attempt ?? 1],
-  [
-    "query",
-    ({ cell }, one) => one?.paraphrases?.[paraphraseAt(cell.trial, one.paraphrases.length)] ?? one?.input ?? "",
-  ],
+  ["query", ({ cell }, one) => (one ? readQuery(one, cell.trial) : "")],
   ["outcome", ({ outcome }) => outcome.kind],
   ["stage", ({ outcome }) => (outcome.kind === "broken" ? outcome.stage : "")],
   ["grade", ({ verdict }) => verdict?.grade ?? ""],

@@ -204,11 +204,9 @@ function headline({ counts, ok, exitCode, problems, unusedSuppressions }: LintRe
 
 /** The report of `evals lint --rules`. */
 export function rulesDocument(rules: readonly RuleInfo[]): Block[] {
-  const families = [...new Set(rules.map(({ on }) => on))];
   return [
     heading(1, count(rules.length, "rule")),
-    ...families.flatMap((family) => {
-      const own = rules.filter(({ on }) => on === family);
+    ...[...groupBy(rules, ({ on }) => on)].flatMap(([family, own]) => {
       const items = own.map(({ id, severity, why }) => ({ text: `${id} (${severity})`, items: [why] }));
       return section(`${family}: ${count(own.length, "rule")}`, [list("rule", items, maxItems)]);
     }),

@@ -1,11 +1,11 @@
+import { groupBy } from "../types/groupBy.ts";
 import type { RuleExample, RuleInfo } from "../types/lint.ts";
 
 /** The documentation of all rules in Markdown, with an invalid and a valid example each. */
 export function rulesMarkdown(rules: readonly RuleInfo[], examples: Readonly<Record<string, RuleExample>>): string {
-  const families = [...new Set(rules.map(({ on }) => on))];
-  const sections = families.flatMap((family) => [
+  const sections = [...groupBy(rules, ({ on }) => on)].flatMap(([family, own]) => [
     `## Rules for ${family}`,
-    ...rules.filter(({ on }) => on === family).map((rule) => ruleSection(rule, examples[rule.id])),
+    ...own.map((rule) => ruleSection(rule, examples[rule.id])),
   ]);
   return `${[intro, ...sections].join("\n\n")}\n`;
 }

@@ -1,6 +1,6 @@
 import { incumbentArm } from "../decisions/variants.ts";
 import type { Json } from "../types/json.ts";
-import { type CaseSummary, type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
+import { type CaseSummary, type ManifestCase, type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
 import { shownLevels } from "../types/shown.ts";
 import { sumOf } from "../types/sum.ts";
 import { joinResult } from "../types/tool.ts";
@@ -146,8 +146,6 @@ function countArm({ arm, tally: { passed, failed, broken, notGradable } }: ArmTa
 type ArmTally = { arm: string; tally: CaseTally };
 
 const noArms: readonly ArmTally[] = [];
-
-type ManifestCase = RunManifest["suites"][number]["cases"][number];
 
 const placeKey = (suite: string, model: string) => JSON.stringify([suite, model]);
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { readMatcher } from "../types/matcher.ts";
-import type { RunManifest } from "../types/run.ts";
-import { paraphraseAt } from "../types/suite.ts";
+import type { ManifestCase } from "../types/run.ts";
+import { readQuery } from "../types/suite.ts";
 import { sumOf } from "../types/sum.ts";
 import { joinResult } from "../types/tool.ts";
 import type { Assertion, Call, Trial, Turn } from "../types/trial.ts";
@@ -20,8 +20,6 @@ import {
   text,
 } from "./document.ts";
 import { count, duration, integer, money, some } from "./format.ts";
-
-type ManifestCase = RunManifest["suites"][number]["cases"][number];
 
 /** A trial with its case, and the tool names in the order shown. */
 export type ShownTrial = { trial: Trial; case: ManifestCase; tools: readonly string[] };
@@ -80,7 +78,7 @@ function groupAlike(shown: readonly ShownTrial[]): Group[] {
       cell.case,
       cell.model,
       cell.arm,
-      readQuery(one),
+      readQuery(one.case, cell.trial),
       outcome,
       verdict?.grade,
       made,
@@ -101,7 +99,7 @@ function transcript(group: Group): Block[] {
   return [
     heading(2, `${cell.case} · ${cell.model}${arm} · ${trials}: ${result}`, resultTone(trial)),
     facts(...trialFacts(group)),
-    text(...quoteLines("User: ", readQuery(group))),
+    text(...quoteLines("User: ", readQuery(one, cell.trial))),
     ...trial.turns.flatMap((turn, at) => showTurn(turn, at + 1, one, verdict?.checks ?? [])),
     ...(outcome.kind === "broken" ? [text([{ strong: "Broken: ", tone: "bad" }, verbatim(outcome.message)])] : []),
     ...listUnmet(verdict?.checks ?? []),
@@ -131,11 +129,6 @@ function trialFacts({ trial: { verdict, turns, ms, costUsd, startedAt }, case: o
     ["Case", `${one.file}:${one.line}`],
     ["Tools", [`${integer(tools.length)} shown: `, { code: some(tools, 30), max: 2_000 }]],
   ];
-}
-
-/** The query of a trial: the input of the case or one of its paraphrases. */
-function readQuery({ trial, case: { input, paraphrases } }: ShownTrial): string {
-  return paraphrases?.[paraphraseAt(trial.cell.trial, paraphrases.length)] ?? input;
 }
 
 const verbatim = (value: string): Span => ({ code: value, max: maxLength });

@@ -176,6 +176,8 @@ export const runManifestSchema = z.object({
   toolsets: z.record(z.string(), z.array(offeredToolSchema)).describe("hash -> the exact list that was sent"),
 });
 export type RunManifest = z.infer<typeof runManifestSchema>;
+export type ManifestSuite = RunManifest["suites"][number];
+export type ManifestCase = ManifestSuite["cases"][number];
 
 const caseSummarySchema = z.object({
   id: z.string(),

@@ -391,6 +391,14 @@ export function plannedTrials(
 /** Which of a case's paraphrases a trial asks, from 0. Trials count from 1. */
 export const paraphraseAt = (trial: number, paraphrases: number): number => (trial - 1) % paraphrases;
 
+/** The query of a trial: the input of the case, or the paraphrase that it asks. */
+export function readQuery(
+  { input, paraphrases }: { input: string; paraphrases?: readonly string[] | undefined },
+  trial: number,
+): string {
+  return paraphrases?.[paraphraseAt(trial, paraphrases.length)] ?? input;
+}
+
 /** The messages of a trial, with the paraphrase that it asks. */
 export function getMessages({ messages, paraphrases }: Case, trial: number): Case["messages"] {
   const content = paraphrases?.[paraphraseAt(trial, paraphrases.length)];

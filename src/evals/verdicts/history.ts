@@ -2,10 +2,8 @@ import * as z from "zod";
 import { listChangesByCase } from "../changes/changes.ts";
 import { wilson } from "../stats/intervals.ts";
 import { intervalSchema } from "../types/check.ts";
-import type { CaseSummary, RunManifest, SuiteSummary } from "../types/run.ts";
+import type { CaseSummary, ManifestSuite, RunManifest, SuiteSummary } from "../types/run.ts";
 import { sumOf } from "../types/sum.ts";
-
-type ManifestSuite = RunManifest["suites"][number];
 
 const number = z.number().int().min(0);
 

@@ -1,6 +1,6 @@
 import type { Counts } from "../stats/counts.ts";
 import { wilson } from "../stats/intervals.ts";
-import type { RunManifest } from "../types/run.ts";
+import type { ManifestSuite, RunManifest } from "../types/run.ts";
 import type { ServersSummary } from "../types/servers.ts";
 import { sumOf } from "../types/sum.ts";
 import { countListTokens, isCallable, isOwnTool, type OfferedTool, readOwnName } from "../types/tool.ts";
@@ -8,7 +8,6 @@ import type { Trial } from "../types/trial.ts";
 import { confusedPair, type Pair } from "./confusions.ts";
 import { Ranking } from "./tally.ts";
 
-type ManifestSuite = RunManifest["suites"][number];
 type Share = ServersSummary["servers"][number]["right"];
 
 /** The cases of one server, or those that expect no tool. */

@@ -2,7 +2,7 @@ import { wilson } from "../stats/intervals.ts";
 import type { CheckPlan, CheckSummary, Gate } from "../types/check.ts";
 import { exitCodes } from "../types/errors.ts";
 import { allDefinitions, type Exposure } from "../types/exposure.ts";
-import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
+import type { CaseSummary, ManifestCase, ManifestSuite, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import { plannedTrials } from "../types/suite.ts";
 import { sumOf } from "../types/sum.ts";
@@ -128,8 +128,6 @@ function addTotals(all: readonly Totals[]): Totals {
   };
 }
 
-type ManifestSuite = RunManifest["suites"][number];
-type ManifestCase = ManifestSuite["cases"][number];
 type ManifestModel = RunManifest["models"][number];
 
 /**
