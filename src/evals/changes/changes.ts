@@ -1,4 +1,5 @@
 import type { Baseline } from "../types/baseline.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { ChangeClass } from "../types/lint.ts";
 import { isCallable, isOwnTool, type Tool } from "../types/tool.ts";
@@ -61,9 +62,7 @@ export function listChangesByCase(before: CaseToolsets, after: CaseToolsets): To
   for (const { id, toolset: base } of before.cases) {
     const head = current.get(id);
     if (head === undefined || head === base) continue;
-    const pair = pairs.get(`${base} ${head}`) ?? { base, head, cases: [] };
-    pairs.set(`${base} ${head}`, pair);
-    pair.cases.push(id);
+    getOrAdd(pairs, `${base} ${head}`, () => ({ base, head, cases: [] })).cases.push(id);
   }
   return [...pairs.values()]
     .map((pair) => ({

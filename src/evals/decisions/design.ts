@@ -1,4 +1,5 @@
 import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 
 /** The outcome of one trial: the model passed or failed, or infrastructure kept it from answering. */
 export type Answer = "pass" | "fail" | "missing";
@@ -128,11 +129,8 @@ export class TrialRecord {
   }
 
   #column(id: string, arm: string): Column {
-    const arms = this.#cases.get(id) ?? new Map<string, Column>();
-    if (arms.size === 0) this.#cases.set(id, arms);
-    const column = arms.get(arm) ?? newColumn();
-    if (!arms.has(arm)) arms.set(arm, column);
-    return column;
+    const arms = getOrAdd(this.#cases, id, () => new Map<string, Column>());
+    return getOrAdd(arms, arm, newColumn);
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Counts, comparable, meanChange, pool, swapArms } from "../stats/counts.ts";
 import { upperDrop } from "../stats/meanDrop.ts";
 import type { Alarm, DriftVerdict } from "../types/drift.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import { sumOf } from "../types/sum.ts";
 import { mostMissing } from "./design.ts";
 import {
@@ -83,8 +84,7 @@ export class DriftMonitor {
     this.#nights.push(night);
     for (const one of this.#cases.values()) one.score = undefined;
     for (const [id, { passed, trials }] of passes) {
-      const one = this.#cases.get(id) ?? { id, bank: [], nights: [], lastScore: 1, splits: [] };
-      this.#cases.set(id, one);
+      const one = getOrAdd(this.#cases, id, () => ({ id, bank: [], nights: [], lastScore: 1, splits: [] }));
       one.nights[this.#nights.length - 1] = { passed, trials, followUpPassed: 0, followUpTrials: 0 };
     }
     return true;

@@ -1,5 +1,6 @@
 import { createContext } from "preact";
 import type { PageCase, PageTrial, PageTrials } from "../reports/page.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 
 /** Selects trials. Empty fields match everything. `text`: words that must all occur. */
 export const everything = {
@@ -56,9 +57,7 @@ export function applyFilter({ cases, trials }: PageTrials, texts: readonly strin
       continue;
     if (filter.tool !== "" && !isAbout(trial, filter.tool)) continue;
     if (!words.every((word) => texts[at]?.includes(word))) continue;
-    const known = left.get(trial.at);
-    if (known) known.push(trial);
-    else left.set(trial.at, [trial]);
+    getOrAdd(left, trial.at, (): PageTrial[] => []).push(trial);
   }
   const isOpen =
     filter.result === "" && filter.outcome === "" && filter.tool === "" && filter.arm === "" && words.length === 0;

@@ -1,4 +1,5 @@
 import { incumbentArm } from "../decisions/variants.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import type { Json } from "../types/json.ts";
 import { type CaseSummary, type ManifestCase, type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
 import { shownLevels } from "../types/shown.ts";
@@ -129,9 +130,7 @@ type SuiteOnModel = { places: Map<string, number>; picks: Map<string, Counter> }
 
 function countPick(picks: Map<string, Counter>, expected: string, { verdict }: Trial): void {
   if (!verdict || verdict.grade === "not-gradable") return;
-  const counter = picks.get(expected) ?? new Counter();
-  picks.set(expected, counter);
-  counter.add(verdict.picked);
+  getOrAdd(picks, expected, () => new Counter()).add(verdict.picked);
 }
 
 function countHead({ passed, trials, broken, notGradable }: CaseSummary): ArmCounts {

@@ -1,4 +1,5 @@
 import type { ComparedCheck } from "../types/check.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import type { Score, Trial } from "../types/trial.ts";
 
 /** The expected and the picked label of a trial. */
@@ -47,10 +48,8 @@ export class ConfusionGrowth {
     const substituted = substitutedPair(trial);
     const pair = substituted ? { ...substituted, acceptable: true as const } : confusedPair(trial);
     if (!pair) return;
-    const id = JSON.stringify(pair);
-    const known = this.#pairs.get(id) ?? { pair, counts: [0, 0] };
+    const known = getOrAdd(this.#pairs, JSON.stringify(pair), () => ({ pair, counts: [0, 0] as [number, number] }));
     known.counts[arm as 0 | 1]++;
-    this.#pairs.set(id, known);
   }
 
   /** The pairs whose share of trials is larger in head, largest growth first. */

@@ -8,11 +8,13 @@ import { netChange } from "../stats/meanDrop.ts";
 import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
 import { countsSchema, intervalSchema } from "../types/check.ts";
 import type { ExitCode } from "../types/errors.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import { sumOf } from "../types/sum.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { type ExperimentFacts, experimentFacts } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
+import { Counter } from "./tally.ts";
 
 const insteadSchema = z.enum(["own tool", "foreign tool", "no tool", "unknown tool", "right tool, wrong call"]);
 /** What a failed trial picked instead of the right tool. Foreign tools are those of other servers. */
@@ -131,7 +133,8 @@ export class CrowdTally {
   readonly #isForeign: (id: string, tool: string) => boolean;
   readonly #record = new TrialRecord();
   readonly #instead = new Map<string, Partial<Record<Instead, number>>>();
-  readonly #picked = new Map<string, Map<string, number>>();
+  /** By case and arm. */
+  readonly #picked = new Map<string, Counter>();
 
   /** `isForeign`: whether a tool belongs to a server other than the one that a case is about. */
   constructor(setup: CrowdSetup, isForeign: (id: string, tool: string) => boolean) {
@@ -144,11 +147,9 @@ export class CrowdTally {
     addTrial(this.#record, trial);
     if (readObservation(trial) !== "fail" || !trial.verdict) return;
     const instead = classifyPick(trial, (tool) => this.#isForeign(id, tool));
-    const counts = this.#instead.get(arm) ?? {};
-    this.#instead.set(arm, { ...counts, [instead]: (counts[instead] ?? 0) + 1 });
-    const key = JSON.stringify([id, arm]);
-    const picked = this.#picked.get(key) ?? new Map<string, number>();
-    this.#picked.set(key, picked.set(trial.verdict.picked, (picked.get(trial.verdict.picked) ?? 0) + 1));
+    const counts = getOrAdd<string, Partial<Record<Instead, number>>>(this.#instead, arm, () => ({}));
+    counts[instead] = (counts[instead] ?? 0) + 1;
+    getOrAdd(this.#picked, JSON.stringify([id, arm]), () => new Counter()).add(trial.verdict.picked);
   }
 
   curve(): CrowdCurve {
@@ -196,9 +197,8 @@ export class CrowdTally {
     if (last === undefined) return [];
     const fallen = this.#counts(first, last).flatMap(({ case: id, base, head }) => {
       if (base.trials === 0 || head.trials === 0 || rate(head) >= rate(base)) return [];
-      const picked = [...(this.#picked.get(JSON.stringify([id, crowdArm(last)])) ?? [])];
-      const ranked = picked.sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([tool, n]) => ({ tool, n }));
-      return [{ case: id, alone: base, crowded: head, picked: ranked }];
+      const picked = this.#picked.get(JSON.stringify([id, crowdArm(last)]))?.ranked() ?? [];
+      return [{ case: id, alone: base, crowded: head, picked: picked.map(([tool, n]) => ({ tool, n })) }];
     });
     const depth = ({ alone, crowded }: Fall) => rate(alone) - rate(crowded);
     return fallen.sort((a, b) => depth(b) - depth(a) || (a.case < b.case ? -1 : 1));

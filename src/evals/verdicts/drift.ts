@@ -5,6 +5,7 @@ import { addNight, type DriftHistory, nightArm, nightDesign, readNight, replayNi
 import { addTrial } from "../decisions/observe.ts";
 import type { Counts } from "../stats/counts.ts";
 import type { DriftPlan, DriftSummary, DriftVerdict, Night, NightChanges } from "../types/drift.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import type { CaseSummary } from "../types/run.ts";
 import { sumOf } from "../types/sum.ts";
 import type { Trial } from "../types/trial.ts";
@@ -125,11 +126,7 @@ function toHistory({ bank, renamed = {}, nights }: DriftPlan, night: string): Dr
   const idOf = (name: string) => ids.get(name) ?? (name in renamed ? `${name} (before it was changed)` : name);
   type Known = { bank: Counts[]; nights: (NightCounts & { night: string })[] };
   const cases = new Map<string, Known>();
-  const find = (name: string): Known => {
-    const known = cases.get(name) ?? { bank: [], nights: [] };
-    cases.set(name, known);
-    return known;
-  };
+  const find = (name: string) => getOrAdd(cases, name, () => ({ bank: [], nights: [] }));
   for (const [name, text] of Object.entries(bank)) {
     const { passed, trials } = parsePasses(text);
     if (trials > 0) find(name).bank.push({ passed, trials });

@@ -6,6 +6,7 @@ import type { CheckVerdict } from "../decisions/verdict.ts";
 import { type Counts, pool, swapArms } from "../stats/counts.ts";
 import type { ChoiceByExposure, ExposureComparison, ExposureSummary } from "../types/discovery.ts";
 import type { Exposure } from "../types/exposure.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import { sumOf } from "../types/sum.ts";
 import type { Trial } from "../types/trial.ts";
 import { DiscoveryTally, readChoice } from "./discovery.ts";
@@ -23,12 +24,7 @@ const addTo = (counts: Counts, passed: boolean) => {
   counts.trials++;
   if (passed) counts.passed++;
 };
-
-const addIn = (counts: Map<string, Counts>, key: string, passed: boolean) => {
-  const own = counts.get(key) ?? { passed: 0, trials: 0 };
-  counts.set(key, own);
-  addTo(own, passed);
-};
+const noCounts = (): Counts => ({ passed: 0, trials: 0 });
 
 /** The trials of one exposure. */
 class ArmTally {
@@ -62,8 +58,8 @@ class ArmTally {
     const isChosen = readChoice(verdict);
     if (isChosen === undefined) return;
     addTo(this.chosen, isChosen);
-    addIn(this.chosenByExpectation, expected ?? verdict.expected, isChosen);
-    addIn(this.chosenByCase, trial.cell.case, isChosen);
+    addTo(getOrAdd(this.chosenByExpectation, expected ?? verdict.expected, noCounts), isChosen);
+    addTo(getOrAdd(this.chosenByCase, trial.cell.case, noCounts), isChosen);
   }
 }
 

@@ -1,3 +1,4 @@
+import { getOrAdd } from "../types/getOrAdd.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { SuiteSummary } from "../types/run.ts";
 import type { OfferedTool } from "../types/tool.ts";
@@ -40,11 +41,10 @@ export class MissTally {
       this.#addFaults(verdict);
       return;
     }
-    const tally = this.#tools.get(verdict.expected) ?? {
+    const tally = getOrAdd(this.#tools, verdict.expected, () => ({
       ...{ expected: verdict.expected, trials: 0, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0 },
       instead: new Counter(),
-    };
-    this.#tools.set(verdict.expected, tally);
+    }));
     tally.trials++;
     if (verdict.grade === "pass") tally.passed++;
     if (picked.has(verdict.selection) && !verdict.substituted) tally.picked++;
@@ -64,13 +64,9 @@ export class MissTally {
     if (grade === "fail") this.#hasFailed = true;
     for (const { fault } of checks) {
       if (!fault) continue;
-      const key = JSON.stringify([fault.tool, fault.parameter]);
-      const { tool, parameter } = fault;
-      const known = this.#parameters.get(key) ?? {
-        ...{ tool, parameter, missing: 0, wrongType: 0, wrongValue: 0, invented: 0 },
-      };
-      known[faultKeys[fault.kind]]++;
-      this.#parameters.set(key, known);
+      const { tool, parameter, kind } = fault;
+      const none = { tool, parameter, missing: 0, wrongType: 0, wrongValue: 0, invented: 0 };
+      getOrAdd(this.#parameters, JSON.stringify([tool, parameter]), () => none)[faultKeys[kind]]++;
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Counts } from "../stats/counts.ts";
 import { wilson } from "../stats/intervals.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import type { ManifestSuite, RunManifest } from "../types/run.ts";
 import type { ServersSummary } from "../types/servers.ts";
 import { sumOf } from "../types/sum.ts";
@@ -60,8 +61,7 @@ export class ServersTally {
       else row.noTool++;
       return;
     }
-    const lost = row.lost.get(other) ?? { n: 0, pairs: new Ranking<Pair>() };
-    row.lost.set(other, lost);
+    const lost = getOrAdd(row.lost, other, () => ({ n: 0, pairs: new Ranking<Pair>() }));
     lost.n++;
     lost.pairs.add(pair);
   }

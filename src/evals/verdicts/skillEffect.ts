@@ -1,5 +1,6 @@
 import { wilson } from "../stats/intervals.ts";
 import { netChange } from "../stats/meanDrop.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import { type AboutSkills, type LiftSummary, type SkillsSummary, withoutArm } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import { sumOf } from "../types/sum.ts";
@@ -49,9 +50,7 @@ class ArmTally {
   }
 
   add(trial: Trial): void {
-    const tally = this.cases.get(trial.cell.case) ?? new CaseTally();
-    this.cases.set(trial.cell.case, tally);
-    tally.add(gradedWithoutLoading(trial, this.#skill));
+    getOrAdd(this.cases, trial.cell.case, () => new CaseTally()).add(gradedWithoutLoading(trial, this.#skill));
     if (trial.outcome.kind === "broken") return;
     this.#trials++;
     this.#turns += trial.turns.length;
@@ -129,11 +128,9 @@ export class LiftTally {
   }
 
   #sentence(id: string, text: string): LiftSummary["behaviours"][number] {
-    const key = JSON.stringify([id, text]);
     const none = () => ({ passed: 0, trials: 0, unknown: 0 });
-    const known = this.#sentences.get(key) ?? { case: id, text, with: none(), without: none() };
-    this.#sentences.set(key, known);
-    return known;
+    const make = () => ({ case: id, text, with: none(), without: none() });
+    return getOrAdd(this.#sentences, JSON.stringify([id, text]), make);
   }
 }
 
@@ -179,14 +176,8 @@ export class SkillTally {
   }
 
   #of(name: string): Counts {
-    const known = this.#counts.get(name) ?? {
-      truePositives: 0,
-      falsePositives: 0,
-      falseNegatives: 0,
-      trueNegatives: 0,
-    };
-    this.#counts.set(name, known);
-    return known;
+    const none = { truePositives: 0, falsePositives: 0, falseNegatives: 0, trueNegatives: 0 };
+    return getOrAdd(this.#counts, name, () => none);
   }
 }
 

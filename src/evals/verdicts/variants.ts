@@ -5,11 +5,13 @@ import { incumbentArm } from "../decisions/variants.ts";
 import { certainVariantVerdictSchema } from "../decisions/variantsCertain.ts";
 import { type VariantVerdict, variantVerdictSchema } from "../decisions/variantVerdict.ts";
 import type { ExitCode } from "../types/errors.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import { sumOf } from "../types/sum.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { type ExperimentFacts, experimentFacts } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
+import { promptTokens } from "./tally.ts";
 
 const count = z.int().nonnegative();
 
@@ -64,10 +66,9 @@ export class PromptSizes {
 
   add({ cell, turns: [first] }: Trial): void {
     if (!first) return;
-    const { inputTokens, cacheReadTokens, cacheWriteTokens } = first.usage;
-    const known = this.#arms.get(cell.arm) ?? { sum: 0, trials: 0 };
-    const sum = known.sum + inputTokens + cacheReadTokens + cacheWriteTokens;
-    this.#arms.set(cell.arm, { sum, trials: known.trials + 1 });
+    const arm = getOrAdd(this.#arms, cell.arm, () => ({ sum: 0, trials: 0 }));
+    arm.sum += promptTokens(first.usage);
+    arm.trials++;
   }
 
   /** The mean of an arm; 0 if nothing was reported. */
