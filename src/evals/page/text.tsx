@@ -30,11 +30,12 @@ export function Folded({ title, children }: { title: ComponentChildren; children
   );
 }
 
-/** A list of labelled values. */
+/** A list of labelled values, without undefined ones. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ComponentChildren])[] }) {
+  const known = facts.filter(([, value]) => value !== undefined);
   return (
     <dl>
-      {facts.map(([label, value]) => (
+      {known.map(([label, value]) => (
         <div key={label}>
           <dt>{label}</dt>
           <dd>{value}</dd>

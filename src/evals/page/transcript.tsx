@@ -18,10 +18,10 @@ export function CasePane({ one: { case: one, trials } }: { one: Shown }) {
         facts={[
           ["Expected", <code key="expected">{plain(one.expected)}</code>],
           ["Result", one.arms.map(describeArm).join("; ") || "no trial"],
-          ...(one.passRate === undefined ? [] : [["Needed", `${Math.round(one.passRate * 100)}%`] as const]),
+          ["Needed", one.passRate === undefined ? undefined : `${Math.round(one.passRate * 100)}%`],
           ["Model", plain(one.model)],
           ["Suite", plain(one.suite)],
-          ...(one.place === "" ? [] : [["Place", plain(one.place)] as const]),
+          ["Place", one.place === "" ? undefined : plain(one.place)],
         ]}
       />
       {one.reasons.length > 0 && (
@@ -72,11 +72,9 @@ export function TrialPane({ one, trial, trials, toolset }: TrialProps) {
         facts={[
           ["Expected", <code key="expected">{plain(expected || one.expected)}</code>],
           ["Picked", <code key="picked">{plain(picked || "-")}</code>],
-          ...(arm === "head" ? [] : [["Arm", plain(arm)] as const]),
-          ...(trial.discovery === undefined ? [] : [["Search", plain(trial.discovery)] as const]),
-          ...(trial.shown === undefined || trial.shown.length === 0
-            ? []
-            : [["Shown", plain(trial.shown.join(", "))] as const]),
+          ["Arm", arm === "head" ? undefined : plain(arm)],
+          ["Search", trial.discovery && plain(trial.discovery)],
+          ["Shown", trial.shown?.length ? plain(trial.shown.join(", ")) : undefined],
           ["Tokens", integer(trial.tokens)],
           ["Cost", money(trial.costUsd)],
           ["Time", duration(trial.ms)],
