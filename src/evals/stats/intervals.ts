@@ -6,7 +6,7 @@ import { normalQuantile } from "./stdlib.ts";
 export type Interval = readonly [number, number];
 
 /** Of a two-sided interval of 95%: a report has one for each case. */
-const z95 = normalQuantile(0.975);
+export const z95 = normalQuantile(0.975);
 
 /**
  * The Wilson score interval of a pass rate, for display: the p with |c/n - p| <= z sqrt(p(1-p)/n). Undefined without
@@ -34,7 +34,7 @@ export type Kappa = { kappa: number; standardError: number; interval?: Interval 
  * Source: Cohen, Educational and Psychological Measurement 20 (1960); Fleiss, Cohen and Everitt, Psychological Bulletin
  * 72 (1969).
  */
-export function kappa(table: readonly (readonly number[])[], confidence = 0.95): Kappa | undefined {
+export function kappa(table: readonly (readonly number[])[]): Kappa | undefined {
   const sum = (values: readonly number[]) => sumOf(values, (value) => value);
   const n = sum(table.map(sum));
   if (n === 0) return undefined;
@@ -58,6 +58,6 @@ export function kappa(table: readonly (readonly number[])[], confidence = 0.95):
   // Rounding leaves a little of a spread of zero: without disagreement, or where a rater knows one category.
   if (spread <= 1e-12 * square) return { kappa: value, standardError: 0 };
   const standardError = Math.sqrt(spread / n) / (1 - expected) ** 2;
-  const half = normalQuantile((1 + confidence) / 2) * standardError;
+  const half = z95 * standardError;
   return { kappa: value, standardError, interval: [Math.max(-1, value - half), Math.min(1, value + half)] };
 }

@@ -1,7 +1,6 @@
 import { sumOf } from "../types/sum.ts";
 import { type CaseCounts, type Counts, comparable, meanChange, rate, swapArms } from "./counts.ts";
-import type { Interval } from "./intervals.ts";
-import { normalQuantile } from "./stdlib.ts";
+import { type Interval, z95 } from "./intervals.ts";
 
 /**
  * U(z): the most that the mean drop over cases may be, where the arms are not paired: the largest root d >= D of
@@ -24,15 +23,11 @@ export function upperDrop(cases: readonly CaseCounts[], z: number, extra = 0): n
 }
 
 /**
- * The net change of the suite, head - base, with a two-sided interval, for display: the bound above, and the same with
+ * The net change of the suite, head - base, with its two-sided 95% interval, for display: the bound above, and the same with
  * arms swapped. Undefined when no case was tried in both arms.
  */
-export function netChange(
-  cases: readonly CaseCounts[],
-  confidence = 0.95,
-): { change: number; interval: Interval } | undefined {
-  const z = normalQuantile((1 + confidence) / 2);
-  const [fall, rise] = [upperDrop(cases, z), upperDrop(cases.map(swapArms), z)];
+export function netChange(cases: readonly CaseCounts[]): { change: number; interval: Interval } | undefined {
+  const [fall, rise] = [upperDrop(cases, z95), upperDrop(cases.map(swapArms), z95)];
   const change = meanChange(cases);
   if (fall === undefined || rise === undefined || change === undefined) return undefined;
   return { change, interval: [-fall, rise] };

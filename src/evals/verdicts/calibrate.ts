@@ -259,10 +259,10 @@ function simulatePower(
 /**
  * Estimates the correlation from two arms that were the same list (A/A). For a case with rates a, b and pooled rate p,
  * (a - b)^2 is p(1-p)(1/k_a + 1/k_b) on average if trials are independent, and designEffect times that if not. With m
- * cases that varied, m designEffect_hat / designEffect is about chi-squared with m degrees of freedom, hence the interval.
+ * cases that varied, m designEffect_hat / designEffect is about chi-squared with m degrees of freedom, hence the 95 % interval.
  * It is wide: with ten cases it spans a factor of six. Source: Donner and Klar, Cluster Randomization Trials (2000), 1.4.
  */
-export function estimateCorrelation(cases: readonly CaseCounts[], confidence = 0.95): Correlation {
+export function estimateCorrelation(cases: readonly CaseCounts[]): Correlation {
   const varied = comparable(cases).filter(({ base, head }) => {
     const passed = base.passed + head.passed;
     return passed > 0 && passed < base.trials + head.trials && base.trials > 1 && head.trials > 1;
@@ -270,10 +270,9 @@ export function estimateCorrelation(cases: readonly CaseCounts[], confidence = 0
   const m = varied.length;
   if (m === 0) return { kind: "undefined", why: "every case always passed or always failed, so nothing varied" };
   const designEffect = sumOf(varied, (one) => measureVariance(one)) / m;
-  const upperTail = (1 - confidence) / 2;
   const designEffectInterval = [
-    (m * designEffect) / chiSquaredQuantile(1 - upperTail, m),
-    (m * designEffect) / chiSquaredQuantile(upperTail, m),
+    (m * designEffect) / chiSquaredQuantile(0.975, m),
+    (m * designEffect) / chiSquaredQuantile(0.025, m),
   ] as const;
   const k = sumOf(varied, ({ base, head }) => (base.trials + head.trials) / 2) / m;
   const icc = (effect: number) => Math.min(1, Math.max(0, (effect - 1) / (k - 1)));
