@@ -1,4 +1,5 @@
 import { diffWords } from "diff";
+import { once } from "../types/once.ts";
 import { sumOf } from "../types/sum.ts";
 import type { TextChange } from "./document.ts";
 import { plain } from "./escape.ts";
@@ -13,24 +14,16 @@ const minKept = 0.3;
 /** How many unchanged characters are shown around a change, and how many at each end of a removed or added text. */
 const context = { same: 70, changed: 300 } as const;
 
-const known = new WeakMap<TextChange, Piece[]>();
-
 /**
  * Compares a text word by word, with some context around each change; no pieces if there is no text. The result is
  * cached, since comparing takes time and several forms render the same change.
  */
-export function diffPieces(change: TextChange): readonly Piece[] {
-  const pieces = known.get(change) ?? compareTexts(change);
-  known.set(change, pieces);
-  return pieces;
-}
-
-function compareTexts({ before, after }: TextChange): Piece[] {
+export const diffPieces = once(({ before, after }: TextChange): readonly Piece[] => {
   if (!before && !after) return [];
   const [old, now] = [oneLine(before ?? ""), oneLine(after ?? "")];
   if (old === now) return [{ kind: "same", text: "(only white space differs)" }];
   return moveOuterSpace(compareWords(old, now)).map((piece, at, all) => shorten(piece, at, all.length));
-}
+});
 
 /** Escapes invisible characters and collapses white space, since a reader would not see the difference. */
 const oneLine = (text: string) => plain(text).replace(/ +/g, " ").trim();

@@ -1,3 +1,5 @@
+import { once } from "./once.ts";
+
 /** The environment variables of a process. */
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -23,23 +25,18 @@ const placeName = /(?:PATH|FILE|DIR|SOCK)$|^PWD$/i;
 /** Whether a variable or a header of this name holds a secret. */
 export const isSecretName = (name: string) => secretName.test(name) && !placeName.test(name);
 
-const known = new WeakMap<Env, Secrets>();
-
 /**
  * The secrets of a process, by its environment: initially the variables that are named like secrets, and credentials in URLs.
  * Code that reads another one, such as a header of a server, adds it. The record and the streams are redacted with it.
  */
-export function knownSecrets(env: Env): Secrets {
-  const made = known.get(env);
-  if (made) return made;
+export const knownSecrets = once((env: Env): Secrets => {
   const secrets = createSecrets();
   for (const [name, value = ""] of Object.entries(env)) {
     if (isSecretName(name)) secrets.add(name, value);
     else if (/^[a-z]+:\/\/[^/\s]*@/i.test(value)) secrets.addUrl(name, value);
   }
-  known.set(env, secrets);
   return secrets;
-}
+});
 
 /**
  * Whether a value of a server's `env` is worth hiding, whatever its name: not a word, a number or a path, which texts may
