@@ -1,7 +1,7 @@
 import { isSignificant } from "../stats/hypothesisTests.ts";
 import { deriveSeed } from "../stats/random.ts";
 import { adviseOpen, simulateReach, suspicionAt } from "./advice.ts";
-import type { Design, Play, TrialRecord, TrialRequest } from "./design.ts";
+import { type Design, type Play, playTogether, type TrialRecord, type TrialRequest } from "./design.ts";
 import { decideExhausted, exhaustedLevel } from "./exhausted.ts";
 import { probeRepeats } from "./probe.ts";
 import { defaultMargin, defaultTrials, type LookPlan, planLooks } from "./statistics.ts";
@@ -16,7 +16,7 @@ import {
   netChange,
   type PairTally,
   pairArms,
-  readArms,
+  readArm,
   riseP,
   type SuiteJudgement,
   tallyCase,
@@ -58,26 +58,25 @@ class PlayedCase {
   /** Requests beyond these are repeats without information. */
   limit = Number.POSITIVE_INFINITY;
 
-  readonly #arms: { base: ArmAnswers; head: ArmAnswers };
+  readonly base: ArmAnswers;
+  readonly head: ArmAnswers;
 
   constructor(
     readonly id: string,
     record: TrialRecord,
     readonly requests: number,
   ) {
-    this.#arms = readArms(record, id);
+    this.base = readArm(record, id, "base");
+    this.head = readArm(record, id, "head");
   }
 
-  get base(): ArmAnswers["answers"] {
-    return this.#arms.base.answers;
-  }
-
-  get head(): ArmAnswers["answers"] {
-    return this.#arms.head.answers;
+  /** Whether a trial is settled in an arm. */
+  has(arm: "base" | "head", trial: number): boolean {
+    return this[arm].answers[trial - 1] !== undefined;
   }
 
   tally(pairs: number): PairTally {
-    return tallyCase(this.#arms.base, this.#arms.head, Math.min(pairs, this.limit));
+    return tallyCase(this.base, this.head, Math.min(pairs, this.limit));
   }
 }
 
@@ -168,8 +167,7 @@ class PlayedCheck {
     }
     for (;;) {
       const requests: TrialRequest[] = [];
-      for (const one of cases)
-        while (one.base[one.ready] !== undefined && one.head[one.ready] !== undefined) one.ready++;
+      for (const one of cases) while (pairArms.every((arm) => one.has(arm, one.ready + 1))) one.ready++;
       const first = Math.min(...cases.map(({ ready }) => ready));
       for (let trial = first + 1; trial <= trials; trial++)
         for (const one of cases) if (trial > one.ready && trial <= one.limit) requests.push(...this.#pair(one, trial));
@@ -179,11 +177,10 @@ class PlayedCheck {
   }
 
   /** What a pair lacks, its arms in random order. Random, else "every second call is throttled" would hit one arm. */
-  #pair({ id, base, head }: PlayedCase, trial: number): TrialRequest[] {
-    const lacks = { base: base[trial - 1] === undefined, head: head[trial - 1] === undefined };
-    const isHeadFirst = deriveSeed(this.#setup.seed, "pair", id, trial) % 2 === 1;
-    const arms = (isHeadFirst ? pairArms.toReversed() : pairArms).filter((arm) => lacks[arm]);
-    return arms.length === 0 ? [] : [{ case: id, trial, arms }];
+  #pair(one: PlayedCase, trial: number): TrialRequest[] {
+    const isHeadFirst = deriveSeed(this.#setup.seed, "pair", one.id, trial) % 2 === 1;
+    const arms = (isHeadFirst ? pairArms.toReversed() : pairArms).filter((arm) => !one.has(arm, trial));
+    return arms.length === 0 ? [] : [{ case: one.id, trial, arms }];
   }
 
   #test(one: PlayedCase, rung: number): void {
@@ -245,14 +242,7 @@ class PlayedCheck {
       const group = cases.filter((one) => one.rung + 1 === rung);
       return this.#bring(group, this.#plan.rungs[rung] ?? 0, look);
     });
-    for (;;) {
-      const requests = plays.flatMap((play) => {
-        const { done, value } = play.next();
-        return done ? [] : value.requests;
-      });
-      if (requests.length === 0) return;
-      yield { requests, look };
-    }
+    yield* playTogether(plays);
   }
 
   /**

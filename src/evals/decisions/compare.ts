@@ -3,7 +3,7 @@ import { cochranMantelHaenszel, isSignificant } from "../stats/hypothesisTests.t
 import { adviseOpen, simulateReach } from "./advice.ts";
 import type { TrialRecord } from "./design.ts";
 import { decideExhausted, exhaustedLevel } from "./exhausted.ts";
-import { boundaries, defaultMargin, isWithinMargin, type LookPlan, type MeanDrop } from "./statistics.ts";
+import { boundaries, caseError, defaultMargin, isWithinMargin, type LookPlan, type MeanDrop } from "./statistics.ts";
 import {
   countAnswered,
   countCalls,
@@ -15,7 +15,7 @@ import {
   nameCases,
   netChange,
   type PairTally,
-  readArms,
+  readArm,
   type SuiteJudgement,
   tallyCase,
 } from "./tally.ts";
@@ -39,8 +39,6 @@ export type CompareSetup = {
   withReach?: boolean;
 };
 
-const caseError = 0.01;
-
 /**
  * Compares two finished records in one look, without asking for anything. With the same orders: the tests of a check on the
  * first pairs that both records have, a = .04 for the suite, .01/n for a case. With different orders: the exact
@@ -56,7 +54,7 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
   const { suiteLevel: level, z } = boundaries(1, cases.length);
   const suiteLevel = level / families;
   const tallies = cases.map((id) => {
-    const { base, head } = readArms(record, id);
+    const [base, head] = [readArm(record, id, "base"), readArm(record, id, "head")];
     return tallyCase(base, head, samePairs ? Math.min(base.answers.length, head.answers.length) : undefined);
   });
   const suite = samePairs

@@ -13,7 +13,7 @@ export const defaultMargin = 0.1;
 const leastRunAhead = 50;
 
 /** Share of the one-sided 5 % that the tests of single cases may spend. The other 4 % are the suite's. */
-const caseError = 0.01;
+export const caseError = 0.01;
 
 /** a(J): P(any look j of J: Z_j > Phi^-1(1 - a K_j/T)) = .04 for Brownian Z, by simulation of 400,000 paths. J = 1..10. */
 const suiteLevels = [0.04, 0.0309, 0.0266, 0.0239, 0.0223, 0.0217, 0.0208, 0.0203, 0.0199, 0.0198];

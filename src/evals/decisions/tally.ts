@@ -29,13 +29,8 @@ export type PairTally = {
 /** The answers of one arm of a case, with the trials that were missing when they were first asked. */
 export type ArmAnswers = { answers: readonly (Answer | undefined)[]; recovered: ReadonlySet<number> };
 
-export function readArms(record: TrialRecord, id: string): { base: ArmAnswers; head: ArmAnswers } {
-  const [base, head] = pairArms.map((arm) => ({
-    answers: record.answers(id, arm),
-    recovered: record.recovered(id, arm),
-  }));
-  if (!base || !head) throw new RangeError("a check has two arms");
-  return { base, head };
+export function readArm(record: TrialRecord, id: string, arm: string): ArmAnswers {
+  return { answers: record.answers(id, arm), recovered: record.recovered(id, arm) };
 }
 
 /** The answers without repeated requests. */
