@@ -256,7 +256,7 @@ if (args.includes("--write")) {
 
 /** What each pinned host shows to its models: the words of tools and skills are those of \`Shown\`. */
 export const hostProfiles = `;
-  writeFileSync(file, `${head}${JSON.stringify(all, null, 2)} as const;\n`);
+  writeFileSync(file, `${head}${JSON.stringify(all)} as const;\n`);
   execFileSync("npx", ["biome", "format", "--write", file], { cwd: root, stdio: "ignore" });
   const page = join(root, "docs/hosts.md");
   const text = readFileSync(page, "utf8");

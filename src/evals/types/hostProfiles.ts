@@ -9,14 +9,8 @@ export const hostProfiles = {
     names: {
       prefix: "mcp__",
       separator: "__",
-      server: {
-        kept: "-_",
-        other: "_",
-      },
-      tool: {
-        kept: "-_",
-        other: "_",
-      },
+      server: { kept: "-_", other: "_" },
+      tool: { kept: "-_", other: "_" },
       limit: 128,
       cut: "omitted",
     },
@@ -24,17 +18,10 @@ export const hostProfiles = {
       {
         way: "every model",
         model: "claude-code:claude-sonnet-5-5",
-        tools: {
-          "5": "named",
-          "50": "named",
-          "200": "named",
-        },
+        tools: { "5": "named", "50": "named", "200": "named" },
         search: "ToolSearch",
         instructions: true,
-        kilobytes: {
-          "0": 49,
-          "200": 54,
-        },
+        kilobytes: { "0": 49, "200": 54 },
         builtIns: [
           "Agent",
           "Bash",
@@ -51,14 +38,7 @@ export const hostProfiles = {
         ],
       },
     ],
-    skills: {
-      full: 43,
-      cut: 0,
-      named: 57,
-      hidden: 0,
-      characters: 22608,
-      tool: "Skill",
-    },
+    skills: { full: 43, cut: 0, named: 57, hidden: 0, characters: 22608, tool: "Skill" },
   },
   codex: {
     title: "Codex",
@@ -67,14 +47,8 @@ export const hostProfiles = {
     names: {
       prefix: "mcp__",
       separator: "__",
-      server: {
-        kept: "_",
-        other: "_",
-      },
-      tool: {
-        kept: "_",
-        other: "_",
-      },
+      server: { kept: "_", other: "_" },
+      tool: { kept: "_", other: "_" },
       limit: 128,
       cut: "hash",
     },
@@ -82,17 +56,10 @@ export const hostProfiles = {
       {
         way: "gpt-5.6 and newer",
         model: "codex:gpt-6.1-sol",
-        tools: {
-          "5": "hidden",
-          "50": "hidden",
-          "200": "hidden",
-        },
+        tools: { "5": "hidden", "50": "hidden", "200": "hidden" },
         search: "exec",
         instructions: true,
-        kilobytes: {
-          "0": 68,
-          "200": 68,
-        },
+        kilobytes: { "0": 68, "200": 68 },
         builtIns: [
           "clock__sleep",
           "collaboration__followup_task",
@@ -110,17 +77,10 @@ export const hostProfiles = {
       {
         way: "gpt-5.5",
         model: "codex:gpt-5.5",
-        tools: {
-          "5": "hidden",
-          "50": "hidden",
-          "200": "hidden",
-        },
+        tools: { "5": "hidden", "50": "hidden", "200": "hidden" },
         search: "tool_search",
         instructions: true,
-        kilobytes: {
-          "0": 39,
-          "200": 41,
-        },
+        kilobytes: { "0": 39, "200": 41 },
         builtIns: [
           "apply_patch",
           "create_goal",
@@ -137,16 +97,9 @@ export const hostProfiles = {
       {
         way: "models that it does not know",
         model: "codex:another-model",
-        tools: {
-          "5": "full",
-          "50": "full",
-          "200": "full",
-        },
+        tools: { "5": "full", "50": "full", "200": "full" },
         instructions: true,
-        kilobytes: {
-          "0": 40,
-          "200": 94,
-        },
+        kilobytes: { "0": 40, "200": 94 },
         builtIns: [
           "create_goal",
           "exec_command",
@@ -164,13 +117,7 @@ export const hostProfiles = {
         ],
       },
     ],
-    skills: {
-      full: 0,
-      cut: 100,
-      named: 0,
-      hidden: 0,
-      characters: 16552,
-    },
+    skills: { full: 0, cut: 100, named: 0, hidden: 0, characters: 16552 },
   },
   copilot: {
     title: "Copilot CLI",
@@ -179,14 +126,8 @@ export const hostProfiles = {
     names: {
       prefix: "",
       separator: "-",
-      server: {
-        kept: "-_",
-        other: "-",
-      },
-      tool: {
-        kept: "-_",
-        other: "-",
-      },
+      server: { kept: "-_", other: "-" },
+      tool: { kept: "-_", other: "-" },
       limit: 64,
       cut: "end",
     },
@@ -194,17 +135,10 @@ export const hostProfiles = {
       {
         way: "Claude models",
         model: "copilot:claude-sonnet-5-5",
-        tools: {
-          "5": "full",
-          "50": "deferred",
-          "200": "deferred",
-        },
+        tools: { "5": "full", "50": "deferred", "200": "deferred" },
         search: "tool_search_tool",
         instructions: true,
-        kilobytes: {
-          "0": 48,
-          "200": 104,
-        },
+        kilobytes: { "0": 48, "200": 104 },
         builtIns: [
           "bash",
           "create",
@@ -228,17 +162,10 @@ export const hostProfiles = {
       {
         way: "gpt-5 and newer",
         model: "copilot:gpt-5.4",
-        tools: {
-          "5": "full",
-          "50": "deferred",
-          "200": "deferred",
-        },
+        tools: { "5": "full", "50": "deferred", "200": "deferred" },
         search: "tool_search",
         instructions: true,
-        kilobytes: {
-          "0": 52,
-          "200": 113,
-        },
+        kilobytes: { "0": 52, "200": 113 },
         builtIns: [
           "apply_patch",
           "bash",
@@ -261,16 +188,9 @@ export const hostProfiles = {
       {
         way: "others",
         model: "copilot:another-model",
-        tools: {
-          "5": "full",
-          "50": "full",
-          "200": "full",
-        },
+        tools: { "5": "full", "50": "full", "200": "full" },
         instructions: false,
-        kilobytes: {
-          "0": 48,
-          "200": 101,
-        },
+        kilobytes: { "0": 48, "200": 101 },
         builtIns: [
           "bash",
           "create",
@@ -292,14 +212,7 @@ export const hostProfiles = {
         ],
       },
     ],
-    skills: {
-      full: 23,
-      cut: 0,
-      named: 77,
-      hidden: 0,
-      characters: 12088,
-      tool: "skill",
-    },
+    skills: { full: 23, cut: 0, named: 77, hidden: 0, characters: 12088, tool: "skill" },
   },
   goose: {
     title: "goose",
@@ -308,28 +221,16 @@ export const hostProfiles = {
     names: {
       prefix: "",
       separator: "__",
-      server: {
-        kept: "-_",
-        other: "_",
-        dropped: " ",
-        lowerCase: true,
-      },
+      server: { kept: "-_", other: "_", dropped: " ", lowerCase: true },
       tool: "unchanged",
     },
     ways: [
       {
         way: "every model",
         model: "goose:anthropic/claude-sonnet-5-5",
-        tools: {
-          "5": "full",
-          "50": "full",
-          "200": "full",
-        },
+        tools: { "5": "full", "50": "full", "200": "full" },
         instructions: true,
-        kilobytes: {
-          "0": 17,
-          "200": 64,
-        },
+        kilobytes: { "0": 17, "200": 64 },
         builtIns: [
           "analyze",
           "apps__create_app",
@@ -351,14 +252,7 @@ export const hostProfiles = {
         ],
       },
     ],
-    skills: {
-      full: 100,
-      cut: 0,
-      named: 0,
-      hidden: 0,
-      characters: 52590,
-      tool: "load_skill",
-    },
+    skills: { full: 100, cut: 0, named: 0, hidden: 0, characters: 52590, tool: "load_skill" },
   },
   "gemini-cli": {
     title: "Gemini CLI",
@@ -367,14 +261,8 @@ export const hostProfiles = {
     names: {
       prefix: "mcp_",
       separator: "_",
-      server: {
-        kept: "-.:_",
-        other: "_",
-      },
-      tool: {
-        kept: "-.:_",
-        other: "_",
-      },
+      server: { kept: "-.:_", other: "_" },
+      tool: { kept: "-.:_", other: "_" },
       limit: 63,
       cut: "middle",
     },
@@ -382,16 +270,9 @@ export const hostProfiles = {
       {
         way: "every model",
         model: "gemini-cli:gemini-2.5-pro",
-        tools: {
-          "5": "full",
-          "50": "full",
-          "200": "full",
-        },
+        tools: { "5": "full", "50": "full", "200": "full" },
         instructions: true,
-        kilobytes: {
-          "0": 47,
-          "200": 148,
-        },
+        kilobytes: { "0": 47, "200": 148 },
         builtIns: [
           "activate_skill",
           "enter_plan_mode",
@@ -412,13 +293,6 @@ export const hostProfiles = {
         ],
       },
     ],
-    skills: {
-      full: 100,
-      cut: 0,
-      named: 0,
-      hidden: 0,
-      characters: 52590,
-      tool: "activate_skill",
-    },
+    skills: { full: 100, cut: 0, named: 0, hidden: 0, characters: 52590, tool: "activate_skill" },
   },
 } as const;
