@@ -42,15 +42,7 @@ export function blameDocument(report: BlameReport): Block[] {
 
 /** A report as `evals blame --json` prints it. */
 export function blameJson(report: BlameReport) {
-  const cases = report.cases.map((one) => {
-    const group = { cases: [one], verdict: one.verdict };
-    return {
-      ...one,
-      headline: blameHeadline(group),
-      reason: blameReason(group, report),
-      next: nextStep(group, report),
-    };
-  });
+  const cases = report.cases.map((one) => ({ ...one, ...describe({ cases: [one], verdict: one.verdict }, report) }));
   return { ...report, cases };
 }
 
@@ -70,6 +62,7 @@ function joinNames(names: readonly string[]): string {
 
 function groupBlocks(group: Group, report: BlameReport): Block[] {
   const { cases, verdict } = group;
+  const { headline, reason, next } = describe(group, report);
   const named = verdict?.descriptions ?? [];
   const culprits = (cases[0]?.changes ?? []).filter(({ id }) => named.includes(id));
   const asked = cases.map((one): Inline => {
@@ -78,8 +71,8 @@ function groupBlocks(group: Group, report: BlameReport): Block[] {
     return ["Case ", { code: one.case }, rates, { code: `"${one.input}"`, max: 90, dim: true }];
   });
   return [
-    heading(1, blameHeadline(group), tone(verdict)),
-    text(blameReason(group, report), `Next: ${nextStep(group, report)}`),
+    heading(1, headline, tone(verdict)),
+    text(reason, `Next: ${next}`),
     text(...asked),
     ...section(culprits.length === 1 ? "The change" : "The changes", [diff(culprits, 6)]),
     ...section("Exact tests on fresh trials (p over all cases of a change)", [testTable(group, report.tests)]),
@@ -91,40 +84,58 @@ function tone(verdict: BlamedCase | null): Tone {
   return verdict?.kind === "blamed" || verdict?.kind === "in-part" ? "bad" : "warn";
 }
 
-function blameHeadline(group: Group): string {
-  const { verdict } = group;
-  if (!verdict) return `NOT DECIDED: ${nameCases(group)}`;
-  const named = joinNames(verdict.descriptions);
-  const words: Record<BlamedCase["kind"], string> = {
-    blamed: `BLAMED: ${named}`,
-    "in-part": `BLAMED IN PART: ${named}`,
-    undecided: `UNDECIDED: ${nameCases(group)}`,
-    chance: `NOTHING TO BLAME: ${nameCases(group)}`,
-    nothing: `NOTHING TO EXPLAIN: ${nameCases(group)}`,
-  };
-  return words[verdict.kind];
-}
-
-/** The verdict in plain words. */
-function blameReason(group: Group, report: BlameReport): string {
+/** The verdict in plain words. `next`: what to do next, as an imperative clause. */
+function describe(group: Group, { tests, run }: BlameReport): { headline: string; reason: string; next: string } {
   const { verdict } = group;
   const cases = nameCases(group);
-  if (!verdict) return `The search for what broke ${cases} was stopped.`;
+  if (!verdict)
+    return {
+      headline: `NOT DECIDED: ${cases}`,
+      reason: `The search for what broke ${cases} was stopped.`,
+      next: `finish it with \`evals blame --resume ${run}\`.`,
+    };
+  const named = joinNames(verdict.descriptions);
   switch (verdict.kind) {
     case "blamed":
-      return verdict.seen
-        ? describeSeen(verdict.seen, cases)
-        : `${describeTests(group, report.tests)}${describeRelation(verdict)}`;
+      return {
+        headline: `BLAMED: ${named}`,
+        reason: verdict.seen
+          ? describeSeen(verdict.seen, cases)
+          : `${describeTests(group, tests)}${describeRelation(verdict)}`,
+        next: `revert or reword ${named}.`,
+      };
     case "in-part":
-      return `${describeTests(group, report.tests)} It may not be all: ${likeliest(verdict)}.`;
+      return {
+        headline: `BLAMED IN PART: ${named}`,
+        reason: `${describeTests(group, tests)} It may not be all: ${likeliest(verdict)}.`,
+        next: `revert or reword ${named}, then check again.`,
+      };
     case "undecided":
-      if (verdict.because === "missing") return `Too many trials of ${cases} got no answer, so nothing can be decided.`;
-      return `What broke ${cases} is undecided: ${likeliest(verdict)}.`;
+      return { headline: `UNDECIDED: ${cases}`, ...describeUndecided(verdict, cases) };
     case "chance":
-      return `Most likely none of the changes broke ${cases}, and its fall was chance (not tested).`;
+      return {
+        headline: `NOTHING TO BLAME: ${cases}`,
+        reason: `Most likely none of the changes broke ${cases}, and its fall was chance (not tested).`,
+        next: "check again; if it still falls, look at what changed besides the tool list.",
+      };
     case "nothing":
-      return describeNothing(verdict.because, cases);
+      return { headline: `NOTHING TO EXPLAIN: ${cases}`, ...describeNothing(verdict.because, cases) };
   }
+}
+
+function describeUndecided(verdict: BlamedCase, cases: string): { reason: string; next: string } {
+  if (verdict.because === "missing")
+    return {
+      reason: `Too many trials of ${cases} got no answer, so nothing can be decided.`,
+      next: "find out why trials broke, then run it again.",
+    };
+  const likely = joinNames(verdict.sets[0]?.descriptions ?? []);
+  return {
+    reason: `What broke ${cases} is undecided: ${likeliest(verdict)}.`,
+    next: likely
+      ? `revert ${likely}, the likeliest, and check again.`
+      : "check again; if it still falls, revert half of the changes.",
+  };
 }
 
 function describeSeen({ reverted, breaking }: NonNullable<BlamedCase["seen"]>, cases: string): string {
@@ -175,40 +186,20 @@ function likeliest({ sets }: BlamedCase): string {
   return `${named.length > 0 ? `likeliest ${some(named, 3)}` : "nothing is likely"}, not tested`;
 }
 
-function describeNothing(because: BlamedCase["because"], cases: string): string {
+function describeNothing(because: BlamedCase["because"], cases: string): { reason: string; next: string } {
+  const next = "nothing to do.";
   switch (because) {
     case "unchanged":
-      return `Nothing changed in the tool list of ${cases}.`;
+      return { reason: `Nothing changed in the tool list of ${cases}.`, next };
     case "passes-new":
-      return `${cases} passes with everything new.`;
+      return { reason: `${cases} passes with everything new.`, next };
     case "fails-old":
-      return `${cases} fails with the old list, too, so no change of the list broke it.`;
+      return {
+        reason: `${cases} fails with the old list, too, so no change of the list broke it.`,
+        next: "look at what changed besides the tool list: the model, the server's answers, the case.",
+      };
     default:
-      return `${cases} did not drop.`;
-  }
-}
-
-/** What to do next, as an imperative clause. */
-function nextStep({ verdict }: Group, { run }: BlameReport): string {
-  if (!verdict) return `finish it with \`evals blame --resume ${run}\`.`;
-  const named = joinNames(verdict.descriptions);
-  const [top] = verdict.sets;
-  switch (verdict.kind) {
-    case "blamed":
-      return `revert or reword ${named}.`;
-    case "in-part":
-      return `revert or reword ${named}, then check again.`;
-    case "undecided":
-      if (verdict.because === "missing") return "find out why trials broke, then run it again.";
-      return top && top.descriptions.length > 0
-        ? `revert ${joinNames(top.descriptions)}, the likeliest, and check again.`
-        : "check again; if it still falls, revert half of the changes.";
-    case "chance":
-      return "check again; if it still falls, look at what changed besides the tool list.";
-    case "nothing":
-      return verdict.because === "fails-old"
-        ? "look at what changed besides the tool list: the model, the server's answers, the case."
-        : "nothing to do.";
+      return { reason: `${cases} did not drop.`, next };
   }
 }
 
