@@ -1,13 +1,13 @@
 import type { ComparedCheck } from "../types/check.ts";
 import { isCertain } from "./checkText.ts";
-import { type Block, details, facts } from "./document.ts";
+import { type Block, details, facts, knownFacts } from "./document.ts";
 import { count, integer, level, points, pValue, share } from "./format.ts";
 
 /** The statistics of a check under their textbook names, and its trials. */
 export function checkFacts(check: ComparedCheck): [string, string][] {
   const { suite, families, reach, method, calls, missing } = check;
   const certain = isCertain(check);
-  const all: [string, string | undefined][] = [
+  return knownFacts([
     ["Decided", decisionText(check)],
     ["Sign test of the suite", certain || !suite ? undefined : signTest(suite, method)],
     ["Reach", check.kind === "inconclusive" && check.because !== "stopped" ? reachText(reach) : undefined],
@@ -20,8 +20,7 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
     ["Missing answers", missing ? missingText(missing) : undefined],
     ["Baseline's tools", bankText(check)],
     ["Trials of the check", callsText(calls, method)],
-  ];
-  return all.flatMap(([name, fact]) => (fact === undefined ? [] : [[name, fact] satisfies [string, string]]));
+  ]);
 }
 
 /** Which test reached the verdict, and at which look. */

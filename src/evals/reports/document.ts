@@ -152,8 +152,11 @@ export function diff(changes: readonly TextChange[], max?: number): Block {
 
 /** Labelled values, without undefined ones. */
 export function facts(...all: readonly Fact[]): Block {
-  const known = all.flatMap(([label, value]): [string, Inline][] => (value === undefined ? [] : [[label, value]]));
-  return { kind: "facts", facts: known };
+  return { kind: "facts", facts: knownFacts(all) };
+}
+
+export function knownFacts<V>(all: readonly (readonly [label: string, value: V | undefined])[]): [string, V][] {
+  return all.flatMap(([label, value]): [string, V][] => (value === undefined ? [] : [[label, value]]));
 }
 
 export function details(title: Inline, ...blocks: readonly Block[]): Block {

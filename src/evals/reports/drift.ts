@@ -1,5 +1,5 @@
 import type { Alarm, DriftSummary, DriftVerdict, Suspect } from "../types/drift.ts";
-import { type Block, details, facts, heading, type Tone, text } from "./document.ts";
+import { type Block, details, facts, heading, knownFacts, type Tone, text } from "./document.ts";
 import { count, integer, percent, points, ratio, size, some } from "./format.ts";
 
 type Uncounted = NonNullable<DriftSummary["uncounted"]>;
@@ -194,19 +194,17 @@ function listFacts({ verdict, baseline }: DriftSummary): [string, string][] {
   const { format } = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
   const blips = alarms.filter(({ fate }) => fate === "blip").length;
   const history = blips > 0 ? `, and ${count(blips, "blip")}` : "";
-  return [
+  return knownFacts([
     ["Nights", `${integer(nights)} since the baseline of ${baseline.acceptedAt.slice(0, 10)}${history}`],
     [
       "Bayes factor of a change",
       `${format(score)}; an alarm from ${format(threshold)} on, which unchanged models reach in fewer than 1 of 20 histories, however long`,
     ],
-    ...(net
-      ? [
-          [
-            "Mean change",
-            `${points(net.change)} (one-sided 95% limits ${points(net.lower)} and ${points(net.upper)}; last ${count(net.nights, "night")}, ${count(net.trials, "trial")}, against the baseline)`,
-          ] satisfies [string, string],
-        ]
-      : []),
-  ];
+    [
+      "Mean change",
+      net
+        ? `${points(net.change)} (one-sided 95% limits ${points(net.lower)} and ${points(net.upper)}; last ${count(net.nights, "night")}, ${count(net.trials, "trial")}, against the baseline)`
+        : undefined,
+    ],
+  ]);
 }
