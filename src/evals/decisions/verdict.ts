@@ -32,3 +32,5 @@ export type CheckVerdict = Figures &
     | { kind: "inconclusive"; because: "cap"; advice: Advice | null }
     | { kind: "inconclusive"; because: "missing" }
   );
+
+export const showsFall = ({ kind }: CheckVerdict): boolean => kind === "regressed" || kind === "changed";

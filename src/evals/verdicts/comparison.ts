@@ -5,7 +5,7 @@ import { countPasses, TrialRecord } from "../decisions/design.ts";
 import { addTrial } from "../decisions/observe.ts";
 import { defaultMargin } from "../decisions/statistics.ts";
 import { pairArms } from "../decisions/tally.ts";
-import type { CheckVerdict } from "../decisions/verdict.ts";
+import { type CheckVerdict, showsFall } from "../decisions/verdict.ts";
 import { type Counts, pool, swapArms } from "../stats/counts.ts";
 import { type ComparedCheck, comparedSchema, countsSchema } from "../types/check.ts";
 import { sumOf } from "../types/sum.ts";
@@ -70,17 +70,15 @@ export function compareSides(
   const ms = sumTime(base, head);
   const place = { suite, model, ...(file !== undefined && { file }), ...(ms > 0 && { ms }) };
   const compared = comparability(...identities(base, head));
-  if (compared.kind === "not comparable")
-    return { kind: "refused", ...place, reasons: compared.reasons, exitCode: toExitCode({ undecided: true }) };
-  if (compared.cases.length === 0)
-    return { kind: "refused", ...place, reasons: compared.notes, exitCode: toExitCode({ undecided: true }) };
+  const refuse = (reasons: readonly string[]): Comparison => {
+    return { kind: "refused", ...place, reasons, exitCode: toExitCode({ undecided: true }) };
+  };
+  if (compared.kind === "not comparable") return refuse(compared.reasons);
+  if (compared.cases.length === 0) return refuse(compared.notes);
   const { cases, notes } = compared;
   const verdict = decide(base, head, cases, { margin, families });
   const reverse = decide(head, base, cases, { margin, families });
-  if (!verdict || !reverse) {
-    const reasons = ["No case has a trial in both", ...compared.notes];
-    return { kind: "refused", ...place, reasons, exitCode: toExitCode({ undecided: true }) };
-  }
+  if (!verdict || !reverse) return refuse(["No case has a trial in both", ...notes]);
   const grew = measureGrowth(base, head, cases);
   const fell = (one: CheckVerdict) => ("fell" in one ? one.fell : []);
   const flips = "flips" in verdict ? verdict.flips : [];
@@ -199,7 +197,6 @@ function collectChanges(
 
 /** A record is better if only its direction is significant. */
 function decideBetter(verdict: CheckVerdict, reverse: CheckVerdict): Better {
-  const isShown = ({ kind }: CheckVerdict) => kind === "regressed" || kind === "changed";
-  const [down, up] = [isShown(verdict), isShown(reverse)];
+  const [down, up] = [showsFall(verdict), showsFall(reverse)];
   return down && up ? "mixed" : down ? "base" : up ? "head" : "none";
 }

@@ -2,7 +2,7 @@ import { compareRecords } from "../decisions/compare.ts";
 import { type Observation, TrialRecord } from "../decisions/design.ts";
 import { readObservation, summariseAnswer } from "../decisions/observe.ts";
 import { defaultMargin } from "../decisions/statistics.ts";
-import type { CheckVerdict } from "../decisions/verdict.ts";
+import { type CheckVerdict, showsFall } from "../decisions/verdict.ts";
 import { type Counts, pool, swapArms } from "../stats/counts.ts";
 import type { ChoiceByExposure, ExposureComparison, ExposureSummary } from "../types/discovery.ts";
 import type { Exposure } from "../types/exposure.ts";
@@ -179,8 +179,7 @@ function listCases(verdict: CheckVerdict): ExposureComparison["fell"] {
 }
 
 function readVerdict(down: CheckVerdict, up: CheckVerdict): ExposureComparison["verdict"] {
-  const shows = ({ kind }: CheckVerdict) => kind === "regressed" || kind === "changed";
-  if (shows(down)) return shows(up) ? "mixed" : "worse";
-  if (shows(up)) return "better";
+  if (showsFall(down)) return showsFall(up) ? "mixed" : "worse";
+  if (showsFall(up)) return "better";
   return down.kind === "no-regression" && up.kind === "no-regression" ? "equal" : "open";
 }
