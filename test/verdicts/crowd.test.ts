@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { simulate } from "../../src/evals/decisions/design.ts";
+import { askAll, simulate } from "../../src/evals/decisions/design.ts";
 import type { Score, Trial } from "../../src/evals/types/trial.ts";
-import { askAll, CrowdTally, crowdArm, orderForeignTools } from "../../src/evals/verdicts/crowd.ts";
+import { CrowdTally, crowdArm, orderForeignTools } from "../../src/evals/verdicts/crowd.ts";
 import { aTrial } from "../fakes/record.ts";
 import { aTool } from "../fakes/suite.ts";
 
@@ -37,7 +37,7 @@ describe("the design", () => {
   ];
 
   it("asks every case as often as it is to be asked, in every arm, and then is done", () => {
-    const design = askAll(cases, ["crowd-0", "crowd-9"], 1);
+    const design = askAll(cases, ["crowd-0", "crowd-9"], 1, () => "asked");
     expect(design.cap).toBe(6);
     const asked: string[] = [];
     const { verdict } = simulate(design, (id, arm, trial) => {

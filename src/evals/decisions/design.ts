@@ -1,5 +1,6 @@
 import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
 import { getOrAdd } from "../types/getOrAdd.ts";
+import { sumOf } from "../types/sum.ts";
 
 /** The outcome of one trial: the model passed or failed, or infrastructure kept it from answering. */
 export type Answer = "pass" | "fail" | "missing";
@@ -212,6 +213,23 @@ export function* bringSpans(record: TrialRecord, spans: readonly Span[], look: n
     if (requests.length === 0) return;
     yield { requests, look };
   }
+}
+
+/** A design without interim decisions: asks every trial of every case in every arm, interleaved, and reads the record. */
+export function askAll<V>(
+  cases: readonly { id: string; trials: number }[],
+  arms: readonly string[],
+  seed: number,
+  read: (record: TrialRecord) => V,
+): Design<V> {
+  return {
+    cap: arms.length * sumOf(cases, ({ trials }) => trials),
+    *play(record) {
+      const spans = cases.map(({ id, trials }) => ({ case: id, arms, from: 1, to: trials }));
+      yield* bringSpans(record, spans, 1, seed);
+      return read(record);
+    },
+  };
 }
 
 /** Plays several designs at the same time on one record: asks for what all of them lack, until every one has its verdict. */

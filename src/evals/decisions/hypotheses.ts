@@ -88,9 +88,7 @@ export class Belief {
 
   /** The predictive chance of a pass with this mask if hypothesis `h` is true. */
   passChance(h: number, mask: Mask): number {
-    const i = this.#index(h, mask);
-    const passes = this.#passes[i] ?? 1;
-    return passes / (passes + (this.#fails[i] ?? 1));
+    return this.#rate(this.#index(h, mask));
   }
 
   observe(mask: Mask, isPass: boolean): void {
@@ -110,12 +108,13 @@ export class Belief {
 
   /** Which of two pairs of arms, with the other member new or reverted, shows the larger step if `h` adds up. */
   isLargerStepWithOtherNew(h: number): boolean {
-    const rate = (cell: Cell) => {
-      const i = h * cells.length + cell;
-      const passes = this.#passes[i] ?? 1;
-      return passes / (passes + (this.#fails[i] ?? 1));
-    };
+    const rate = (cell: Cell) => this.#rate(h * cells.length + cell);
     return rate(middleCell) - rate(newCell) >= rate(oldCell) - rate(middleCell);
+  }
+
+  #rate(i: number): number {
+    const passes = this.#passes[i] ?? 1;
+    return passes / (passes + (this.#fails[i] ?? 1));
   }
 
   #index(h: number, mask: Mask): number {

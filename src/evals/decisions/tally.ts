@@ -8,7 +8,7 @@ import type { Figures, Flips, NamedCase } from "./verdict.ts";
 export const pairArms = ["base", "head"] as const;
 
 /** The passes among the trials of one arm, a missing answer counted as not passed. */
-export type ArmTally = Counts & { missing: number };
+type ArmTally = Counts & { missing: number };
 
 /**
  * What the first pairs of a case came to. `base` and `head` have as many trials as there are pairs, except where two

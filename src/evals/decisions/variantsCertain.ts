@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { bringSpans, type Design, type TrialRecord } from "./design.ts";
+import { askAll, type Design, type TrialRecord } from "./design.ts";
 import { incumbentArm, type VariantSetup } from "./variants.ts";
 
 /**
@@ -34,15 +34,10 @@ export function variantsCertain({
   challengers,
   seed,
 }: Pick<VariantSetup, "cases" | "challengers" | "seed">): Design<CertainVariantVerdict> {
-  const arms = [incumbentArm, ...challengers];
-  return {
-    cap: cases.length * arms.length,
-    *play(record) {
-      const spans = cases.map((id) => ({ case: id, arms, from: 1, to: 1 }));
-      if (spans.length > 0) yield* bringSpans(record, spans, 1, seed);
-      return decide(challengers.map((challenger) => compare(record, cases, challenger)));
-    },
-  };
+  const once = cases.map((id) => ({ id, trials: 1 }));
+  return askAll(once, [incumbentArm, ...challengers], seed, (record) =>
+    decide(challengers.map((challenger) => compare(record, cases, challenger))),
+  );
 }
 
 function compare(record: TrialRecord, cases: readonly string[], challenger: string): Comparison {

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { askAll } from "../decisions/design.ts";
 import { count, some } from "../reports/format.ts";
 import { openSource } from "../toolsets/source.ts";
 import { describeOrigin } from "../toolsets/toolList.ts";
@@ -8,7 +9,7 @@ import { type ExitCode, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { plannedTrials } from "../types/suite.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
-import { askAll, CrowdTally, crowdArm, orderForeignTools, summariseCrowd } from "../verdicts/crowd.ts";
+import { CrowdTally, crowdArm, orderForeignTools, summariseCrowd } from "../verdicts/crowd.ts";
 import {
   describeExperiment,
   type ExperimentOptions,
@@ -61,7 +62,7 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
     const question: ExperimentSpec<"asked"> = {
       cases,
       arms: new Map(sizes.map((size) => [crowdArm(size), listAt(size)])),
-      design: askAll(asked, sizes.map(crowdArm), workspace.seed),
+      design: askAll(asked, sizes.map(crowdArm), workspace.seed, () => "asked"),
       setup: { sizes: [...sizes], joining: [...joining.names] },
       onTrial: (trial) => tally.add(trial),
     };

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { check } from "../decisions/check.ts";
-import { bringSpans, countPasses, type Design, simulate, type TrialRecord } from "../decisions/design.ts";
+import { askAll, countPasses, type Design, simulate, type TrialRecord } from "../decisions/design.ts";
 import { pairArms } from "../decisions/tally.ts";
 import { type CaseCounts, type Counts, comparable, meanChange, rate } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
@@ -131,15 +131,8 @@ export type CalibrationSetup = { cases: readonly string[]; trials: number; seed:
 
 /** The A/A design: the same list in both arms, interleaved, `trials` each. `getReplies` is read once all are made. */
 export function calibrate(setup: CalibrationSetup, getReplies: () => Replies): Design<Calibration> {
-  const { cases, trials, seed } = setup;
-  return {
-    cap: cases.length * 2 * trials,
-    *play(record) {
-      const spans = cases.map((id) => ({ case: id, arms: pairArms, from: 1, to: trials }));
-      yield* bringSpans(record, spans, 1, seed);
-      return calibration(record, setup, getReplies());
-    },
-  };
+  const cases = setup.cases.map((id) => ({ id, trials: setup.trials }));
+  return askAll(cases, pairArms, setup.seed, (record) => calibration(record, setup, getReplies()));
 }
 
 /** Computes the figures from the two equal arms. The seed determines all simulations. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { bringSpans, countPasses, type Design, TrialRecord } from "../decisions/design.ts";
+import { countPasses, TrialRecord } from "../decisions/design.ts";
 import { addTrial, readObservation } from "../decisions/observe.ts";
 import { comparable, pool, rate } from "../stats/counts.ts";
 import { cochranMantelHaenszel, holm, isSignificant } from "../stats/hypothesisTests.ts";
@@ -9,7 +9,6 @@ import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
 import { countsSchema, intervalSchema } from "../types/check.ts";
 import type { ExitCode } from "../types/errors.ts";
 import { getOrAdd } from "../types/getOrAdd.ts";
-import { sumOf } from "../types/sum.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { type ExperimentFacts, experimentFacts } from "./design.ts";
@@ -87,22 +86,6 @@ function classifyCurve({ points }: CrowdCurve, certain: boolean): Exclude<CrowdS
 }
 
 export const crowdArm = (size: number): string => `crowd-${size}`;
-
-/** Requests every trial of every case in every arm, interleaved. There is no decision; the rates are the result. */
-export function askAll(
-  cases: readonly { id: string; trials: number }[],
-  arms: readonly string[],
-  seed: number,
-): Design<"asked"> {
-  return {
-    cap: arms.length * sumOf(cases, ({ trials }) => trials),
-    *play(record) {
-      const spans = cases.map(({ id, trials }) => ({ case: id, arms, from: 1, to: trials }));
-      yield* bringSpans(record, spans, 1, seed);
-      return "asked";
-    },
-  };
-}
 
 /**
  * The foreign tools in the order in which they are added. It depends on the seed and not on the given order, so that a
