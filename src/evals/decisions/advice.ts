@@ -1,3 +1,4 @@
+import { noTrials } from "../stats/counts.ts";
 import { isSignificant } from "../stats/hypothesisTests.ts";
 import { deriveSeed, type Random, seededRandom } from "../stats/random.ts";
 import { normalCdf } from "../stats/stdlib.ts";
@@ -72,10 +73,7 @@ export function simulateReach(
 
 /** Simulates one case alone through the looks up to `look` and the rungs that its own p takes it to. */
 function isCaught(baseRate: number, headRate: number, plan: LookPlan, look: number, random: Random): boolean {
-  const [base, head] = [
-    { passed: 0, trials: 0 },
-    { passed: 0, trials: 0 },
-  ];
+  const [base, head] = [{ ...noTrials }, { ...noTrials }];
   let rung = -1;
   const climb = () => {
     const trials = plan.rungs[++rung] ?? 0;

@@ -1,4 +1,4 @@
-import type { Counts } from "../stats/counts.ts";
+import { type Counts, noTrials } from "../stats/counts.ts";
 import { groupBy } from "../types/groupBy.ts";
 import { sumOf } from "../types/sum.ts";
 import { blame, blameArm } from "./blame.ts";
@@ -43,8 +43,6 @@ export function blameCases(
     },
   };
 }
-
-const noTrials: Counts = { passed: 0, trials: 0 };
 
 function capOf({ case: id, changed, old, new: now }: CaseToBlame, deterministic: boolean, seed: number): number {
   if (changed.length === 0) return 0;

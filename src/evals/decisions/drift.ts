@@ -1,4 +1,4 @@
-import { type Counts, comparable, meanChange, pool, swapArms } from "../stats/counts.ts";
+import { type Counts, comparable, meanChange, noTrials, pool, swapArms } from "../stats/counts.ts";
 import { upperDrop } from "../stats/meanDrop.ts";
 import type { Alarm, DriftVerdict } from "../types/drift.ts";
 import { getOrAdd } from "../types/getOrAdd.ts";
@@ -227,9 +227,7 @@ export class DriftMonitor {
 
   /** The passes of a case before a night and since, bank and follow-ups included. */
   #split({ bank, nights }: CaseHistory, since: number): { before: Counts; after: Counts } {
-    const before = { passed: 0, trials: 0 };
-    const after = { passed: 0, trials: 0 };
-    for (const { passed, trials } of bank) addWhole(before, { passed, trials, followUpPassed: 0, followUpTrials: 0 });
+    const [before, after] = [pool(bank), { ...noTrials }];
     for (let v = 1; v <= this.#nights.length; v++) addWhole(v < since ? before : after, nights[v - 1]);
     return { before, after };
   }

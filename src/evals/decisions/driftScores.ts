@@ -1,3 +1,4 @@
+import { type Counts, pool } from "../stats/counts.ts";
 import { lnKT } from "./special.ts";
 
 /** Passes of some trials, asked regularly and in follow-ups of the same night. */
@@ -5,7 +6,7 @@ export type NightCounts = { passed: number; trials: number; followUpPassed: numb
 
 /** Passes of a case by night: `bank` by the nights it was recorded on, `nights` by nights of the monitor, holes if none. */
 export type CaseHistory = {
-  bank: readonly { passed: number; trials: number }[];
+  bank: readonly Counts[];
   nights: readonly (NightCounts | undefined)[];
 };
 
@@ -155,11 +156,7 @@ function addSplits(
   nights: CaseHistory["nights"],
   count: number,
 ): void {
-  const before = { passed: 0, trials: 0 };
-  for (const { passed, trials } of bank) {
-    before.passed += passed;
-    before.trials += trials;
-  }
+  const before = pool(bank);
   const all = { ...before };
   for (let v = 1; v <= count; v++) addWhole(all, nights[v - 1]);
   const [N, s] = [all.trials, all.passed];
@@ -175,7 +172,7 @@ function addSplits(
   }
 }
 
-export function addWhole(sum: { passed: number; trials: number }, night: NightCounts | undefined): void {
+export function addWhole(sum: Counts, night: NightCounts | undefined): void {
   if (!night) return;
   sum.passed += night.passed + night.followUpPassed;
   sum.trials += night.trials + night.followUpTrials;

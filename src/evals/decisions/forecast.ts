@@ -1,4 +1,4 @@
-import type { Counts } from "../stats/counts.ts";
+import { type Counts, noTrials } from "../stats/counts.ts";
 import { deriveSeed, seededRandom } from "../stats/random.ts";
 import { type CheckSetup, check } from "./check.ts";
 import { simulate } from "./design.ts";
@@ -21,7 +21,7 @@ export function forecastCalls(setup: CheckSetup, bank: ReadonlyMap<string, Count
     const random = seededRandom(deriveSeed(setup.seed, "forecast", play));
     const rates = new Map(
       setup.cases.map((id) => {
-        const { passed, trials } = bank.get(id) ?? { passed: 0, trials: 0 };
+        const { passed, trials } = bank.get(id) ?? noTrials;
         return [id, drawBeta(passed + 0.5, trials - passed + 0.5, random)];
       }),
     );

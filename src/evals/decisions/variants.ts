@@ -1,4 +1,4 @@
-import { type CaseCounts, type Counts, meanChange, swapArms } from "../stats/counts.ts";
+import { type CaseCounts, type Counts, meanChange, noTrials, swapArms } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import { upperDrop } from "../stats/meanDrop.ts";
 import { sumOf } from "../types/sum.ts";
@@ -307,5 +307,4 @@ function listDropped(seen: readonly SeenCase[]): NamedCase[] {
   return tested.filter(({ p }) => p <= 0.05).toSorted((a, b) => a.p - b.p);
 }
 
-const noTrials: Counts = { passed: 0, trials: 0 };
 const fisher = ({ base, head }: CaseCounts): number => caseP(base, head);

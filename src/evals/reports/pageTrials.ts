@@ -88,14 +88,11 @@ export class PageTrialCollector {
    * cases.
    */
   collect(summary?: RunSummary): WrittenTrials {
-    const states = new Map(
-      summary?.suites.map(({ name, model, cases }) => [
-        placeKey(name, model),
-        new Map(cases.map((one) => [one.id, one])),
-      ]),
+    const summaries = new Map(
+      summary?.suites.flatMap(({ name, model, cases }) => cases.map((one) => [caseKey(name, model, one.id), one])),
     );
     const cases = this.#cases.map(({ suite, model, case: one, arms }): PageCase => {
-      const known = states.get(placeKey(suite, model))?.get(one.id);
+      const known = summaries.get(caseKey(suite, model, one.id));
       const head = arms.find(({ arm }) => arm === "head")?.tally;
       const reasons = known?.reasons ?? head?.reasons.ranked().map(([text, n]) => ({ text, n })) ?? [];
       const ofHead = known && !head && known.trials + known.broken + known.notGradable > 0 ? [countHead(known)] : [];
@@ -146,7 +143,7 @@ type ArmTally = { arm: string; tally: CaseTally };
 
 const noArms: readonly ArmTally[] = [];
 
-const placeKey = (suite: string, model: string) => JSON.stringify([suite, model]);
+const caseKey = (suite: string, model: string, id: string) => JSON.stringify([suite, model, id]);
 
 function byPlace(a: KeptTrial, b: KeptTrial): number {
   return a.at - b.at || compareArms(a.arm, b.arm) || a.number - b.number || (a.attempt ?? 1) - (b.attempt ?? 1);

@@ -4,6 +4,8 @@ import { hypergeometric } from "./distributions.ts";
 /** Graded trials of one case in one arm, and how many of them passed. Broken trials are not counted. */
 export type Counts = { passed: number; trials: number };
 
+export const noTrials: Counts = Object.freeze({ passed: 0, trials: 0 });
+
 /** One case in both arms: base is the accepted wording, head the one under test. The arms may differ in trials. */
 export type CaseCounts = { base: Counts; head: Counts };
 

@@ -191,10 +191,14 @@ function simulateLevel(rates: readonly number[], icc: number, repetitions: numbe
   const getRate = (id: string) => rates[Number(id)] ?? 0;
   const model = (): Sampled =>
     icc > 0 ? correlated(getRate, Math.min(icc, 0.99), random) : independent(getRate, random);
-  let alarms = 0;
-  for (let r = 0; r < repetitions; r++)
-    if (simulate(check({ cases: ids, seed: r, withReach: false }), model()).verdict.kind === "regressed") alarms++;
-  return alarms / repetitions;
+  return measureShare(repetitions, (seed) => {
+    return simulate(check({ cases: ids, seed, withReach: false }), model()).verdict.kind === "regressed";
+  });
+}
+
+/** The share of repetitions in which something happens. */
+function measureShare(repetitions: number, happens: (repetition: number) => boolean): number {
+  return Array.from({ length: repetitions }, (_, r) => happens(r)).filter(Boolean).length / repetitions;
 }
 
 /** Counts pairs of trials of one case with the same reply. A model that always repeats its reply needs one trial. */
@@ -238,15 +242,13 @@ function simulatePower(
   repetitions: number,
   random: Random,
 ): number {
-  let found = 0;
-  for (let r = 0; r < repetitions; r++) {
+  return measureShare(repetitions, () => {
     const drawn = rates.map((rate) => ({
       base: draw(rate, trials, random),
       head: draw(Math.max(0, rate - drop), trials, random),
     }));
-    if (isSignificant(globalTest(drawn).p, 0.05)) found++;
-  }
-  return found / repetitions;
+    return isSignificant(globalTest(drawn).p, 0.05);
+  });
 }
 
 /**

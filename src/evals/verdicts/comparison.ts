@@ -6,7 +6,7 @@ import { addTrial } from "../decisions/observe.ts";
 import { defaultMargin } from "../decisions/statistics.ts";
 import { pairArms } from "../decisions/tally.ts";
 import { type CheckVerdict, showsFall } from "../decisions/verdict.ts";
-import { type Counts, pool, swapArms } from "../stats/counts.ts";
+import { type Counts, noTrials, pool, swapArms } from "../stats/counts.ts";
 import { type ComparedCheck, comparedSchema, countsSchema } from "../types/check.ts";
 import { sumOf } from "../types/sum.ts";
 import type { OfferedTool } from "../types/tool.ts";
@@ -94,7 +94,7 @@ export function compareSides(
   const record = buildRecord(base, head);
   const counted = cases.map((id) => {
     const [then, now] = pairArms.map((arm) => countPasses(record, id, arm));
-    return { base: then ?? none, head: now ?? none };
+    return { base: then ?? noTrials, head: now ?? noTrials };
   });
   const scored = counted.filter((one) => one.base.trials > 0 && one.head.trials > 0);
   return {
@@ -123,8 +123,6 @@ function identities(base: ComparedRecord, head: ComparedRecord): [ComparedRun, C
     { ...head, settings: known ? (head.settings ?? "") : "" },
   ];
 }
-
-const none: Counts = { passed: 0, trials: 0 };
 
 /** The verdict in one direction; undefined if no case has a trial in both records. */
 function decide(

@@ -1,3 +1,4 @@
+import { noTrials } from "../stats/counts.ts";
 import { wilson } from "../stats/intervals.ts";
 import type { CheckPlan, CheckSummary, Gate } from "../types/check.ts";
 import { exitCodes } from "../types/errors.ts";
@@ -343,7 +344,7 @@ class SuiteTally {
       interval: wilson({ passed: tally.passed, trials: graded }) ?? null,
       passRate: one.passRate,
       ...(one.paraphrases && {
-        paraphrases: one.paraphrases.map((input, i) => ({ input, ...(tally.paraphrases[i] ?? zeroCounts) })),
+        paraphrases: one.paraphrases.map((input, i) => ({ input, ...(tally.paraphrases[i] ?? noTrials) })),
       }),
       ...(before && { before }),
       ...(isCompared && { compared: true as const }),
@@ -367,8 +368,6 @@ function listCompared({ surfaces = [] }: ManifestSuite, exposures: readonly Expo
     ...surfaces.map(({ name }) => ({ arm: name, exposure, surface: name })),
   ];
 }
-
-const zeroCounts = { passed: 0, trials: 0 };
 
 function summarisePoints(all: readonly number[]): NonNullable<SuiteSummary["points"]> {
   const counts = new Counter();
