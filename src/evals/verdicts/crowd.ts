@@ -167,7 +167,7 @@ export class CrowdTally {
       change: size === first || !net ? null : { change: net.change, interval: certain ? null : net.interval },
       p,
       adjusted: adjusted ?? null,
-      instead: this.#instead.get(crowdArm(size)) ?? {},
+      instead: { ...this.#instead.get(crowdArm(size)) },
     };
   }
 
