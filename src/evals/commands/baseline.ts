@@ -1,4 +1,4 @@
-import { defineCommand } from "./command.ts";
+import { defineCommand, texts, toggle } from "./command.ts";
 import { baselinesFlag, outFlag } from "./flags.ts";
 
 /** `evals baseline`: keeps tools and pass rates of a run, so that later runs can be checked against them. */
@@ -13,16 +13,12 @@ export const baselineCommand = defineCommand({
         "accept [run]: write one baseline per suite and model of the run (default: latest). " +
         "show [suites or files]: print what baselines contain. diff: the former name of `evals verify`",
     },
-    targets: { type: "string", array: true, describe: "Run to accept, or suites or baseline files to show" },
+    targets: texts("Run to accept, or suites or baseline files to show"),
   },
   flags: {
     baselines: baselinesFlag,
     out: outFlag,
-    force: {
-      type: "boolean",
-      default: false,
-      describe: "Accept a run that failed, is incomplete or was made with --case; ungraded cases are left out",
-    },
+    force: toggle("Accept a run that failed, is incomplete or was made with --case; ungraded cases are left out"),
   },
   examples: [
     ["run -n 20 && evals baseline accept", "Accept the current tools, with 20 trials per case to compare with"],

@@ -1,4 +1,4 @@
-import { defineCommand } from "./command.ts";
+import { defineCommand, text, texts } from "./command.ts";
 import { resumeFlag, trialFlags } from "./flags.ts";
 
 const { host: _, exposure: __, ranker: ___, ...flags } = trialFlags;
@@ -15,17 +15,10 @@ export const blameCommand = defineCommand({
     },
   },
   flags: {
-    case: {
-      type: "string",
-      array: true,
-      describe: "Explain these cases: part of an id or a pattern (default: the 3 cases that dropped most)",
-    },
-    suite: { type: "string", describe: "Only this suite of the run" },
-    baseline: {
-      type: "string",
-      describe: "Compare the live tools with this baseline instead of a run; requires --case",
-    },
-    paths: { type: "string", array: true, describe: "With --baseline: where the suite file is (default: evals/)" },
+    case: texts("Explain these cases: part of an id or a pattern (default: the 3 cases that dropped most)"),
+    suite: text("Only this suite of the run"),
+    baseline: text("Compare the live tools with this baseline instead of a run; requires --case"),
+    paths: texts("With --baseline: where the suite file is (default: evals/)"),
     model: { alias: "m", type: "string", describe: "Only this model of the run" },
     resume: resumeFlag,
     ...flags,

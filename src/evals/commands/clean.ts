@@ -1,4 +1,4 @@
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, toggle } from "./command.ts";
 import { outFlag } from "./flags.ts";
 
 /** `evals clean`: removes old run records. */
@@ -8,7 +8,7 @@ export const cleanCommand = defineCommand({
   positionals: {},
   flags: {
     keep: number({ min: 0, integer: true, default: 20, describe: "Number of the newest finished records to keep" }),
-    "dry-run": { type: "boolean", default: false, describe: "Print what would be removed" },
+    "dry-run": toggle("Print what would be removed"),
     out: outFlag,
   },
   examples: [

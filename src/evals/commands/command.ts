@@ -26,6 +26,15 @@ export function defineCommand<const P extends Positionals, const F extends Flags
   return command as unknown as Command;
 }
 
+/** A flag or an argument with one text. */
+export const text = (describe: string) => ({ type: "string", describe }) as const;
+
+/** A flag that can be repeated, or several arguments. */
+export const texts = (describe: string) => ({ type: "string", array: true, describe }) as const;
+
+/** A flag that is off by default. */
+export const toggle = (describe: string) => ({ type: "boolean", default: false, describe }) as const;
+
 /**
  * The values that a number flag takes. `above` and `below` exclude the bound itself. `percent`: `10%` is read as 0.1.
  * `dollars`: `$2.50` is read as 2.5; only plain decimals are accepted.
@@ -45,7 +54,6 @@ export type NumberFlag<Default extends number | undefined> = {
   range: NumberRange;
   number: true;
   string: true;
-  nargs: 1;
   describe: string;
   alias?: string;
   coerce: (value: unknown) => number;
@@ -66,7 +74,6 @@ export function number<Default extends number | undefined = undefined>({
     // As a string the value keeps its text for the message; `number` is what the help shows.
     number: true,
     string: true,
-    nargs: 1,
     describe,
     ...(alias !== undefined && { alias }),
     ...(defaultValue !== undefined && { default: defaultValue }),

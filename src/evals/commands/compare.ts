@@ -1,4 +1,4 @@
-import { defineCommand } from "./command.ts";
+import { defineCommand, texts } from "./command.ts";
 import { jsonFlag, marginFlag, outFlag } from "./flags.ts";
 
 /** `evals compare`: compares two records without calling a model. */
@@ -10,7 +10,7 @@ export const compareCommand = defineCommand({
     head: { type: "string", demandOption: true, describe: "B: folder or id of a run, or latest" },
   },
   flags: {
-    suite: { type: "string", array: true, describe: "Compare only these suites (default: all that both have)" },
+    suite: texts("Compare only these suites (default: all that both have)"),
     model: {
       alias: "m",
       type: "string",

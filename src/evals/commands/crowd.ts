@@ -1,4 +1,4 @@
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, text } from "./command.ts";
 import { modelFlag, resumeFlag, suiteFlags, suitePath, trialFlags } from "./flags.ts";
 
 /** `evals crowd`: accuracy as foreign tools are added. */
@@ -15,11 +15,9 @@ export const crowdCommand = defineCommand({
       describe:
         "Files with the foreign tools: tools/list results as JSON or YAML; a suite over a whole configuration needs none",
     },
-    sizes: {
-      type: "string",
-      describe:
-        "Numbers of foreign tools, separated by commas (default: 0,10,50, or all where there are fewer); in a whole configuration: of other servers (default: each)",
-    },
+    sizes: text(
+      "Numbers of foreign tools, separated by commas (default: 0,10,50, or all where there are fewer); in a whole configuration: of other servers (default: each)",
+    ),
     trials: number({
       alias: "n",
       min: 1,

@@ -1,5 +1,5 @@
 import { executionPolicies } from "../types/execution.ts";
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, texts } from "./command.ts";
 import { jsonFlag, serverFlags } from "./flags.ts";
 
 /** `evals doctor`: why a server does not start, list its tools or answer calls. */
@@ -7,11 +7,7 @@ export const doctorCommand = defineCommand({
   command: "doctor [paths..]",
   describe: "Diagnose servers: start them, list their tools, call harmless ones, and explain how to fix what fails",
   positionals: {
-    paths: {
-      type: "string",
-      array: true,
-      describe: "Suite files or folders whose servers are examined (default: evals/, unless a flag names servers)",
-    },
+    paths: texts("Suite files or folders whose servers are examined (default: evals/, unless a flag names servers)"),
   },
   flags: {
     ...serverFlags,
@@ -22,13 +18,9 @@ export const doctorCommand = defineCommand({
         "Which tools without required arguments are called once; safe: those annotated read-only or non-destructive",
     },
     timeout: number({ above: 0, max: 3600, default: 30, describe: "Timeout of a server's start, in seconds" }),
-    host: {
-      type: "string",
-      array: true,
-      nargs: 1,
-      describe:
-        "Also examine how a host shows the tools, at no cost: claude-code, codex, copilot or goose, or a model in one",
-    },
+    host: texts(
+      "Also examine how a host shows the tools, at no cost: claude-code, codex, copilot or goose, or a model in one",
+    ),
     json: jsonFlag,
   },
   epilogue:

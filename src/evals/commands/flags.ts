@@ -2,7 +2,7 @@ import type { Options } from "yargs";
 import { executionPolicies } from "../types/execution.ts";
 import { gates } from "../types/gates.ts";
 import { nearest } from "../types/nearest.ts";
-import { number } from "./command.ts";
+import { number, text, texts, toggle } from "./command.ts";
 
 // Flags that several commands share, so that one name means one thing everywhere.
 
@@ -17,7 +17,7 @@ export const seedRange = { min: 0, max: Number.MAX_SAFE_INTEGER, integer: true }
 
 /** How a model is reached and asked. */
 export const requestFlags = inGroup("Model requests:", {
-  "base-url": { type: "string", describe: "Base URL of the model's API, for example http://localhost:8000/v1" },
+  "base-url": text("Base URL of the model's API, for example http://localhost:8000/v1"),
   "max-tokens": number({ min: 1, integer: true, describe: "Maximum output tokens per reply" }),
   timeout: number({
     above: 0,
@@ -25,8 +25,8 @@ export const requestFlags = inGroup("Model requests:", {
     describe: "Timeout of one request, in seconds (hosts: of one trial)",
   }),
   retries: number({ min: 0, max: 20, integer: true, describe: "Maximum retries for transient errors of the model" }),
-  effort: { type: "string", describe: "Reasoning effort, for models that have one: low, medium, high, ..." },
-  prices: { type: "string", describe: "JSON file with list prices that replace the built-in ones" },
+  effort: text("Reasoning effort, for models that have one: low, medium, high, ..."),
+  prices: text("JSON file with list prices that replace the built-in ones"),
   concurrency: number({
     alias: "c",
     min: 1,
@@ -42,18 +42,14 @@ export const requestFlags = inGroup("Model requests:", {
 export const failOnFlag = {
   choices: gates,
   array: true,
-  nargs: 1,
   describe:
     "Results that exit with code 1; repeatable (default: regressed if a baseline is checked, none for lexical, otherwise rate: a case below its pass rate)",
 } as const satisfies Options;
 
 /** Severities of rules. */
-export const severityFlag = {
-  type: "string",
-  array: true,
-  nargs: 1,
-  describe: "Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files",
-} as const satisfies Options;
+export const severityFlag = texts(
+  "Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files",
+);
 
 /** The former name of `--failure-threshold`, still accepted with a warning. Elsewhere `--fail-on` lists results. */
 export const formerThresholdFlag = {
@@ -82,11 +78,7 @@ export const reporterFlag = {
   describe: "Also print the run in this format: json, markdown, junit, github (annotations) or custom:<file>",
 } satisfies Options;
 
-export const explainFlag = {
-  type: "boolean",
-  default: false,
-  describe: "Explain every statistical term of the report in two sentences",
-} as const satisfies Options;
+export const explainFlag = toggle("Explain every statistical term of the report in two sentences");
 
 /** The folder of run records. */
 export const outFlag = {
@@ -95,18 +87,13 @@ export const outFlag = {
   describe: "Folder of the run records",
 } as const satisfies Options;
 
-export const otlpFlag = {
-  type: "string",
-  describe:
-    "Send each trial as a trace, without texts, to this OpenTelemetry collector, for example http://localhost:4318",
-} as const satisfies Options;
+export const otlpFlag = text(
+  "Send each trial as a trace, without texts, to this OpenTelemetry collector, for example http://localhost:4318",
+);
 
 /** Trials that run on other machines. */
 export const queueFlags = {
-  queue: {
-    type: "string",
-    describe: "Run the trials on other machines, with `evals worker`, over this Redis server: redis://host:6379",
-  },
+  queue: text("Run the trials on other machines, with `evals worker`, over this Redis server: redis://host:6379"),
   rate: number({
     min: 1,
     integer: true,
@@ -114,11 +101,7 @@ export const queueFlags = {
   }),
 } satisfies Record<string, Options>;
 
-export const jsonFlag = {
-  type: "boolean",
-  default: false,
-  describe: "Print one JSON object instead of the report",
-} as const satisfies Options;
+export const jsonFlag = toggle("Print one JSON object instead of the report");
 
 export const hostFlag = {
   choices: ["plain", "agent-skills", "claude-code", "codex", "copilot", "gemini-cli", "goose"] as const,
@@ -127,11 +110,9 @@ export const hostFlag = {
 } satisfies Options;
 
 const exposureFlags = {
-  exposure: {
-    type: "string",
-    describe:
-      "How tools are shown: all (every definition), names (with a search tool that loads definitions), search (of the API) or host (as the host does) (default: all; for hosts: host)",
-  },
+  exposure: text(
+    "How tools are shown: all (every definition), names (with a search tool that loads definitions), search (of the API) or host (as the host does) (default: all; for hosts: host)",
+  ),
   ranker: {
     choices: ["keyword", "bm25", "regex"] as const,
     describe: "Search algorithm for --exposure names (default: keyword) or search (default: the first of the API)",
@@ -159,18 +140,11 @@ export const trialFlags = {
 
 /** Which cases run, with which skills, and the settings that override their suites. */
 export const suiteFlags = inGroup("Suites:", {
-  skill: { type: "string", array: true, describe: "Run only the eval files of these skills" },
-  "host-dir": {
-    type: "string",
-    array: true,
-    describe: "Search for skills in these folders of the home and project folders (default: those of --host)",
-  },
-  "user-skills": { type: "boolean", default: false, describe: "Include the skills in the home folder" },
-  judge: {
-    type: "string",
-    describe: "Model that grades expected behaviour, for example anthropic:claude-opus-5-5 (default: not graded)",
-  },
-  case: { type: "string", array: true, describe: "Run only cases whose id matches this pattern (* matches any text)" },
+  skill: texts("Run only the eval files of these skills"),
+  "host-dir": texts("Search for skills in these folders of the home and project folders (default: those of --host)"),
+  "user-skills": toggle("Include the skills in the home folder"),
+  judge: text("Model that grades expected behaviour, for example anthropic:claude-opus-5-5 (default: not graded)"),
+  case: texts("Run only cases whose id matches this pattern (* matches any text)"),
   "max-turns": number({
     min: 1,
     max: 100,
@@ -200,22 +174,16 @@ export const modelFlag = {
     "Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
 } as const satisfies Options;
 
-export const suitePaths = {
-  type: "string",
-  array: true,
-  describe: "Suites or skill packages, files or folders (default: evals/, and the skills of the project)",
-} as const satisfies Options;
+export const suitePaths = texts(
+  "Suites or skill packages, files or folders (default: evals/, and the skills of the project)",
+);
 
 /** The one suite of an experiment. */
-export const suitePath = {
-  type: "string",
-  describe: "Suite file (default: the only one under evals/)",
-} as const satisfies Options;
+export const suitePath = text("Suite file (default: the only one under evals/)");
 
-export const resumeFlag = {
-  type: "string",
-  describe: "Continue this record (folder, id or latest) with its recorded flags; only missing trials run",
-} as const satisfies Options;
+export const resumeFlag = text(
+  "Continue this record (folder, id or latest) with its recorded flags; only missing trials run",
+);
 
 /** The smallest difference that matters. */
 export const marginFlag = (describe: string) => number({ above: 0, below: 1, percent: true, default: 0.1, describe });
@@ -228,17 +196,12 @@ export const baselinesFlag = {
 
 /** How lint, probe and doctor name servers. */
 export const serverFlags = inGroup("Servers:", {
-  server: { type: "string", array: true, nargs: 1, describe: "Command line of an MCP server" },
-  url: { type: "string", array: true, nargs: 1, describe: "URL of an MCP server" },
+  server: texts("Command line of an MCP server"),
+  url: texts("URL of an MCP server"),
   transport: {
     choices: ["http", "sse"] as const,
     describe: "Transport of --url: Streamable HTTP (default), or the older SSE",
   },
-  config: {
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe: "Host configuration file, for example .mcp.json: every server in it",
-  },
-  name: { type: "string", array: true, nargs: 1, describe: "With --config: only the servers of these names" },
+  config: texts("Host configuration file, for example .mcp.json: every server in it"),
+  name: texts("With --config: only the servers of these names"),
 });

@@ -1,4 +1,4 @@
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, texts } from "./command.ts";
 import { jsonFlag, outFlag } from "./flags.ts";
 
 /** `evals history`: how a suite did on a model from run to run. */
@@ -7,7 +7,7 @@ export const historyCommand = defineCommand({
   describe: "Print the trend of each suite and model: pass rate, verdict and changes of the tool list, run by run",
   positionals: {},
   flags: {
-    suite: { type: "string", array: true, describe: "Only these suites (default: all)" },
+    suite: texts("Only these suites (default: all)"),
     model: { alias: "m", type: "string", array: true, describe: "Only these models (default: all)" },
     last: number({ min: 1, integer: true, default: 20, describe: "Number of the newest runs of each suite and model" }),
     as: { choices: ["terminal", "markdown", "json"] as const, default: "terminal" as const, describe: "Output format" },

@@ -1,32 +1,21 @@
-import { defineCommand } from "./command.ts";
+import { defineCommand, text, texts, toggle } from "./command.ts";
 import { jsonFlag } from "./flags.ts";
 
 /** `evals import`: the cases of other tools as suites. */
 export const importCommand = defineCommand({
   command: "import [paths..]",
   describe: "Convert the cases of other eval tools to suites",
-  positionals: {
-    paths: { type: "string", array: true, describe: "Files or folders with cases (default: the current folder)" },
-  },
+  positionals: { paths: texts("Files or folders with cases (default: the current folder)") },
   flags: {
-    from: {
-      type: "string",
-      describe:
-        "Format of the files (default: detected): mongodb, vitest-evals, mcp-evals, mcp-evals-ts, apify, apify-tasks, " +
+    from: text(
+      "Format of the files (default: detected): mongodb, vitest-evals, mcp-evals, mcp-evals-ts, apify, apify-tasks, " +
         "prompt-table, prompt-lists, posthog, vally, waza, promptfoo, whichtool, bfcl",
-    },
-    tools: {
-      type: "string",
-      describe: "JSON or YAML file with the tool list; expected tools that it lacks are reported",
-    },
+    ),
+    tools: text("JSON or YAML file with the tool list; expected tools that it lacks are reported"),
     out: { type: "string", default: "evals/imported", describe: "Folder for the suites, one suite per format" },
-    judged: { type: "boolean", default: false, describe: "Keep sentences for a judge in cases that also expect tools" },
-    "execute-source": {
-      type: "boolean",
-      default: false,
-      describe: "Run TypeScript sources to resolve what parsing cannot; only for sources that you trust",
-    },
-    force: { type: "boolean", default: false, describe: "Replace existing suites" },
+    judged: toggle("Keep sentences for a judge in cases that also expect tools"),
+    "execute-source": toggle("Run TypeScript sources to resolve what parsing cannot; only for sources that you trust"),
+    force: toggle("Replace existing suites"),
     json: { ...jsonFlag, describe: "Print what was kept and what was not as JSON" },
   },
   epilogue:

@@ -1,4 +1,4 @@
-import { defineCommand } from "./command.ts";
+import { defineCommand, text } from "./command.ts";
 import { requestFlags, serverFlags } from "./flags.ts";
 
 const one = (describe: string) => ({ type: "string", group: "Servers:", describe }) as const;
@@ -21,11 +21,8 @@ export const initCommand = defineCommand({
         "Language model that writes the queries, as in `evals try` (default: none; queries use the words of the descriptions)",
     },
     yes: { alias: "y", type: "boolean", default: false, describe: "Do not ask for confirmation before spending" },
-    catalog: {
-      type: "string",
-      describe: "File with the tools that the server's dispatchers call",
-    },
-    file: { type: "string", describe: "File to write (default: evals/<server>.yaml)" },
+    catalog: text("File with the tools that the server's dispatchers call"),
+    file: text("File to write (default: evals/<server>.yaml)"),
     ci: { choices: ["github"] as const, describe: "Also write a workflow that runs the suite on pull requests" },
     ...requestFlags,
   },

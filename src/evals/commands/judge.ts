@@ -1,4 +1,4 @@
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, text } from "./command.ts";
 import { jsonFlag, requestFlags } from "./flags.ts";
 
 /** `evals judge check`: how far a judge model agrees with people. */
@@ -26,7 +26,7 @@ export const judgeCommand = defineCommand({
       describe: "Judge to measure: anthropic:<model> or openai:<model>",
     },
     "min-kappa": number({ min: -1, max: 1, describe: "Fail when Cohen's kappa is below this" }),
-    write: { type: "string", describe: "File for the result (default: evals/judges/<judge>.json); commit it" },
+    write: text("File for the result (default: evals/judges/<judge>.json); commit it"),
     json: jsonFlag,
     ...requestFlags,
     concurrency: { ...requestFlags.concurrency, describe: "Maximum concurrent requests" },

@@ -1,4 +1,4 @@
-import { defineCommand } from "./command.ts";
+import { defineCommand, text, texts, toggle } from "./command.ts";
 import { formerThresholdFlag, requestFlags, serverFlags, severityFlag } from "./flags.ts";
 
 /** `evals lint`: checks the conventions of tools, skills, suites and host entries. */
@@ -7,25 +7,17 @@ export const lintCommand = defineCommand({
   describe:
     "Check tools, skills, suites and host configuration against conventions; no model is called without --judge",
   positionals: {
-    paths: {
-      type: "string",
-      array: true,
-      describe: "Suites or skill packages, files or folders (default: evals/, unless a flag names what to lint)",
-    },
+    paths: texts("Suites or skill packages, files or folders (default: evals/, unless a flag names what to lint)"),
   },
   flags: {
     ...serverFlags,
-    tools: { type: "string", array: true, nargs: 1, describe: "JSON or YAML file with a tool list" },
-    skills: { type: "string", array: true, nargs: 1, describe: "Skill package, or folder of skill packages" },
-    confusable: { type: "boolean", default: false, describe: "Also rank the pairs of tools that are easy to confuse" },
-    against: {
-      type: "string",
-      describe: "Baseline or tool list of the previous release: classify what changed, and check the versioning rules",
-    },
-    judge: {
-      type: "string",
-      describe: "Also have this model grade each tool, for example anthropic:claude-opus-5-5; its findings are marked",
-    },
+    tools: texts("JSON or YAML file with a tool list"),
+    skills: texts("Skill package, or folder of skill packages"),
+    confusable: toggle("Also rank the pairs of tools that are easy to confuse"),
+    against: text(
+      "Baseline or tool list of the previous release: classify what changed, and check the versioning rules",
+    ),
+    judge: text("Also have this model grade each tool, for example anthropic:claude-opus-5-5; its findings are marked"),
     ...requestFlags,
     concurrency: { ...requestFlags.concurrency, describe: "Maximum concurrent requests to the judge" },
     budget: {
@@ -42,11 +34,7 @@ export const lintCommand = defineCommand({
       choices: ["general", "spec"] as const,
       describe: "Rules to check; spec adds conventions of wording and form, for your own servers (default: general)",
     },
-    all: {
-      type: "boolean",
-      default: false,
-      describe: "List every finding, infos included (default: repeated ones are folded, infos only counted)",
-    },
+    all: toggle("List every finding, infos included (default: repeated ones are folded, infos only counted)"),
     "failure-threshold": {
       choices: ["error", "warning", "info"] as const,
       default: "error" as const,
@@ -58,8 +46,8 @@ export const lintCommand = defineCommand({
       default: "table" as const,
       describe: "Output format; markdown: only with --rules",
     },
-    json: { type: "boolean", default: false, describe: "Same as --format json" },
-    rules: { type: "boolean", default: false, describe: "Print all rules instead of linting" },
+    json: toggle("Same as --format json"),
+    rules: toggle("Print all rules instead of linting"),
   },
   examples: [
     ["lint", "Lint the suites under evals/ and the tools of their servers"],

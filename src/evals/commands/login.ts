@@ -1,4 +1,4 @@
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, text, toggle } from "./command.ts";
 
 /** `evals login`: OAuth for remote servers. */
 export const loginCommand = defineCommand({
@@ -6,16 +6,10 @@ export const loginCommand = defineCommand({
   describe: "Log in to a remote MCP server (OAuth); all commands use the login",
   positionals: { url: { type: "string", demandOption: true, describe: "URL of the server, as suites name it" } },
   flags: {
-    forget: { type: "boolean", default: false, describe: "Remove the stored login" },
+    forget: toggle("Remove the stored login"),
     browser: { type: "boolean", default: true, describe: "Open the page in a browser; --no-browser only prints it" },
-    "client-id": {
-      type: "string",
-      describe: "Client that was registered by hand, its secret in OAUTH_CLIENT_SECRET (default: register one)",
-    },
-    scope: {
-      type: "string",
-      describe: "Scopes to request, separated by spaces (default: those that the server names)",
-    },
+    "client-id": text("Client that was registered by hand, its secret in OAUTH_CLIENT_SECRET (default: register one)"),
+    scope: text("Scopes to request, separated by spaces (default: those that the server names)"),
     port: number({
       min: 1,
       max: 65_535,

@@ -1,4 +1,4 @@
-import { defineCommand } from "./command.ts";
+import { defineCommand, toggle } from "./command.ts";
 import { baselinesFlag, explainFlag, jsonFlag, outFlag, reporterFlag } from "./flags.ts";
 
 /** `evals merge`: combines the shards of a run, and decides its verdict. */
@@ -14,11 +14,7 @@ export const mergeCommand = defineCommand({
     },
   },
   flags: {
-    accept: {
-      type: "boolean",
-      default: false,
-      describe: "Accept the merged run as the baseline, whatever its outcome",
-    },
+    accept: toggle("Accept the merged run as the baseline, whatever its outcome"),
     reporter: reporterFlag,
     explain: explainFlag,
     json: jsonFlag,

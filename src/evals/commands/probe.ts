@@ -1,5 +1,5 @@
 import { executionPolicies } from "../types/execution.ts";
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, texts } from "./command.ts";
 import { formerThresholdFlag, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
 
 /** `evals probe`: calls the tools of servers with inputs generated from their schemas, and checks the results. */
@@ -7,20 +7,11 @@ export const probeCommand = defineCommand({
   command: "probe [paths..]",
   describe: "Call tools with inputs generated from their schemas, and check the results; no model is called",
   positionals: {
-    paths: {
-      type: "string",
-      array: true,
-      describe: "Suite files or folders whose servers are probed (default: evals/, unless a flag names a server)",
-    },
+    paths: texts("Suite files or folders whose servers are probed (default: evals/, unless a flag names a server)"),
   },
   flags: {
     ...serverFlags,
-    tool: {
-      type: "string",
-      array: true,
-      nargs: 1,
-      describe: "Probe only tools whose name matches this pattern (* matches any text)",
-    },
+    tool: texts("Probe only tools whose name matches this pattern (* matches any text)"),
     execute: {
       choices: executionPolicies,
       describe:
@@ -43,12 +34,7 @@ export const probeCommand = defineCommand({
       default: 50,
       describe: "Maximum further calls to shrink a failing input",
     }),
-    call: {
-      type: "string",
-      array: true,
-      nargs: 1,
-      describe: 'Make this call instead: {"tool": "...", "arguments": {...}}; repeatable, executed in order',
-    },
+    call: texts('Make this call instead: {"tool": "...", "arguments": {...}}; repeatable, executed in order'),
     severity: severityFlag,
     profile: {
       choices: ["general", "spec"] as const,

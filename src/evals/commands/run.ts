@@ -1,4 +1,4 @@
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, text, texts, toggle } from "./command.ts";
 import {
   baselinesFlag,
   explainFlag,
@@ -16,9 +16,7 @@ import {
 export const runCommand = defineCommand({
   command: "run [paths..]",
   describe: "Run suites and skill evals against a model, and report what it picks",
-  positionals: {
-    paths: { type: "string", array: true, describe: "Suite files, folders or skill packages (default: evals/)" },
-  },
+  positionals: { paths: texts("Suite files, folders or skill packages (default: evals/)") },
   flags: {
     model: {
       alias: "m",
@@ -49,69 +47,37 @@ export const runCommand = defineCommand({
     },
     "fail-on": failOnFlag,
     explain: explainFlag,
-    nightly: {
-      type: "boolean",
-      default: false,
-      describe:
-        "Watch for drift of the model while the tools stay the same: 3 trials per case, more for cases that look different",
-    },
+    nightly: toggle(
+      "Watch for drift of the model while the tools stay the same: 3 trials per case, more for cases that look different",
+    ),
     correlation: number({
       min: 0,
       max: 1,
       describe: "With --nightly: correlation between the trials of a case, as measured by calibrate (default: 0.02)",
     }),
-    surfaces: {
-      type: "boolean",
-      default: false,
-      describe: "Also run every case on the `surfaces` of its suite, and compare each with the suite's own tools",
-    },
-    changed: {
-      type: "boolean",
-      default: false,
-      describe:
-        "Run once only the cases affected by a change since the baseline: of the case, an expected tool, or a tool similar to it",
-    },
-    watch: {
-      type: "boolean",
-      default: false,
-      describe: "Run every case once, then the affected cases after each file change, until Ctrl-C",
-    },
-    blame: { type: "boolean", default: false, describe: "After a regression, find the changed wording that caused it" },
+    surfaces: toggle("Also run every case on the `surfaces` of its suite, and compare each with the suite's own tools"),
+    changed: toggle(
+      "Run once only the cases affected by a change since the baseline: of the case, an expected tool, or a tool similar to it",
+    ),
+    watch: toggle("Run every case once, then the affected cases after each file change, until Ctrl-C"),
+    blame: toggle("After a regression, find the changed wording that caused it"),
     margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
     baselines: baselinesFlag,
-    shard: {
-      type: "string",
-      describe: "Run one part of the plan, for example 1/3; `evals merge` combines the parts into one run",
-    },
+    shard: text("Run one part of the plan, for example 1/3; `evals merge` combines the parts into one run"),
     batch: {
       type: "boolean",
       describe:
         "Send single-reply cases to the batch API of anthropic: and openai: models: half the price, replies within 24 hours",
     },
-    "cancel-batch": {
-      type: "boolean",
-      default: false,
-      describe: "With --resume: cancel the pending batches of this record",
-    },
+    "cancel-batch": toggle("With --resume: cancel the pending batches of this record"),
     ...queueFlags,
-    "dry-run": {
-      type: "boolean",
-      default: false,
-      describe: "Print the plan and its maximum cost without calling a model",
-    },
-    accept: {
-      type: "boolean",
-      default: false,
-      describe: "Accept the run as the baseline once it is complete, even if cases failed or regressed",
-    },
+    "dry-run": toggle("Print the plan and its maximum cost without calling a model"),
+    accept: toggle("Accept the run as the baseline once it is complete, even if cases failed or regressed"),
     resume: resumeFlag,
-    "retry-broken": { type: "boolean", default: false, describe: "With --resume: run broken trials again" },
-    cache: {
-      type: "boolean",
-      default: false,
-      describe:
-        "For writing a suite: reuse the replies of earlier runs to identical requests, and send only new ones; gives no verdict (anthropic, openai)",
-    },
+    "retry-broken": toggle("With --resume: run broken trials again"),
+    cache: toggle(
+      "For writing a suite: reuse the replies of earlier runs to identical requests, and send only new ones; gives no verdict (anthropic, openai)",
+    ),
     reporter: reporterFlag,
     otlp: otlpFlag,
     ...trialFlags,

@@ -1,6 +1,6 @@
 import { exitCodes } from "../types/errors.ts";
 import { outputNames } from "../types/outputNames.ts";
-import { defineCommand } from "./command.ts";
+import { defineCommand, text } from "./command.ts";
 
 const names = ["suite", "config", ...outputNames] as const;
 type Name = (typeof names)[number];
@@ -10,7 +10,7 @@ export const schemaCommand = defineCommand({
   command: "schema [of]",
   describe: "Print the JSON Schema of suite files, of evals.config, or of what a command prints with --json",
   positionals: { of: { choices: names, default: "suite" as const, describe: "Which schema to print" } },
-  flags: { out: { type: "string", describe: "Write all schemas to this folder, one file each" } },
+  flags: { out: text("Write all schemas to this folder, one file each") },
   epilogue:
     "`report` and `merge` print the object of the command that made the record. `show` prints one object per line. " +
     "shard is for `run --shard --json`, lint-rules for `lint --rules --json`.",

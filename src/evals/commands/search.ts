@@ -1,4 +1,4 @@
-import { defineCommand } from "./command.ts";
+import { defineCommand, texts } from "./command.ts";
 import { hostFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
 
 const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
@@ -12,15 +12,9 @@ export const searchCommand = defineCommand({
     ranker: {
       choices: ["keyword", "bm25", "regex"] as const,
       array: true,
-      nargs: 1,
       describe: "Only this algorithm: keyword (as in Claude Code), bm25 or regex (as in APIs)",
     },
-    "fail-on": {
-      type: "string",
-      array: true,
-      nargs: 1,
-      describe: "Exit with code 1 below this: recall@<1, 3, 5 or 10>=<share>, or rank=<number> for every query",
-    },
+    "fail-on": texts("Exit with code 1 below this: recall@<1, 3, 5 or 10>=<share>, or rank=<number> for every query"),
     host: { ...hostFlag, describe: "Search the tool names that this host shows" },
     case: { ...cases, describe: "Search only for cases whose id matches this pattern (* matches any text)" },
     skill: { ...skill, describe: "Search only for the eval files of these skills" },

@@ -1,23 +1,18 @@
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, text, toggle } from "./command.ts";
 import { jsonFlag, outFlag } from "./flags.ts";
 
 /** `evals show`: what a model did in the trials of a case. */
 export const showCommand = defineCommand({
   command: "show [case]",
   describe: "Print the transcripts of a case: messages, tools, calls with their arguments, results, tokens, time",
-  positionals: {
-    case: {
-      type: "string",
-      describe: "Case: its id, a part of it, or a pattern with * (default: the cases that failed)",
-    },
-  },
+  positionals: { case: text("Case: its id, a part of it, or a pattern with * (default: the cases that failed)") },
   flags: {
     run: { type: "string", default: "latest", describe: "Run: its folder, its id or latest" },
     trial: number({ min: 1, integer: true, describe: "Only trials with this number" }),
-    failed: { type: "boolean", default: false, describe: "Only trials that did not pass" },
-    suite: { type: "string", describe: "Only this suite of the run" },
+    failed: toggle("Only trials that did not pass"),
+    suite: text("Only this suite of the run"),
     model: { alias: "m", type: "string", describe: "Only this model of the run" },
-    arm: { type: "string", describe: "Tool list of the trials: head, base or another arm (default: head)" },
+    arm: text("Tool list of the trials: head, base or another arm (default: head)"),
     most: number({
       min: 1,
       integer: true,

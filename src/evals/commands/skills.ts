@@ -1,4 +1,4 @@
-import { defineCommand } from "./command.ts";
+import { defineCommand, texts } from "./command.ts";
 import { hostFlag, jsonFlag } from "./flags.ts";
 
 /** `evals skills`: which skills a host shows. */
@@ -13,12 +13,8 @@ export const skillsCommand = defineCommand({
   },
   flags: {
     host: { ...hostFlag, describe: "List what this host shows to its model" },
-    "host-dir": {
-      type: "string",
-      array: true,
-      describe: "Folder that contains skills/, in the home and project folders (default: those of the host)",
-    },
-    dir: { type: "string", array: true, describe: "Also search this folder of packages, or this package" },
+    "host-dir": texts("Folder that contains skills/, in the home and project folders (default: those of the host)"),
+    dir: texts("Also search this folder of packages, or this package"),
     json: { ...jsonFlag, describe: "Print one JSON object instead of the table" },
   },
   examples: [

@@ -1,4 +1,4 @@
-import { defineCommand } from "./command.ts";
+import { defineCommand, texts } from "./command.ts";
 import { jsonFlag, serverFlags } from "./flags.ts";
 
 /** `evals tools`: the tool list of a server, for people and as a file for other commands. */
@@ -6,15 +6,11 @@ export const toolsCommand = defineCommand({
   command: "tools [paths..]",
   describe: "List the tools of a server, as a table or as a JSON file for other commands",
   positionals: {
-    paths: {
-      type: "string",
-      array: true,
-      describe: "Suite files or folders whose servers are listed (default: evals/, unless a flag names a list)",
-    },
+    paths: texts("Suite files or folders whose servers are listed (default: evals/, unless a flag names a list)"),
   },
   flags: {
     ...serverFlags,
-    tools: { type: "string", array: true, nargs: 1, describe: "JSON or YAML file with a tool list, or a baseline" },
+    tools: texts("JSON or YAML file with a tool list, or a baseline"),
     json: { ...jsonFlag, describe: "Print { tools: [...] } as the server sent it; needs exactly one list" },
   },
   epilogue:

@@ -1,11 +1,11 @@
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, text } from "./command.ts";
 import { jsonFlag, outFlag, requestFlags, seedRange, serverFlags } from "./flags.ts";
 
 /** `evals try`: what a model picks from a server's tools, without a suite. */
 export const tryCommand = defineCommand({
   command: "try [server]",
   describe: "Generate queries for a server's tools, and show which tools a model picks; no tool is called",
-  positionals: { server: { type: "string", describe: "Command line or URL of an MCP server" } },
+  positionals: { server: text("Command line or URL of an MCP server") },
   flags: {
     transport: {
       ...serverFlags.transport,
@@ -19,12 +19,12 @@ export const tryCommand = defineCommand({
       type: "string",
       describe: "Model under test (default: one whose API key is set, otherwise lexical, a keyword search)",
     },
-    writer: { type: "string", describe: "Model that writes the queries (default: the model under test)" },
+    writer: text("Model that writes the queries (default: the model under test)"),
     "per-tool": number({ min: 1, max: 20, integer: true, default: 2, describe: "Queries per tool" }),
     trials: number({ alias: "n", min: 1, max: 100, integer: true, default: 1, describe: "Trials per query" }),
     yes: { alias: "y", type: "boolean", default: false, describe: "Do not ask for confirmation before spending" },
     seed: number({ ...seedRange, default: 1, describe: "Seed of the generated arguments and the order" }),
-    file: { type: "string", describe: "Suite to write (default: evals/try-<server>.yaml)" },
+    file: text("Suite to write (default: evals/try-<server>.yaml)"),
     json: jsonFlag,
     out: outFlag,
     ...requestFlags,

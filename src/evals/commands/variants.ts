@@ -1,4 +1,4 @@
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, text, texts } from "./command.ts";
 import { baselinesFlag, marginFlag, modelFlag, resumeFlag, suiteFlags, suitePath, trialFlags } from "./flags.ts";
 
 const fileFormat = `The variants file, YAML or JSON, contains only the texts that each variant changes:
@@ -23,24 +23,17 @@ export const variantsCommand = defineCommand({
   command: "variants [file] [path]",
   describe: "Test other wordings of the tools, and report whether one should be adopted",
   positionals: {
-    file: { type: "string", describe: "Variants file: the wordings to test; required for a new experiment" },
+    file: text("Variants file: the wordings to test; required for a new experiment"),
     path: suitePath,
   },
   flags: {
     model: modelFlag,
-    write: {
-      type: "string",
-      nargs: 1,
-      describe:
-        "Write the winner as a JSON overlay to this file, or to standard output with -; exit code 1 without one",
-    },
-    of: { type: "string", describe: "With --write: write this variant, whether it won or not" },
+    write: text(
+      "Write the winner as a JSON overlay to this file, or to standard output with -; exit code 1 without one",
+    ),
+    of: text("With --write: write this variant, whether it won or not"),
     margin: marginFlag("Smallest gain that is worth a change"),
-    "harm-cases": {
-      type: "string",
-      array: true,
-      describe: "Rule out a loss only for cases whose id matches this pattern (default: all); saves trials",
-    },
+    "harm-cases": texts("Rule out a loss only for cases whose id matches this pattern (default: all); saves trials"),
     "harm-unsteady": number({
       above: 0,
       below: 1,

@@ -1,5 +1,5 @@
 import { verifyGates } from "../types/gates.ts";
-import { defineCommand } from "./command.ts";
+import { defineCommand, text } from "./command.ts";
 import { baselinesFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
 
 const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
@@ -10,12 +10,11 @@ export const verifyCommand = defineCommand({
   describe: "Check that the accepted baselines match the current tools and cases; no model is called",
   positionals: { paths: suitePaths },
   flags: {
-    tools: { type: "string", describe: "JSON or YAML file with a tool list, instead of starting the servers" },
+    tools: text("JSON or YAML file with a tool list, instead of starting the servers"),
     baselines: baselinesFlag,
     "fail-on": {
       choices: [...verifyGates, "none"] as const,
       array: true,
-      nargs: 1,
       default: ["changed", "stale", "unaccepted"] as const,
       describe: "Results that exit with code 1; repeatable",
     },

@@ -1,4 +1,4 @@
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, toggle } from "./command.ts";
 import { outFlag } from "./flags.ts";
 
 /** `evals view`: the records in a browser. */
@@ -14,7 +14,7 @@ export const viewCommand = defineCommand({
       default: 4477,
       describe: "Port on 127.0.0.1; 0: any free port",
     }),
-    open: { type: "boolean", default: false, describe: "Open the page in the default browser" },
+    open: toggle("Open the page in the default browser"),
     out: outFlag,
   },
   examples: [

@@ -1,5 +1,5 @@
 import { executionPolicies } from "../types/execution.ts";
-import { defineCommand, number } from "./command.ts";
+import { defineCommand, number, text, texts } from "./command.ts";
 
 /** `evals worker`: runs the trials of runs that are started elsewhere with --queue. */
 export const workerCommand = defineCommand({
@@ -7,11 +7,7 @@ export const workerCommand = defineCommand({
   describe: "Run the trials that `evals run --queue` puts on a queue, in this checkout",
   positionals: {
     queue: { type: "string", demandOption: true, describe: "URL of the Redis or Valkey server: redis:// or rediss://" },
-    paths: {
-      type: "string",
-      array: true,
-      describe: "Files and folders with the suites that runs may use (default: evals/)",
-    },
+    paths: texts("Files and folders with the suites that runs may use (default: evals/)"),
   },
   flags: {
     concurrency: number({
@@ -34,11 +30,8 @@ export const workerCommand = defineCommand({
       describe: "Most permissive --execute with which a run may override its suites",
     },
     "max-idle": number({ above: 0, describe: "Exit after this many seconds without a trial (default: never)" }),
-    "base-url": { type: "string", describe: "Base URL of the model's API; it must be that of the run" },
-    "claude-path": {
-      type: "string",
-      describe: "Claude Code executable (default: $CLAUDE_CODE_PATH, then claude on the PATH)",
-    },
+    "base-url": text("Base URL of the model's API; it must be that of the run"),
+    "claude-path": text("Claude Code executable (default: $CLAUDE_CODE_PATH, then claude on the PATH)"),
   },
   epilogue:
     "Start it in the same checkout as the run, with the API keys of the models in its environment: keys, commands and URLs " +
