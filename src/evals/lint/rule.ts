@@ -7,16 +7,18 @@ import type { Suite } from "../types/suite.ts";
 /** What a rule reports: the path inside its subject, what is wrong, and how to fix it, in one sentence each. */
 export type Violation = { at: Path; message: string; fix: string };
 
-type RuleHead = {
+/** The facts about a rule, as a table states them. */
+export type RuleHead = {
   /** Stable, kebab-case, unique over all families. */
   readonly id: string;
-  readonly severity: Severity;
+  /** Default: warning. */
+  readonly severity?: Severity;
   /** For a convention of wording or form that breaks nothing: the only profile in which the rule is on. */
   readonly profile?: "spec";
   /** One line: what goes wrong when the convention is broken. */
   readonly why: string;
-  /** The source of the convention. */
-  readonly docs: string;
+  /** The source of the convention. Default: that of the table. */
+  readonly docs?: string;
   /** Each requirement of the convention, in a few words. The tests contain a violation of each. */
   readonly clauses: readonly string[];
 };
@@ -25,27 +27,29 @@ type RuleHead = {
  * One convention, and a check for violations. `check` is pure, must not throw for any content of the subject, and takes
  * time linear in its size.
  */
-export type Rule<Subject> = RuleHead & { check(subject: Subject): Iterable<Violation> };
+export type Rule<Subject> = Required<Pick<RuleHead, "severity" | "docs">> & RuleHead & Check<Subject>;
+type Check<Subject> = { check(subject: Subject): Iterable<Violation> };
 
 /** A rule with one condition at one place: `find` returns the message of the violation, if any. */
-export type SimpleRule<Subject> = RuleHead & {
+type SimpleCheck<Subject> = {
   readonly at: Path;
   readonly fix: string;
   find(subject: Subject): string | false | undefined;
 };
 
-/** Turns a table of rules and simple rules into a list of rules. */
-export function defineRules<Subject>(
-  table: readonly (Rule<Subject> | SimpleRule<Subject>)[],
-): readonly Rule<Subject>[] {
+/** A row of a table of rules. */
+export type RuleRow<Subject> = RuleHead & (Check<Subject> | SimpleCheck<Subject>);
+
+/** Turns a table into a list of rules. `docs`: the source of the rows that name none. */
+export function defineRules<Subject>(docs: string, table: readonly RuleRow<Subject>[]): readonly Rule<Subject>[] {
   return table.map((row) => {
-    if ("check" in row) return row;
+    if ("check" in row) return { severity: "warning", docs, ...row };
     const { at, fix, find, ...head } = row;
     const check = (subject: Subject): Violation[] => {
       const message = find(subject);
       return message ? [{ at, message, fix }] : [];
     };
-    return { ...head, check };
+    return { severity: "warning", docs, ...head, check };
   });
 }
 

@@ -8,11 +8,10 @@ const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#to
 const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
 
 /** Rules about annotations, which hosts use to decide whether to ask the user before a call. */
-export const annotationRules = defineRules<ToolSubject>([
+export const annotationRules = defineRules<ToolSubject>(docs, [
   {
     id: "annotation-shape",
     severity: "error",
-    docs,
     why: "Clients check the shape of the list, and reject all of it for one hint that is not a boolean.",
     clauses: ["annotations are an object", "hints are true or false", "a title is a string"],
     *check({ tool: { annotations, title } }) {
@@ -34,8 +33,6 @@ export const annotationRules = defineRules<ToolSubject>([
   },
   {
     id: "annotation-unknown",
-    severity: "warning",
-    docs,
     why: "Hosts ignore a misspelled hint and use the cautious default instead.",
     clauses: ["hints are spelled as in the protocol"],
     *check({ tool: { annotations } }) {
@@ -52,7 +49,6 @@ export const annotationRules = defineRules<ToolSubject>([
     id: "annotation-contradiction",
     // By the specification destructiveHint means nothing here; annotation-against-verb reports what changes something.
     severity: "info",
-    docs,
     why: "A host that trusts readOnlyHint calls the tool without asking, whatever the other hints say.",
     clauses: ["a read-only tool is not destructive"],
     at: ["annotations", "destructiveHint"],
@@ -65,8 +61,6 @@ export const annotationRules = defineRules<ToolSubject>([
   },
   {
     id: "annotation-against-verb",
-    severity: "warning",
-    docs,
     why: "A host asks the user by the hints and a model chooses by the name; here the two disagree.",
     clauses: [
       "a tool named for a change is not read-only",
@@ -121,11 +115,10 @@ function findChange(inputSchema: Json | undefined): { parameter: string; value: 
 }
 
 /** Rules about the annotations of a whole list. */
-export const sharedAnnotationRules = defineRules<ToolsetSubject>([
+export const sharedAnnotationRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "annotations-missing",
     severity: "info",
-    docs,
     why: "Without annotations a host takes a tool for destructive, and asks the user before each call.",
     clauses: ["every tool has annotations"],
     *check({ tools }) {

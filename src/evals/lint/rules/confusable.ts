@@ -6,7 +6,7 @@ import type { JsonObject } from "../../types/json.ts";
 import { once } from "../../types/once.ts";
 import { quote } from "../../types/text.ts";
 import { findVerb, getVerbKind } from "../language.ts";
-import type { Rule, ToolsetSubject, Violation } from "../rule.ts";
+import { defineRules, type ToolsetSubject, type Violation } from "../rule.ts";
 import { splitName } from "../text.ts";
 
 /**
@@ -65,22 +65,20 @@ const nearDuplicate = 0.75;
 /** Limits that keep the time linear. In longer lists only equal descriptions are found. */
 const limits = { tools: 2000, pairs: 10_000, characters: 20_000 } as const;
 
+const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
+
 /** Rules that compare the descriptions of a list. */
-export const confusableRules: readonly Rule<ToolsetSubject>[] = [
+export const confusableRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "same-description",
-    severity: "warning",
     why: "A model chooses by name and description; where two descriptions are the same, the name alone decides.",
-    docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
     clauses: ["no two descriptions are the same"],
     check: ({ tools }) => report(findEqualDescriptions(listCurrent(tools))),
   },
   {
     id: "near-duplicate-tools",
-    severity: "warning",
     profile: "spec",
     why: "A model chooses by name and description; where two are nearly the same, a single word decides.",
-    docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
     clauses: ["no two tools have nearly the same description"],
     *check({ tools }) {
       const current = listCurrent(tools);
@@ -88,7 +86,7 @@ export const confusableRules: readonly Rule<ToolsetSubject>[] = [
       yield* report([...findNearDuplicates(tools, current)].filter(([at]) => !equal.has(at)));
     },
   },
-];
+]);
 
 /** The tools that are not deprecated, because a deprecated tool and its successor are similar by design. */
 const listCurrent = (tools: readonly JsonObject[]): ListedTool[] =>

@@ -22,12 +22,10 @@ const shorten = "Keep what decides the choice, and move the rest to the paramete
 const maxShort = 100;
 
 /** Rules about the text that reaches the model: descriptions, and hidden or malicious text. */
-export const descriptionRules = defineRules<ToolSubject>([
+export const descriptionRules = defineRules<ToolSubject>(writing, [
   {
     id: "description-missing",
-    // The protocol allows it, and hosts send such a tool.
-    severity: "warning",
-    docs: writing,
+    // A warning, because the protocol allows it, and hosts send such a tool.
     why: "A model chooses by the description; without one, only the name is left.",
     clauses: ["there is a description", "the description is not blank"],
     at: ["description"],
@@ -52,7 +50,6 @@ export const descriptionRules = defineRules<ToolSubject>([
   },
   {
     id: "description-cut",
-    severity: "warning",
     docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
     why: "Claude Code (measured: 2.1.330) silently cuts a description after 4,096 characters, and the model never sees the rest.",
     clauses: ["at most 4,096 characters"],
@@ -79,8 +76,6 @@ export const descriptionRules = defineRules<ToolSubject>([
   },
   {
     id: "description-too-short",
-    severity: "warning",
-    docs: writing,
     why: "Where neither the description nor the parameters say more than the name, a model guesses how to call.",
     clauses: [
       "three words or more, or described parameters",
@@ -103,7 +98,6 @@ export const descriptionRules = defineRules<ToolSubject>([
   {
     id: "parameter-description-missing",
     severity: "info",
-    docs: writing,
     why: "Without a description, a model guesses the format and the meaning of a parameter from its name.",
     clauses: ["every parameter has a description", "a description is not blank"],
     *check({ tool }) {
@@ -118,7 +112,6 @@ export const descriptionRules = defineRules<ToolSubject>([
     id: "nested-description-missing",
     severity: "info",
     profile: "spec",
-    docs: writing,
     why: "Without descriptions, a model guesses how to fill an object from the names in it.",
     clauses: ["most properties inside a parameter have a description"],
     *check({ tool }) {
@@ -140,7 +133,6 @@ export const descriptionRules = defineRules<ToolSubject>([
     id: "description-example-queries",
     severity: "info",
     profile: "spec",
-    docs: writing,
     why: "A list of example requests takes tokens in every request, and a model treats it as complete.",
     clauses: ["fewer than three requests of users in quotes"],
     *check({ tool }) {
@@ -160,7 +152,6 @@ export const descriptionRules = defineRules<ToolSubject>([
   },
   {
     id: "stray-unicode",
-    severity: "warning",
     docs: "https://www.unicode.org/reports/tr36/",
     why: "Marks without width come with copied text; words that contain one are not found, and compare as different.",
     clauses: ["no single zero-width characters, direction marks and byte order marks"],
@@ -288,12 +279,10 @@ const docs =
   "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use#best-practices-for-tool-definitions";
 
 /** Rules about whether a description says when to call the tool, and what it does. */
-export const purposeRules = defineRules<ToolSubject>([
+export const purposeRules = defineRules<ToolSubject>(docs, [
   {
     id: "description-when",
-    severity: "warning",
     profile: "spec",
-    docs,
     why: "A model that does not know when a tool applies calls it too often, or answers without it.",
     clauses: ["says when to call the tool"],
     at: ["description"],
@@ -310,7 +299,6 @@ export const purposeRules = defineRules<ToolSubject>([
     id: "description-what",
     severity: "info",
     profile: "spec",
-    docs,
     why: "From a label or from usage hints alone, a model cannot tell what a call does.",
     clauses: ["says what a call does, with a verb", "says more than when to call it"],
     at: ["description"],

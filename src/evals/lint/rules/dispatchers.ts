@@ -5,11 +5,9 @@ import { showValues } from "../../types/text.ts";
 import { defineRules, type SuiteSubject, type ToolsetSubject } from "../rule.ts";
 
 /** Rules about tools of a server that call other tools. */
-export const dispatcherRules = defineRules<SuiteSubject>([
+export const dispatcherRules = defineRules<SuiteSubject>("docs/lint-rules.md", [
   {
     id: "dispatcher-undeclared",
-    severity: "warning",
-    docs: "docs/lint-rules.md",
     why: "Where one tool calls all others, every pick is that tool, and says nothing about the choice.",
     clauses: ["a tool that calls others is under dispatch", "a tool that searches for others is under dispatch"],
     *check({ suite, listed = [] }) {
@@ -24,11 +22,10 @@ export const dispatcherRules = defineRules<SuiteSubject>([
 ]);
 
 /** The same for a list without a suite, which may have none yet. */
-export const listedDispatcherRules = defineRules<ToolsetSubject>([
+export const listedDispatcherRules = defineRules<ToolsetSubject>("docs/lint-rules.md", [
   {
     id: "dispatcher-tool",
     severity: "info",
-    docs: "docs/lint-rules.md",
     why: "Where one tool calls all others, every pick is that tool: a suite has to say how, so that the inner call is scored.",
     clauses: ["no tool calls others", "no tool searches for others"],
     *check({ tools, hasSuites }) {

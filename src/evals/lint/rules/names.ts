@@ -11,7 +11,7 @@ const maxLength = 64;
 const maxShown = 128;
 
 /** Rules about the names of a tool and of its parameters. */
-export const nameRules = defineRules<ToolSubject>([
+export const nameRules = defineRules<ToolSubject>(writing, [
   {
     id: "name-missing",
     severity: "error",
@@ -61,9 +61,7 @@ export const nameRules = defineRules<ToolSubject>([
   },
   {
     id: "parameter-name-vague",
-    severity: "warning",
     profile: "spec",
-    docs: writing,
     why: "A model fills a parameter by its name first, and guesses when the name says nothing.",
     clauses: ["more than one letter", "not a placeholder such as data, arg1 or val"],
     *check({ tool }) {
@@ -90,11 +88,10 @@ function explainVagueness(name: string): string | undefined {
 }
 
 /** Rules that compare all tools of a list. */
-export const sharedNameRules = defineRules<ToolsetSubject>([
+export const sharedNameRules = defineRules<ToolsetSubject>(specification, [
   {
     id: "name-shared",
     severity: "error",
-    docs: specification,
     why: "Of two tools with one name only one can be called, and clients reject such a list.",
     clauses: ["no two tools of a list have the same name"],
     *check({ tools }) {
@@ -112,12 +109,10 @@ export const sharedNameRules = defineRules<ToolsetSubject>([
 ]);
 
 /** Rules about what the name of a tool says it does. */
-export const nameWordingRules = defineRules<ToolSubject>([
+export const nameWordingRules = defineRules<ToolSubject>(writing, [
   {
     id: "name-verb",
-    severity: "warning",
     profile: "spec",
-    docs: writing,
     why: "A name that starts with what the tool does stands out among its siblings; a noun could be any of them.",
     clauses: ["starts with a verb, after the prefix that names of the list share"],
     *check(subject) {
@@ -137,9 +132,7 @@ export const nameWordingRules = defineRules<ToolSubject>([
   },
   {
     id: "name-kind",
-    severity: "warning",
     profile: "spec",
-    docs: writing,
     why: "A verb such as handle or manage covers both reading and writing, so a model calls it to read and changes something.",
     clauses: ["the verb shows whether the tool reads, writes or acts"],
     at: ["name"],

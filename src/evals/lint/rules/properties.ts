@@ -1,18 +1,15 @@
 import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../../jsonSchema/values.ts";
 import type { SchemaPlace } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../types/json.ts";
-import type { Severity } from "../../types/lint.ts";
 import { once } from "../../types/once.ts";
 import { quote, showValue } from "../../types/text.ts";
-import { inInput, type Rule, type ToolSubject, type Violation } from "../rule.ts";
+import { defineRules, inInput, type RuleHead, type RuleRow, type ToolSubject, type Violation } from "../rule.ts";
 import { splitName } from "../text.ts";
 
 const reference = "https://json-schema.org/understanding-json-schema/reference";
 
 /** A rule that is violated by every property, at any depth, for which `matches` returns true. */
-type PropertyRule = Omit<Rule<ToolSubject>, "check" | "severity"> & {
-  /** Default: warning. */
-  severity?: Severity;
+type PropertyRule = RuleHead & {
   matches(property: Property): boolean;
   message(quotedName: string): string;
   fix: string;
@@ -42,7 +39,6 @@ const table: readonly PropertyRule[] = [
   },
   {
     id: "count-as-string",
-    docs: `${reference}/type`,
     why: 'A count as a string arrives as "10", "ten" or "about 10".',
     clauses: ["a count is an integer, not a string"],
     matches: (property) => isFreeString(property) && isNamedCount(property),
@@ -53,7 +49,6 @@ const table: readonly PropertyRule[] = [
     id: "count-as-number",
     severity: "info",
     profile: "spec",
-    docs: `${reference}/type`,
     why: "A count with a fraction is one that the tool has to round or to reject.",
     clauses: ["a count is an integer, not any number"],
     matches: (property) => property.type === "number" && isCount(property) && !hasIntegerRange(property),
@@ -64,7 +59,6 @@ const table: readonly PropertyRule[] = [
     id: "id-as-number",
     severity: "info",
     profile: "spec",
-    docs: `${reference}/type`,
     why: "A fraction is no id and no page; with the type number, a model and a validator take 1.5 for one.",
     clauses: ["an id is an integer, not any number", "a page is an integer, not any number"],
     matches: ({ type, words }) => type === "number" && (words.at(-1) === "id" || words.at(-1) === "page"),
@@ -109,11 +103,10 @@ const nothing: readonly Violation[] = [];
 /** inputSchema, properties, name. */
 const parameterDepth = 3;
 
-export const propertyRules: readonly Rule<ToolSubject>[] = [
+export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
   {
     id: "property-type",
     severity: "info",
-    docs: `${reference}/type`,
     why: "A model is most reliable with a value that can have only one type.",
     clauses: ["a property has a type", "it has one type, or that type and null", "null is not its only type"],
     check: inInput(function* ({ schema, at, role }) {
@@ -151,14 +144,14 @@ export const propertyRules: readonly Rule<ToolSubject>[] = [
       return [{ at: [...at, "enum"], message, fix: "Remove the parameter, or list the other values." }];
     }),
   },
-  ...table.map(({ matches, message, fix, ...head }): Rule<ToolSubject> => {
+  ...table.map(({ matches, message, fix, ...head }): RuleRow<ToolSubject> => {
     const check = inInput((place): readonly Violation[] => {
       const property = place.role === "property" ? readProperty(place) : undefined;
       return property && matches(property) ? [{ at: place.at, message: message(quote(property.name)), fix }] : nothing;
     });
-    return { severity: "warning", ...head, check };
+    return { ...head, check };
   }),
-];
+]);
 
 const typeKeywords = ["type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if"];
 

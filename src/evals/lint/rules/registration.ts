@@ -1,13 +1,13 @@
 import type { Path } from "../../types/json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
 import { quote, showValue } from "../../types/text.ts";
-import type { RegistrationSubject, Rule, Violation } from "../rule.ts";
+import { defineRules, type RegistrationSubject, type RuleHead, type RuleRow, type Violation } from "../rule.ts";
 
 const docs = "https://modelcontextprotocol.io/docs/develop/connect-local-servers";
 const claudeCode = "https://code.claude.com/docs/en/mcp";
 
 /** A rule that checks only entries that are objects. */
-type EntryRule = Omit<Rule<RegistrationSubject>, "check"> & {
+type EntryRule = RuleHead & {
   check(entry: JsonObject, subject: RegistrationSubject): Iterable<Violation>;
 };
 
@@ -15,7 +15,6 @@ const table: readonly EntryRule[] = [
   {
     id: "registration-command",
     severity: "error",
-    docs,
     why: "The command is started as written, without a shell, so nothing splits it or expands variables in it.",
     clauses: ["a string", "not blank", "the program alone, its arguments under args"],
     *check({ command, args }, { exists }) {
@@ -33,7 +32,6 @@ const table: readonly EntryRule[] = [
   {
     id: "registration-args",
     severity: "error",
-    docs,
     why: "Arguments reach the server one by one; a host rejects a list that contains anything but strings.",
     clauses: ["args is a list", "of strings"],
     *check({ args }) {
@@ -69,8 +67,6 @@ const table: readonly EntryRule[] = [
   },
   {
     id: "registration-command-relative",
-    severity: "warning",
-    docs,
     why: "A host starts the server in a folder of its choice, so a relative path leads elsewhere.",
     clauses: ["a command with a path has an absolute one", "no ~, which only a shell expands"],
     *check({ command }, { absolute }) {
@@ -83,7 +79,6 @@ const table: readonly EntryRule[] = [
   {
     id: "registration-absolute-script",
     severity: "error",
-    docs,
     why: "A host starts the server in a folder of its choice, where a script with a relative path is not found.",
     clauses: ["the script has an absolute path"],
     *check(entry, { absolute }) {
@@ -96,7 +91,6 @@ const table: readonly EntryRule[] = [
   {
     id: "registration-script-missing",
     severity: "error",
-    docs,
     why: "The server cannot start, and the host shows no tools.",
     clauses: ["the script exists", "a command with an absolute path exists"],
     *check(entry, { absolute, exists }) {
@@ -112,7 +106,6 @@ const table: readonly EntryRule[] = [
   },
   {
     id: "registration-unset-variable",
-    severity: "warning",
     docs: `${claudeCode}#environment-variable-expansion-in-mcp-json`,
     why: "A host does not expand a variable that is not set, so the server gets its name as the value.",
     clauses: ["a variable without a default is set"],
@@ -139,7 +132,6 @@ const table: readonly EntryRule[] = [
   },
   {
     id: "registration-url-plain",
-    severity: "warning",
     docs: "https://modelcontextprotocol.io/specification/2025-11-25/basic/security_best_practices",
     why: "Requests, answers and the token in the headers can be read and changed on the way.",
     clauses: ["https, except for localhost"],
@@ -167,11 +159,10 @@ const tokens: readonly { issuer: string; pattern: RegExp }[] = [
 ];
 
 /** Rules about the entries that register servers with a host. */
-export const registrationRules: readonly Rule<RegistrationSubject>[] = [
+export const registrationRules = defineRules<RegistrationSubject>(docs, [
   {
     id: "registration-entry",
     severity: "error",
-    docs,
     why: "A host skips an entry that neither starts a server nor has a URL, or rejects the whole file.",
     clauses: ["an object", "a command or a url", "not both"],
     *check({ entry }) {
@@ -185,7 +176,6 @@ export const registrationRules: readonly Rule<RegistrationSubject>[] = [
   },
   {
     id: "registration-name",
-    severity: "warning",
     docs: claudeCode,
     why: "Hosts prefix the name to that of every tool, where only letters, digits, _ and - are allowed.",
     clauses: ["only letters, digits, _ and -"],
@@ -195,12 +185,11 @@ export const registrationRules: readonly Rule<RegistrationSubject>[] = [
       yield { at: [], message, fix: "Use letters, digits, _ and -." };
     },
   },
-  ...table.map(({ check, ...head }): Rule<RegistrationSubject> => {
+  ...table.map(({ check, ...head }): RuleRow<RegistrationSubject> => {
     return { ...head, check: (subject) => (isJsonObject(subject.entry) ? check(subject.entry, subject) : []) };
   }),
   {
     id: "registration-secret",
-    severity: "warning",
     docs: `${claudeCode}#environment-variable-expansion-in-mcp-json`,
     why: "The file is shared or committed sooner or later, and the secret with it.",
     clauses: [...tokens.map(({ issuer }) => `no token of ${issuer}`), "no password in a url"],
@@ -216,7 +205,7 @@ export const registrationRules: readonly Rule<RegistrationSubject>[] = [
       }
     },
   },
-];
+]);
 
 /** The texts of an entry in which hosts expand variables: command, args, env, url and headers. */
 function* listTexts(entry: JsonObject): Iterable<{ text: string; at: Path }> {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { JsonObject } from "../../types/json.ts";
-import type { JudgedSubject, Rule } from "../rule.ts";
+import { defineRules, type JudgedSubject } from "../rule.ts";
 
 /** What a judge model grades about a tool. Each question is a rule. */
 const rubric = {
@@ -125,18 +125,20 @@ function shorten(text: string): string {
 const threshold = 3;
 
 /** Turns grades into findings. Their severity is always info, because a model may be wrong. */
-export const rubricRules: readonly Rule<JudgedSubject>[] = ids.map((id) => ({
-  id,
-  severity: "info",
-  why: rubric[id].why,
-  docs: "docs/lint-rules.md",
-  clauses: [`a judge gives more than ${threshold} of 5`],
-  *check({ judge, grades }) {
-    for (const { rule, score, reason } of grades) {
-      if (rule !== id || score > threshold) continue;
-      const at = id === "judge-parameters" ? ["inputSchema"] : ["description"];
-      const message = `Judged by ${judge}: ${score} of 5. ${reason.replace(/\s+/g, " ").trim()}`;
-      yield { at, message, fix: rubric[id].fix };
-    }
-  },
-}));
+export const rubricRules = defineRules<JudgedSubject>(
+  "docs/lint-rules.md",
+  ids.map((id) => ({
+    id,
+    severity: "info",
+    why: rubric[id].why,
+    clauses: [`a judge gives more than ${threshold} of 5`],
+    *check({ judge, grades }) {
+      for (const { rule, score, reason } of grades) {
+        if (rule !== id || score > threshold) continue;
+        const at = id === "judge-parameters" ? ["inputSchema"] : ["description"];
+        const message = `Judged by ${judge}: ${score} of 5. ${reason.replace(/\s+/g, " ").trim()}`;
+        yield { at, message, fix: rubric[id].fix };
+      }
+    },
+  })),
+);

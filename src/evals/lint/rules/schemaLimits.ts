@@ -9,7 +9,7 @@ const strictMode = "https://platform.openai.com/docs/guides/structured-outputs#s
 const limits = { levels: 10, properties: 5000 } as const;
 
 /** Rules about valid JSON Schema that hosts do not follow or accept: references, depth and size. */
-export const schemaLimitRules = defineRules<ToolSubject>([
+export const schemaLimitRules = defineRules<ToolSubject>(strictMode, [
   {
     id: "ref-unresolved",
     severity: "error",
@@ -34,7 +34,6 @@ export const schemaLimitRules = defineRules<ToolSubject>([
   },
   {
     id: "ref-recursive",
-    severity: "warning",
     docs: `${guide}/structuring#recursion`,
     why: "Some hosts expand references, and reject or cut a schema that contains itself.",
     clauses: ["no $ref leads back to a schema it is part of"],
@@ -48,8 +47,6 @@ export const schemaLimitRules = defineRules<ToolSubject>([
   },
   {
     id: "schema-too-deep",
-    severity: "warning",
-    docs: strictMode,
     why: "A model fills deeply nested objects poorly, and one provider rejects more than 10 levels.",
     clauses: ["at most 10 levels"],
     *check({ tool }) {
@@ -66,8 +63,6 @@ export const schemaLimitRules = defineRules<ToolSubject>([
   },
   {
     id: "schema-too-large",
-    severity: "warning",
-    docs: strictMode,
     why: "The schema is sent with every request; one provider rejects more than 5,000 properties.",
     clauses: ["at most 5,000 properties", "at most 100,000 characters"],
     *check({ tool }) {

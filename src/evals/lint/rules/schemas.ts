@@ -24,7 +24,7 @@ const parameterDepth = 4;
 const manyRequired = 6;
 
 /** Rules about whether a schema is valid, is accepted by hosts and providers, and can be matched by a value. */
-export const schemaRules = defineRules<ToolSubject>([
+export const schemaRules = defineRules<ToolSubject>(reference, [
   {
     id: "input-schema-missing",
     severity: "error",
@@ -145,7 +145,6 @@ export const schemaRules = defineRules<ToolSubject>([
   },
   {
     id: "required-with-default",
-    severity: "warning",
     docs: `${reference}/object#required`,
     why: "A parameter with a default is optional; listed as required, a model must make up a value for it.",
     clauses: ["a parameter with a default is not required"],
@@ -175,7 +174,6 @@ export const schemaRules = defineRules<ToolSubject>([
   {
     id: "schema-not-valid",
     severity: "error",
-    docs: reference,
     why: "A validator rejects the whole schema for one malformed keyword: the tool is listed, but its calls fail.",
     clauses: [
       "types are those of JSON Schema",
@@ -190,7 +188,6 @@ export const schemaRules = defineRules<ToolSubject>([
   {
     id: "schema-unsatisfiable",
     severity: "error",
-    docs: reference,
     why: "No value fits, so a call that gives one is rejected; the validator ajv does not even compile an empty enum.",
     clauses: [
       "a minimum is not above its maximum",
@@ -207,7 +204,6 @@ export const schemaRules = defineRules<ToolSubject>([
   },
   {
     id: "default-violates-schema",
-    severity: "warning",
     docs: `${reference}/annotations`,
     why: "A model copies the default it sees, and a call with it is rejected.",
     clauses: ["a default is of the type", "a default is an allowed value", "a default is within the bounds"],
@@ -220,7 +216,6 @@ export const schemaRules = defineRules<ToolSubject>([
   },
   {
     id: "keyword-of-other-type",
-    severity: "warning",
     docs: `${reference}/type`,
     why: "A keyword for another type has no effect: the intended bound is neither shown nor checked.",
     clauses: [

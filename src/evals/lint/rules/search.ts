@@ -16,11 +16,9 @@ const minCases = 5;
 const candidateShare = 0.5;
 
 /** Rules about whether a search finds the tools that a suite expects. */
-export const suiteSearchRules = defineRules<SuiteSubject>([
+export const suiteSearchRules = defineRules<SuiteSubject>(toolSearch, [
   {
     id: "tool-not-searchable",
-    severity: "warning",
-    docs: toolSearch,
     why: "Hosts that defer tools search for literal words; a tool without a word of the query is never found.",
     clauses: ["a word of the query is in the name, the description or the search hint of an expected tool"],
     *check({ suite, listed = [] }) {
@@ -46,7 +44,6 @@ export const suiteSearchRules = defineRules<SuiteSubject>([
   {
     id: "always-load-candidate",
     severity: "info",
-    docs: toolSearch,
     why: "A tool that most sessions need costs a search in each of them where its definition is deferred.",
     clauses: ["a tool that half of the cases expect is always loaded"],
     *check({ suite, listed = [] }) {
@@ -68,41 +65,39 @@ export const suiteSearchRules = defineRules<SuiteSubject>([
 ]);
 
 /** Rules about the instructions of a server. */
-export const instructionRules = defineRules<ToolsetSubject>([
-  {
-    id: "instructions-cut",
-    severity: "warning",
-    docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
-    why: "Claude Code (measured: 2.1.330) cuts server instructions after 4,096 characters; with deferred tools they are most of what a model knows.",
-    clauses: ["instructions of at most 4,096 characters"],
-    at: ["instructions"],
-    fix: shorten,
-    find: ({ instructions = "" }) =>
-      instructions.length > maxShown &&
-      `The server's instructions have ${instructions.length} characters; a host cuts them after ${maxShown}.`,
-  },
-  {
-    id: "instructions-over-2kb",
-    severity: "info",
-    docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
-    why: "By its documentation Claude Code truncates instructions after 2 kB; other versions than the measured one may.",
-    clauses: ["instructions of at most 2,048 bytes of UTF-8"],
-    at: ["instructions"],
-    fix: shorten,
-    find({ instructions = "" }) {
-      const bytes = Buffer.byteLength(instructions);
-      const message = `The server's instructions have ${bytes} bytes; the documented limit of a host is ${maxBytes}.`;
-      return bytes > maxBytes && instructions.length <= maxShown && message;
+export const instructionRules = defineRules<ToolsetSubject>(
+  "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
+  [
+    {
+      id: "instructions-cut",
+      why: "Claude Code (measured: 2.1.330) cuts server instructions after 4,096 characters; with deferred tools they are most of what a model knows.",
+      clauses: ["instructions of at most 4,096 characters"],
+      at: ["instructions"],
+      fix: shorten,
+      find: ({ instructions = "" }) =>
+        instructions.length > maxShown &&
+        `The server's instructions have ${instructions.length} characters; a host cuts them after ${maxShown}.`,
     },
-  },
-]);
+    {
+      id: "instructions-over-2kb",
+      severity: "info",
+      why: "By its documentation Claude Code truncates instructions after 2 kB; other versions than the measured one may.",
+      clauses: ["instructions of at most 2,048 bytes of UTF-8"],
+      at: ["instructions"],
+      fix: shorten,
+      find({ instructions = "" }) {
+        const bytes = Buffer.byteLength(instructions);
+        const message = `The server's instructions have ${bytes} bytes; the documented limit of a host is ${maxBytes}.`;
+        return bytes > maxBytes && instructions.length <= maxShown && message;
+      },
+    },
+  ],
+);
 
 /** Rules about how hosts list skills. */
-export const skillListingRules = defineRules<SkillSubject>([
+export const skillListingRules = defineRules<SkillSubject>("docs/lint-rules.md", [
   {
     id: "skill-listing-budget",
-    severity: "warning",
-    docs: "docs/lint-rules.md",
     why: "A host with a budget for its list of skills drops or cuts descriptions, and a model chooses by what is left.",
     clauses: ["listed with its description", "listed with its whole description"],
     at: ["frontMatter", "description"],

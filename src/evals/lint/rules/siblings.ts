@@ -10,11 +10,9 @@ const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 const limits = { names: 2000, siblings: 25 } as const;
 
 /** Rules about references to other tools. */
-export const siblingRules = defineRules<ToolSubject>([
+export const siblingRules = defineRules<ToolSubject>(docs, [
   {
     id: "sibling-exists",
-    severity: "warning",
-    docs,
     why: "A model that is referred to a tool which is not listed calls it anyway, or gives up.",
     clauses: ["a tool named in the description is listed"],
     *check({ tool, siblings }) {
@@ -93,12 +91,11 @@ function collectNames(schema: Json | undefined): ReadonlySet<string> {
 }
 
 /** Rules about the descriptions of tools with similar names. */
-export const alikeRules = defineRules<ToolsetSubject>([
+export const alikeRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "description-sibling",
     severity: "info",
     profile: "spec",
-    docs,
     why: "Of two similar tools a model takes either; naming the sibling shows where one ends and the other begins.",
     clauses: [
       "names the sibling with the same verb and kind of object",
@@ -140,11 +137,9 @@ function nameMeaning(name: string): string | undefined {
 }
 
 /** Rules about names and titles by which a model can tell tools apart. */
-export const tellingApartRules = defineRules<ToolsetSubject>([
+export const tellingApartRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "name-same-meaning",
-    severity: "warning",
-    docs,
     why: "Of two tools whose names differ only in verbs of one meaning, a model takes either.",
     clauses: ["no two names differ only in get and fetch, delete and remove or the like"],
     *check({ tools }) {
@@ -171,7 +166,6 @@ export const tellingApartRules = defineRules<ToolsetSubject>([
   {
     id: "sibling-by-title",
     severity: "info",
-    docs,
     why: "A model is shown names and not titles, so it cannot call a tool that is referred to by its title.",
     clauses: ["another tool is referred to by its name"],
     *check({ tools }) {

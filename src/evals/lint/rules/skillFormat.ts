@@ -12,7 +12,7 @@ const maxLength = { name: 64, description: 1024, compatibility: 500 } as const;
 const maxLines = 100;
 
 /** Rules about the front matter of a `SKILL.md`, and about the files of the package. */
-export const skillFormatRules = defineRules<SkillSubject>([
+export const skillFormatRules = defineRules<SkillSubject>(format, [
   {
     id: "skill-name",
     severity: "error",
@@ -31,7 +31,6 @@ export const skillFormatRules = defineRules<SkillSubject>([
   },
   {
     id: "skill-name-folder",
-    severity: "warning",
     docs: `${format}#name-field`,
     why: "Some hosts use the folder and some the name: where they differ, a skill loads under either.",
     clauses: ["the name is that of the folder"],
@@ -89,7 +88,6 @@ export const skillFormatRules = defineRules<SkillSubject>([
   },
   {
     id: "skill-key-type",
-    severity: "warning",
     docs: `${format}#frontmatter`,
     why: "A host that expects another type in the front matter ignores the key, or skips the whole skill.",
     clauses: ["license is a string", "metadata is a map of strings", "allowed-tools is a string or a list of strings"],
@@ -123,7 +121,6 @@ export const skillFormatRules = defineRules<SkillSubject>([
   },
   {
     id: "skill-unknown-key",
-    severity: "warning",
     docs: `${format}#frontmatter`,
     why: "A key that the format does not define is read by one host at most, or it is misspelled.",
     clauses: ["only name, description, license, compatibility, metadata and allowed-tools"],
@@ -178,7 +175,6 @@ export const skillFormatRules = defineRules<SkillSubject>([
   },
   {
     id: "skill-stray-unicode",
-    severity: "warning",
     docs: "https://www.unicode.org/reports/tr36/",
     why: "Marks without width come with copied text; words and commands that contain one are different ones.",
     clauses: ["no single zero-width characters, direction marks and byte order marks"],
@@ -186,7 +182,6 @@ export const skillFormatRules = defineRules<SkillSubject>([
   },
   {
     id: "skill-injection-wording",
-    severity: "warning",
     docs: "https://owasp.org/www-project-mcp-top-10/",
     why: "Instructions against the user are the mark of skill poisoning; hosts and scanners block them.",
     clauses: injectionPatterns.map(({ clause }) => clause),

@@ -2,7 +2,7 @@ import type { Path } from "../../types/json.ts";
 import type { SkillDocument } from "../../types/skill.ts";
 import { quote } from "../../types/text.ts";
 import { countTriggerPhrases, isEnglish, saysWhatItDoes, saysWhenNotToUse, saysWhenToUse } from "../language.ts";
-import { defineRules, type SimpleRule, type SkillSubject } from "../rule.ts";
+import { defineRules, type RuleHead, type RuleRow, type SkillSubject } from "../rule.ts";
 
 const docs = "docs/lint-rules.md";
 const writing = "https://agentskills.io/skill-creation/optimizing-descriptions";
@@ -12,7 +12,8 @@ const limits = { description: 5_000, lines: 500, tokens: 5_000 } as const;
 const charactersPerToken = 4;
 
 /** A rule about the whole description, which must be English. */
-type DescriptionRule = Omit<SimpleRule<SkillSubject>, "at" | "find" | "docs" | "severity"> & {
+type DescriptionRule = RuleHead & {
+  fix: string;
   isKept(description: string): boolean;
   message: string;
 };
@@ -55,7 +56,8 @@ const descriptionTable: readonly DescriptionRule[] = [
 ];
 
 /** A rule that the body has a certain part. A violation is reported at the first line of the body. */
-type BodyRule = Omit<SimpleRule<SkillSubject>, "at" | "find" | "docs"> & {
+type BodyRule = RuleHead & {
+  fix: string;
   isKept(document: SkillDocument): boolean;
   message: string;
 };
@@ -73,7 +75,6 @@ const bodyTable: readonly BodyRule[] = [
   },
   {
     id: "skill-situation",
-    severity: "warning",
     profile: "spec",
     why: "A model that has loaded a skill must see whether it applies before it follows the steps.",
     clauses: ["the body states the situation"],
@@ -83,7 +84,6 @@ const bodyTable: readonly BodyRule[] = [
   },
   {
     id: "skill-steps",
-    severity: "warning",
     profile: "spec",
     why: "Models follow numbered steps in order, and prose only in parts.",
     clauses: ["the body has numbered steps"],
@@ -93,7 +93,6 @@ const bodyTable: readonly BodyRule[] = [
   },
   {
     id: "skill-never",
-    severity: "warning",
     profile: "spec",
     why: "What is not forbidden is tried: the known mistakes of a task come back unless they are listed.",
     clauses: ["the body lists what not to do"],
@@ -104,11 +103,10 @@ const bodyTable: readonly BodyRule[] = [
 ];
 
 /** Rules about what a model reads: the description before the skill is loaded, and the body afterwards. */
-export const skillWordingRules = defineRules<SkillSubject>([
+export const skillWordingRules = defineRules<SkillSubject>(docs, [
   ...descriptionTable.map(
-    ({ isKept, message, ...head }): SimpleRule<SkillSubject> => ({
+    ({ isKept, message, ...head }): RuleRow<SkillSubject> => ({
       ...head,
-      severity: "warning",
       docs: writing,
       at: ["frontMatter", "description"],
       find({ package: { description } }) {
@@ -120,7 +118,6 @@ export const skillWordingRules = defineRules<SkillSubject>([
   ),
   {
     id: "skill-description-tags",
-    severity: "warning",
     docs: "https://platform.claude.com/docs/en/agents-and-tools/agent-skills/overview#skill-structure",
     why: "A host puts descriptions into a list of tags, so tags inside one are rejected or break that list.",
     clauses: ["no XML tags"],
@@ -134,8 +131,6 @@ export const skillWordingRules = defineRules<SkillSubject>([
   },
   {
     id: "skill-sibling-exists",
-    severity: "warning",
-    docs,
     why: "A model that is referred to a skill which does not exist makes up its steps, or goes without.",
     clauses: ["a skill named in the description exists", "a skill named in the body exists"],
     *check({ package: { name, description, document }, siblings }) {
@@ -158,7 +153,6 @@ export const skillWordingRules = defineRules<SkillSubject>([
   },
   ...bodyTable.map(({ isKept, message, fix, ...head }) => ({
     ...head,
-    docs,
     *check({ package: { document } }: SkillSubject) {
       if (!isKept(document)) yield { at: ["line", document.bodyLine], message, fix };
     },
@@ -167,7 +161,6 @@ export const skillWordingRules = defineRules<SkillSubject>([
     id: "skill-step-single-action",
     severity: "info",
     profile: "spec",
-    docs,
     why: "Of two actions in one step the second is the one that gets lost; a vague one is done in any way.",
     clauses: ["one action per step", "an explicit action"],
     *check({ package: { document } }) {
@@ -187,7 +180,6 @@ export const skillWordingRules = defineRules<SkillSubject>([
   },
   {
     id: "skill-body-long",
-    severity: "warning",
     docs: "https://agentskills.io/specification#progressive-disclosure",
     why: "The whole body enters the context of the model once the skill loads, and crowds out the user's task.",
     clauses: ["fewer than 500 lines", "at most about 5,000 tokens"],

@@ -2,7 +2,7 @@ import { listProperties } from "../../jsonSchema/values.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import { quote } from "../../types/text.ts";
 import { getUnquotedDescription } from "../language.ts";
-import type { Rule, ToolSubject } from "../rule.ts";
+import { defineRules, type Rule, type ToolSubject } from "../rule.ts";
 import { splitName } from "../text.ts";
 
 /**
@@ -130,20 +130,16 @@ const audience: readonly Pattern[] = [
 const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 
 /** Rules about what does not belong in a description. */
-export const styleRules: readonly Rule<ToolSubject>[] = [
+export const styleRules = defineRules<ToolSubject>(docs, [
   {
     id: "description-implementation",
-    severity: "warning",
     profile: "spec",
-    docs,
     why: "How a tool is built does not help to choose it, costs tokens, and goes out of date.",
     ...findPatterns(implementation, "mentions", "Say what the tool does for the user, and leave out how."),
   },
   {
     id: "description-docstring",
-    severity: "warning",
     profile: "spec",
-    docs,
     why: "A docstring tells a programmer how to call; parameters belong in the schema, where a model looks for them.",
     ...findPatterns(
       docstring,
@@ -153,13 +149,11 @@ export const styleRules: readonly Rule<ToolSubject>[] = [
   },
   {
     id: "description-for-model",
-    severity: "warning",
     profile: "spec",
-    docs,
     why: "Praise and asides to people take the space of what a model chooses by.",
     ...findPatterns(audience, "has", "Write it to the model: when to call the tool, and what it does."),
   },
-];
+]);
 
 function findPatterns(
   patterns: readonly Pattern[],

@@ -10,11 +10,9 @@ const minCases = 5;
 const maxNames = 5;
 
 /** Rules about suites, for what their schema cannot express. */
-export const suiteRules = defineRules<SuiteSubject>([
+export const suiteRules = defineRules<SuiteSubject>(docs, [
   {
     id: "suite-size",
-    severity: "warning",
-    docs,
     why: "Fewer than about 5 to 10 typical queries say little about which tool a model picks.",
     clauses: ["at least 5 cases"],
     at: [],
@@ -24,8 +22,6 @@ export const suiteRules = defineRules<SuiteSubject>([
   },
   {
     id: "negative-case",
-    severity: "warning",
-    docs,
     why: "Without a query that needs no tool, nothing shows that a description attracts too many queries.",
     clauses: ["some query needs no tool", "some query needs no skill"],
     *check({ suite: { cases } }) {
@@ -41,7 +37,6 @@ export const suiteRules = defineRules<SuiteSubject>([
   {
     id: "tool-coverage",
     severity: "info",
-    docs,
     why: "A tool that no case expects can become unusable without a failing case.",
     clauses: ["every listed tool is expected by a case"],
     at: ["cases"],
@@ -56,8 +51,6 @@ export const suiteRules = defineRules<SuiteSubject>([
   },
   {
     id: "duplicate-input",
-    severity: "warning",
-    docs,
     why: "A query that is asked twice counts twice in every rate, and adds no information.",
     clauses: ["no conversation twice", "no two that differ only in case and white space"],
     *check({ suite }) {
@@ -69,8 +62,6 @@ export const suiteRules = defineRules<SuiteSubject>([
   },
   {
     id: "answer-in-input",
-    severity: "warning",
-    docs,
     why: "A query that names its tool is answered with any description; users do not know the names.",
     clauses: ["a name of several words", "a name of one word that is marked as a name"],
     *check({ suite }) {
@@ -86,8 +77,6 @@ export const suiteRules = defineRules<SuiteSubject>([
   },
   {
     id: "query-in-description",
-    severity: "warning",
-    docs,
     why: "A query that a description quotes as an example is answered by it, and says nothing about other requests.",
     clauses: ["no description of an expected tool contains the query of the case"],
     *check({ suite, listed = [] }) {
@@ -146,11 +135,10 @@ const minQueries = 5;
 const specifiedShape = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
 
 /** Rules about the eval files of skill packages. */
-export const evalsFileRules = defineRules<EvalsFileSubject>([
+export const evalsFileRules = defineRules<EvalsFileSubject>(docs, [
   {
     id: "evals-file-shape",
     severity: "info",
-    docs,
     why: "Other shapes are read here, but not by every tool that runs the evals of a skill.",
     clauses: [
       "an object with the key evals",
@@ -180,7 +168,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>([
   {
     id: "evals-file-empty",
     severity: "error",
-    docs,
     why: "A file without a query measures nothing, and looks as if it did.",
     clauses: ["at least one query"],
     at: [],
@@ -189,8 +176,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>([
   },
   {
     id: "evals-file-size",
-    severity: "warning",
-    docs,
     why: "Fewer than about 5 to 10 typical queries say little about when a skill loads.",
     clauses: ["at least 5 queries"],
     at: [],
@@ -202,8 +187,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>([
   },
   {
     id: "evals-negatives",
-    severity: "warning",
-    docs,
     why: "Without a query that the skill must ignore, nothing shows that its description attracts too many queries.",
     clauses: ["some query does not trigger the skill"],
     at: [],
@@ -215,8 +198,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>([
   },
   {
     id: "evals-check-missing",
-    severity: "warning",
-    docs,
     why: "For a query without expected behavior only the trigger is measured, not the result of the skill.",
     clauses: ["a query that triggers the skill says what is expected"],
     *check(subject) {
@@ -230,8 +211,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>([
   },
   {
     id: "evals-duplicate-input",
-    severity: "warning",
-    docs,
     why: "Two equal queries count twice in the rate of a skill, and test it once.",
     clauses: ["no query twice", "no two that differ only in case and white space"],
     *check(subject) {
@@ -245,8 +224,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>([
   },
   {
     id: "evals-input-names-skill",
-    severity: "warning",
-    docs,
     why: "A query that names the skill loads it with any description; users do not know the names.",
     clauses: ["no query contains the name of the skill", 'no query contains its words before "skill"'],
     *check(subject) {
@@ -261,7 +238,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>([
   {
     id: "evals-check-vague",
     severity: "info",
-    docs,
     why: "A judge can only guess the meaning of a check that names nothing to look for.",
     clauses: ["a check says what to look for, not that it is good"],
     *check(subject) {

@@ -1,13 +1,13 @@
 import type { ChangeEffect } from "../../changes/effect.ts";
 import { listEffects } from "../../changes/tools.ts";
 import { once } from "../../types/once.ts";
-import type { Rule, VersionSubject } from "../rule.ts";
+import { defineRules, type RuleHead, type VersionSubject } from "../rule.ts";
 
 /** Memoized for all rules, because the comparison takes most of the time. */
 const getEffects = once(({ before, after }: VersionSubject) => listEffects(before, after));
 
 /** A rule that reports effects of some kinds, if the effect or the rule has a `fix`. */
-type Row = Omit<Rule<VersionSubject>, "check"> & { kinds: readonly ChangeEffect["kind"][]; fix?: string };
+type Row = RuleHead & { kinds: readonly ChangeEffect["kind"][]; fix?: string };
 
 const docs = "docs/lint-rules.md";
 const schemaReference = "https://json-schema.org/understanding-json-schema/reference";
@@ -18,7 +18,6 @@ const rows: readonly Row[] = [
     id: "version-tool-removed",
     kinds: ["tool-removed", "tool-renamed"],
     severity: "error",
-    docs,
     why: "Calls of a tool that is no longer listed fail, and so does everything that names it: suites, skills, prompts.",
     clauses: ["a tool stays listed", "a tool keeps its name"],
   },
@@ -26,7 +25,6 @@ const rows: readonly Row[] = [
     id: "version-deprecated-early",
     kinds: ["deprecated-early"],
     severity: "error",
-    docs,
     why: "Callers can move to a new version only while the old one still works and names its successor.",
     clauses: [
       "a tool is marked deprecated before it is removed",
@@ -38,7 +36,6 @@ const rows: readonly Row[] = [
     id: "version-successor-missing",
     kinds: ["successor-missing"],
     severity: "error",
-    docs,
     why: "A model that is referred to another tool calls it, and the call fails where it is not listed.",
     clauses: ["the tool that a deprecation names is listed"],
   },
@@ -46,7 +43,6 @@ const rows: readonly Row[] = [
     id: "version-parameter-removed",
     kinds: ["parameter-removed"],
     severity: "error",
-    docs,
     why: "A call that gives the parameter is rejected, or what it asked for is silently ignored.",
     clauses: ["a parameter stays", "a parameter keeps its name"],
   },
@@ -54,15 +50,12 @@ const rows: readonly Row[] = [
     id: "version-newly-required",
     kinds: ["newly-required"],
     severity: "error",
-    docs,
     why: "Calls without the parameter were valid and now fail.",
     clauses: ["an optional parameter stays optional", "a new parameter is optional"],
   },
   {
     id: "version-no-default",
     kinds: ["no-default"],
-    severity: "warning",
-    docs,
     why: "Without a default, nothing says that a call made as before still does what it did.",
     clauses: ["a new parameter has a default"],
   },
@@ -91,8 +84,6 @@ const rows: readonly Row[] = [
   {
     id: "version-meaning-changed",
     kinds: ["meaning"],
-    severity: "warning",
-    docs,
     why: "The same value now means something else; a new meaning belongs in a new tool, such as search_v2.",
     clauses: ["a parameter's description keeps its meaning", "a parameter's unit stays"],
   },
@@ -112,7 +103,6 @@ const rows: readonly Row[] = [
   {
     id: "version-annotation-changed",
     kinds: ["annotation"],
-    severity: "warning",
     docs: `${specification}/schema#toolannotations`,
     why: "Hosts that could call the tool without asking must now ask, or a tool does more than users agreed to.",
     clauses: [
@@ -125,8 +115,6 @@ const rows: readonly Row[] = [
   {
     id: "version-unclear",
     kinds: ["unclear"],
-    severity: "warning",
-    docs,
     why: "The two schemas do not show whether calls still work, so someone has to look.",
     clauses: ["patterns and formats stay", "conditions and branches stay"],
   },
@@ -134,7 +122,6 @@ const rows: readonly Row[] = [
     id: "version-reworded",
     kinds: ["wording"],
     severity: "info",
-    docs,
     why: "Models react to wording down to the punctuation: only asking the queries again shows what a change did.",
     clauses: ["a description stays as it was tested"],
     fix: "Run the suite again: evals run --check on.",
@@ -142,11 +129,14 @@ const rows: readonly Row[] = [
 ];
 
 /** Rules about changes of a tool list that affect the callers of the older one. */
-export const versioningRules: readonly Rule<VersionSubject>[] = rows.map(({ kinds, fix: given, ...rule }) => ({
-  ...rule,
-  *check(subject) {
-    for (const { kind, path, what, fix = given } of getEffects(subject)) {
-      if (kinds.includes(kind) && fix !== undefined) yield { at: path, message: what, fix };
-    }
-  },
-}));
+export const versioningRules = defineRules<VersionSubject>(
+  docs,
+  rows.map(({ kinds, fix: given, ...rule }) => ({
+    ...rule,
+    *check(subject) {
+      for (const { kind, path, what, fix = given } of getEffects(subject)) {
+        if (kinds.includes(kind) && fix !== undefined) yield { at: path, message: what, fix };
+      }
+    },
+  })),
+);
