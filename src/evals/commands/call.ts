@@ -1,7 +1,7 @@
 import type { Options, PositionalOptions } from "yargs";
 import { type ExitCode, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
-import { nearest } from "../types/nearest.ts";
+import { didYouMean } from "../types/nearest.ts";
 import { findCommand, toCamelCase, toKebabCase, writeFlag } from "./commandLine.ts";
 import { commands, runCommandLine } from "./index.ts";
 
@@ -21,11 +21,8 @@ export async function callCommand(
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const wrong = given.map(([option]) => option).find((option) => !known.includes(option));
   if (wrong !== undefined) {
-    const near = nearest(wrong, known);
-    throw usageError(
-      `Unknown option "${wrong}" of ${name}.`,
-      near === undefined ? `Known options: ${known.join(", ")}.` : `Did you mean "${near}"?`,
-    );
+    const hint = didYouMean(wrong, known, `Known options: ${known.join(", ")}.`);
+    throw usageError(`Unknown option "${wrong}" of ${name}.`, hint);
   }
   for (const [option, value] of given) refuseType(option, value, { ...flags, ...positionals }, name);
   const words = given.flatMap(([option, value]) =>

@@ -13,14 +13,13 @@ import {
   writeBaseline,
 } from "../runs/baseline.ts";
 import { findRecord } from "../runs/find.ts";
-import { readTrials } from "../runs/record.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
 import { EvalsError, type ExitCode, exitCodes, type Problem, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
-import { nearest } from "../types/nearest.ts";
+import { didYouMean } from "../types/nearest.ts";
 import type { RunManifest, SuiteSummary } from "../types/run.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
-import { summariser } from "../verdicts/summary.ts";
+import { readResults } from "./record.ts";
 
 /** Recommended graded trials per case. They show how the model performed; no test of a check depends on them. */
 const bank = 3;
@@ -54,8 +53,7 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
     throw usageError("Only one run can be accepted at a time.", "Name one run, or none for the latest.");
   const { dir: folder, manifest } = await findRecord("run", run, resolve(io.cwd, out));
   refusePartial(manifest);
-  const results = summariser(manifest, folder);
-  for await (const trial of readTrials(folder, manifest.id)) results.add(trial);
+  const results = await readResults(folder, manifest);
   // Lift is measured within each run, against the same queries without the skill, so there is nothing to accept.
   const suites = results.summary().suites.filter(({ lift }) => lift === undefined);
   const graded = suites.filter(({ cases }) => cases.some(({ trials }) => trials > 0));
@@ -206,8 +204,7 @@ async function findNamed(target: string, dir: string, io: Io): Promise<NamedBase
   const found = all.filter((one) => one.baseline.suite === target);
   if (found.length > 0) return found;
   const suites = [...new Set(all.map((one) => one.baseline.suite))];
-  const close = nearest(target, suites);
-  const hint = close === undefined ? `There are baselines of ${some(suites)}.` : `Did you mean "${close}"?`;
+  const hint = didYouMean(target, suites, `There are baselines of ${some(suites)}.`);
   throw usageError(`There is no baseline of a suite or in a file "${target}".`, hint);
 }
 

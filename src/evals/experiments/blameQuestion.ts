@@ -3,7 +3,6 @@ import type { CaseToBlame } from "../decisions/blameCases.ts";
 import { countPasses, TrialRecord } from "../decisions/design.ts";
 import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, listRecords } from "../runs/find.ts";
-import { readTrials } from "../runs/record.ts";
 import { toComparedRun } from "../types/baseline.ts";
 import type { CheckPlan, ComparedCheck } from "../types/check.ts";
 import { printProblem, usageError } from "../types/errors.ts";
@@ -14,8 +13,9 @@ import { isModelNamed } from "../types/model.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import type { ComparedRun } from "../verdicts/comparable.ts";
-import { type Summariser, summariser } from "../verdicts/summary.ts";
+import type { Summariser } from "../verdicts/summary.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { readResults } from "./record.ts";
 import { type RecordedOptions, readRecorded } from "./recordedOptions.ts";
 
 /**
@@ -81,8 +81,7 @@ async function readQuestions(
   flags: RunSelection,
   out: string,
 ): Promise<{ questions: BlameQuestion[]; checked: number }> {
-  const results = summariser(manifest, dir);
-  for await (const trial of readTrials(dir, manifest.id)) results.add(trial);
+  const results = await readResults(dir, manifest);
   const { suites } = results.summary();
   const checked = manifest.suites.flatMap((suite) =>
     (suite.checks ?? []).flatMap((plan) => {

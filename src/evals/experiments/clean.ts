@@ -1,4 +1,5 @@
-import { rm, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { cacheFolder } from "../models/cache.ts";
 import { count } from "../reports/format.ts";
@@ -23,10 +24,7 @@ export async function clean({ keep, dryRun, out }: CleanOptions, io: Io): Promis
     kept += finished.length - oldest.length;
   }
   const cache = join(dir, cacheFolder);
-  const hasCache = await stat(cache).then(
-    () => true,
-    () => false,
-  );
+  const hasCache = existsSync(cache);
   const removed = [...old, ...(hasCache ? [cache] : [])];
   if (!dryRun) for (const folder of removed) await rm(folder, { recursive: true });
   io.out(

@@ -8,7 +8,7 @@ import type { CheckPlan } from "../types/check.ts";
 import type { DriftPlan } from "../types/drift.ts";
 import type { Model } from "../types/model.ts";
 import type { RunManifest, RunSummary } from "../types/run.ts";
-import { addCost, type Cost } from "../types/trial.ts";
+import { addCost, type Cost, multiplyCost } from "../types/trial.ts";
 import type { DriftWatch } from "../verdicts/drift.ts";
 import { ArmCases, type Ask, runDesign } from "./pipeline.ts";
 import { estimateTrialCost, type GetTier } from "./price.ts";
@@ -80,10 +80,8 @@ export function forecastNights(
       if (plan.kind !== "unchanged" || !plan.drift?.nightly || !model) return [];
       const { trials } = plan.drift;
       const each = own.map((planned) => estimateTrialCost(planned, model, getTier)).reduce(addCost, 0);
-      const costUsd = each === "unknown" ? each : each * trials;
-      return [
-        { suite, model, trials: own.length * trials, most: own.length * Math.max(trials, mostTrialsOfNight), costUsd },
-      ];
+      const most = own.length * Math.max(trials, mostTrialsOfNight);
+      return [{ suite, model, trials: own.length * trials, most, costUsd: multiplyCost(trials, each) }];
     });
   });
 }

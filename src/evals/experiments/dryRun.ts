@@ -4,7 +4,7 @@ import { wrap } from "../types/columns.ts";
 import type { Model } from "../types/model.ts";
 import { asksModel, plannedTrials } from "../types/suite.ts";
 import { isCallable } from "../types/tool.ts";
-import { addCost, type Cost } from "../types/trial.ts";
+import { addCost, type Cost, multiplyCost } from "../types/trial.ts";
 import type { PlannedChecks } from "./check.ts";
 import { describeNight, forecastNights } from "./drift.ts";
 import { describeForecast, forecastChecks } from "./forecast.ts";
@@ -120,8 +120,6 @@ function expectTrials(
   return { typical: trials, most: trials, isPlanned: true };
 }
 
-const times = (n: number, cost: Cost): Cost => (cost === "unknown" ? cost : n * cost);
-
 /** Typical and maximum cost. */
 type Costs = { typical: Cost; most: Cost };
 const addCosts = (a: Costs, b: Costs): Costs => ({
@@ -158,8 +156,8 @@ export function renderPlan(
   const byModels = asked.map(({ planned, model, trials }): Costs => {
     const most = computeCeiling([planned], model, getTier);
     return {
-      typical: times(trials.typical, estimateTrialCost(planned, model, getTier)),
-      most: times(trials.most / Math.max(1, most.trials), most.costUsd),
+      typical: multiplyCost(trials.typical, estimateTrialCost(planned, model, getTier)),
+      most: multiplyCost(trials.most / Math.max(1, most.trials), most.costUsd),
     };
   });
   const judging = judge ? priceJudge(judge, asked) : undefined;
@@ -187,7 +185,7 @@ function priceJudge(judge: Model, asked: readonly { planned: PlannedCase; model:
     .reduce<Judging>(
       ({ requests, costs }, { planned, model, trials }) => {
         const each = estimateJudgeCost(planned, model, judge);
-        const own = { typical: times(trials.typical, each.typical), most: times(trials.most, each.most) };
+        const own = { typical: multiplyCost(trials.typical, each.typical), most: multiplyCost(trials.most, each.most) };
         return { requests: requests + trials.most, costs: addCosts(costs, own) };
       },
       { requests: 0, costs: free },

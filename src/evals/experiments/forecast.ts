@@ -3,7 +3,7 @@ import { count, integer, money } from "../reports/format.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { ComparePlan } from "../types/check.ts";
 import type { Model } from "../types/model.ts";
-import { addCost, type Cost } from "../types/trial.ts";
+import { addCost, type Cost, multiplyCost } from "../types/trial.ts";
 import { setUpCheck } from "../verdicts/check.ts";
 import type { PlannedChecks } from "./check.ts";
 import { estimateTrialCost, type GetTier } from "./price.ts";
@@ -43,7 +43,7 @@ function forecastCheck(
   const compared = new Set(setup.cases);
   const all = cases.filter((planned) => compared.has(planned.case.id));
   const each = all.map((planned) => estimateTrialCost(planned, model, getTier)).reduce(addCost, 0);
-  const price = (calls: number): Cost => (each === "unknown" ? each : (each / Math.max(1, all.length)) * calls);
+  const price = (calls: number) => multiplyCost(calls / Math.max(1, all.length), each);
   return { suite, model, ...forecast, typicalUsd: price(forecast.typical), highUsd: price(forecast.high) };
 }
 

@@ -4,13 +4,12 @@ import { historyDocument } from "../reports/history.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { listRecords, readOrWarn, type Warn } from "../runs/find.ts";
-import { readTrials } from "../runs/record.ts";
 import { type ExitCode, exitCodes, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { isModelNamed } from "../types/model.ts";
-import type { RunManifest, RunSummary } from "../types/run.ts";
+import type { RunManifest } from "../types/run.ts";
 import { type History, makeHistories, type PastRun } from "../verdicts/history.ts";
-import { summariser } from "../verdicts/summary.ts";
+import { readResults } from "./record.ts";
 
 export type HistoryOptions = {
   suite?: readonly string[] | undefined;
@@ -51,16 +50,10 @@ export async function readHistories(
   const runs: PastRun[] = [];
   for await (const { dir, manifest } of listRecords("run", out, warn)) {
     if (!isWanted(manifest)) continue;
-    const summary = await readOrWarn(summarize(dir, manifest), warn);
-    const suites = summary?.suites.filter((one) => isSuite(one.name) && isModel(one.model)) ?? [];
+    const results = await readOrWarn(readResults(dir, manifest), warn);
+    const suites = results?.summary().suites.filter((one) => isSuite(one.name) && isModel(one.model)) ?? [];
     if (suites.length > 0) runs.unshift({ manifest, suites });
     if (runs.length >= last) break;
   }
   return makeHistories(runs);
-}
-
-async function summarize(dir: string, manifest: RunManifest): Promise<RunSummary> {
-  const results = summariser(manifest, dir);
-  for await (const trial of readTrials(dir, manifest.id)) results.add(trial);
-  return results.summary();
 }

@@ -1,4 +1,5 @@
-import { readdir, rm, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import { PageTrialCollector } from "../reports/pageTrials.ts";
 import { openJournal } from "../runs/journal.ts";
@@ -122,10 +123,7 @@ async function findShards(path: string, cwd: string): Promise<ShardRun[]> {
 
 /** Finds the records in a folder: the folder itself, or those below it. */
 async function findRecords(dir: string, depth: number): Promise<string[]> {
-  const isRecord = await stat(join(dir, "run.json")).then(
-    () => true,
-    () => false,
-  );
+  const isRecord = existsSync(join(dir, "run.json"));
   if (isRecord || depth === 0) return isRecord ? [dir] : [];
   const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
   const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(dir, name));

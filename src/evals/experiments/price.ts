@@ -4,7 +4,7 @@ import { resultCharacters } from "../trials/execution.ts";
 import { getExposure, isBatched, type PlannedCase } from "../trials/plan.ts";
 import { type Model, noUsage } from "../types/model.ts";
 import { asksModel, plannedTrials } from "../types/suite.ts";
-import { addCost, type Cost } from "../types/trial.ts";
+import { addCost, type Cost, multiplyCost } from "../types/trial.ts";
 
 /** The maximum that a plan can use. */
 export type Ceiling = {
@@ -62,7 +62,7 @@ export function computeCeiling(cases: readonly PlannedCase[], model: Model, getT
     ceiling.calls += trials * countTurns(planned, model);
     ceiling.inputTokens += trials * each.inputTokens;
     ceiling.outputTokens += trials * each.outputTokens;
-    ceiling.costUsd = addCost(ceiling.costUsd, cost === "unknown" ? cost : trials * cost);
+    ceiling.costUsd = addCost(ceiling.costUsd, multiplyCost(trials, cost));
   }
   return ceiling;
 }
@@ -83,10 +83,7 @@ export function estimateTrialCost(planned: PlannedCase, model: Model, getTier: G
 export function estimatePlanCost(cases: readonly PlannedCase[], model: Model, getTier: GetTier = standardTier): Cost {
   return cases
     .filter(({ suite }) => asksModel(suite, model))
-    .map((planned): Cost => {
-      const each = estimateTrialCost(planned, model, getTier);
-      return each === "unknown" ? each : each * plannedTrials(planned.case, model);
-    })
+    .map((planned) => multiplyCost(plannedTrials(planned.case, model), estimateTrialCost(planned, model, getTier)))
     .reduce(addCost, 0);
 }
 

@@ -7,32 +7,17 @@ import { type Asker, createLocalAsker } from "../trials/asker.ts";
 import { usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { cellKey } from "../types/trial.ts";
-import type { SuiteOptions } from "../workspace/suites.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import type { AskOptions } from "./pipeline.ts";
 import { computeTrialCeiling } from "./price.ts";
 import type { OpenRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
-
-/** The options of a run that affect its queue. */
-type QueueOptions = SuiteOptions &
-  Pick<AskOptions, "concurrency" | "given"> & {
-    baselines: string;
-    prices?: string | undefined;
-    blame?: boolean | undefined;
-    changed?: boolean | undefined;
-    watch?: boolean | undefined;
-    batch?: boolean | undefined;
-    cache?: boolean | undefined;
-    /** Maximum number of trials per second and provider that workers start. */
-    rate?: number | undefined;
-  };
+import type { RunOptions } from "./runOptions.ts";
 
 /** The queue of a run whose trials are asked on workers. */
 export type RunQueue = {
   /** The number of trials on the queue at a time. Workers have their own limits. */
   concurrency: number;
-  openAsker(workspace: Workspace, options: QueueOptions, record: OpenRecord, io: Io): Promise<Asker>;
+  openAsker(workspace: Workspace, options: RunOptions, record: OpenRecord, io: Io): Promise<Asker>;
   close(): Promise<void>;
 };
 
@@ -42,7 +27,7 @@ export type RunQueue = {
  */
 export async function connectQueue(
   url: string,
-  options: QueueOptions,
+  options: RunOptions,
   resumed: Resumed | undefined,
   io: Io,
 ): Promise<RunQueue> {
@@ -78,7 +63,7 @@ export async function connectQueue(
 }
 
 /** Throws a usage error for options that ask in this process, or that workers do not support. */
-export function refuseWithQueue({ blame, userSkills, inline, changed, watch, batch, cache }: QueueOptions): void {
+export function refuseWithQueue({ blame, userSkills, inline, changed, watch, batch, cache }: RunOptions): void {
   const local = Object.entries({ "--changed": changed, "--watch": watch, "--batch": batch, "--cache": cache }).find(
     ([, given]) => given,
   );
@@ -95,7 +80,7 @@ function refuseReplay({ models }: Workspace): void {
 }
 
 /** Makes the paths in options relative to the working directory. Throws for paths outside of it. */
-function relativeTo(cwd: string, options: QueueOptions): object {
+function relativeTo(cwd: string, options: RunOptions): object {
   const move = (path: string) => {
     const way = relative(cwd, resolve(cwd, path));
     if (way.startsWith("..") || isAbsolute(way))

@@ -1,6 +1,6 @@
 import { PageTrialCollector } from "../reports/pageTrials.ts";
 import { lockRun } from "../runs/lock.ts";
-import { compactJournal, createRun } from "../runs/record.ts";
+import { compactJournal, createRun, readTrials } from "../runs/record.ts";
 import { SeenReplies } from "../trials/copies.ts";
 import { usageError } from "../types/errors.ts";
 import { canonicalJson, jsonObjectSchema } from "../types/json.ts";
@@ -34,6 +34,13 @@ export type OpenRecord = {
   /** All of its trials, as shown on its page. */
   trials: PageTrialCollector;
 };
+
+/** Reads the trials of a record into its results. */
+export async function readResults(dir: string, manifest: RunManifest): Promise<Summariser> {
+  const results = summariser(manifest, dir);
+  for await (const trial of readTrials(dir, manifest.id)) results.add(trial);
+  return results;
+}
 
 /** Removes known secrets from what is written. */
 type Redact = (text: string) => string;

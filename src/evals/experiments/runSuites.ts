@@ -6,7 +6,6 @@ import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
 import type { PartialRun, RunManifest, RunSummary } from "../types/run.ts";
 import type { Suite } from "../types/suite.ts";
-import type { Summariser } from "../verdicts/summary.ts";
 import { addExposureArms, addLiftArms } from "../workspace/cases.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -16,7 +15,7 @@ import { renderPlan } from "./dryRun.ts";
 import { randomSeed } from "./experiment.ts";
 import { describeForecast, forecastChecks } from "./forecast.ts";
 import { createManifest, indexToolsets } from "./manifest.ts";
-import { type Ask, runOnRecord } from "./pipeline.ts";
+import { runOnRecord } from "./pipeline.ts";
 import { chooseTier } from "./price.ts";
 import type { RunQueue } from "./queued.ts";
 import type { OpenRecord } from "./record.ts";
@@ -98,16 +97,23 @@ export async function runSuites(
       run: async (ask, { manifest, results }) => {
         const share = createShardFilter(manifest, shard);
         // Checks run first, because they interleave the trials of both arms.
-        const checked = await runChecks(workspace, manifest, results, ask, share);
-        const isOver = (end: PlanEnd) => end === "cancelled" || end === "budget";
-        // After a model was stopped, the others continue.
-        const end = isOver(checked) ? checked : await runNights(workspace, manifest, results, ask, share);
+        const checked = await runEach(workspace, manifest, share, ({ name, checks }, model, own) => {
+          const plan = checks?.find((one) => one.model === model.id);
+          const check = results.check(name, model.id);
+          return check && plan?.kind === "compare" ? runCheck(check, plan, own, model, manifest, ask) : undefined;
+        });
+        if (checked !== "complete") return { end: checked };
+        const nights = await runEach(workspace, manifest, share, ({ name }, model, own) => {
+          const watch = results.drift(name, model.id);
+          return watch && runDrift(watch, own, model, manifest, ask);
+        });
+        if (nights !== "complete") return { end: nights };
         // Cases that a check covers have all the trials they need.
         const covers = ({ suite, case: one }: PlannedCase, model: Model) =>
           results.check(suite.name, model.id)?.covers(one.id) ||
           results.drift(suite.name, model.id)?.design !== undefined;
         const rest = planCells(planned, models, manifest.seed, covers);
-        return { end: isOver(end) ? end : await ask(share.select(rest), "last") };
+        return { end: await ask(share.select(rest), "last") };
       },
     },
     context,
@@ -157,39 +163,21 @@ function interleave(cases: readonly PlannedCase[], surfaces: readonly PlannedCas
   return cases.flatMap((planned) => [planned, ...(planned.arm === "head" ? (byCase.get(key(planned)) ?? []) : [])]);
 }
 
-async function runChecks(
+/** Calls `run` for each suite and model of this shard until the run is over. A stopped model does not end it. */
+async function runEach(
   { cases, models }: Workspace,
-  manifest: RunManifest,
-  results: Summariser,
-  ask: Ask,
+  { suites }: RunManifest,
   share: ShardFilter,
+  run: (
+    suite: RunManifest["suites"][number],
+    model: Model,
+    own: readonly PlannedCase[],
+  ) => Promise<PlanEnd> | undefined,
 ): Promise<PlanEnd> {
-  for (const suite of manifest.suites) {
-    for (const plan of suite.checks ?? []) {
-      const check = results.check(suite.name, plan.model);
-      const model = models.find(({ id }) => id === plan.model);
-      if (!check || !model || plan.kind !== "compare" || !share.ownsDesign(suite.name, plan.model)) continue;
-      const own = cases.filter((planned) => planned.suite.name === suite.name);
-      const end = await runCheck(check, plan, own, model, manifest, ask);
-      if (end === "cancelled" || end === "budget") return end;
-    }
-  }
-  return "complete";
-}
-
-/** Runs the nights of all suites. */
-async function runNights(
-  { cases, models }: Workspace,
-  manifest: RunManifest,
-  results: Summariser,
-  ask: Ask,
-  share: ShardFilter,
-): Promise<PlanEnd> {
-  for (const suite of manifest.suites) {
-    for (const model of models) {
-      const watch = share.ownsDesign(suite.name, model.id) ? results.drift(suite.name, model.id) : undefined;
-      const own = cases.filter((planned) => planned.suite.name === suite.name);
-      const end = watch ? await runDrift(watch, own, model, manifest, ask) : "complete";
+  for (const suite of suites) {
+    const own = cases.filter((planned) => planned.suite.name === suite.name);
+    for (const model of models.filter(({ id }) => share.ownsDesign(suite.name, id))) {
+      const end = await run(suite, model, own);
       if (end === "cancelled" || end === "budget") return end;
     }
   }

@@ -9,7 +9,7 @@ import { orderTools } from "../trials/plan.ts";
 import { type ExitCode, exitCodes, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { isModelNamed } from "../types/model.ts";
-import { nearest } from "../types/nearest.ts";
+import { didYouMean } from "../types/nearest.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
 import { matchesFilter } from "../workspace/suites.ts";
@@ -69,9 +69,7 @@ function selectCases(manifest: RunManifest, { case: pattern, suite, model }: Sho
 
 function refuseUnknown(what: string, name: string | undefined, known: readonly string[]): void {
   if (name === undefined || known.includes(name)) return;
-  const close = nearest(name, known);
-  const hint = close === undefined ? `The run has: ${some(known, 20)}.` : `Did you mean "${close}"?`;
-  throw usageError(`The run has no ${what} "${name}".`, hint);
+  throw usageError(`The run has no ${what} "${name}".`, didYouMean(name, known, `The run has: ${some(known, 20)}.`));
 }
 
 /**

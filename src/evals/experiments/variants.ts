@@ -11,7 +11,7 @@ import { toComparedRun } from "../types/baseline.ts";
 import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { jsonObjectSchema } from "../types/json.ts";
-import { nearest } from "../types/nearest.ts";
+import { didYouMean } from "../types/nearest.ts";
 import { comparability } from "../verdicts/comparable.ts";
 import { type Outcome, PromptSizes, summariseVariants } from "../verdicts/variants.ts";
 import { matchesFilter } from "../workspace/suites.ts";
@@ -173,8 +173,7 @@ function refuseFlags({ write, of, file, json }: VariantsOptions & { file: string
 
 function refuseUnknown(name: string | undefined, { variants: known }: ReadVariants): void {
   if (name === undefined || known.has(name)) return;
-  const near = nearest(name, known.keys());
-  const hint = near === undefined ? `Use one of ${[...known.keys()].join(", ")}.` : `Did you mean "${near}"?`;
+  const hint = didYouMean(name, known.keys(), `Use one of ${[...known.keys()].join(", ")}.`);
   throw usageError(`--of: there is no variant "${name}".`, hint);
 }
 

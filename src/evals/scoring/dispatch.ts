@@ -1,7 +1,7 @@
 import { listProperties } from "../jsonSchema/values.ts";
 import type { Place, Problem } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import { nearest } from "../types/nearest.ts";
+import { didYouMean } from "../types/nearest.ts";
 import { type Dispatch, type DispatchRules, type Expectation, listExpectedCalls } from "../types/suite.ts";
 import type { Tool, Toolset } from "../types/tool.ts";
 import type { Call, ToolSearch, Turn } from "../types/trial.ts";
@@ -121,9 +121,7 @@ export function checkDispatch(
   return Object.entries(rules).flatMap(([name, rule]): Problem[] => {
     const tool = tools.find((one) => one.name === name);
     if (!tool) {
-      const near = nearest(name, names);
-      const hint =
-        near === undefined ? `Use a listed tool: ${names.join(", ") || "none is listed"}.` : `Did you mean "${near}"?`;
+      const hint = didYouMean(name, names, `Use a listed tool: ${names.join(", ") || "none is listed"}.`);
       return [
         { severity: "error", message: `dispatch: the tool "${name}" is not listed.`, hint, place: place([name]) },
       ];
@@ -137,14 +135,13 @@ function checkPath({ name, inputSchema }: Tool, key: string, path: string, place
   const properties = listProperties(inputSchema).map(([property]) => property);
   const isOpen = ["allOf", "anyOf", "oneOf", "$ref", "patternProperties"].some((word) => word in inputSchema);
   if (properties.includes(argument) || (isOpen && properties.length === 0)) return [];
-  const near = nearest(argument, properties);
   const some =
     properties.length > 0 ? `Use one of: ${properties.join(", ")}.` : `Remove it: "${name}" takes no arguments.`;
   return [
     {
       severity: "error",
       message: `dispatch.${name}.${key}: "${name}" has no argument "${argument}".`,
-      hint: near === undefined ? some : `Did you mean "${near}"?`,
+      hint: didYouMean(argument, properties, some),
       place,
     },
   ];

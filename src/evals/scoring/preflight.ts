@@ -3,7 +3,7 @@ import type { Problem } from "../types/errors.ts";
 import type { ExecutionPolicy } from "../types/execution.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { readMatcher } from "../types/matcher.ts";
-import { nearest } from "../types/nearest.ts";
+import { didYouMean } from "../types/nearest.ts";
 import { skillEntryName } from "../types/skill.ts";
 import { type ArgsRules, type Case, type Expectation, type ExpectedCall, listExpectedCalls } from "../types/suite.ts";
 import { showJson } from "../types/text.ts";
@@ -94,11 +94,6 @@ function error(message: string, hint: string): CaseProblem {
 
 function warning(message: string, hint: string): CaseProblem {
   return { severity: "warning", message, hint };
-}
-
-function didYouMean(name: string, names: readonly string[], otherwise: string): string {
-  const near = nearest(name, names);
-  return near === undefined ? otherwise : `Did you mean "${near}"?`;
 }
 
 function checkNames(

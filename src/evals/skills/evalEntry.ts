@@ -2,7 +2,7 @@ import { type CaseFiles, overlayFiles, readCaseFiles } from "../parsing/caseFile
 import type { ParsedFile } from "../parsing/json.ts";
 import type { Place } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
-import { nearest } from "../types/nearest.ts";
+import { didYouMean } from "../types/nearest.ts";
 import type { EvalFile, SkillEval } from "../types/skill.ts";
 import { countEntries, type ProblemCollector } from "./problems.ts";
 
@@ -141,8 +141,7 @@ export function warnOtherOwner(value: JsonObject, skill: string, at: At, problem
 
 function warnUnknownFields(value: JsonObject, at: At, problems: ProblemCollector): void {
   for (const key of Object.keys(value).filter((one) => !knownKeys.has(one))) {
-    const close = nearest(key, knownKeys);
-    const advice = close === undefined ? "Remove it if it is not needed." : `Did you mean "${close}"?`;
+    const advice = didYouMean(key, knownKeys, "Remove it if it is not needed.");
     const suite = "Checks by a program belong in a suite file: see `evals schema`.";
     problems.warnIgnoredField(key, at(key), key === "expect" ? suite : advice);
   }

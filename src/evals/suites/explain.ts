@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ParsedFile } from "../parsing/json.ts";
 import type { Problem } from "../types/errors.ts";
 import { getAtPath, isJsonObject, type Json, type Path } from "../types/json.ts";
-import { nearest } from "../types/nearest.ts";
+import { didYouMean } from "../types/nearest.ts";
 
 /** A problem with the value (or the key) at a path, before its place in the file is known. */
 export type PathProblem = {
@@ -84,7 +84,7 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
       );
     case "invalid_value": {
       const values = issue.values.map(String);
-      const hint = values.length > 1 && typeof value === "string" ? suggest(value, values) : undefined;
+      const hint = values.length > 1 && typeof value === "string" ? didYouMean(value, values, undefined) : undefined;
       return mustBe(values.join(" | "), hint);
     }
     case "too_small":
@@ -144,12 +144,7 @@ function reportUnknownKey(key: string, known: readonly string[], path: Path): Pa
 /** The hint for an unknown key: the known one that was probably meant. */
 export function suggestKey(key: string, known: readonly string[]): string | undefined {
   const [, meant, form = meant] = synonyms.find(([written, own]) => written.test(key) && known.includes(own)) ?? [];
-  return form === undefined ? suggest(key, known) : `Did you mean "${form}"?`;
-}
-
-function suggest(name: string, candidates: readonly string[]): string | undefined {
-  const near = nearest(name, candidates);
-  return near === undefined ? undefined : `Did you mean "${near}"?`;
+  return form === undefined ? didYouMean(key, known, undefined) : `Did you mean "${form}"?`;
 }
 
 function hintToQuote(issue: { expected: string }, value: Json | undefined): string | undefined {

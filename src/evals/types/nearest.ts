@@ -15,6 +15,16 @@ export function nearest(name: string, given: Iterable<string>): string | undefin
   return best?.candidate ?? findExtended(name, candidates);
 }
 
+/** `Did you mean "read_file"?` with the nearest candidate, or `otherwise` if none is near. */
+export function didYouMean<T extends string | undefined>(
+  name: string,
+  candidates: Iterable<string>,
+  otherwise: T,
+): string | T {
+  const near = nearest(name, candidates);
+  return near === undefined ? otherwise : `Did you mean "${near}"?`;
+}
+
 /** The only candidate that has all words of the name. */
 function findExtended(name: string, candidates: readonly string[]): string | undefined {
   const words = splitWords(name);

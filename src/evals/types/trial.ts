@@ -242,6 +242,11 @@ export function addCost(a: Cost, b: Cost): Cost {
   return a === "unknown" || b === "unknown" ? "unknown" : a + b;
 }
 
+/** The cost of `n` times what costs this much. */
+export function multiplyCost(n: number, cost: Cost): Cost {
+  return cost === "unknown" ? cost : n * cost;
+}
+
 /** Usage, cost and time of the judge for one trial. Its cost is part of the trial's. */
 const judgingSchema = z.object({ model: z.string(), usage: usageSchema, costUsd: costSchema, ms: z.number() });
 export type Judging = z.infer<typeof judgingSchema>;

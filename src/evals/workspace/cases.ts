@@ -23,7 +23,7 @@ import { indexTools, searchToolName } from "../trials/toolSearch.ts";
 import type { Problem } from "../types/errors.ts";
 import type { ExposureKind } from "../types/exposure.ts";
 import type { AskedModel, Model } from "../types/model.ts";
-import { nearest } from "../types/nearest.ts";
+import { didYouMean } from "../types/nearest.ts";
 import { once } from "../types/once.ts";
 import { withoutArm } from "../types/run.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
@@ -225,8 +225,7 @@ export function findUnlistedMocks({ name, file }: Suite, cases: readonly Planned
   return [...new Map(mocks.map((mock) => [mock.label, mock])).values()]
     .filter(({ tool }) => !listed.has(tool))
     .map(({ label, tool }) => {
-      const near = nearest(tool, listed);
-      const hint = near === undefined ? "Mock a listed tool, or remove the mock." : `Did you mean "${near}"?`;
+      const hint = didYouMean(tool, listed, "Mock a listed tool, or remove the mock.");
       const message = `The suite "${name}" mocks "${label}", but the tool "${tool}" is not listed.`;
       return { severity: "error", message, hint, place: { file } };
     });

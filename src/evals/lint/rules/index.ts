@@ -1,5 +1,5 @@
 import type { RuleInfo } from "../../types/lint.ts";
-import { nearest } from "../../types/nearest.ts";
+import { didYouMean } from "../../types/nearest.ts";
 import type { Families, SubjectKind } from "../rule.ts";
 import { annotationRules, sharedAnnotationRules } from "./annotations.ts";
 import { confusableRules } from "./confusable.ts";
@@ -55,7 +55,8 @@ export function catalogue(families: Families): RuleInfo[] {
 export function explainUnknownRule(id: string, families: Families): { message: string; hint: string } | undefined {
   const ids = catalogue(families).map((rule) => rule.id);
   if (ids.includes(id)) return undefined;
-  const close = nearest(id, ids);
-  const hint = close === undefined ? "List all rules with `evals lint --rules`." : `Did you mean "${close}"?`;
-  return { message: `There is no rule "${id}".`, hint };
+  return {
+    message: `There is no rule "${id}".`,
+    hint: didYouMean(id, ids, "List all rules with `evals lint --rules`."),
+  };
 }
