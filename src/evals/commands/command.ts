@@ -59,10 +59,7 @@ export type NumberFlag<Default extends number | undefined> = {
   coerce: (value: unknown) => number;
 } & (Default extends number ? { default: number } : unknown);
 
-/**
- * Declares a number flag. A value outside its range is a usage error that names the value and the range; the parser adds
- * the flag's name.
- */
+/** Declares a number flag. A value outside its range is an error that names both; the parser adds the flag's name. */
 export function number<Default extends number | undefined = undefined>({
   describe,
   alias,

@@ -152,10 +152,7 @@ export async function findBaseline(
   return { file, found: await find(), others };
 }
 
-/**
- * Finds the baseline of a suite that was renamed since: the only one on this model whose suite is not in the run and
- * which shares most cases with this suite.
- */
+/** Finds the only baseline on this model that shares most cases and whose suite is not in the run: it was renamed. */
 async function findRenamed(
   dir: string,
   { cases }: Suite,

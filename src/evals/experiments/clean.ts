@@ -9,10 +9,7 @@ import type { Io } from "../types/io.ts";
 
 export type CleanOptions = { keep: number; dryRun: boolean; out: string };
 
-/**
- * `evals clean`: removes all finished records under `out` except the newest `keep`, likewise for partial runs, and the
- * cache of replies. Prints what was removed.
- */
+/** `evals clean`: removes all but the newest `keep` finished records, and the cache of replies. */
 export async function clean({ keep, dryRun, out }: CleanOptions, io: Io): Promise<ExitCode> {
   const dir = resolve(io.cwd, out);
   const old: string[] = [];

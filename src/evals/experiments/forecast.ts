@@ -8,10 +8,7 @@ import { setUpCheck } from "../verdicts/check.ts";
 import type { PlannedChecks } from "./check.ts";
 import { estimateTrialCost, type GetTier } from "./price.ts";
 
-/**
- * The expected trials and costs of a check if nothing changed. Costs are estimated from the sizes of requests, at list
- * or batch price.
- */
+/** The expected trials of a check if nothing changed, with costs estimated from the sizes of requests. */
 type CheckForecast = Forecast & { suite: string; model: Model; typicalUsd: Cost; highUsd: Cost };
 
 /** Forecasts all checks that will compare two lists. */

@@ -20,10 +20,7 @@ export type HistoryOptions = {
   json: boolean;
 };
 
-/**
- * `evals history`: prints the results of every suite on every model, run by run. Skips unreadable records with a
- * warning. Throws a usage error if there is no run.
- */
+/** `evals history`: prints the results of every suite on every model, run by run. Throws if there is no run. */
 export async function history(options: HistoryOptions, io: Io): Promise<ExitCode> {
   const histories = await readHistories(resolve(io.cwd, options.out), options, printProblem(io));
   if (histories.length === 0)

@@ -26,10 +26,7 @@ export type AskOptions = {
   given?: ReadonlySet<string> | undefined;
 };
 
-/**
- * Runs the cells that are not on the record yet, and records them. It can be called repeatedly. `last`: no call
- * follows, and none of these cells is repeatable.
- */
+/** Runs and records the cells that are not on the record yet. `last`: no call follows, and no cell is repeatable. */
 export type Ask = (cells: Iterable<PlannedCell>, last?: "last") => Promise<PlanEnd>;
 
 /** What to ask on one record. */
@@ -212,10 +209,7 @@ function countPaid(record: TrialRecord, requests: readonly TrialRequest[]): numb
 /** Returns the tools that a case is shown in an arm; undefined if it is not asked there. */
 export type GetToolset = (planned: PlannedCase) => Toolset | undefined;
 
-/**
- * Arms by name. A function stands for arms that are too many to list; the record then lists those that were asked, when
- * the experiment ends.
- */
+/** Arms by name, or a function for arms that are too many to list; the record then lists those that were asked. */
 export type Arms = ReadonlyMap<string, GetToolset> | ((arm: string) => GetToolset);
 
 /** Cases in arms: all if the arms are listed, otherwise those that were requested so far. */

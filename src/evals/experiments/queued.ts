@@ -21,10 +21,7 @@ export type RunQueue = {
   close(): Promise<void>;
 };
 
-/**
- * Connects to the queue of `--queue`, before anything else is opened. Throws a usage error for a partial run, and the
- * errors of `connectBroker`.
- */
+/** Connects to the queue of `--queue` before anything is opened. Throws like `connectBroker`, and for a partial run. */
 export async function connectQueue(
   url: string,
   options: RunOptions,

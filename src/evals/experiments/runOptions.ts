@@ -72,10 +72,7 @@ function refuseWithShard({ seed, accept, blame, shard }: RunOptions, isResumed: 
     );
 }
 
-/**
- * Reused replies are not new evidence, so nothing can be decided from them. Settings of the project file are ignored
- * rather than refused.
- */
+/** Reused replies are not new evidence and decide nothing. Settings of the project file are ignored, not refused. */
 function refuseWithCache({ check = "off", nightly, accept, blame, failOn, shard, batch, given }: RunOptions): void {
   const isGiven = (name: string) => given?.has(name) ?? true;
   const deciding = [

@@ -72,10 +72,7 @@ function refuseUnknown(what: string, name: string | undefined, known: readonly s
   throw usageError(`The run has no ${what} "${name}".`, didYouMean(name, known, `The run has: ${some(known, 20)}.`));
 }
 
-/**
- * Returns a function that finds the case of a trial to show; undefined for any other trial. Without a case or a trial
- * number, only trials that did not pass are shown.
- */
+/** Returns what finds the case of a trial to show: without a case or number, only of trials that did not pass. */
 function selectTrials(
   cases: readonly SelectedCase[],
   options: ShowOptions,

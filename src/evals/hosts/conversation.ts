@@ -103,10 +103,7 @@ function readTurn(
   };
 }
 
-/**
- * Takes the body of a skill from the notes after its output, where the host sends it apart: the first that names the
- * skill.
- */
+/** Takes the body of a skill from the notes after its output, where the host sends it apart. */
 function takeBody(notes: string[], args: Json | undefined): string | undefined {
   const names = isJsonObject(args) ? Object.values(args).filter((one) => typeof one === "string" && one !== "") : [];
   const at = notes.findIndex((note) => names.some((name) => note.includes(String(name))));

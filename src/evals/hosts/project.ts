@@ -43,10 +43,7 @@ export async function writeProject(
 /** Limits of what is read from a project: number of files, and characters per file. */
 const limits = { files: 2_000, characters: 1024 * 1024 };
 
-/**
- * The files of a project after a trial, sorted by path, without those of the host and of skills, links, and files that are
- * too long.
- */
+/** The files of a project after a trial, sorted by path, without those of host and skills, links and long files. */
 export async function readProject(
   project: string,
   { configFolders }: Pick<Host, "configFolders">,

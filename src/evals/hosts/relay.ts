@@ -17,9 +17,7 @@ import { listResultTexts, type OfferedTool, readOwnName, type Tool } from "../ty
 import type { Broken, Execution } from "../types/trial.ts";
 import type { Host } from "./host.ts";
 
-/**
- * A call that came through the relay, under the listed name of its tool. `id` is empty if the host does not pass it on.
- */
+/** A call through the relay, under the listed name of its tool. `id` is empty if the host does not pass it on. */
 export type RelayedCall = { id: string; tool: string; arguments: JsonObject; execution: Execution; at: number };
 
 /** The tools of one trial as they are offered to the host. */

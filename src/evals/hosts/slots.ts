@@ -3,10 +3,7 @@ import { availableParallelism, totalmem } from "node:os";
 /** Frees a slot. Safe to call twice. */
 type Release = () => void;
 
-/**
- * A semaphore of `count` slots, first come, first served. Resolves with the function that frees the slot, or with
- * undefined if the signal aborts first.
- */
+/** A semaphore, first come, first served. Resolves with the function that frees the slot; undefined if aborted. */
 export function createSlots(count: number): (signal: AbortSignal) => Promise<Release | undefined> {
   let free = count;
   const waiting: (() => void)[] = [];

@@ -140,10 +140,7 @@ const foreign = new Set(
   ).split(" "),
 );
 
-/**
- * Whether a text is English, judged by its letters and function words. A text without function words, such as "List all
- * cookies", is English if its letters are.
- */
+/** Whether a text is English, by its letters and function words; without function words, by its letters alone. */
 export function isEnglish(text: string): boolean {
   const start = text.slice(0, 500);
   if (!hasLatinLetters(start)) return false;

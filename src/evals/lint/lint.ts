@@ -79,10 +79,7 @@ function lintTarget<K extends SubjectKind>(
   }
 }
 
-/**
- * The level of a rule: that of the first settings that set it, or else its own severity. A rule of a profile is off
- * unless the first settings that select a profile select this one.
- */
+/** The level that the first settings with one give, else that of the rule; off if the rule is of another profile. */
 export function readLevel(rule: Pick<RuleInfo, "id" | "severity" | "profile">, settings: readonly Settings[]): Level {
   for (const { severities = {} } of settings) {
     const level = Object.hasOwn(severities, rule.id) ? severities[rule.id] : undefined;

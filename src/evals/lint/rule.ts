@@ -23,10 +23,7 @@ export type RuleHead = {
   readonly clauses: readonly string[];
 };
 
-/**
- * One convention, and a check for violations. `check` is pure, must not throw for any content of the subject, and takes
- * time linear in its size.
- */
+/** One convention and its check, which is pure, never throws, and takes time linear in the size of the subject. */
 export type Rule<Subject> = Required<Pick<RuleHead, "severity" | "docs">> & RuleHead & Check<Subject>;
 type Check<Subject> = { check(subject: Subject): Iterable<Violation> };
 
@@ -76,10 +73,7 @@ export type ToolsetSubject = {
 /** The grades of a judge model for one tool: a score (1 to 5) and a reason for each rule. Paths lead into the tool. */
 export type JudgedSubject = { judge: string; grades: readonly { rule: string; score: number; reason: string }[] };
 
-/**
- * Two states of a tool list. Paths start with the name of a tool, and lead into the newer state if it still has the
- * place, otherwise into the older one.
- */
+/** Two states of a tool list. Paths start with the name of a tool, and lead into the newer state if possible. */
 export type VersionSubject = { before: readonly JsonObject[]; after: readonly JsonObject[] };
 
 /**

@@ -14,10 +14,7 @@ const mistakenValues: Readonly<Record<string, Json>> = {
   object: "{}",
 };
 
-/**
- * Values of a wrong type: one that could be converted, one that could not, and for an array one with wrong elements.
- * Never null, which many tools treat as absent.
- */
+/** Values of a wrong type: convertible, not convertible, and wrong elements. Never null, often treated as absent. */
 export function listWrongTypes(schema: Json, root: JsonObject): Json[] {
   const types = new Set(listAlternatives(schema, root).flatMap((one) => [...guessTypes(one)]));
   const convertible = [...types].flatMap((type) => mistakenValues[type] ?? []);

@@ -18,10 +18,7 @@ export type Activity = {
   cut: boolean;
 };
 
-/**
- * Reads the activity from the turns of a trial. `own`: the file tools of the harness, if skills or files are offered; using
- * one is not a pick.
- */
+/** Reads the activity from the turns of a trial. Using one of `own`, the file tools of the harness, is not a pick. */
 export function readActivity(turns: readonly Turn[], own: ReadonlySet<string> | undefined): Activity {
   const raw = turns.map(({ calls }) => calls.filter(({ role }) => role === undefined).map(unwrap));
   const picks = own ? raw.map((calls) => calls.flatMap((call) => toPicks(call, own))) : raw;
@@ -62,10 +59,7 @@ export function listLoadedSkills(calls: readonly Call[]): readonly string[] {
   return [...new Set(calls.flatMap(readLoadedSkills))];
 }
 
-/**
- * What a call picks if skills or files are offered: the entries of the skills that it loads, nothing if it only reads or
- * writes files, otherwise the tool that it calls.
- */
+/** What a call picks beside skills or files: the skills that it loads, else its tool if that is not a file tool. */
 function toPicks(call: Call, own: ReadonlySet<string>): readonly Call[] {
   const loaded = readLoadedSkills(call);
   if (loaded.length > 0) return loaded.map((skill) => ({ ...call, tool: skillEntryName(skill) }));

@@ -2,10 +2,7 @@ import { listProperties } from "../jsonSchema/values.ts";
 import { type Case, listExpectedCalls } from "../types/suite.ts";
 import type { Tool } from "../types/tool.ts";
 
-/**
- * `tools`: the number of tools. `uncovered`: those that no case expects. `parameters`: per expected tool, the parameters that
- * no case names in `args`, if there are any.
- */
+/** `uncovered`: tools that no case expects. `parameters`: those of expected tools that no case names in `args`. */
 export type Coverage = { tools: number; uncovered: string[]; parameters: { tool: string; names: string[] }[] };
 
 /** Which of these tools, and which of their parameters, the expectations of cases name. */

@@ -127,9 +127,7 @@ export function hashPrompt(): string {
   return sha256(canonicalJson(hashed)).slice(0, 16);
 }
 
-/**
- * A judge's reply as read: a match for each criterion in their order, or why the reply cannot be used.
- */
+/** A match for each criterion in their order, or why the judge's reply cannot be used. */
 export type Reading = { kind: "answered"; matches: readonly Match[] } | { kind: "broken"; why: string };
 
 type Answer = z.infer<typeof judgementSchema>["answers"][number];
@@ -212,10 +210,7 @@ export type Label = { id: string; line: number; transcript: Transcript; criterio
 
 const maxProblems = 20;
 
-/**
- * Parses a file of labels, one JSON object per line. Throws EvalsError with the problems of all lines (at most the first
- * 20), or when there are no labels.
- */
+/** Parses a file of labels, one JSON object a line. Throws EvalsError with its first 20 problems, or without labels. */
 export function parseLabels(text: string, file: string): Label[] {
   const problems: Problem[] = [];
   const labels = text.split("\n").flatMap((written, index): Label[] => {

@@ -1,10 +1,7 @@
 import type { Json } from "../types/json.ts";
 import { showJson } from "../types/text.ts";
 
-/**
- * Whether a value is as expected, or `unknown`, with the reason, if that could not be decided. `evidence` is a judge's
- * verbatim quote.
- */
+/** Whether a value is as expected, or why that could not be decided. `evidence` is a judge's verbatim quote. */
 export type Match = { met: "yes"; evidence?: string } | { met: "no" | "unknown"; why: string; evidence?: string };
 
 export const yes: Match = { met: "yes" };

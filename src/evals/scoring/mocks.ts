@@ -8,10 +8,7 @@ import { compileMatcher } from "./matchers.ts";
 /** The mocked result of a call; undefined if the call has to be executed. */
 export type AnswerByMock = (call: Call) => Execution | undefined;
 
-/**
- * Compiles the mocks of a case, once for all its trials. A call through a dispatcher is answered by a mock of the tool
- * inside, or of the dispatcher.
- */
+/** Compiles the mocks of a case. A dispatched call is answered by a mock of the inner tool, or of the dispatcher. */
 export const compileMocks = once(({ list, unmatched }: Mocks): AnswerByMock => {
   const compiled = list.map((mock) => ({ mock, tests: compileArgs(mock.args ?? {}) }));
   return (call) => {

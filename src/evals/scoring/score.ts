@@ -127,9 +127,7 @@ const nothing: ReadonlySet<string> = new Set();
 /** A trial without a reply is not gradable. In particular, it does not show that the model rightly made no call. */
 const notAsked: Assertion = { what: "reply", met: "unknown", why: "no request was made" };
 
-/**
- * A trial fails if an assertion is not met. Otherwise it is not gradable if one could not be decided, or if there is none.
- */
+/** A trial fails if an assertion is not met, else is not gradable if one is undecided or there is none. */
 function grade(score: Omit<Score, "grade" | "reason">): Score {
   const { checks } = score;
   if (checks.some(({ met }) => met === "no")) return { grade: "fail", ...score };
@@ -218,10 +216,7 @@ function withPoints({ hasPoints }: Extract<Expectation, { kind: "none" }>, asses
   return hasPoints ? { ...assessment, points: assessment.selection === "abstained" ? 1 : 0.75 } : assessment;
 }
 
-/**
- * Whether a skill was loaded in any turn (`none`: whether no skill was), whatever else was called. Other skills loaded in
- * addition are allowed, and are part of the picked label.
- */
+/** Whether a skill was loaded in any turn (`none`: whether no skill was), whatever else was loaded or called. */
 function assessSkill(skill: string, { loaded }: Activity): Assessment {
   const picked = loaded.map(skillEntryName).join(" + ") || noneLabel;
   const isNone = skill === "none";

@@ -9,10 +9,7 @@ import type { ToolLookup } from "./tools.ts";
 
 type CallsExpectation = Extract<Expectation, { kind: "calls" }>;
 
-/**
- * How well a call fits an expected one: the index of its selection in `callSelections`, plus one if all its assertions are
- * decided and the tool is not a substitute.
- */
+/** The index of the selection in `callSelections`, plus one if everything is decided and the tool is no substitute. */
 type GetFit = (expected: number, made: number) => number;
 const named = callSelections.indexOf("malformed-arguments");
 const undecided = callSelections.indexOf("right-tool");
@@ -119,10 +116,7 @@ function greedy(expected: number, made: number, edge: (i: number, j: number) => 
   });
 }
 
-/**
- * The pairing in the order given. With other calls allowed in between, the earliest call that fits is always the best
- * choice, unless calls are optional.
- */
+/** The pairing in the order given. Unless calls are optional, the earliest call that fits is the best choice. */
 function inOrder(expect: CallsExpectation, made: number, getFit: GetFit): Pairing {
   const { extras } = expect;
   const expected = expect.calls.length;

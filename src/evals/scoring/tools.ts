@@ -4,10 +4,7 @@ import { once } from "../types/once.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import type { Call } from "../types/trial.ts";
 
-/**
- * A listed tool. Its inputSchema is compiled when it is first needed, because some rules do not use it, and compiling takes
- * longer than everything else that is done with a tool.
- */
+/** A listed tool. Its inputSchema is compiled when first needed, because that takes longer than everything else. */
 class ListedTool {
   #compiled: Validate | string | undefined;
 

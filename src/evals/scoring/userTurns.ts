@@ -21,10 +21,7 @@ export function getRepliesTo(message: number, turns: readonly Turn[]): readonly 
 /** The score of one part of a trial with several user turns. `name`: `turn 2`; absent for the whole conversation. */
 export type PartScore = { name?: string; score: Score };
 
-/**
- * Combines the scores of the parts of a trial: it passes if all parts pass. The selection is that of the first part that failed,
- * or else of the first that is not gradable.
- */
+/** Combines the parts of a trial, which must all pass. The selection is of the first that failed or is ungradable. */
 export function joinScores(parts: readonly PartScore[]): Omit<Score, "grade" | "reason"> {
   const of = (grade: Score["grade"]) => parts.find(({ score }) => score.grade === grade)?.score;
   const passed = parts.find(({ score }) => score.selection === "right-tool")?.score;

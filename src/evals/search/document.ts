@@ -10,10 +10,7 @@ export type SearchDocument = {
   parameterNames: readonly string[];
 };
 
-/**
- * Scores every document of a list for a search text: a number at the index of each document, 0 for no match. A string
- * is the reason why the text is refused.
- */
+/** Scores every document of a list, by index; 0 for no match. A string is the reason why the text is refused. */
 export type Scorer = (text: string) => ArrayLike<number> | string;
 
 /** The parts of a tool or skill that a search reads, unvalidated: a part of the wrong type counts as empty. */
@@ -22,9 +19,7 @@ export type SearchableTool = { name?: unknown; description?: unknown; inputSchem
 /** How much of a document is read: far more than hosts show, and little enough to limit the time for huge texts. */
 const limits = { name: 1000, description: 10_000, hint: 10_000, parameters: 500, parameter: 200 } as const;
 
-/**
- * The document of a tool: its name, its description, and the names of the parameters at the top of its input schema.
- */
+/** The document of a tool: its name, its description, and the names of its top-level parameters. */
 export function toSearchDocument({ name, description, inputSchema }: SearchableTool, hint?: string): SearchDocument {
   const properties = isJsonObject(inputSchema) && isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
   return {

@@ -59,10 +59,7 @@ function withoutPrefix(name: string): string {
   return name.replace(prefix, "");
 }
 
-/**
- * Creates a function that returns what a lower-cased word adds to the score of each document that contains it, by
- * index.
- */
+/** Creates a function that returns what a lower-cased word adds to the scores of documents, by index. */
 function buildWordScorer(documents: readonly SearchDocument[]): WordScorer {
   const names = documents.map(({ name }) => name.toLowerCase());
   const parts = names.map((name) => name.replace(/^mcp__/, "").split(/_+/));

@@ -31,10 +31,7 @@ export function findRanker(recorded: string | undefined): RankerName | undefined
   return rankerNames.find((name) => words?.includes(name));
 }
 
-/**
- * The result of a search: what was found, best first, or why the text was refused. Scores can only be compared within
- * one search.
- */
+/** What was found, best first, or why the text was refused. Scores can only be compared within one search. */
 type SearchResult<D> =
   | { kind: "found"; ranked: readonly { document: D; score: number }[] }
   | { kind: "refused"; reason: string };
@@ -48,10 +45,7 @@ export type Ranker<D> = (text: string, limit: number) => SearchResult<D>;
 /** The number of characters of a search text that are read. A longer text is cut, not refused. */
 const maxSearchText = 10_000;
 
-/**
- * Builds a ranker for these documents, which can be used any number of times. It returns the objects that were passed
- * in.
- */
+/** Builds a ranker, which can be used any number of times and returns the objects that were passed in. */
 export function buildRanker<D extends SearchDocument>(name: RankerName, documents: readonly D[]): Ranker<D> {
   const score = scorers[name](documents.map(shortenDocument));
   const byName = documents.map((document, at) => ({ document, at })).sort(compareNames);

@@ -9,10 +9,7 @@ export type ToolText = { name?: string; description?: string; parameters?: strin
 /** How much of a tool is compared: far more than hosts show, but little enough to limit the time. */
 const limits = { characters: 10_000, parameters: 500 } as const;
 
-/**
- * Collects the text by which a tool is compared. Unlike a search document, it includes the title and the descriptions
- * of parameters.
- */
+/** The text by which a tool is compared: unlike a search document, with its title and parameter descriptions. */
 export function toToolText({ name, title, description, inputSchema }: SearchableTool & { title?: unknown }): ToolText {
   const properties = isJsonObject(inputSchema) && isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
   const parameters = Object.entries(properties)

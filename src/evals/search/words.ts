@@ -12,10 +12,7 @@ const longestWord = 40;
 /** A lower-cased word of a text, with the stem by which it is searched. */
 type Word = { text: string; stem: string };
 
-/**
- * Splits a text into the words that a search uses: at everything that is not a letter or digit and inside camelCase,
- * lower-cased, without stop words and single letters.
- */
+/** Splits a text into lower-cased words, also inside camelCase, without stop words and single letters. */
 export function splitWords(text: string): Word[] {
   return text
     .replace(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")

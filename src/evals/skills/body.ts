@@ -13,10 +13,7 @@ const sections = {
 type Section = { kind: keyof typeof sections | "other" | "preamble"; level: number };
 type SectionedBlock = { block: Block; section: Section };
 
-/**
- * Finds the parts that the specification describes for the body of a `SKILL.md`. Steps are the items of numbered lists
- * that are not in the section of another part.
- */
+/** Finds the specified parts of a `SKILL.md`. Steps are the numbered items outside of the sections of other parts. */
 export function parseBody(body: string, bodyLine: number): Structure {
   const blocks = assignSections(parseBlocks(body, bodyLine));
   const title = blocks.find(({ block }) => isHeading(block));

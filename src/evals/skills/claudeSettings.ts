@@ -53,10 +53,7 @@ export function readClaudeSettings(home: string | undefined, cwd: string): Claud
   };
 }
 
-/**
- * The skill folders of a plugin, if it is installed and its marketplace is known and lists it. A plugin from a
- * marketplace on this machine is used in place.
- */
+/** The skill folders of an installed plugin whose marketplace lists it. One on this machine is used in place. */
 function listPluginFolders(plugins: string, id: string): ClaudeSettings["plugins"] {
   const [name = "", marketplace = ""] = id.split("@");
   const installed = readJson(join(plugins, "installed_plugins.json"), installedSchema)?.plugins[id]?.[0];

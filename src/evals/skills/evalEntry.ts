@@ -205,10 +205,7 @@ function warnLooksNegative(sentences: readonly string[], place: Place, problems:
 const textKeys = ["text", "description", "criterion", "value", "name"] as const;
 const commandKey = /^(?:command|cmd|script|run|shell)$/;
 
-/**
- * Reads the checks of an entry as distinct sentences for a judge, or its `expected_output` if it has no checks. What is
- * not text is a warning, because it is not graded.
- */
+/** Reads the checks of an entry as distinct sentences for a judge, or without any, its `expected_output`. */
 function readChecks(entry: JsonObject, at: At, problems: ProblemCollector): string[] {
   const given = [
     ...checkKeys.flatMap((key) => readSentences(entry, key, at, problems)),

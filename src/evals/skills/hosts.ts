@@ -55,10 +55,7 @@ export type HostPlace = {
 /** Where a host looks for skills, and the rules that it applies. */
 export type HostSkills = { roots: SkillRoot[]; rules: HostRules };
 
-/**
- * The folders that contain `skills/`, in order. `includesParents`: also in the parent folders up to the repository
- * root.
- */
+/** The folders that contain `skills/`. `includesParents`: also in parent folders up to the repository root. */
 type Layout = { project: readonly string[]; user: readonly string[]; includesParents?: boolean; rules: HostRules };
 
 const showToModels = ({ description }: SkillPackage) => ({ description: toLine(description) });

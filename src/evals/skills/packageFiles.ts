@@ -4,10 +4,7 @@ import { dirname, join, relative, sep } from "node:path";
 import { isNotText, isWithin, listFiles, maxFiles, readConfined, realPath } from "../parsing/confined.ts";
 import type { SkillPackage } from "../types/skill.ts";
 
-/**
- * The real folder that a package belongs to: its git repository, or else `cwd` if the package is inside it. Anything
- * outside belongs to the machine, not to the package.
- */
+/** The real folder that a package belongs to: its git repository, or else `cwd` if the package is inside it. */
 export function findRepository(dir: string, cwd: string): string | undefined {
   const root = findGitRoot(dir);
   if (root !== undefined) return root;
@@ -35,10 +32,7 @@ export function findGitRoot(dir: string): string | undefined {
 /** Larger files are refused, not cut, because they do not fit into a model's context. */
 const maxShownBytes = 256 * 1024;
 
-/**
- * Reads a file inside a package, by its path relative to the package's folder. Does not throw; `problem` is a message
- * for the model.
- */
+/** Reads a file of a package by its path in the folder. Does not throw; `problem` is a message for the model. */
 export async function readPackageFile(
   { dir, name }: Pick<SkillPackage, "dir" | "name">,
   path: string,

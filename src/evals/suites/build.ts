@@ -22,10 +22,7 @@ const defaults = {
 /** What was read for the cases: the hash of each code file, by path, and the workspace files of each case. */
 type CaseContents = { code?: ReadonlyMap<string, string>; files?: WorkspaceFiles };
 
-/**
- * Builds the suite of a checked file, with defaults and hashes. `cwd` is the folder that the file's path is relative
- * to.
- */
+/** Builds the suite of a checked file, with defaults and hashes. The file's path is relative to `cwd`. */
 export function buildSuite(
   { header, cases }: CheckedSuite,
   parsed: ParsedFile,
@@ -124,10 +121,7 @@ function buildUserTurn({ input, expect }: NonNullable<CaseFile["turns"]>[number]
   return { content: input, ...(expect && { expect: buildExpectation(expect) }) };
 }
 
-/**
- * The first pick of a tool needs one turn. More are needed if the model may load a skill or read files first, make
- * several calls one after the other, or answer several messages.
- */
+/** A first pick needs one turn; loading a skill, reading files, and several calls or messages need more. */
 function getDefaultTurns({ expect, turns, files }: CaseFile, header: SuiteHeader): number {
   const hasFiles = files || header.files || expect?.files;
   const hasSeveralCalls = (expect?.calls?.length ?? 0) > 1;

@@ -16,10 +16,7 @@ const suiteName = /\.(?:yaml|yml|json)$/;
 /** The folder in which hosts look for skills, inside a hidden folder such as `.claude`. */
 const hostSkills = "skills";
 
-/**
- * Suite files and the folders of skill packages. `warnings`: files that are not read because their cases are in another
- * format.
- */
+/** Suite files and folders of skill packages. `warnings`: files that are not read, with cases in another format. */
 type Found = { files: string[]; packages: string[]; warnings: Problem[] };
 
 /** `parsed`: the content of the suite files that were found in folders, by path. */
@@ -82,10 +79,7 @@ async function findOwningPackage(file: string, cwd: string): Promise<string | un
   return (await isPackage(owner, cwd)) ? owner : undefined;
 }
 
-/**
- * Finds the suite files and packages below a folder, and adds the content of suite files to `parsed`. `visited` holds
- * real paths, so that a loop of links ends.
- */
+/** Finds suite files and packages below a folder. `visited` holds real paths, so that a loop of links ends. */
 async function search(
   folder: string,
   cwd: string,

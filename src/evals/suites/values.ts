@@ -63,10 +63,7 @@ function warnOfPlaceholder(text: string, path: Path): PathProblem[] {
   return [{ path, severity: "warning", message, hint, sharedAs: "placeholder" }];
 }
 
-/**
- * Replaces all placeholders that have a value in every text of the content. A text that consists of one placeholder
- * becomes its value, so that a number stays a number.
- */
+/** Replaces the placeholders that have a value. A text that is one placeholder becomes its value, such as a number. */
 export function fillPlaceholders<T>(content: T, values: Values): T {
   const fill = (value: Json): Json => {
     if (typeof value === "string") return fillText(value, values);

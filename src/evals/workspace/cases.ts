@@ -92,10 +92,7 @@ function findServer(tool: string, members: Members): string | undefined {
   return fitting.sort((a, b) => b.name.length - a.name.length)[0]?.name;
 }
 
-/**
- * Returns a function for the tools that a case is shown: its own tools with the suite's distractors, or the server's
- * tools; in both cases with the suite's skills.
- */
+/** Returns the tools of a case: its own with the suite's distractors, or the server's; both with the suite's skills. */
 export function createCaseToolsets(
   suite: Suite,
   { tools }: Pick<Source, "tools">,
@@ -113,10 +110,7 @@ export function createCaseToolsets(
   return ({ tools: own }) => (own ? createOwn(own) : whole);
 }
 
-/**
- * Adds the arm without the skill to the cases of suites that measure the lift of a skill. Each case is followed by
- * itself in that arm, so that the arms are interleaved.
- */
+/** Follows each case of a suite that measures the lift of a skill by itself in the arm without the skill. */
 export function addLiftArms(cases: readonly PlannedCase[]): PlannedCase[] {
   const lists = new Map<string, Toolset>();
   return cases.flatMap((planned) => {

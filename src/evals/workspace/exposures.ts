@@ -90,10 +90,7 @@ function chooseSearch(model: Model, ranker: RankerName | undefined): string {
   throw usageError(message, offered.length > 0 ? `Use ${offered.join(" or ")}.` : "Omit --ranker.");
 }
 
-/**
- * Asks APIs, free of charge, whether they accept the tool search that the run will use. Throws a usage error for a
- * model that refuses it, before anything is spent.
- */
+/** Asks APIs, free of charge, whether they accept the planned tool search. Throws a usage error if one does not. */
 export async function verifySearches(models: readonly Model[], signal: AbortSignal): Promise<void> {
   for (const model of models) {
     const search = model.askedUnder?.find(({ kind }) => kind === "search")?.ranker;

@@ -204,10 +204,7 @@ const providers = {
 
 type ProviderName = keyof typeof providers;
 
-/**
- * Opens the model of an id, `<provider>` or `<provider>:<name>`. Throws a usage error for an unknown provider, or for
- * options that cannot work (no key, a bad base URL).
- */
+/** Opens the model `<provider>` or `<provider>:<name>`. Throws a usage error, such as for a missing key. */
 export async function openModel(id: string, options: ModelOptions): Promise<Model> {
   if (id === lexicalId) return openModel("lexical", options);
   const colon = id.indexOf(":");

@@ -23,10 +23,7 @@ export async function closeServers(opened: readonly Opened[]): Promise<void> {
   await Promise.all(opened.map((one) => ("source" in one ? one.source.close() : undefined)));
 }
 
-/**
- * Throws the mistakes in the suites themselves as one error, or an internal error unchanged if there is one. An
- * unreachable server is not a mistake: it must not stop the other suites.
- */
+/** Throws an internal error, or the mistakes in the suites as one error. An unreachable server is not a mistake. */
 export function refuseMistakes(opened: readonly Opened[]): void {
   const failures = opened.flatMap((one) => ("failure" in one && !isUnavailable(one.failure) ? [one.failure] : []));
   const internal = failures.find((failure) => !(failure instanceof EvalsError));

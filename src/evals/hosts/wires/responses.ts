@@ -58,10 +58,7 @@ const response = z.object({
 });
 const event = z.object({ type: text, message: text, item: maybe(outputItem), response: maybe(response) });
 
-/**
- * OpenAI's Responses API. A tool in a namespace is named `<namespace>__<name>`, unless its name starts with the
- * namespace.
- */
+/** OpenAI's Responses API. A tool in a namespace is named `<namespace>__<name>`, unless its name starts so already. */
 export const responses = defineWire({
   name: "responses",
   matches: (path) => path.endsWith("/responses"),

@@ -196,10 +196,7 @@ function flattenBranches(schema: JsonObject): JsonObject[] {
   return all.slice(0, 100);
 }
 
-/**
- * A property. `schema` and `type` exclude null, `about` is the description in lower case, `depth` the length of the
- * path.
- */
+/** A property. `schema` and `type` exclude null; `about` is the description in lower case, `depth` the path length. */
 type Property = {
   name: string;
   depth: number;

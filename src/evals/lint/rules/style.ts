@@ -5,10 +5,7 @@ import { getUnquotedDescription } from "../language.ts";
 import { defineRules, type Rule, type ToolSubject } from "../rule.ts";
 import { splitName } from "../text.ts";
 
-/**
- * A wording that does not belong in a description, unless a word of the names of the server, tool or parameters matches
- * `unless`, because then it is the topic of the tool.
- */
+/** A wording that does not belong in a description, unless a word of a name matches `unless`: then it is the topic. */
 type Pattern = { clause: string; what: string; pattern: RegExp; unless?: RegExp };
 
 const web =

@@ -113,9 +113,7 @@ function listExpectedNames(one: Case): readonly string[] {
   return listCaseCalls(one).flatMap(({ tools }) => tools);
 }
 
-/**
- * A name of one word (`echo`) is ordinary language unless it is marked: in backticks, before `()`, or before "tool".
- */
+/** A name of one word (`echo`) counts only if it is marked: in backticks, before `()`, or before "tool". */
 const marked = /^(?:`|\(\)|\s+(?:tool|function|skill)\b)/;
 
 /** Whether a text in lower case mentions a name as a separate word. */
