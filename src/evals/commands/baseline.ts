@@ -1,7 +1,6 @@
 import { defineCommand, texts, toggle } from "./command.ts";
 import { baselinesFlag, outFlag } from "./flags.ts";
 
-/** `evals baseline`: keeps tools and pass rates of a run, so that later runs can be checked against them. */
 export const baselineCommand = defineCommand({
   command: "baseline <action> [targets..]",
   describe: "Accept a run as the baseline of later runs, or show baselines",

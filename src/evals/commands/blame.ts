@@ -3,7 +3,6 @@ import { resumeFlag, trialFlags } from "./flags.ts";
 
 const { host: _, exposure: __, ranker: ___, ...flags } = trialFlags;
 
-/** `evals blame`: which of several changed descriptions broke a case. */
 export const blameCommand = defineCommand({
   command: "blame [run]",
   describe: "Find the changed description or parameter that broke a case, and confirm it by reverting it",

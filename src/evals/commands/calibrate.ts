@@ -1,7 +1,6 @@
 import { defineCommand, number } from "./command.ts";
 import { modelFlag, resumeFlag, suiteFlags, suitePath, trialFlags } from "./flags.ts";
 
-/** `evals calibrate`: the noise floor of a suite on a model, measured by comparing a tool list with itself. */
 export const calibrateCommand = defineCommand({
   command: "calibrate [path]",
   describe: "Measure the noise floor by comparing the tools with themselves, and plan how many trials a check needs",

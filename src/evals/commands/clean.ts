@@ -1,7 +1,6 @@
 import { defineCommand, number, toggle } from "./command.ts";
 import { outFlag } from "./flags.ts";
 
-/** `evals clean`: removes old run records. */
 export const cleanCommand = defineCommand({
   command: "clean",
   describe: "Remove old run records and the cache of replies; unfinished records are kept",

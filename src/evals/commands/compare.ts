@@ -1,7 +1,6 @@
 import { defineCommand, texts } from "./command.ts";
 import { jsonFlag, marginFlag, outFlag } from "./flags.ts";
 
-/** `evals compare`: compares two records without calling a model. */
 export const compareCommand = defineCommand({
   command: "compare <base> <head>",
   describe: "Compare two recorded runs; no model is called",

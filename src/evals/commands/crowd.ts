@@ -1,7 +1,6 @@
 import { defineCommand, number, text } from "./command.ts";
 import { modelFlag, resumeFlag, suiteFlags, suitePath, trialFlags } from "./flags.ts";
 
-/** `evals crowd`: accuracy as foreign tools are added. */
 export const crowdCommand = defineCommand({
   command: "crowd [path]",
   describe: "Measure the loss of accuracy as foreign tools are added to the suite's own",

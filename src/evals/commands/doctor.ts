@@ -2,7 +2,6 @@ import { executionPolicies } from "../types/execution.ts";
 import { defineCommand, number, texts } from "./command.ts";
 import { jsonFlag, serverFlags } from "./flags.ts";
 
-/** `evals doctor`: why a server does not start, list its tools or answer calls. */
 export const doctorCommand = defineCommand({
   command: "doctor [paths..]",
   describe: "Diagnose servers: start them, list their tools, call harmless ones, and explain how to fix what fails",

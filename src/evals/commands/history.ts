@@ -1,7 +1,6 @@
 import { defineCommand, number, texts } from "./command.ts";
 import { jsonFlag, outFlag } from "./flags.ts";
 
-/** `evals history`: how a suite did on a model from run to run. */
 export const historyCommand = defineCommand({
   command: "history",
   describe: "Print the trend of each suite and model: pass rate, verdict and changes of the tool list, run by run",

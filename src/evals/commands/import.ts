@@ -1,7 +1,6 @@
 import { defineCommand, text, texts, toggle } from "./command.ts";
 import { jsonFlag } from "./flags.ts";
 
-/** `evals import`: the cases of other tools as suites. */
 export const importCommand = defineCommand({
   command: "import [paths..]",
   describe: "Convert the cases of other eval tools to suites",

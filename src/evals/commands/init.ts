@@ -3,7 +3,6 @@ import { requestFlags, serverFlags } from "./flags.ts";
 
 const one = (describe: string) => ({ type: "string", group: "Servers:", describe }) as const;
 
-/** `evals init`: a first suite for a server. */
 export const initCommand = defineCommand({
   command: "init",
   describe: "Write a first suite for a server: list its tools and draft cases",

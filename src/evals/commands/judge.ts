@@ -1,7 +1,6 @@
 import { defineCommand, number, text } from "./command.ts";
 import { jsonFlag, requestFlags } from "./flags.ts";
 
-/** `evals judge check`: how far a judge model agrees with people. */
 export const judgeCommand = defineCommand({
   command: "judge <action> <labels>",
   describe: "Measure how far a judge model agrees with human labels: agreement, Cohen's kappa, false passes",

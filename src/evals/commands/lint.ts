@@ -1,7 +1,6 @@
 import { defineCommand, text, texts, toggle } from "./command.ts";
 import { formerThresholdFlag, requestFlags, serverFlags, severityFlag } from "./flags.ts";
 
-/** `evals lint`: checks the conventions of tools, skills, suites and host entries. */
 export const lintCommand = defineCommand({
   command: "lint [paths..]",
   describe:

@@ -1,6 +1,5 @@
 import { defineCommand, number, text, toggle } from "./command.ts";
 
-/** `evals login`: OAuth for remote servers. */
 export const loginCommand = defineCommand({
   command: "login <url>",
   describe: "Log in to a remote MCP server (OAuth); all commands use the login",

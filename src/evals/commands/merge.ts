@@ -1,7 +1,6 @@
 import { defineCommand, toggle } from "./command.ts";
 import { baselinesFlag, explainFlag, jsonFlag, outFlag, reporterFlag } from "./flags.ts";
 
-/** `evals merge`: combines the shards of a run, and decides its verdict. */
 export const mergeCommand = defineCommand({
   command: "merge <runs..>",
   describe: "Combine the shards of a run (run --shard) into one run, and report its verdict",

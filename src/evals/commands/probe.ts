@@ -2,7 +2,6 @@ import { executionPolicies } from "../types/execution.ts";
 import { defineCommand, number, texts } from "./command.ts";
 import { formerThresholdFlag, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
 
-/** `evals probe`: calls the tools of servers with inputs generated from their schemas, and checks the results. */
 export const probeCommand = defineCommand({
   command: "probe [paths..]",
   describe: "Call tools with inputs generated from their schemas, and check the results; no model is called",

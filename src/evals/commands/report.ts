@@ -1,7 +1,6 @@
 import { defineCommand } from "./command.ts";
 import { explainFlag, otlpFlag, outFlag } from "./flags.ts";
 
-/** `evals report`: prints the report of a record again. */
 export const reportCommand = defineCommand({
   command: "report [run]",
   describe: "Print the report of a recorded run or experiment",

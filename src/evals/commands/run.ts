@@ -12,7 +12,6 @@ import {
   trialFlags,
 } from "./flags.ts";
 
-/** `evals run`: runs every case of the suites, scores, records and reports. */
 export const runCommand = defineCommand({
   command: "run [paths..]",
   describe: "Run suites and skill evals against a model, and report what it picks",

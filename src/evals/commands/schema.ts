@@ -5,7 +5,6 @@ import { defineCommand, text } from "./command.ts";
 const names = ["suite", "config", ...outputNames] as const;
 type Name = (typeof names)[number];
 
-/** `evals schema`: prints the JSON Schema of what the program reads or writes. */
 export const schemaCommand = defineCommand({
   command: "schema [of]",
   describe: "Print the JSON Schema of suite files, of evals.config, or of what a command prints with --json",

@@ -3,7 +3,6 @@ import { hostFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
 
 const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
 
-/** `evals search`: whether a tool search finds what the cases of suites expect. */
 export const searchCommand = defineCommand({
   command: "search [paths..]",
   describe: "Measure whether a tool search finds the tools and skills that suites expect; no model is called",

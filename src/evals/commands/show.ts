@@ -1,7 +1,6 @@
 import { defineCommand, number, text, toggle } from "./command.ts";
 import { jsonFlag, outFlag } from "./flags.ts";
 
-/** `evals show`: what a model did in the trials of a case. */
 export const showCommand = defineCommand({
   command: "show [case]",
   describe: "Print the transcripts of a case: messages, tools, calls with their arguments, results, tokens, time",

@@ -1,7 +1,6 @@
 import { defineCommand, texts } from "./command.ts";
 import { hostFlag, jsonFlag } from "./flags.ts";
 
-/** `evals skills`: which skills a host shows. */
 export const skillsCommand = defineCommand({
   command: "skills <action>",
   describe: "List the skill packages that a host shows to its model here, and why it does not show others",

@@ -1,7 +1,6 @@
 import { defineCommand, texts } from "./command.ts";
 import { jsonFlag, serverFlags } from "./flags.ts";
 
-/** `evals tools`: the tool list of a server, for people and as a file for other commands. */
 export const toolsCommand = defineCommand({
   command: "tools [paths..]",
   describe: "List the tools of a server, as a table or as a JSON file for other commands",

@@ -1,7 +1,6 @@
 import { defineCommand, number, text } from "./command.ts";
 import { jsonFlag, outFlag, requestFlags, seedRange, serverFlags } from "./flags.ts";
 
-/** `evals try`: what a model picks from a server's tools, without a suite. */
 export const tryCommand = defineCommand({
   command: "try [server]",
   describe: "Generate queries for a server's tools, and show which tools a model picks; no tool is called",

@@ -18,7 +18,6 @@ promising one is selected first. It is then tested on new trials of the cases th
 points or more. Exit code 0 for any verdict, 3 when the experiment was stopped or too many
 trials went unanswered.`;
 
-/** `evals variants`: which of several wordings of a tool list is best, or whether the current one is. */
 export const variantsCommand = defineCommand({
   command: "variants [file] [path]",
   describe: "Test other wordings of the tools, and report whether one should be adopted",

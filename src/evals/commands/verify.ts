@@ -4,7 +4,6 @@ import { baselinesFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
 
 const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
 
-/** `evals verify`: whether the baselines match the current tools and cases. */
 export const verifyCommand = defineCommand({
   command: "verify [paths..]",
   describe: "Check that the accepted baselines match the current tools and cases; no model is called",

@@ -1,7 +1,6 @@
 import { defineCommand, number, toggle } from "./command.ts";
 import { outFlag } from "./flags.ts";
 
-/** `evals view`: the records in a browser. */
 export const viewCommand = defineCommand({
   command: "view",
   describe: "Show the recorded runs in a browser",

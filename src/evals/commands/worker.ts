@@ -1,7 +1,6 @@
 import { executionPolicies } from "../types/execution.ts";
 import { defineCommand, number, text, texts } from "./command.ts";
 
-/** `evals worker`: runs the trials of runs that are started elsewhere with --queue. */
 export const workerCommand = defineCommand({
   command: "worker <queue> [paths..]",
   describe: "Run the trials that `evals run --queue` puts on a queue, in this checkout",
