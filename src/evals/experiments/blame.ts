@@ -79,10 +79,13 @@ export function printBlame(result: BlameResult, json: boolean, io: Io): void {
   const { blames, exitCode } = result;
   io.out(
     json
-      ? safeJson({ blames: blames.map(blameJson), exitCode })
+      ? safeJson({ blames: describeBlames(result), exitCode })
       : blames.map((report) => renderTerminal(blameDocument(report), io)).join("\n"),
   );
 }
+
+/** The blames as a part of a JSON object. */
+export const describeBlames = ({ blames }: BlameResult) => blames.map(blameJson);
 
 /** Renders the result as Markdown. */
 export function blameMarkdown({ blames }: BlameResult): string {

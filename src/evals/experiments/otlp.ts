@@ -8,6 +8,7 @@ import { readTrials } from "../runs/record.ts";
 import { withoutSecrets } from "../types/endpoint.ts";
 import { type Problem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
+import { parseJsonText } from "../types/json.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import type { Trial } from "../types/trial.ts";
 import { version } from "../workspace/version.ts";
@@ -83,7 +84,8 @@ async function post(url: URL, body: string, { env, signal }: Io): Promise<void> 
     await response.body?.cancel();
     throw new Error(`it answered ${response.status}`);
   }
-  const answer = partialSuccessSchema.safeParse(parseJson(await readText(response.body)));
+  // A collector of another version may send no JSON.
+  const answer = partialSuccessSchema.safeParse(parseJsonText(await readText(response.body)));
   const { rejectedSpans = 0, errorMessage = "" } = answer.data?.partialSuccess ?? {};
   if (!(Number(rejectedSpans) > 0)) return;
   const why = errorMessage === "" ? "" : `: ${errorMessage.slice(0, 200)}`;
@@ -97,15 +99,6 @@ const partialSuccessSchema = z.object({
     .partial()
     .nullish(),
 });
-
-/** undefined for a body that is not JSON, as a collector of another version may send. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** Parses `name=value,other=value` with percent-encoded values, as in the OpenTelemetry specification of exporters. */
 function parseHeaders(text = ""): Record<string, string> {

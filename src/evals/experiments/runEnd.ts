@@ -23,24 +23,17 @@ export async function reportRun(
   if (end === "complete") await recordNights(summary, manifest);
   const explain = options.explain ?? false;
   if (!options.json) printRun("terminal", { summary, manifest, explain }, io);
-  let blameText: string | undefined;
-  if (options.blame && end === "complete") {
-    const { blameMarkdown, blameRun, printBlame } = await import("./blame.ts");
-    const { blameJson } = await import("../reports/blame.ts");
-    const blamed = await blameRun(dir, options, io);
-    blameText = blamed && blameMarkdown(blamed);
-    if (blameText !== undefined) await writeReport(dir, "blame.md", blameText, io);
-    if (options.json)
-      printRun(
-        "json",
-        { summary: { ...summary, ...(blamed && { blame: blamed.blames.map(blameJson) }) }, manifest },
-        io,
-      );
-    else if (blamed) {
-      io.out("\n");
-      printBlame(blamed, false, io);
-    }
-  } else if (options.json) printRun("json", { summary, manifest }, io);
+  const blame = options.blame && end === "complete" ? await import("./blame.ts") : undefined;
+  const blamed = await blame?.blameRun(dir, options, io);
+  const blameText = blamed && blame?.blameMarkdown(blamed);
+  if (blameText !== undefined) await writeReport(dir, "blame.md", blameText, io);
+  if (options.json) {
+    const blames = blamed && blame?.describeBlames(blamed);
+    printRun("json", { summary: { ...summary, ...(blames && { blame: blames }) }, manifest }, io);
+  } else if (blamed && blame) {
+    io.out("\n");
+    blame.printBlame(blamed, false, io);
+  }
   if (options.reporter?.includes("github")) await writeGithubFiles(dir, { summary, manifest }, blameText, io);
   for (const form of options.reporter ?? []) await printForm(form, { summary, manifest, dir }, options.json, io);
   if (options.otlp !== undefined) {

@@ -2,6 +2,7 @@ import { type PlannedCase, type PlannedCell, planCells } from "../trials/plan.ts
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { assignShards, parseShard, type Shard } from "../trials/shards.ts";
 import { type ExitCode, exitCodes } from "../types/errors.ts";
+import { groupBy } from "../types/groupBy.ts";
 import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
 import type { PartialRun, RunManifest, RunSummary } from "../types/run.ts";
@@ -158,8 +159,7 @@ function describeUnaskedSurfaces(suites: readonly Suite[]): string[] {
 function interleave(cases: readonly PlannedCase[], surfaces: readonly PlannedCase[]): readonly PlannedCase[] {
   if (surfaces.length === 0) return cases;
   const key = ({ suite, case: one }: PlannedCase) => JSON.stringify([suite.name, one.id]);
-  const byCase = new Map<string, PlannedCase[]>();
-  for (const one of surfaces) byCase.set(key(one), [...(byCase.get(key(one)) ?? []), one]);
+  const byCase = groupBy(surfaces, key);
   return cases.flatMap((planned) => [planned, ...(planned.arm === "head" ? (byCase.get(key(planned)) ?? []) : [])]);
 }
 

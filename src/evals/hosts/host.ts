@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { messageOf, usageError } from "../types/errors.ts";
-import { isJsonObject, type JsonObject } from "../types/json.ts";
+import { isJsonObject, type JsonObject, parseJsonText } from "../types/json.ts";
 import type { HostedTrial } from "../types/model.ts";
 import type { ToolOutput } from "./wires/wire.ts";
 
@@ -66,14 +66,7 @@ export type Host = {
 
 /** The JSON objects among the lines that a host printed. */
 export function readEvents(output: string): JsonObject[] {
-  return output.split("\n").flatMap((line) => {
-    try {
-      const event: unknown = JSON.parse(line);
-      return isJsonObject(event) ? [event] : [];
-    } catch {
-      return [];
-    }
-  });
+  return output.split("\n").map(parseJsonText).filter(isJsonObject);
 }
 
 /** The services to which hosts send requests, with their defaults. */

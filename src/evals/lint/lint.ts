@@ -95,7 +95,7 @@ export function isSuppressing({ tool }: Suppression, name: string | undefined): 
 }
 
 /** Matches a pattern in which `*` matches any text, in linear time. */
-function matchesPattern(pattern: string, name: string): boolean {
+export function matchesPattern(pattern: string, name: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();
   if (last === undefined) return name === pattern;

@@ -101,13 +101,14 @@ export function makeMissingReference(name: string, schema: Json, root: JsonObjec
 function getReferenceKind(name: string, { format }: JsonObject): ReferenceKind | undefined {
   if (format === "uri" || format === "url") return "url";
   if (format === "uuid") return "id";
-  const words = name
-    .replace(/([a-z\d])([A-Z])/g, "$1_$2")
-    .toLowerCase()
-    .split(/[^a-z]+/)
-    .filter(Boolean);
-  const last = words.at(-1) ?? "";
+  const last = splitWords(name).at(-1) ?? "";
   return (Object.keys(referenceNames) as ReferenceKind[]).find((kind) => referenceNames[kind].test(last));
+}
+
+/** The words of a parameter's name, in lower case and without digits. */
+export function splitWords(name: string): readonly string[] {
+  const spaced = name.slice(0, 200).replace(/([a-z\d])([A-Z])/g, "$1_$2");
+  return spaced.toLowerCase().match(/[a-z]+/g) ?? [];
 }
 
 function makeReference(kind: ReferenceKind | undefined, schema: JsonObject, mark: string): Json | undefined {

@@ -1,5 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import type { ToolResult } from "../types/tool.ts";
+import { isJsonObject, type Json, type JsonObject, parseJsonText } from "../types/json.ts";
+import { joinText, type ToolResult } from "../types/tool.ts";
 import type { ProbeAnswer, ProbeObservation } from "./probe.ts";
 
 /** The result of a call; undefined if the call broke or the tool is unknown. */
@@ -23,19 +23,10 @@ export function findFailure({ answers }: ProbeObservation): ToolResult | undefin
   return answers.flatMap((answer) => getResult(answer) ?? []).find(isFailure);
 }
 
-/** The texts of a result, joined. */
-export function getText(result: ToolResult): string {
-  return result.content.flatMap(({ text }) => text ?? []).join("\n");
-}
-
 /** The structured content, or the text parsed as JSON; undefined if there is neither. */
 export function getBody(result: ToolResult): Json | undefined {
-  if (result.structuredContent && Object.keys(result.structuredContent).length > 0) return result.structuredContent;
-  try {
-    return JSON.parse(getText(result)) as Json;
-  } catch {
-    return undefined;
-  }
+  const { structuredContent = {} } = result;
+  return Object.keys(structuredContent).length > 0 ? structuredContent : parseJsonText(joinText(result));
 }
 
 /** A message without the prefix that the SDK adds to the message of an error. */
@@ -59,7 +50,7 @@ const fillerWords = new Set(
 export function isUninformative(result: ToolResult): boolean {
   const structured = result.structuredContent ?? {};
   const text =
-    stripErrorPrefix(getText(result)) + (Object.keys(structured).length > 0 ? JSON.stringify(structured) : "");
+    stripErrorPrefix(joinText(result)) + (Object.keys(structured).length > 0 ? JSON.stringify(structured) : "");
   const words = text.toLowerCase().match(/[\p{L}\p{M}']+/gu) ?? [];
   return words.length <= 8 && words.every((word) => fillerWords.has(word));
 }
@@ -92,7 +83,7 @@ const maxText = 64 * 1024;
  * may have been cut because of its length counts as repeating it.
  */
 export function isMirrored(structured: JsonObject, result: ToolResult): boolean {
-  const text = getText(result);
+  const text = joinText(result);
   if (text.length >= maxText) return true;
   const compact = text.replace(/\s+/g, "");
   const leaves = listLeaves(structured);

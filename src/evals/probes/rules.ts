@@ -1,4 +1,4 @@
-import type { ToolResult } from "../types/tool.ts";
+import { joinText, type ToolResult } from "../types/tool.ts";
 import type { ProbeObservation, ProbeRule, RuleResult } from "./probe.ts";
 import {
   findFailure,
@@ -6,7 +6,6 @@ import {
   getBody,
   getBroken,
   getResult,
-  getText,
   isFailure,
   isMirrored,
   isUninformative,
@@ -94,7 +93,7 @@ const notBlank: ProbeRule = {
     checkResults(seen, (result) => {
       const isText = result.content.length > 0 && result.content.every(({ type }) => type === "text");
       if (isFailure(result) || !isText) return "does not apply";
-      return getText(result).trim() === "" ? { wrong: "The result is an empty text." } : "ok";
+      return joinText(result).trim() === "" ? { wrong: "The result is an empty text." } : "ok";
     }),
 };
 
@@ -124,7 +123,7 @@ const informativeFailure: ProbeRule = {
   check: (seen) => {
     const failure = findFailure(seen);
     if (!failure) return "does not apply";
-    return isUninformative(failure) ? { wrong: `The failure says only ${quoteJson(getText(failure))}.` } : "ok";
+    return isUninformative(failure) ? { wrong: `The failure says only ${quoteJson(joinText(failure))}.` } : "ok";
   },
 };
 
@@ -142,7 +141,7 @@ const structuredFailure: ProbeRule = {
     const failure = findFailure(seen);
     if (!failure || isUninformative(failure) || kind === "unknown tool") return "does not apply";
     // "Method not found": the tool cannot be called in this way, so the failure is not its own.
-    if (/^MCP error -32601\b/.test(getText(failure))) return "does not apply";
+    if (/^MCP error -32601\b/.test(joinText(failure))) return "does not apply";
     const body = getBody(failure);
     const isAttempt = typeof body === "object" && body !== null && "success" in body;
     if ((kind === "missing" || kind === "wrong type") && !isAttempt) return "does not apply";
@@ -293,7 +292,7 @@ const unknownToolMessage: ProbeRule = {
   check: ({ probe, tool, answers }) => {
     const answer = answers.at(-1);
     const result = getResult(answer);
-    const message = answer?.outcome.kind === "unknown-tool" ? answer.outcome.message : result && getText(result);
+    const message = answer?.outcome.kind === "unknown-tool" ? answer.outcome.message : result && joinText(result);
     if (probe.kind !== "unknown tool" || message === undefined || (result && !isFailure(result)))
       return "does not apply";
     const text = stripErrorPrefix(message);

@@ -1,8 +1,8 @@
-import { isJsonObject, type Json } from "../types/json.ts";
+import { isJsonObject, type Json, parseJsonText } from "../types/json.ts";
 import { readMatcher } from "../types/matcher.ts";
 import type { ArgsRules, ExpectedCall, ResultMatcher } from "../types/suite.ts";
 import { cut, showJson } from "../types/text.ts";
-import type { ToolResult } from "../types/tool.ts";
+import { joinText, type ToolResult } from "../types/tool.ts";
 import type { Assertion, Call, Execution, Score, Selection } from "../types/trial.ts";
 import { findBfclProblem, parseKeepingFloats } from "./bfcl.ts";
 import { differs, every, type Judge, type Match, member, no, own, type Test, unknown, yes } from "./match.ts";
@@ -221,18 +221,8 @@ function compileOutcomeMatcher(test: Test): (result: ToolResult, judge: Judge) =
   };
 }
 
-/** The text of a result. */
-export function joinText(result: ToolResult): string {
-  return result.content.flatMap(({ text }) => text ?? []).join("\n");
-}
-
 function readOutcome(result: ToolResult): Json | undefined {
-  if (result.structuredContent) return result.structuredContent;
-  try {
-    return JSON.parse(joinText(result)) as Json;
-  } catch {
-    return undefined;
-  }
+  return result.structuredContent ?? parseJsonText(joinText(result));
 }
 
 function excerpt(result: ToolResult): string {

@@ -3,9 +3,8 @@ import type { Place, Problem } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { didYouMean } from "../types/nearest.ts";
 import { type Dispatch, type DispatchRules, type Expectation, listExpectedCalls } from "../types/suite.ts";
-import type { Tool, Toolset } from "../types/tool.ts";
+import { joinText, type Tool, type Toolset } from "../types/tool.ts";
 import type { Call, ToolSearch, Turn } from "../types/trial.ts";
-import { joinText } from "./call.ts";
 import { own } from "./match.ts";
 
 /**

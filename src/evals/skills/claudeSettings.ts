@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
 import { readText } from "../parsing/read.ts";
+import { parseJsonText } from "../types/json.ts";
 
 const settingsSchema = z.looseObject({
   /** By `<plugin>@<marketplace>`. */
@@ -74,10 +75,5 @@ function listPluginFolders(plugins: string, id: string): ClaudeSettings["plugins
 
 function readJson<T>(file: string, schema: z.ZodType<T>): T | undefined {
   const read = readText(file, 1024 * 1024);
-  if (!("text" in read)) return undefined;
-  try {
-    return schema.safeParse(JSON.parse(read.text)).data;
-  } catch {
-    return undefined;
-  }
+  return "text" in read ? schema.safeParse(parseJsonText(read.text)).data : undefined;
 }

@@ -223,21 +223,9 @@ function createSlug(input: string): string {
  * SHA-256 (hex) of what the case asks and expects. It excludes the id, the place and the number of trials, and also the
  * tools: they are a tool list like any other, whose changes can be checked.
  */
-export function hashCase({
-  messages,
-  paraphrases,
-  expect,
-  assertions,
-  code,
-  expectedBehavior,
-  dispatch,
-  files,
-  expectedFiles,
-  turns,
-  mocks: given,
-  packageHash,
-  maxTurns,
-}: Omit<Case, "hash">): string {
+export function hashCase(one: Omit<Case, "hash">): string {
+  const { expect, expectedFiles, assertions, code, expectedBehavior } = one;
+  const { messages, paraphrases, turns, dispatch, files, packageHash, maxTurns, mocks: given } = one;
   const expected = { expect, expectedFiles, assertions, code, expectedBehavior };
   const asked = { messages, paraphrases, turns, ...expected, dispatch, files, packageHash, maxTurns };
   const results = given?.list.map(({ tool, args, result }) => ({ tool, args, result }));
@@ -245,28 +233,10 @@ export function hashCase({
 }
 
 /** SHA-256 (hex) of a suite: its servers (not the tools that they list), its settings, and its cases in order. */
-export function hashSuite({
-  name,
-  server,
-  distractors,
-  catalog,
-  execute,
-  denial,
-  isolate,
-  lift,
-  cases,
-}: Omit<Suite, "hash">): string {
-  return hashValue({
-    name,
-    server,
-    distractors,
-    catalog,
-    execute,
-    denial,
-    isolate,
-    lift,
-    cases: cases.map(({ hash }) => hash),
-  });
+export function hashSuite(suite: Omit<Suite, "hash">): string {
+  const { name, server, distractors, catalog, execute, denial, isolate, lift } = suite;
+  const settings = { name, server, distractors, catalog, execute, denial, isolate, lift };
+  return hashValue({ ...settings, cases: suite.cases.map(({ hash }) => hash) });
 }
 
 function hashValue(value: object): string {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { groupBy } from "../types/groupBy.ts";
 import { isJsonObject, type Json, type Path } from "../types/json.ts";
 import { type CaseFile, type SuiteFile, suiteFileSchema } from "../types/suite.ts";
 import { checkExpectation } from "./expectation.ts";
@@ -46,15 +47,10 @@ export function checkSuite(value: Json): { problems: PathProblem[]; checked?: Ch
 
 /** Merges problems with the same `sharedAs` into the first, whose message then gives the number of the others. */
 function shareProblems(problems: readonly PathProblem[]): PathProblem[] {
-  const groups = new Map<string, PathProblem[]>();
-  for (const problem of problems) {
-    if (problem.sharedAs === undefined) continue;
-    const group = groups.get(problem.sharedAs) ?? [];
-    group.push(problem);
-    groups.set(problem.sharedAs, group);
-  }
+  const groups = groupBy(problems, ({ sharedAs = "" }) => sharedAs);
   return problems.flatMap((problem) => {
-    const [first = problem, ...others] = groups.get(problem.sharedAs ?? "") ?? [];
+    const { sharedAs } = problem;
+    const [first, ...others] = sharedAs === undefined ? [problem] : (groups.get(sharedAs) ?? []);
     if (problem !== first) return [];
     if (others.length === 0) return [problem];
     const more = others.length === 1 ? "another" : `${others.length} others`;

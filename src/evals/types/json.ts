@@ -28,6 +28,15 @@ function isJson(value: unknown): value is Json {
 
 const isScalar = (value: unknown) => value === null || typeof value === "string" || typeof value === "boolean";
 
+/** The value of a JSON text; undefined if it is not JSON. */
+export function parseJsonText(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
 /** True for a plain JSON object, not for an array or null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

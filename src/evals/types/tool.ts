@@ -112,6 +112,11 @@ export function listResultTexts({ content }: Pick<ToolResult, "content">): strin
   return content.map(({ text, type, mimeType = "" }) => text ?? `[${`${type} ${mimeType}`.trim()}]`);
 }
 
+/** The texts among the items of a result. */
+export function joinText({ content }: Pick<ToolResult, "content">): string {
+  return content.flatMap(({ text }) => text ?? []).join("\n");
+}
+
 /** A result as one text: its items, or the structured content of a result without items. */
 export function joinResult(result: Pick<ToolResult, "content" | "structuredContent">, indent?: number): string {
   const { content, structuredContent } = result;

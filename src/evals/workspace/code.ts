@@ -9,6 +9,7 @@ import type { Json } from "../types/json.ts";
 import type { EvalFile } from "../types/skill.ts";
 import type { Case, Suite } from "../types/suite.ts";
 import { showJson } from "../types/text.ts";
+import { joinText } from "../types/tool.ts";
 import type { Broken, Call, Cell, Turn } from "../types/trial.ts";
 
 type AskedTrial = {
@@ -91,6 +92,6 @@ function describeCall({ tool, arguments: args, execution }: Call): AssertionInpu
   if (execution === undefined) return call;
   if (execution.status === "skipped") return { ...call, skipped: execution.reason };
   const { content, isError, structuredContent } = execution.result;
-  const text = content.flatMap((item) => item.text ?? []).join("\n");
+  const text = joinText({ content });
   return { ...call, result: { text, isError, ...(structuredContent && { structuredContent }) } };
 }

@@ -166,12 +166,7 @@ function nothingFound(
 }
 
 /** Values from the command line that replace those of the suite files. */
-export type Overrides = {
-  trials?: number | undefined;
-  passRate?: number | undefined;
-  maxTurns?: number | undefined;
-  execute?: ExecutionPolicy | undefined;
-  denial?: string | undefined;
+export type Overrides = Pick<SuiteOptions, "trials" | "passRate" | "maxTurns" | "execute" | "denial"> & {
   dispatch?: DispatchRules | undefined;
   failOn?: readonly Gate[] | undefined;
   margin?: number | undefined;

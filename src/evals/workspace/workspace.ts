@@ -7,6 +7,7 @@ import { SpendingLimits } from "../trials/limits.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
 import { EvalsError, type Problem, printProblem, usageError } from "../types/errors.ts";
+import { groupBy } from "../types/groupBy.ts";
 import type { Io } from "../types/io.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
@@ -258,12 +259,9 @@ async function excludeImpossible(
 
 /** Merges equal problems of several cases of a suite into the first, which then names the other cases. */
 function mergeProblems(found: readonly { suite: Suite; case: PlannedCase["case"]; problem: Problem }[]): Problem[] {
-  const groups = new Map<string, (typeof found)[number][]>();
-  for (const one of found) {
-    const { severity, message, hint } = one.problem;
-    const cause = JSON.stringify([one.suite.name, severity, message.replace(`Case "${one.case.id}"`, ""), hint]);
-    groups.set(cause, [...(groups.get(cause) ?? []), one]);
-  }
+  const groups = groupBy(found, ({ suite, case: one, problem: { severity, message, hint } }) =>
+    JSON.stringify([suite.name, severity, message.replace(`Case "${one.id}"`, ""), hint]),
+  );
   return [...groups.values()].flatMap(([first, ...others]) => {
     if (first === undefined || others.length === 0) return first?.problem ?? [];
     const named = others.slice(0, 3).map((one) => `"${one.case.id}"`);

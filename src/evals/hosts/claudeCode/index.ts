@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { hostNames } from "../../types/hostNames.ts";
 import type { HostModel } from "../../types/model.ts";
-import { type Command, findProgram, type Host, type Launch, passEnvironment, services } from "../host.ts";
+import { type Command, findProgram, type Host, type Launch, passEnvironment, readEvents, services } from "../host.ts";
 import { createHostModel, type HostOptions, resolveHostEndpoint } from "../model.ts";
 
 export type ClaudeCodeOptions = HostOptions & {
@@ -126,14 +126,10 @@ function readRefusal(text: string): string | undefined {
 
 /** The text of the final result that it prints, if that is an error. */
 function readFailure(output: string): string | undefined {
-  try {
-    const result = JSON.parse(output.trim().split("\n").at(-1) ?? "") as Record<string, unknown>;
-    if (result.is_error !== true && result.subtype === "success") return undefined;
-    const errors = Array.isArray(result.errors) ? result.errors.join("; ") : "";
-    return String(result.result || errors || result.subtype || "").slice(0, 500) || undefined;
-  } catch {
-    return undefined;
-  }
+  const result = readEvents(output).at(-1);
+  if (!result || (result.is_error !== true && result.subtype === "success")) return undefined;
+  const errors = Array.isArray(result.errors) ? result.errors.join("; ") : "";
+  return String(result.result || errors || result.subtype || "").slice(0, 500) || undefined;
 }
 
 type Env = ClaudeCodeOptions["env"];

@@ -1,3 +1,4 @@
+import { matchesPattern } from "../../lint/lint.ts";
 import type { Settings } from "../../lint/rule.ts";
 import { planProbes, probeUnknownTool } from "../../probes/plan.ts";
 import { type ProbeReport, type ServerReport, unknownToolRow } from "../../probes/report.ts";
@@ -225,12 +226,6 @@ async function probeTools(
     report.tools.push(reportTool(unknownToolRow, session.calls - before, tally, target, unknownToolRules));
     report.findings.push(...tally.findings.values());
   }
-}
-
-/** `*` matches any text. */
-function matchesPattern(pattern: string, name: string): boolean {
-  const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*?")}$`, "su").test(name);
 }
 
 /** Every rule that a report may name. */
