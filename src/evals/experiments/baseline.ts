@@ -131,7 +131,6 @@ function refuseUnwanted({ id, flags }: RunManifest, suites: Summaries): void {
   );
 }
 
-/** Warnings about a run that is accepted as a baseline. */
 function listWarnings({ models, git, flags }: RunManifest, suites: Summaries, graded: Summaries): Problem[] {
   const warning = (message: string, hint: string): Problem => ({ severity: "warning", message, hint });
   const leftOut = nameSuites(suites.filter((suite) => !graded.includes(suite)));

@@ -15,7 +15,6 @@ import { openModels, type RequestOptions } from "../workspace/models.ts";
 import type { OpenRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
-/** Maximum number of trials waiting for batches. */
 const mostWaiting = 100_000;
 
 /** Throws a usage error if no case can be asked in a batch. Returns a note if some cases are asked directly. */

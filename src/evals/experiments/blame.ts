@@ -61,10 +61,7 @@ export async function blame(given: BlameOptions, io: Io): Promise<ExitCode> {
   return result.exitCode;
 }
 
-/**
- * Explains the regressions of the run in `dir`; undefined if there are none. Writes its own records under `out`, and
- * prints nothing. Throws EvalsError if the run can no longer be repeated.
- */
+/** Explains the regressions of a run; undefined if there are none. Throws EvalsError if the run cannot be repeated. */
 export async function blameRun(
   dir: string,
   { out, concurrency, budget }: AskOptions,

@@ -291,10 +291,7 @@ export function describeRun(
   };
 }
 
-/**
- * Runs the trials that a check requests until it decides. The base arm has the tools recorded in the plan. Throws a
- * usage error for a check that was planned by an earlier version.
- */
+/** Runs the trials that a check requests. Throws a usage error for a check that an earlier version planned. */
 export async function runCheck(
   { design, record }: Check,
   plan: ComparePlan,

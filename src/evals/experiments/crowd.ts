@@ -154,10 +154,7 @@ async function readForeign(files: readonly string[], io: Io): Promise<readonly O
   return (await openSource({ distractors: specs, dir: io.cwd }, io.env, io.signal)).tools;
 }
 
-/**
- * Picks foreign tools, in the order they are added. Without given sizes, uses 0, 10 and 50, or all tools if there are
- * fewer. Warns about skipped tools. Throws if the largest given size needs more than there are.
- */
+/** Picks foreign tools in the order they are added. Default sizes: 0, 10 and 50. Throws if there are too few. */
 function pickTools(
   { cases, seed }: ExperimentWorkspace,
   foreign: readonly OfferedTool[],

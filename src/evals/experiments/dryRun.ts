@@ -52,7 +52,6 @@ const describeCost = (typical: Cost, most: Cost) =>
       ? `at most ${dollars(most)}`
       : `typically ${dollars(typical)}, at most ${dollars(most)}`;
 
-/** Maximum number of case ids to list. */
 const maxIds = 100;
 
 function renderSuite(cases: readonly PlannedCase[]): string[] {
@@ -120,7 +119,6 @@ function expectTrials(
   return { typical: trials, most: trials, isPlanned: true };
 }
 
-/** Typical and maximum cost. */
 type Costs = { typical: Cost; most: Cost };
 const addCosts = (a: Costs, b: Costs): Costs => ({
   typical: addCost(a.typical, b.typical),

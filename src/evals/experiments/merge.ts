@@ -194,10 +194,7 @@ function withoutFiles(plan: Plans[number]): unknown {
   return JSON.parse(JSON.stringify(plan, (name, value) => (name === "file" ? undefined : value)));
 }
 
-/**
- * Passes the trials of all shards to `add`, and marks those that repeat a reply of another shard as copies, as a single
- * run would. Throws a usage error for a duplicate, or a trial that does not belong to its shard.
- */
+/** Passes all trials to `add`, with copies marked as in a single run. Throws for a duplicate or a misplaced trial. */
 async function copyTrials(shards: readonly ShardRun[], add: (trial: Trial) => Promise<void>) {
   const seen = new Set<string>();
   const replies = new SeenReplies();

@@ -17,10 +17,7 @@ import { version } from "../workspace/version.ts";
 const batchSize = 200;
 const timeoutMs = 30_000;
 
-/**
- * Parses the URL of a collector, and appends `/v1/traces` if it is missing. Registers its credentials, its query and
- * the values of the headers as secrets. Throws a usage error for an unusable URL.
- */
+/** Parses the URL of a collector, and registers its secrets. Throws a usage error for an unusable URL. */
 export function parseCollector(text: string, { env }: Pick<Io, "env">): URL {
   const secrets = knownSecrets(env);
   secrets.addUrl("otlp", text);
@@ -38,10 +35,7 @@ export function parseCollector(text: string, { env }: Pick<Io, "env">): URL {
   return url;
 }
 
-/**
- * Sends the trials of a record to a collector (OTLP/HTTP, JSON), with the headers of OTEL_EXPORTER_OTLP_HEADERS.
- * Returns the problem if that fails, because it must not fail a run.
- */
+/** Sends the trials of a record by OTLP/HTTP. Returns the problem if that fails, because it must not fail a run. */
 export async function exportTraces(
   record: { dir: string; run: string },
   url: string,

@@ -220,7 +220,6 @@ export class ArmCases {
   readonly #orders = new Map<string, TrialOrders>();
   readonly #seed: number;
 
-  /** `seed`: the seed of the run. */
   constructor(cases: readonly PlannedCase[], arms: Arms, seed: number) {
     this.#seed = seed;
     this.#cases = new Map(cases.map((planned) => [planned.case.id, planned]));
@@ -260,7 +259,6 @@ export class ArmCases {
     return made;
   }
 
-  /** The arms as listed in the record. */
   arms(): Experiment["arms"] {
     return [...this.#made].map(([name, cases]) => ({
       name,

@@ -22,7 +22,6 @@ function countSearchTurns({ exposure }: PlannedCase, model: Model, most: number)
   return "ask" in model && getExposure(model, exposure).kind === "names" ? most : 0;
 }
 
-/** The maximum number of turns of a trial. */
 function countTurns(planned: PlannedCase, model: Model): number {
   const { maxTurns, turns = [0] } = planned.case;
   return turns.length * (maxTurns + countSearchTurns(planned, model, maxSearchTurns));

@@ -9,10 +9,7 @@ import { type JsonObject, jsonObjectSchema } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
 import { executionPolicySchema } from "../types/suite.ts";
 
-/**
- * The options of all commands that affect what is asked. They are stored in the record, and --resume reads them from
- * there. Options for speed, cost and output (concurrency, budget, out, json, ...) are not included.
- */
+/** The options that --resume reads from the record: those that affect what is asked, not speed, cost or output. */
 const recordedOptionsSchema = z
   .object({
     given: z

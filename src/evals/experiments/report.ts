@@ -45,10 +45,7 @@ export async function report({ run, as, out, explain = false, otlp }: ReportOpti
   return problem ? exitCodes.incomplete : exitCodes.passed;
 }
 
-/**
- * Creates the report of a record from the journal of a run, or from the recorded result of an experiment. Throws a
- * usage error for an experiment without a result, or with one that cannot be read.
- */
+/** Creates the report of a record. Throws a usage error for an experiment without a result that can be read. */
 export async function readReport(
   { dir, manifest }: { dir: string; manifest: RunManifest },
   { explain = false, withTrials = false }: { explain?: boolean; withTrials?: boolean },

@@ -17,10 +17,7 @@ const lastResult = "last-result";
 /** The files that it can contain. */
 const resultFiles = [...Object.values<Form>(forms).flatMap(({ file }) => file ?? []), "blame.md", "comment.md"];
 
-/**
- * Writes every form that has its own file into the run's folder, and the workspaces for skill-creator. Also replaces
- * the folder `last-result/` next to it by a copy of these reports.
- */
+/** Writes the forms that have a file, the workspaces for skill-creator, and their copy in `last-result/`. */
 export async function writeReports(
   dir: string,
   input: RunInput & { trials: PageTrialCollector },

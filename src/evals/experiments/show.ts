@@ -45,7 +45,6 @@ export async function show(options: ShowOptions, io: Io): Promise<ExitCode> {
 
 type SelectedCase = { suite: string; case: RunManifest["suites"][number]["cases"][number] };
 
-/** The cases of the run that the options select. */
 function selectCases(manifest: RunManifest, { case: pattern, suite, model }: ShowOptions): SelectedCase[] {
   const all = manifest.suites.flatMap(({ name, cases }) =>
     cases.map((one): SelectedCase => ({ suite: name, case: one })),

@@ -76,10 +76,7 @@ function checkNames(names: readonly string[]): PathProblem[] {
   });
 }
 
-/**
- * Applies each variant to the lists of these cases. Throws EvalsError with places for names that no list contains, and
- * for variants that change nothing or equal another one.
- */
+/** Applies each variant. Throws EvalsError with the place of unknown names, and of variants that change nothing. */
 export function applyVariants({ variants, refuse }: ReadVariants, cases: readonly PlannedCase[]): Overlaid[] {
   const lists = [...new Map(cases.map(({ toolset }) => [toolset.hash, toolset])).values()];
   const tools = lists.map((list) => list.tools);

@@ -27,7 +27,6 @@ export type Command = { args: readonly string[]; env: Readonly<Record<string, st
 
 /** What is needed to read the conversations of a host. Names are as the host writes them. */
 export type HostWording = {
-  /** The tools with which a model searches for tools. */
   searchTools: ReadonlySet<string>;
   /** The tools with which a model loads a skill. The notes after their outputs are the bodies. */
   skillTools: ReadonlySet<string>;
@@ -58,7 +57,6 @@ export type Host = {
   writesFiles?: true;
   /** Whether it may show a tool neither by its definition nor by name before a search. */
   hidesTools: boolean;
-  /** Writes the configuration of a trial. */
   configure(launch: Launch): Promise<Command>;
   /** Why the host failed, read from its standard output; undefined if it gives no reason. */
   readFailure(output: string): string | undefined;
@@ -101,10 +99,7 @@ const run = promisify(execFile);
 /** How the program of a host is found. `pattern` matches what `--version` prints, with the version as its first group. */
 type ProgramFacts = { name: string; pattern: RegExp; install: string };
 
-/**
- * Finds the program of a host and its version. A path is used as given; a bare name is looked up on the PATH of `env`.
- * Throws a usage error when it cannot be started, or is another program.
- */
+/** Finds the program, on the PATH of `env` unless given as a path. Throws a usage error if it is missing or another. */
 export async function findProgram(
   path: string,
   { name, pattern, install }: ProgramFacts,

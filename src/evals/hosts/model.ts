@@ -15,10 +15,7 @@ export type HostOptions = EndpointOptions & {
   maxCostUsd?: number;
 };
 
-/**
- * The endpoint of a host. The timeout is for a whole trial, not for one request; `mostTokens` is the default maximum number
- * of tokens per reply. Throws a usage error.
- */
+/** The endpoint of a host, whose timeout is for a whole trial. `mostTokens`: per reply. Throws a usage error. */
 export function resolveHostEndpoint(
   options: EndpointOptions,
   provider: Parameters<typeof resolveEndpoint>[1],

@@ -8,14 +8,10 @@ import { isJsonObject } from "../types/json.ts";
 import { findWire } from "./wires/index.ts";
 import type { ReceivedReply, SentRequest, Unreadable, Wire } from "./wires/wire.ts";
 
-/**
- * One model request of a host, with its reply or fault; without either, it was not answered. `ms` is the time until the reply
- * was complete, `sentAt` is in ms of the monotonic clock.
- */
+/** A model request, with its reply or fault, if any. `ms`: until the whole reply; `sentAt`: on the monotonic clock. */
 export type Exchange = {
   wire: Wire["name"];
   request: SentRequest;
-  /** The size of the request in bytes. */
   bytes: number;
   sentAt: number;
   ms: number;
@@ -130,7 +126,6 @@ async function forward(
   }
 }
 
-/** The whole body; undefined if it is too long. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -17,10 +17,7 @@ export async function makeFolder(): Promise<TrialFolder> {
 /** Front matter fields with which a skill grants itself tools, or makes the host run commands. */
 const privilegedFields = ["allowed-tools", "hooks"];
 
-/**
- * Writes the skills and the files of a case into a project folder, where the host finds them. Throws when a path leads out
- * of the folder, or a file would configure the host itself.
- */
+/** Writes skills and files into a project. Throws if a path leads out of it, or a file would configure the host. */
 export async function writeProject(
   project: string,
   { name, skillFolder, configFolders }: Pick<Host, "name" | "skillFolder" | "configFolders">,
@@ -78,10 +75,7 @@ function needsRewriting({ description, document: { frontMatter } }: SkillPackage
   return frontMatter.description !== description || privilegedFields.some((key) => key in frontMatter);
 }
 
-/**
- * Copies a package except SKILL.md, whose path it returns; undefined when the package no longer exists. Skips its tests,
- * which a model must not see, and links that lead out of it.
- */
+/** Copies a package without its SKILL.md, whose path it returns, its tests, and links that lead out of it. */
 async function copyPackage(dir: string, target: string): Promise<string | undefined> {
   const root = await realpath(dir).catch(() => undefined);
   if (root === undefined) return undefined;

@@ -24,7 +24,6 @@ export type RelayedCall = { id: string; tool: string; arguments: JsonObject; exe
 export type Offer = {
   /** Server name -> address, for the host's MCP configuration. */
   servers: ReadonlyMap<string, string>;
-  /** The names that the host shows. */
   shown: readonly string[];
   /** Returns the listed name, or an unknown name unchanged. */
   toListed(shown: string): string;

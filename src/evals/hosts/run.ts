@@ -21,7 +21,6 @@ type Setup = {
   upstream: string;
   relay: Relay;
   passThrough: PassThrough;
-  /** Maximum cost of a trial in US dollars. */
   maxCostUsd?: number;
   cost(usage: Usage, model: string): Cost;
 };
@@ -193,7 +192,6 @@ function sumCost(exchanges: readonly Exchange[], cost: Setup["cost"]): Cost {
   return costs.reduce(addCost, 0);
 }
 
-/** What the recorded requests of a trial contain. */
 function readTrace({ host, cost }: Setup, trace: Trace, offer: Offer): Omit<Reply, "outcome"> {
   const shown = trace.shown();
   return {
@@ -209,7 +207,6 @@ type ProgramExit = { how: string; isSuccess: boolean; output: string; stderr: st
 const maxOutput = 256 * 1024;
 const maxStderr = 2_000;
 
-/** Runs the host until it ends or is stopped. */
 async function runProgram(
   { command, env }: Setup,
   { args, env: added, stdin = "" }: Command,

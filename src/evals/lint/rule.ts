@@ -59,10 +59,7 @@ export type ToolSubject = { server: string; tool: JsonObject; siblings: Names; s
 /** Distinct names. */
 type Names = Iterable<string> & { readonly size: number; has(name: string): boolean };
 
-/**
- * A whole tool list, for rules that compare tools, and the instructions of its server. `hasSuites`: its suites are
- * linted too. Paths start with the index of a tool, or are `["instructions"]`.
- */
+/** A whole tool list. `hasSuites`: its suites are linted too. Paths: `[index of a tool, ...]`, `["instructions"]`. */
 export type ToolsetSubject = {
   server: string;
   tools: readonly JsonObject[];
@@ -90,10 +87,7 @@ export type SkillSubject = {
   siblings: readonly { name: string; description: string }[];
 };
 
-/**
- * An eval file of a skill package: its raw content, and the queries read from it. `all` are the queries of every eval
- * file of the package. Paths lead into the raw content.
- */
+/** An eval file: its raw content, and its queries. `all`: those of its package. Paths lead into the raw content. */
 export type EvalsFileSubject = { skill: string; raw: unknown; evals: readonly SkillEval[]; all: readonly SkillEval[] };
 
 /**

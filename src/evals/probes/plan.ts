@@ -4,7 +4,6 @@ import { listBoundaries, listWrongTypes, makeMissingReference } from "./paramete
 import { isSameProbe, type Probe, type ProbedTool, type ProbeKind } from "./probe.ts";
 import { deduplicate, generateValues, listParameters, sample } from "./values.ts";
 
-/** Attempts to generate one valid input. */
 const attemptsPerInput = 20;
 
 /**

@@ -78,10 +78,7 @@ function findTextFault(body: JsonObject, key: string): string[] {
 
 const maxText = 64 * 1024;
 
-/**
- * Whether the texts of a result repeat its structured content: as the same JSON, or with every value somewhere. A text that
- * may have been cut because of its length counts as repeating it.
- */
+/** Whether the texts repeat the structured content, as JSON or value by value. A text that may be cut counts too. */
 export function isMirrored(structured: JsonObject, result: ToolResult): boolean {
   const text = joinText(result);
   if (text.length >= maxText) return true;

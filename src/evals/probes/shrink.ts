@@ -1,10 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 
-/**
- * Searches for a small input that still fails, by moving to the first simpler input that fails until there is none. Tries
- * each input once.
- * @param fails returns "stop" to end the search
- */
+/** Moves to the first simpler input that fails until there is none. `fails` returns "stop" to end the search. */
 export async function shrink<T>(
   start: T,
   listSimpler: (from: T) => Iterable<T>,

@@ -75,10 +75,7 @@ const maxOptionalDepth = 3;
 /** The maximum number of values in nested arrays, multiplied. */
 const maxItems = 1_000;
 
-/**
- * Values that probably match a schema; references resolve in `root`. They have to be validated, because negations and
- * dependent keywords are ignored. The work is bounded for every schema.
- */
+/** Values that probably match a schema, and have to be validated. References resolve in `root`; the work is bounded. */
 export function generateValues(schema: Json | undefined, root: JsonObject): Values {
   let parts = 0;
   const generate = (part: Json | undefined, depth: number, items: number): Values => {

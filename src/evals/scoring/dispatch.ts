@@ -7,10 +7,7 @@ import { joinText, type Tool, type Toolset } from "../types/tool.ts";
 import type { Call, ToolSearch, Turn } from "../types/trial.ts";
 import { own } from "./match.ts";
 
-/**
- * Reads one call, after it was executed: what it calls through a dispatcher is added as `inner`; one that searches for
- * tools gets the role `search`, and is returned with the query and what its result names.
- */
+/** Reads an executed call. A call through a dispatcher gets `inner`; a search gets its role, and is returned. */
 export type ReadDispatch = (call: Call) => { call: Call; search?: ToolSearch };
 
 /** The reader of a case; undefined where its suite has no dispatcher. */

@@ -100,10 +100,7 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/**
- * The hash of everything except the trial that affects what a judge is asked and how its answer is read (16 hexadecimal
- * digits). A judge's measured accuracy is valid for one prompt only.
- */
+/** The hash of all that affects a judge's answers except the trial: its measured accuracy is valid for one prompt. */
 export function hashPrompt(): string {
   const result = { isError: false, content: [{ type: "text", text: "42" }] };
   const call = { id: "1", tool: "add", arguments: { a: 40, b: 2 } };

@@ -1,9 +1,6 @@
 import { isWithin, type QueryResult, type RankerResult, type RecallDepth, recallDepths } from "./evaluate.ts";
 
-/**
- * What a search must reach. `recall`: at least this share of the expected tools among the first `depth` results.
- * `rank`: all expected tools of every query among the first `depth` results.
- */
+/** What must be among the first `depth` results: a share of the expected tools, or (`rank`) all of them. */
 export type Threshold =
   | { kind: "recall"; depth: RecallDepth; least: number; text: string }
   | { kind: "rank"; depth: number; text: string };

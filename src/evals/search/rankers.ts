@@ -36,10 +36,7 @@ type SearchResult<D> =
   | { kind: "found"; ranked: readonly { document: D; score: number }[] }
   | { kind: "refused"; reason: string };
 
-/**
- * Searches the documents that it was built for, and returns at most `limit` of those that score above 0. Equal scores
- * are sorted by name, so that the order of the documents does not matter.
- */
+/** Returns at most `limit` documents with a score above 0. Equal scores are sorted by name, not in the given order. */
 export type Ranker<D> = (text: string, limit: number) => SearchResult<D>;
 
 /** The number of characters of a search text that are read. A longer text is cut, not refused. */

@@ -16,7 +16,6 @@ const listingResultSchema = rankerResultSchema.omit({ ranker: true }).extend({
 });
 export type ListingResult = z.infer<typeof listingResultSchema>;
 
-/** What `evals search` finds in one suite. */
 const suiteSearchSchema = z.object({
   suite: z.string(),
   file: z.string(),

@@ -26,7 +26,6 @@ export type ListedSkill = { name: string; description: string; shown: "whole" | 
 
 type Skill = { name: string; description: string };
 
-/** Separates name and description. */
 const separator = ": ";
 
 /** Lists the skills as a host does, sorted by name. */

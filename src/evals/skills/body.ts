@@ -90,17 +90,13 @@ function findReferences(block: Block, listed: boolean): Structure["references"] 
   return target === undefined ? [] : [{ text, line, target }];
 }
 
-/**
- * A block of Markdown. Headings have levels 1 to 6, and 7 for a line in bold; items of numbered lists have their
- * number; `nested` blocks are inside an item. Lines exclude the markers of the block.
- */
+/** A block of Markdown without its markers. Level 7 is a line in bold. `nested` blocks are inside of an item. */
 type Block = { lines: SkillLine[]; nested: boolean } & (
   | { kind: "heading"; level: number }
   | { kind: "item"; number?: number }
   | { kind: "paragraph" }
 );
 
-/** The text of a block on one line. */
 const joinLines = ({ lines }: Block): string => lines.map(({ text }) => text.trim()).join(" ");
 
 type ParserState = {
@@ -112,10 +108,7 @@ type ParserState = {
   closes: ((line: string) => boolean) | undefined;
 };
 
-/**
- * Parses the headings, list items and paragraphs of a Markdown text, in order, in one pass over the lines. Code blocks,
- * comments and rules are skipped. `firstLine` is the number of its first line.
- */
+/** Parses headings, list items and paragraphs in one pass. Skips code blocks, comments and rules. */
 function parseBlocks(markdown: string, firstLine: number): Block[] {
   const state: ParserState = { blocks: [], open: undefined, inList: false, closes: undefined };
   for (const [at, text] of markdown.split("\n").entries()) takeLine(state, { text, line: firstLine + at });

@@ -14,7 +14,6 @@ export type Discovery = {
   shadowed: { name: string; file: string; by: string; reason: string }[];
   /** Packages that no host can load. */
   skipped: { file: string; reason: string }[];
-  /** Warnings about the skills that were found. */
   warnings: Problem[];
 };
 

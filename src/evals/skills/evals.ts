@@ -113,10 +113,7 @@ const triggerLists = [
 const metadataKeys = new Set(["skill_name", "skill", "skills", "name", "description", "version", "$schema", "files"]);
 const shapeHint = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
 
-/**
- * Lists the queries of an eval file in every known shape: a list; lists under `evals`, `cases`, `test_cases` or
- * `queries`; the lists `should_trigger` and `should_not_trigger`; or a single query.
- */
+/** Lists the queries of an eval file in every known shape: a list, lists under known keys, or a single query. */
 function listEntries({ value, place }: ParsedFile, skill: string, problems: ProblemCollector): RawEntry[] {
   const toEntries = (
     list: readonly Json[],

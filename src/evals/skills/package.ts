@@ -166,10 +166,7 @@ type FrontMatter = {
 
 const delimited = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
 
-/**
- * Splits the text of a `SKILL.md` (with `\n` as line break) and reads its front matter. As in hosts, YAML that is
- * invalid only because a plain value contains ": " is read as if that value were quoted.
- */
+/** Splits a `SKILL.md` and reads its front matter. As in hosts, a plain value with ": " in it is read as if quoted. */
 function readFrontMatter(text: string, reader: Reader): FrontMatter | LoadFailure {
   if (!/^---[ \t]*(?:\n|$)/.test(text)) return { reason: 'it has no front matter: line 1 is not "---"', line: 1 };
   const found = delimited.exec(text);
@@ -209,10 +206,7 @@ const plainEntry = /^([A-Za-z][\w-]*:[ \t]+)([^\s"'[{|>&*!#%@`].*)$/;
 /** The same, including values that start a list, a map or another form of YAML. */
 const anyEntry = /^([A-Za-z][\w-]*:[ \t]+)([^\s"'|>#].*)$/;
 
-/**
- * Quotes every value of an unindented key that contains ": " (or ends in ":"), or is not the start of a plain value,
- * together with its continuation lines.
- */
+/** Quotes the values of unindented keys that cannot be read as plain YAML, with their continuation lines. */
 function quoteValues(yaml: string, entry: RegExp): { yaml: string; quoted: string[] } {
   const lines = yaml.split("\n");
   const quoted: string[] = [];

@@ -12,10 +12,7 @@ export function findRepository(dir: string, cwd: string): string | undefined {
   return here !== undefined && isWithin(here, dir) ? here : undefined;
 }
 
-/**
- * The absolute folder whose packages are offered together with a package: its parent folder if that is in the same
- * repository, or else the package itself. `dir` is absolute.
- */
+/** The folder whose packages are offered with a package: its parent in the same repository, or else the package. */
 export function findOfferedFolder(dir: string, cwd: string): string {
   const bounds = findRepository(dir, cwd);
   return bounds !== undefined && isWithin(bounds, dirname(dir)) ? dirname(dir) : dir;

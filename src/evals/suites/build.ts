@@ -179,10 +179,7 @@ function buildCall({ tool, acceptable, optional, args, result }: CallFile): Expe
 
 const maxSlugLength = 50;
 
-/**
- * The ids of a suite's cases: each case's own id, or else a slug of its input, with -2, -3, ... if the slug is taken.
- * A generated id never equals a given one, not even that of a later case.
- */
+/** The id of each case: its own, or a slug of its input, numbered if another case has it, even a later one. */
 export function createCaseIds(cases: readonly { id?: string | undefined; input: string }[]): string[] {
   const taken = new Set(cases.flatMap(({ id }) => id ?? []));
   // Continuing from the last number keeps the time linear for a thousand equal inputs.
@@ -219,10 +216,7 @@ function createSlug(input: string): string {
   return slug === "" ? "case" : slug;
 }
 
-/**
- * SHA-256 (hex) of what the case asks and expects. It excludes the id, the place and the number of trials, and also the
- * tools: they are a tool list like any other, whose changes can be checked.
- */
+/** SHA-256 (hex) of what a case asks and expects. Its tools are not included, because their changes can be checked. */
 export function hashCase(one: Omit<Case, "hash">): string {
   const { expect, expectedFiles, assertions, code, expectedBehavior } = one;
   const { messages, paraphrases, turns, dispatch, files, packageHash, maxTurns, mocks: given } = one;

@@ -6,7 +6,6 @@ import { suggestKey } from "./explain.ts";
 /** The cases of a CSV or JSON Lines file, in the form of a suite file, and the place of each. */
 export type CaseList = { cases: readonly Json[]; place(index: number): Place };
 
-/** A case as written in a row or line. */
 type Row = { line: number; content: JsonObject };
 
 /** Columns that belong to the case, and those that belong to its `expect`. */

@@ -125,10 +125,7 @@ async function listEntries(folder: string, cwd: string): Promise<Dirent[]> {
   }
 }
 
-/**
- * Whether a file is a suite; a warning if its cases have another format. A file that looks like a suite but cannot be
- * parsed counts as one, so that loading it reports why. The content of a suite is added to `parsed`.
- */
+/** A file that looks like a suite counts as one even if it cannot be parsed, so that loading it reports why. */
 async function classifyFile(
   path: string,
   cwd: string,

@@ -181,7 +181,6 @@ function checkAcceptable({ tool, acceptable }: Pick<ExpectFile, "tool" | "accept
 
 type CallPart = { args?: JsonObject | undefined; result?: ResultMatcher | undefined };
 
-/** Checks the expected arguments and result of one call. */
 function checkCall({ args, result }: CallPart, path: Path, argsMatch: ExpectFile["argsMatch"]): PathProblem[] {
   const argsProblems = Object.entries(args ?? {}).flatMap(([name, value]): PathProblem[] => {
     const at = [...path, "args", name];

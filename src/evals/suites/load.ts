@@ -147,10 +147,7 @@ function findRepeatedNames(loaded: readonly Loaded[]): Problem[] {
 /** Lint settings, and the place of each of their values. */
 export type PlacedSettings = { settings: LintSettings; place(path: Path): Place };
 
-/**
- * Reads a file of lint settings as strictly as a suite: an unknown key or a suppression without a reason is an error.
- * Throws EvalsError with every problem and its place.
- */
+/** Reads lint settings as strictly as a suite. Throws EvalsError with every problem and its place. */
 export async function loadLintSettings(file: string, { cwd }: { cwd: string }): Promise<PlacedSettings> {
   const parsed = await readParsed(resolve(cwd, file), file);
   const problems = explain(lintSettingsSchema, parsed.value).map((problem) => placeProblem(problem, parsed));

@@ -25,10 +25,7 @@ function checkMembers(value: JsonObject, path: Path): PathProblem[] {
   return Object.entries(value).flatMap(([key, member]) => checkMatcher(member, [...path, key]));
 }
 
-/**
- * Warns about a single key that resembles a keyword, alone or beside keywords, because it may be a misspelled matcher.
- * A suite can contain hundreds of such objects that are meant literally, so they share one warning.
- */
+/** Warns about a single key that resembles a keyword. A suite may have hundreds of them, so they share a warning. */
 function findMisspelled(value: JsonObject, path: Path): PathProblem[] {
   const others = Object.keys(value).filter((key) => !bareKeywords.has(key));
   const [key] = others;

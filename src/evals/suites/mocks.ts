@@ -8,10 +8,7 @@ import { type ToolResult, toolResultSchema } from "../types/tool.ts";
 import type { PathProblem } from "./explain.ts";
 import { checkMatcher } from "./matchers.ts";
 
-/**
- * Reads the files that mocks of the suite and its cases name, and returns the suite with their content as results.
- * Throws EvalsError with the place of the mock if a file cannot be read or is not valid JSON.
- */
+/** Reads the files that mocks name as their results. Throws EvalsError with the place of one that cannot be read. */
 export function withMockFiles(parsed: ParsedFile, cwd: string): ParsedFile {
   const { value } = parsed;
   if (!isJsonObject(value)) return parsed;

@@ -29,11 +29,7 @@ export type Project = {
   place(name: string): Place;
 };
 
-/**
- * Reads the configuration file of a project, by the ending of its name. Throws EvalsError, with line and column for
- * JSON and YAML.
- * @param isCi whether the values under `ci` apply
- */
+/** Reads the configuration file of a project. `isCi`: the values under `ci` apply. Throws EvalsError with the place. */
 export async function loadProject(
   file: string,
   { schema, cwd, isCi }: { schema: ProjectSchema; cwd: string; isCi: boolean },

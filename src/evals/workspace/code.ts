@@ -50,10 +50,7 @@ function describeValue({ value, at, with: operand }: Extract<CodeQuestion, { abo
   return { value, at, ...(operand !== undefined && { with: operand }) };
 }
 
-/**
- * Calls with the folder that an assertion reads. If the case has files, this is the workspace of the trial, written to
- * a temporary folder; otherwise the working directory of the server.
- */
+/** Calls with the folder that an assertion reads: the files of the trial, or without files, the server's folder. */
 async function inWorkspace<T>(
   { suite, case: one, turns, workspace }: AskedTrial,
   call: (dir: string) => Promise<T>,

@@ -18,10 +18,7 @@ export function judgeFigureFile(dir: string, judge: string): string {
   return join(dir, `${slug}.json`);
 }
 
-/**
- * Reads the figure of a judge, with a sentence for reports. Undefined if the judge was not measured with the prompt of
- * this version. Throws a usage error for a file that is not a figure.
- */
+/** Reads the figure of a judge; undefined if not measured with this prompt. Throws a usage error for another file. */
 export async function readJudgeFigure(
   dir: string,
   judge: string,

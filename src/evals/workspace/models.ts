@@ -52,10 +52,7 @@ export async function openModels(ids: readonly string[], options: RequestOptions
   return models;
 }
 
-/**
- * Returns a function that adds the cache of replies to a model, if `--cache` is given. Warns for hosts, which send
- * their own requests, and for custom models, whose code may change.
- */
+/** Returns a function that adds the cache to a model, if `--cache` is given. Warns if that has no effect. */
 export async function addCache(options: RequestOptions, io: Io): Promise<<M extends Model>(model: M) => M> {
   if (!options.cache) return (model) => model;
   const { cacheFolder, cacheReplies, openReplyCache } = await import("../models/cache.ts");

@@ -159,10 +159,7 @@ export type SkillSuites = {
   warnings: Problem[];
 };
 
-/**
- * Makes suites from the eval files of the selected packages. Expected behaviour is measured only with a judge; without
- * one there is a warning. Throws one EvalsError with the problems of all files.
- */
+/** Makes suites from eval files. Behaviour is measured only with a judge. Throws EvalsError with all problems. */
 export async function makeSkillSuites(
   offered: readonly Offered[],
   { skill: wanted, judge }: Pick<SkillOptions, "skill" | "judge">,

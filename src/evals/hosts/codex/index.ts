@@ -62,7 +62,6 @@ type CatalogueEntry = z.infer<typeof entrySchema>;
 
 const run = promisify(execFile);
 
-/** The models that Codex knows. */
 async function listModels(command: string, env: Readonly<Record<string, string>>): Promise<readonly CatalogueEntry[]> {
   const home = await mkdtemp(join(tmpdir(), "evals-host-"));
   try {
@@ -173,7 +172,6 @@ export function toToml(config: JsonObject, path: readonly string[] = []): string
   return [...head, ...lines, ...tables].join("\n");
 }
 
-/** The message of the last failure among its events. */
 function readFailure(output: string): string | undefined {
   const failures = readEvents(output).flatMap(({ type, message, error }) => {
     if (type === "turn.failed") return isJsonObject(error) ? [error.message] : [];

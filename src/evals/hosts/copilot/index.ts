@@ -77,10 +77,7 @@ function describeHost(model: string, api: Api, endpoint: HostEndpoint): Host {
   };
 }
 
-/**
- * Writes the home of a trial. The tools under test are permitted; of its own tools, the program permits what reads within
- * the project, and denies the others, because no user can be asked.
- */
+/** Writes the home of a trial. Only the tested tools and reading in the project are permitted: nobody can be asked. */
 async function configure(
   { trial: { exposure }, folder, servers, baseUrl, system, prompt }: Launch,
   model: string,

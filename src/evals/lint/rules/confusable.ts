@@ -9,10 +9,7 @@ import { findVerb, getVerbKind } from "../language.ts";
 import { defineRules, type ToolsetSubject, type Violation } from "../rule.ts";
 import { splitName } from "../text.ts";
 
-/**
- * Two similar tools. `similarity` is from 0 to 1 (see `search/similarity.ts`), `shared` has the words that cause it, by
- * decreasing weight, and `at` the indices of `a` and `b` in the list.
- */
+/** Two similar tools: their similarity (0 to 1), the shared words, heaviest first, and their indices in the list. */
 export type ConfusablePair = {
   a: string;
   b: string;

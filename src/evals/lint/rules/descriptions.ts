@@ -200,7 +200,6 @@ function listBranches({ anyOf, oneOf }: JsonObject): readonly Json[] {
   return [anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? list.slice(0, 100) : []));
 }
 
-/** The number of properties inside a parameter. */
 function countNested(tool: JsonObject, parameter: Path): number {
   const isInside = ({ role, at }: SchemaPlace) =>
     role === "property" && at.length > parameter.length && parameter.every((step, index) => at[index] === step);

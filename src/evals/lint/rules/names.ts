@@ -77,7 +77,6 @@ export const nameRules = defineRules<ToolSubject>(writing, [
 
 /** inputSchema, properties, name. The context explains deeper names. */
 const parameterDepth = 3;
-/** Single letters that are meaningful names. */
 const coordinates = new Set(["x", "y", "z"]);
 const placeholder =
   /^(?:(?:arg|val|var|data|obj|tmp|foo|bar|baz|thing|stuff)\d*|(?:args|input|param|value|field)\d+)$/i;

@@ -132,7 +132,6 @@ function toDocument(tool: RawTool): SearchDocument {
   return toSearchDocument(tool, readMeta(tool).hint);
 }
 
-/** Reads the `_meta` keys that hosts use. */
 function readMeta({ _meta: meta }: RawTool): { hint?: string; isAlwaysLoaded: boolean } {
   const { "anthropic/searchHint": hint, "anthropic/alwaysLoad": always } = isJsonObject(meta) ? meta : {};
   return { ...(typeof hint === "string" && { hint }), isAlwaysLoaded: always === true };

@@ -191,7 +191,6 @@ function namesOneOf(groups: readonly ReadonlySet<string>[], text: string, own: s
   return words.some((word) => word !== own && groups.some((names) => names.has(word)));
 }
 
-/** Groups of verbs that a model may confuse. */
 const similarVerbs = [
   "get list find search fetch query lookup retrieve show view open",
   "update edit modify patch write set replace change",

@@ -106,7 +106,6 @@ function toPlain(text: unknown): string {
     .replace(/[.?!]$/, "");
 }
 
-/** The names of the tools and skills that a case expects. */
 function listExpectedNames(one: Case): readonly string[] {
   const { expect } = one;
   if (expect?.kind === "skill") return expect.skill === "none" ? [] : [expect.skill];
