@@ -146,40 +146,27 @@ async function readRunRecord(run: string, out: string, warn: Warn): Promise<Reco
       `The run ${id} was made with --cache: it repeats replies of earlier runs, so it cannot be compared.`,
       "Run again without --cache, and compare that run.",
     );
-  const trials = new Map<string, Trial[]>();
-  const repliedBy = new Map<string, Set<string>>();
+  const makeKey = (suite: string, model: string) => JSON.stringify([suite, model]);
+  const seen = new Map<string, { trials: Trial[]; repliedBy: Set<string> }>();
   for await (const { turns, ...trial } of readTrials(dir, id)) {
     const { suite, model, arm } = trial.cell;
-    const key = JSON.stringify([suite, model]);
     if (arm !== "head") continue;
-    const named = repliedBy.get(key) ?? new Set();
-    repliedBy.set(key, named);
-    for (const turn of turns) if (turn.model !== undefined) named.add(turn.model);
-    const seen = trials.get(key) ?? [];
-    trials.set(key, seen);
+    const side = seen.get(makeKey(suite, model)) ?? { trials: [], repliedBy: new Set() };
+    seen.set(makeKey(suite, model), side);
+    for (const turn of turns) if (turn.model !== undefined) side.repliedBy.add(turn.model);
     // Only scores are compared. Do not keep the replies in memory.
-    seen.push({ ...trial, turns: [] });
+    side.trials.push({ ...trial, turns: [] });
   }
+  const { host, harness, toolsets } = manifest;
   const sides = manifest.models.map(async (model) => {
     const asked = await findAskedModel(model, out);
-    return manifest.suites.map((suite): ComparedRecord => {
-      const key = JSON.stringify([suite.name, model.id]);
-      const seen = trials.get(key) ?? [];
-      const [named, ...others] = repliedBy.get(key) ?? [];
-      const { host, harness, toolsets } = manifest;
-      const exposure = nameExposure(model.exposures?.[0] ?? allDefinitions);
-      const common = {
-        suite: suite.name,
-        file: suite.file,
-        host,
-        exposure,
-        harness,
-        cases: suite.cases,
-        toolsets,
-        ...asked,
-      };
+    const exposure = nameExposure(model.exposures?.[0] ?? allDefinitions);
+    return manifest.suites.map(({ name: suite, file, cases }): ComparedRecord => {
+      const { trials = [], repliedBy = [] } = seen.get(makeKey(suite, model.id)) ?? {};
+      const [named, ...others] = repliedBy;
       const alone = named !== undefined && others.length === 0 && { repliedBy: named };
-      return { ...common, ...alone, seen: { kind: "trials", trials: seen } };
+      const common = { suite, file, host, exposure, harness, cases, toolsets, ...asked };
+      return { ...common, ...alone, seen: { kind: "trials", trials } };
     });
   });
   const unfinished = `The run ${id} was interrupted: only its recorded trials are compared`;

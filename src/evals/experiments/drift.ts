@@ -1,17 +1,13 @@
-import { mostTrialsOfNight, nightlyTrials } from "../decisions/drift.ts";
-import { count, integer, money } from "../reports/format.ts";
+import { nightlyTrials } from "../decisions/drift.ts";
 import { nightsFile, readNights, writeNight } from "../runs/nights.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import type { Baseline } from "../types/baseline.ts";
-import type { CheckPlan } from "../types/check.ts";
 import type { DriftPlan } from "../types/drift.ts";
 import type { Model } from "../types/model.ts";
 import type { RunManifest, RunSummary } from "../types/run.ts";
-import { addCost, type Cost, multiplyCost } from "../types/trial.ts";
 import type { DriftWatch } from "../verdicts/drift.ts";
 import { ArmCases, type Ask, runDesign } from "./pipeline.ts";
-import { estimateTrialCost, type GetTier } from "./price.ts";
 
 export type DriftRunOptions = {
   nightly?: boolean | undefined;
@@ -61,35 +57,6 @@ export async function planDrift(
       baseline: baseline.run,
     }),
   };
-}
-
-/** The expected size of a night of one suite on one model. `most` includes follow-ups. The cost is an estimate. */
-export type NightForecast = { suite: string; model: Model; trials: number; most: number; costUsd: Cost };
-
-/** Forecasts the nights of these plans. */
-export function forecastNights(
-  plans: ReadonlyMap<string, readonly CheckPlan[]>,
-  cases: readonly PlannedCase[],
-  models: readonly Model[],
-  getTier: GetTier,
-): NightForecast[] {
-  return [...plans].flatMap(([suite, all]) => {
-    const own = cases.filter((planned) => planned.suite.name === suite);
-    return all.flatMap((plan): NightForecast[] => {
-      const model = models.find(({ id }) => id === plan.model);
-      if (plan.kind !== "unchanged" || !plan.drift?.nightly || !model) return [];
-      const { trials } = plan.drift;
-      const each = own.map((planned) => estimateTrialCost(planned, model, getTier)).reduce(addCost, 0);
-      const most = own.length * Math.max(trials, mostTrialsOfNight);
-      return [{ suite, model, trials: own.length * trials, most, costUsd: multiplyCost(trials, each) }];
-    });
-  });
-}
-
-/** Describes the expected size and cost of a night in one line. */
-export function describeNight({ suite, model, trials, most, costUsd }: NightForecast): string {
-  const cost = model.kind === "language model" ? `, about ${money(costUsd)}` : "";
-  return `Night of ${suite} on ${model.id}: ${count(trials, "trial")}${cost}, plus follow-ups for cases that look different; never more than ${integer(most)}.`;
 }
 
 /** Runs the trials of a night, and its follow-ups. */

@@ -1,4 +1,4 @@
-import { count, some } from "../reports/format.ts";
+import { count, integer, some } from "../reports/format.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { wrap } from "../types/columns.ts";
 import type { Model } from "../types/model.ts";
@@ -6,8 +6,7 @@ import { asksModel, plannedTrials } from "../types/suite.ts";
 import { isCallable } from "../types/tool.ts";
 import { addCost, type Cost, multiplyCost } from "../types/trial.ts";
 import type { PlannedChecks } from "./check.ts";
-import { describeNight, forecastNights } from "./drift.ts";
-import { describeForecast, forecastChecks } from "./forecast.ts";
+import { describeForecasts, type Forecasts, forecastPlans } from "./forecast.ts";
 import {
   type Ceiling,
   chooseTier,
@@ -18,7 +17,6 @@ import {
   type GetTier,
 } from "./price.ts";
 
-const integer = (n: number) => Math.round(n).toLocaleString("en-US");
 const dollars = (usd: Cost) =>
   usd === "unknown" ? "unknown (no list price)" : usd > 0 && usd < 0.01 ? "less than $0.01" : `$${usd.toFixed(2)}`;
 
@@ -78,10 +76,7 @@ function renderSuite(cases: readonly PlannedCase[]): string[] {
   ];
 }
 
-/** Forecasts of checks and nights, whose number of trials is decided only while they run. */
-type Forecasts = { checks: ReturnType<typeof forecastChecks>; nights: ReturnType<typeof forecastNights> };
-
-function renderChecks({ plans }: PlannedChecks, { checks, nights }: Forecasts): string[] {
+function renderChecks({ plans }: PlannedChecks, forecasts: Forecasts): string[] {
   const settled = [...plans].flatMap(([suite, all]) =>
     all.flatMap((plan) => {
       const name = `Check of ${suite} on ${plan.model}`;
@@ -89,7 +84,7 @@ function renderChecks({ plans }: PlannedChecks, { checks, nights }: Forecasts): 
       return plan.kind === "not comparable" ? [`${name}: not comparable. ${plan.reasons.join(" ")}`] : [];
     }),
   );
-  return [...settled, ...checks.map(describeForecast), ...nights.map(describeNight)];
+  return [...settled, ...describeForecasts(forecasts)];
 }
 
 /** The typical and maximum number of trials of a case. `isPlanned`: exactly as many as its suite says. */
@@ -136,10 +131,7 @@ export function renderPlan(
 ): string {
   const suites = [...new Set(cases.map(({ suite }) => suite))];
   const lines = suites.flatMap((suite) => renderSuite(cases.filter((planned) => planned.suite === suite)));
-  const forecasts = {
-    checks: forecastChecks(checks, cases, models, { seed, getTier }),
-    nights: forecastNights(checks.plans, cases, models, getTier),
-  };
+  const forecasts = forecastPlans(checks, cases, models, { seed, getTier });
   const asked = models.flatMap((model) =>
     cases
       .filter(({ suite }) => asksModel(suite, model))

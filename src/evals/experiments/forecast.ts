@@ -1,7 +1,9 @@
+import { mostTrialsOfNight } from "../decisions/drift.ts";
 import { type Forecast, forecastCalls } from "../decisions/forecast.ts";
 import { count, integer, money } from "../reports/format.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { ComparePlan } from "../types/check.ts";
+import type { DriftPlan } from "../types/drift.ts";
 import type { Model } from "../types/model.ts";
 import { addCost, type Cost, multiplyCost } from "../types/trial.ts";
 import { setUpCheck } from "../verdicts/check.ts";
@@ -11,21 +13,31 @@ import { estimateTrialCost, type GetTier } from "./price.ts";
 /** The expected trials of a check if nothing changed, with costs estimated from the sizes of requests. */
 type CheckForecast = Forecast & { suite: string; model: Model; typicalUsd: Cost; highUsd: Cost };
 
-/** Forecasts all checks that will compare two lists. */
-export function forecastChecks(
+/** The expected size of a night of one suite on one model. `most` includes follow-ups. The cost is an estimate. */
+type NightForecast = { suite: string; model: Model; trials: number; most: number; costUsd: Cost };
+
+/** Forecasts of checks and nights, whose number of trials is decided only while they run. */
+export type Forecasts = { checks: CheckForecast[]; nights: NightForecast[] };
+
+/** Forecasts all checks that will compare two lists, and all nights. */
+export function forecastPlans(
   { plans }: PlannedChecks,
   cases: readonly PlannedCase[],
   models: readonly Model[],
   asked: { seed: number; getTier: GetTier },
-): CheckForecast[] {
-  return [...plans].flatMap(([suite, all]) =>
-    all.flatMap((plan) => {
+): Forecasts {
+  const forecasts: Forecasts = { checks: [], nights: [] };
+  for (const [suite, all] of plans) {
+    const own = cases.filter((planned) => planned.suite.name === suite);
+    for (const plan of all) {
       const model = models.find(({ id }) => id === plan.model);
-      if (plan.kind !== "compare" || plan.cases.length === 0 || !model) return [];
-      const own = cases.filter((planned) => planned.suite.name === suite);
-      return [forecastCheck(suite, plan, own, model, asked)];
-    }),
-  );
+      if (model && plan.kind === "compare" && plan.cases.length > 0)
+        forecasts.checks.push(forecastCheck(suite, plan, own, model, asked));
+      if (model && plan.kind === "unchanged" && plan.drift?.nightly)
+        forecasts.nights.push(forecastNight(suite, plan.drift, own, model, asked.getTier));
+    }
+  }
+  return forecasts;
 }
 
 function forecastCheck(
@@ -44,8 +56,29 @@ function forecastCheck(
   return { suite, model, ...forecast, typicalUsd: price(forecast.typical), highUsd: price(forecast.high) };
 }
 
-/** Describes the expected size and cost of a check in one line. */
-export function describeForecast({ suite, model, typical, high, most, typicalUsd, highUsd }: CheckForecast): string {
+function forecastNight(
+  suite: string,
+  { trials }: DriftPlan,
+  cases: readonly PlannedCase[],
+  model: Model,
+  getTier: GetTier,
+): NightForecast {
+  const each = cases.map((planned) => estimateTrialCost(planned, model, getTier)).reduce(addCost, 0);
+  const most = cases.length * Math.max(trials, mostTrialsOfNight);
+  return { suite, model, trials: cases.length * trials, most, costUsd: multiplyCost(trials, each) };
+}
+
+/** Describes the expected size and cost of each check and night in one line. */
+export function describeForecasts({ checks, nights }: Forecasts): string[] {
+  return [...checks.map(describeCheck), ...nights.map(describeNight)];
+}
+
+function describeCheck({ suite, model, typical, high, most, typicalUsd, highUsd }: CheckForecast): string {
   const about = (cost: Cost) => (model.kind === "language model" ? `, about ${money(cost)}` : "");
   return `Check of ${suite} on ${model.id}: typically ${count(typical, "trial")}${about(typicalUsd)}; 9 times in 10 at most ${integer(high)}${about(highUsd)}; never more than ${integer(most)}.`;
+}
+
+function describeNight({ suite, model, trials, most, costUsd }: NightForecast): string {
+  const cost = model.kind === "language model" ? `, about ${money(costUsd)}` : "";
+  return `Night of ${suite} on ${model.id}: ${count(trials, "trial")}${cost}, plus follow-ups for cases that look different; never more than ${integer(most)}.`;
 }

@@ -2,37 +2,35 @@ import { newRunId } from "../runs/record.ts";
 import { hashPrompt } from "../scoring/judge.ts";
 import { listExpectedTools, readSkillExpectation } from "../scoring/labels.ts";
 import { labelCase } from "../scoring/userTurns.ts";
-import type { Source } from "../toolsets/source.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { allDefinitions } from "../types/exposure.ts";
 import type { JsonObject } from "../types/json.ts";
-import type { AskedModel, Model } from "../types/model.ts";
+import type { AskedModel } from "../types/model.ts";
 import type { Experiment, RunManifest } from "../types/run.ts";
 import { asksModel, listCaseCalls, type Suite } from "../types/suite.ts";
 import { version } from "../workspace/version.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import type { PlannedChecks } from "./check.ts";
 
-type ManifestParts = {
+type ManifestParts = Pick<
+  Workspace,
+  | "host"
+  | "models"
+  | "judge"
+  | "judgeFigure"
+  | "suites"
+  | "servers"
+  | "configurations"
+  | "cases"
+  | "surfaceCases"
+  | "git"
+> & {
   flags: JsonObject;
   seed: number;
-  host: string;
-  models: readonly Model[];
-  judge?: AskedModel | undefined;
-  /** How far the judge agrees with people, if measured. */
-  judgeFigure?: string | undefined;
-  suites: readonly Suite[];
-  /** What the server of each suite reports about itself, by suite name. */
-  servers: ReadonlyMap<string, JsonObject>;
-  /** The servers of each suite over a whole configuration, by suite name. */
-  configurations?: ReadonlyMap<string, NonNullable<Source["members"]>>;
-  cases: readonly PlannedCase[];
   checks?: PlannedChecks;
   experiment?: Experiment;
   /** Tool lists of arms other than head, by hash. */
   otherToolsets?: RunManifest["toolsets"];
-  /** The cases on further surfaces of their suites. */
-  surfaceCases?: readonly PlannedCase[];
-  git: RunManifest["git"];
   failOn?: RunManifest["failOn"];
   partial?: RunManifest["partial"];
   /** Whether replies of earlier runs are reused. */
@@ -81,7 +79,7 @@ export function indexToolsets(cases: readonly PlannedCase[]): RunManifest["tools
 
 function describeSuite(
   suite: Suite,
-  { servers, configurations, cases, checks, models, surfaceCases = [] }: ManifestParts,
+  { servers, configurations, cases, checks, models, surfaceCases }: ManifestParts,
 ): RunManifest["suites"][number] {
   const inArms = surfaceCases.filter((one) => one.suite === suite);
   const surfaces = [...new Set(inArms.map(({ arm }) => arm))].map((name) => ({
@@ -89,7 +87,7 @@ function describeSuite(
     cases: inArms.filter(({ arm }) => arm === name).map((one) => one.case.id),
   }));
   const server = servers.get(suite.name);
-  const members = configurations?.get(suite.name);
+  const members = configurations.get(suite.name);
   const planned = checks?.plans.get(suite.name);
   const ofCases = cases.filter((one) => one.suite === suite).flatMap((one) => one.case.mocks?.list ?? []);
   const mocks = [...new Map(ofCases.map((mock) => [mock.label, mock])).values()];

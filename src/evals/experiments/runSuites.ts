@@ -11,10 +11,10 @@ import { addExposureArms, addLiftArms } from "../workspace/cases.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { planChecks, runCheck } from "./check.ts";
-import { describeNight, forecastNights, runDrift } from "./drift.ts";
+import { runDrift } from "./drift.ts";
 import { renderPlan } from "./dryRun.ts";
 import { randomSeed } from "./experiment.ts";
-import { describeForecast, forecastChecks } from "./forecast.ts";
+import { describeForecasts, forecastPlans } from "./forecast.ts";
 import { createManifest, indexToolsets } from "./manifest.ts";
 import { runOnRecord } from "./pipeline.ts";
 import { chooseTier } from "./price.ts";
@@ -78,13 +78,12 @@ export async function runSuites(
     partial,
     cache: options.cache,
   });
-  const forecasts = forecastChecks(checks, cases, models, { seed, getTier });
-  const nights = forecastNights(checks.plans, cases, models, getTier);
+  const forecasts = forecastPlans(checks, cases, models, { seed, getTier });
   // Announce only language models: others are free and answer at once.
   const isCostly = ({ model }: { model: Model }) => !resumed && model.kind === "language model";
-  const costly = [...forecasts.filter(isCostly).map(describeForecast), ...nights.filter(isCostly).map(describeNight)];
-  for (const line of costly) io.err(`${line}\n`);
-  const typical = [...forecasts.map((one) => one.typical), ...nights.map((one) => one.trials)];
+  const costly = { checks: forecasts.checks.filter(isCostly), nights: forecasts.nights.filter(isCostly) };
+  for (const line of describeForecasts(costly)) io.err(`${line}\n`);
+  const typical = [...forecasts.checks.map((one) => one.typical), ...forecasts.nights.map((one) => one.trials)];
   const running = runOnRecord(
     {
       manifest,

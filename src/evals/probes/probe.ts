@@ -1,5 +1,5 @@
 import type { JsonObject } from "../types/json.ts";
-import type { Severity } from "../types/lint.ts";
+import type { RuleInfo } from "../types/lint.ts";
 import type { CallOutcome } from "../types/tool.ts";
 
 /** What a probe tests. All kinds except `missing` and `wrong type` have arguments that match the inputSchema. */
@@ -50,16 +50,7 @@ export type ProbeObservation = {
 export type RuleResult = "ok" | "does not apply" | { readonly wrong: string };
 
 /** One requirement that every tool has to meet. Pure; `check` does not throw. */
-export type ProbeRule = {
-  /** Stable, kebab-case, unique. */
-  readonly id: string;
-  readonly severity: Severity;
-  /** Set for a convention that the protocol recommends or leaves open: on only in this profile. */
-  readonly profile?: "spec";
-  /** What goes wrong otherwise, in one sentence. */
-  readonly why: string;
-  /** Its source. */
-  readonly docs: string;
+export type ProbeRule = Pick<RuleInfo, "id" | "severity" | "profile" | "why" | "docs"> & {
   /** How to fix a violation, in one sentence. */
   readonly fix: string;
   /** What has to be observed before it can be checked. */
