@@ -62,7 +62,7 @@ describe("number flags", () => {
   });
 
   it.each(table)("$command.command: --$name takes its range alone", async ({ command, name, range }) => {
-    if (!range) throw new Error(`--${name} of ${command.command} has no range: declare it with number({ ... })`);
+    if (!range) throw new Error(`--${name} of ${command.command} has no range: declare it with number(...)`);
     expect(Object.keys(range)).not.toEqual([]);
     for (const text of ["abc", ...outside(range).map(String)])
       expect(await refusal(command, `--${name}=${text}`)).toMatch(
@@ -91,7 +91,7 @@ describe("number flags", () => {
   });
 
   it("takes no other spelling of a number", () => {
-    const { coerce } = number({ min: 0, describe: "" });
+    const { coerce } = number("", { min: 0 });
     expect(["0", "1e3", ".5", "0x10", " 7 "].map(coerce)).toEqual([0, 1000, 0.5, 16, 7]);
     for (const text of ["", " ", "NaN", "Infinity", "1e999", "1 2", "1,5", "1_000", "true"])
       expect(() => coerce(text)).toThrow(`"${text}" is not a number of at least 0.`);

@@ -1,17 +1,16 @@
-import { defineCommand, texts, toggle } from "./command.ts";
+import { choice, defineCommand, texts, toggle } from "./command.ts";
 import { baselinesFlag, outFlag } from "./flags.ts";
 
 export const baselineCommand = defineCommand({
   command: "baseline <action> [targets..]",
   describe: "Accept a run as the baseline of later runs, or show baselines",
   positionals: {
-    action: {
-      choices: ["accept", "show", "diff"] as const,
-      demandOption: true,
-      describe:
-        "accept [run]: write one baseline per suite and model of the run (default: latest). " +
+    action: choice(
+      "accept [run]: write one baseline per suite and model of the run (default: latest). " +
         "show [suites or files]: print what baselines contain. diff: the former name of `evals verify`",
-    },
+      ["accept", "show", "diff"],
+      { demandOption: true },
+    ),
     targets: texts("Run to accept, or suites or baseline files to show"),
   },
   flags: {

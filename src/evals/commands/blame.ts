@@ -7,18 +7,16 @@ export const blameCommand = defineCommand({
   command: "blame [run]",
   describe: "Find the changed description or parameter that broke a case, and confirm it by reverting it",
   positionals: {
-    run: {
-      type: "string",
+    run: text("Run with a regression: its folder, its id or latest (the newest one that regressed)", {
       default: "latest",
-      describe: "Run with a regression: its folder, its id or latest (the newest one that regressed)",
-    },
+    }),
   },
   flags: {
     case: texts("Explain these cases: part of an id or a pattern (default: the 3 cases that dropped most)"),
     suite: text("Only this suite of the run"),
     baseline: text("Compare the live tools with this baseline instead of a run; requires --case"),
     paths: texts("With --baseline: where the suite file is (default: evals/)"),
-    model: { alias: "m", type: "string", describe: "Only this model of the run" },
+    model: text("Only this model of the run", { alias: "m" }),
     resume: resumeFlag,
     ...flags,
   },

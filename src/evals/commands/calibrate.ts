@@ -7,12 +7,11 @@ export const calibrateCommand = defineCommand({
   positionals: { path: suitePath },
   flags: {
     model: modelFlag,
-    trials: number({
+    trials: number("Trials per case in each of the two identical arms", {
       alias: "n",
       min: 2,
       integer: true,
       default: 20,
-      describe: "Trials per case in each of the two identical arms",
     }),
     ...suiteFlags,
     resume: resumeFlag,

@@ -6,7 +6,7 @@ export const cleanCommand = defineCommand({
   describe: "Remove old run records and the cache of replies; unfinished records are kept",
   positionals: {},
   flags: {
-    keep: number({ min: 0, integer: true, default: 20, describe: "Number of the newest finished records to keep" }),
+    keep: number("Number of the newest finished records to keep", { min: 0, integer: true, default: 20 }),
     "dry-run": toggle("Print what would be removed"),
     out: outFlag,
   },

@@ -26,11 +26,27 @@ export function defineCommand<const P extends Positionals, const F extends Flags
   return command as unknown as Command;
 }
 
+/** Nothing besides the description and the type. */
+type None = Record<never, never>;
+
 /** A flag or an argument with one text. */
-export const text = (describe: string) => ({ type: "string", describe }) as const;
+export function text<const M extends Options = None>(describe: string, more?: M) {
+  return { type: "string", describe, ...more } as M & { type: "string"; describe: string };
+}
 
 /** A flag that can be repeated, or several arguments. */
-export const texts = (describe: string) => ({ type: "string", array: true, describe }) as const;
+export function texts<const M extends Options = None>(describe: string, more?: M) {
+  return text(describe, { array: true, ...more }) as M & { type: "string"; array: true; describe: string };
+}
+
+/** A flag or an argument with one of these texts. */
+export function choice<const C extends readonly string[], const M extends Options = None>(
+  describe: string,
+  choices: C,
+  more?: M,
+) {
+  return { choices, describe, ...more } as M & { choices: C; describe: string };
+}
 
 /** A flag that is off by default. */
 export const toggle = (describe: string) => ({ type: "boolean", default: false, describe }) as const;
@@ -60,12 +76,10 @@ export type NumberFlag<Default extends number | undefined> = {
 } & (Default extends number ? { default: number } : unknown);
 
 /** Declares a number flag. A value outside its range is an error that names both; the parser adds the flag's name. */
-export function number<Default extends number | undefined = undefined>({
-  describe,
-  alias,
-  default: defaultValue,
-  ...range
-}: NumberRange & { describe: string; alias?: string; default?: Default }): NumberFlag<Default> {
+export function number<Default extends number | undefined = undefined>(
+  describe: string,
+  { alias, default: defaultValue, ...range }: NumberRange & { alias?: string; default?: Default },
+): NumberFlag<Default> {
   return {
     range,
     // As a string the value keeps its text for the message; `number` is what the help shows.

@@ -1,27 +1,20 @@
-import { defineCommand, texts } from "./command.ts";
+import { choice, defineCommand, text, texts } from "./command.ts";
 import { jsonFlag, marginFlag, outFlag } from "./flags.ts";
 
 export const compareCommand = defineCommand({
   command: "compare <base> <head>",
   describe: "Compare two recorded runs; no model is called",
   positionals: {
-    base: { type: "string", demandOption: true, describe: "A: folder or id of a run, or a baseline file" },
-    head: { type: "string", demandOption: true, describe: "B: folder or id of a run, or latest" },
+    base: text("A: folder or id of a run, or a baseline file", { demandOption: true }),
+    head: text("B: folder or id of a run, or latest", { demandOption: true }),
   },
   flags: {
     suite: texts("Compare only these suites (default: all that both have)"),
-    model: {
-      alias: "m",
-      type: "string",
-      array: true,
-      describe: "Compare only these models (default: all that both have)",
-    },
+    model: texts("Compare only these models (default: all that both have)", { alias: "m" }),
     margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
-    as: {
-      choices: ["terminal", "json", "markdown", "html", "junit", "github", "sarif"] as const,
-      default: "terminal" as const,
-      describe: "Output format",
-    },
+    as: choice("Output format", ["terminal", "json", "markdown", "html", "junit", "github", "sarif"], {
+      default: "terminal",
+    }),
     out: outFlag,
     json: jsonFlag,
   },

@@ -1,4 +1,4 @@
-import { defineCommand, number, text } from "./command.ts";
+import { defineCommand, number, text, texts } from "./command.ts";
 import { modelFlag, resumeFlag, suiteFlags, suitePath, trialFlags } from "./flags.ts";
 
 export const crowdCommand = defineCommand({
@@ -7,21 +7,17 @@ export const crowdCommand = defineCommand({
   positionals: { path: suitePath },
   flags: {
     model: modelFlag,
-    distractors: {
-      alias: "d",
-      type: "string",
-      array: true,
-      describe:
-        "Files with the foreign tools: tools/list results as JSON or YAML; a suite over a whole configuration needs none",
-    },
+    distractors: texts(
+      "Files with the foreign tools: tools/list results as JSON or YAML; a suite over a whole configuration needs none",
+      { alias: "d" },
+    ),
     sizes: text(
       "Numbers of foreign tools, separated by commas (default: 0,10,50, or all where there are fewer); in a whole configuration: of other servers (default: each)",
     ),
-    trials: number({
+    trials: number("Trials per case and size; overrides the suite (its default: 5)", {
       alias: "n",
       min: 1,
       integer: true,
-      describe: "Trials per case and size; overrides the suite (its default: 5)",
     }),
     ...suiteFlags,
     resume: resumeFlag,

@@ -1,5 +1,5 @@
 import { executionPolicies } from "../types/execution.ts";
-import { defineCommand, number, texts } from "./command.ts";
+import { choice, defineCommand, number, texts } from "./command.ts";
 import { jsonFlag, serverFlags } from "./flags.ts";
 
 export const doctorCommand = defineCommand({
@@ -10,13 +10,12 @@ export const doctorCommand = defineCommand({
   },
   flags: {
     ...serverFlags,
-    execute: {
-      choices: executionPolicies,
-      default: "safe" as const,
-      describe:
-        "Which tools without required arguments are called once; safe: those annotated read-only or non-destructive",
-    },
-    timeout: number({ above: 0, max: 3600, default: 30, describe: "Timeout of a server's start, in seconds" }),
+    execute: choice(
+      "Which tools without required arguments are called once; safe: those annotated read-only or non-destructive",
+      executionPolicies,
+      { default: "safe" },
+    ),
+    timeout: number("Timeout of a server's start, in seconds", { above: 0, max: 3600, default: 30 }),
     host: texts(
       "Also examine how a host shows the tools, at no cost: claude-code, codex, copilot or goose, or a model in one",
     ),

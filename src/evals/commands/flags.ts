@@ -2,7 +2,7 @@ import type { Options } from "yargs";
 import { executionPolicies } from "../types/execution.ts";
 import { gates } from "../types/gates.ts";
 import { nearest } from "../types/nearest.ts";
-import { number, text, texts, toggle } from "./command.ts";
+import { choice, number, text, texts, toggle } from "./command.ts";
 
 // Flags that several commands share, so that one name means one thing everywhere.
 
@@ -18,33 +18,21 @@ export const seedRange = { min: 0, max: Number.MAX_SAFE_INTEGER, integer: true }
 /** How a model is reached and asked. */
 export const requestFlags = inGroup("Model requests:", {
   "base-url": text("Base URL of the model's API, for example http://localhost:8000/v1"),
-  "max-tokens": number({ min: 1, integer: true, describe: "Maximum output tokens per reply" }),
-  timeout: number({
-    above: 0,
-    max: longestTimeout,
-    describe: "Timeout of one request, in seconds (hosts: of one trial)",
-  }),
-  retries: number({ min: 0, max: 20, integer: true, describe: "Maximum retries for transient errors of the model" }),
+  "max-tokens": number("Maximum output tokens per reply", { min: 1, integer: true }),
+  timeout: number("Timeout of one request, in seconds (hosts: of one trial)", { above: 0, max: longestTimeout }),
+  retries: number("Maximum retries for transient errors of the model", { min: 0, max: 20, integer: true }),
   effort: text("Reasoning effort, for models that have one: low, medium, high, ..."),
   prices: text("JSON file with list prices that replace the built-in ones"),
-  concurrency: number({
-    alias: "c",
-    min: 1,
-    max: 10_000,
-    integer: true,
-    default: 10,
-    describe: "Maximum concurrent trials",
-  }),
-  budget: number({ above: 0, dollars: true, describe: "Send no further requests once this many US dollars are spent" }),
+  concurrency: number("Maximum concurrent trials", { alias: "c", min: 1, max: 10_000, integer: true, default: 10 }),
+  budget: number("Send no further requests once this many US dollars are spent", { above: 0, dollars: true }),
 });
 
 /** Which results exit with 1. */
-export const failOnFlag = {
-  choices: gates,
-  array: true,
-  describe:
-    "Results that exit with code 1; repeatable (default: regressed if a baseline is checked, none for lexical, otherwise rate: a case below its pass rate)",
-} as const satisfies Options;
+export const failOnFlag = choice(
+  "Results that exit with code 1; repeatable (default: regressed if a baseline is checked, none for lexical, otherwise rate: a case below its pass rate)",
+  gates,
+  { array: true },
+);
 
 /** Severities of rules. */
 export const severityFlag = texts(
@@ -52,11 +40,9 @@ export const severityFlag = texts(
 );
 
 /** The former name of `--failure-threshold`, still accepted with a warning. Elsewhere `--fail-on` lists results. */
-export const formerThresholdFlag = {
-  choices: ["error", "warning", "info"] as const,
-  describe: "Former name of --failure-threshold",
+export const formerThresholdFlag = choice("Former name of --failure-threshold", ["error", "warning", "info"], {
   hidden: true,
-} as const satisfies Options;
+});
 
 const reporters = ["json", "markdown", "junit", "github"];
 
@@ -71,21 +57,15 @@ function checkReporters(value: string[]): string[] {
 }
 
 /** Additional formats of a run's report. */
-export const reporterFlag = {
-  type: "string",
-  array: true,
-  coerce: checkReporters,
-  describe: "Also print the run in this format: json, markdown, junit, github (annotations) or custom:<file>",
-} satisfies Options;
+export const reporterFlag = texts(
+  "Also print the run in this format: json, markdown, junit, github (annotations) or custom:<file>",
+  { coerce: checkReporters },
+);
 
 export const explainFlag = toggle("Explain every statistical term of the report in two sentences");
 
 /** The folder of run records. */
-export const outFlag = {
-  type: "string",
-  default: "reports",
-  describe: "Folder of the run records",
-} as const satisfies Options;
+export const outFlag = text("Folder of the run records", { default: "reports" });
 
 export const otlpFlag = text(
   "Send each trial as a trace, without texts, to this OpenTelemetry collector, for example http://localhost:4318",
@@ -94,48 +74,47 @@ export const otlpFlag = text(
 /** Trials that run on other machines. */
 export const queueFlags = {
   queue: text("Run the trials on other machines, with `evals worker`, over this Redis server: redis://host:6379"),
-  rate: number({
+  rate: number("With --queue: maximum trials started per second and provider, across all workers", {
     min: 1,
     integer: true,
-    describe: "With --queue: maximum trials started per second and provider, across all workers",
   }),
 } satisfies Record<string, Options>;
 
 export const jsonFlag = toggle("Print one JSON object instead of the report");
 
-export const hostFlag = {
-  choices: ["plain", "agent-skills", "claude-code", "codex", "copilot", "gemini-cli", "goose"] as const,
-  default: "plain" as const,
-  describe: "Show tool names and skills as this host does",
-} satisfies Options;
+export const hostFlag = choice(
+  "Show tool names and skills as this host does",
+  ["plain", "agent-skills", "claude-code", "codex", "copilot", "gemini-cli", "goose"],
+  { default: "plain" },
+);
 
 const exposureFlags = {
   exposure: text(
     "How tools are shown: all (every definition), names (with a search tool that loads definitions), search (of the API) or host (as the host does) (default: all; for hosts: host)",
   ),
-  ranker: {
-    choices: ["keyword", "bm25", "regex"] as const,
-    describe: "Search algorithm for --exposure names (default: keyword) or search (default: the first of the API)",
-  },
+  ranker: choice("Search algorithm for --exposure names (default: keyword) or search (default: the first of the API)", [
+    "keyword",
+    "bm25",
+    "regex",
+  ]),
 } satisfies Record<string, Options>;
 
 /** The flags of every command that runs trials. */
 export const trialFlags = {
   host: hostFlag,
   ...exposureFlags,
-  seed: number({ ...seedRange, describe: "Seed of the tool order (default: random, recorded)" }),
+  seed: number("Seed of the tool order (default: random, recorded)", seedRange),
   json: jsonFlag,
   out: outFlag,
   ...requestFlags,
   ...inGroup("Model requests:", {
-    "max-requests": number({ min: 1, integer: true, describe: "Maximum requests to models" }),
-    "max-time": number({ above: 0, describe: "Send no further requests after this many seconds" }),
+    "max-requests": number("Maximum requests to models", { min: 1, integer: true }),
+    "max-time": number("Send no further requests after this many seconds", { above: 0 }),
   }),
-  "claude-path": {
-    type: "string",
-    group: "Model requests:",
-    describe: "Claude Code executable, for the model claude-code (default: $CLAUDE_CODE_PATH, then claude on the PATH)",
-  },
+  "claude-path": text(
+    "Claude Code executable, for the model claude-code (default: $CLAUDE_CODE_PATH, then claude on the PATH)",
+    { group: "Model requests:" },
+  ),
 } satisfies Record<string, Options>;
 
 /** Which cases run, with which skills, and the settings that override their suites. */
@@ -145,34 +124,21 @@ export const suiteFlags = inGroup("Suites:", {
   "user-skills": toggle("Include the skills in the home folder"),
   judge: text("Model that grades expected behaviour, for example anthropic:claude-opus-5-5 (default: not graded)"),
   case: texts("Run only cases whose id matches this pattern (* matches any text)"),
-  "max-turns": number({
-    min: 1,
-    max: 100,
-    integer: true,
-    describe: "Maximum replies per trial; overrides the suites",
-  }),
-  execute: {
-    choices: executionPolicies,
-    describe: "Which tool calls are executed; overrides the suites (their default: safe)",
-  },
-  denial: {
-    type: "string",
+  "max-turns": number("Maximum replies per trial; overrides the suites", { min: 1, max: 100, integer: true }),
+  execute: choice("Which tool calls are executed; overrides the suites (their default: safe)", executionPolicies),
+  denial: text("Text that the model gets for a call that is not executed; {tool} and {reason} are filled in", {
     coerce: (text: string) => {
       if (text.trim() === "") throw new Error("--denial is empty. Give the text that the model gets.");
       return text;
     },
-    describe: "Text that the model gets for a call that is not executed; {tool} and {reason} are filled in",
-  },
+  }),
 });
 
 /** The one model of an experiment. */
-export const modelFlag = {
-  alias: "m",
-  type: "string",
-  default: "lexical",
-  describe:
-    "Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
-} as const satisfies Options;
+export const modelFlag = text(
+  "Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
+  { alias: "m", default: "lexical" },
+);
 
 export const suitePaths = texts(
   "Suites or skill packages, files or folders (default: evals/, and the skills of the project)",
@@ -186,22 +152,15 @@ export const resumeFlag = text(
 );
 
 /** The smallest difference that matters. */
-export const marginFlag = (describe: string) => number({ above: 0, below: 1, percent: true, default: 0.1, describe });
+export const marginFlag = (describe: string) => number(describe, { above: 0, below: 1, percent: true, default: 0.1 });
 
-export const baselinesFlag = {
-  type: "string",
-  default: "evals/baselines",
-  describe: "Folder of the accepted baselines; commit it",
-} as const satisfies Options;
+export const baselinesFlag = text("Folder of the accepted baselines; commit it", { default: "evals/baselines" });
 
 /** How lint, probe and doctor name servers. */
 export const serverFlags = inGroup("Servers:", {
   server: texts("Command line of an MCP server"),
   url: texts("URL of an MCP server"),
-  transport: {
-    choices: ["http", "sse"] as const,
-    describe: "Transport of --url: Streamable HTTP (default), or the older SSE",
-  },
+  transport: choice("Transport of --url: Streamable HTTP (default), or the older SSE", ["http", "sse"]),
   config: texts("Host configuration file, for example .mcp.json: every server in it"),
   name: texts("With --config: only the servers of these names"),
 });

@@ -1,4 +1,4 @@
-import { defineCommand, number, texts } from "./command.ts";
+import { choice, defineCommand, number, texts } from "./command.ts";
 import { jsonFlag, outFlag } from "./flags.ts";
 
 export const historyCommand = defineCommand({
@@ -7,9 +7,9 @@ export const historyCommand = defineCommand({
   positionals: {},
   flags: {
     suite: texts("Only these suites (default: all)"),
-    model: { alias: "m", type: "string", array: true, describe: "Only these models (default: all)" },
-    last: number({ min: 1, integer: true, default: 20, describe: "Number of the newest runs of each suite and model" }),
-    as: { choices: ["terminal", "markdown", "json"] as const, default: "terminal" as const, describe: "Output format" },
+    model: texts("Only these models (default: all)", { alias: "m" }),
+    last: number("Number of the newest runs of each suite and model", { min: 1, integer: true, default: 20 }),
+    as: choice("Output format", ["terminal", "markdown", "json"], { default: "terminal" }),
     out: outFlag,
     json: jsonFlag,
   },

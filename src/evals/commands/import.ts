@@ -11,7 +11,7 @@ export const importCommand = defineCommand({
         "prompt-table, prompt-lists, posthog, vally, waza, promptfoo, whichtool, bfcl",
     ),
     tools: text("JSON or YAML file with the tool list; expected tools that it lacks are reported"),
-    out: { type: "string", default: "evals/imported", describe: "Folder for the suites, one suite per format" },
+    out: text("Folder for the suites, one suite per format", { default: "evals/imported" }),
     judged: toggle("Keep sentences for a judge in cases that also expect tools"),
     "execute-source": toggle("Run TypeScript sources to resolve what parsing cannot; only for sources that you trust"),
     force: toggle("Replace existing suites"),

@@ -1,7 +1,7 @@
-import { defineCommand, text } from "./command.ts";
+import { choice, defineCommand, text } from "./command.ts";
 import { requestFlags, serverFlags } from "./flags.ts";
 
-const one = (describe: string) => ({ type: "string", group: "Servers:", describe }) as const;
+const one = (describe: string) => text(describe, { group: "Servers:" });
 
 export const initCommand = defineCommand({
   command: "init",
@@ -13,16 +13,14 @@ export const initCommand = defineCommand({
     transport: serverFlags.transport,
     config: one("Host configuration file with the server (default: those of the project, then of the user)"),
     name: one("Name of the server in a host configuration"),
-    model: {
-      alias: "m",
-      type: "string",
-      describe:
-        "Language model that writes the queries, as in `evals try` (default: none; queries use the words of the descriptions)",
-    },
+    model: text(
+      "Language model that writes the queries, as in `evals try` (default: none; queries use the words of the descriptions)",
+      { alias: "m" },
+    ),
     yes: { alias: "y", type: "boolean", default: false, describe: "Do not ask for confirmation before spending" },
     catalog: text("File with the tools that the server's dispatchers call"),
     file: text("File to write (default: evals/<server>.yaml)"),
-    ci: { choices: ["github"] as const, describe: "Also write a workflow that runs the suite on pull requests" },
+    ci: choice("Also write a workflow that runs the suite on pull requests", ["github"]),
     ...requestFlags,
   },
   epilogue:

@@ -1,30 +1,20 @@
-import { defineCommand, number, text } from "./command.ts";
+import { choice, defineCommand, number, text } from "./command.ts";
 import { jsonFlag, requestFlags } from "./flags.ts";
 
 export const judgeCommand = defineCommand({
   command: "judge <action> <labels>",
   describe: "Measure how far a judge model agrees with human labels: agreement, Cohen's kappa, false passes",
   positionals: {
-    action: {
-      choices: ["check"] as const,
-      demandOption: true,
-      describe: "check: send each label's criterion to the judge and compare",
-    },
-    labels: {
-      type: "string",
-      demandOption: true,
-      describe:
-        "File with one JSON object per line: { id?, input?, transcript or turns, criterion, label }, " +
+    action: choice("check: send each label's criterion to the judge and compare", ["check"], { demandOption: true }),
+    labels: text(
+      "File with one JSON object per line: { id?, input?, transcript or turns, criterion, label }, " +
         'where label is "met", "not met" or "cannot tell" (or true, false, "pass", "fail")',
-    },
+      { demandOption: true },
+    ),
   },
   flags: {
-    judge: {
-      type: "string",
-      demandOption: true,
-      describe: "Judge to measure: anthropic:<model> or openai:<model>",
-    },
-    "min-kappa": number({ min: -1, max: 1, describe: "Fail when Cohen's kappa is below this" }),
+    judge: text("Judge to measure: anthropic:<model> or openai:<model>", { demandOption: true }),
+    "min-kappa": number("Fail when Cohen's kappa is below this", { min: -1, max: 1 }),
     write: text("File for the result (default: evals/judges/<judge>.json); commit it"),
     json: jsonFlag,
     ...requestFlags,

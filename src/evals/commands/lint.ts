@@ -1,4 +1,4 @@
-import { defineCommand, text, texts, toggle } from "./command.ts";
+import { choice, defineCommand, text, texts, toggle } from "./command.ts";
 import { formerThresholdFlag, requestFlags, serverFlags, severityFlag } from "./flags.ts";
 
 export const lintCommand = defineCommand({
@@ -29,22 +29,18 @@ export const lintCommand = defineCommand({
     },
     timeout: { ...requestFlags.timeout, describe: "Timeout of one request to the judge, in seconds" },
     severity: severityFlag,
-    profile: {
-      choices: ["general", "spec"] as const,
-      describe: "Rules to check; spec adds conventions of wording and form, for your own servers (default: general)",
-    },
+    profile: choice(
+      "Rules to check; spec adds conventions of wording and form, for your own servers (default: general)",
+      ["general", "spec"],
+    ),
     all: toggle("List every finding, infos included (default: repeated ones are folded, infos only counted)"),
-    "failure-threshold": {
-      choices: ["error", "warning", "info"] as const,
-      default: "error" as const,
-      describe: "Lowest severity that exits with code 1",
-    },
+    "failure-threshold": choice("Lowest severity that exits with code 1", ["error", "warning", "info"], {
+      default: "error",
+    }),
     "fail-on": formerThresholdFlag,
-    format: {
-      choices: ["table", "json", "sarif", "github", "markdown"] as const,
-      default: "table" as const,
-      describe: "Output format; markdown: only with --rules",
-    },
+    format: choice("Output format; markdown: only with --rules", ["table", "json", "sarif", "github", "markdown"], {
+      default: "table",
+    }),
     json: toggle("Same as --format json"),
     rules: toggle("Print all rules instead of linting"),
   },

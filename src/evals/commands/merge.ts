@@ -1,16 +1,11 @@
-import { defineCommand, toggle } from "./command.ts";
+import { defineCommand, texts, toggle } from "./command.ts";
 import { baselinesFlag, explainFlag, jsonFlag, outFlag, reporterFlag } from "./flags.ts";
 
 export const mergeCommand = defineCommand({
   command: "merge <runs..>",
   describe: "Combine the shards of a run (run --shard) into one run, and report its verdict",
   positionals: {
-    runs: {
-      type: "string",
-      array: true,
-      demandOption: true,
-      describe: "Folders of the shards, or folders that contain them",
-    },
+    runs: texts("Folders of the shards, or folders that contain them", { demandOption: true }),
   },
   flags: {
     accept: toggle("Accept the merged run as the baseline, whatever its outcome"),

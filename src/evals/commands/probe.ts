@@ -1,5 +1,5 @@
 import { executionPolicies } from "../types/execution.ts";
-import { defineCommand, number, texts } from "./command.ts";
+import { choice, defineCommand, number, texts } from "./command.ts";
 import { formerThresholdFlag, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
 
 export const probeCommand = defineCommand({
@@ -11,39 +11,29 @@ export const probeCommand = defineCommand({
   flags: {
     ...serverFlags,
     tool: texts("Probe only tools whose name matches this pattern (* matches any text)"),
-    execute: {
-      choices: executionPolicies,
-      describe:
-        "Which tools are called (default: as in the suite, otherwise safe: those annotated read-only or non-destructive; " +
+    execute: choice(
+      "Which tools are called (default: as in the suite, otherwise safe: those annotated read-only or non-destructive; " +
         "the latter may leave data behind)",
-    },
-    runs: number({
-      min: 1,
-      max: 100_000,
-      integer: true,
-      default: 5,
-      describe: "Maximum inputs per tool and kind of probe",
-    }),
-    seed: number({ ...seedRange, describe: "Seed of the generated inputs (default: random, printed)" }),
-    timeout: number({ above: 0, max: 3600, default: 10, describe: "Timeout of one call, in seconds" }),
-    "max-calls": number({
+      executionPolicies,
+    ),
+    runs: number("Maximum inputs per tool and kind of probe", { min: 1, max: 100_000, integer: true, default: 5 }),
+    seed: number("Seed of the generated inputs (default: random, printed)", seedRange),
+    timeout: number("Timeout of one call, in seconds", { above: 0, max: 3600, default: 10 }),
+    "max-calls": number("Maximum further calls to shrink a failing input", {
       min: 0,
       max: 100_000,
       integer: true,
       default: 50,
-      describe: "Maximum further calls to shrink a failing input",
     }),
     call: texts('Make this call instead: {"tool": "...", "arguments": {...}}; repeatable, executed in order'),
     severity: severityFlag,
-    profile: {
-      choices: ["general", "spec"] as const,
-      describe: "Rules to check; spec adds conventions of failures and texts, for your own servers (default: general)",
-    },
-    "failure-threshold": {
-      choices: ["error", "warning", "info"] as const,
-      default: "warning" as const,
-      describe: "Lowest severity that exits with code 1",
-    },
+    profile: choice(
+      "Rules to check; spec adds conventions of failures and texts, for your own servers (default: general)",
+      ["general", "spec"],
+    ),
+    "failure-threshold": choice("Lowest severity that exits with code 1", ["error", "warning", "info"], {
+      default: "warning",
+    }),
     "fail-on": formerThresholdFlag,
     json: jsonFlag,
   },

@@ -1,23 +1,21 @@
-import { defineCommand } from "./command.ts";
+import { choice, defineCommand, text } from "./command.ts";
 import { explainFlag, otlpFlag, outFlag } from "./flags.ts";
 
 export const reportCommand = defineCommand({
   command: "report [run]",
   describe: "Print the report of a recorded run or experiment",
   positionals: {
-    run: {
-      type: "string",
-      default: "latest",
-      describe:
-        "Record: its folder, its id, latest (the newest run), or variants, blame, crowd or calibrate (the newest of each)",
-    },
+    run: text(
+      "Record: its folder, its id, latest (the newest run), or variants, blame, crowd or calibrate (the newest of each)",
+      { default: "latest" },
+    ),
   },
   flags: {
-    as: {
-      choices: ["terminal", "json", "markdown", "html", "junit", "github", "sarif", "badge", "csv"] as const,
-      default: "terminal" as const,
-      describe: "Output format; badge: an endpoint file of shields.io; csv: one line per trial",
-    },
+    as: choice(
+      "Output format; badge: an endpoint file of shields.io; csv: one line per trial",
+      ["terminal", "json", "markdown", "html", "junit", "github", "sarif", "badge", "csv"],
+      { default: "terminal" },
+    ),
     explain: explainFlag,
     otlp: otlpFlag,
     out: outFlag,

@@ -1,4 +1,4 @@
-import { defineCommand, number, text, texts, toggle } from "./command.ts";
+import { choice, defineCommand, number, text, texts, toggle } from "./command.ts";
 import {
   baselinesFlag,
   explainFlag,
@@ -17,43 +17,30 @@ export const runCommand = defineCommand({
   describe: "Run suites and skill evals against a model, and report what it picks",
   positionals: { paths: texts("Suite files, folders or skill packages (default: evals/)") },
   flags: {
-    model: {
-      alias: "m",
-      type: "string",
-      array: true,
-      default: ["lexical"],
-      describe:
-        "Models under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
-    },
-    trials: number({
-      alias: "n",
-      min: 1,
-      integer: true,
-      describe:
-        "Trials per case and model; overrides the suites (their default: 5). In a check: the maximum (default: 25)",
-    }),
-    "pass-rate": number({
-      min: 0,
-      max: 1,
-      describe: "Rate at which a case passes; overrides the suites (their default: 0.8)",
-    }),
+    model: texts(
+      "Models under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
+      { alias: "m", default: ["lexical"] },
+    ),
+    trials: number(
+      "Trials per case and model; overrides the suites (their default: 5). In a check: the maximum (default: 25)",
+      { alias: "n", min: 1, integer: true },
+    ),
+    "pass-rate": number("Rate at which a case passes; overrides the suites (their default: 0.8)", { min: 0, max: 1 }),
     ...suiteFlags,
-    check: {
-      choices: ["on", "off", "screen", "thorough", "anytime"] as const,
-      describe:
-        "Check against the accepted baseline (default: if there is one); on requires one. " +
+    check: choice(
+      "Check against the accepted baseline (default: if there is one); on requires one. " +
         "screen, thorough and anytime are former names for on with -n 12, 25 and 100",
-    },
+      ["on", "off", "screen", "thorough", "anytime"],
+    ),
     "fail-on": failOnFlag,
     explain: explainFlag,
     nightly: toggle(
       "Watch for drift of the model while the tools stay the same: 3 trials per case, more for cases that look different",
     ),
-    correlation: number({
-      min: 0,
-      max: 1,
-      describe: "With --nightly: correlation between the trials of a case, as measured by calibrate (default: 0.02)",
-    }),
+    correlation: number(
+      "With --nightly: correlation between the trials of a case, as measured by calibrate (default: 0.02)",
+      { min: 0, max: 1 },
+    ),
     surfaces: toggle("Also run every case on the `surfaces` of its suite, and compare each with the suite's own tools"),
     changed: toggle(
       "Run once only the cases affected by a change since the baseline: of the case, an expected tool, or a tool similar to it",

@@ -1,6 +1,6 @@
 import { exitCodes } from "../types/errors.ts";
 import { outputNames } from "../types/outputNames.ts";
-import { defineCommand, text } from "./command.ts";
+import { choice, defineCommand, text } from "./command.ts";
 
 const names = ["suite", "config", ...outputNames] as const;
 type Name = (typeof names)[number];
@@ -8,7 +8,7 @@ type Name = (typeof names)[number];
 export const schemaCommand = defineCommand({
   command: "schema [of]",
   describe: "Print the JSON Schema of suite files, of evals.config, or of what a command prints with --json",
-  positionals: { of: { choices: names, default: "suite" as const, describe: "Which schema to print" } },
+  positionals: { of: choice("Which schema to print", names, { default: "suite" }) },
   flags: { out: text("Write all schemas to this folder, one file each") },
   epilogue:
     "`report` and `merge` print the object of the command that made the record. `show` prints one object per line. " +

@@ -1,4 +1,4 @@
-import { defineCommand, texts } from "./command.ts";
+import { choice, defineCommand, texts } from "./command.ts";
 import { hostFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
 
 const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
@@ -8,11 +8,11 @@ export const searchCommand = defineCommand({
   describe: "Measure whether a tool search finds the tools and skills that suites expect; no model is called",
   positionals: { paths: suitePaths },
   flags: {
-    ranker: {
-      choices: ["keyword", "bm25", "regex"] as const,
-      array: true,
-      describe: "Only this algorithm: keyword (as in Claude Code), bm25 or regex (as in APIs)",
-    },
+    ranker: choice(
+      "Only this algorithm: keyword (as in Claude Code), bm25 or regex (as in APIs)",
+      ["keyword", "bm25", "regex"],
+      { array: true },
+    ),
     "fail-on": texts("Exit with code 1 below this: recall@<1, 3, 5 or 10>=<share>, or rank=<number> for every query"),
     host: { ...hostFlag, describe: "Search the tool names that this host shows" },
     case: { ...cases, describe: "Search only for cases whose id matches this pattern (* matches any text)" },

@@ -1,14 +1,11 @@
-import { defineCommand, texts } from "./command.ts";
+import { choice, defineCommand, texts } from "./command.ts";
 import { hostFlag, jsonFlag } from "./flags.ts";
 
 export const skillsCommand = defineCommand({
   command: "skills <action>",
   describe: "List the skill packages that a host shows to its model here, and why it does not show others",
   positionals: {
-    action: {
-      choices: ["list"] as const,
-      describe: "list: skills, the number of their queries, and their folders",
-    },
+    action: choice("list: skills, the number of their queries, and their folders", ["list"]),
   },
   flags: {
     host: { ...hostFlag, describe: "List what this host shows to its model" },

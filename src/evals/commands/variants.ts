@@ -33,13 +33,10 @@ export const variantsCommand = defineCommand({
     of: text("With --write: write this variant, whether it won or not"),
     margin: marginFlag("Smallest gain that is worth a change"),
     "harm-cases": texts("Rule out a loss only for cases whose id matches this pattern (default: all); saves trials"),
-    "harm-unsteady": number({
-      above: 0,
-      below: 1,
-      percent: true,
-      describe:
-        "Loss to rule out for cases with a pass rate below 85% (default: 0.15, as for all); 0.25 saves a third of the trials",
-    }),
+    "harm-unsteady": number(
+      "Loss to rule out for cases with a pass rate below 85% (default: 0.15, as for all); 0.25 saves a third of the trials",
+      { above: 0, below: 1, percent: true },
+    ),
     baselines: baselinesFlag,
     ...suiteFlags,
     resume: resumeFlag,

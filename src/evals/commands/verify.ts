@@ -1,5 +1,5 @@
 import { verifyGates } from "../types/gates.ts";
-import { defineCommand, text } from "./command.ts";
+import { choice, defineCommand, text } from "./command.ts";
 import { baselinesFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
 
 const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
@@ -11,12 +11,10 @@ export const verifyCommand = defineCommand({
   flags: {
     tools: text("JSON or YAML file with a tool list, instead of starting the servers"),
     baselines: baselinesFlag,
-    "fail-on": {
-      choices: [...verifyGates, "none"] as const,
+    "fail-on": choice("Results that exit with code 1; repeatable", [...verifyGates, "none"], {
       array: true,
-      default: ["changed", "stale", "unaccepted"] as const,
-      describe: "Results that exit with code 1; repeatable",
-    },
+      default: ["changed", "stale", "unaccepted"],
+    }),
     case: { ...cases, describe: "Verify only cases whose id matches this pattern (* matches any text)" },
     skill: { ...skill, describe: "Verify only the eval files of these skills" },
     "host-dir": { ...hostDir, describe: "Search for skills in these folders of the home and project folders" },

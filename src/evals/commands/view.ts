@@ -6,13 +6,7 @@ export const viewCommand = defineCommand({
   describe: "Show the recorded runs in a browser",
   positionals: {},
   flags: {
-    port: number({
-      min: 0,
-      max: 65_535,
-      integer: true,
-      default: 4477,
-      describe: "Port on 127.0.0.1; 0: any free port",
-    }),
+    port: number("Port on 127.0.0.1; 0: any free port", { min: 0, max: 65_535, integer: true, default: 4477 }),
     open: toggle("Open the page in the default browser"),
     out: outFlag,
   },

@@ -1,34 +1,29 @@
 import { executionPolicies } from "../types/execution.ts";
-import { defineCommand, number, text, texts } from "./command.ts";
+import { choice, defineCommand, number, text, texts } from "./command.ts";
 
 export const workerCommand = defineCommand({
   command: "worker <queue> [paths..]",
   describe: "Run the trials that `evals run --queue` puts on a queue, in this checkout",
   positionals: {
-    queue: { type: "string", demandOption: true, describe: "URL of the Redis or Valkey server: redis:// or rediss://" },
+    queue: text("URL of the Redis or Valkey server: redis:// or rediss://", { demandOption: true }),
     paths: texts("Files and folders with the suites that runs may use (default: evals/)"),
   },
   flags: {
-    concurrency: number({
+    concurrency: number("Maximum concurrent trials per provider", {
       alias: "c",
       min: 1,
       max: 10_000,
       integer: true,
       default: 50,
-      describe: "Maximum concurrent trials per provider",
     }),
-    hosts: {
-      type: "string",
-      coerce: parseHosts,
-      describe:
-        "Also run trials that start programs here, separated by commas: claude-code, codex, copilot, goose, custom",
-    },
-    execute: {
-      choices: executionPolicies,
-      default: "safe" as const,
-      describe: "Most permissive --execute with which a run may override its suites",
-    },
-    "max-idle": number({ above: 0, describe: "Exit after this many seconds without a trial (default: never)" }),
+    hosts: text(
+      "Also run trials that start programs here, separated by commas: claude-code, codex, copilot, goose, custom",
+      { coerce: parseHosts },
+    ),
+    execute: choice("Most permissive --execute with which a run may override its suites", executionPolicies, {
+      default: "safe",
+    }),
+    "max-idle": number("Exit after this many seconds without a trial (default: never)", { above: 0 }),
     "base-url": text("Base URL of the model's API; it must be that of the run"),
     "claude-path": text("Claude Code executable (default: $CLAUDE_CODE_PATH, then claude on the PATH)"),
   },
