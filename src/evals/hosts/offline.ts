@@ -1,7 +1,5 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { startLoopback } from "../network/loopback.ts";
 import { findWire } from "./wires/index.ts";
 import type { Wire } from "./wires/wire.ts";
 
@@ -11,17 +9,15 @@ type OfflineProvider = { url: string; bodies: readonly string[]; close(): Promis
 /** Starts a free provider that shows what a host sends. */
 export async function startOfflineProvider(): Promise<OfflineProvider> {
   const bodies: string[] = [];
-  const http = createServer(async (request, response) => {
+  const { http, url } = await startLoopback(async (request, response) => {
     const body = await text(request);
     const wire = findWire((request.url ?? "").split("?", 1)[0] ?? "");
     if (!wire) return void response.writeHead(404).end();
     bodies.push(body);
     response.writeHead(200, { "content-type": "text/event-stream" }).end(replies[wire.name]());
   });
-  http.listen(0, "127.0.0.1").unref();
-  await once(http, "listening");
   return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    url,
     bodies,
     async close() {
       http.closeAllConnections();

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import { startLoopback } from "../network/loopback.ts";
 import { messageOf } from "../types/errors.ts";
 import { isJsonObject } from "../types/json.ts";
 import { findWire } from "./wires/index.ts";
@@ -53,7 +53,7 @@ const maxReplyBytes = 32 * 1024 * 1024;
  */
 export async function startPassThrough(send: typeof fetch = fetch): Promise<PassThrough> {
   const routes = new Map<string, Route>();
-  const http = createServer((request, response) => {
+  const { http, url } = await startLoopback((request, response) => {
     const [, key = "", rest = ""] = /^\/([^/?]+)(.*)$/s.exec(request.url ?? "") ?? [];
     const route = routes.get(key);
     if (!route) return void response.writeHead(404).end();
@@ -61,16 +61,13 @@ export async function startPassThrough(send: typeof fetch = fetch): Promise<Pass
   });
   // Prevents that a kept connection is closed just as the host sends its next request.
   http.keepAliveTimeout = 600_000;
-  http.listen(0, "127.0.0.1").unref();
-  await once(http, "listening");
-  const { port } = http.address() as AddressInfo;
   return {
     open(options) {
       const key = randomUUID();
       const route: Route = { ...options, exchanges: [], cut: new AbortController() };
       routes.set(key, route);
       return {
-        url: `http://127.0.0.1:${port}/${key}`,
+        url: `${url}/${key}`,
         exchanges: route.exchanges,
         close: () => {
           routes.delete(key);

@@ -1,7 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import {
@@ -11,6 +9,7 @@ import {
   type Tool as ListedTool,
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import { startLoopback } from "../network/loopback.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { HostedTrial } from "../types/model.ts";
 import { listResultTexts, type OfferedTool, readOwnName, type Tool } from "../types/tool.ts";
@@ -118,21 +117,18 @@ export type Relay = { serve(service: Service): { url: string; close(): void } };
 /** Starts listening. The server does not keep the process alive. */
 export async function startRelay(): Promise<Relay> {
   const services = new Map<string, Service>();
-  const http = createServer((request, response) => {
+  const { url } = await startLoopback((request, response) => {
     const service = services.get(request.url ?? "");
     if (!service) return void response.writeHead(404).end();
     // Without sessions there are no streams.
     if (request.method !== "POST") return void response.writeHead(405, { allow: "POST" }).end();
     answer(service, request, response).catch(() => response.destroy());
   });
-  http.listen(0, "127.0.0.1").unref();
-  await once(http, "listening");
-  const { port } = http.address() as AddressInfo;
   return {
     serve(service) {
       const path = `/${randomUUID()}`;
       services.set(path, service);
-      return { url: `http://127.0.0.1:${port}${path}`, close: () => services.delete(path) };
+      return { url: `${url}${path}`, close: () => services.delete(path) };
     },
   };
 }

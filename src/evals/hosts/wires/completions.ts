@@ -9,6 +9,7 @@ import {
   parseArguments,
   type ReceivedReply,
   text,
+  toUsage,
 } from "./wire.ts";
 
 const content = z.union([z.string().transform((value) => [{ text: value }]), listOf(z.object({ text }))]).catch([]);
@@ -86,12 +87,7 @@ export const completions = defineWire({
       ...(chunks[0]?.model && { model: chunks[0].model }),
       text: deltas.map((one) => one.content).join("") || refusal,
       calls: [...calls.values()].map(({ id, name, written }) => ({ id, tool: name, ...parseArguments(written) })),
-      usage: {
-        inputTokens: (usage?.prompt_tokens ?? 0) - cached,
-        outputTokens: usage?.completion_tokens ?? 0,
-        cacheReadTokens: cached,
-        cacheWriteTokens: 0,
-      },
+      usage: toUsage(usage?.prompt_tokens ?? 0, usage?.completion_tokens ?? 0, cached),
       stop: stops[finish] ?? (refusal !== "" ? "refused" : calls.size > 0 ? "calls" : "done"),
     };
   },

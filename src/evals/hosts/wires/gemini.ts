@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { anyJson, count, cutStream, defineWire, listOf, maybe, type ReceivedReply, text } from "./wire.ts";
+import { anyJson, count, cutStream, defineWire, listOf, maybe, type ReceivedReply, text, toUsage } from "./wire.ts";
 
 const part = z.object({
   text,
@@ -73,19 +73,14 @@ export const gemini = defineWire({
       call ? [{ id: call.id || countId(seen, call.name), tool: call.name, arguments: call.args }] : [],
     );
     const usage = chunks.findLast((one) => one.usageMetadata)?.usageMetadata;
-    const cached = usage?.cachedContentTokenCount ?? 0;
+    const written = (usage?.candidatesTokenCount ?? 0) + (usage?.thoughtsTokenCount ?? 0);
     const stops: Record<string, ReceivedReply["stop"]> = { MAX_TOKENS: "cut", SAFETY: "refused" };
     return {
       id: chunks[0]?.responseId ?? "",
       ...(chunks[0]?.modelVersion && { model: chunks[0].modelVersion }),
       text: parts.map((one) => one.text).join(""),
       calls,
-      usage: {
-        inputTokens: (usage?.promptTokenCount ?? 0) - cached,
-        outputTokens: (usage?.candidatesTokenCount ?? 0) + (usage?.thoughtsTokenCount ?? 0),
-        cacheReadTokens: cached,
-        cacheWriteTokens: 0,
-      },
+      usage: toUsage(usage?.promptTokenCount ?? 0, written, usage?.cachedContentTokenCount ?? 0),
       stop: isBlocked ? "refused" : (stops[finish ?? ""] ?? (calls.length > 0 ? "calls" : "done")),
     };
   },

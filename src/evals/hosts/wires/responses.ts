@@ -12,6 +12,7 @@ import {
   type ReceivedReply,
   type ToolOutput,
   text,
+  toUsage,
 } from "./wire.ts";
 
 const single = z.object({ type: text, name: text, description: text, defer_loading: z.boolean().catch(false) });
@@ -144,19 +145,13 @@ function toReply({ id, model, status, output, usage, incomplete_details, error }
   const texts = output.flatMap((one) => (one.type === "message" ? one.content : []));
   const isRefused = texts.some(({ type }) => type === "refusal") || incomplete_details?.reason === "content_filter";
   const isCut = status === "incomplete" && !isRefused;
-  const cached = usage.input_tokens_details.cached_tokens;
   const reply: ReceivedReply = {
     id,
     ...(model !== "" && { model }),
     text: texts.map((one) => one.text || one.refusal).join(""),
     calls,
     ...(answered.length > 0 && { answered }),
-    usage: {
-      inputTokens: usage.input_tokens - cached,
-      outputTokens: usage.output_tokens,
-      cacheReadTokens: cached,
-      cacheWriteTokens: 0,
-    },
+    usage: toUsage(usage.input_tokens, usage.output_tokens, usage.input_tokens_details.cached_tokens),
     stop: isCut ? "cut" : isRefused ? "refused" : calls.length > answered.length ? "calls" : "done",
   };
   return reply;

@@ -99,6 +99,11 @@ function listData(stream: string): string[] {
   return events.filter((data) => data !== "" && data !== "[DONE]");
 }
 
+/** The usage in an API that counts cached tokens among the input tokens. */
+export function toUsage(inputTokens: number, outputTokens: number, cacheReadTokens: number): Usage {
+  return { inputTokens: inputTokens - cacheReadTokens, outputTokens, cacheReadTokens, cacheWriteTokens: 0 };
+}
+
 /** The arguments of a call: JSON, or the text that the model wrote, which is kept if it is not JSON. */
 export function parseArguments(written: Json): Pick<Call, "arguments" | "argumentsText"> {
   if (typeof written !== "string") return { arguments: written };
