@@ -4,6 +4,7 @@ import type { Place } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
 import { didYouMean } from "../types/nearest.ts";
 import type { EvalFile, SkillEval } from "../types/skill.ts";
+import { isText } from "../types/text.ts";
 import { countEntries, type ProblemCollector } from "./problems.ts";
 
 /** A query as written in a file. `triggers`: set if the list that it is in decides it. */
@@ -72,8 +73,7 @@ const negativeSentence =
 export function readEntry({ value, path, triggers: given }: RawEntry, context: EntryContext): SkillEval | undefined {
   const { problems, parsed, skill, files, shared } = context;
   const place = parsed.place(path);
-  if (typeof value === "string" && value.trim() !== "")
-    return { input: value, triggers: given ?? true, expectedBehavior: [], ...shared, place };
+  if (isText(value)) return { input: value, triggers: given ?? true, expectedBehavior: [], ...shared, place };
   if (!isJsonObject(value)) {
     problems.error("A query must be an object or text.", 'Write { "input": "..." }.', place);
     return undefined;
@@ -170,7 +170,7 @@ function readInput(value: JsonObject, place: Place, at: At, problems: ProblemCol
 
 function readId({ id }: JsonObject, at: At, problems: ProblemCollector): string | undefined {
   if (id === undefined || id === null) return undefined;
-  if (typeof id === "string" && id.trim() !== "") return id;
+  if (isText(id)) return id;
   if (Number.isInteger(id)) return String(id);
   problems.error('"id" must be a whole number or text.', "Correct it, or leave it out.", at("id"));
   return undefined;
@@ -222,7 +222,7 @@ function readSentences(entry: JsonObject, key: string, at: At, problems: Problem
 }
 
 function readSentence(check: Json, field: string, at: At, problems: ProblemCollector): string[] {
-  if (typeof check === "string" && check.trim() !== "") {
+  if (isText(check)) {
     if (field !== "expected_checks" || /\s/.test(check.trim())) return [check];
     problems.warn("named checks", at(), (times) => ({
       message: `Checks in "${field}" that are only a name are not graded: ${times}. The first is "${check}".`,
@@ -237,7 +237,7 @@ function readSentence(check: Json, field: string, at: At, problems: ProblemColle
     }));
     return [];
   }
-  const text = textKeys.map((key) => check[key]).find((one) => typeof one === "string" && one.trim() !== "");
+  const text = textKeys.map((key) => check[key]).find(isText);
   const others = Object.keys(check).filter((key) => key !== "id" && !textKeys.some((known) => known === key));
   const commandNote = (keys: readonly string[]) =>
     keys.some((key) => commandKey.test(key)) ? "Commands in eval files are never run. " : "";

@@ -55,6 +55,11 @@ export function describeHidden(code: number): string {
   return `U+${hex(code).toUpperCase().padStart(4, "0")} (${what})`;
 }
 
+/** A string that is not blank. */
+export function isText(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
+}
+
 /** A text for a message: in double quotes, at most 60 characters, hidden characters escaped. */
 export function quote(text: string): string {
   return quoteWhole(text.length > 60 ? `${text.slice(0, 60)}...` : text);

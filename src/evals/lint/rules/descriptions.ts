@@ -1,6 +1,6 @@
 import { followRef, type SchemaPlace, type Walk, walkToolSchema } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../types/json.ts";
-import { describeHidden, findHiddenOf, hiddenRanges, quote, showValue, showValues } from "../../types/text.ts";
+import { describeHidden, findHiddenOf, hiddenRanges, isText, quote, showValue, showValues } from "../../types/text.ts";
 import {
   getEnglishDescription,
   getPlainDescription,
@@ -245,10 +245,6 @@ function isMentionedIn(description: unknown, parameter: string): boolean {
 /** At least four words in quotes are a request, not a value. */
 const quotedRequest = /"[A-Z][^"\n]{1,40}(?: [^"\s]{1,40}){3,20}"/g;
 const mostQueries = 3;
-
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value.trim() !== "";
-}
 
 const filler = new Set(["a", "an", "the", "this", "tool", "function", "to", "of", "for"]);
 

@@ -10,7 +10,7 @@ import {
 } from "../../jsonSchema/values.ts";
 import type { SchemaPlace } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../types/json.ts";
-import { quote, showValue, showValues } from "../../types/text.ts";
+import { isText, quote, showValue, showValues } from "../../types/text.ts";
 import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";
 import { isNamedIn } from "../text.ts";
 import { findContradictions } from "./schemaContradictions.ts";
@@ -257,10 +257,6 @@ function explainBareObject(schema: JsonObject, texts: readonly (Json | undefined
   if (!isBareObject(schema) || texts.some((text) => isText(text) && text.includes("{"))) return [];
   const fix = "List its properties, or allow any explicitly with additionalProperties.";
   return [{ at, message: "The object does not declare its content.", fix }];
-}
-
-function isText(value: Json | undefined): value is string {
-  return typeof value === "string" && value.trim() !== "";
 }
 
 function isEmpty(schema: Json | undefined): boolean {

@@ -1,8 +1,7 @@
 import { decodePercent } from "../../jsonSchema/walk.ts";
-import type { Path } from "../../types/json.ts";
-import { isJsonObject, type Json } from "../../types/json.ts";
+import { isJsonObject, type Json, type Path } from "../../types/json.ts";
 import { frontMatterKeys } from "../../types/skill.ts";
-import { describeHidden, findHiddenOf, hiddenRanges, quote, showValue, showValues } from "../../types/text.ts";
+import { describeHidden, findHiddenOf, hiddenRanges, isText, quote, showValue, showValues } from "../../types/text.ts";
 import { defineRules, type SkillSubject, type Violation } from "../rule.ts";
 import { injectionPatterns, maxSearched } from "../text.ts";
 
@@ -52,7 +51,7 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     fix: "Say what the skill does, when to use it, and what it must not be used for.",
     find({ package: { document } }) {
       const { description } = document.frontMatter;
-      if (typeof description === "string" && description.trim() !== "") return undefined;
+      if (isText(description)) return undefined;
       if (description === undefined) return "The front matter has no description.";
       return typeof description === "string"
         ? "The description is blank."
@@ -80,8 +79,7 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     find({ package: { document } }) {
       const { compatibility } = document.frontMatter;
       if (compatibility === undefined) return undefined;
-      const isText = typeof compatibility === "string" && compatibility.trim() !== "";
-      return isText
+      return isText(compatibility)
         ? explainLength(compatibility, "compatibility")
         : `The compatibility is ${showValue(compatibility)}, not a text.`;
     },
