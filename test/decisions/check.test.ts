@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type CheckSetup, check } from "../../src/evals/decisions/check.ts";
 import { nextStep, type Observation, simulate, TrialRecord } from "../../src/evals/decisions/design.ts";
 import { forecastCalls } from "../../src/evals/decisions/forecast.ts";
-import { probeCells, repeatsAlike } from "../../src/evals/decisions/probe.ts";
+import { countAlike, probeCells } from "../../src/evals/decisions/probe.ts";
 import type { CheckVerdict } from "../../src/evals/decisions/verdict.ts";
 import { deriveSeed, seededRandom } from "../../src/evals/stats/random.ts";
 import { expectRecordable, idsOf, suites } from "./support.ts";
@@ -238,6 +238,7 @@ describe("requests that repeat", () => {
       method: "exhausted",
       trials: 2,
     });
+    expect(simulate(same, () => "pass").verdict).not.toHaveProperty("repeats");
     const flipped = simulate(same, (id, arm) => (id === "case 1" && arm === "head" ? "fail" : "pass")).verdict;
     expect(flipped).toMatchObject({ kind: "changed", flips: [{ case: "case 1", down: 2, up: 0, pairs: 2 }] });
     const broken = simulate(same, (_, arm) => (arm === "head" ? "fail" : "pass")).verdict;
@@ -255,13 +256,14 @@ describe("requests that repeat", () => {
     const probed = simulate(check({ cases, seed: 1, requests: () => 2 }), (id, arm, trial) =>
       orders(id, arm, trial, 2),
     );
-    expect(probed.verdict).toMatchObject({ kind: "no-regression", method: "exhausted", trials: 2 });
+    expect(probed.verdict).toMatchObject({ kind: "no-regression", method: "exhausted", repeats: 6, trials: 2 });
     expect(probed.calls).toBe(cases.length * 4 + 6);
     let seed = 0;
     const sampling = simulate(check({ cases, seed: 1, requests: () => 2 }), () =>
       seededRandom(seed++).next() < 0.7 ? "pass" : "fail",
     );
     expect(sampling.verdict.method).toBe("pairs");
+    expect(sampling.verdict).not.toHaveProperty("repeats");
     expect(sampling.verdict.trials).toBeGreaterThan(2);
   });
 
@@ -297,10 +299,10 @@ describe("requests that repeat", () => {
       { id: "varies", first: 2, repeat: 4 },
     ]);
     record.add("varies", "base", 3, "pass", "a(1)");
-    expect(repeatsAlike(record, cells)).toBe(true);
+    expect(countAlike(record, cells)).toBe(1);
     record.add("varies", "base", 4, "pass", "a(7)");
-    expect(repeatsAlike(record, cells)).toBe(false);
-    expect(repeatsAlike(record, [])).toBe(false);
+    expect(countAlike(record, cells)).toBe(0);
+    expect(countAlike(record, [])).toBe(0);
   });
 });
 

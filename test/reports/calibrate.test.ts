@@ -85,7 +85,7 @@ describe("the report of a calibration", () => {
     const noise = { difference: 0, floor: 0.1 };
     const alike = { ...found, noise, duplicates: { share: 1, oneTrialSuffices: true } };
     expect(
-      renderTerminal(calibrationDocument({ ...calibrated, trials: 1, found: alike }), display),
+      renderTerminal(calibrationDocument({ ...calibrated, trials: 1, deterministic: true, found: alike }), display),
     ).toMatchInlineSnapshot(`
       "DETERMINISTIC: one trial per case is enough
         How sure: certain. Every reply to a case called the same tool with the same arguments, whatever
@@ -100,6 +100,9 @@ describe("the report of a calibration", () => {
       Record: /home/me/reports/run-1
       "
     `);
+    const seen = renderTerminal(calibrationDocument({ ...calibrated, deterministic: false, found: alike }), display);
+    expect(seen).toContain("How sure: as far as these trials show. Every reply to a case");
+    expect(seen).not.toContain("certain");
     const apart = { ...alike, noise: { ...noise, difference: -0.5 } };
     expect(renderTerminal(calibrationDocument({ ...calibrated, trials: 1, found: apart }), display)).toContain(
       "Yet the results of those calls differed, so the pass rates of the arms differ.",

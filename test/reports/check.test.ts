@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { checkBlocks, checkLines } from "../../src/evals/reports/check.ts";
 import { checkNext, checkReason } from "../../src/evals/reports/checkText.ts";
+import { forms, listForms, runReport } from "../../src/evals/reports/index.ts";
 import { exitText, headline, runStatus } from "../../src/evals/reports/runText.ts";
+import { pipe } from "../../src/evals/reports/terminal.ts";
 import type { ComparedCheck } from "../../src/evals/types/check.ts";
 import type { RunSummary } from "../../src/evals/types/run.ts";
 import { checked, checkedRun, checkOf } from "./checks.ts";
-import { caseOf, passed } from "./samples.ts";
+import { caseOf, manifest, passed } from "./samples.ts";
 
 const blocksOf = ({ suites }: RunSummary) => suites.slice(0, 1).flatMap((suite) => checkBlocks(suite));
 
@@ -193,6 +195,25 @@ describe("the sentences", () => {
       if (verdict && "method" in verdict) expect(checkReason(verdict)).not.toMatch(/\bp [=<]|CI|alpha|z =/);
     }
   });
+
+  it.each(["changed", "no-regression"] as const)(
+    "claim no certainty if repeats alone suggest a deterministic model: %s",
+    (kind) => {
+      const flips = [{ case: "read-head", down: 1, up: 0, pairs: 1 }];
+      const render = (repeats?: number) => {
+        const summary = checkedRun(
+          checkOf({ kind, method: "exhausted", flips, ...(repeats !== undefined && { repeats }) }),
+        );
+        const report = runReport({ summary, manifest, explain: true });
+        return listForms(report).map((form) => forms[form].render(report, pipe).replace(/\s+/g, " "));
+      };
+      expect(render().filter((text) => text.includes("How sure: certain")).length).toBeGreaterThanOrEqual(3);
+      const assumed = render(6);
+      const sure = "this assumes that the model is deterministic: 6 repeated requests got the same answers as before";
+      expect(assumed.filter((text) => text.includes(sure)).length).toBeGreaterThanOrEqual(3);
+      for (const text of assumed) expect(text).not.toMatch(/: certain|model is deterministic\.|A deterministic model/);
+    },
+  );
 
   it("say what would settle an inconclusive check", () => {
     const open = (advice: ComparedCheck["advice"]) =>

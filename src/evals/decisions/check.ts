@@ -117,6 +117,8 @@ class PlayedCheck {
   readonly #margin: number;
   readonly #hits = new Set<PlayedCase>();
   #isProbed: boolean;
+  /** Repeated requests that were all answered alike, so that the model is assumed to be deterministic. */
+  #repeats = 0;
   /** Pairs that every case had at the last look. The probe uses only these, even if the record has more by now. */
   #settled = 0;
 
@@ -162,8 +164,8 @@ class PlayedCheck {
     if (!this.#isProbed && cases.some(({ requests }) => trials > requests)) {
       this.#isProbed = true;
       const first = Math.max(this.#settled, this.#plan.looks[0] ?? 1);
-      const isAlike = yield* probeRepeats(this.#record, this.#cases, first, look);
-      if (isAlike) for (const one of this.#cases) one.limit = one.requests;
+      this.#repeats = yield* probeRepeats(this.#record, this.#cases, first, look);
+      if (this.#repeats > 0) for (const one of this.#cases) one.limit = one.requests;
     }
     for (;;) {
       const requests: TrialRequest[] = [];
@@ -307,7 +309,11 @@ class PlayedCheck {
   #exhausted(look: number): CheckVerdict {
     const now = this.#judge(look, Math.max(...this.#cases.map(({ limit }) => limit)));
     const level = exhaustedLevel / (this.#setup.families ?? 1);
-    const figures: Figures = { ...this.#figures(now, level), method: "exhausted", reach: null, suspects: [] };
+    const figures: Figures = {
+      ...this.#figures(now, level),
+      ...{ method: "exhausted", reach: null, suspects: [] },
+      ...(this.#repeats > 0 && { repeats: this.#repeats }),
+    };
     return decideExhausted(this.#setup.cases, now.tallies, level, figures);
   }
 

@@ -9,14 +9,15 @@ export type ProbeCell = { id: string; first: number; repeat: number };
 /**
  * Finds out whether repeated requests are answered alike, by asking some of the base arm again: then repeats carry no
  * information. The repeats count as trials if the model samples. `first`: trials that a case has before. Later ones are
- * not looked at: with them, a record would be read again in another way than while it was made.
+ * not looked at: with them, a record would be read again in another way than while it was made. Returns how many repeats
+ * were answered alike; 0 if any was answered otherwise.
  */
 export function* probeRepeats(
   record: TrialRecord,
   cases: readonly { id: string; requests: number }[],
   first: number,
   look: number,
-): Play<boolean> {
+): Play<number> {
   const known = cases.filter(({ requests }) => Number.isFinite(requests));
   const asked = known.flatMap(({ id, requests }) =>
     Array.from({ length: Math.min(requests, first) }, (_, t) => ({ case: id, trial: t + 1, arms: ["base"] })),
@@ -25,7 +26,7 @@ export function* probeRepeats(
   const cells = probeCells(record, known, first);
   const repeats = cells.map(({ id, repeat }) => ({ case: id, trial: repeat, arms: ["base"] }));
   yield* bringRequests(record, repeats, look);
-  return repeatsAlike(record, cells);
+  return countAlike(record, cells);
 }
 
 /**
@@ -60,11 +61,11 @@ export function probeCells(
 }
 
 /**
- * Whether every repeated request was answered as before, tool and arguments alike. With six repeats at a pass rate of .5 /
+ * How many repeated requests were answered as before, tool and arguments alike; 0 if any was not. With six repeats at a pass rate of .5 /
  * .8 / .9 a model that samples passes and fails looks so with chance 1.6 / 9.9 / 30 %.
  */
-export function repeatsAlike(record: TrialRecord, cells: readonly ProbeCell[]): boolean {
+export function countAlike(record: TrialRecord, cells: readonly ProbeCell[]): number {
   const pairs = cells.map(({ id, first, repeat }) => [first, repeat].map((t) => record.outcome(id, "base", t)));
   const compared = pairs.filter((pair) => pair.every((outcome) => outcome !== undefined));
-  return compared.length > 0 && compared.every(([first, repeat]) => first === repeat);
+  return compared.every(([first, repeat]) => first === repeat) ? compared.length : 0;
 }

@@ -9,7 +9,17 @@ export type Flips = ComparedCheck["flips"][number];
 /** Pairs per case after which a verdict is as likely as not, and 8 times in 10. `atLeast`: even that is not enough. */
 export type Advice = NonNullable<ComparedCheck["advice"]>;
 
-type SharedFigure = "method" | "look" | "looks" | "trials" | "cap" | "margin" | "families" | "cases" | "net";
+type SharedFigure =
+  | "method"
+  | "repeats"
+  | "look"
+  | "looks"
+  | "trials"
+  | "cap"
+  | "margin"
+  | "families"
+  | "cases"
+  | "net";
 
 /** The figures of every verdict of a check. `suite`: the test at the deciding look; no `down` and `up` without pairs. */
 export type Figures = Pick<ComparedCheck, SharedFigure | "suspects" | "missing" | "reach" | "calls"> & {

@@ -45,7 +45,7 @@ export async function calibrate(given: CalibrateOptions, io: Io): Promise<ExitCo
     const summary = summariseCalibration(
       describeExperiment(workspace, finished),
       finished.kind === "decided" ? finished.verdict : { stopped: stoppedExitCode(finished.end, io) },
-      { trials: setup.trials, made: { trials, broken } },
+      { trials: setup.trials, deterministic: model.deterministic, made: { trials, broken } },
     );
     printReport(options.json ? "json" : "terminal", await recordExperiment(finished, summary, io), io);
     return summary.exitCode as ExitCode;

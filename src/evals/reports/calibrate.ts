@@ -18,7 +18,7 @@ export function calibrationDocument(summary: CalibrationSummary): Block[] {
     heading(1, headline(summary), figures ? undefined : "warn"),
     text(...leadLines(summary)),
     heading(2, about.join(" · ")),
-    ...(figures ? [text(...evidence(figures)), ...caseTable(figures)] : []),
+    ...(figures ? [text(...evidence(figures, summary)), ...caseTable(figures)] : []),
     facts(["Trials", madeText({ ...made, costUsd })], ["Record", dir]),
   ];
 }
@@ -31,12 +31,12 @@ function headline({ stopped, found, trials }: CalibrationSummary): string {
 }
 
 /** How sure the noise floor is, and what to do next. */
-function leadLines({ found, stopped, run, trials }: CalibrationSummary): string[] {
+function leadLines({ found, stopped, run, trials, deterministic }: CalibrationSummary): string[] {
   if (stopped) return [`Next: finish it with \`evals calibrate --resume ${run}\`.`];
   if (!found) return ["Next: find out why trials broke with `evals report calibrate --as csv`, then run it again."];
   if (found.duplicates.oneTrialSuffices)
     return [
-      "How sure: certain. Every reply to a case called the same tool with the same arguments, whatever the order of the tools.",
+      `How sure: ${deterministic ? "certain" : "as far as these trials show"}. Every reply to a case called the same tool with the same arguments, whatever the order of the tools.`,
       "Next: ask each case once with `-n 1`.",
     ];
   const floor = size(found.noise.floor);
@@ -49,11 +49,13 @@ function leadLines({ found, stopped, run, trials }: CalibrationSummary): string[
   ];
 }
 
-function evidence(figures: Figures): string[] {
+function evidence(figures: Figures, { deterministic }: CalibrationSummary): string[] {
   const { noise, duplicates } = figures;
   if (duplicates.oneTrialSuffices)
     return [
-      "A second trial adds no information, and any difference between two lists is real.",
+      deterministic
+        ? "A second trial adds no information, and any difference between two lists is real."
+        : "If the model always does so, a second trial adds no information, and any difference between two lists is real.",
       noise.difference === 0 ? "" : "Yet the results of those calls differed, so the pass rates of the arms differ.",
     ];
   return [

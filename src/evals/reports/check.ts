@@ -5,8 +5,8 @@ import {
   checkHeadline,
   checkNext,
   checkReason,
-  isCertain,
   isCompared,
+  isExhausted,
   listNotes,
   lostLines,
   type Named,
@@ -48,14 +48,14 @@ export function checkBlocks(suite: SuiteSummary, { explain = false, isLeading = 
   if (!check) return [];
   const title = heading(3, checkHeadline(check), checkTone[check.kind]);
   if (!isCompared(check)) return [title, text(checkNext(check), ...listNotes(check))];
-  const certain = isCertain(check);
+  const exhausted = isExhausted(check);
   return [
     title,
     text(...(isLeading ? [] : [checkReason(check), ...lostLines(check), checkNext(check)]), netSentence(check)),
     ...drawNetChange(check),
-    ...changedCases("Cases that dropped (passed/answered)", check.flagged, certain, arms),
-    ...changedCases("Cases that rose (passed/answered)", check.rose, certain, arms),
-    ...changedCases("Cases that look worse, possibly by chance (passed/answered)", check.suspects, certain, arms),
+    ...changedCases("Cases that dropped (passed/answered)", check.flagged, exhausted, arms),
+    ...changedCases("Cases that rose (passed/answered)", check.rose, exhausted, arms),
+    ...changedCases("Cases that look worse, possibly by chance (passed/answered)", check.suspects, exhausted, arms),
     ...flippedCases(check, arms),
     ...grownConfusions(check.grew, arms),
     ...changedTools(check, suite.cases),
@@ -68,7 +68,7 @@ export function checkBlocks(suite: SuiteSummary, { explain = false, isLeading = 
 function drawNetChange(check: ComparedCheck): Block[] {
   const { kind, net, margin } = check;
   if (!net) return [];
-  const interval = isCertain(check) ? ([net.change, net.change] as const) : net.interval;
+  const interval = isExhausted(check) ? ([net.change, net.change] as const) : net.interval;
   return [{ kind: "scale", change: net.change, interval, margin, tone: checkTone[kind] }];
 }
 
@@ -76,12 +76,12 @@ function drawNetChange(check: ComparedCheck): Block[] {
 export function changedCases(
   title: string,
   cases: readonly Named[],
-  certain: boolean,
+  exhausted: boolean,
   { base, head }: ArmNames,
 ): Block[] {
-  const p = (one: Named) => (certain ? [] : [probability(one.p)]);
+  const p = (one: Named) => (exhausted ? [] : [probability(one.p)]);
   const rows = cases.map((one) => [one.case, ratio(one.base), ratio(one.head), ...p(one)]);
-  const columns = makeColumns(["name", "case"], ["figure", base, head, ...(certain ? [] : ["p"])]);
+  const columns = makeColumns(["name", "case"], ["figure", base, head, ...(exhausted ? [] : ["p"])]);
   return section(title, [table("case", columns, rows)]);
 }
 

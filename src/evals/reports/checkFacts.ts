@@ -1,15 +1,15 @@
 import type { ComparedCheck } from "../types/check.ts";
-import { isCertain } from "./checkText.ts";
+import { isExhausted } from "./checkText.ts";
 import { type Block, details, facts, knownFacts } from "./document.ts";
 import { count, integer, level, points, pValue, share } from "./format.ts";
 
 /** The statistics of a check under their textbook names, and its trials. */
 export function checkFacts(check: ComparedCheck): [string, string][] {
   const { suite, families, reach, method, calls, missing } = check;
-  const certain = isCertain(check);
+  const exhausted = isExhausted(check);
   return knownFacts([
     ["Decided", decisionText(check)],
-    ["Sign test of the suite", certain || !suite ? undefined : signTest(suite, method)],
+    ["Sign test of the suite", exhausted || !suite ? undefined : signTest(suite, method)],
     ["Reach", check.kind === "inconclusive" && check.because !== "stopped" ? reachText(reach) : undefined],
     [
       "Error rate",

@@ -4,8 +4,8 @@ import { capital, count, integer, pointsWithInterval, ratio, size, some } from "
 
 // A regression check in sentences: what happened, and what to do next.
 
-/** Whether the model is deterministic and every case was asked, so that no chance is involved. */
-export const isCertain = ({ method }: ComparedCheck): boolean => method === "exhausted";
+/** Whether the model is, or is assumed to be, deterministic and every different request was asked: then there is no p-value. */
+export const isExhausted = ({ method }: ComparedCheck): boolean => method === "exhausted";
 
 /** Whether two tool lists were compared. */
 export const isCompared = (check: CheckSummary): check is ComparedCheck => "method" in check;
@@ -88,16 +88,17 @@ function suiteDropped({ net, flagged, suspects }: ComparedCheck): string {
 }
 
 function casesChanged(check: ComparedCheck): string {
-  const { flagged, rose, flips, method } = check;
+  const { flagged, rose, flips, repeats } = check;
   const list = (all: readonly Named[]) =>
     some(all.map((one) => `${one.case} ${ratio(one.base)} -> ${ratio(one.head)}`));
-  if (method !== "exhausted")
+  if (!isExhausted(check))
     return `Your change moved cases both ways, and the suite as a whole did not drop: ${list(flagged)} fell, ${list(rose)} rose.`;
   const [down, up] = [flips.filter((one) => one.down > 0), flips.filter((one) => one.up > one.down)];
   const name = (all: typeof flips) => some(all.map((one) => one.case));
   const fell = `${name(down)} passed before and ${down.length === 1 ? "fails" : "fail"} now`;
   const gained = up.length > 0 ? `, ${name(up)} the other way round` : "";
-  return `${count(down.length, "case")} flipped: ${fell}${gained}. A deterministic model shows that something changed, not whether it matters.`;
+  const shown = repeats === undefined ? "A deterministic model shows" : "If the model is deterministic, this shows";
+  return `${count(down.length, "case")} flipped: ${fell}${gained}. ${shown} that something changed, not whether it matters.`;
 }
 
 function noRegression({ method, margin, reach, lost }: ComparedCheck): string {
@@ -160,9 +161,10 @@ function inconclusiveNext({ because, advice, trials }: ComparedCheck): string {
 export function netSentence(check: ComparedCheck): string {
   const { net, margin } = check;
   if (net === null) return "";
-  const certain = isCertain(check);
-  const end = certain ? "the model is deterministic" : `the margin is ${size(margin)}`;
-  return `Net change ${pointsWithInterval(net.change, certain ? null : net.interval)}, mean over ${count(net.cases, "case")}; ${end}.`;
+  const exhausted = isExhausted(check);
+  const model = check.repeats === undefined ? "the model is deterministic" : "the model is assumed to be deterministic";
+  const end = exhausted ? model : `the margin is ${size(margin)}`;
+  return `Net change ${pointsWithInterval(net.change, exhausted ? null : net.interval)}, mean over ${count(net.cases, "case")}; ${end}.`;
 }
 
 /** The cases that a check leaves out, one line per cause. */

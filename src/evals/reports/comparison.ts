@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Comparison, comparisonSchema } from "../verdicts/comparison.ts";
 import { changedCases, checkTone, flippedCases, grownConfusions } from "./check.ts";
 import { checkFacts } from "./checkFacts.ts";
-import { checkHeadline, checkReason, isCertain, netSentence, withSentences } from "./checkText.ts";
+import { checkHeadline, checkReason, isExhausted, netSentence, withSentences } from "./checkText.ts";
 import { type Block, diff, facts, heading, list, section, text } from "./document.ts";
 import { intervalPlot, intervalRow } from "./figures.ts";
 import { capital, count, share } from "./format.ts";
@@ -77,7 +77,7 @@ function answerText(one: Comparison): string {
 }
 
 function comparedBlocks({ check, improved, base, head, cases }: Compared): Block[] {
-  const certain = isCertain(check);
+  const exhausted = isExhausted(check);
   return [
     text(
       `Passed: A ${share(base)}, B ${share(head)}, in ${count(cases, "case")}`,
@@ -86,9 +86,9 @@ function comparedBlocks({ check, improved, base, head, cases }: Compared): Block
         ? "No case was scored in both."
         : netSentence(check).replace("Net change", "Net change from A to B:"),
     ),
-    ...changedCases("Cases that dropped from A to B (passed/graded)", check.flagged, certain, arms),
+    ...changedCases("Cases that dropped from A to B (passed/graded)", check.flagged, exhausted, arms),
     ...flippedCases(check, arms),
-    ...changedCases("Cases that improved from A to B (passed/graded)", improved, certain, arms),
+    ...changedCases("Cases that improved from A to B (passed/graded)", improved, exhausted, arms),
     ...intervalPlot(
       "Pass rate of the cases that differ, 95% CI",
       ["A", "B"],

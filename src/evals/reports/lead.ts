@@ -1,7 +1,7 @@
 import type { ComparedCheck } from "../types/check.ts";
 import type { CaseSummary, RunSummary, SuiteSummary } from "../types/run.ts";
 import { sumOf } from "../types/sum.ts";
-import { checkNext, checkReason, isCertain, isCompared, lostLines } from "./checkText.ts";
+import { checkNext, checkReason, isCompared, isExhausted, lostLines } from "./checkText.ts";
 import { driftLead, driftWord } from "./drift.ts";
 import { count, integer, range, some } from "./format.ts";
 import { askedPhrase } from "./partial.ts";
@@ -41,16 +41,22 @@ function checkCertainty(check: ComparedCheck): string {
     case "regressed":
       return `How sure: at most 5% of checks${shared} with unchanged tools report a regression.`;
     case "no-regression":
-      return isCertain(check)
-        ? "How sure: certain, since the model is deterministic."
+      return isExhausted(check)
+        ? determinism(check)
         : `How sure: a check${shared} misses such a drop in at most 5% of cases.`;
     case "changed":
-      return isCertain(check)
-        ? "How sure: certain, since the model is deterministic."
+      return isExhausted(check)
+        ? determinism(check)
         : "How sure: at most 1% of checks with unchanged tools name a case that did not change.";
     case "inconclusive":
       return "";
   }
+}
+
+/** Whether the model is known to be deterministic, or was only seen to repeat its answers. */
+function determinism({ repeats }: ComparedCheck): string {
+  if (repeats === undefined) return "How sure: certain, since the model is deterministic.";
+  return `How sure: this assumes that the model is deterministic: ${count(repeats, "repeated request")} got the same ${repeats === 1 ? "answer" : "answers"} as before, which can be chance.`;
 }
 
 function certainty({ suites, partial, totals, cache }: RunSummary, status: RunStatus): string {

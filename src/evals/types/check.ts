@@ -96,6 +96,11 @@ export const comparedSchema = z.object({
     .describe(
       "pairs: a sequential check; exhausted: every different request was asked; records: finished records, with and without the same tool orders",
     ),
+  repeats: count
+    .optional()
+    .describe(
+      "of exhausted: this many repeated requests got the same answers, so the model is assumed to be deterministic; absent if it is known to be",
+    ),
   look: count,
   looks: count,
   trials: count.describe("pairs per case at the deciding look"),

@@ -92,6 +92,7 @@ export const calibrationSummarySchema = z.object({
   ...experimentFacts,
   stopped: z.boolean(),
   trials: z.int(),
+  deterministic: z.boolean().describe("the model is known to be, by its kind or as its file says").optional(),
   made: z.object({ trials: z.int(), broken: z.int() }),
   found: calibrationSchema
     .extend({
@@ -108,12 +109,12 @@ export type CalibrationSummary = z.infer<typeof calibrationSummarySchema>;
 export function summariseCalibration(
   facts: ExperimentFacts,
   result: Calibration | { stopped: ExitCode },
-  { trials, made }: Pick<CalibrationSummary, "trials" | "made">,
+  { trials, deterministic, made }: Pick<CalibrationSummary, "trials" | "deterministic" | "made">,
 ): CalibrationSummary {
   const stopped = "stopped" in result;
   const found = stopped ? null : withPrices(result, facts.costUsd, made.trials);
   const exitCode = toExitCode({ undecided: !found, stopped: stopped ? result.stopped : undefined });
-  return { ...facts, stopped, trials, made, found, exitCode };
+  return { ...facts, stopped, trials, deterministic, made, found, exitCode };
 }
 
 /** The figures, with the price of the recommended trials; null if nothing was scored in both arms. */

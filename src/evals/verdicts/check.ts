@@ -122,7 +122,7 @@ export type Found = Pick<ComparedCheck, "grew" | "changes" | "lost" | "notes" | 
 
 /** A verdict in the form of reports. */
 export function summariseCheck(verdict: CheckVerdict, { failOn, ...found }: Found): ComparedCheck {
-  const { kind, method, look, looks, trials, cap, margin, families, cases, net, suite, suspects } = verdict;
+  const { kind, method, repeats, look, looks, trials, cap, margin, families, cases, net, suite, suspects } = verdict;
   const facts = {
     kind,
     by: "by" in verdict ? verdict.by : null,
@@ -130,7 +130,8 @@ export function summariseCheck(verdict: CheckVerdict, { failOn, ...found }: Foun
   };
   return {
     ...facts,
-    ...{ method, look, looks, trials, cap, margin, families, cases, net, suite },
+    ...{ method, ...(repeats !== undefined && { repeats }) },
+    ...{ look, looks, trials, cap, margin, families, cases, net, suite },
     flagged: "fell" in verdict ? verdict.fell : [],
     rose: "rose" in verdict ? verdict.rose : [],
     suspects,
