@@ -78,6 +78,18 @@ describe("the check of a run", () => {
     );
   });
 
+  it("is accepted by --accept, and the report does not propose to accept it again", async () => {
+    const { io, dir } = await regressed();
+    const world = io();
+    expect(await run({ ...runDefaults, json: false, accept: true }, world)).toBe(0);
+    expect(world.printed()).toContain("Next: look at the cases that fell (below).\n");
+    const page = readFileSync(join(dir, "reports/last-result/report.html"), "utf8");
+    for (const text of [world.printed(), page]) expect(text).not.toContain("evals baseline accept");
+    const again = io();
+    expect(await run({ ...runDefaults, json: false, check: "off" }, again)).toBe(0);
+    expect(again.printed()).not.toContain("Next: keep");
+  });
+
   it("explains the regression with --blame, in the same object", async () => {
     const { io } = await regressed();
     const world = io();

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { checkBlocks, checkLines } from "../../src/evals/reports/check.ts";
-import { checkNext, checkReason } from "../../src/evals/reports/checkText.ts";
+import { checkNext, checkReason, type FollowUp } from "../../src/evals/reports/checkText.ts";
 import { forms, listForms, runReport } from "../../src/evals/reports/index.ts";
+import { leadLines } from "../../src/evals/reports/lead.ts";
 import { exitText, headline, runStatus } from "../../src/evals/reports/runText.ts";
 import { pipe } from "../../src/evals/reports/terminal.ts";
 import type { ComparedCheck } from "../../src/evals/types/check.ts";
-import type { RunSummary } from "../../src/evals/types/run.ts";
+import type { RunSummary, SuiteSummary } from "../../src/evals/types/run.ts";
 import { checked, checkedRun, checkOf } from "./checks.ts";
 import { caseOf, manifest, passed } from "./samples.ts";
 
@@ -233,6 +234,25 @@ describe("the sentences", () => {
         "Next: see below why trials got no answer, then run again.",
       ]
     `);
+  });
+
+  it("propose nothing that the command does itself", () => {
+    const accepted = ["regressed", "changed", "not-comparable"] as const;
+    for (const name of accepted) {
+      const all = (followUp?: FollowUp) => {
+        const report = runReport({ summary: checked[name], manifest, ...(followUp && { followUp }) });
+        return listForms(report).map((form) => forms[form].render(report, pipe).replace(/\s+/g, " "));
+      };
+      expect(all().filter((text) => text.includes("baseline accept")).length).toBeGreaterThanOrEqual(5);
+      for (const text of all({ accept: true })) expect(text).not.toContain("baseline accept");
+      for (const text of all({ blame: true })) expect(text).not.toContain("blame latest");
+    }
+    expect(leadLines(passed)).toContainEqual(expect.stringContaining("`evals baseline accept`"));
+    expect(leadLines(passed, { accept: true }).join()).not.toContain("Next");
+    const [{ verdict }] = checked.regressed.suites as [SuiteSummary];
+    expect(verdict && checkNext(verdict, { blame: true })).toBe(
+      "Next: revert or reword what the blame report names; or accept the change with `evals baseline accept`.",
+    );
   });
 
   it("explain every term in two sentences on request", () => {

@@ -55,12 +55,13 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   const summary = results.summary();
   const ends = shards.map((shard) => shard.manifest.finishedAt ?? "").sort();
   const finished = await finishRun(dir, manifest, summary, new Date(ends.at(-1) ?? Date.now()), redact);
-  const input = { summary, manifest: finished, explain: options.explain ?? false };
+  const { accept, explain = false } = options;
+  const input = { summary, manifest: finished, explain, followUp: { accept } };
   await writeReports(dir, { ...input, trials }, io);
   await recordNights(summary, finished);
   printRun(options.json ? "json" : "terminal", input, io);
   for (const form of options.reporter ?? []) await printForm(form, { ...input, dir }, options.json, io);
-  if (options.accept) {
+  if (accept) {
     const { acceptRun } = await import("./baseline.ts");
     await acceptRun(dir, options, options.json ? { ...io, out: io.err } : io);
   }

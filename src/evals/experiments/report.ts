@@ -7,7 +7,7 @@ import { PageTrialCollector } from "../reports/pageTrials.ts";
 import type { RunInput } from "../reports/run.ts";
 import { findAnyRecord } from "../runs/find.ts";
 import { readTrials } from "../runs/record.ts";
-import type { Reporter, ReporterInput } from "../types/custom.ts";
+import type { Reporter } from "../types/custom.ts";
 import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { RunManifest } from "../types/run.ts";
@@ -86,7 +86,8 @@ export function printReport(name: FormName, made: Report, io: Io): void {
  * object: other forms are not printed, and the text of a reporter goes to standard error. Throws an error with exit
  * code 3 if a reporter fails, because the run is already recorded.
  */
-export async function printForm(name: string, input: ReporterInput, json: boolean, io: Io): Promise<void> {
+export async function printForm(name: string, input: RunInput & { dir: string }, json: boolean, io: Io): Promise<void> {
+  const { summary, manifest, dir } = input;
   const file = /^custom:(.*)$/s.exec(name)?.[1];
   if (file === undefined) {
     const form = formNames.find((known) => known === name);
@@ -99,9 +100,9 @@ export async function printForm(name: string, input: ReporterInput, json: boolea
   try {
     const { default: report } = await importModule(resolve(io.cwd, file));
     if (typeof report !== "function") throw new Error("its default export is not a function");
-    text = await (report as Reporter)(input);
+    text = await (report as Reporter)({ summary, manifest, dir });
   } catch (error) {
-    throw fail(`The reporter failed: ${messageOf(error)}.`, `The run is recorded in ${input.dir}.`);
+    throw fail(`The reporter failed: ${messageOf(error)}.`, `The run is recorded in ${dir}.`);
   }
   if (typeof text === "string") (json ? io.err : io.out)(text.endsWith("\n") ? text : `${text}\n`);
 }

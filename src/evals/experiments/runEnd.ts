@@ -19,28 +19,29 @@ export async function reportRun(
 ): Promise<ExitCode> {
   if (options.shard !== undefined) return reportShard(finished, options, io);
   const { dir, manifest, summary, trials, end, why } = finished;
-  await writeReports(dir, { summary, manifest, trials }, io);
+  const { accept, blame, explain = false } = options;
+  const input = { summary, manifest, followUp: end === "complete" ? { accept, blame } : {} };
+  await writeReports(dir, { ...input, trials }, io);
   if (end === "complete") await recordNights(summary, manifest);
-  const explain = options.explain ?? false;
-  if (!options.json) printRun("terminal", { summary, manifest, explain }, io);
-  const blame = options.blame && end === "complete" ? await import("./blame.ts") : undefined;
-  const blamed = await blame?.blameRun(dir, options, io);
-  const blameText = blamed && blame?.blameMarkdown(blamed);
+  if (!options.json) printRun("terminal", { ...input, explain }, io);
+  const blaming = blame && end === "complete" ? await import("./blame.ts") : undefined;
+  const blamed = await blaming?.blameRun(dir, options, io);
+  const blameText = blamed && blaming?.blameMarkdown(blamed);
   if (blameText !== undefined) await writeReport(dir, "blame.md", blameText, io);
   if (options.json) {
-    const blames = blamed && blame?.describeBlames(blamed);
-    printRun("json", { summary: { ...summary, ...(blames && { blame: blames }) }, manifest }, io);
-  } else if (blamed && blame) {
+    const blames = blamed && blaming?.describeBlames(blamed);
+    printRun("json", { ...input, summary: { ...summary, ...(blames && { blame: blames }) } }, io);
+  } else if (blamed && blaming) {
     io.out("\n");
-    blame.printBlame(blamed, false, io);
+    blaming.printBlame(blamed, false, io);
   }
-  if (options.reporter?.includes("github")) await writeGithubFiles(dir, { summary, manifest }, blameText, io);
-  for (const form of options.reporter ?? []) await printForm(form, { summary, manifest, dir }, options.json, io);
+  if (options.reporter?.includes("github")) await writeGithubFiles(dir, input, blameText, io);
+  for (const form of options.reporter ?? []) await printForm(form, { ...input, dir }, options.json, io);
   if (options.otlp !== undefined) {
     const problem = await exportTraces({ dir, run: manifest.id }, options.otlp, io);
     if (problem) printProblem(io)(problem);
   }
-  if (options.accept && end === "complete") {
+  if (accept && end === "complete") {
     const { acceptRun } = await import("./baseline.ts");
     // With --json, standard output contains only the JSON object.
     await acceptRun(dir, options, options.json ? { ...io, out: io.err } : io);

@@ -5,6 +5,7 @@ import {
   checkHeadline,
   checkNext,
   checkReason,
+  type FollowUp,
   isCompared,
   isExhausted,
   listNotes,
@@ -43,15 +44,25 @@ export const checkTone: Readonly<Record<CheckSummary["kind"], Tone>> = {
  * The regression check of a suite, if there is one: what happened, what to do, and the figures. `isLeading`: the lead
  * of the report already has the first two.
  */
-export function checkBlocks(suite: SuiteSummary, { explain = false, isLeading = false } = {}): Block[] {
+export function checkBlocks(
+  suite: SuiteSummary,
+  {
+    explain = false,
+    isLeading = false,
+    followUp = {},
+  }: { explain?: boolean; isLeading?: boolean; followUp?: FollowUp } = {},
+): Block[] {
   const check = suite.verdict;
   if (!check) return [];
   const title = heading(3, checkHeadline(check), checkTone[check.kind]);
-  if (!isCompared(check)) return [title, text(checkNext(check), ...listNotes(check))];
+  if (!isCompared(check)) return [title, text(checkNext(check, followUp), ...listNotes(check))];
   const exhausted = isExhausted(check);
   return [
     title,
-    text(...(isLeading ? [] : [checkReason(check), ...lostLines(check), checkNext(check)]), netSentence(check)),
+    text(
+      ...(isLeading ? [] : [checkReason(check), ...lostLines(check), checkNext(check, followUp)]),
+      netSentence(check),
+    ),
     ...drawNetChange(check),
     ...changedCases("Cases that dropped (passed/answered)", check.flagged, exhausted, arms),
     ...changedCases("Cases that rose (passed/answered)", check.rose, exhausted, arms),
@@ -167,12 +178,13 @@ function toTextChange(
 }
 
 /** The verdict and its evidence as plain lines, for forms without layout. */
-export function checkLines(check: CheckSummary, max: number): string[] {
+export function checkLines(check: CheckSummary, max: number, followUp: FollowUp = {}): string[] {
   const headline = checkHeadline(check);
-  if (!isCompared(check)) return [headline, checkNext(check), ...listNotes(check)].filter((line) => line !== "");
+  if (!isCompared(check))
+    return [headline, checkNext(check, followUp), ...listNotes(check)].filter((line) => line !== "");
   return [
     `${headline} · ${checkReason(check)}`,
-    checkNext(check),
+    checkNext(check, followUp),
     netSentence(check),
     ...check.flagged.slice(0, max).map((one) => `Dropped: ${one.case}: ${ratio(one.base)} -> ${ratio(one.head)}`),
     ...check.rose.slice(0, max).map((one) => `Rose: ${one.case}: ${ratio(one.base)} -> ${ratio(one.head)}`),

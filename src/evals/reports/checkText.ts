@@ -124,17 +124,27 @@ function inconclusive({ because, missing, cases, net, margin }: ComparedCheck): 
   return `The check could not decide: ${cases === 1 ? "the case varies" : "the cases vary"} too much from trial to trial to tell a drop of ${inPoints(margin)} from none.`;
 }
 
-/** What to do next. */
-export function checkNext(check: CheckSummary): string {
+/** What the command does itself after the report of a run: accept the run as baseline (`accept`), find the cause (`blame`). */
+export type FollowUp = { accept?: boolean | undefined; blame?: boolean | undefined };
+
+/** What to do next, apart from what the command does itself. */
+export function checkNext(check: CheckSummary, { accept = false, blame = false }: FollowUp = {}): string {
   switch (check.kind) {
-    case "regressed":
-      return "Next: find the wording at fault with `evals blame latest`, then revert or reword it; or accept the change with `evals baseline accept`.";
-    case "changed":
-      return "Next: look at the cases that fell (below). Accept the change with `evals baseline accept`, or make it fail the build with `--fail-on changed`.";
+    case "regressed": {
+      const find = blame
+        ? "Next: revert or reword what the blame report names"
+        : "Next: find the wording at fault with `evals blame latest`, then revert or reword it";
+      return `${find}${accept ? "." : "; or accept the change with `evals baseline accept`."}`;
+    }
+    case "changed": {
+      const rest =
+        " Accept the change with `evals baseline accept`, or make it fail the build with `--fail-on changed`.";
+      return `Next: look at the cases that fell (below).${accept ? "" : rest}`;
+    }
     case "inconclusive":
       return inconclusiveNext(check);
     case "not-comparable":
-      return "Next: fix the reason, or accept a new baseline with `evals baseline accept`.";
+      return accept ? "" : "Next: fix the reason, or accept a new baseline with `evals baseline accept`.";
     default:
       return "";
   }
@@ -192,10 +202,10 @@ export function listNotes(check: CheckSummary): string[] {
 }
 
 /** A check with its sentences, as printed by `--json`. */
-export function withSentences<C extends CheckSummary>(check: C): C {
+export function withSentences<C extends CheckSummary>(check: C, followUp: FollowUp = {}): C {
   const headline = checkHeadline(check);
   if (check.kind === "unchanged") return { ...check, headline };
   if (check.kind === "not-comparable")
     return { ...check, headline, notes: [...check.reasons.slice(1), ...check.notes] };
-  return { ...check, headline, reason: checkReason(check), next: checkNext(check) };
+  return { ...check, headline, reason: checkReason(check), next: checkNext(check, followUp) };
 }

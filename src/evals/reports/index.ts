@@ -74,7 +74,7 @@ export function runReport(input: RunInput & { trials?: PageTrialCollector | unde
     version: manifest.harness,
     exitCode: summary.exitCode,
     document: () => runDocument(input),
-    json: () => runJson(summary),
+    json: () => runJson(input),
     page: () => runPage(input, trials),
     verdicts: () => runVerdicts(input),
     badge: () => makeBadge(summary, manifest),
@@ -82,10 +82,10 @@ export function runReport(input: RunInput & { trials?: PageTrialCollector | unde
 }
 
 /** The object that `evals run --json` prints. */
-function runJson(summary: RunSummary): RunSummary {
+function runJson({ summary, followUp }: RunInput): RunSummary {
   const suites = summary.suites.map((suite) => ({
     ...suite,
-    ...(suite.verdict && { verdict: withSentences(suite.verdict) }),
+    ...(suite.verdict && { verdict: withSentences(suite.verdict, followUp) }),
     ...(suite.drift && { drift: driftJson(suite.drift) }),
   }));
   return { ...summary, suites };

@@ -1,7 +1,7 @@
 import type { ComparedCheck } from "../types/check.ts";
 import type { CaseSummary, RunSummary, SuiteSummary } from "../types/run.ts";
 import { sumOf } from "../types/sum.ts";
-import { checkNext, checkReason, isCompared, isExhausted, lostLines } from "./checkText.ts";
+import { checkNext, checkReason, type FollowUp, isCompared, isExhausted, lostLines } from "./checkText.ts";
 import { driftLead, driftWord } from "./drift.ts";
 import { count, integer, range, some } from "./format.ts";
 import { askedPhrase } from "./partial.ts";
@@ -23,14 +23,19 @@ export function leadingSuite(summary: RunSummary): SuiteSummary | undefined {
 const leadingKinds: Partial<Record<RunStatus, ComparedCheck["kind"]>> = { REGRESSED: "regressed", CHANGED: "changed" };
 
 /** What happened if the headline does not say so, how sure that is, and what to do next: one line each. */
-export function leadLines(summary: RunSummary): string[] {
+export function leadLines(summary: RunSummary, followUp: FollowUp = {}): string[] {
   const { verdict: check, drift } = leadingSuite(summary) ?? {};
   const status = runStatus(summary);
   if (drift?.nightly && status !== "INCOMPLETE") return driftLead(drift);
   const lines =
     check && isCompared(check) && status !== "DRIFTED"
-      ? [checkReason(check), ...lostLines(check), checkCertainty(check), checkNext(check) || nextStep(summary, status)]
-      : [certainty(summary, status), nextStep(summary, status)];
+      ? [
+          checkReason(check),
+          ...lostLines(check),
+          checkCertainty(check),
+          checkNext(check, followUp) || nextStep(summary, status, followUp),
+        ]
+      : [certainty(summary, status), nextStep(summary, status, followUp)];
   return lines.filter((line) => line !== "");
 }
 
@@ -88,7 +93,7 @@ function widestCase(cases: readonly CaseSummary[]): CaseSummary | undefined {
 }
 
 /** What to do next; empty if there is nothing to do. */
-function nextStep(summary: RunSummary, status: RunStatus): string {
+function nextStep(summary: RunSummary, status: RunStatus, { accept = false }: FollowUp): string {
   const { run, totals, suites, partial } = summary;
   switch (status) {
     case "SMOKE CHECK":
@@ -112,7 +117,7 @@ function nextStep(summary: RunSummary, status: RunStatus): string {
       return `Next: ${look}, then improve the descriptions or correct the cases.`;
     }
     case "PASSED":
-      return suites.some(({ verdict }) => verdict)
+      return accept || suites.some(({ verdict }) => verdict)
         ? ""
         : "Next: keep this as the baseline of later checks with `evals baseline accept`.";
     // The drift of each suite says what to do next.

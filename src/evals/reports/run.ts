@@ -2,6 +2,7 @@ import { groupBy } from "../types/groupBy.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { sumOf } from "../types/sum.ts";
 import { checkBlocks } from "./check.ts";
+import type { FollowUp } from "./checkText.ts";
 import {
   type Block,
   details,
@@ -49,20 +50,25 @@ import {
 import { serverBlocks } from "./servers.ts";
 import { judgeText, liftBlocks, triggerBlocks } from "./skillEffect.ts";
 
-/** What the reports of a run are made from. `explain`: adds two sentences on every term. */
-export type RunInput = { summary: RunSummary; manifest: RunManifest; explain?: boolean };
+/**
+ * What the reports of a run are made from. `explain`: adds two sentences on every term. `followUp`: what the command does
+ * itself after this report.
+ */
+export type RunInput = { summary: RunSummary; manifest: RunManifest; explain?: boolean; followUp?: FollowUp };
 
 /** How many entries of each list a terminal shows. Other forms show more; each form says how many it leaves out. */
 const limits = { cases: 24, explained: 12, reasons: 4, pairs: 10, tools: 12 } as const;
 
 /** The report of a run for terminals and Markdown. */
-export function runDocument({ summary, manifest, explain = false }: RunInput): Block[] {
+export function runDocument({ summary, manifest, explain = false, followUp = {} }: RunInput): Block[] {
   const leading = leadingSuite(summary);
   const isPartial = summary.partial !== undefined;
   return [
     heading(1, headline(summary), statusTone[runStatus(summary)]),
-    text(...leadLines(summary)),
-    ...summary.suites.flatMap((suite) => suiteBlocks(suite, { explain, isLeading: suite === leading, isPartial })),
+    text(...leadLines(summary, followUp)),
+    ...summary.suites.flatMap((suite) =>
+      suiteBlocks(suite, { explain, followUp, isLeading: suite === leading, isPartial }),
+    ),
     ...triggerBlocks(summary),
     facts(
       ["Total", summary.suites.length > 1 ? usageText({ totals: summary.totals }) : undefined],
@@ -85,12 +91,12 @@ export function runFacts(summary: RunSummary, manifest: RunManifest): Fact[] {
 /** `isLeading`: the lead of the report already has the sentences of its check. */
 function suiteBlocks(
   suite: SuiteSummary,
-  { explain, isLeading, isPartial }: { explain: boolean; isLeading: boolean; isPartial: boolean },
+  options: { explain: boolean; followUp: FollowUp; isLeading: boolean; isPartial: boolean },
 ): Block[] {
   return [
     heading(2, `${suite.name} · ${modelLabel(suite)}`),
-    ...checkBlocks(suite, { explain, isLeading }),
-    ...(suite.drift ? driftBlocks(suite.drift, { explain, isLeading }) : []),
+    ...checkBlocks(suite, options),
+    ...(suite.drift ? driftBlocks(suite.drift, options) : []),
     ...exposureBlocks(suite),
     ...serverBlocks(suite),
     ...caseTable(suite),
@@ -100,7 +106,7 @@ function suiteBlocks(
     ...substitutes(suite),
     explanations(suite),
     ...missBlocks(suite),
-    suiteFacts(suite, isPartial),
+    suiteFacts(suite, options.isPartial),
     ...liftBlocks(suite),
   ];
 }

@@ -2,6 +2,7 @@ import type { RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { sumOf } from "../types/sum.ts";
 import { isCallable } from "../types/tool.ts";
 import { checkBlocks } from "./check.ts";
+import type { FollowUp } from "./checkText.ts";
 import { type Block, type Blocks, details, facts, heading, makeColumns, plainText, table, text } from "./document.ts";
 import { driftBlocks } from "./drift.ts";
 import { discoveryBlocks, exposureBlocks } from "./exposures.ts";
@@ -17,7 +18,7 @@ import { serverBlocks } from "./servers.ts";
 import { liftBlocks, triggerBlocks } from "./skillEffect.ts";
 
 /** The page of a run: the verdict, the cases and trials, and all other measurements. */
-export function runPage({ summary, manifest }: RunInput, trials: PageTrialCollector): WrittenReport {
+export function runPage({ summary, manifest, followUp = {} }: RunInput, trials: PageTrialCollector): WrittenReport {
   const { suites } = summary;
   const collected = trials.collect(summary);
 
@@ -27,9 +28,11 @@ export function runPage({ summary, manifest }: RunInput, trials: PageTrialCollec
     title: headline(summary),
     before: [
       heading(1, main, statusTone[runStatus(summary)]),
-      text(others.join(" · "), ...leadLines(summary)),
+      text(others.join(" · "), ...leadLines(summary, followUp)),
       totalFacts(summary),
-      ...suites.flatMap((suite) => verdictBlocks(suite, collected.cases, suite === leadingSuite(summary))),
+      ...suites.flatMap((suite) =>
+        verdictBlocks(suite, collected.cases, { isLeading: suite === leadingSuite(summary), followUp }),
+      ),
     ],
     trials: collected,
     toolsets: listToolNames(manifest),
@@ -70,11 +73,16 @@ function explainMisses(suite: SuiteSummary, isNamed: boolean): Block[] {
 }
 
 /** What was decided about a suite beyond its cases: check, drift, exposures, servers, tool search. */
-function verdictBlocks(suite: SuiteSummary, cases: readonly PageCase[], isLeading: boolean): Block[] {
+function verdictBlocks(
+  suite: SuiteSummary,
+  cases: readonly PageCase[],
+  given: { isLeading: boolean; followUp: FollowUp },
+): Block[] {
+  const options = { explain: true, ...given };
   const blocks = [
-    ...checkBlocks(suite, { explain: true, isLeading }),
+    ...checkBlocks(suite, options),
     ...armFigure(suite, cases),
-    ...(suite.drift ? driftBlocks(suite.drift, { explain: true, isLeading }) : []),
+    ...(suite.drift ? driftBlocks(suite.drift, options) : []),
     ...exposureBlocks(suite),
     ...exposureFigure(suite),
     ...serverBlocks(suite),

@@ -2,6 +2,7 @@ import { exitCodes } from "../types/errors.ts";
 import type { Severity } from "../types/lint.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { checkLines } from "./check.ts";
+import type { FollowUp } from "./checkText.ts";
 import { driftLines } from "./drift.ts";
 import { discoverySentence } from "./exposures.ts";
 import { tally } from "./format.ts";
@@ -67,7 +68,7 @@ export const severities: Readonly<Record<Verdict["level"], Severity | undefined>
 export const isRed = ({ level }: Verdict) => level === "failed" || level === "error";
 
 /** The verdicts of a run: each check, drift and case. A run that is red for another reason also has one of its own. */
-export function runVerdicts({ summary, manifest }: RunInput): VerdictList {
+export function runVerdicts({ summary, manifest, followUp = {} }: RunInput): VerdictList {
   const suites = summary.suites.map((suite): VerdictSuite => {
     const { name, model, note, discovery } = suite;
     const search = discovery && discoverySentence(discovery);
@@ -76,7 +77,7 @@ export function runVerdicts({ summary, manifest }: RunInput): VerdictList {
       model,
       facts: { model, note, ...manifestFacts(manifest), search },
       verdicts: [
-        ...checkVerdicts(suite),
+        ...checkVerdicts(suite, followUp),
         ...driftVerdicts(suite),
         ...suite.cases.map((one) => caseVerdict(suite, one)),
       ],
@@ -108,7 +109,7 @@ function wholeRun(summary: RunSummary): Verdict {
 }
 
 /** Placed on the case that dropped most, or on the first case of the suite. */
-function checkVerdicts({ verdict, cases }: SuiteSummary): Verdict[] {
+function checkVerdicts({ verdict, cases }: SuiteSummary, followUp: FollowUp): Verdict[] {
   if (!verdict) return [];
   const { kind, exitCode } = verdict;
   const worst = "flagged" in verdict ? verdict.flagged[0]?.case : undefined;
@@ -120,7 +121,7 @@ function checkVerdicts({ verdict, cases }: SuiteSummary): Verdict[] {
       name: "regression check",
       level,
       kind,
-      lines: checkLines(verdict, 100),
+      lines: checkLines(verdict, 100, followUp),
       place: findPlace(cases, worst),
     },
   ];
