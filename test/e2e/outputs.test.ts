@@ -40,6 +40,7 @@ beforeAll(async () => {
   };
   await keep("run", "run", files.suite, "--json");
   await keep("shard", "run", files.suite, "--shard", "1/2", "--seed", "1", "--out", "shards", "--json");
+  await keep("dry-run", "run", files.suite, "--dry-run", "--json");
   await keep("verify", "verify", files.suite, "--json");
   await keep("blame", "blame", "--json");
   const mail = write("mail.json", [{ name: "send_mail", inputSchema: { type: "object" } }]);

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run } from "../../src/evals/experiments/run.ts";
 import { baselineFile, createBaseline, writeBaseline } from "../../src/evals/runs/baseline.ts";
+import { dryRunSchema } from "../../src/evals/types/run.ts";
 import { endpoint, filesSuite, list, project, read, runDefaults, toolList } from "./project.ts";
 
 const suite = filesSuite([read, { ...list, expect: { tool: "read" }, expected_behavior: ["Names src."] }], {
@@ -77,6 +78,27 @@ describe("a dry run", () => {
       seed 7; no model was called
       "
     `);
+  });
+
+  it("prints the same facts as one object with --json", async () => {
+    const printed = await planOf({ judge, json: true }, ({ write }) => write("tools.json", toolList({ read: "New." })));
+    const plan = dryRunSchema.strict().parse(JSON.parse(printed));
+    expect(plan).toMatchObject({
+      suites: [{ suite: "files", cases: ["read", "list"], tools: 3, skills: 0, execute: "safe" }],
+      checks: [{ kind: "compare", suite: "files", model: "anthropic:claude-haiku-5-5", most: expect.any(Number) }],
+      nights: [],
+      models: [{ model: "anthropic:claude-haiku-5-5", trials: 4, calls: 4, costUsd: expect.any(Number) }],
+      judge: { model: judge, calls: expect.any(Number) },
+      seed: 7,
+      exitCode: 0,
+    });
+    expect(plan.costUsd).toBeGreaterThan(plan.typicalUsd as number);
+    const night = dryRunSchema.strict().parse(JSON.parse(await planOf({ nightly: true, json: true }, () => {})));
+    expect(night).toMatchObject({
+      checks: [{ kind: "unchanged" }],
+      nights: [{ suite: "files", trials: 6, most: 20 }],
+      judge: null,
+    });
   });
 
   it("lists and prices a night on its own line", async () => {

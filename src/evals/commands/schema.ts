@@ -12,7 +12,7 @@ export const schemaCommand = defineCommand({
   flags: { out: text("Write all schemas to this folder, one file each") },
   epilogue:
     "`report` and `merge` print the object of the command that made the record. `show` prints one object per line. " +
-    "shard is for `run --shard --json`, lint-rules for `lint --rules --json`.",
+    "shard and dry-run are for `run` with these flags, lint-rules for `lint --rules --json`.",
   examples: [
     ["schema > suite.schema.json", "For the $schema key of a suite file"],
     ["schema try", "The object that `evals try --json` prints"],

@@ -1,8 +1,10 @@
 import { count, integer, some } from "../reports/format.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { wrap } from "../types/columns.ts";
+import { exitCodes } from "../types/errors.ts";
 import type { Model } from "../types/model.ts";
-import { asksModel, plannedTrials } from "../types/suite.ts";
+import type { DryRun } from "../types/run.ts";
+import { asksModel, plannedTrials, type Suite } from "../types/suite.ts";
 import { isCallable } from "../types/tool.ts";
 import { addCost, type Cost, multiplyCost } from "../types/trial.ts";
 import type { PlannedChecks } from "./check.ts";
@@ -20,12 +22,11 @@ import {
 const dollars = (usd: Cost) =>
   usd === "unknown" ? "unknown (no list price)" : usd > 0 && usd < 0.01 ? "less than $0.01" : `$${usd.toFixed(2)}`;
 
-function renderCeiling(
-  model: Model,
-  { trials, batched, calls, inputTokens, outputTokens, costUsd }: Ceiling,
-  typicalUsd: Cost,
-  isBesideOthers: boolean,
-): string[] {
+/** The maximum that a plan uses on one model, apart from its checks and nights, which decide on their trials themselves. */
+type ModelPlan = Ceiling & { model: Model; typicalUsd: Cost; isBesideOthers: boolean };
+
+function renderModel({ model, isBesideOthers, typicalUsd, ...ceiling }: ModelPlan): string[] {
+  const { trials, batched, calls, inputTokens, outputTokens, costUsd } = ceiling;
   const remark = isBesideOthers
     ? " (besides those of the checks and nights above)"
     : model.deterministic
@@ -52,39 +53,56 @@ const describeCost = (typical: Cost, most: Cost) =>
 
 const maxIds = 100;
 
-function renderSuite(cases: readonly PlannedCase[]): string[] {
-  const suite = cases[0]?.suite;
-  if (!suite) return [];
+type SuitePlan = DryRun["suites"][number];
+
+function planSuite(suite: Suite, cases: readonly PlannedCase[]): SuitePlan {
   const offered = cases.flatMap(({ toolset }) => toolset.tools);
   const countNames = (tools: typeof offered) => new Set(tools.map(({ name }) => name)).size;
-  const skills = countNames(offered.filter(({ origin }) => origin === "skill"));
-  const listed = [
-    count(countNames(offered.filter(isCallable)), "tool"),
-    ...(skills > 0 ? [count(skills, "skill")] : []),
-  ].join(", ");
-  const ids = new Set(cases.map((planned) => planned.case.id));
-  const further = [...new Set(cases.flatMap(({ exposure }) => exposure ?? []))];
+  const exposures = [...new Set(cases.flatMap(({ exposure }) => exposure ?? []))];
   const surfaces = [...new Set(cases.flatMap(({ source, arm }) => (source ? [arm] : [])))];
+  return {
+    suite: suite.name,
+    file: suite.file,
+    cases: [...new Set(cases.map((planned) => planned.case.id))],
+    tools: countNames(offered.filter(isCallable)),
+    skills: countNames(offered.filter(({ origin }) => origin === "skill")),
+    execute: suite.execute,
+    ...(suite.lift !== undefined && { lift: suite.lift }),
+    ...(exposures.length > 0 && { exposures }),
+    ...(surfaces.length > 0 && { surfaces }),
+  };
+}
+
+function renderSuite({ suite, file, cases, tools, skills, execute, lift, exposures, surfaces }: SuitePlan): string[] {
+  const listed = [count(tools, "tool"), ...(skills > 0 ? [count(skills, "skill")] : [])].join(", ");
   const arms = [
-    suite.lift === undefined ? "" : `, each with and without the skill ${suite.lift}`,
-    further.length === 0 ? "" : `, each also with exposure ${further.join(" and ")}`,
-    surfaces.length === 0 ? "" : `, also on ${surfaces.join(" and ")}`,
+    lift === undefined ? "" : `, each with and without the skill ${lift}`,
+    exposures === undefined ? "" : `, each also with exposure ${exposures.join(" and ")}`,
+    surfaces === undefined ? "" : `, also on ${surfaces.join(" and ")}`,
   ].join("");
   return [
-    `${suite.name}: ${count(ids.size, "case")}${arms}, ${listed}, execute ${suite.execute} (${suite.file})`,
-    ...wrap(some([...ids], maxIds), 96).map((line) => `  ${line}`),
+    `${suite}: ${count(cases.length, "case")}${arms}, ${listed}, execute ${execute} (${file})`,
+    ...wrap(some(cases, maxIds), 96).map((line) => `  ${line}`),
   ];
 }
 
-function renderChecks({ plans }: PlannedChecks, forecasts: Forecasts): string[] {
-  const settled = [...plans].flatMap(([suite, all]) =>
-    all.flatMap((plan) => {
-      const name = `Check of ${suite} on ${plan.model}`;
-      if (plan.kind === "unchanged") return [`${name}: the tools are those of the baseline, nothing to compare.`];
-      return plan.kind === "not comparable" ? [`${name}: not comparable. ${plan.reasons.join(" ")}`] : [];
+/** The checks that need no trial: nothing has changed, or nothing can be compared. */
+const listSettled = ({ plans }: PlannedChecks): SettledCheck[] =>
+  [...plans].flatMap(([suite, all]) =>
+    all.flatMap((plan): SettledCheck[] => {
+      const { kind, model } = plan;
+      if (kind === "compare") return [];
+      return [kind === "unchanged" ? { suite, model, kind } : { suite, model, kind, reasons: plan.reasons }];
     }),
   );
-  return [...settled, ...describeForecasts(forecasts)];
+type SettledCheck = Exclude<DryRun["checks"][number], { kind: "compare" }>;
+
+function describeSettled(check: SettledCheck): string {
+  const what =
+    check.kind === "unchanged"
+      ? "the tools are those of the baseline, nothing to compare."
+      : `not comparable. ${check.reasons.join(" ")}`;
+  return `Check of ${check.suite} on ${check.model}: ${what}`;
 }
 
 /** The typical and maximum number of trials of a case. `isPlanned`: exactly as many as its suite says. */
@@ -121,27 +139,33 @@ const addCosts = (a: Costs, b: Costs): Costs => ({
 });
 const free: Costs = { typical: 0, most: 0 };
 
-/** Renders the plan of a run: the trials of each model, and typical and maximum costs of models and judge. */
-export function renderPlan(
+/** What `run --dry-run` prints: the trials of each model, and typical and maximum costs of models and judge. */
+export type RunPlan = ReturnType<typeof planRun>;
+
+/** Counts and prices what a run will ask. */
+export function planRun(
   cases: readonly PlannedCase[],
   models: readonly Model[],
   seed: number,
   checks: PlannedChecks,
   { judge, getTier = chooseTier(false) }: { judge?: Model | undefined; getTier?: GetTier } = {},
-): string {
+) {
   const suites = [...new Set(cases.map(({ suite }) => suite))];
-  const lines = suites.flatMap((suite) => renderSuite(cases.filter((planned) => planned.suite === suite)));
   const forecasts = forecastPlans(checks, cases, models, { seed, getTier });
   const asked = models.flatMap((model) =>
     cases
       .filter(({ suite }) => asksModel(suite, model))
       .map((planned) => ({ planned, model, trials: expectTrials(planned, model, checks, forecasts) })),
   );
-  const ceilings = models.flatMap((model) => {
+  const modelPlans = models.map((model): ModelPlan => {
     const own = asked.filter((one) => one.model === model);
     const rest = own.filter(({ trials }) => trials.isPlanned).map(({ planned }) => planned);
-    const [ceiling, typical] = [computeCeiling(rest, model, getTier), estimatePlanCost(rest, model, getTier)];
-    return renderCeiling(model, ceiling, typical, rest.length < own.length);
+    return {
+      model,
+      ...computeCeiling(rest, model, getTier),
+      typicalUsd: estimatePlanCost(rest, model, getTier),
+      isBesideOthers: rest.length < own.length,
+    };
   });
   const byModels = asked.map(({ planned, model, trials }): Costs => {
     const most = computeCeiling([planned], model, getTier);
@@ -150,15 +174,33 @@ export function renderPlan(
       most: multiplyCost(trials.most / Math.max(1, most.trials), most.costUsd),
     };
   });
-  const judging = judge ? priceJudge(judge, asked) : undefined;
-  const total = addCosts(byModels.reduce(addCosts, free), judging?.costs ?? free);
-  const isSum = models.length > 1 || judging !== undefined || asked.some(({ trials }) => !trials.isPlanned);
+  const judging = judge && priceJudge(judge, asked);
+  return {
+    suites: suites.map((suite) =>
+      planSuite(
+        suite,
+        cases.filter((planned) => planned.suite === suite),
+      ),
+    ),
+    settled: listSettled(checks),
+    ...forecasts,
+    models: modelPlans,
+    judging,
+    total: addCosts(byModels.reduce(addCosts, free), judging?.costs ?? free),
+    isSum: models.length > 1 || judging !== undefined || asked.some(({ trials }) => !trials.isPlanned),
+    seed,
+  };
+}
+
+/** The plan of a run as text. */
+export function renderPlan({ suites, settled, checks, nights, models, judging, total, isSum, seed }: RunPlan): string {
   return [
-    ...lines,
-    ...renderChecks(checks, forecasts),
+    ...suites.flatMap(renderSuite),
+    ...settled.map(describeSettled),
+    ...describeForecasts({ checks, nights }),
     "",
-    ...ceilings,
-    ...(judge && judging ? renderJudge(judge, judging) : []),
+    ...models.flatMap(renderModel),
+    ...(judging ? renderJudge(judging) : []),
     ...(isSum ? ["total", `  cost           ${describeCost(total.typical, total.most)}`] : []),
     "",
     `seed ${seed}; no model was called`,
@@ -166,7 +208,36 @@ export function renderPlan(
   ].join("\n");
 }
 
-type Judging = { requests: number; costs: Costs };
+/** The plan of a run as the object that `run --dry-run --json` prints. */
+export function planJson({ suites, settled, checks, nights, models, judging, total, seed }: RunPlan): DryRun {
+  return {
+    suites,
+    checks: [
+      ...settled,
+      ...checks.map(({ model, ...forecast }) => ({ kind: "compare" as const, ...forecast, model: model.id })),
+    ],
+    nights: nights.map(({ model, ...forecast }) => ({ ...forecast, model: model.id })),
+    models: models.map(({ model, isBesideOthers: _, ...plan }) => ({
+      ...plan,
+      model: model.id,
+      note: model.note ?? null,
+    })),
+    judge: judging
+      ? {
+          model: judging.judge.id,
+          calls: Math.round(judging.requests),
+          typicalUsd: judging.costs.typical,
+          costUsd: judging.costs.most,
+        }
+      : null,
+    typicalUsd: total.typical,
+    costUsd: total.most,
+    seed,
+    exitCode: exitCodes.passed,
+  };
+}
+
+type Judging = { judge: Model; requests: number; costs: Costs };
 
 /** Prices the judge: one additional request for each trial, in every arm, with sentences or values to grade. */
 function priceJudge(judge: Model, asked: readonly { planned: PlannedCase; model: Model; trials: Expected }[]): Judging {
@@ -176,13 +247,13 @@ function priceJudge(judge: Model, asked: readonly { planned: PlannedCase; model:
       ({ requests, costs }, { planned, model, trials }) => {
         const each = estimateJudgeCost(planned, model, judge);
         const own = { typical: multiplyCost(trials.typical, each.typical), most: multiplyCost(trials.most, each.most) };
-        return { requests: requests + trials.most, costs: addCosts(costs, own) };
+        return { judge, requests: requests + trials.most, costs: addCosts(costs, own) };
       },
-      { requests: 0, costs: free },
+      { judge, requests: 0, costs: free },
     );
 }
 
-function renderJudge(judge: Model, { requests, costs }: Judging): string[] {
+function renderJudge({ judge, requests, costs }: Judging): string[] {
   if (requests === 0) return [`judge ${judge.id}: no case needs it`];
   return [
     `judge ${judge.id}`,

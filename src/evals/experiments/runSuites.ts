@@ -1,3 +1,4 @@
+import { safeJson } from "../reports/escape.ts";
 import { type PlannedCase, type PlannedCell, planCells } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { assignShards, parseShard, type Shard } from "../trials/shards.ts";
@@ -12,7 +13,7 @@ import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts"
 import type { Workspace } from "../workspace/workspace.ts";
 import { planChecks, runCheck } from "./check.ts";
 import { runDrift } from "./drift.ts";
-import { renderPlan } from "./dryRun.ts";
+import { planJson, planRun, renderPlan } from "./dryRun.ts";
 import { randomSeed } from "./experiment.ts";
 import { describeForecasts, forecastPlans } from "./forecast.ts";
 import { createManifest, indexToolsets } from "./manifest.ts";
@@ -60,7 +61,8 @@ export async function runSuites(
   if (isWhole) for (const line of describeUnaskedSurfaces(suites)) io.err(`${line}\n`);
   const getTier = chooseTier(options.batch);
   if (options.dryRun) {
-    io.out(renderPlan(planned, models, seed, checks, { judge, getTier }));
+    const plan = planRun(planned, models, seed, checks, { judge, getTier });
+    io.out(options.json ? safeJson(planJson(plan), 2) : renderPlan(plan));
     return reportNone;
   }
   // With a queue, the workers have the keys, and verify this.

@@ -4,7 +4,7 @@ import { probeReportSchema } from "../probes/report.ts";
 import { searchReportSchema } from "../search/report.ts";
 import { lintReportSchema, rulesOutputSchema } from "../types/lint.ts";
 import type { OutputName } from "../types/outputNames.ts";
-import { runSummarySchema, shardReportSchema } from "../types/run.ts";
+import { dryRunSchema, runSummarySchema, shardReportSchema } from "../types/run.ts";
 import { trialSchema } from "../types/trial.ts";
 import { tryResultSchema } from "../types/tryout.ts";
 import { verifyReportSchema } from "../types/verify.ts";
@@ -31,6 +31,7 @@ const blameOutputSchema = blameReportSchema.extend({ cases: z.array(blamedCaseSc
 const outputSchemas = {
   run: runSummarySchema,
   shard: shardReportSchema,
+  "dry-run": dryRunSchema,
   variants: z.intersection(variantsSummarySchema, z.object(sentences)),
   blame: z.object({ blames: z.array(blameOutputSchema), exitCode: z.number().int() }),
   crowd: crowdSummarySchema,

@@ -2,6 +2,7 @@
 export const outputNames = [
   "run",
   "shard",
+  "dry-run",
   "variants",
   "blame",
   "crowd",

@@ -383,6 +383,63 @@ export const runSummarySchema = z.object({
 });
 export type RunSummary = z.infer<typeof runSummarySchema>;
 
+const n = z.number().int();
+const plannedFor = { suite: z.string(), model: z.string() };
+
+/** What `evals run --dry-run --json` prints. Numbers and costs are the most that can be used, and `typicalUsd` is usual. */
+export const dryRunSchema = z.object({
+  suites: z.array(
+    z.object({
+      suite: z.string(),
+      file: z.string(),
+      cases: z.array(z.string()).describe("the ids"),
+      tools: n,
+      skills: n,
+      execute: z.string(),
+      lift: z.string().optional().describe("the skill with and without which each case is asked"),
+      exposures: z.array(z.string()).optional().describe("further exposures of each case"),
+      surfaces: z.array(z.string()).optional().describe("further surfaces"),
+    }),
+  ),
+  checks: z.array(
+    z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("unchanged"), ...plannedFor }),
+      z.object({ kind: z.literal("not comparable"), ...plannedFor, reasons: z.array(z.string()) }),
+      z.object({
+        kind: z.literal("compare"),
+        ...plannedFor,
+        typical: n.describe("trials if nothing changed"),
+        high: n.describe("trials that 9 checks in 10 do not exceed"),
+        most: n,
+        typicalUsd: costSchema,
+        highUsd: costSchema,
+      }),
+    ]),
+  ),
+  nights: z.array(z.object({ ...plannedFor, trials: n, most: n.describe("with follow-ups"), costUsd: costSchema })),
+  models: z
+    .array(
+      z.object({
+        model: z.string(),
+        note: z.string().nullable(),
+        trials: n,
+        batched: n.describe("trials that are asked in batches"),
+        calls: n,
+        inputTokens: n,
+        outputTokens: n,
+        typicalUsd: costSchema,
+        costUsd: costSchema,
+      }),
+    )
+    .describe("without the trials of checks and nights"),
+  judge: z.object({ model: z.string(), calls: n, typicalUsd: costSchema, costUsd: costSchema }).nullable(),
+  typicalUsd: costSchema.describe("of everything, with checks, nights and judge"),
+  costUsd: costSchema,
+  seed: z.number(),
+  exitCode: n,
+});
+export type DryRun = z.infer<typeof dryRunSchema>;
+
 /** What `evals run --shard --json` prints: a shard decides nothing. */
 export const shardReportSchema = z.object({
   run: z.string(),
