@@ -116,7 +116,8 @@ it("prints the history of a suite, with what changed in its tools", async () => 
     "1 history: files on lexical-2 -33.3 pp since the run before
       How sure: rates are means over cases with 95% intervals; a difference between two runs is no
         verdict.
-      Next: compare two runs with \`evals compare <run> latest\`, or see one with \`evals report <run>\`.
+      Next: compare the last two runs with \`evals compare <first run>
+        <second run>\`.
 
     files · lexical-2
 
@@ -126,6 +127,11 @@ it("prints the history of a suite, with what changed in its tools", async () => 
     <first run>  100% (44-100%)           3/3    smoke check
     "
   `);
+  const markdown = io();
+  await history({ last: 20, as: "markdown", out: "reports", json: false }, markdown);
+  expect(markdown.printed()).toContain(
+    `\n\nNext: compare the last two runs with \`evals compare ${first} ${second}\`.\n`,
+  );
   const asJson = io();
   await history({ last: 1, out: "reports", json: true }, asJson);
   expect(JSON.parse(asJson.printed())).toMatchObject({ histories: [{ suite: "files", runs: [{ run: second }] }] });

@@ -11,7 +11,8 @@ export const realClock: Clock = {
 /**
  * The outcome of one request. `throttled`: refused because of the rate (429, 529), with the wait that the service asked for.
  * `failed`: any other temporary fault. `refused`: a fault that every request would have (a wrong key, an unknown model).
- * `answered`: anything else, including a fault of this request alone.
+ * `answered`: anything else, including a fault of this request alone. While no request was answered, a permanent fault counts
+ * as `refused` if it has the status of an error, and as `failed` if it is a reply that cannot be used.
  */
 export type Report =
   | { kind: "answered" }

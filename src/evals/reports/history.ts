@@ -4,7 +4,7 @@ import { count, percent, points, range, some } from "./format.ts";
 
 /** The report of `evals history`: the runs of each suite and model, newest first, with changes of the tool list. */
 export function historyDocument(histories: readonly History[]): Block[] {
-  const [first] = histories;
+  const [before, last] = histories[0]?.runs.slice(-2) ?? [];
   const fell = histories.filter((one) => (change(one) ?? 0) < 0);
   return [
     heading(
@@ -14,8 +14,8 @@ export function historyDocument(histories: readonly History[]): Block[] {
     ),
     text(
       "How sure: rates are means over cases with 95% intervals; a difference between two runs is no verdict.",
-      first && first.runs.length > 1
-        ? "Next: compare two runs with `evals compare <run> latest`, or see one with `evals report <run>`."
+      before && last
+        ? `Next: compare the last two runs with \`evals compare ${before.run} ${last.run}\`.`
         : "Next: run again after a change; every run adds a line.",
     ),
     ...histories.flatMap(historyBlocks),

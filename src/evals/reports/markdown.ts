@@ -156,7 +156,7 @@ const entities = (text: string) => text.replace(/[!-/:-@[-`{-~]/g, (sign) => `&#
 /** Text that may contain code in backticks: unchanged if Markdown cannot interpret any of it, otherwise as code. */
 function prose(raw: string, max = 200): string {
   const text = plain(raw);
-  const bare = text.replace(/`[\w .:=-]+`/g, "code");
+  const bare = text.replace(/`[\w .:=-]+(?:\/[\w .:=-]+)*`/g, "code");
   const isProse =
     /^[\w ,:;.'=+%/()<>$·…≥-]*$/.test(bare) && !/<[^ \d.]|(^|[^- ])>|\/\/|www\.|__|\$.*\$|^\d+\. |^[-+] /i.test(bare);
   if (isProse && text.length <= max) return text.replaceAll("<", "&lt;");
