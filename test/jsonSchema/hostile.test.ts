@@ -150,10 +150,18 @@ describe("a schema that would not end", () => {
   });
 });
 
+test("a value with errors without number is refused with the first fault alone", () => {
+  const rules = Array.from({ length: 4_000 }, (_, at) => ({ type: "string", minLength: at }));
+  const schema = { type: "object", properties: { list: { type: "array", items: { allOf: rules } } }, required: ["x"] };
+  const list = Array.from({ length: 9_000 }, (_, at) => at % 10);
+  expect(validate(schema, { list })).toMatchObject({ kind: "invalid", faults: [{ member: "x", kind: "missing" }] });
+  expect(validate(schema, { list: [1] })).toMatchObject({ faults: [{ member: "x" }, { member: "list" }] });
+});
+
 describe("a trial on a tool whose schema cannot be applied", () => {
   const slow = { type: "string", pattern: evilPattern.replace("^", "^(?=a)") };
-  const tool = aTool("write", { inputSchema: { type: "object", properties: { text: slow, n: { type: "integer" } } } });
-  const expect_ = (args: JsonObject) =>
+  const properties = { text: slow, n: { type: "integer" } };
+  const expect_ = (args: JsonObject, inputSchema: JsonObject = { type: "object", properties }) =>
     createGrader(
       {
         expect: {
@@ -166,7 +174,7 @@ describe("a trial on a tool whose schema cannot be applied", () => {
         },
         expectedBehavior: [],
       },
-      { hash: "list", tools: [tool] },
+      { hash: "list", tools: [aTool("write", { inputSchema })] },
     )([
       {
         text: "",
@@ -181,6 +189,11 @@ describe("a trial on a tool whose schema cannot be applied", () => {
     const unchecked = [expect.stringMatching(/^arguments of write: .* takes more than \d+ ms$/)];
     expect(expect_({ n: 1 })).toMatchObject({ grade: "pass", selection: "right-tool", unchecked });
     expect(expect_({ n: 2 })).toMatchObject({ grade: "fail", selection: "wrong-arguments", unchecked });
+    for (const reference of ["#", "#nowhere"])
+      expect(expect_({ n: 1 }, { type: "object", $dynamicRef: reference })).toMatchObject({
+        grade: "pass",
+        unchecked: [expect.stringMatching(/^arguments of write: the inputSchema cannot be compiled: /)],
+      });
   });
 });
 

@@ -32,6 +32,54 @@ describe("compileSchema", () => {
     expect(check(schema, { p: ["a"] })).toBe('args.p.0 must be number, got "a"');
   });
 
+  test("lists the refused members of an object, the one of the message first", () => {
+    const faults = (schema: JsonObject, value: Json) => {
+      const validate = compileSchema(schema);
+      const validity = typeof validate === "string" ? undefined : validate(value, "args");
+      return validity?.kind === "invalid" && validity.faults?.map(({ member, kind }) => `${member} ${kind}`);
+    };
+    const properties = { a: { type: "string" }, b: { type: "object", properties: { c: { enum: [1] } } } };
+    const schema = { type: "object", properties, required: ["a", "b"] };
+    expect(faults(schema, { a: 1, b: { c: 2 } })).toEqual(["a wrong-type", "b wrong-value"]);
+    expect(faults(schema, {})).toEqual(["a missing", "b missing"]);
+    expect(faults({ ...schema, additionalProperties: false }, { x: 1, b: 1 })).toEqual([
+      "a missing",
+      "x invented",
+      "b wrong-type",
+    ]);
+    // One of these is enough, so not all of them are missing.
+    const either = { type: "object", anyOf: [{ required: ["a"] }, { required: ["b"] }] };
+    expect(faults(either, {})).toEqual(["a missing"]);
+    const whole = { allOf: [{ $ref: "#/$defs/t" }], unevaluatedProperties: false, $defs: { t: schema } };
+    expect(faults(whole, { a: "x", b: 1 })).toEqual(["b wrong-type"]);
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`m${at}`, at]));
+    expect(faults({ type: "object", additionalProperties: false }, many)).toHaveLength(20);
+  });
+
+  test("a $dynamicRef or $recursiveRef within one document is a $ref", () => {
+    const node = { $dynamicAnchor: "node", type: "object", properties: { n: { type: "number" } } };
+    for (const reference of ["#node", "#/$defs/node"]) {
+      const schema = { type: "object", properties: { a: { $dynamicRef: reference } }, $defs: { node } };
+      expect(check(schema, { a: { n: 1 } })).toBe("valid");
+      expect(check(schema, { a: { n: "x" } })).toBe('args.a.n must be number, got "x"');
+    }
+    const tree = { $dynamicAnchor: "tree", properties: { n: { type: "number" }, next: { $dynamicRef: "#tree" } } };
+    expect(check(tree, { next: { next: { n: "x" } } })).toBe('args.next.next.n must be number, got "x"');
+    const defined = { $ref: "#/$defs/tree", $defs: { tree: { properties: { next: { $recursiveRef: "#" } } } } };
+    expect(check({ ...defined, required: ["n"] }, { n: 1, next: {} })).toBe(
+      "args.next must have required property 'n'",
+    );
+  });
+
+  test("a $dynamicRef that leads nowhere or to itself is not checked", () => {
+    expect(check({ type: "object", properties: { a: { $dynamicRef: "#nope" } } }, { a: "x" })).toBe(
+      "unreadable: can't resolve reference #nope from id inputSchema",
+    );
+    expect(check({ type: "object", $dynamicRef: "#" }, {})).toBe("unreadable: it refers to itself without end");
+    const own = { type: "object", properties: { a: { $dynamicAnchor: "a", $dynamicRef: "#a" } } };
+    expect(check(own, { a: "x" })).toBe("unreadable: it refers to itself without end");
+  });
+
   test("reports what cannot be compiled", () => {
     expect(check({ properties: { a: { $ref: "#/nowhere" } } }, {})).toBe(
       "unreadable: can't resolve reference #/nowhere from id inputSchema",

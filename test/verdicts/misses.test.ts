@@ -46,6 +46,18 @@ describe("why trials missed", () => {
     });
   });
 
+  it("counts every parameter that the schema refuses in one call", () => {
+    const [made] = [turn(call("read", { head: "x", tail: 1, nose: 2 }))];
+    const graded = createGrader(caseOf(expectation), toolset)([made]);
+    expect(graded.checks).toMatchObject([{ what: "tool" }, { what: "args (schema)", fault: { parameter: "path" } }]);
+    expect(summarise([[made]])?.parameters).toEqual([
+      { tool: "read", parameter: "head", missing: 0, wrongType: 1, wrongValue: 0, invented: 0 },
+      { tool: "read", parameter: "nose", missing: 0, wrongType: 0, wrongValue: 0, invented: 1 },
+      { tool: "read", parameter: "path", missing: 1, wrongType: 0, wrongValue: 0, invented: 0 },
+      { tool: "read", parameter: "tail", missing: 0, wrongType: 0, wrongValue: 0, invented: 1 },
+    ]);
+  });
+
   it("finds a tool that is reached later, and whether its description names what came before", () => {
     const later = [turn(call("search")), turn(call("list")), turn(call("read", { path: "a" }))];
     const graded = createGrader(caseOf(expectation), toolset)(later);

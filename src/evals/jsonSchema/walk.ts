@@ -33,6 +33,12 @@ export function resolvePointer(ref: string, root: JsonObject): { value: Json; pa
   return { value, path };
 }
 
+/** The `$ref` that leads to a path of the same document. */
+export function formatPointer(path: Path): string {
+  const steps = path.map((step) => encodeURIComponent(`${step}`.replaceAll("~", "~0").replaceAll("/", "~1")));
+  return ["#", ...steps].join("/");
+}
+
 /** Percent-decodes a text; returns it unchanged if it is malformed. */
 export function decodePercent(pointer: string): string {
   try {

@@ -101,18 +101,24 @@ function compileArgs(expected: ExpectedCall, mode: ArgsRules["argsMode"]) {
   // Without `args` nothing is compared.
   const isExact = mode === "exact" && expected.args !== undefined;
 
-  return (call: Call, { validate, tool: { name: tool } }: FoundTool, judge: Judge): ArgsScore => {
+  return (call: Call, { validate, problem, tool: { name: tool } }: FoundTool, judge: Judge): ArgsScore => {
     const given = call.arguments;
     if (!isJsonObject(given)) return failNotAnObject(given, call);
     const validity = validate?.(given, "args");
     if (validity?.kind === "invalid") {
-      const failed = fail("malformed-arguments", "args (schema)", validity.why);
-      const { fault } = validity;
-      const found = fault && { tool, parameter: fault.member, kind: fault.kind };
-      return found ? { ...failed, checks: failed.checks.map((check) => ({ ...check, fault: found })) } : failed;
+      const failed = { what: "args (schema)", met: "no" as const, why: validity.why };
+      const [fault, ...furtherFaults] = (validity.faults ?? []).map(({ member: parameter, kind }) => ({
+        tool,
+        parameter,
+        kind,
+      }));
+      const faults = { ...(fault && { fault }), ...(furtherFaults.length > 0 && { furtherFaults }) };
+      return { selection: "malformed-arguments", checks: [{ ...failed, ...faults }] };
     }
     const checks: Assertion[] = validity?.kind === "valid" ? [{ what: "args (schema)", met: "yes" }] : [];
-    const unchecked = validity?.kind === "unchecked" ? [`arguments of ${call.tool}: ${validity.why}`] : undefined;
+    const open =
+      validity?.kind === "unchecked" ? validity.why : problem && `the inputSchema cannot be compiled: ${problem}`;
+    const unchecked = open && [`arguments of ${call.tool}: ${open}`];
     for (const { name, what, test, expected: wanted } of tests) {
       const value = own(given, name);
       const match = test(value, what, judge);

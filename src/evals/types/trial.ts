@@ -148,18 +148,17 @@ export type Selection = z.infer<typeof selectionSchema>;
  * One checked expectation. `unknown`: it could not be decided, with the reason; it never counts as passed. `evidence` is
  * a judge's verbatim quote from the transcript.
  */
+const argumentFaultSchema = z.object({
+  tool: z.string(),
+  parameter: z.string(),
+  kind: z.enum(["missing", "wrong-type", "wrong-value", "invented"]),
+});
 const assertionSchema = z.object({
   what: z.string(),
   met: z.enum(["yes", "no", "unknown"]),
   why: z.string().optional(),
-  fault: z
-    .object({
-      tool: z.string(),
-      parameter: z.string(),
-      kind: z.enum(["missing", "wrong-type", "wrong-value", "invented"]),
-    })
-    .optional()
-    .describe("what is wrong with an argument, where the assertion is about one"),
+  fault: argumentFaultSchema.optional().describe("what is wrong with an argument, where the assertion is about one"),
+  furtherFaults: z.array(argumentFaultSchema).optional().describe("of further arguments that the schema refused"),
   evidence: z.string().optional(),
 });
 export type Assertion = z.infer<typeof assertionSchema>;

@@ -62,9 +62,8 @@ export class MissTally {
 
   #addFaults({ grade, checks }: Score): void {
     if (grade === "fail") this.#hasFailed = true;
-    for (const { fault } of checks) {
-      if (!fault) continue;
-      const { tool, parameter, kind } = fault;
+    const faults = checks.flatMap(({ fault, furtherFaults = [] }) => (fault ? [fault, ...furtherFaults] : []));
+    for (const { tool, parameter, kind } of faults) {
       const none = { tool, parameter, missing: 0, wrongType: 0, wrongValue: 0, invented: 0 };
       getOrAdd(this.#parameters, JSON.stringify([tool, parameter]), () => none)[faultKeys[kind]]++;
     }
