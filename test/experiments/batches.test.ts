@@ -428,11 +428,11 @@ describe("evals run --batch", () => {
       },
     );
     const io = world();
-    expect(await run({ ...options, dryRun: true }, io)).toBe(0);
+    expect(await run({ ...options, dryRun: true, json: false }, io)).toBe(0);
     expect(io.printed()).toContain("  trials         200\n  in batches     100 (at the price of batches)\n");
     const cost = (text: string) => Number(/at most \$(\S+)/.exec(text)?.[1]);
     const alone = world();
-    await run({ ...options, dryRun: true, batch: false }, alone);
+    await run({ ...options, dryRun: true, json: false, batch: false }, alone);
     expect(cost(io.printed())).toBeLessThan(cost(alone.printed()));
     expect(endpoint.counts.plain).toBe(0);
   });

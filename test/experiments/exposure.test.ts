@@ -271,7 +271,7 @@ describe("evals run --exposure search", () => {
     const { io } = project();
     const { started, asked, model } = await endpoint();
     const world = io();
-    await run({ ...runDefaults, ...asked, model: [model], exposure: "all,names", dryRun: true }, world);
+    await run({ ...runDefaults, ...asked, model: [model], exposure: "all,names", dryRun: true, json: false }, world);
     expect([started.requests.length, started.counted.length]).toEqual([0, 0]);
     expect(world.printed()).toContain("each also with exposure names");
   });

@@ -98,7 +98,7 @@ describe("evals run", () => {
   it("only prints the plan of a dry run", async () => {
     const { dir, io } = project();
     const world = io();
-    expect(await run({ ...runDefaults, dryRun: true, trials: 4 }, world)).toBe(0);
+    expect(await run({ ...runDefaults, dryRun: true, json: false, trials: 4 }, world)).toBe(0);
     expect(world.printed()).toContain("files: 3 cases, 3 tools, execute safe");
     expect(existsSync(join(dir, "reports"))).toBe(false);
   });
@@ -115,7 +115,7 @@ describe("evals run", () => {
     });
     const world = io({ env: {} });
     const models = { model: ["anthropic:claude-haiku-5-5", "openai:gpt-5"], judge: "anthropic:claude-opus-5-5" };
-    expect(await run({ ...runDefaults, ...models, dryRun: true, seed: 1 }, world)).toBe(0);
+    expect(await run({ ...runDefaults, ...models, dryRun: true, json: false, seed: 1 }, world)).toBe(0);
     expect(world.printed()).toMatchSnapshot();
     expect(world.warned()).toContain("ANTHROPIC_API_KEY is not set. A dry run needs none.");
   });
