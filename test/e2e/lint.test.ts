@@ -296,7 +296,7 @@ describe("evals lint --judge", () => {
         },
       },
     ]);
-    expect(ended.err).toMatch(/^anthropic:claude-haiku-5-5 was asked 3 requests about 3 tools: <?\$[\d.]+\n$/);
+    expect(ended.err).toMatch(/^Sent 3 requests about 3 tools to anthropic:claude-haiku-5-5, cost <?\$[\d.]+\n$/);
     expect([report?.counts.linted["judged tools"], report?.problems, ended.code]).toEqual([3, [], 0]);
   });
 

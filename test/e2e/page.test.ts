@@ -237,6 +237,11 @@ describe("a run", () => {
       .first()
       .evaluate((row) => row.getBoundingClientRect().height);
     expect(height).toBeLessThanOrEqual(80);
+    // A name in the matrix is broken at its hyphens at most; the table scrolls.
+    const lines = await page
+      .locator("table.grid tbody th code")
+      .evaluateAll((all) => all.map((one) => one.getClientRects().length));
+    expect(Math.max(...lines)).toBeLessThanOrEqual(3);
     await page.context().close();
   });
 

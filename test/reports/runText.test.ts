@@ -32,6 +32,13 @@ describe("headline", () => {
     expect(headline(runOf(suites, 0))).toBe("PASSED 5 of 5 cases · 25 trials · m1 (n), m2 (n), m3 (n) and 1 more");
   });
 
+  it("counts a case that is not gated once in a run that failed", () => {
+    const cases = [caseOf({ ...a, passed: 0 })];
+    const suites = [suiteOf({ cases, model: "m1" }), suiteOf({ cases, model: "m2", failOn: ["regressed"] })];
+    const label = "m1 (a retrieval baseline, not a language model), m2 (a retrieval baseline, not a language model)";
+    expect(headline(runOf(suites, 1))).toBe(`FAILED 2 of 2 cases · 1 of them not gated · 10 trials · ${label}`);
+  });
+
   it("is not PASSED if trials broke, even if every case passed", () => {
     const one = caseOf({ ...a, trials: 4, broken: 1, brokenStages: { model: 1 } });
     expect(headline(run(3, one))).toBe(

@@ -74,11 +74,12 @@ export function describeForecasts({ checks, nights }: Forecasts): string[] {
 }
 
 function describeCheck({ suite, model, typical, high, most, typicalUsd, highUsd }: CheckForecast): string {
-  const about = (cost: Cost) => (model.kind === "language model" ? `, about ${money(cost)}` : "");
-  return `Check of ${suite} on ${model.id}: typically ${count(typical, "trial")}${about(typicalUsd)}; 9 times in 10 at most ${integer(high)}${about(highUsd)}; never more than ${integer(most)}.`;
+  return `Check of ${suite} on ${model.id}: typically ${count(typical, "trial")}${aboutCost(model, typicalUsd)}; 9 times in 10 at most ${integer(high)}${aboutCost(model, highUsd)}; never more than ${integer(most)}.`;
 }
 
 function describeNight({ suite, model, trials, most, costUsd }: NightForecast): string {
-  const cost = model.kind === "language model" ? `, about ${money(costUsd)}` : "";
-  return `Night of ${suite} on ${model.id}: ${count(trials, "trial")}${cost}, plus follow-ups for cases that look different; never more than ${integer(most)}.`;
+  return `Night of ${suite} on ${model.id}: ${count(trials, "trial")}${aboutCost(model, costUsd)}, plus follow-ups for cases that look different; never more than ${integer(most)}.`;
 }
+
+const aboutCost = (model: Model, cost: Cost) =>
+  model.kind === "language model" && cost !== "unknown" ? `, about ${money(cost)}` : "";

@@ -159,9 +159,8 @@ class WatchSession {
   async #wait(reads: ReadonlyMap<string, string>): Promise<string[] | undefined> {
     const { err, errIsTerminal, signal } = this.#io;
     const files = count(this.#paths.files.size, "file");
-    const spent = this.#spent === 0 ? "" : `, ${money(this.#spent)}`;
     err(
-      `Watching ${files} (${count(this.#trials, "trial")} so far${spent}). Press Ctrl-C to stop.${errIsTerminal ? "" : "\n"}`,
+      `Watching ${files} (${count(this.#trials, "trial")} so far${this.#describeSpent()}). Press Ctrl-C to stop.${errIsTerminal ? "" : "\n"}`,
     );
     const changed = await this.#watcher.next(reads, signal);
     if (errIsTerminal) err("\r\x1b[K");
@@ -181,11 +180,15 @@ class WatchSession {
     }
   }
 
+  #describeSpent(): string {
+    if (this.#spent === "unknown") return ", cost unknown";
+    return this.#spent === 0 ? "" : `, ${money(this.#spent)}`;
+  }
+
   #end(exitCode: ExitCode, why = ""): ExitCode {
-    const spent = this.#spent === 0 ? "" : `, ${money(this.#spent)}`;
     const records = this.#rounds === 0 ? "" : ` Records: ${this.#options.out}`;
     this.#io.err(
-      `${why}Stopped watching after ${count(this.#rounds, "run")} (${count(this.#trials, "trial")}${spent}).${records}\n`,
+      `${why}Stopped watching after ${count(this.#rounds, "run")} (${count(this.#trials, "trial")}${this.#describeSpent()}).${records}\n`,
     );
     return exitCode;
   }

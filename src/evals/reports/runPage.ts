@@ -150,7 +150,12 @@ function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
         origin === "server" ? server : `${server}, ${origin}`,
       ]);
       const columns = makeColumns(["name", "tool"], ["text", "description", "from"]);
-      const shown = count(tools.filter(isCallable).length, "tool");
+      const skills = tools.filter(({ origin }) => origin === "skill").length;
+      const callable = tools.filter(isCallable).length;
+      const shown = [
+        ...(callable > 0 || skills === 0 ? [count(callable, "tool")] : []),
+        ...(skills > 0 ? [count(skills, "skill")] : []),
+      ].join(" and ");
       return details([`${shown} shown, toolset `, { code: hash.slice(0, 12) }], table("tool", columns, rows));
     }),
   ];

@@ -122,7 +122,7 @@ function outcome(summary: RunSummary): { status: RunStatus; main: string; detail
     checks(kind) > 0 ? [`${count(checks(kind), "check")} ${kind.replace("-", " ")}`] : [],
   );
   const { main, detail } = caseCounts(summary, status);
-  const below = status === "SMOKE CHECK" ? undefined : belowRate(summary);
+  const below = status === "SMOKE CHECK" ? undefined : belowRate(summary, status);
   const left = summary.partial && ["partial run", leftOutPhrase(summary.partial)].filter((part) => part !== "");
   const rest = [...open, ...(below === undefined ? [] : [below]), ...(left ? [left.join(", ")] : [])];
   if (status !== "REGRESSED" && status !== "CHANGED" && status !== "DRIFTED")
@@ -145,14 +145,15 @@ export function isBelowBefore({ before, passRate }: CaseSummary): boolean {
   return before !== undefined && before.trials > 0 && before.passed / before.trials < passRate;
 }
 
-/** The number of cases below a pass rate that is not gated. */
-function belowRate({ suites }: RunSummary): string | undefined {
+/** The number of cases below a pass rate that is not gated. The headline of a run that failed has counted them already. */
+function belowRate({ suites }: RunSummary, status?: RunStatus): string | undefined {
   const free = suites.filter((suite) => !isGatedByRate(suite));
   const below = free.flatMap(({ cases }) => cases.filter((one) => caseState(one) === "failed"));
   const known = below.filter(isBelowBefore).length;
   const part = known === below.length ? "" : ` ${integer(known)} of them`;
   const asBefore = known === 0 ? "" : `,${part} as in the baseline`;
   if (below.length === 0) return undefined;
+  if (status === "FAILED") return `${integer(below.length)} of them not gated${asBefore}`;
   return `${count(below.length, "case")} below ${below.length === 1 ? "its" : "their"} pass rate${asBefore}`;
 }
 

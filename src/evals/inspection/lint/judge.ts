@@ -54,7 +54,9 @@ async function gradeTools(
     costUsd = addCost(costUsd, cost);
     known.set(asked, outcome);
   });
-  io.err(`${judge.id} was asked ${count(requests, "request")} about ${count(all.length, "tool")}: ${money(costUsd)}\n`);
+  io.err(
+    `Sent ${count(requests, "request")} about ${count(all.length, "tool")} to ${judge.id}, cost ${money(costUsd)}\n`,
+  );
   const notAsked = { kind: "problem", why: io.signal.aborted ? "the run was stopped" : "the budget is spent" } as const;
   const outcomes = all.map((asked) => ({ asked, outcome: known.get(asked) ?? notAsked }));
   return {
