@@ -230,7 +230,7 @@ describe("evals judge check", () => {
   });
 
   it.each([
-    [["gone.jsonl", "--judge", id], "gone.jsonl: error: The labels cannot be read: it does not exist."],
+    [["gone.jsonl", "--judge", id], "gone.jsonl: error: The file of labels cannot be read: it does not exist."],
     [["bad.jsonl", "--judge", id], "bad.jsonl:1: error: label: expected "],
     [["labels.jsonl", "--judge", "lexical"], "lexical-2 cannot be a judge: it is not a language model"],
     [["labels.jsonl"], "Missing required argument: judge"],

@@ -19,7 +19,7 @@ export const toolsCommand = defineCommand({
     ['tools --server "node dist/main.js"', "Names, parameters and descriptions of one server"],
     ['tools --server "node dist/main.js" --json > tools.json', "A list for other commands"],
     ["tools --config .mcp.json", "Every server that a host starts"],
-    ["tools --tools evals/baselines/files.lexical.json --json", "The list of a baseline"],
+    ["tools --tools evals/baselines/files.lexical-2.json --json", "The list of a baseline"],
   ],
   run: async (args, io) => (await import("../inspection/tools.ts")).listTools(args, io),
 });

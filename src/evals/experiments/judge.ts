@@ -36,9 +36,13 @@ export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const file = relative(io.cwd, resolve(io.cwd, flags.labels));
   const read = readText(resolve(io.cwd, flags.labels), maxLabelsBytes, { pipes: true });
   if ("kind" in read)
-    throw usageError(`The labels cannot be read: ${read.reason}.`, "Give the path of a JSON Lines file with labels.", {
-      file,
-    });
+    throw usageError(
+      `The file of labels cannot be read: ${read.reason}.`,
+      "Give the path of a JSON Lines file with labels.",
+      {
+        file,
+      },
+    );
   const labels = parseLabels(read.text, file);
   const [model] = await openModels([flags.judge], { ...flags, out: "reports" }, io);
   if (!model) throw new Error("one id opens one model");

@@ -205,7 +205,7 @@ function duplicateName({ name, file }: SkillPackage, other: SkillPackage): Probl
 function describeUngraded({ name, file }: SkillPackage, evals: readonly SkillEval[]): Problem[] {
   const sentences = evals.reduce((sum, { expectedBehavior }) => sum + expectedBehavior.length, 0);
   if (sentences === 0) return [];
-  const message = `The expected behaviour of the skill "${name}" (${sentences} sentences) is not graded, only whether it is loaded.`;
+  const message = `The expected behaviour of the skill "${name}" (${sentences} ${sentences === 1 ? "sentence" : "sentences"}) is not graded, only whether it is loaded.`;
   return [{ severity: "warning", message, hint: "Name a judge with --judge <model>.", place: { file } }];
 }
 
