@@ -121,7 +121,10 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(trialsOf(queued.dir).map(timeless)).toEqual(trialsOf(whole.dir).map(timeless));
   });
 
-  it("takes what workers have begun when it is stopped and resumed, and pays nothing twice", async () => {
+  it.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)("takes what workers have begun when %s stops it, and pays nothing twice", async (signal, code) => {
     let go = () => {};
     const held = new Promise<void>((resolve) => {
       go = resolve;
@@ -134,11 +137,13 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const run = startRun(flags());
     // An answer is on its way to the run while its worker asks the next request.
     await until(() => endpoint.requests.length >= 15 && countRecorded() >= 10);
-    run.child.kill("SIGINT");
+    run.child.kill(signal);
     const stopped = await run.ended;
-    expect(stopped.code).toBe(130);
+    expect(stopped.code).toBe(code);
     expect(stopped.err).toMatch(/Workers are still running 5 trials; evals run --resume collects their answers\./);
     expect(trialsOf(summaryOf(stopped).dir)).toHaveLength(10);
+    expect(await redis.use((client) => client.llen("evals:trials-anthropic:wait"))).toBe(0);
+    expect(await redis.use((client) => client.llen("evals:trials-anthropic:active"))).toBe(5);
     go();
     const resumed = await startRun(["--resume", "latest", "--json"]).ended;
     expect(resumed.code, resumed.err).toBe(0);

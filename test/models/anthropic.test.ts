@@ -178,6 +178,17 @@ describe("faults", () => {
     expect(waits).toEqual([fault.fault === "status" && fault.status === 429 ? 7_000 : 500]);
   });
 
+  it.each([
+    ["of the response", { date: "Sun, 06 Nov 1994 08:49:30 GMT" }],
+    ["of the machine, if the response has none", {}],
+  ])("a date in retry-after is waited for, by the clock %s", async (_, date) => {
+    const after = "date" in date ? "Sun, 06 Nov 1994 08:49:37 GMT" : new Date(Date.now() + 3_600_000).toUTCString();
+    const headers = { ...date, "retry-after": after };
+    const { model, waits } = await modelOn(inTurn({ fault: "status", status: 429, headers }));
+    expect(await ask(model)).toMatchObject({ kind: "turn" });
+    expect(waits).toEqual(["date" in date ? 7_000 : 60_000]);
+  });
+
   it.each<[Fault, string]>([
     [
       { fault: "status", status: 429, message: "Too many requests", headers: { "retry-after": "3600" } },

@@ -3,6 +3,7 @@ import { askRemote, createLimits, jitteredDelay } from "../../src/evals/models/r
 import type { Attempt } from "../../src/evals/types/attempt.ts";
 
 const never = new AbortController().signal;
+const cell = { suite: "s", case: "c", arm: "head", model: "m", trial: 1 };
 const fault: Attempt = { kind: "fault", stage: "model", message: "busy", isTransient: true };
 
 it("waits longer each time, and no longer than a minute", async () => {
@@ -11,7 +12,7 @@ it("waits longer each time, and no longer than a minute", async () => {
     waits.push(ms);
   };
   const asked: Attempt[] = [{ ...fault, retryAfterMs: 90_000 }];
-  const reply = await askRemote(async () => asked[waits.length - 6] ?? fault, createLimits(7, delay), never);
+  const reply = await askRemote(cell, async () => asked[waits.length - 6] ?? fault, createLimits(7, delay), never);
   expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 8000, 60_000]);
   expect(reply).toEqual({ kind: "broken", stage: "model", message: "busy (after 8 attempts)" });
 });
@@ -22,6 +23,7 @@ it("turns what an attempt throws into a broken reply", async () => {
   };
   expect(
     await askRemote(
+      cell,
       attempt,
       createLimits(3, async () => {}),
       never,

@@ -25,6 +25,8 @@ const files: Record<string, string> = {
   "empty.json": "",
   "proto.json": '{"mcpServers": {"__proto__": {"command": "true"}}}',
   "text.json": "hello",
+  "keys.json": `{${Array.from({ length: 50_000 }, (_, at) => `"k${at}": 1`).join(", ")}}`,
+  "repeated.json": `{${Array(50_000).fill('"cases": []').join(", ")}}`,
 };
 for (const [name, text] of Object.entries(files)) write(name, text);
 
@@ -32,6 +34,7 @@ for (const [name, text] of Object.entries(files)) write(name, text);
 async function expectMessage(args: readonly string[]): Promise<string> {
   const { code, out, err } = await evals(args, { cwd: dir });
   expect(err, args.join(" ")).not.toMatch(/Internal error|dist\/.*:\d+:\d+/);
+  expect(err.length, args.join(" ")).toBeLessThan(100_000);
   expect([1, 2, 3], `${args.join(" ")}: ${code}`).toContain(code);
   return `${out}\n${err}`;
 }

@@ -27,7 +27,20 @@ afterEach(() => endpoint.close());
 
 const model = "anthropic:claude-haiku-5-5";
 const runOn = (url: string, ...flags: string[]) =>
-  evals(["run", "suite.yaml", "-m", model, "--base-url", url, "-n", "1", "--json", ...flags], { cwd: dir });
+  evals(
+    [
+      "run",
+      "suite.yaml",
+      "-m",
+      model,
+      "--base-url",
+      url,
+      "--json",
+      ...(flags.includes("-n") ? [] : ["-n", "1"]),
+      ...flags,
+    ],
+    { cwd: dir },
+  );
 const run = (...flags: string[]) => runOn(endpoint.url, ...flags);
 
 describe("a provider that answers nothing", () => {
@@ -58,6 +71,33 @@ describe("a provider that answers nothing", () => {
     expect(resumed.err).toContain("Asking again 1 trial that broke when the run was stopped.");
     expect(summaryOf(resumed).totals).toMatchObject({ passed: cases, broken: 0, missing: 0 });
     expect(resumed.code).toBe(0);
+  });
+
+  it("any more, but rejects every case with the same 400, is stopped after five; --resume asks the rest", async () => {
+    const message = "Your credit balance is too low to access the API.";
+    answer = (index) => (index < 20 ? right : { fault: "status", status: 400, message });
+    const ended = await run("-c", "4");
+    expect(endpoint.requests.length).toBeLessThanOrEqual(20 + 5 + 8);
+    expect(ended.err).toContain(`was stopped: 400 invalid_request_error: ${message}`);
+    const { totals, run: id } = summaryOf(ended);
+    expect(totals.passed).toBe(20);
+    expect(totals.missing).toBeGreaterThanOrEqual(cases - 20 - 5 - 8);
+
+    answer = () => right;
+    const resumed = await evals(["run", "--resume", id, "--retry-broken", "--json"], { cwd: dir });
+    expect(summaryOf(resumed).totals).toMatchObject({ passed: cases, broken: 0, missing: 0 });
+  });
+
+  it.each([
+    ["names the tools of the request", "-n 1", "tools.0.custom.input_schema: JSON schema is invalid"],
+    ["names a function", "-n 1", "Invalid schema for function 'act': array schema missing items."],
+    ["names the prompt", "-n 1", "The prompt was flagged as potentially violating our usage policy."],
+    ["is of one case only", "-n 20 --case c100 --case c101", "This input is not allowed."],
+  ])("to some cases is asked on when their error %s", async (_, more, message) => {
+    answer = (index) => (index % 40 > 0 ? { fault: "status", status: 400, message } : right);
+    const ended = await run("-c", "1", ...more.split(" "));
+    expect(summaryOf(ended).totals).toMatchObject({ missing: 0 });
+    expect(ended.err).not.toContain("was stopped");
   });
 
   it("but 529 is asked a bounded number of times", async () => {
@@ -108,6 +148,10 @@ describe("limits of a run", () => {
     expect(ended.err).toContain("The budget of $0.02 is spent: ");
     expect(endpoint.requests.length).toBeLessThan(20);
     expect(summaryOf(ended).totals).toMatchObject({ broken: 0, costUsd: 0, inputTokens: 0, outputTokens: 0 });
+    const asked = endpoint.requests.length;
+    const resumed = await evals(["run", "--resume", summaryOf(ended).run, "--budget", "0.02", "--json"], { cwd: dir });
+    expect(resumed.err).toContain("The budget of $0.02 is spent: ");
+    expect(endpoint.requests.length).toBe(asked);
   });
 
   it("a number of requests is kept, and the rest is asked on --resume", async () => {

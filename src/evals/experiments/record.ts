@@ -5,7 +5,7 @@ import { SeenReplies } from "../trials/copies.ts";
 import { usageError } from "../types/errors.ts";
 import { canonicalJson, jsonObjectSchema } from "../types/json.ts";
 import type { Experiment, RunManifest } from "../types/run.ts";
-import { cellKey, type Trial } from "../types/trial.ts";
+import { budgetedUsd, cellKey, type Trial } from "../types/trial.ts";
 import { type Summariser, summariser } from "../verdicts/summary.ts";
 import { neverListed } from "../workspace/cases.ts";
 import type { Resumed } from "./recordedOptions.ts";
@@ -96,7 +96,7 @@ export async function resumeRecord(
     if (!kept) record.dropped++;
     if (isRetried) record.retried.add(cellKey(trial.cell));
     // A dropped trial was paid for, too.
-    if (trial.costUsd !== "unknown") record.spentUsd += trial.costUsd;
+    record.spentUsd += budgetedUsd(trial);
     return kept;
   };
   const isRepeatable = manifest.experiment !== undefined || suites.some(({ checks }) => checks !== undefined);

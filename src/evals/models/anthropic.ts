@@ -100,7 +100,7 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
       const refusal = await client.post("/v1/messages/count_tokens", { body, signal }).catch((thrown) => thrown);
       return refusal instanceof BadRequestError ? describeRefusal(refusal) : undefined;
     },
-    ask: (request, signal) => askRemote((own) => attempt(request, own), limits, signal),
+    ask: (request, signal) => askRemote(request.cell, (own) => attempt(request, own), limits, signal),
     batches: async () => {
       const { anthropicBatches } = await import("./anthropicBatches.ts");
       return anthropicBatches({ ...clientOptions, env: options.env }, { build, read }, limits);

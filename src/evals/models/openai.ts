@@ -86,7 +86,7 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     settings: record,
     maxOutputTokens: maxTokens,
     deterministic: false,
-    ask: (request, signal) => askRemote((own) => attempt(request, own), limits, signal),
+    ask: (request, signal) => askRemote(request.cell, (own) => attempt(request, own), limits, signal),
     batches: async () => {
       const { openaiBatches } = await import("./openaiBatches.ts");
       return openaiBatches({ ...clientOptions, env: options.env }, { build, read }, limits);

@@ -59,7 +59,7 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
       const refusal = await client.responses.inputTokens.count(body, { signal }).catch((thrown) => thrown);
       return refusal instanceof BadRequestError ? refusal.message.replace(/^400 /, "") : undefined;
     },
-    ask: (request, signal) => askRemote((own) => attempt(request, own), limits, signal),
+    ask: (request, signal) => askRemote(request.cell, (own) => attempt(request, own), limits, signal),
     cost: (usage) => priceUsage(usage, name, options.prices),
   };
 }

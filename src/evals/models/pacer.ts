@@ -11,16 +11,20 @@ export const realClock: Clock = {
 /**
  * The outcome of one request. `throttled`: refused because of the rate (429, 529), with the wait that the service asked for.
  * `failed`: any other temporary fault. `refused`: a fault that every request would have (a wrong key, an unknown model).
- * `answered`: anything else, including a fault of this request alone. While no request was answered, a permanent fault counts
- * as `refused` if it has the status of an error, and as `failed` if it is a reply that cannot be used.
+ * `rejected`: a permanent fault of this request alone, or of every request from now on (no credit left); `about` identifies
+ * the case. `answered`: anything else. While no request was answered, a permanent fault counts as `refused` if it has the
+ * status of an error, and as `failed` if it is a reply that cannot be used.
  */
 export type Report =
   | { kind: "answered" }
+  | { kind: "rejected"; message: string; about: string }
   | { kind: "failed" | "refused"; message: string }
   | { kind: "throttled"; message: string; waitMs: number };
 
 /** After this many faults in a row, requests are sent one at a time, as probes. */
 const faultsInRow = 10;
+/** After this many cases in a row are rejected with the same message, the model is stopped. */
+const rejectionsInRow = 5;
 /** The first request is sent alone. If it is not answered within this time, the others are sent too. */
 const firstMs = 5_000;
 const lowestRate = 0.2;
@@ -43,6 +47,7 @@ const probeWaitMs = (failed: number) => Math.min(500 * 2 ** failed, 8_000);
  *   below the rate at which it throttled, and that rate grows until the next time.
  * - After ten faults in a row, requests are sent one at a time, with waits from 0.5 to 8 s between them. After `probes`
  *   further faults, no other is sent.
+ * - After five cases in a row were rejected with the same message, no other request is sent.
  */
 export class Pacer {
   readonly #probes: number;
@@ -51,6 +56,7 @@ export class Pacer {
   #answers = 0;
   #stopped: string | undefined;
   #faults = 0;
+  #rejection = { message: "", cases: new Set<string>() };
   #failedProbes = 0;
   #probe: Probe | undefined;
   /** Requests per second at which the service throttled. Until it did so twice, this is a rough guess, and the rate doubles. */
@@ -135,7 +141,9 @@ export class Pacer {
 
   #learn(report: Report, isProbe: boolean): void {
     this.#isTried = true;
-    if (report.kind === "answered") {
+    if (report.kind === "rejected") this.#countRejection(report);
+    if (report.kind === "answered") this.#rejection.cases.clear();
+    if (report.kind === "answered" || report.kind === "rejected") {
       this.#answers++;
       this.#faults = 0;
       this.#failedProbes = 0;
@@ -148,6 +156,12 @@ export class Pacer {
     if (wasCautious && isProbe) this.#failedProbes++;
     if (this.#faults >= faultsInRow) this.#pauseUntil(this.#clock.now() + probeWaitMs(this.#failedProbes));
     if (report.kind === "refused" || this.#failedProbes >= this.#probes) this.#stopped ??= report.message;
+  }
+
+  #countRejection({ message, about }: { message: string; about: string }): void {
+    if (message !== this.#rejection.message) this.#rejection = { message, cases: new Set() };
+    this.#rejection.cases.add(about);
+    if (this.#rejection.cases.size >= rejectionsInRow) this.#stopped ??= message;
   }
 
   #pauseUntil(time: number): void {

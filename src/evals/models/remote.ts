@@ -5,7 +5,7 @@ import { type Attempt, boundMessage, type Fault, isRetried, toBroken } from "../
 import type { Delay } from "../types/endpoint.ts";
 import { messageOf } from "../types/errors.ts";
 import { isNestedDeeper, maxDepth } from "../types/json.ts";
-import type { Reply } from "../types/model.ts";
+import type { ModelRequest, Reply } from "../types/model.ts";
 import { excerpt, quote } from "../types/text.ts";
 import { addUsage, type Broken, type Call, type Usage } from "../types/trial.ts";
 import { OversizedReplyError } from "./fetch.ts";
@@ -34,6 +34,7 @@ export function createLimits(retries: number, delay: Delay | undefined) {
  * retries x 75 s in the worst case.
  */
 export async function askRemote(
+  { suite, case: id }: ModelRequest["cell"],
   attempt: (signal: AbortSignal) => Promise<Attempt>,
   limits: { retries: number; delay: Delay; pacer: Pacer },
   signal: AbortSignal,
@@ -51,7 +52,7 @@ export async function askRemote(
     for (let made = 1, total = 1; ; total++) {
       const answersBefore = pacer.answers;
       const make = () => attempt(own.signal);
-      const result = await pacer.send(own.signal, make, (one) => readReport(one, made, pacer));
+      const result = await pacer.send(own.signal, make, (one) => readReport(one, made, pacer, `${suite}/${id}`));
       if (signal.aborted) return { ...cancelled, ...(lost && { lost }) };
       if (!result) return notAsked(pacer.stopped ?? "", total > 1, lost);
       if (result.kind === "turn") {
@@ -93,6 +94,9 @@ const isThrottled = ({ status }: Fault) => status === 429 || status === 529;
 
 /** Faults that every request to a model would have: a wrong or missing key, no credit, no permission, no such model. */
 const refusedStatuses = [401, 402, 403, 404];
+/** A part of the request that an error names, such as `tools.3.custom.input_schema` or `schema for function 'read'`. */
+const requestPart =
+  /\b(tools?|functions?|schema|parameters|properties|prompt|content|context|policy)\b|\b(messages?|input|system)[.[]/i;
 /** The status of a request that is too large, which does not concern other requests. */
 const tooLarge = 413;
 
@@ -100,14 +104,19 @@ const tooLarge = 413;
  * The report of an attempt to the pacer. A permanent fault may concern its request alone, except while no request has been
  * answered: then an error status counts as a refusal of all requests, and an unusable reply as a failure.
  */
-function readReport(attempt: Attempt, made: number, { answers }: Pacer): Report {
+function readReport(attempt: Attempt, made: number, { answers }: Pacer, about: string): Report {
   if (attempt.kind === "turn") return { kind: "answered" };
   const { status, message, isTransient } = attempt;
   const isFirst = answers === 0 && !isTransient;
   const isRefused = (code: number) => refusedStatuses.includes(code) || (isFirst && code < 500 && code !== tooLarge);
   if (status !== undefined && isRefused(status)) return { kind: "refused", message };
   if (isThrottled(attempt)) return { kind: "throttled", message, waitMs: waitMs(attempt, made) };
-  return isTransient || isFirst ? { kind: "failed", message } : { kind: "answered" };
+  if (isTransient || isFirst) return { kind: "failed", message };
+  // A part of the request that is at fault is that of one suite or case; "no credit left" names none.
+  const isOfAll = status !== undefined && status !== tooLarge && !requestPart.test(message);
+  return isOfAll
+    ? { kind: "rejected", message: message.replace(/ \(request \S+\)$/, ""), about }
+    : { kind: "answered" };
 }
 
 export const cancelled: Broken = { kind: "broken", stage: "cancelled", message: "the request was cancelled" };
@@ -222,10 +231,15 @@ function describeStatus(error: SdkError, status: number): string {
   return `${status}${type}: ${text.replace(/\s+/g, " ").slice(0, 400)}`;
 }
 
-/** `retry-after-ms`, or `retry-after` in seconds. A date is rare and needs a clock: the usual wait is used. */
+/**
+ * `retry-after-ms`, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3). A date is compared with that of the
+ * response, if it has one: the clocks of the two machines may differ.
+ */
 function readRetryAfter({ headers }: SdkError): number | undefined {
   const ms = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
-  const seconds = Number(headers?.get("retry-after") ?? Number.NaN);
-  const wait = Number.isFinite(ms) ? ms : seconds * 1000;
+  const after = headers?.get("retry-after") ?? "";
+  const seconds = Number(after || Number.NaN);
+  const untilDate = () => Date.parse(after) - (Date.parse(headers?.get("date") ?? "") || Date.now());
+  const wait = Number.isFinite(ms) ? ms : Number.isNaN(seconds) ? untilDate() : seconds * 1000;
   return wait > 0 ? wait : undefined;
 }

@@ -4,7 +4,7 @@ import type { PlannedCell } from "../trials/plan.ts";
 import { messageOf } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { excerpt } from "../types/text.ts";
-import { type Broken, type Cell, type Trial, trialSchema } from "../types/trial.ts";
+import { type Broken, budgetedUsd, type Cell, type Trial, trialSchema } from "../types/trial.ts";
 import { type Answer, type Answers, openAnswers } from "./answers.ts";
 import type { Broker } from "./connection.ts";
 import { RunJobs } from "./jobs.ts";
@@ -108,7 +108,7 @@ class QueuedAsker implements Asker {
     const reserved = await this.#queued.limits.reserve(this.#queued.ceiling(plannedCell), signal);
     if (typeof reserved !== "function") return toUnasked(plannedCell, reserved);
     const trial = await this.#askWorker(plannedCell, signal);
-    reserved({ cost: trial.costUsd, requests: trial.turns.length + (trial.judging ? 1 : 0) });
+    reserved({ cost: budgetedUsd(trial), requests: trial.turns.length + (trial.judging ? 1 : 0) });
     return trial;
   }
 

@@ -66,10 +66,13 @@ export class SpendingLimits {
       let cost: Cost = 0;
       try {
         const reply = await model.ask(request, signal);
-        const paid =
-          reply.kind === "turn" ? model.cost(isReported(reply.turn.usage) ? reply.turn.usage : ceiling()) : 0;
+        const isUnreported = reply.kind === "turn" && !isReported(reply.turn.usage);
+        const paid = reply.kind === "turn" ? model.cost(isUnreported ? ceiling() : reply.turn.usage) : 0;
         cost = reply.lost ? addCost(paid, model.cost(reply.lost)) : paid;
-        return reply;
+        // Recorded, so that a resumed run counts it too.
+        return isUnreported && paid !== "unknown" && paid > 0
+          ? { ...reply, turn: { ...reply.turn, reservedUsd: paid } }
+          : reply;
       } finally {
         settle({ cost, requests: 1 });
       }

@@ -33,6 +33,12 @@ export const exitCodes = {
   sigterm: 143,
 } as const;
 
+/** Maximum number of problems in a message: a file that is not a suite can have one in each of its lines. */
+const shownProblems = 100;
+/** Maximum length of the message of one problem, in characters. */
+const maxMessage = 10_000;
+const shorten = (message: string) => (message.length > maxMessage ? `${message.slice(0, maxMessage)}…` : message);
+
 /**
  * The error class for everything that a user can cause and fix. It can have several problems, so that one run of a command
  * shows all of them. Anything else that is thrown is an internal error.
@@ -44,7 +50,9 @@ export class EvalsError extends Error {
 
   constructor(problems: Problem | readonly Problem[], exitCode: ExitCode = exitCodes.usage) {
     const list = Array.isArray(problems) ? (problems as readonly Problem[]) : [problems as Problem];
-    super(list.map(formatProblem).join("\n"));
+    const left = list.length - shownProblems;
+    const more = left > 0 ? [`${left} more ${left === 1 ? "problem is" : "problems are"} not shown.`] : [];
+    super([...list.slice(0, shownProblems).map(formatProblem), ...more].join("\n"));
     this.problems = list;
     this.exitCode = exitCode;
   }
@@ -74,7 +82,7 @@ export function formatProblem({ severity, message, hint, place, excerpt }: Probl
     ? `${[place.file, place.line, place.column].filter((part) => part !== undefined).join(":")}: `
     : "";
   const shown = excerpt === undefined ? "" : `\n${excerpt.replace(/^/gm, "  ")}`;
-  return splitLines(`${where}${severity}: ${message}${shown}${hint ? `\n  ${hint}` : ""}`)
+  return splitLines(`${where}${severity}: ${shorten(message)}${shown}${hint ? `\n  ${hint}` : ""}`)
     .map(visible)
     .map(inert)
     .join("\n");

@@ -91,6 +91,10 @@ export const turnSchema = z.object({
     .describe("which message of the user it answers, from 2; absent: the first"),
   stop: stopReasonSchema,
   usage: usageSchema,
+  reservedUsd: z
+    .number()
+    .optional()
+    .describe("the maximum cost of a reply without usage, which counts toward the budget"),
   ms: z.number(),
   cached: z.literal(true).optional().describe("a reply of an earlier run, from the cache: without usage and time"),
   requestId: z.string().optional(),
@@ -270,6 +274,12 @@ export const trialSchema = z.object({
   ms: z.number(),
 });
 export type Trial = z.infer<typeof trialSchema>;
+
+/** What a trial counts toward the budget: its known cost, and the maximum cost of replies without usage. */
+export function budgetedUsd({ costUsd, turns }: Trial): number {
+  const known = costUsd === "unknown" ? 0 : costUsd;
+  return turns.reduce((sum, { reservedUsd = 0, cached }) => sum + (cached ? 0 : reservedUsd), known);
+}
 
 /** The key of a cell, unique in a run. */
 export function cellKey(cell: Cell): string {
