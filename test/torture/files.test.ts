@@ -25,6 +25,7 @@ const files: Record<string, string> = {
   "empty.json": "",
   "proto.json": '{"mcpServers": {"__proto__": {"command": "true"}}}',
   "text.json": "hello",
+  "many-tools.json": `[${Array(100_000).fill("1").join(", ")}]`,
   "keys.json": `{${Array.from({ length: 50_000 }, (_, at) => `"k${at}": 1`).join(", ")}}`,
   "repeated.json": `{${Array(50_000).fill('"cases": []').join(", ")}}`,
 };
@@ -44,7 +45,7 @@ describe("odd files", () => {
     const isYaml = name.endsWith(".yaml");
     await expectMessage(["run", name]);
     await expectMessage(["lint", ...(isYaml ? [name] : ["--config", name])]);
-    if (!isYaml) await expectMessage(["lint", "--tools", name]);
+    if (!isYaml) for (const command of ["lint", "tools"]) await expectMessage([command, "--tools", name]);
   });
 
   it("a NUL character in a command is named with its place", async () => {

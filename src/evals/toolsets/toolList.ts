@@ -158,17 +158,24 @@ export type ListFile = { items: readonly Json[]; place(path: Path): Place };
 
 /**
  * Reads the tool list of a JSON or YAML file, unchecked. `shown` is how messages name the file. Throws EvalsError when
- * the file has no list.
+ * the file has no list, or one of more than 10,000 entries.
  */
 export async function readListFile(path: string, shown = path): Promise<ListFile> {
   const { value, place } = await readParsed(path, shown, { lenient: true });
   const list = findList(value);
-  if (list) return { items: list.items, place: (inside) => place([...list.path, ...inside]) };
-  throw usageError(
-    "This is not a tool list.",
-    "Write an array of tools, { tools: [...] }, or name a baseline.",
-    place(isJsonObject(value) && "tools" in value ? ["tools"] : []),
-  );
+  if (!list)
+    throw usageError(
+      "This is not a tool list.",
+      "Write an array of tools, { tools: [...] }, or name a baseline.",
+      place(isJsonObject(value) && "tools" in value ? ["tools"] : []),
+    );
+  if (list.items.length > maxTools)
+    throw usageError(
+      "The list has more than 10,000 tools.",
+      "List fewer: no model can choose from so many.",
+      place(list.path),
+    );
+  return { items: list.items, place: (inside) => place([...list.path, ...inside]) };
 }
 
 /**

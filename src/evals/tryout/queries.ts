@@ -6,6 +6,7 @@ import { compileSchema } from "../jsonSchema/validate.ts";
 import { listConfusablePairs } from "../lint/rules/confusable.ts";
 import { mentionsName } from "../lint/rules/suites.ts";
 import { deriveSeed, seededRandom } from "../stats/random.ts";
+import { groupBy } from "../types/groupBy.ts";
 import { canonicalJson, type Json, type JsonObject, jsonObjectSchema } from "../types/json.ts";
 import type { Message } from "../types/model.ts";
 import { once } from "../types/once.ts";
@@ -114,11 +115,7 @@ export type WritingTask = { wanted: readonly Wanted[]; messages: Message[]; answ
  * tool, and only the names of the others.
  */
 export function buildTasks(wanted: readonly Wanted[], tools: readonly Tool[]): WritingTask[] {
-  const groups = new Map<string, Wanted[]>();
-  for (const one of wanted) {
-    const key = one.tool?.name ?? "";
-    groups.set(key, [...(groups.get(key) ?? []), one]);
-  }
+  const groups = groupBy(wanted, ({ tool }) => tool?.name ?? "");
   const names = tools.map(({ name }) => name);
   return [...groups.values()].map((group) => ({
     wanted: group,
