@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Queue } from "bullmq";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { nameAnswers, nameJob, namePlan, nameQueue } from "../../src/evals/queue/messages.ts";
+import { nameAnswers, nameJob, nameLease, namePlan, nameQueue } from "../../src/evals/queue/messages.ts";
 import { type Plan, sealPlan } from "../../src/evals/queue/plan.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
@@ -153,6 +153,72 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(await redis.use((client) => client.keys("evals:plan:*"))).toHaveLength(1);
   });
 
+  it("has no trial asked for a run that was killed, until that run is resumed", async () => {
+    const dead = startRun(flags(1));
+    const listWaiting = () => redis.use((client) => client.llen("evals:trials-anthropic:wait"));
+    while ((await listWaiting()) < 20) await pause(20);
+    dead.child.kill("SIGKILL");
+    await dead.ended;
+    const [id = ""] = readdirSync(join(dir, "reports"));
+    await redis.use((client) => client.pexpire(nameLease(id), 1));
+    const worker = startWorker();
+    const dropped = untilPrinted(worker, `Dropping the trials of the run ${id}`);
+    const other = await startRun([...flags(1), "--out", "other", "--case", "c0"]).ended;
+    expect(summaryOf(other).totals).toMatchObject({ trials: 1, passed: 1 });
+    await dropped;
+    while ((await listWaiting()) > 0) await pause(20);
+    expect(endpoint.requests).toHaveLength(1);
+    const resumed = await startRun(["--resume", id, "--json"]).ended;
+    expect(summaryOf(resumed).totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
+    expect(endpoint.requests).toHaveLength(21);
+  });
+
+  it("is not confused with another run of the same suite at the same time", async () => {
+    startWorker();
+    const runs = ["one", "two"].map((out) => startRun([...flags(1), "--out", out]));
+    for (const ended of await Promise.all(runs.map(({ ended }) => ended)))
+      expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
+    expect(endpoint.requests).toHaveLength(40);
+    for (const keys of ["evals:answers:*", "evals:lease:*"])
+      expect(await redis.use((client) => client.keys(keys))).toEqual([]);
+  });
+
+  it("asks again what a server without an append-only file has lost, and says so", async () => {
+    const forgetful = await startRedis(["--appendonly", "no"]);
+    try {
+      const started = ["worker", "run"].map((command) =>
+        start(
+          [
+            command,
+            ...(command === "run" ? [...flags(1), "--queue"] : []),
+            forgetful.url,
+            ...(command === "run" ? [] : ["--base-url", endpoint.url, "-c", "1"]),
+          ],
+          { cwd: dir },
+        ),
+      );
+      answer = async () => {
+        await pause(100);
+        return act;
+      };
+      const [worker, run] = started;
+      if (!worker || !run) throw new Error("nothing was started");
+      workers.push(worker);
+      await until(() => endpoint.requests.length >= 5);
+      await forgetful.kill();
+      await forgetful.restart();
+      const ended = await run.ended;
+      expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
+      expect(ended.err).toMatch(
+        /warning: The lease of this run on the queue at redis:\S+ has expired: the server lost its data/,
+      );
+      // At most what was in flight, and answers that were not read yet.
+      expect(endpoint.requests.length).toBeLessThanOrEqual(23);
+    } finally {
+      await forgetful.close();
+    }
+  });
+
   it("is finished by another worker when one is stopped by Ctrl-C", async () => {
     let isHeld = true;
     answer = async (index) => {
@@ -290,7 +356,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
         ...more,
       };
       const { text, hash } = sealPlan(plan as unknown as Plan);
-      await redis.use((client) => client.set(namePlan(hash), text));
+      await redis.use((client) => client.mset(namePlan(hash), text, nameLease("forged"), ""));
       const worker = startWorker();
       await queue.add(
         "trial",

@@ -1,14 +1,14 @@
 import type { Asker } from "../trials/asker.ts";
 import type { Spending, SpendingLimits } from "../trials/limits.ts";
 import type { PlannedCell } from "../trials/plan.ts";
-import { messageOf } from "../types/errors.ts";
+import { messageOf, printProblem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { excerpt } from "../types/text.ts";
 import { type Broken, budgetedUsd, type Cell, type Trial, trialSchema } from "../types/trial.ts";
 import { type Answer, type Answers, openAnswers } from "./answers.ts";
 import type { Broker } from "./connection.ts";
 import { RunJobs } from "./jobs.ts";
-import { nameJob, namePlan, nameProvider, parseTrial, type TrialJob } from "./messages.ts";
+import { nameJob, nameLease, namePlan, nameProvider, parseTrial, type TrialJob } from "./messages.ts";
 import { type Plan, sealPlan } from "./plan.ts";
 import { WorkerMonitor } from "./workers.ts";
 
@@ -34,6 +34,8 @@ export const defaultQueued = 1_000;
 /** How long the server keeps a plan, in seconds. */
 const keptSeconds = 30 * 86_400;
 const checkMs = 5_000;
+/** How long workers still run the trials of a run that no longer renews its lease, in seconds. */
+const leaseSeconds = 60;
 
 /** A cell that waits for its answer since `askedAt` (monotonic, in ms), until `signal` aborts. */
 type Awaited = {
@@ -95,12 +97,31 @@ class QueuedAsker implements Asker {
     await this.#store();
     this.#queuedBefore = new Set(await this.#jobs.list());
     await this.#answers.catchUp();
-    this.#timer = setInterval(() => this.#track(this.#check()), checkMs);
+    this.#timer = setInterval(() => {
+      this.#track(this.#renewLease());
+      this.#track(this.#check());
+    }, checkMs);
   }
 
   async #store(): Promise<void> {
+    const { redis } = this.#broker;
     const { hash, text } = this.#plan;
-    await Promise.all([this.#broker.redis.set(namePlan(hash), text, "EX", keptSeconds), this.#answers.create()]);
+    await Promise.all([
+      redis.set(nameLease(this.#queued.run), "", "EX", leaseSeconds),
+      redis.set(namePlan(hash), text, "EX", keptSeconds),
+      this.#answers.create(),
+    ]);
+  }
+
+  /** A lease that is gone means that the server was emptied, or that this process was suspended for a minute. */
+  async #renewLease(): Promise<void> {
+    if ((await this.#broker.redis.expire(nameLease(this.#queued.run), leaseSeconds)) > 0) return;
+    await this.#store();
+    printProblem(this.#io)({
+      severity: "warning",
+      message: `The lease of this run on the queue at ${this.#broker.name} has expired: the server lost its data, or this process was suspended.`,
+      hint: "Trials without an answer are queued again. Those that a worker was running may be paid for twice.",
+    });
   }
 
   async ask(plannedCell: PlannedCell, signal: AbortSignal): Promise<Trial> {
@@ -125,6 +146,7 @@ class QueuedAsker implements Asker {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#track(this.#broker.redis.del(nameLease(this.#queued.run)));
     // A server that is gone must not keep the run from ending.
     await within(5_000, Promise.all(this.#pending));
     this.#answers.close();

@@ -49,6 +49,8 @@ export const nameQueue = (provider: string): string => `trials-${provider}`;
 export const keyPrefix = "evals";
 /** The stream of the answers to a run. It exists until the run is over. */
 export const nameAnswers = (run: string): string => `${keyPrefix}:answers:${run}`;
+/** A key that exists while a process waits for the answers to a run. Workers drop the trials of other runs. */
+export const nameLease = (run: string): string => `${keyPrefix}:lease:${run}`;
 export const namePlan = (hash: string): string => `${keyPrefix}:plan:${hash}`;
 
 /** A job fails after this many of its workers died. */

@@ -13,6 +13,7 @@ import {
   maxStalls,
   nameAnswers,
   nameJob,
+  nameLease,
   namePlan,
   nameQueue,
   type Result,
@@ -70,6 +71,8 @@ class TrialWorker {
   readonly #permissions: Permissions;
   readonly #io: Io;
   readonly #plans = new Map<string, Opened>();
+  /** Runs whose trials were dropped. */
+  readonly #dropped = new Set<string>();
   readonly #over: Promise<End>;
   #end: (end: End) => void = () => {};
   #hasEnded = false;
@@ -137,8 +140,7 @@ class TrialWorker {
     // Not from a coordinator, so nobody waits for the answer.
     if (!parsed.success || job.id !== nameJob(parsed.data.run, parsed.data.cell)) return;
     if (this.#hasEnded || this.#io.signal.aborted) return await this.#returnJob(job, token, 0);
-    // The previous worker died after it had answered, and the run has ended since.
-    if (job.stalledCounter > 0 && (await this.#broker.redis.exists(nameAnswers(parsed.data.run))) === 0) return;
+    if ((await this.#broker.redis.exists(nameLease(parsed.data.run))) === 0) return this.#reportDropped(parsed.data);
     this.#inFlight++;
     try {
       const trial = await this.#runTrial(parsed.data);
@@ -157,6 +159,13 @@ class TrialWorker {
       this.#inFlight--;
       this.#activeAt = performance.now();
     }
+  }
+
+  /** Nobody waits for the answer: the run has ended or was killed. A resumed run puts the job on the queue again. */
+  #reportDropped({ run }: TrialJob): void {
+    if (this.#dropped.has(run)) return;
+    this.#dropped.add(run);
+    this.#io.err(`Dropping the trials of the run ${run}: no process waits for their answers.\n`);
   }
 
   async #runTrial(job: TrialJob): Promise<Trial> {
