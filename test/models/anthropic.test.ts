@@ -182,7 +182,7 @@ describe("faults", () => {
     ["of the response", { date: "Sun, 06 Nov 1994 08:49:30 GMT" }],
     ["of the machine, if the response has none", {}],
   ])("a date in retry-after is waited for, by the clock %s", async (_, date) => {
-    const after = "date" in date ? "Sun, 06 Nov 1994 08:49:37 GMT" : new Date(Date.now() + 3_600_000).toUTCString();
+    const after = "date" in date ? "Sun, 06 Nov 1994 08:49:37 GMT" : new Date(Date.now() + 300_000).toUTCString();
     const headers = { ...date, "retry-after": after };
     const { model, waits } = await modelOn(inTurn({ fault: "status", status: 429, headers }));
     expect(await ask(model)).toMatchObject({ kind: "turn" });
@@ -191,7 +191,7 @@ describe("faults", () => {
 
   it.each<[Fault, string]>([
     [
-      { fault: "status", status: 429, message: "Too many requests", headers: { "retry-after": "3600" } },
+      { fault: "status", status: 429, message: "Too many requests", headers: { "retry-after": "600" } },
       "429 rate_limit_error: Too many requests (request req_5) (after 5 attempts)",
     ],
     [{ fault: "empty" }, "the reply is empty (status 200, no body) (after 5 attempts)"],
@@ -222,6 +222,20 @@ describe("faults", () => {
     const { model, endpoint } = await modelOn(() => fault);
     expect(await ask(model)).toMatchObject({ kind: "broken", stage: "model", message });
     expect(endpoint.requests).toHaveLength(1);
+  });
+
+  it("is not asked again when it asks for a wait of more than ten minutes", async () => {
+    const headers = { "retry-after": "3600" };
+    const { model, endpoint, waits } = await modelOn(() => ({ fault: "status", status: 429, headers }));
+    expect(await ask(model)).toMatchObject({ kind: "broken", stage: "model", again: true });
+    expect(await ask(model)).toMatchObject({
+      kind: "broken",
+      stage: "cancelled",
+      message: expect.stringContaining("; it asks to wait 60 minutes"),
+      again: true,
+    });
+    expect(endpoint.requests).toHaveLength(1);
+    expect(waits).toEqual([]);
   });
 
   it.each(["hang", "stalled"] as const)(

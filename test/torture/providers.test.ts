@@ -100,6 +100,18 @@ describe("a provider that answers nothing", () => {
     expect(ended.err).not.toContain("was stopped");
   });
 
+  it("until tomorrow is stopped with the wait that it asks for, and the rest is asked on --resume", async () => {
+    const headers = { "retry-after": "43200" };
+    answer = (index) => (index < 20 ? right : { fault: "status", status: 429, headers });
+    const ended = await run("-c", "4");
+    expect(ended.code).toBe(3);
+    expect(ended.err).toMatch(/was stopped: 429 .*; it asks to wait 720 minutes: \d+ trials are missing/);
+    expect(endpoint.requests.length).toBeLessThanOrEqual(20 + 4);
+    answer = () => right;
+    const resumed = await evals(["run", "--resume", summaryOf(ended).run, "--json"], { cwd: dir });
+    expect(summaryOf(resumed).totals).toMatchObject({ passed: cases, broken: 0, missing: 0 });
+  });
+
   it("but 529 is asked a bounded number of times", async () => {
     answer = () => ({ fault: "status", status: 529, headers: { "retry-after-ms": "1" } });
     const ended = await run("-c", "20", "--retries", "1");

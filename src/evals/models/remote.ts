@@ -12,6 +12,8 @@ import { OversizedReplyError } from "./fetch.ts";
 import { Pacer, type Report, realClock } from "./pacer.ts";
 
 const maxWaitMs = 60_000;
+/** If a service asks for a longer wait than this, the model is stopped: a quota of hours or days is exhausted. */
+const maxAskedWaitMs = 10 * 60_000;
 
 /** Waits up to a quarter longer than asked, so that requests that were refused together are not retried together. */
 export const jitteredDelay: Delay = async (ms, signal) => {
@@ -29,7 +31,7 @@ export function createLimits(retries: number, delay: Delay | undefined) {
  *
  * The SDKs' own retries are off: they do not retry a reply that is cut off, empty or not JSON, and wait as long as a
  * service asks. Here all transient faults share one retry budget. Waits are 0.5, 1, 2, 4, 8, 8, ... seconds, or what the
- * service asked for, up to a minute; a timeout is retried only once. `pacer` decides when an attempt is made, and ends all
+ * service asked for, up to a minute; a wait of more than ten minutes stops the model. A timeout is retried only once. `pacer` decides when an attempt is made, and ends all
  * requests to a model that refuses or fails all of them. Apart from its waits, one request ends within (retries + 1) x timeout +
  * retries x 75 s in the worst case.
  */
@@ -106,7 +108,8 @@ const tooLarge = 413;
  */
 function readReport(attempt: Attempt, made: number, { answers }: Pacer, about: string): Report {
   if (attempt.kind === "turn") return { kind: "answered" };
-  const { status, message, isTransient } = attempt;
+  const { status, message, isTransient, retryAfterMs = 0 } = attempt;
+  if (retryAfterMs > maxAskedWaitMs) return { kind: "refused", message };
   const isFirst = answers === 0 && !isTransient;
   const isRefused = (code: number) => refusedStatuses.includes(code) || (isFirst && code < 500 && code !== tooLarge);
   if (status !== undefined && isRefused(status)) return { kind: "refused", message };
@@ -217,7 +220,9 @@ function statusFault(error: SdkError, status: number): Fault {
   const isTransient = advice === "true" || (advice !== "false" && ([408, 409, 429].includes(status) || status >= 500));
   const retryAfterMs = readRetryAfter(error);
   const request = error.requestID ? ` (request ${error.requestID})` : "";
-  const message = `${describeStatus(error, status)}${request}`;
+  const isLong = retryAfterMs !== undefined && retryAfterMs > maxAskedWaitMs;
+  const asks = isLong ? `; it asks to wait ${Math.ceil(retryAfterMs / 60_000)} minutes` : "";
+  const message = `${describeStatus(error, status)}${request}${asks}`;
   const wait = retryAfterMs !== undefined && { retryAfterMs };
   return { kind: "fault", stage: "model", message, isTransient, status, ...wait };
 }
