@@ -21,19 +21,33 @@ describe.each([
   ["by process id", byProcessId],
 ])("a lock %s", (_, lock) => {
   it("has one holder, which is named, until it is released", async () => {
-    const release = await lock();
+    const { release } = await lock();
     await expect(lock()).rejects.toThrow(
       `error: The run ${dir} is being written by process ${process.pid}.\n  Wait until that process has ended, or stop it.`,
     );
     await release();
-    await (await lock())();
+    await (await lock()).release();
   });
 
   it("is acquired by one of many", async () => {
     const all = await Promise.allSettled(Array.from({ length: 8 }, lock));
     const held = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     expect(held).toHaveLength(1);
-    await held[0]?.();
+    await held[0]?.release();
+  });
+
+  it("whose file was removed is lost when another one is acquired, and is not released in its place", async () => {
+    const first = await lock();
+    rmSync(join(dir, "lock"));
+    await first.verify();
+    const second = await lock();
+    await expect(first.verify()).rejects.toThrow(
+      `error: The lock of the run ${dir} was removed, and another process writes the run now.`,
+    );
+    await first.release();
+    await second.verify();
+    await expect(lock()).rejects.toThrow("is being written by process");
+    await second.release();
   });
 });
 
@@ -76,13 +90,13 @@ it("is free immediately after its process was killed", async () => {
     holder.kill("SIGKILL");
     await once(holder, "exit");
   }
-  await (await lockRun(dir))();
+  await (await lockRun(dir)).release();
 });
 
 it("by process id is free when that process has ended, and when the file is damaged", async () => {
   for (const text of [await endedProcess(), "", "not a number", "-1"]) {
     writeFileSync(join(dir, "lock"), text);
-    const release = await byProcessId();
+    const { release } = await byProcessId();
     expect(readFileSync(join(dir, "lock"), "utf8")).toBe(String(process.pid));
     await release();
   }

@@ -10,18 +10,19 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Ended, evals, start, summaryOf } from "../e2e/evals.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
 let dir: string;
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
-let onRequest: (index: number) => void;
+let onRequest: (index: number) => void | Promise<void>;
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "evals-records-"));
   onRequest = () => {};
-  endpoint = await startMessagesEndpoint((_, index) => {
-    onRequest(index);
+  endpoint = await startMessagesEndpoint(async (_, index) => {
+    await onRequest(index);
     return { calls: [{ name: "act", id: "call", input: {} }] };
   });
   const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
@@ -147,5 +148,69 @@ describe("a journal that is removed or shortened", () => {
       /trials\.jsonl: warning: The journal lacks 6 answered trials that it had when the run was stopped\. They are asked and paid for again\./,
     );
     expect(endpoint.requests).toHaveLength(26);
+  });
+});
+
+describe("a file of a record that is removed during the run", () => {
+  /** Starts a run whose fifth request is held until `go` is called. */
+  async function startHeld() {
+    let go = () => {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    let isReached = () => {};
+    const reached = new Promise<void>((resolve) => {
+      isReached = resolve;
+    });
+    onRequest = async (index) => {
+      if (index !== 4) return;
+      isReached();
+      await held;
+    };
+    const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "-c", "1", "--json"];
+    const { ended } = start(["run", "suite.json", ...flags], { cwd: dir });
+    await reached;
+    const [id = ""] = readdirSync(join(dir, "reports"));
+    return { id, ended, go };
+  }
+
+  it("is written again at its end, if it is run.json", async () => {
+    const { id, ended, go } = await startHeld();
+    rmSync(path(id, "run.json"));
+    go();
+    expect(summaryOf(await ended).totals).toMatchObject({ passed: 20, missing: 0 });
+    expect((await evals(["report", id], { cwd: dir })).code).toBe(0);
+  });
+
+  it("lets another process resume it, if it is the lock: the first one stops, and the record is whole", async () => {
+    const { id, ended, go } = await startHeld();
+    rmSync(path(id, "lock"));
+    const resumed = await evals(["run", "--resume", id, "--json"], { cwd: dir });
+    expect(summaryOf(resumed).totals).toMatchObject({ passed: 20, missing: 0 });
+    go();
+    const stopped = await ended;
+    expect(stopped.code).toBe(3);
+    expect(stopped.err).toMatch(
+      /error: The lock of the run \S+ was removed, and another process writes the run now\.\n {2}What this process has recorded is kept\./,
+    );
+    expect((await evals(["report", id], { cwd: dir })).code).toBe(0);
+    expect(readFileSync(path(id, "trials.jsonl"), "utf8").trim().split("\n")).toHaveLength(20);
+  });
+
+  it("is resumed by one of two processes after kill -9", async () => {
+    const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "-c", "1"];
+    const first = start(["run", "suite.json", ...flags], { cwd: dir });
+    onRequest = async (index) => {
+      if (index === 4) first.child.kill("SIGKILL");
+      await pause(20);
+    };
+    await first.ended;
+    const [id = ""] = readdirSync(join(dir, "reports"));
+    writeFileSync(path(id, "lock"), String(process.pid));
+    const both = await Promise.all([1, 2].map(() => evals(["run", "--resume", id, "--json"], { cwd: dir })));
+    expect(both.map(({ code }) => code).sort()).toEqual([0, 2]);
+    expect(both.find(({ code }) => code === 2)?.err).toMatch(/The run \S+ is being written by process \d+\./);
+    const kept = readFileSync(path(id, "trials.jsonl"), "utf8").trim().split("\n");
+    expect(kept).toHaveLength(20);
   });
 });

@@ -98,7 +98,7 @@ export async function cancelBatches(resumed: Resumed | undefined, options: Reque
   const { dir, manifest } = resumed;
   if (manifest.flags.batch !== true)
     throw usageError(`The run ${manifest.id} has no batches: it was started without --batch.`);
-  const release = await lockRun(dir);
+  const lock = await lockRun(dir);
   try {
     const ledger = await Ledger.open(dir, manifest.id, knownSecrets(io.env).redact);
     const ids = manifest.models.map(({ id }) => id).filter((id) => ledger.list(id).length > 0);
@@ -127,6 +127,6 @@ export async function cancelBatches(resumed: Resumed | undefined, options: Reque
     );
     return exitCodes.passed;
   } finally {
-    await release();
+    await lock.release();
   }
 }

@@ -36,7 +36,7 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   const results = summariser(manifest, dir);
   const trials = new PageTrialCollector(manifest, { redact });
   try {
-    const release = await lockRun(dir);
+    const lock = await lockRun(dir);
     const journal = await openJournal(journalPath(dir), manifest.id, { redact });
     try {
       await copyTrials(shards, async (trial) => {
@@ -46,7 +46,7 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
       });
     } finally {
       await journal.close();
-      await release();
+      await lock.release();
     }
   } catch (error) {
     await rm(dir, { recursive: true, force: true });

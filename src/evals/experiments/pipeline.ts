@@ -75,7 +75,7 @@ export async function runOnRecord<R extends { end: PlanEnd }>(
     const asker = (await plan.openAsker?.(record)) ?? createLocalAsker(context);
     return await askOnRecord(plan, record, asker, context.limits, options, io).finally(() => asker.close?.());
   } finally {
-    await record.release();
+    await record.lock.release();
   }
 }
 
@@ -101,7 +101,11 @@ async function askOnRecord<R extends { end: PlanEnd }>(
     });
   const stopped = new Map<string, string>();
   const progress = createProgress(io, () => plan.cap(record), record.done.size);
-  const journal = await openJournal(journalPath(record.dir), record.manifest.id, { lines: record.lines, redact });
+  const journal = await openJournal(journalPath(record.dir), record.manifest.id, {
+    lines: record.lines,
+    redact,
+    verify: record.lock.verify,
+  });
   const ask: Ask = (cells, last) =>
     runLanes(asker.lanes?.(cells) ?? [{ cells, concurrency: options.concurrency }], io.signal, (lane, signal) =>
       runPlan(

@@ -1,5 +1,5 @@
 import { PageTrialCollector } from "../reports/pageTrials.ts";
-import { lockRun } from "../runs/lock.ts";
+import { lockRun, type RunLock } from "../runs/lock.ts";
 import { compactJournal, createRun, readTrials } from "../runs/record.ts";
 import { SeenReplies } from "../trials/copies.ts";
 import { usageError } from "../types/errors.ts";
@@ -11,14 +11,14 @@ import { neverListed } from "../workspace/cases.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
 /**
- * A record that trials can be added to. This process is its only writer until `release` is called. `lines`: the number
+ * A record that trials can be added to. This process is its only writer until the lock is released. `lines`: the number
  * of lines in its journal. `done`: the keys of recorded cells, whose trials are already in `results` and `trials`.
  */
 export type OpenRecord = {
   dir: string;
   manifest: RunManifest;
   lines: number;
-  release(): Promise<void>;
+  lock: RunLock;
   done: Set<string>;
   /** The cost of its trials so far, including those that are asked again. */
   spentUsd: number;
@@ -53,11 +53,11 @@ export async function startRecord(out: string, planned: RunManifest, redact: Red
 
 /** Locks the folder of a record, and opens the record without any trial. */
 async function openEmpty(dir: string, manifest: RunManifest, redact: Redact): Promise<OpenRecord> {
-  const release = await lockRun(dir);
+  const lock = await lockRun(dir);
   return {
     dir,
     manifest,
-    release,
+    lock,
     lines: 0,
     done: new Set(),
     spentUsd: 0,
@@ -113,7 +113,7 @@ export async function resumeRecord(
     const isOwn = before.harness === now.harness;
     record.lines = await compactJournal(dir, manifest.id, { isOwn, keep: isKept, onKept: keep, redact });
   } catch (error) {
-    await record.release();
+    await record.lock.release();
     throw error;
   }
   const { trials, broken, missing } = before.totals ?? { trials: 0, broken: 0, missing: 0 };

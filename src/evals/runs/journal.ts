@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
+import { EvalsError } from "../types/errors.ts";
 import type { Trial } from "../types/trial.ts";
 import { writeError } from "./disk.ts";
 import { TextWriter } from "./texts.ts";
@@ -17,8 +18,11 @@ const syncIntervalMs = 20;
 /** The sync is early when this many lines wait: garbage collection of longer-lived objects is more expensive. */
 const syncLines = 16;
 
-/** `lines`: the number of lines already in the journal. `redact` removes secrets from a line. */
-type JournalOptions = { lines?: number; redact?: (text: string) => string };
+/**
+ * `lines`: the number of lines already in the journal. `redact` removes secrets from a line. `verify` is called before each
+ * write, and throws if the journal may not be written any more.
+ */
+type JournalOptions = { lines?: number; redact?: (text: string) => string; verify?: () => Promise<void> };
 
 /**
  * Opens the journal of a run for appending. Lines are written in the order of `append`, many per sync: one sync per
@@ -28,7 +32,7 @@ type JournalOptions = { lines?: number; redact?: (text: string) => string };
 export async function openJournal(
   path: string,
   run: string,
-  { lines = 0, redact = (text) => text }: JournalOptions = {},
+  { lines = 0, redact = (text) => text, verify = async () => {} }: JournalOptions = {},
 ): Promise<Journal> {
   const file: FileHandle = await open(path, "a").catch((error) => {
     throw writeError(path, error);
@@ -55,6 +59,7 @@ export async function openJournal(
   const write = async (text: string) => {
     if (failure) throw failure.error;
     try {
+      await verify();
       await file.appendFile(text);
       await file.datasync();
       size += Buffer.byteLength(text);
@@ -63,7 +68,7 @@ export async function openJournal(
       if (found.nlink === 0) throw new Error("it was removed");
       if (found.size !== size) throw new Error("another program changed it");
     } catch (error) {
-      failure = { error: writeError(path, error) };
+      failure = { error: error instanceof EvalsError ? error : writeError(path, error) };
       throw failure.error;
     }
   };

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Stats } from "node:fs";
 import { type FileHandle, link, open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -13,19 +14,45 @@ export type TryLock = (fd: number, offset: number, length: number) => boolean;
 const lockedByte = 2 ** 30;
 
 /**
- * Makes this process the only writer of a run folder until the returned function is called. Uses a kernel lock on the
- * file `lock` in the folder, which is released when the process ends, however it ends. Where the native module is not
- * available (musl), the file contains the process id, and the lock is valid while that process exists. Throws
- * EvalsError with the process id if another process is writing the run.
+ * Makes this process the only writer of a run folder until the lock is released. Uses a kernel lock on the file `lock` in
+ * the folder, which is released when the process ends, however it ends. Where the native module is not available (musl),
+ * the file contains the process id, and the lock is valid while that process exists. Throws EvalsError with the process id
+ * if another process is writing the run.
  */
-export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock()): Promise<Release> {
+export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock()): Promise<RunLock> {
   const file = join(dir, "lock");
   const acquired = await acquire(file, tryLock).catch((error: unknown) => {
     throw writeError(file, error);
   });
   if ("holder" in acquired) throw lockedError(dir, acquired.holder);
-  return acquired.release;
+  const { release, isInPlace } = acquired;
+  return {
+    release,
+    async verify() {
+      if ((await isInPlace()) || !(await exists(file))) return;
+      throw new EvalsError(
+        {
+          severity: "error",
+          message: `The lock of the run ${dir} was removed, and another process writes the run now.`,
+          hint: "What this process has recorded is kept. Do not remove the file lock while a run is being written.",
+        },
+        exitCodes.incomplete,
+      );
+    },
+  };
 }
+
+/**
+ * The lock of a run. `verify` throws EvalsError if another process has locked the run since, which is possible only if
+ * someone removed the lock file.
+ */
+export type RunLock = { release: Release; verify(): Promise<void> };
+
+const exists = (file: string) =>
+  stat(file).then(
+    () => true,
+    () => false,
+  );
 
 const pollMs = 20;
 
@@ -71,6 +98,11 @@ function loadTryLock(): TryLock | null {
   }
 }
 
+async function isSameFile(own: Stats, file: string): Promise<boolean> {
+  const named = await stat(file).catch(() => undefined);
+  return own.ino === named?.ino && own.dev === named.dev;
+}
+
 /** The lock file of a run is never removed: one process could lock the removed file while another locks the new one. */
 async function acquireByKernel(file: string, tryLock: TryLock): Promise<Acquired> {
   const handle: FileHandle = await open(file, "a+");
@@ -86,10 +118,7 @@ async function acquireByKernel(file: string, tryLock: TryLock): Promise<Acquired
     await handle.close();
     throw error;
   }
-  const isInPlace = async () => {
-    const [own, named] = await Promise.all([handle.stat(), stat(file).catch(() => undefined)]);
-    return own.ino === named?.ino && own.dev === named.dev;
-  };
+  const isInPlace = async () => isSameFile(await handle.stat(), file);
   return { release: () => handle.close(), remove: () => rm(file, { force: true }), isInPlace };
 }
 
@@ -100,8 +129,12 @@ async function acquireByProcessId(file: string): Promise<Acquired> {
   try {
     for (let attempt = 1; ; attempt++) {
       if (await succeeds(link(own, file), "EEXIST")) {
-        const release = once(() => rm(file, { force: true }));
-        return { release, remove: release, isInPlace: async () => true };
+        const identity = await stat(own);
+        const isInPlace = () => isSameFile(identity, file);
+        const release = once(async () => {
+          if (await isInPlace()) await rm(file, { force: true });
+        });
+        return { release, remove: release, isInPlace };
       }
       const holder = await readFile(file, "utf8").catch(() => undefined);
       if (attempt === 3 || isRunning(Number(holder))) return { holder: holder ?? "" };
