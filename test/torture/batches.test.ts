@@ -3,25 +3,38 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { start, summaryOf, trialsOf } from "../e2e/evals.ts";
-import { type BatchEndpoint, startCompletionBatches, startMessageBatches } from "../fixtures/endpoints/batches.ts";
+import { start, summaryOf, timeless, trialsOf } from "../e2e/evals.ts";
+import {
+  type BatchEndpoint,
+  type BatchScript,
+  startCompletionBatches,
+  startMessageBatches,
+} from "../fixtures/endpoints/batches.ts";
 import { readPeakMiB } from "./memory.ts";
 
 /** The long form: EVALS_TORTURE=long, with another number of cases in EVALS_TORTURE_CELLS. */
 const isLong = process.env.EVALS_TORTURE === "long";
 const cases = isLong ? Number(process.env.EVALS_TORTURE_CELLS ?? 100_000) : 1_000;
 
+type Treat = NonNullable<BatchScript<object, object>["treat"]>;
+
 const providers = {
   anthropic: {
     model: "anthropic:claude-haiku-5-5",
-    open: (): Promise<BatchEndpoint<object>> =>
-      startMessageBatches({ answer: () => ({ calls: [{ name: "read", input: {} }] }) }),
+    open: (treat?: Treat): Promise<BatchEndpoint<object>> =>
+      startMessageBatches({
+        answer: () => ({ calls: [{ name: "read", id: "call", input: {} }] }),
+        ...(treat && { treat }),
+      }),
     env: (url: string) => ({ ANTHROPIC_BASE_URL: url }),
   },
   openai: {
     model: "openai:gpt-6.1",
-    open: (): Promise<BatchEndpoint<object>> =>
-      startCompletionBatches({ answer: () => ({ calls: [{ name: "read", arguments: "{}" }] }) }),
+    open: (treat?: Treat): Promise<BatchEndpoint<object>> =>
+      startCompletionBatches({
+        answer: () => ({ calls: [{ name: "read", id: "call", arguments: "{}" }] }),
+        ...(treat && { treat }),
+      }),
     env: (url: string) => ({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: "test" }),
   },
 };
@@ -34,17 +47,7 @@ describe.each(["anthropic", "openai"] as const)("a run in batches on %s", (name)
     const dir = mkdtempSync(join(tmpdir(), "evals-batches-"));
     const endpoint = await open();
     try {
-      mkdirSync(join(dir, "evals"));
-      const tools = [{ name: "read", description: "Reads a file.", inputSchema: { type: "object" } }];
-      writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
-      const list = Array.from({ length: cases }, (_, i) => ({
-        id: `c${i}`,
-        input: `Read the file ${i}`,
-        expect: { tool: "read" },
-      }));
-      const suite = { name: "files", server: { tools: "../tools.json" }, trials: 1, maxTurns: 1, cases: list };
-      writeFileSync(join(dir, "evals/files.json"), JSON.stringify(suite));
-
+      writeProject(dir, cases);
       let peakMiB = 0;
       const run = async (args: readonly string[], isOver: () => boolean) => {
         const began = performance.now();
@@ -84,7 +87,76 @@ describe.each(["anthropic", "openai"] as const)("a run in batches on %s", (name)
     // On a busy machine the run can be over before the kill.
     while (!(await killAndResume()));
   }, 3_600_000);
+
+  /**
+   * Runs with a kill at the n-th request, before the service does it or before its response arrives, and resumes. Returns
+   * the operation, the record and what was paid for; no operation when there are fewer requests.
+   */
+  async function killAt(at: number, treatment: "drop" | "drop-late") {
+    const dir = mkdtempSync(join(tmpdir(), "evals-batches-"));
+    let requests = 0;
+    let killed: string | undefined;
+    let run: ReturnType<typeof start> | undefined;
+    const endpoint = await open(async (operation) => {
+      if (++requests !== at) return "normal";
+      killed = operation;
+      run?.child.kill("SIGKILL");
+      await run?.ended;
+      return treatment;
+    });
+    try {
+      writeProject(dir, 20);
+      const begin = (args: readonly string[]) => start([...args, "--json"], { cwd: dir, env: env(endpoint.url) });
+      run = begin(["run", "--batch", "-m", model, "--seed", "7"]);
+      const first = await run.ended;
+      const ended = first.code === null ? await begin(["run", "--resume", "latest"]).ended : first;
+      expect(ended.code, `${killed} ${at} ${treatment}: ${ended.err}`).toBe(0);
+      expect(endpoint.refused).toEqual([]);
+      const trials = trialsOf(summaryOf(ended).dir);
+      const batched = trials.filter(({ turns }) => turns[0]?.batch !== undefined).length;
+      const record = trials.map((trial) => {
+        const { turns, costUsd: _, ...rest } = timeless(trial) as { turns: { calls: unknown }[]; costUsd: number };
+        return { ...rest, calls: turns.map(({ calls }) => calls) };
+      });
+      return { killed, record, batched, paid: endpoint.paid };
+    } finally {
+      await endpoint.close();
+      rmSync(dir, { recursive: true, force: true });
+    }
+  }
+
+  it.each(["drop", "drop-late"] as const)(
+    "that is killed at any request (%s), and resumed, has the same record and pays for no batched request twice",
+    async (treatment) => {
+      const whole = await killAt(0, treatment);
+      const operations = new Set<string>();
+      for (let at = 1; ; at++) {
+        const { killed, record, batched, paid } = await killAt(at, treatment);
+        if (killed === undefined) break;
+        operations.add(killed);
+        expect(record, `${killed} ${at}`).toEqual(whole.record);
+        expect(paid.batched, `${killed} ${at}`).toBe(batched);
+        // The first request is sent alone, and may not be on the record when the run is killed.
+        expect(paid.plain - (record.length - batched), `${killed} ${at}`).toBeOneOf([0, 1]);
+      }
+      expect([...operations]).toEqual(expect.arrayContaining(["plain", "create", "poll", "results"]));
+    },
+    600_000,
+  );
 });
+
+function writeProject(dir: string, size: number): void {
+  mkdirSync(join(dir, "evals"));
+  const tools = [{ name: "read", description: "Reads a file.", inputSchema: { type: "object" } }];
+  writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
+  const list = Array.from({ length: size }, (_, i) => ({
+    id: `c${i}`,
+    input: `Read the file ${i}`,
+    expect: { tool: "read" },
+  }));
+  const suite = { name: "files", server: { tools: "../tools.json" }, trials: 1, maxTurns: 1, cases: list };
+  writeFileSync(join(dir, "evals/files.json"), JSON.stringify(suite));
+}
 
 /** The lines of the only record. */
 function countLines(dir: string): number {
