@@ -30,6 +30,14 @@ describe("evals run", () => {
         expect(existsSync(join(dir, "reports", folder, file))).toBe(true);
   });
 
+  it("asks a model once that is named twice", async () => {
+    const { io, records, manifest, trials } = project();
+    expect(await run({ ...runDefaults, model: ["lexical", "lexical-2"] }, io())).toBe(0);
+    const [id = ""] = records();
+    expect(manifest(id).models).toHaveLength(1);
+    expect(trials(id)).toHaveLength(3);
+  });
+
   it("leaves the reports of one run in the common folder when several end at once", async () => {
     const { dir, io, records } = project();
     const exits = await Promise.all(Array.from({ length: 8 }, () => run({ ...runDefaults, json: true }, io())));

@@ -47,7 +47,9 @@ export type RequestOptions = {
 export async function openModels(ids: readonly string[], options: RequestOptions, io: Io): Promise<Model[]> {
   const toolSearch = options.exposure !== undefined && parseExposures(options.exposure).includes("search");
   const settings = { ...(await readModelOptions(options, io)), ...(toolSearch && { toolSearch }) };
-  const models = await Promise.all([...new Set(ids)].map((id) => openModel(id, settings)));
+  const opened = await Promise.all([...new Set(ids)].map((id) => openModel(id, settings)));
+  // A model can have two names: "lexical" is the newest "lexical-<n>".
+  const models = [...new Map(opened.map((model) => [model.id, model])).values()];
   if (options.budget !== undefined) for (const model of models) refuseUnpriced(model);
   return models;
 }
