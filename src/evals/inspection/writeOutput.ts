@@ -1,5 +1,6 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeFolder } from "../files/makeFolder.ts";
 import { EvalsError, exitCodes, messageOf } from "../types/errors.ts";
 
 /**
@@ -8,7 +9,7 @@ import { EvalsError, exitCodes, messageOf } from "../types/errors.ts";
  */
 export async function writeOutput(path: string, text: string, { isNew = false } = {}): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     await writeFile(path, text, { flag: isNew ? "wx" : "w" });
   } catch (error) {
     const isOthers = (error as NodeJS.ErrnoException).code === "EEXIST";

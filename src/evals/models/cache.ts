@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as z from "zod";
+import { makeFolder } from "../files/makeFolder.ts";
 import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { type AskedModel, type Message, type ModelRequest, noUsage, type Reply } from "../types/model.ts";
@@ -32,8 +33,8 @@ export async function openReplyCache(
   redact: (text: string) => string,
   maxBytes = defaultMaxBytes,
 ): Promise<ReplyCache> {
-  await mkdir(dirname(dir), { recursive: true });
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(dir));
+  await makeFolder(dir, { mode: 0o700 });
   const fileOf = (key: string) => join(dir, `${key}.json`);
   let bytes = await prune(dir, maxBytes);
   let pruning: Promise<void> | undefined;

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as z from "zod";
+import { makeFolder } from "../files/makeFolder.ts";
 import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { type Baseline, baselineFormat, baselineSchema } from "../types/baseline.ts";
@@ -124,7 +125,7 @@ async function readFiles(
 /** Writes a baseline atomically. */
 export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
   try {
-    await mkdir(dirname(file), { recursive: true });
+    await makeFolder(dirname(file));
     await replaceFile(file, `${JSON.stringify(baseline, null, 2)}\n`);
   } catch (error) {
     const message = `The baseline cannot be written: ${messageOf(error)}.`;

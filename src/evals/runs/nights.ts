@@ -1,6 +1,6 @@
-import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import * as z from "zod";
+import { makeFolder } from "../files/makeFolder.ts";
 import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { type Night, nightSchema } from "../types/drift.ts";
@@ -62,7 +62,7 @@ function parseLine<S extends z.ZodType>(schema: S, line: string, place: Place): 
  */
 export async function writeNight(file: string, of: NightsKey, night: Night): Promise<void> {
   try {
-    await mkdir(dirname(file), { recursive: true });
+    await makeFolder(dirname(file));
     await withFileLock(file, async () => {
       const before = (await readNights(file, of)).filter((one) => one.night !== night.night);
       const { suite, model, baseline } = of;

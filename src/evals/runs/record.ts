@@ -3,6 +3,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
+import { makeFolder } from "../files/makeFolder.ts";
 import { replaceFile, temporaryName } from "../files/replaceFile.ts";
 import { type EvalsError, usageError } from "../types/errors.ts";
 import { jsonObjectSchema } from "../types/json.ts";
@@ -43,13 +44,17 @@ export async function createRun(
   planned: RunManifest,
   redact: Redact = unchanged,
 ): Promise<{ dir: string; manifest: RunManifest }> {
-  const others = await makeFolder(out, { recursive: true }).then(() => readdir(out));
+  const others = await makeFolder(out)
+    .then(() => readdir(out))
+    .catch((error) => {
+      throw writeError(out, error);
+    });
   const latest = others
     .filter((name) => idForm.test(name))
     .sort()
     .at(-1);
   let id = latest !== undefined && latest >= planned.id && idForm.test(planned.id) ? nextRunId(latest) : planned.id;
-  while (!(await makeFolder(join(out, id)))) id = nextRunId(id);
+  while (!(await createFolder(join(out, id)))) id = nextRunId(id);
   const manifest = { ...planned, id };
   const dir = join(out, id);
   // Create these before the manifest: a record without a journal (or ledger, in batches) is then known to have lost it.
@@ -60,12 +65,12 @@ export async function createRun(
 }
 
 /** Creates a folder. Returns false if it already exists. */
-async function makeFolder(dir: string, options: { recursive?: true } = {}): Promise<boolean> {
+async function createFolder(dir: string): Promise<boolean> {
   try {
-    await mkdir(dir, options);
+    await mkdir(dir);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST" && !options.recursive) return false;
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw writeError(dir, error);
   }
 }

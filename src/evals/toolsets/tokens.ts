@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type {
@@ -8,6 +8,7 @@ import type {
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 import * as z from "zod";
+import { makeFolder } from "../files/makeFolder.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { messageOf, usageError } from "../types/errors.ts";
 import { knownSecrets } from "../types/secrets.ts";
@@ -71,7 +72,7 @@ export class TokenStore {
   async write(part: Partial<Stored>): Promise<void> {
     const stored = { ...this.read(), url: this.#url, ...part };
     this.#remember(stored);
-    mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(this.file), { mode: 0o700 });
     await replaceFile(this.file, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
   }
 

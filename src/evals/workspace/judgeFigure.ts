@@ -1,6 +1,6 @@
-import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as z from "zod";
+import { makeFolder } from "../files/makeFolder.ts";
 import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { judgeSentence } from "../reports/judge.ts";
@@ -50,7 +50,7 @@ function parseFigure(text: string, file: string): JudgeFigure {
 /** Writes a figure atomically, with keys in a fixed order, so that a diff shows only what changed. */
 export async function writeJudgeFigure(file: string, figure: JudgeFigure): Promise<void> {
   try {
-    await mkdir(dirname(file), { recursive: true });
+    await makeFolder(dirname(file));
     await replaceFile(file, `${JSON.stringify(judgeFigureSchema.parse(figure), null, 2)}\n`);
   } catch (error) {
     throw usageError(`The figure cannot be written: ${messageOf(error)}.`, "Choose another file with --write.", {
