@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -78,6 +78,12 @@ it("reads the others where a file is malformed, and ends with 2", async () => {
 
 it("refuses a folder without cases", async () => {
   await expect(open({ "notes.md": "# Notes" }).run()).rejects.toThrow("No file under . is in a known format.");
+});
+
+it("refuses a symbolic link to itself", async () => {
+  const { cwd, run } = open({});
+  symlinkSync("loop.yaml", join(cwd, "loop.yaml"));
+  await expect(run({ paths: ["loop.yaml"] })).rejects.toThrow('"loop.yaml" cannot be read: ELOOP');
 });
 
 it("names a dispatcher that the list has not, and no tool that is called through one", async () => {

@@ -160,7 +160,7 @@ export function describeShown(
   if (!first) return undefined;
   const defined = new Map(first.tools.map((tool) => [tool.name, tool]));
   const prompt = [...first.texts, ...first.tools.map(({ description }) => description)].join("\n");
-  const words = new Set([...prompt.matchAll(nameWords)].map(([word]) => word.replace(/[.:-]+$/, "")));
+  const words = new Set([...prompt.matchAll(nameWords)].map(([word]) => word.replace(/(?<![.:-])[.:-]+$/, "")));
   const plain = squeeze(prompt);
   const level = (name: string) => {
     const tool = defined.get(name);

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync, type Stats, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { hints, maxBytes, readText } from "../parsing/read.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../types/errors.ts";
@@ -91,12 +91,19 @@ function unreadable({ file, reason, hint }: Unreadable): Problem {
 }
 
 function listFiles(paths: readonly string[], cwd: string): { path: string; isNamed: boolean }[] {
+  const hint = "Give the file or folder with the cases.";
   return paths.flatMap((given): { path: string; isNamed: boolean }[] => {
     const path = resolve(cwd, given);
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (!found) throw usageError(`There is no file or folder "${given}".`, "Give the file or folder with the cases.");
-    if (!found.isDirectory()) return [{ path, isNamed: true }];
-    return [...walkFolder(path)].map((one) => ({ path: one, isNamed: false }));
+    let found: Stats | undefined;
+    try {
+      found = statSync(path, { throwIfNoEntry: false });
+      if (found?.isDirectory()) return [...walkFolder(path)].map((one) => ({ path: one, isNamed: false }));
+    } catch (error) {
+      // Such as a symbolic link to itself, or a folder that may not be read.
+      throw usageError(`"${given}" cannot be read: ${messageOf(error)}.`, hint);
+    }
+    if (!found) throw usageError(`There is no file or folder "${given}".`, hint);
+    return [{ path, isNamed: true }];
   });
 }
 

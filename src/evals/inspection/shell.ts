@@ -4,8 +4,9 @@ import { usageError } from "../types/errors.ts";
 import type { JsonObject } from "../types/json.ts";
 
 // Quoted parts, escaped characters, plain characters. Any other backslash is literal, as in Windows paths.
-const word = /(?:"(?:\\["\\]|[^"])*"|'[^']*'|\\["'\\ ]|[^\s"'])+/g;
-const piece = /"((?:\\["\\]|[^"])*)"|'([^']*)'|\\(["'\\ ])|([^\s"'])/g;
+// Each text matches in one way only, because a line with many backslashes would otherwise take exponential time.
+const word = /(?:"(?:\\["\\]|\\(?!["\\])|[^"\\])*"|'[^']*'|\\["'\\ ]|\\(?!["'\\ ])|[^\s"'\\])+/g;
+const piece = /"((?:\\["\\]|\\(?!["\\])|[^"\\])*)"|'([^']*)'|\\(["'\\ ])|([^\s"'])/g;
 
 /** Splits the command line of a server into words, with quotes as in a shell; no shell is run. Throws EvalsError. */
 export function parseCommandLine(line: string): CommandSpec {
@@ -27,7 +28,7 @@ export function shellWord(text: string): string {
 
 /** Like `shellWord`, but leaves `${NAME}` and `${env:NAME}` for the shell to substitute, as a host does. */
 export function shellTemplate(text: string): string {
-  const parts = text.split(/\$\{(?:env:)?([A-Za-z_]\w*(?::-[^}]*)?)\}/);
+  const parts = text.split(/\$\{(?:env:)?([A-Za-z_]\w{0,255}(?::-[^}]{0,1000})?)\}/);
   if (parts.length === 1) return shellWord(text);
   const words = parts.map((part, at) => (at % 2 === 1 ? `\${${part}}` : part.replace(/["$\\`]/g, "\\$&")));
   return `"${words.join("")}"`;

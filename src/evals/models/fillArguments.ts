@@ -117,15 +117,16 @@ function spaced(text: string): string {
     .trim();
 }
 
-const negation = /\b(?:no|not|without|don't|dont|never|disable[sd]?|exclud\w+|skip\w*|off)\b[^.,;]*$/i;
+const negation = /\b(?:no|not|without|don't|dont|never|disable[sd]?|exclud\w+|skip\w*|off)\b/i;
 
-/** True when the query names the parameter (all words except `include`, `is` etc.), false after a negation. */
+/** True when the query names the parameter (all words except `include`, `is` etc.), false after a negation in its clause. */
 function fillBoolean(name: string, { query, asked }: Evidence): boolean | undefined {
   const named = stemWords(name.replace(/^(?:is|has|include|enable|with|use|should)(?=[_A-Z-])/i, ""));
   const [first] = named;
   if (first === undefined || !named.every((word) => asked.has(word))) return undefined;
   const at = query.toLowerCase().indexOf(first);
-  return !negation.test(at < 0 ? query : query.slice(0, at));
+  const clause = (at < 0 ? query : query.slice(0, at)).split(/[.,;]/).at(-1) ?? "";
+  return !negation.test(clause);
 }
 
 function take(evidence: Evidence, kinds: readonly LiteralKind[]): Literal | undefined {
@@ -155,7 +156,7 @@ function extractRest(query: string, known: ReadonlySet<string>): string {
   const to = parts.findLastIndex(isContent);
   // If all words of the query are the tool's, keep what follows the verb.
   const kept = from < 0 ? parts.slice(1) : parts.slice(from, to + 1);
-  return kept.join(" ").replace(/[?!.,;]+$/, "");
+  return kept.join(" ").replace(/(?<![?!.,;])[?!.,;]+$/, "");
 }
 
 /** The names of an object's parameters, and the values that they can choose from. */
@@ -194,7 +195,7 @@ export type Literal = { kind: LiteralKind; text: string };
 
 /** Each pattern is tried once per run of its characters, or is limited in length, because a query may be a pasted file. */
 const patterns: readonly [LiteralKind, RegExp][] = [
-  ["quoted", /"([^"]+)"|“([^”]+)”|`([^`]+)`|(?<![\p{L}\p{N}])'([^']+)'(?![\p{L}\p{N}])/u],
+  ["quoted", /"([^"]+)"|“([^“”]+)”|`([^`]+)`|(?<![\p{L}\p{N}])'([^']+)'(?![\p{L}\p{N}])/u],
   ["url", /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'<>]*[^\s"'<>.,;:!?)\]]/i],
   ["email", /[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+/],
   ["date", /\b\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?\b/],

@@ -5,13 +5,13 @@ import {
   isAlias,
   isMap,
   isNode,
-  isPair,
   isScalar,
   isSeq,
   type Node,
   type Pair,
   Parser,
   visit,
+  type YAMLMap,
 } from "yaml";
 import { EvalsError, type Place, type Problem } from "../types/errors.ts";
 import type { Json, JsonObject, Path } from "../types/json.ts";
@@ -31,6 +31,8 @@ import { explainYamlError, listInnerTokens } from "./yamlErrors.ts";
 
 /** More values, with aliases expanded, than a file of 10 MiB needs. An alias bomb has far more. */
 const maxValues = 1_000_000;
+/** Every further one is most likely a consequence of these. */
+const maxErrors = 100;
 
 /**
  * Parses one YAML 1.2 document that holds plain JSON data; aliases are expanded. `file` is how places name the text.
@@ -78,8 +80,9 @@ function composeNodes(text: string, maxDepth: number): { root?: Node | undefined
   }
   const errors = [...(document?.errors ?? []), ...(document?.warnings ?? [])];
   // The parser reports a line that is indented too far more than once.
-  const isRepeated = (at: number) => errors.slice(0, at).some(({ pos }) => pos[0] === errors[at]?.pos[0]);
-  const problems = errors.filter((_, at) => !isRepeated(at)).map((error) => explainYamlError(error, text, tokens));
+  const first = new Map(errors.toReversed().map((error) => [error.pos[0], error]));
+  const distinct = errors.filter((error) => first.get(error.pos[0]) === error).slice(0, maxErrors);
+  const problems = distinct.map((error) => explainYamlError(error, text, tokens));
   return { root: document?.contents ?? undefined, problems };
 }
 
@@ -115,6 +118,8 @@ class YamlTree {
   readonly #root: Node;
   readonly #maxDepth: number;
   #targets: ReadonlyMap<Alias, Node> | undefined;
+  /** The members of the objects on the way to a place that was asked for, by key. */
+  readonly #members = new WeakMap<YAMLMap, ReadonlyMap<string | undefined, Pair>>();
   #values = 0;
   #isBroken = false;
 
@@ -128,13 +133,26 @@ class YamlTree {
     let node: unknown = this.#root;
     let offset = getStart(node) ?? 0;
     for (const [i, step] of path.entries()) {
-      const found = findChild(this.#follow(node), step);
+      const found = this.#findChild(this.#follow(node), step);
       if (!found) return offset;
       const wantsKey = part === "key" && i === path.length - 1;
       offset = (wantsKey ? undefined : getStart(found.value)) ?? getStart(found.key) ?? offset;
       node = found.value;
     }
     return offset;
+  }
+
+  #findChild(node: unknown, step: string | number): { key?: unknown; value: unknown } | undefined {
+    if (isSeq(node) && typeof step === "number")
+      return step < node.items.length ? { value: node.items[step] } : undefined;
+    if (!isMap(node)) return undefined;
+    let members = this.#members.get(node);
+    if (!members) {
+      // The first of several equal keys.
+      members = new Map(node.items.toReversed().map((pair) => [readKey(pair.key), pair]));
+      this.#members.set(node, members);
+    }
+    return members.get(String(step));
   }
 
   #follow(node: unknown): unknown {
@@ -204,13 +222,6 @@ function findAliasTargets(root: Node): Map<Alias, Node> {
     },
   });
   return targets;
-}
-
-function findChild(node: unknown, step: string | number): { key?: unknown; value: unknown } | undefined {
-  if (isSeq(node) && typeof step === "number")
-    return step < node.items.length ? { value: node.items[step] } : undefined;
-  if (!isMap(node)) return undefined;
-  return node.items.find((pair) => isPair(pair) && readKey(pair.key) === String(step));
 }
 
 /** Converts a scalar key to text as it is written, because keys are text in JSON; undefined for other keys. */

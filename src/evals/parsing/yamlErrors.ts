@@ -70,7 +70,8 @@ const skipSpace = (text: string, from: number) => from + (/^\s*/.exec(text.slice
 
 /** `Put the text in quotes: input: "Read: me".` */
 function hintToQuote(text: string, at: number, rest: string): string {
-  const before = text.slice(text.lastIndexOf("\n", at - 1) + 1, at);
+  // A longer key would not be quoted in a hint.
+  const before = text.slice(Math.max(text.lastIndexOf("\n", at - 1) + 1, at - 200), at);
   const key = /[^\s:{,-][^:{,]*:\s*$/.exec(before)?.[0].trimEnd() ?? "";
   const isShort = rest.length <= 60 && !/["\\]/.test(rest) && key !== "";
   return isShort ? `Put the text in quotes: ${key} "${rest.trim()}".` : "Put the text in quotes.";

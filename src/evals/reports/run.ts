@@ -127,7 +127,7 @@ function caseTable({ cases }: SuiteSummary): Block[] {
   if (cases.length === 0) return [text([{ strong: "No case was run.", tone: "bad" }])];
   const red = cases.filter((one) => !one.ok).length;
   // A numeric id does not describe its case.
-  const hasQueries = cases.every(({ id }) => /^[\w-]*\d+$/.test(id));
+  const hasQueries = cases.every(({ id }) => /^[\w-]*\d$/.test(id));
   const columns = makeColumns(
     ["text", "gate"],
     ["name", "case"],

@@ -84,7 +84,7 @@ function toFileName(name: string, replaced: RegExp): string {
     .toLowerCase()
     .replace(replaced, "-")
     .replace(/\.{2,}/g, "-")
-    .replace(/^[-.]+|[-.]+$/g, "");
+    .replace(/^[-.]+|(?<![-.])[-.]+$/g, "");
   const safe = slug.slice(0, maxLength);
   return safe === name && safe !== "" && !reserved.test(safe)
     ? name

@@ -11,7 +11,7 @@ import { own } from "./match.ts";
  * integer without the mark is an integer.
  */
 export function parseKeepingFloats(text: string): Json {
-  const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+  const tokens = /"(?:[^"\\]|\\.)*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
   return JSON.parse(
     text.replace(tokens, (token) => {
       const whole = !token.startsWith('"') && /[.eE]/.test(token) && Number.isInteger(Number(token));

@@ -104,7 +104,8 @@ function listNames({ execution }: Call, names: ReadonlySet<string>): string[] {
   if (execution?.status !== "executed") return [];
   const { result } = execution;
   const text = `${joinText(result)} ${result.structuredContent ? JSON.stringify(result.structuredContent) : ""}`;
-  return [...new Set(text.match(/[\w./:-]*\w/g) ?? [])].filter((word) => names.has(word));
+  const words = (text.match(/[\w./:-]+/g) ?? []).map((word) => word.replace(/(?<![./:-])[./:-]+$/, ""));
+  return [...new Set(words)].filter((word) => names.has(word));
 }
 
 /** What is wrong with the dispatchers of a suite, given what its server lists. `place` finds a key of the suite. */

@@ -4,7 +4,7 @@ import { EvalsError, messageOf, type Problem, usageError } from "../types/errors
 import { canonicalJson, type Json, type JsonObject, jsonObjectSchema } from "../types/json.ts";
 import { labelLineSchema, type Opinion } from "../types/judge.ts";
 import type { Message } from "../types/model.ts";
-import { cut } from "../types/text.ts";
+import { cut, stripCodeFence } from "../types/text.ts";
 import type { Turn } from "../types/trial.ts";
 import { type JudgeQuestion, type Match, unknown } from "./match.ts";
 import { buildTextEntries, buildTextTranscript, buildTranscript, limits, type Transcript } from "./transcript.ts";
@@ -157,7 +157,7 @@ const broken = (why: string): Reading => ({ kind: "broken", why });
 
 function parseAnswer(text: string): z.infer<typeof judgementSchema> | { why: string } {
   // Without structured output, models put their JSON into a fenced block.
-  const json = text.trim().replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, "$1");
+  const json = stripCodeFence(text);
   if (json === "") return { why: "the judge's answer is empty" };
   let data: unknown;
   try {

@@ -29,7 +29,7 @@ export function stemWords(text: string): string[] {
 
 /** Whether a word of a text is a stop word. Punctuation after it is ignored. */
 export function isStopWord(word: string): boolean {
-  return stopWords.has(word.toLowerCase().replace(/[^\p{L}\p{N}]+$/u, ""));
+  return stopWords.has(word.toLowerCase().replace(/(?<![^\p{L}\p{N}])[^\p{L}\p{N}]+$/u, ""));
 }
 
 /**

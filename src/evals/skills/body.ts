@@ -115,12 +115,12 @@ function parseBlocks(markdown: string, firstLine: number): Block[] {
   return state.blocks;
 }
 
-const fence = /^\s*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?!.*`)|~{3,})/;
+const fence = /^\s*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`]*$)|~{3,})/;
 const rule = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 const underline = /^ {0,3}(?:(=+)|-+)[ \t]*$/;
 const hashes = /^ {0,3}(#{1,6})(?=[ \t]|$)/;
-const bold = /^ {0,3}(?:\*\*|__)([^*_]+)(?:\*\*|__)[ \t]*:?[ \t]*$/;
-const item = /^[ \t]*(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+(.*))?$/;
+const bold = /^ {0,3}(?:\*\*|__)([^*_]+)(?:\*\*|__)[ \t]*(?::[ \t]*)?$/;
+const item = /^[ \t]*(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+(?![ \t])(.*))?$/;
 
 function takeLine(state: ParserState, line: SkillLine): void {
   const { text } = line;

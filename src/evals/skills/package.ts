@@ -182,7 +182,7 @@ function readFrontMatter(text: string, reader: Reader): FrontMatter | LoadFailur
 }
 
 function readYaml(yaml: string): Pick<FrontMatter, "values" | "places"> | LoadFailure {
-  if (/^(?:\s*(?:#.*)?(?:\n|$))*$/.test(yaml)) return { values: {}, places: {} };
+  if (yaml.split("\n").every((line) => /^\s*(?:#|$)/.test(line))) return { values: {}, places: {} };
   try {
     const { value, problems, place } = parseYaml(yaml, "");
     if (problems.length > 0) throw new EvalsError(problems);

@@ -42,6 +42,9 @@ export function describeValue(value: Json | undefined): string {
   return text.length > 60 ? `${text.slice(0, 60)}..."` : text;
 }
 
+/** So many of one object are explained: more are rather a file of another kind than mistakes. */
+const maxUnknownKeys = 100;
+
 type Schema = z.core.$ZodType;
 type Issue = z.core.$ZodIssue;
 
@@ -95,7 +98,11 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
       return mustBe(`at most ${issue.maximum}`);
     case "unrecognized_keys": {
       const known = listKnownKeys(findSchema(schema, steps));
-      return issue.keys.map((key) => reportUnknownKey(key, known, at));
+      const [most, next] = [issue.keys.slice(0, maxUnknownKeys), issue.keys[maxUnknownKeys]];
+      const problems = most.map((key) => reportUnknownKey(key, known, at));
+      if (next === undefined) return problems;
+      const message = `Unknown key "${next}", and ${issue.keys.length - maxUnknownKeys - 1} more here.`;
+      return [...problems, { path: [...at, next], part: "key", message }];
     }
     default:
       return problem(`${quotePath(at)}: ${issue.message}.`);

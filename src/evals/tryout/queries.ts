@@ -10,6 +10,7 @@ import { groupBy } from "../types/groupBy.ts";
 import { canonicalJson, type Json, type JsonObject, jsonObjectSchema } from "../types/json.ts";
 import type { Message } from "../types/model.ts";
 import { once } from "../types/once.ts";
+import { stripCodeFence } from "../types/text.ts";
 import type { Tool } from "../types/tool.ts";
 
 /**
@@ -165,7 +166,7 @@ export function readQueries(
   text: string,
   { wanted }: Pick<WritingTask, "wanted">,
 ): readonly string[] | { why: string } {
-  const json = text.trim().replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, "$1");
+  const json = stripCodeFence(text);
   let data: unknown;
   try {
     data = JSON.parse(json);

@@ -97,6 +97,13 @@ export function excerpt(text: string, limit: number): string {
   return `${text.slice(0, limit - tail)}… [cut: ${text.length} characters in total, SHA-256 ${hash}] …${text.slice(-tail)}`;
 }
 
+/** The answer of a model without white space around it and, if all of it is in a Markdown code block, without the fences. */
+export function stripCodeFence(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed.length < 6 || !trimmed.startsWith("```") || !trimmed.endsWith("```")) return trimmed;
+  return trimmed.slice(3, -3).replace(/^json/, "").trim();
+}
+
 /** A text for a message, cut to 200 characters. */
 export function cut(text: string): string {
   return text.length > 200 ? `${text.slice(0, 199)}…` : text;

@@ -12,7 +12,7 @@ export function visible(text: string): string {
  * one, and `##[error]` anywhere in it. The first character of a command is escaped.
  */
 export function inert(text: string): string {
-  return text.replace(/^([^\S\n]*):(?=:)/gm, "$1\\x3a").replaceAll("##[", "\\x23#[");
+  return text.replace(/^([^\S\r\n\u2028\u2029]*):(?=:)/gm, "$1\\x3a").replaceAll("##[", "\\x23#[");
 }
 
 /** One character as an escape sequence. */

@@ -109,5 +109,5 @@ function findRepeated(calls: readonly Call[]): { tool: string; after: "denial" |
 
 /** Whether a description names a tool as a separate word. */
 function mentions(description: string, tool: string): boolean {
-  return description.split(/[^\w.-]+/).some((word) => word.replace(/[.]+$/, "") === tool);
+  return description.split(/[^\w.-]+/).some((word) => word.replace(/(?<!\.)\.+$/, "") === tool);
 }

@@ -62,7 +62,8 @@ function readSystem({ module, modules, evaluator }: ReadSource): string | undefi
     getNodes(one, "specifiers").some((name) => getName(getNode(name, "imported")) === "describeAccuracyTests"),
   );
   const specifier = own && getName(getNode(own, "source"));
-  const agent = specifier && modules.resolve(specifier.replace(/[^/]*$/, "agent.ts"), module.path);
+  const agent =
+    specifier && modules.resolve(`${specifier.slice(0, specifier.lastIndexOf("/") + 1)}agent.ts`, module.path);
   if (typeof agent !== "object" || agent.kind !== "module") return undefined;
   const texts = toJson(evaluator.readName(agent, "systemPrompt"));
   return "json" in texts && Array.isArray(texts.json) ? texts.json.join("\n") : undefined;

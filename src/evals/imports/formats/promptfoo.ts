@@ -186,7 +186,7 @@ function readAssertion({ transform, ...assertion }: JsonObject, found: TestExpec
       return;
     }
     case "tool-call-f1":
-      for (const tool of listTools(typeof value === "string" ? value.split(/\s*,\s*/) : value, unsaid))
+      for (const tool of listTools(typeof value === "string" ? value.split(",") : value, unsaid))
         addCall(found, tool.trim());
       if (others.threshold === 1) found.isExact = true;
       return;

@@ -121,7 +121,7 @@ export const whichtool: Format = {
   label: "whichtool's task set",
   recognises: ({ file, text }) =>
     /\.(?:ya?ml|json)$/.test(file) &&
-    /^\s*"?tasks"?:/m.test(text) &&
+    /^[ \t]*"?tasks"?:/m.test(text) &&
     /\bprompt"?:/.test(text) &&
     /\bexpected"?:\s/.test(text) &&
     /"?surface"?:|whichtool/.test(text + file),
@@ -150,7 +150,7 @@ export const mcpEvals: Format = {
   recognises: ({ file, text }) =>
     /\.ya?ml$/.test(file) &&
     /^evals:/m.test(text) &&
-    /^\s+prompt:/m.test(text) &&
+    /^[ \t]+prompt:/m.test(text) &&
     /expected_result:|^model:/m.test(text),
   async read(source) {
     const parsed = await parseData(source);

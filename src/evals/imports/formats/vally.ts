@@ -147,8 +147,8 @@ export const waza: Format = {
   label: "waza's tasks",
   recognises: ({ file, text }) =>
     /\.ya?ml$/.test(file) &&
-    (/^inputs:\s*\n\s+prompt:/m.test(text) ||
-      (/^skill:/m.test(text) && /^tasks:/m.test(text) && /^\s+prompt:/m.test(text))),
+    (/^inputs:\s*^[ \t]+prompt:/m.test(text) ||
+      (/^skill:/m.test(text) && /^tasks:/m.test(text) && /^[ \t]+prompt:/m.test(text))),
   async read(source, context) {
     const parsed = await parseData(source);
     const whole = asObject(parsed.value);

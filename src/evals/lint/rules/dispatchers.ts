@@ -77,6 +77,7 @@ function recogniseDispatcher({ name, description, inputSchema }: JsonObject): Di
   const isAboutTools = /\b(?:tools?|commands?|operations?|actions?)\b/i.test(String(description ?? ""));
   if (inner !== undefined && args !== undefined && isAboutTools)
     return { name: inner, arguments: args, ...(search !== undefined && { search }) };
-  const isSearch = /(?:search|find|discover|lookup)_?.*tools?$|tools?_?search$/i.test(name);
+  const isSearch =
+    (/search|find|discover|lookup/i.test(name) && /tools?$/i.test(name)) || /tools?_?search$/i.test(name);
   return isSearch && search !== undefined ? { search } : undefined;
 }

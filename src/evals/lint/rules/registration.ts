@@ -155,7 +155,7 @@ const tokens: readonly { issuer: string; pattern: RegExp }[] = [
   { issuer: "npm", pattern: /\bnpm_[A-Za-z0-9]{36}/ },
   { issuer: "Hugging Face", pattern: /\bhf_[A-Za-z0-9]{30,}/ },
   { issuer: "Stripe", pattern: /\b[rs]k_live_[A-Za-z0-9]{20,}/ },
-  { issuer: "a JSON web token's issuer", pattern: /\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/ },
+  { issuer: "a JSON web token's issuer", pattern: /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/ },
 ];
 
 /** Rules about the entries that register servers with a host. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { JsonObject } from "../../types/json.ts";
+import { stripCodeFence } from "../../types/text.ts";
 import { defineRules, type JudgedSubject } from "../rule.ts";
 
 /** What a judge model grades about a tool. Each question is a rule. */
@@ -98,7 +99,7 @@ type Rubric = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "pro
 
 /** Reads the answer of a judge: one JSON object, in a code fence or not. */
 export function readRubric(text: string): Rubric {
-  const json = /^\s*```(?:json)?\s*\n(.*)\n\s*```\s*$/s.exec(text)?.[1] ?? text;
+  const json = stripCodeFence(text);
   let value: unknown;
   try {
     value = JSON.parse(json);

@@ -275,7 +275,7 @@ function isOfOtherSkill(
 
 /** Converts a target to a path relative to the package, without query and fragment. */
 function normalizePath(target: string): string {
-  const path = decodePercent(target.replace(/[?#].*$/, ""));
+  const path = decodePercent(target.replace(/[?#].*$/s, ""));
   const parts: string[] = [];
   for (const part of path.split("/")) {
     if (part === ".." && parts.length > 0 && parts.at(-1) !== "..") parts.pop();

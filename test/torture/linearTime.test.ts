@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { formats } from "../../src/evals/imports/formats/index.ts";
+import { parseCommandLine, shellTemplate } from "../../src/evals/inspection/shell.ts";
+import { extractLiterals, fillArguments } from "../../src/evals/models/fillArguments.ts";
+import { parseYaml } from "../../src/evals/parsing/yaml.ts";
+import { baselineFile } from "../../src/evals/runs/baseline.ts";
+import { parseKeepingFloats } from "../../src/evals/scoring/bfcl.ts";
+import { createDispatchReader } from "../../src/evals/scoring/dispatch.ts";
+import { readJudgement } from "../../src/evals/scoring/judge.ts";
+import { isStopWord } from "../../src/evals/search/words.ts";
+import { parseSkill } from "../../src/evals/skills/package.ts";
+import { checkSuite } from "../../src/evals/suites/validate.ts";
+import { readQueries } from "../../src/evals/tryout/queries.ts";
+import { EvalsError } from "../../src/evals/types/errors.ts";
+import { inert } from "../../src/evals/types/visible.ts";
+import { aTool, aToolset } from "../fakes/suite.ts";
+
+/** Long enough that quadratic time is minutes. */
+const length = 1_000_000;
+const fill = (piece: string) => piece.repeat(Math.ceil(length / piece.length));
+
+const skill = (frontMatter: string, body = "") =>
+  parseSkill(`---\n${frontMatter}\n---\n${body}`, { folder: "a", file: "a" });
+const item = (text: string) => skill("name: a\ndescription: b", `## References\n\n${text}\n`);
+
+function search(result: string) {
+  const tools = aToolset(
+    aTool("search", { inputSchema: { type: "object", properties: { query: { type: "string" } } } }),
+  );
+  const read = createDispatchReader({ search: { search: "query" } }, undefined, tools);
+  const execution = {
+    status: "executed" as const,
+    ms: 1,
+    result: { isError: false, content: [{ type: "text", text: result }] },
+  };
+  return read?.({ id: "1", tool: "search", arguments: { query: "x" }, execution });
+}
+
+function refused(use: () => unknown): unknown {
+  try {
+    return use();
+  } catch (error) {
+    if (error instanceof EvalsError || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+const cases: Record<string, () => unknown> = {
+  "a message of carriage returns": () => inert(fill("\r")),
+  "a command line with an unclosed quote": () => refused(() => parseCommandLine(`"${fill("\\\\")}`)),
+  "references without an end": () => shellTemplate(fill(`\${v:-`)),
+  "quotes of a query without an end": () => extractLiterals(fill("“ ")),
+  "a query of negations": () =>
+    fillArguments(
+      aTool("list", { inputSchema: { type: "object", properties: { hidden: { type: "boolean" } } } }),
+      `${fill("no ")}, hidden`,
+    ),
+  "a query of marks": () =>
+    fillArguments(
+      aTool("say", { inputSchema: { type: "object", properties: { text: { type: "string" } } } }),
+      `say ${fill("!")}x`,
+    ),
+  "a word of marks": () => isStopWord(`${fill("-")}a`),
+  "an answer with an unclosed fence": () => readQueries(`\`\`\`${fill("\t")}n`, { wanted: [] }),
+  "a judgement with an unclosed fence": () =>
+    readJudgement({ text: `\`\`\`${fill("\t")}n`, stop: "done" }, { questions: [], transcript: [] as never }),
+  "the result of a search": () => search(fill("-")),
+  "JSON with an unclosed string": () => refused(() => parseKeepingFloats(fill('E\\"\\'))),
+  "a suite name of dashes": () => baselineFile("", `a${fill("-.")}b`, "m"),
+  "front matter of blank lines": () => skill(`${"\n".repeat(60_000)}#\r`),
+  "a fence with backticks": () => item(`${fill("`")} ${fill("\v`")}`),
+  "a bold line": () => item(`__a__${fill(" ")}**`),
+  "an item of tabs": () => item(`*${fill("\t")}\r`),
+  "an error of YAML in a long line": () => refused(() => parseYaml(`${fill("a")}: b: c`, "")),
+  "many errors of YAML": () => refused(() => parseYaml(fill("a: %b\n"), "")),
+};
+
+describe("time is linear in", () => {
+  it.each(Object.entries(cases))("%s", (_, run) => {
+    run();
+  });
+
+  it.each(["\r", "\n", "\n\t", "inputs:\n", "tasks:\nskill:\n\n", '"tasks" '])("a file of %j", (piece) => {
+    for (const name of ["a.yaml", "a.json", "a.md", "evals.json", "prompts.yaml"])
+      for (const format of formats) format.recognises({ path: `/${name}`, file: name, text: fill(piece) });
+  });
+});
+
+describe("an object with 100,000 unknown keys", () => {
+  const keys = Array.from({ length: 100_000 }, (_, at) => `k${at}`);
+
+  it("is explained by its first 100", () => {
+    const { problems } = checkSuite(Object.fromEntries(keys.map((key) => [key, 1])));
+    const unknown = problems.filter(({ message }) => message.startsWith("Unknown key"));
+    expect(unknown).toHaveLength(101);
+    expect(unknown.at(-1)).toMatchObject({ path: ["k100"], message: 'Unknown key "k100", and 99899 more here.' });
+  });
+
+  it("has a place for each in YAML", () => {
+    const { place } = parseYaml(keys.map((key) => `${key}: 1`).join("\n"), "a.yaml");
+    for (const [at, key] of keys.entries()) expect(place([key], "key").line).toBe(at + 1);
+  });
+});
