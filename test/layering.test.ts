@@ -86,7 +86,7 @@ const directories: Record<string, readonly string[]> = {
     "workspace",
     "queue",
   ],
-  inspection: ["types", ...edges, ...pure, "parsing", "processes", "network", "trials", "workspace"],
+  inspection: ["types", ...edges, ...pure, "parsing", "files", "processes", "network", "trials", "workspace"],
   tryout: ["types", ...edges, ...pure, "parsing", "trials", "workspace", "experiments", "inspection"],
   view: ["types", "runs", "reports", "verdicts", "decisions", "experiments"],
   commands: ["types", "view", "tryout", "experiments", "inspection", "queue", "suites", "reports"],

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const canaries = {
   ANTHROPIC_API_KEY: "sk-ant-canary/Key+0001",
   GITHUB_TOKEN: "ghp_canaryToken0002",
   LEAK_TOKEN: "canary-entry-env-0003",
-  SERVICE_ACCOUNT: "canary-account-0004",
+  SERVICE_ACCOUNT: "canary-äccount/0004",
   header: "canary-header-0005",
   password: "canary-pass-0006",
   query: "canary-query-0007",
@@ -29,6 +29,9 @@ const canaries = {
 };
 const server = join(import.meta.dirname, "../fixtures/servers/leaky.mjs");
 const env = { ANTHROPIC_API_KEY: canaries.ANTHROPIC_API_KEY, GITHUB_TOKEN: canaries.GITHUB_TOKEN };
+
+/** The files that a test writes with secrets in them. */
+const sources = new Set(["suite.json", ".mcp.json", "variants.json", "tools.json", "given.json"]);
 
 let dir: string;
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
@@ -42,13 +45,22 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
+const toAscii = (text: string) =>
+  text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 /** The forms in which a value may come back. */
 const forms = (value: string) => [
   value,
   encodeURIComponent(value),
   Buffer.from(value).toString("base64").replace(/=+$/, "").slice(0, -1),
   Buffer.from(`user:${value}`).toString("base64").slice(8, -4),
+  Buffer.from(value).toString("base64url").slice(0, -2),
   Buffer.from(value).toString("hex"),
+  JSON.stringify(value).slice(1, -1).replaceAll("/", "\\/"),
+  JSON.stringify(value).slice(1, -1).replaceAll("/", "\\\\/"),
+  toAscii(value),
+  toAscii(value).replaceAll("\\", "\\\\"),
+  toAscii(value).replaceAll("/", "\\/"),
 ];
 
 function listFiles(folder: string): string[] {
@@ -61,15 +73,14 @@ function listFiles(folder: string): string[] {
 /** No canary in what was printed, in any file of the records and in further texts, by their names. */
 function expectNoLeak({ out, err }: Pick<Ended, "out" | "err">, further: Readonly<Record<string, string>> = {}): void {
   const texts = new Map([["stdout", out], ["stderr", err], ...Object.entries(further)]);
-  if (existsSync(join(dir, "reports")))
-    for (const file of listFiles(join(dir, "reports"))) texts.set(file, readFileSync(file, "latin1"));
-  const found = [...texts].flatMap(([where, text]) =>
-    Object.entries(canaries).flatMap(([name, value]) =>
-      forms(value).some((form) => text.includes(form)) ? [`${name} in ${where}`] : [],
-    ),
-  );
-  expect(found).toEqual([]);
+  for (const file of listFiles(dir).filter((one) => !sources.has(one.slice(dir.length + 1))))
+    texts.set(file, readFileSync(file, "utf8")).set(`the name ${file}`, file);
+  expect([...texts].flatMap(([where, text]) => canaryNames(text).map((name) => `${name} in ${where}`))).toEqual([]);
 }
+
+/** The canaries that a text has in any form. */
+const canaryNames = (text: string) =>
+  Object.entries(canaries).flatMap(([name, value]) => (forms(value).some((form) => text.includes(form)) ? [name] : []));
 
 const writeSuite = (mode: string) =>
   writeFileSync(
@@ -245,15 +256,17 @@ describe("no secret is in a ledger of batches", () => {
 it("has no secret in what history, show and view make of a record", async () => {
   writeSuite("lives");
   answer = (headers) => ({ text: `${headers} ${canaries.GITHUB_TOKEN}`, calls: [{ name: "act", input: { headers } }] });
-  await run(["--accept"]);
+  await run();
+  await run();
   expect(readdirSync(join(dir, "reports"))).toContain("last-result");
+  const [first, second] = readdirSync(join(dir, "reports")).sort();
   for (const command of [
     "history",
     "show",
     "history --json",
     "show --json",
     "report --as csv",
-    "compare latest latest",
+    `compare ${first} ${second}`,
   ])
     expectNoLeak(await evals(command.split(" "), { cwd: dir, env }));
   const view = start(["view", "--port", "0"], { cwd: dir, env });
@@ -280,3 +293,202 @@ it("prints no line of a server as a workflow command", async () => {
   const { out, err } = await run();
   expect(`${out}\n${err}`).not.toMatch(/^\s*::/m);
 });
+
+/** What a server, a model and a file can repeat: these values in every form, in one text. */
+const repeat = (values: readonly string[]) =>
+  values
+    .flatMap((value) => [
+      value,
+      encodeURIComponent(value),
+      Buffer.from(value).toString("base64"),
+      Buffer.from(`Bearer ${value}`).toString("base64url"),
+      Buffer.from(value).toString("hex"),
+      JSON.stringify(value).replaceAll("/", "\\/"),
+      JSON.stringify(toAscii(JSON.stringify(value))),
+    ])
+    .join(" ");
+const { ANTHROPIC_API_KEY, GITHUB_TOKEN, password, query, basePassword } = canaries;
+
+describe("no secret is in what a command writes", () => {
+  const command = `node ${server} lives --token ${canaries.GITHUB_TOKEN} --api-key=${canaries.header}`;
+  const further = { LEAK_TOKEN: canaries.LEAK_TOKEN };
+
+  it("by init, which names variables in place of the secrets of a command line", async () => {
+    const ended = await evals(["init", "--server", command, "--file", "evals/a.yaml"], {
+      cwd: dir,
+      env: { ...env, ...further },
+    });
+    expect(ended.code, ended.err).toBe(0);
+    expectNoLeak(ended);
+    const suite = readFileSync(join(dir, "evals/a.yaml"), "utf8");
+    expect(suite).toContain(`"--token", "\${GITHUB_TOKEN}", "--api-key=\${MCP_SECRET}"`);
+    expect(ended.err).toContain(`evals/a.yaml has \${GITHUB_TOKEN}, \${MCP_SECRET} in place of values of the server`);
+    expect(ended.err).toContain("Set MCP_SECRET in the environment");
+    const run = (more: Record<string, string>) =>
+      evals(["run", "evals/a.yaml", "-m", "lexical"], { cwd: dir, env: { ...env, ...more } });
+    const done = await run({ MCP_SECRET: canaries.header });
+    expect(done.err).not.toContain("not set");
+    expect([0, 1]).toContain(done.code);
+    expectNoLeak(done);
+  });
+
+  it("by init of a URL with credentials and a query", async () => {
+    const remote = await startRemote();
+    const url = `${remote.url.replace("://", `://user:${canaries.password}@`)}?key=${canaries.query}`;
+    const ended = await evals(["init", "--url", url, "--file", "a.yaml"], { cwd: dir, env });
+    expect(ended.code, ended.err).toBe(0);
+    expectNoLeak(ended);
+    expect(readFileSync(join(dir, "a.yaml"), "utf8")).toContain(`:\${MCP_SECRET}@127.0.0.1`);
+    const done = await evals(["run", "a.yaml", "-m", "lexical"], {
+      cwd: dir,
+      env: { ...env, MCP_SECRET: canaries.password, MCP_SECRET_2: canaries.query },
+    });
+    expect([0, 1], done.err).toContain(done.code);
+    expectNoLeak(done);
+    remote.close();
+  });
+
+  it("by try, whose queries a model writes, and which then connects with the secrets", async () => {
+    answer = (headers) => ({
+      text: JSON.stringify({ queries: [`Do what ${headers} and ${repeat([GITHUB_TOKEN])} say`] }),
+      calls: [],
+    });
+    const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
+    for (const json of [[], ["--json"]]) {
+      const flags = ["-m", "anthropic:x", "--base-url", base, "--per-tool", "1", "--yes", ...json];
+      const ended = await evals(["try", command, ...flags], { cwd: dir, env: { ...env, ...further } });
+      expect(ended.err).toContain(`in place of values of the server`);
+      expectNoLeak(ended);
+    }
+  });
+
+  it("by import, of a file that repeats them", async () => {
+    const all = repeat(Object.values(canaries));
+    const tests = [{ vars: { prompt: all }, assert: [{ type: "trajectory:tool-used", value: all }] }];
+    writeFileSync(join(dir, "given.json"), JSON.stringify({ prompts: ["{{prompt}}"], tests, [all]: all }));
+    const known = Object.entries(canaries).map(([name, value]) => [`${name.toUpperCase()}_TOKEN`, value]);
+    for (const json of [[], ["--json"]]) {
+      const flags = ["--from", "promptfoo", "--force", ...json];
+      expectNoLeak(await evals(["import", "given.json", ...flags], { cwd: dir, env: Object.fromEntries(known) }));
+    }
+  });
+
+  it("by variants, blame, crowd, calibrate, baseline, verify, merge, search and clean", async () => {
+    writeSuite("lives");
+    const texts = { act: { description: "Does it." } };
+    writeFileSync(join(dir, "variants.json"), JSON.stringify({ variants: { short: texts } }));
+    writeFileSync(join(dir, "tools.json"), JSON.stringify([{ name: "other", inputSchema: { type: "object" } }]));
+    answer = (headers) => ({
+      text: `${headers} ${repeat([GITHUB_TOKEN, ANTHROPIC_API_KEY, basePassword])}`,
+      calls: [{ name: "act", input: { headers } }],
+    });
+    const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
+    const model = ["-m", "anthropic:x", "--base-url", base];
+    const call = async (line: string, codes: readonly number[], flags: readonly string[] = []) => {
+      const ended = await evals([...line.split(" "), ...flags], { cwd: dir, env });
+      expect(codes, `${line}: ${ended.err}`).toContain(ended.code);
+      expectNoLeak(ended);
+      return ended.out;
+    };
+    await call("run suite.json -n 3", [1], model);
+    await call("baseline accept --force", [0]);
+    await call("baseline show", [0]);
+    await call("verify suite.json", [0]);
+    await call("variants variants.json suite.json --write adopted.json", [0, 1], model);
+    await call("crowd suite.json -d tools.json -n 2", [0], model);
+    await call("calibrate suite.json -n 2", [0], model);
+    await call("search suite.json", [0]);
+    await call("tools suite.json --json", [0]);
+    const shard = await call("run suite.json -n 1 --shard 1/1 --seed 1 --json", [0, 1], model);
+    await call(`merge reports/${JSON.parse(shard).run}`, [0, 1]);
+    // The server lists another description now, and the model no longer calls its tool.
+    writeSuite("changed");
+    answer = (headers) => ({ text: `${headers} ${repeat([GITHUB_TOKEN, ANTHROPIC_API_KEY, basePassword])}` });
+    await call("run suite.json -n 3 --check on", [0, 1], model);
+    const [baseline = ""] = readdirSync(join(dir, "evals/baselines"));
+    await call(
+      `blame --case one --baseline evals/baselines/${baseline} --paths suite.json`,
+      [0, 1, 3],
+      ["--base-url", base],
+    );
+    await call("clean", [0]);
+  });
+});
+
+it("prints no secret of a server that repeats it, alive or dying", async () => {
+  for (const mode of ["lives", "dies"]) {
+    const command = `node ${server} ${mode} --token ${GITHUB_TOKEN}`;
+    for (const name of ["doctor", "probe", "lint", "tools", "search"])
+      for (const json of [[], ["--json"]]) {
+        const known = { ...env, LEAK_TOKEN: canaries.LEAK_TOKEN, SERVICE_TOKEN: canaries.SERVICE_ACCOUNT };
+        const ended = await evals([name, "--server", command, ...json], { cwd: dir, env: known });
+        expect(ended.err).not.toContain("Internal error");
+        expectNoLeak(ended);
+      }
+  }
+});
+
+it("prints no secret of a record that another environment has written", async () => {
+  writeFileSync(
+    join(dir, "tools.json"),
+    JSON.stringify([{ name: "act", description: repeat([password, query]), inputSchema: { type: "object" } }]),
+  );
+  const one = { id: "one", input: repeat([password]), expect: { tool: "act" } };
+  writeFileSync(
+    join(dir, "suite.json"),
+    JSON.stringify({ name: "record", server: { tools: "tools.json" }, cases: [one] }),
+  );
+  answer = () => ({ text: repeat([password, query]), calls: [] });
+  for (const seed of ["1", "2"])
+    await evals(["run", "suite.json", "-m", "anthropic:x", "-n", "3", "--seed", seed, "--base-url", endpoint.url], {
+      cwd: dir,
+    });
+  const known = { FIRST_TOKEN: password, SECOND_TOKEN: query };
+  const [id = "", other = ""] = readdirSync(join(dir, "reports")).sort();
+  const lines = [
+    "show",
+    "show --json",
+    "history",
+    "history --json",
+    `compare ${id} ${other}`,
+    "baseline accept --force",
+    "baseline show",
+  ];
+  const forms = ["terminal", "json", "csv", "markdown", "html", "junit", "github"].map(
+    (form) => `report ${id} --as ${form}`,
+  );
+  for (const line of [...lines, ...forms]) {
+    const { code, out, err } = await evals(line.split(" "), { cwd: dir, env: known });
+    expect([0, 1], `${line}: ${err}`).toContain(code);
+    expect(canaryNames(`${out} ${err}`), line).toEqual([]);
+  }
+  const written = listFiles(join(dir, "evals/baselines"));
+  expect(written.length).toBe(1);
+  for (const file of written) expect(canaryNames(`${file} ${readFileSync(file, "utf8")}`), file).toEqual([]);
+});
+
+/** A remote server that repeats what it was sent. */
+async function startRemote() {
+  const server = createServer(async (request, response) => {
+    const { id, method } = JSON.parse((await text(request)) || "{}");
+    const sent = `${request.url} ${JSON.stringify(request.headers)} ${repeat([GITHUB_TOKEN, ANTHROPIC_API_KEY, password, query])}`;
+    const results: Record<string, object> = {
+      initialize: {
+        protocolVersion: "2025-06-18",
+        capabilities: { tools: {} },
+        serverInfo: { name: sent, version: sent },
+        instructions: sent,
+      },
+      "tools/list": { tools: [{ name: "act", description: sent, inputSchema: { type: "object" } }] },
+    };
+    if (id === undefined) return void response.writeHead(request.method === "GET" ? 405 : 202).end();
+    const result = results[method];
+    const answer = result ? { result } : { error: { code: -32601, message: sent } };
+    response
+      .writeHead(200, { "content-type": "application/json" })
+      .end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/mcp`, close: () => server.close() };
+}

@@ -20,10 +20,52 @@ describe("redact", () => {
     ["in base64 behind a user", Buffer.from(`user:${key}`).toString("base64")],
     ["in base64url", Buffer.from(`Bearer ${key}`).toString("base64url")],
     ["in hexadecimal", Buffer.from(key).toString("hex")],
+    ["in hexadecimal in upper case", Buffer.from(key).toString("hex").toUpperCase()],
+    ["in JSON with escaped slashes", JSON.stringify({ key }).replaceAll("/", "\\/")],
+    ["in JSON in JSON", JSON.stringify(JSON.stringify({ key }))],
+    [
+      "in JSON with escaped slashes in JSON in JSON",
+      JSON.stringify(JSON.stringify(JSON.stringify({ key }).replaceAll("/", "\\/"))),
+    ],
+    ["in HTML", key.replaceAll("/", "&#x2F;").replaceAll('"', "&quot;")],
+    [
+      "in base64 in JSON with escaped slashes",
+      JSON.stringify(Buffer.from(`${key}??`).toString("base64")).replaceAll("/", "\\/"),
+    ],
+    ["in base64 in a URL", encodeURIComponent(Buffer.from(`>>>${key}`).toString("base64"))],
   ])("hides a value %s", (_, text) => {
     const redacted = secrets.redact(`before ${text} after`);
     expect(redacted).toMatch(/^before .*\[redacted: API_KEY\].* after$/);
     expect(redacted).not.toContain(key.slice(3, 20));
+  });
+
+  it("hides a value outside of ASCII, of several lines and with backslashes, as JSON and messages show it", () => {
+    const one = createSecrets();
+    const values = { A: "pässwört-ü🙂", B: "line one\n\tline two", C: "DOMAIN\\user\\pass" };
+    for (const [name, value] of Object.entries(values)) one.add(name, value);
+    const ascii = (text: string) =>
+      text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    for (const [name, value] of Object.entries(values))
+      for (const text of [
+        value,
+        JSON.stringify(value),
+        ascii(JSON.stringify(value)),
+        JSON.stringify(ascii(JSON.stringify(value))),
+        encodeURIComponent(value),
+        value.replace(/\s/g, " "),
+      ])
+        expect(one.redact(text).replaceAll(/["\\]/g, "")).toBe(`[redacted: ${name}]`);
+  });
+
+  it("leaves JSON valid around values that end in a backslash, and under names with quotes", () => {
+    const one = createSecrets();
+    one.add('a"b', "secret-value\\");
+    one.add("slashes", "\\".repeat(20));
+    const text = JSON.stringify({ value: 'secret-value\\" \\\\\\', other: "\\".repeat(30) });
+    expect(JSON.parse(one.redact(text))).toEqual({
+      value: '[redacted: a_b]\\" \\\\\\',
+      other: "\\".repeat(30),
+    });
   });
 
   it("hides the value in every alignment of base64", () => {
@@ -52,6 +94,9 @@ describe("redact", () => {
     for (let at = 0; at < 50; at++) many.add(`S${at}`, `secret-value-${at}-of-many`);
     const text = "secret-value-".repeat(100_000);
     expect(many.redact(text)).toBe(text);
+    many.add("slash", '/"/secret');
+    for (const piece of ["\\", '/"', "&#0"])
+      expect(many.redact(piece.repeat(500_000))).toHaveLength(piece.length * 500_000);
   });
 });
 
@@ -69,6 +114,11 @@ describe("knownSecrets", () => {
     expect(redact(Object.values(env).join(" "))).toBe(
       "[redacted: ANTHROPIC_API_KEY] [redacted: GITHUB_TOKEN] http://user:[redacted: HTTPS_PROXY]@proxy:8080 /usr/bin:/bin /run/agent.sock /home/somebody",
     );
+    expect(
+      knownSecrets({ ...env, DATABASE_URL: "postgres://postgres:p4ssword@h/db?sslmode=require&token=abcdefgh" }).redact(
+        "postgres requires p4ssword, abcdefgh",
+      ),
+    ).toBe("postgres requires [redacted: DATABASE_URL], [redacted: DATABASE_URL]");
     expect(redact("pass/word")).toBe("[redacted: HTTPS_PROXY]");
     expect(knownSecrets(env)).toBe(knownSecrets(env));
     expect(knownSecrets({ ...env })).not.toBe(knownSecrets(env));
@@ -78,12 +128,16 @@ describe("knownSecrets", () => {
     ["OPENAI_API_KEY", true],
     ["apikey", true],
     ["DB_PASSWORD", true],
-    ["Authorization", false],
+    ["Authorization", true],
     ["KEYBOARD", false],
     ["TOKENIZER", false],
     ["SSL_KEY_FILE", false],
     ["PWD", false],
     ["DB_PWD", true],
+    ["DB_PASS", true],
+    ["BYPASS_CACHE", false],
+    ["accessToken", true],
+    ["--api-key", true],
   ])("%s is named like a secret: %s", (name, expected) => {
     expect(isSecretName(name)).toBe(expected);
   });

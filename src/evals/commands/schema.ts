@@ -23,7 +23,11 @@ export const schemaCommand = defineCommand({
       const { writeOutput } = await import("../inspection/writeOutput.ts");
       const { resolve } = await import("node:path");
       for (const name of names)
-        await writeOutput(resolve(io.cwd, out, `${name}.json`), `${JSON.stringify(await makeSchema(name), null, 2)}\n`);
+        await writeOutput(
+          resolve(io.cwd, out, `${name}.json`),
+          `${JSON.stringify(await makeSchema(name), null, 2)}\n`,
+          io,
+        );
     }
     return exitCodes.passed;
   },

@@ -18,6 +18,7 @@ import { EvalsError, type ExitCode, exitCodes, type Problem, printProblem, usage
 import type { Io } from "../types/io.ts";
 import { didYouMean } from "../types/nearest.ts";
 import type { RunManifest, SuiteSummary } from "../types/run.ts";
+import { redactValue } from "../types/secrets.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import { readResults } from "./record.ts";
 
@@ -51,7 +52,9 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
   const [run = "latest", ...more] = targets;
   if (more.length > 0)
     throw usageError("Only one run can be accepted at a time.", "Name one run, or none for the latest.");
-  const { dir: folder, manifest } = await findRecord("run", run, resolve(io.cwd, out));
+  const { dir: folder, manifest: found } = await findRecord("run", run, resolve(io.cwd, out));
+  // Another environment, with other secrets, may have written the record.
+  const manifest = redactValue(found, io);
   refusePartial(manifest);
   const results = await readResults(folder, manifest);
   // Lift is measured within each run, against the same queries without the skill, so there is nothing to accept.

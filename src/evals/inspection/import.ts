@@ -14,6 +14,7 @@ import { readStaticList } from "../toolsets/toolList.ts";
 import { type ExitCode, exitCodes, formatProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { Json } from "../types/json.ts";
+import { redactValue } from "../types/secrets.ts";
 import type { CaseFile, SuiteFile } from "../types/suite.ts";
 import type { Tool } from "../types/tool.ts";
 import { writeOutput } from "./writeOutput.ts";
@@ -106,10 +107,14 @@ async function writeOne(
   await writeOutput(
     resolve(io.cwd, file),
     renderImport(
-      suite,
-      cases,
-      files.map((one) => one.file),
+      redactValue(suite, io),
+      redactValue(cases, io),
+      redactValue(
+        files.map((one) => one.file),
+        io,
+      ),
     ),
+    io,
   );
   return { ...report, written: file };
 }

@@ -87,7 +87,7 @@ function refuseNul(spec: LiveSpec, name: string, place: Problem["place"]): void 
     );
 }
 
-/** Adds the credentials for a server, and the secrets in its environment, to the known secrets of the process. */
+/** Adds the credentials for a server, and the secrets in its environment and command line, to the known secrets of the process. */
 function rememberSecrets(spec: LiveSpec, env: Env): void {
   const secrets = knownSecrets(env);
   if ("url" in spec) {
@@ -102,6 +102,15 @@ function rememberSecrets(spec: LiveSpec, env: Env): void {
   for (const [name, value] of Object.entries(spec.env ?? {})) {
     if (isSecretName(name) || looksSecret(value)) secrets.add(name, value);
     secrets.addUrl(name, value);
+  }
+  const { args = [] } = spec;
+  for (const [at, arg] of args.entries()) {
+    secrets.addUrl("argument", arg);
+    // `--token <value>`, `--token=<value>`, `TOKEN=<value>` and `Authorization: Bearer <value>`.
+    const [, own, value] = /^(?:--?)?([\w-]+)(?:=|:\s*(?:\w+ )?)(.+)$/s.exec(arg) ?? [];
+    const before = /^--?([\w-]+)$/.exec(args[at - 1] ?? "")?.[1];
+    if (own !== undefined && value !== undefined && isSecretName(own) && looksSecret(value)) secrets.add(own, value);
+    else if (before !== undefined && isSecretName(before) && looksSecret(arg)) secrets.add(before, arg);
   }
 }
 

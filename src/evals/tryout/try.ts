@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, extname, relative, resolve } from "node:path";
 import { stringify } from "yaml";
 import { run } from "../experiments/run.ts";
-import { describeServer, slug } from "../inspection/init/init.ts";
+import { type DescribedServer, describeServer, slug, warnOfVariables } from "../inspection/init/init.ts";
 import { resolveTargets, type ServerTarget } from "../inspection/targets.ts";
 import { listServer } from "../inspection/tools.ts";
 import { writeOutput } from "../inspection/writeOutput.ts";
@@ -17,6 +17,7 @@ import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { type AskedModel, type Model, noUsage } from "../types/model.ts";
 import { runSummarySchema } from "../types/run.ts";
+import { extendEnv, redactValue } from "../types/secrets.ts";
 import type { ServerSpec } from "../types/suite.ts";
 import { countListTokens, type Tool } from "../types/tool.ts";
 import { addCost, type Cost } from "../types/trial.ts";
@@ -54,7 +55,7 @@ type TryOptions = RequestOptions & {
 };
 
 /** The tools to try. `describe` returns their server as a suite describes it. */
-type Listed = { name: string; tools: readonly Tool[]; describe(toProject: string): Promise<ServerSpec> };
+type Listed = { name: string; tools: readonly Tool[]; describe(toProject: string): Promise<DescribedServer> };
 
 /**
  * `evals try`: has a model write queries for the tools of a server, asks them, and reports which tools are picked.
@@ -86,12 +87,17 @@ export async function tryServer(options: TryOptions, io: Io): Promise<ExitCode> 
   const file = options.file ?? findFreeFile(name, io);
   const path = resolve(io.cwd, file);
   if (existsSync(path)) throw usageError(`${file} already exists.`, "Name another file with --file.");
-  const byId = nameCases(written.queries);
-  const server = await describe(`${relative(dirname(path), io.cwd) || "."}/`);
+  // A server and a writer decide on texts that become ids and queries.
+  const byId = nameCases(redactValue(written.queries, io));
+  const { server, variables } = await describe(`${relative(dirname(path), io.cwd) || "."}/`);
   const by = writer && { model: writer.id, prompt: hashWriting() };
-  await writeOutput(path, renderTried(byId, { name, by, server }), { isNew: true });
+  await writeOutput(path, renderTried(byId, { name, by, server }), io, { flag: "wx" });
+  warnOfVariables(file, variables, io);
 
-  const asked = await askQueries(file, model.id, options, written.costUsd, io);
+  const asked = await askQueries(file, model.id, options, written.costUsd, {
+    ...io,
+    env: extendEnv(io.env, variables),
+  });
   const tally = new PickTally(byId);
   for await (const trial of readTrials(asked.dir, asked.run)) tally.add(trial);
   const result: TryResult = {
@@ -118,7 +124,7 @@ async function listTarget({ server, transport, config, name, tools }: TryOptions
     return {
       name: basename(tools, extname(tools)),
       tools: read,
-      describe: async (toProject) => ({ tools: `${toProject}${tools}` }),
+      describe: async (toProject) => ({ server: { tools: `${toProject}${tools}` }, variables: {} }),
     };
   }
   const isUrl = /^https?:\/\//i.test(server ?? "");
@@ -132,7 +138,7 @@ async function listTarget({ server, transport, config, name, tools }: TryOptions
   const [target, ...others] = targets.filter((one): one is ServerTarget => one.kind === "server");
   if (!target || others.length > 0)
     throw usageError(`This command takes one server, but there are ${targets.length}.`, "Name one with --name.");
-  const listed = await listServer(target, io);
+  const listed = redactValue(await listServer(target, io), io);
   return {
     name: listed.name,
     tools: parseTools(listed.name, listed.items),

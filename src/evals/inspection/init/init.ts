@@ -8,9 +8,10 @@ import { count } from "../../reports/format.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { resolveServer } from "../../toolsets/spec.ts";
 import { parseTools, readStaticList } from "../../toolsets/toolList.ts";
-import { type ExitCode, exitCodes, usageError } from "../../types/errors.ts";
+import { type ExitCode, exitCodes, formatProblem, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
+import { knownSecrets, redactValue } from "../../types/secrets.ts";
 import type { DispatchRules, ServerSpec } from "../../types/suite.ts";
 import type { Tool } from "../../types/tool.ts";
 import { visible } from "../../types/visible.ts";
@@ -47,7 +48,9 @@ export async function init(
 ): Promise<ExitCode> {
   const target = await chooseServer(options, io);
   if (!target) return cancel(io);
-  const { name, items } = await listServer(target, io);
+  const listed = await listServer(target, io);
+  // A server decides on its name and tools, which become a file name, ids and comments.
+  const { name, items } = redactValue(listed, io);
   const tools = parseTools(name, items);
   if (tools.length === 0)
     throw usageError(`Server "${name}" lists no tools.`, "Check that it is the right server: evals doctor.");
@@ -60,10 +63,10 @@ export async function init(
   const draft = await draftTools(askable);
   if (!draft) return cancel(io);
   const toProject = `${relative(dirname(resolve(io.cwd, file)), io.cwd) || "."}/`;
-  const server = await describeServer(target, toProject, io);
+  const { server, variables } = await describeServer(target, toProject, io);
   await write(
     file,
-    renderSuite(draft, {
+    renderSuite(redactValue(draft, io), {
       server,
       name,
       toProject,
@@ -72,6 +75,7 @@ export async function init(
     }),
     io,
   );
+  warnOfVariables(file, variables, io);
   if (options.ci === "github") await write(workflowFile, workflow, io);
   const drafted = draft.cases.filter(({ tool }) => tool !== undefined).length;
   const done = [
@@ -184,20 +188,65 @@ async function resolveOne(options: Parameters<typeof resolveTargets>[0], io: Io)
   throw usageError(`A suite is about one server, but there are ${targets.length}: ${names}.`, "Name one with --name.");
 }
 
-/** The server as the suite names it: by its entry in a configuration of the project, else without secret values. */
-export async function describeServer(target: ServerTarget, toProject: string, io: Io): Promise<ServerSpec> {
+/** `variables`: the environment variables that stand for secrets of the server, with these values. */
+export type DescribedServer = { server: ServerSpec; variables: Readonly<Record<string, string>> };
+
+/**
+ * The server as the suite names it: by its entry in a configuration of the project, else with references to environment
+ * variables in place of known secrets, and of the literal values in a configuration of the user.
+ */
+export async function describeServer(target: ServerTarget, toProject: string, io: Io): Promise<DescribedServer> {
   const { server, registration } = target;
   if (registration) {
     const inside = relative(io.cwd, registration.host.path);
-    if (!inside.startsWith("..")) return { config: `${toProject}${inside}`, name: registration.name };
+    if (!inside.startsWith(".."))
+      return { server: { config: `${toProject}${inside}`, name: registration.name }, variables: {} };
   }
-  if (!("config" in server)) return "command" in server ? { ...server, cwd: toProject.replace(/\/$/, "") } : server;
-  // References to variables stay; literal values of the user's own file are replaced by references.
-  const { spec } = await resolveServer(server, target.name, target.dir, {}, registration?.host);
-  const hide = (values: Record<string, string> = {}) =>
-    Object.fromEntries(Object.keys(values).map((key) => [key, `\${${key.replace(/\W/g, "_").toUpperCase()}}`]));
-  if ("command" in spec) return { ...spec, ...(spec.env && { env: hide(spec.env) }) };
-  return { ...spec, ...(spec.headers && { headers: hide(spec.headers) }) };
+  const variables = new Map<string, string>();
+  const refer = (name: string, value: string) => {
+    let variable = name;
+    for (let at = 2; (variables.get(variable) ?? value) !== value; at++) variable = `${name}_${at}`;
+    variables.set(variable, value);
+    return `\${${variable}}`;
+  };
+  // The value of a variable, such as one that the shell has filled in, is that variable again.
+  const secrets = knownSecrets(io.env);
+  const hide = (text: string) =>
+    secrets.replace(text, (name, form) => refer(io.env[name] === form ? name : "MCP_SECRET", form));
+  // A value of a configuration that is a reference itself stays.
+  const hideAll = (values: Record<string, string>) =>
+    Object.fromEntries(
+      Object.entries(values).map(([key, value]) => [
+        key,
+        value.includes("${") ? value : refer(key.replace(/\W/g, "_").toUpperCase(), value),
+      ]),
+    );
+  const spec =
+    "config" in server
+      ? (await resolveServer(server, target.name, target.dir, {}, registration?.host)).spec
+      : "command" in server
+        ? { ...server, cwd: toProject.replace(/\/$/, "") }
+        : server;
+  const described =
+    "command" in spec
+      ? {
+          ...spec,
+          command: hide(spec.command),
+          ...(spec.args && { args: spec.args.map(hide) }),
+          ...(spec.env && { env: hideAll(spec.env) }),
+        }
+      : { ...spec, url: hide(spec.url), ...(spec.headers && { headers: hideAll(spec.headers) }) };
+  return { server: described, variables: Object.fromEntries(variables) };
+}
+
+/** Says which variables a suite needs because secrets of its server are not written into it. */
+export function warnOfVariables(file: string, variables: DescribedServer["variables"], io: Io): void {
+  const names = Object.keys(variables);
+  const unset = names.filter((name) => io.env[name] !== variables[name]);
+  if (names.length === 0) return;
+  const message = `${file} has ${names.map((name) => `\${${name}}`).join(", ")} in place of ${names.length === 1 ? "a value" : "values"} of the server that may be secret.`;
+  const hint = unset.length > 0 && `Set ${unset.join(", ")} in the environment before you run the suite.`;
+  io.err(`${formatProblem({ severity: "warning", message, ...(hint && { hint }) })}\n`);
 }
 
 /** The name of a server for a file name. */
@@ -212,7 +261,7 @@ function refuseExisting(file: string, io: Io): void {
   throw usageError(`${file} exists already, and is kept.`, "Name another file with --file.");
 }
 
-const write = (file: string, text: string, io: Io) => writeOutput(resolve(io.cwd, file), text, { isNew: true });
+const write = (file: string, text: string, io: Io) => writeOutput(resolve(io.cwd, file), text, io, { flag: "wx" });
 
 /** In a repository, adds the folder of run records to `.gitignore`. Returns a description of what was written. */
 async function ignoreReports(io: Io): Promise<string[]> {
@@ -222,7 +271,7 @@ async function ignoreReports(io: Io): Promise<string[]> {
   const lines = (before ?? "").split(/\r?\n/).map((line) => line.trim());
   if (lines.some((line) => /^\/?reports\/?\*?$/.test(line))) return [];
   const gap = before === undefined || before === "" || before.endsWith("\n") ? "" : "\n";
-  await writeOutput(path, `${before ?? ""}${gap}/reports/\n`);
+  await writeOutput(path, `${gap}/reports/\n`, io, { flag: "a" });
   return [".gitignore: /reports/, the folder of run records"];
 }
 
