@@ -73,7 +73,8 @@ function composeNodes(text: string, maxDepth: number): { root?: Node | undefined
   if (deep) return { problems: [deep] };
   // `uniqueKeys` takes quadratic time; `YamlTree` finds duplicate keys instead.
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false, logLevel: "error" });
-  const [document, second] = [...composer.compose(tokens, true, text.length)];
+  // Composes no more than two, of any number.
+  const [document, second] = composer.compose(tokens, true, text.length);
   if (second) {
     const hint = 'Write one document per file, without a "---" in between.';
     return { problems: [{ offset: second.range[0], message: "The file holds several YAML documents.", hint }] };
