@@ -177,6 +177,7 @@ function killAtExit(pid: number): void {
  * Reads which groups run (`+ <pid>`, `- <pid>`) until its input ends, which it does however this program ends, and then ends
  * those that are left.
  */
+// dash refuses `--` after the name of a signal.
 const watcherScript = `
 groups=""
 while read -r change group; do
@@ -187,9 +188,9 @@ while read -r change group; do
     groups=$left
   fi
 done
-for one in $groups; do kill -TERM -- "-$one" 2>/dev/null; done
+for one in $groups; do kill -TERM "-$one" 2>/dev/null; done
 [ -z "$groups" ] || sleep 1
-for one in $groups; do kill -KILL -- "-$one" 2>/dev/null; done
+for one in $groups; do kill -KILL "-$one" 2>/dev/null; done
 `;
 
 let watcher: ChildProcess | undefined;
