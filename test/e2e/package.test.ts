@@ -231,7 +231,7 @@ console.log(globalThis.seen === EvalsError, totals.broken);
     for (const file of reached) {
       const text = read(file);
       size += text.length;
-      for (const [, path = ""] of text.matchAll(/^(?:import|\} from|import .* from) "(\.[^"]+)";$/gm))
+      for (const [, path = ""] of text.matchAll(/\b(?:import|from)\s*"(\.[^"]+)"/g))
         reached.add(join(dirname(file), path));
     }
     expect(reached.size).toBeGreaterThan(1);

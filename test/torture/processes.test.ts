@@ -98,6 +98,33 @@ describe("a run that is killed", () => {
   });
 });
 
+describe("a server that goes on when its input ends", () => {
+  it.skipIf(process.platform === "win32")("is ended with its children when the run is killed", async () => {
+    const script = join(dir, "stubborn.mjs");
+    writeFileSync(
+      script,
+      `import { spawn } from "node:child_process";
+spawn("sh", ["-c", "sleep 600; : ${dir} hostile.mjs"], { stdio: "ignore" });
+setInterval(() => {}, 1_000);
+process.argv[2] = "none";
+await import(${JSON.stringify(server)});`,
+    );
+    const suite = JSON.parse(readFileSync(join(dir, "suite.json"), "utf8"));
+    suite.server.args = [script, "none", dir, "hostile.mjs"];
+    writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+    const victim = start(["run", ...flags()], { cwd: dir });
+    let running: string[] = [];
+    onRequest = (index) => {
+      if (index !== 3) return;
+      running = listServers();
+      victim.child.kill("SIGKILL");
+    };
+    await victim.ended;
+    expect(running).toHaveLength(2);
+    await untilNoServer();
+  });
+});
+
 describe("a server that starts a daemon", () => {
   it.skipIf(process.platform !== "linux")("is ended, and the daemon is named", async () => {
     const script = join(dir, "daemon.mjs");

@@ -175,9 +175,8 @@ function killAtExit(pid: number): void {
 
 /**
  * Reads which groups run (`+ <pid>`, `- <pid>`) until its input ends, which it does however this program ends, and then ends
- * those that are left.
+ * those that are left. dash refuses `--` after the name of a signal.
  */
-// dash refuses `--` after the name of a signal.
 const watcherScript = `
 groups=""
 while read -r change group; do

@@ -112,7 +112,7 @@ export function redactValue<T>(value: T, { env }: { env: Env }): T {
 /** The environment with further variables. It has the same secrets as before. */
 export function extendEnv(env: Env, further: Readonly<Record<string, string>>): Env {
   const extended = { ...env, ...further };
-  bases.set(extended, env);
+  bases.set(extended, bases.get(env) ?? env);
   return extended;
 }
 
