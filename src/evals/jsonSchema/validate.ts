@@ -32,7 +32,7 @@ const valid: Validity = { kind: "valid" };
 const compileMs = 2_000;
 const validateMs = 1_000;
 /** Limits for finding all refused members, each of which may have many errors: beyond them, only the first is found. */
-const allFaultsMs = 100;
+const allFaultsMs = 250;
 const maxCharacters = 20_000;
 const maxFaults = 20;
 
