@@ -129,10 +129,12 @@ async function acquireByProcessId(file: string): Promise<Acquired> {
   try {
     for (let attempt = 1; ; attempt++) {
       if (await succeeds(link(own, file), "EEXIST")) {
-        const identity = await stat(own);
-        const isInPlace = () => isSameFile(identity, file);
+        // Open until the release, because a new file could get the number of a removed one.
+        const handle = await open(file);
+        const isInPlace = async () => isSameFile(await handle.stat(), file);
         const release = once(async () => {
           if (await isInPlace()) await rm(file, { force: true });
+          await handle.close();
         });
         return { release, remove: release, isInPlace };
       }
