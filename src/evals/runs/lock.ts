@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Stats } from "node:fs";
+import { fstatSync, statSync } from "node:fs";
 import { type FileHandle, link, open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock
   return {
     release,
     async verify() {
-      if ((await isInPlace()) || !(await exists(file))) return;
+      if (isInPlace() || !(await exists(file))) return;
       throw new EvalsError(
         {
           severity: "error",
@@ -71,7 +71,7 @@ export async function withFileLock<T>(
     if ("release" in acquired) {
       try {
         // The previous holder may have removed the file that is locked here.
-        if (await acquired.isInPlace()) return await work().finally(acquired.remove);
+        if (acquired.isInPlace()) return await work().finally(acquired.remove);
       } finally {
         await acquired.release();
       }
@@ -85,7 +85,7 @@ type Release = () => Promise<void>;
  * `isInPlace`: whether the locked file still has its name. `remove` removes the file while it is locked. `holder`: the
  * process id of the other process, if known.
  */
-type Acquired = { release: Release; remove: Release; isInPlace(): Promise<boolean> } | { holder: string };
+type Acquired = { release: Release; remove: Release; isInPlace(): boolean } | { holder: string };
 
 const acquire = (file: string, tryLock: TryLock | null) =>
   tryLock ? acquireByKernel(file, tryLock) : acquireByProcessId(file);
@@ -98,8 +98,10 @@ function loadTryLock(): TryLock | null {
   }
 }
 
-async function isSameFile(own: Stats, file: string): Promise<boolean> {
-  const named = await stat(file).catch(() => undefined);
+/** Synchronous, because it is called before each write of a journal, and takes a tenth of the time so. */
+function isSameFile({ fd }: FileHandle, file: string): boolean {
+  const own = fstatSync(fd);
+  const named = statSync(file, { throwIfNoEntry: false });
   return own.ino === named?.ino && own.dev === named.dev;
 }
 
@@ -118,7 +120,7 @@ async function acquireByKernel(file: string, tryLock: TryLock): Promise<Acquired
     await handle.close();
     throw error;
   }
-  const isInPlace = async () => isSameFile(await handle.stat(), file);
+  const isInPlace = () => isSameFile(handle, file);
   return { release: () => handle.close(), remove: () => rm(file, { force: true }), isInPlace };
 }
 
@@ -131,9 +133,9 @@ async function acquireByProcessId(file: string): Promise<Acquired> {
       if (await succeeds(link(own, file), "EEXIST")) {
         // Open until the release, because a new file could get the number of a removed one.
         const handle = await open(file);
-        const isInPlace = async () => isSameFile(await handle.stat(), file);
+        const isInPlace = () => isSameFile(handle, file);
         const release = once(async () => {
-          if (await isInPlace()) await rm(file, { force: true });
+          if (isInPlace()) await rm(file, { force: true });
           await handle.close();
         });
         return { release, remove: release, isInPlace };
