@@ -57,7 +57,7 @@ it("shows what a model did, with its arguments beside the expected ones, once fo
 
     Turn 1 · <duration> · 10 tokens out
     Says: I read
-    the file.
+    | the file.
 
     Calls: read
 

@@ -11,6 +11,7 @@ import type { Io } from "../types/io.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import { asksModel } from "../types/suite.ts";
+import { printableLines } from "../types/visible.ts";
 import { openModels, type RequestOptions } from "../workspace/models.ts";
 import type { OpenRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
@@ -52,7 +53,7 @@ export async function openBatchAsker(
   { out, concurrency }: { out: string; concurrency: number },
   io: Io,
 ): Promise<Asker> {
-  const report = (line: string) => io.err(`${line}\n`);
+  const report = (line: string) => io.err(printableLines(line));
   const ledger = await Ledger.open(dir, manifest.id, knownSecrets(io.env).redact);
   await ledger.restart(retried);
   const opened = new Map<string, { queue: BatchQueue; model: AskedModel }>();
@@ -121,9 +122,11 @@ export async function cancelBatches(resumed: Resumed | undefined, options: Reque
     }
     await ledger.close();
     io.out(
-      canceled.length === 0
-        ? "No batch of this run is running.\n"
-        : `Canceling: ${canceled.join(", ")}. Requests that were answered are charged for; --resume collects their replies.\n`,
+      printableLines(
+        canceled.length === 0
+          ? "No batch of this run is running."
+          : `Canceling: ${canceled.join(", ")}. Requests that were answered are charged for; --resume collects their replies.`,
+      ),
     );
     return exitCodes.passed;
   } finally {

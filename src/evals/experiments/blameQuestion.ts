@@ -12,6 +12,7 @@ import { canonicalJson } from "../types/json.ts";
 import { isModelNamed } from "../types/model.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
+import { printableLines } from "../types/visible.ts";
 import type { ComparedRun } from "../verdicts/comparable.ts";
 import type { Summariser } from "../verdicts/summary.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -66,7 +67,7 @@ export async function findRunQuestions(run: string, flags: RunSelection, io: Io)
     if (!manifest.suites.some((suite) => suite.checks?.some(({ kind }) => kind === "compare"))) continue;
     const { questions, checked } = await readQuestions(dir, manifest, flags, out);
     if (manifest.id !== newest.manifest.id && questions.length > 0)
-      io.err(`Explaining the run ${manifest.id}, the latest one with a check to explain.\n`);
+      io.err(printableLines(`Explaining the run ${manifest.id}, the latest one with a check to explain.`));
     if (questions.length > 0) return questions;
     checks += checked;
   }

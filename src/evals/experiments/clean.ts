@@ -6,6 +6,7 @@ import { count } from "../reports/format.ts";
 import { listFinishedRuns, partialFolder } from "../runs/find.ts";
 import { type ExitCode, exitCodes, printProblem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
+import { printableLines } from "../types/visible.ts";
 
 export type CleanOptions = { keep: number; dryRun: boolean; out: string };
 
@@ -25,8 +26,10 @@ export async function clean({ keep, dryRun, out }: CleanOptions, io: Io): Promis
   const removed = [...old, ...(hasCache ? [cache] : [])];
   if (!dryRun) for (const folder of removed) await rm(folder, { recursive: true });
   io.out(
-    `${dryRun ? "Would remove" : "Removed"} ${count(old.length, "record")}${hasCache ? " and the cache of replies" : ""}; kept ${count(kept, "finished record")}.\n`,
+    printableLines(
+      `${dryRun ? "Would remove" : "Removed"} ${count(old.length, "record")}${hasCache ? " and the cache of replies" : ""}; kept ${count(kept, "finished record")}.`,
+      ...removed.map((folder) => `  ${relative(io.cwd, folder)}`),
+    ),
   );
-  for (const folder of removed) io.out(`  ${relative(io.cwd, folder)}\n`);
   return exitCodes.passed;
 }

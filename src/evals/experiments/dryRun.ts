@@ -7,6 +7,7 @@ import type { DryRun } from "../types/run.ts";
 import { asksModel, plannedTrials, type Suite } from "../types/suite.ts";
 import { isCallable } from "../types/tool.ts";
 import { addCost, type Cost, multiplyCost } from "../types/trial.ts";
+import { printableLines } from "../types/visible.ts";
 import type { PlannedChecks } from "./check.ts";
 import { describeForecasts, type Forecasts, forecastPlans } from "./forecast.ts";
 import {
@@ -194,7 +195,7 @@ export function planRun(
 
 /** The plan of a run as text. */
 export function renderPlan({ suites, settled, checks, nights, models, judging, total, isSum, seed }: RunPlan): string {
-  return [
+  return printableLines(
     ...suites.flatMap(renderSuite),
     ...settled.map(describeSettled),
     ...describeForecasts({ checks, nights }),
@@ -204,8 +205,7 @@ export function renderPlan({ suites, settled, checks, nights, models, judging, t
     ...(isSum ? ["total", `  cost           ${describeCost(total.typical, total.most)}`] : []),
     "",
     `seed ${seed}; no model was called`,
-    "",
-  ].join("\n");
+  );
 }
 
 /** The plan of a run as the object that `run --dry-run --json` prints. */

@@ -4,6 +4,7 @@ import type { PlanEnd } from "../trials/runPlan.ts";
 import { type ExitCode, exitCodes, printProblem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { ShardReport } from "../types/run.ts";
+import { printableLines } from "../types/visible.ts";
 import { recordNights } from "./drift.ts";
 import { exportTraces } from "./otlp.ts";
 import type { RecordedRun } from "./pipeline.ts";
@@ -50,7 +51,7 @@ export async function reportRun(
     const { missing } = summary.totals;
     const record = options.out === "reports" ? manifest.id : dir;
     const lost = missing > 0 ? `: ${count(missing, "trial")} ${missing === 1 ? "is" : "are"} missing` : "";
-    io.err(`${why}${lost}. Resume with: evals run --resume ${record}\n`);
+    io.err(printableLines(`${why}${lost}. Resume with: evals run --resume ${record}`));
   }
   return end === "cancelled" ? io.signalExitCode() : (summary.exitCode as ExitCode);
 }
@@ -68,10 +69,13 @@ function reportShard(
   if (json) io.out(`${asciiJson(facts)}\n`);
   else
     io.out(
-      `Shard ${shard}: ${count(recorded, "trial")} recorded, ${broken} broken. Nothing is decided yet.\n` +
-        `Record: ${dir}\nNext: when all shards are complete, evals merge <their folders>\n`,
+      printableLines(
+        `Shard ${shard}: ${count(recorded, "trial")} recorded, ${broken} broken. Nothing is decided yet.`,
+        `Record: ${dir}`,
+        "Next: when all shards are complete, evals merge <their folders>",
+      ),
     );
   if (end === "complete") return exitCode;
-  io.err(`${why}. Resume with: evals run --resume ${dir}\n`);
+  io.err(printableLines(`${why}. Resume with: evals run --resume ${dir}`));
   return end === "cancelled" ? io.signalExitCode() : exitCode;
 }

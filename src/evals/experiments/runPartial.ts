@@ -10,6 +10,7 @@ import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
 import type { PartialRun, RunManifest, RunSummary } from "../types/run.ts";
 import { asksModel, type Suite } from "../types/suite.ts";
+import { printableLines } from "../types/visible.ts";
 import { comparability } from "../verdicts/comparable.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { describeRun, findBaseline } from "./check.ts";
@@ -135,7 +136,7 @@ export function reportNothing({ json }: RunOptions, partial: PartialRun, io: Io)
     ok: true,
     exitCode: exitCodes.passed,
   };
-  io.out(json ? `${asciiJson(summary)}\n` : `${describePartial(partial).join("\n")}\n`);
+  io.out(json ? `${asciiJson(summary)}\n` : printableLines(...describePartial(partial)));
   return exitCodes.passed;
 }
 
@@ -150,6 +151,6 @@ export async function selectCases(
   if (recorded) return { workspace: keepCases(workspace, recorded.asked), partial: recorded };
   if (!options.changed || resumed) return { workspace };
   const partial = selectTouched(workspace, await readAccepted(workspace, options, io), "baseline");
-  if (partial.asked.length > 0) io.err(`${describePartial(partial).join("\n")}\n`);
+  if (partial.asked.length > 0) io.err(printableLines(...describePartial(partial)));
   return { workspace: keepCases(workspace, partial.asked), partial };
 }

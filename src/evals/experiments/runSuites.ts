@@ -8,6 +8,7 @@ import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
 import type { PartialRun, RunManifest, RunSummary } from "../types/run.ts";
 import type { Suite } from "../types/suite.ts";
+import { printableLines } from "../types/visible.ts";
 import { addExposureArms, addLiftArms } from "../workspace/cases.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -56,9 +57,9 @@ export async function runSuites(
   const planned = interleave(addExposureArms(addLiftArms(cases), further), surfaceCases);
   const batches = options.batch ? await import("./batches.ts") : undefined;
   const batchNote = batches?.checkBatches(planned, models, options);
-  if (batchNote) io.err(`${batchNote}\n`);
+  if (batchNote) io.err(printableLines(batchNote));
   const isWhole = !resumed && !partial && !isCompared;
-  if (isWhole) for (const line of describeUnaskedSurfaces(suites)) io.err(`${line}\n`);
+  if (isWhole) for (const line of describeUnaskedSurfaces(suites)) io.err(printableLines(line));
   const getTier = chooseTier(options.batch);
   if (options.dryRun) {
     const plan = planRun(planned, models, seed, checks, { judge, getTier });
@@ -84,7 +85,7 @@ export async function runSuites(
   // Announce only language models: others are free and answer at once.
   const isCostly = ({ model }: { model: Model }) => !resumed && model.kind === "language model";
   const costly = { checks: forecasts.checks.filter(isCostly), nights: forecasts.nights.filter(isCostly) };
-  for (const line of describeForecasts(costly)) io.err(`${line}\n`);
+  for (const line of describeForecasts(costly)) io.err(printableLines(line));
   const typical = [...forecasts.checks.map((one) => one.typical), ...forecasts.nights.map((one) => one.trials)];
   const running = runOnRecord(
     {

@@ -8,6 +8,7 @@ import type { Io } from "../types/io.ts";
 import type { PartialRun, RunSummary } from "../types/run.ts";
 import type { Suite } from "../types/suite.ts";
 import { addCost, type Cost } from "../types/trial.ts";
+import { printableLines } from "../types/visible.ts";
 import { createLimits, type Workspace, withWorkspace } from "../workspace/workspace.ts";
 import type { RunOptions } from "./runOptions.ts";
 import {
@@ -80,7 +81,7 @@ class WatchSession {
       // Ctrl-C is the normal way to end a watch.
       if (!next) return this.#end(exitCodes.passed);
       changed = next;
-      this.#io.err(`Changed: ${some(changed.map((path) => relative(this.#io.cwd, path)))}\n`);
+      this.#io.err(printableLines(`Changed: ${some(changed.map((path) => relative(this.#io.cwd, path)))}`));
       await this.#reread(changed);
     }
   }
@@ -98,7 +99,7 @@ class WatchSession {
       const { listed, partial } = await this.#select(workspace);
       isEmpty = partial.asked.length === 0;
       if (isEmpty || this.#rounds > 0 || partial.leftOut.length > 0)
-        this.#io.err(`${describePartial(partial).join("\n")}\n`);
+        this.#io.err(printableLines(...describePartial(partial)));
       if (isEmpty) return;
       this.#rounds++;
       const asked = keepCases(listed, partial.asked);

@@ -17,6 +17,7 @@ import {
   type VariantsFile,
   variantsFileSchema,
 } from "../types/variants.ts";
+import { printableLines } from "../types/visible.ts";
 
 /** The variants of a file by name, in file order. `refuse` throws the given problems with their places, if any. */
 export type ReadVariants = { variants: ReadonlyMap<string, Variant>; refuse(problems: readonly PathProblem[]): void };
@@ -132,5 +133,5 @@ export async function writeOverlay(target: string, chosen: Overlaid | undefined,
   await replaceFile(resolve(io.cwd, target), text).catch((error: unknown) => {
     throw usageError(`The variants file cannot be written: ${messageOf(error)}.`, "Give --write another path.");
   });
-  io.err(`Wrote ${chosen.name} to ${target}.\n`);
+  io.err(printableLines(`Wrote ${chosen.name} to ${target}.`));
 }

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { safeJson } from "../reports/escape.ts";
 import { type EvalCounts, type SkillListing, skillsDocument } from "../reports/skills.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { discoverSkills } from "../skills/discover.ts";
@@ -53,7 +54,7 @@ export async function listSkills(options: SkillsOptions, io: Io): Promise<ExitCo
     shadowed: found.shadowed,
     skipped: found.skipped,
   };
-  io.out(json ? `${JSON.stringify(listing, null, 2)}\n` : renderTerminal(skillsDocument(listing), io));
+  io.out(json ? safeJson(listing, 2) : renderTerminal(skillsDocument(listing), io));
   const problems = [...found.warnings, ...read.flatMap((one) => one.problems)];
   for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
   return problems.some(({ severity }) => severity === "error") ? exitCodes.usage : exitCodes.passed;

@@ -18,9 +18,9 @@ import {
   type TableRow,
   type TextChange,
 } from "../reports/document.ts";
-import { plain } from "../reports/escape.ts";
 import { capital, points } from "../reports/format.ts";
 import { diffPieces } from "../reports/wordDiff.ts";
+import { plain } from "../types/visible.ts";
 import { FigureView } from "./figures.tsx";
 import { Facts, Folded, Verbatim } from "./text.tsx";
 

@@ -2,8 +2,8 @@ import { scaleLinear, scaleUtc } from "d3-scale";
 import { area, line } from "d3-shape";
 import { useContext } from "preact/hooks";
 import type { Estimate, Figure } from "../reports/document.ts";
-import { plain } from "../reports/escape.ts";
 import { percent } from "../reports/format.ts";
+import { plain } from "../types/visible.ts";
 import { FilterContext } from "./filter.ts";
 
 // Charts. Their numbers are also in the text beside them, for screen readers.

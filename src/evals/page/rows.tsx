@@ -1,9 +1,9 @@
 import type { CSSProperties } from "preact";
-import { plain } from "../reports/escape.ts";
 import { duration, integer, percent, ratio } from "../reports/format.ts";
 import type { ArmCounts, PageCase, PageTrial } from "../reports/page.ts";
 import { stateMark } from "../reports/runText.ts";
 import { sumOf } from "../types/sum.ts";
+import { plain } from "../types/visible.ts";
 import { MarkView } from "./blocks.tsx";
 import type { Shown } from "./filter.ts";
 

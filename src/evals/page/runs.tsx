@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
-import { plain } from "../reports/escape.ts";
 import { count, integer, money } from "../reports/format.ts";
 import type { RunEntry, RunsPage } from "../reports/page.ts";
+import { plain } from "../types/visible.ts";
 import { BlockList } from "./blocks.tsx";
 
 /** The start page of `evals view`: the trend of each suite, and the list of records, two of which can be compared. */

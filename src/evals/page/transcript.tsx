@@ -1,8 +1,8 @@
-import { plain } from "../reports/escape.ts";
 import { duration, integer, money } from "../reports/format.ts";
 import type { PageCall, PageCase, PageTrial, PageTrials, PageTurn } from "../reports/page.ts";
 import { stateMark } from "../reports/runText.ts";
 import { orderBySeed } from "../stats/random.ts";
+import { plain } from "../types/visible.ts";
 import { MarkView, Words } from "./blocks.tsx";
 import type { Shown } from "./filter.ts";
 import { describeArm } from "./rows.tsx";

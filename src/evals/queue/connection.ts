@@ -4,6 +4,7 @@ import { withoutSecrets } from "../types/endpoint.ts";
 import { EvalsError, exitCodes, messageOf, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { knownSecrets } from "../types/secrets.ts";
+import { printableLines } from "../types/visible.ts";
 
 /** A connection to the Redis server that carries trials to workers. */
 export type Broker = {
@@ -190,10 +191,10 @@ function createConnectionReports(name: string, io: Io) {
     lost(error: Error) {
       if (isLost || isOver) return;
       isLost = true;
-      io.err(`Lost the connection to the queue at ${name} (${describeCause(error)}). Reconnecting.\n`);
+      io.err(printableLines(`Lost the connection to the queue at ${name} (${describeCause(error)}). Reconnecting.`));
     },
     back() {
-      if (isLost && !isOver) io.err(`Reconnected to the queue at ${name}.\n`);
+      if (isLost && !isOver) io.err(printableLines(`Reconnected to the queue at ${name}.`));
       isLost = false;
     },
     end() {

@@ -6,6 +6,7 @@ import type { Io } from "../types/io.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import { excerpt } from "../types/text.ts";
 import type { Trial } from "../types/trial.ts";
+import { printableLines } from "../types/visible.ts";
 import { type Broker, connectBroker } from "./connection.ts";
 import {
   jobSchema,
@@ -48,7 +49,7 @@ export async function work(options: WorkerOptions, io: Io): Promise<ExitCode> {
   const providers = [...defaultProviders, ...(options.hosts ?? [])];
   const worker = new TrialWorker(broker, { ...options, providers: new Set(providers) }, io);
   const consumers = providers.map((provider) => worker.consume(provider, options.concurrency));
-  io.err(`Worker ${worker.name} takes trials of ${providers.join(", ")} from ${broker.name}.\n`);
+  io.err(printableLines(`Worker ${worker.name} takes trials of ${providers.join(", ")} from ${broker.name}.`));
   try {
     const end = await worker.waitForEnd(options.maxIdle);
     await Promise.all(consumers.map((consumer) => consumer.close()));
@@ -165,7 +166,7 @@ class TrialWorker {
   #reportDropped({ run }: TrialJob): void {
     if (this.#dropped.has(run)) return;
     this.#dropped.add(run);
-    this.#io.err(`Dropping the trials of the run ${run}: no process waits for their answers.\n`);
+    this.#io.err(printableLines(`Dropping the trials of the run ${run}: no process waits for their answers.`));
   }
 
   async #runTrial(job: TrialJob): Promise<Trial> {
@@ -203,7 +204,7 @@ class TrialWorker {
     const sealed = await redis.get(namePlan(hash));
     if (sealed === null) throw new Refusal("the plan of the run is not on the server");
     const plan = readOrRefuse(() => openPlan(sealed, hash));
-    this.#io.err(`Opening ${plan.suites.map(({ file }) => file).join(", ")}.\n`);
+    this.#io.err(printableLines(`Opening ${plan.suites.map(({ file }) => file).join(", ")}.`));
     return await openPlanHere(plan, this.#permissions, this.#io);
   }
 

@@ -1,6 +1,6 @@
 import type { RunManifest, RunSummary } from "../types/run.ts";
+import { plain } from "../types/visible.ts";
 import { meanRate } from "../verdicts/history.ts";
-import { plain } from "./escape.ts";
 import { percent, range, some } from "./format.ts";
 import { runStatus, statusTone } from "./runText.ts";
 

@@ -2,8 +2,8 @@ import type { ManifestCase, RunManifest } from "../types/run.ts";
 import { readQuery } from "../types/suite.ts";
 import { sumOf } from "../types/sum.ts";
 import type { Trial } from "../types/trial.ts";
+import { plain } from "../types/visible.ts";
 import { describeFailure, promptTokens } from "../verdicts/tally.ts";
-import { plain } from "./escape.ts";
 
 type TrialColumn = readonly [head: string, value: (trial: Trial, one: ManifestCase | undefined) => string | number];
 

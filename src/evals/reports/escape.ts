@@ -1,16 +1,8 @@
 import { stringifyInParts } from "../types/jsonParts.ts";
-import { escaped, visible } from "../types/visible.ts";
+import { escaped, plain } from "../types/visible.ts";
 
 // Tool names, model text and server messages come from outside. They must not move a cursor, hide text or break a file
 // format, so invisible characters are written as visible escapes.
-
-/**
- * Untrusted text as one visible line: line breaks and tabs become a space, every other invisible character an escape
- * such as `\x1b` or `\u{202e}`. The result is legal in XML and holds no terminal sequence. Idempotent.
- */
-export function plain(text: string): string {
-  return visible(text.replace(/[\t\n\v\f\r]+/g, " "));
-}
 
 const asciiFor: Readonly<Record<string, string>> = {
   "…": "...",
@@ -26,7 +18,7 @@ export function plainAscii(text: string): string {
   return plain(text).replace(/[^ -~]/gu, (sign) => asciiFor[sign] ?? escaped(sign));
 }
 
-/** A value as JSON that parses to the same value, with characters escaped that a terminal might interpret. */
+/** A value as JSON that parses to the same value, with characters escaped that a terminal or a CI system might interpret. */
 export function safeJson(value: unknown, indent = 0): string {
   return `${visibleJson(JSON.stringify(value, null, indent))}\n`;
 }
@@ -39,12 +31,12 @@ export function* safeJsonParts(value: unknown, indent = 0): Generator<string> {
 
 /** The same for existing JSON, in which ASCII control characters are already escaped. */
 export function visibleJson(json: string): string {
-  return json.replace(/[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu, jsonEscapes);
+  return json.replace(/[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]|#(?=#[a-z]*\[)/giu, jsonEscapes);
 }
 
 /** JSON in printable ASCII that parses to the same value: safe on a terminal, and safe to copy. */
 export function asciiJson(value: unknown, indent?: number): string {
-  return JSON.stringify(value, null, indent).replace(/[^\n -~]/g, jsonEscapes);
+  return JSON.stringify(value, null, indent).replace(/[^\n -~]|#(?=#[a-z]*\[)/gi, jsonEscapes);
 }
 
 function jsonEscapes(sign: string): string {

@@ -1,6 +1,6 @@
 import type { LintReport, Severity } from "../types/lint.ts";
+import { plain } from "../types/visible.ts";
 import type { Blocks } from "./document.ts";
-import { plain } from "./escape.ts";
 import { count } from "./format.ts";
 import { lintDocument, subjectText, worstFirst } from "./lint.ts";
 import { type Display, renderTerminal } from "./terminal.ts";

@@ -1,5 +1,6 @@
 import { sumOf } from "../types/sum.ts";
-import { type Markup, markup, plain } from "./escape.ts";
+import { plain } from "../types/visible.ts";
+import { type Markup, markup } from "./escape.ts";
 import { isRed, type Verdict, type VerdictList, type VerdictSuite } from "./verdicts.ts";
 
 /**

@@ -1,3 +1,4 @@
+import { plain } from "../types/visible.ts";
 import {
   type Block,
   type Blocks,
@@ -16,7 +17,6 @@ import {
   type TextChange,
   type Tone,
 } from "./document.ts";
-import { plain } from "./escape.ts";
 import { capital } from "./format.ts";
 import { diffPieces } from "./wordDiff.ts";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { exitCodes } from "../types/errors.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { LintReport, RuleInfo, Severity } from "../types/lint.ts";
-import { plain } from "./escape.ts";
+import { plain } from "../types/visible.ts";
 import { count } from "./format.ts";
 import { subjectText, worstFirst } from "./lint.ts";
 import { type Place, severities, type VerdictList, verdictRules } from "./verdicts.ts";

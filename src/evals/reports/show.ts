@@ -133,7 +133,7 @@ function trialFacts({ trial: { verdict, turns, ms, costUsd, startedAt }, case: o
 
 const verbatim = (value: string): Span => ({ code: value, max: maxLength });
 
-/** A text after its label, with up to 40 further lines below. `rest` follows the text. */
+/** A text after its label, with up to 40 further lines below, marked as its own. `rest` follows the text. */
 function quoteLines(label: Span, value: string, ...rest: readonly Span[]): Inline[] {
   const [first = "", ...lines] = value.split(/\r?\n/);
   const shown = lines.slice(0, maxLines);
@@ -141,7 +141,7 @@ function quoteLines(label: Span, value: string, ...rest: readonly Span[]): Inlin
   const more = left > 0 ? [`… and ${count(left, "more line")}`] : [];
   return [
     [label, verbatim(first), ...(shown.length === 0 ? rest : [])],
-    ...shown.map(verbatim),
+    ...shown.map((line) => ["| ", verbatim(line)]),
     ...more,
     ...(shown.length > 0 ? rest : []),
   ];

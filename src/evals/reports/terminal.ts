@@ -1,6 +1,6 @@
 import CliTable from "cli-table3";
 import { cut, cutNames, displayWidth, narrowColumns, wrap } from "../types/columns.ts";
-import { inert } from "../types/visible.ts";
+import { inert, plain } from "../types/visible.ts";
 import {
   type Block,
   type Blocks,
@@ -20,7 +20,7 @@ import {
   type TextChange,
   type Tone,
 } from "./document.ts";
-import { plain, plainAscii } from "./escape.ts";
+import { plainAscii } from "./escape.ts";
 import { capital } from "./format.ts";
 import { diffPieces, type Piece } from "./wordDiff.ts";
 

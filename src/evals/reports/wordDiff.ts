@@ -1,8 +1,8 @@
 import { diffWords } from "diff";
 import { once } from "../types/once.ts";
 import { sumOf } from "../types/sum.ts";
+import { plain } from "../types/visible.ts";
 import type { TextChange } from "./document.ts";
-import { plain } from "./escape.ts";
 
 /** A piece of a changed text, with invisible characters escaped. */
 export type Piece = { kind: "same" | "removed" | "added"; text: string };

@@ -6,6 +6,7 @@ import type { ExitCode } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { Tool } from "../types/tool.ts";
+import { printableLines } from "../types/visible.ts";
 import { openModels, type RequestOptions } from "../workspace/models.ts";
 import { buildTasks, hashWriting, planQueries, type WrittenQuery } from "./queries.ts";
 import {
@@ -35,7 +36,7 @@ export async function initWritten(options: WrittenInitOptions, io: Io): Promise<
     const guarded = new SpendingLimits({ budgetUsd: options.budget }).guard(writer);
     const { queries, dropped } = await writeQueries(guarded, tasks, tools, options.concurrency, io);
     if (queries.length === 0) throw nothingWritten(dropped);
-    if (dropped.length > 0) io.err(`Dropped ${count(dropped.length, "query")}: ${dropped[0]?.why}.\n`);
+    if (dropped.length > 0) io.err(printableLines(`Dropped ${count(dropped.length, "query")}: ${dropped[0]?.why}.`));
     const covered = new Set(queries.map(({ wanted: { tool } }) => tool?.name));
     const skipped = tools.map(({ name }) => name).filter((name) => !covered.has(name) && !left.includes(name));
     return {

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from "../types/json.ts";
 import { type AskedModel, type Model, noUsage } from "../types/model.ts";
 import type { Tool } from "../types/tool.ts";
 import { addCost, type Cost } from "../types/trial.ts";
+import { printableLines } from "../types/visible.ts";
 import { checkQuery, readQueries, type Wanted, type WritingTask, type WrittenQuery } from "./queries.ts";
 
 // A model that writes queries for tools, for `evals try` and `evals init --model`.
@@ -45,7 +46,7 @@ export async function confirmSpending(
   io: Io,
 ): Promise<boolean> {
   if (!writer) return true;
-  io.err(`${plan}, on ${writer.id}. No tool is executed.\n`);
+  io.err(printableLines(`${plan}, on ${writer.id}. No tool is executed.`));
   if (options.yes || options.budget !== undefined) return true;
   if (!io.prompts)
     throw usageError("This command calls a paid model.", "Add --yes, or set a maximum cost with --budget.");

@@ -1,4 +1,4 @@
-import { inert, visible } from "./visible.ts";
+import { inert, plain, visible } from "./visible.ts";
 
 /** Where in a file a problem is; line and column start at 1. */
 export type Place = { file: string; line?: number; column?: number };
@@ -72,17 +72,20 @@ export function usageError(message: string, hint?: string, place?: Place): Evals
 }
 
 const splitLines = (text: string) => text.replace(/\r\n?/g, "\n").replaceAll("\t", "  ").split("\n");
+const indent = (line: string, at: number) => (at === 0 || line.startsWith("  ") ? line : `  ${line}`);
 
 /**
  * `file:line:column: error: message`, an indented excerpt and an indented hint, the form that editors and terminals
- * make clickable. Control characters in it, which come from servers and files, are made visible.
+ * make clickable. Control characters in it, which come from servers and files, are made visible, and every line
+ * but the first is indented, so that no quoted text looks like a message of its own.
  */
 export function formatProblem({ severity, message, hint, place, excerpt }: Problem): string {
   const where = place
-    ? `${[place.file, place.line, place.column].filter((part) => part !== undefined).join(":")}: `
+    ? `${plain([place.file, place.line, place.column].filter((part) => part !== undefined).join(":"))}: `
     : "";
   const shown = excerpt === undefined ? "" : `\n${excerpt.replace(/^/gm, "  ")}`;
   return splitLines(`${where}${severity}: ${shorten(message)}${shown}${hint ? `\n  ${hint}` : ""}`)
+    .map(indent)
     .map(visible)
     .map(inert)
     .join("\n");

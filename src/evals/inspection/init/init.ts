@@ -14,7 +14,7 @@ import { isJsonObject, type Json } from "../../types/json.ts";
 import { knownSecrets, redactValue } from "../../types/secrets.ts";
 import type { DispatchRules, ServerSpec } from "../../types/suite.ts";
 import type { Tool } from "../../types/tool.ts";
-import { visible } from "../../types/visible.ts";
+import { printableLines, visible } from "../../types/visible.ts";
 import { findRegisteredServers, type RegisteredServer } from "../findServers.ts";
 import { resolveTargets, type ServerTarget } from "../targets.ts";
 import { listServer } from "../tools.ts";
@@ -142,7 +142,7 @@ async function chooseServer({ server, url, config, name, transport }: InitOption
   const named = name === undefined ? found : found.filter((one) => one.name === name);
   const [only, ...others] = named;
   if (only && others.length === 0) {
-    io.err(`Using the server "${visible(only.name)}" of ${only.file}.\n`);
+    io.err(printableLines(`Using the server "${only.name}" of ${only.file}.`));
     return await resolveRegistered(only, io);
   }
   if (io.prompts && name === undefined) return await promptForServer(found, io.prompts, io);
