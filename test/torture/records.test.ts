@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -111,6 +112,26 @@ describe("one record that cannot be read", () => {
     expect(text).toContain(good);
     expect(text).toMatch(new RegExp(`${bad}/run.json: warning: The manifest is not JSON`));
   });
+});
+
+describe.skipIf(process.platform === "win32")("a record with a link to a file outside", () => {
+  it.each(["lock", "trials.jsonl", "run.json", "report.html"])(
+    "as %s is not resumed, and the file is kept",
+    async (name) => {
+      const { run: id } = summaryOf(await ask("--max-requests", "10"));
+      const outside = join(dir, "outside");
+      const text = name === "run.json" ? readFileSync(path(id, name), "utf8") : "kept";
+      writeFileSync(outside, text);
+      rmSync(path(id, name), { force: true });
+      symlinkSync(outside, path(id, name));
+      const resumed = await evals(["run", "--resume", id], { cwd: dir });
+      expect(resumed).toMatchObject({
+        code: 2,
+        err: expect.stringContaining(`${id}/${name}: error: A record has no links`),
+      });
+      expect(readFileSync(outside, "utf8")).toBe(text);
+    },
+  );
 });
 
 describe("a journal that is removed or shortened", () => {

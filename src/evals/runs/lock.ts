@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { fstatSync, statSync } from "node:fs";
-import { type FileHandle, link, open, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { type FileHandle, link, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { EvalsError, exitCodes } from "../types/errors.ts";
+import { EvalsError, exitCodes, usageError } from "../types/errors.ts";
 import { writeError } from "./disk.ts";
 
 /** Locks a range of bytes of an open file without waiting; false when another open file has it. */
@@ -17,10 +17,11 @@ const lockedByte = 2 ** 30;
  * Makes this process the only writer of a run folder until the lock is released. Uses a kernel lock on the file `lock` in
  * the folder, which is released when the process ends, however it ends. Where the native module is not available (musl),
  * the file contains the process id, and the lock is valid while that process exists. Throws EvalsError with the process id
- * if another process is writing the run.
+ * if another process is writing the run, and for a folder with links, through which other files would be written.
  */
 export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock()): Promise<RunLock> {
   const file = join(dir, "lock");
+  await refuseLinks(dir);
   const acquired = await acquire(file, tryLock).catch((error: unknown) => {
     throw writeError(file, error);
   });
@@ -47,6 +48,18 @@ export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock
  * someone removed the lock file.
  */
 export type RunLock = { release: Release; verify(): Promise<void> };
+
+/** Records have no links of their own. One from elsewhere, such as an artifact of CI, may have some. */
+async function refuseLinks(dir: string): Promise<void> {
+  const entries = await readdir(dir, { withFileTypes: true, recursive: true }).catch(() => []);
+  const odd = entries.find((entry) => !entry.isFile() && !entry.isDirectory());
+  if (odd)
+    throw usageError(
+      "A record has no links, pipes or devices, and this one would write to another file.",
+      "Remove it, if you trust the rest of the record.",
+      { file: join(odd.parentPath, odd.name) },
+    );
+}
 
 const exists = (file: string) =>
   stat(file).then(
