@@ -53,7 +53,7 @@ export async function openBatchAsker(
   { out, concurrency }: { out: string; concurrency: number },
   io: Io,
 ): Promise<Asker> {
-  const report = (line: string) => io.err(printableLines(line));
+  const report = (...lines: string[]) => io.err(printableLines(...lines));
   const ledger = await Ledger.open(dir, manifest.id, knownSecrets(io.env).redact);
   await ledger.restart(retried);
   const opened = new Map<string, { queue: BatchQueue; model: AskedModel }>();
@@ -86,8 +86,9 @@ export async function openBatchAsker(
       if (left.length === 0) return;
       const resume = `evals run --resume ${out === "reports" ? manifest.id : dir}`;
       report(
-        `Still running at the provider, and charged for: ${left.join(", ")}.\n` +
-          `  To get the replies: ${resume}\n  To cancel: ${resume} --cancel-batch`,
+        `Still running at the provider, and charged for: ${left.join(", ")}.`,
+        `  To get the replies: ${resume}`,
+        `  To cancel: ${resume} --cancel-batch`,
       );
     },
   };
