@@ -125,6 +125,20 @@ await import(${JSON.stringify(server)});`,
   });
 });
 
+it("tools ends with the code of the signal while a server does not answer", async () => {
+  const script = join(dir, "silent.mjs");
+  const mark = join(dir, "started");
+  writeFileSync(
+    script,
+    `import { writeFileSync } from "node:fs"; setInterval(() => {}, 1_000); writeFileSync(${JSON.stringify(mark)}, "");`,
+  );
+  const { child, ended } = start(["tools", "--server", `node ${script} hostile.mjs`], { cwd: dir });
+  while (!existsSync(mark)) await pause(20);
+  child.kill("SIGTERM");
+  expect((await ended).code).toBe(143);
+  await untilNoServer();
+});
+
 describe("a server that starts a daemon", () => {
   it.skipIf(process.platform !== "linux")("is ended, and the daemon is named", async () => {
     const script = join(dir, "daemon.mjs");

@@ -31,6 +31,7 @@ export async function listTools(options: ToolsOptions, io: Io): Promise<ExitCode
   if (lists.length > 0)
     io.out(options.json ? safeJson({ tools: lists[0]?.items }, 2) : renderTerminal(toolsDocument(lists), io));
   for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
+  if (io.signal.aborted) return io.signalExitCode();
   return lists.length === sources.length ? exitCodes.passed : exitCodes.incomplete;
 }
 
