@@ -17,6 +17,7 @@ import { findRecord, findRun } from "../../src/evals/runs/find.ts";
 import { openJournal } from "../../src/evals/runs/journal.ts";
 import { compactJournal, createRun, newRunId, readManifest, readTrials } from "../../src/evals/runs/record.ts";
 import { EvalsError, exitCodes } from "../../src/evals/types/errors.ts";
+import type { JsonObject } from "../../src/evals/types/json.ts";
 import type { Trial } from "../../src/evals/types/trial.ts";
 import { aManifest, aTrial } from "../fakes/record.ts";
 
@@ -120,6 +121,24 @@ describe("the run record", () => {
     appendFileSync(join(dir, "trials.jsonl"), '{"cell":{"case":"c"}}\n');
     const compaction = compactJournal(dir, "run-1", { isOwn: true, keep: () => true, onKept: () => {} });
     await expect(compaction).rejects.toThrow("Not a run record of this version");
+  });
+
+  it("refuses a line that is nested too deeply for the programs that read it, and keeps one of 100 levels", async () => {
+    await createRun(out, aManifest("c"));
+    const nested = (levels: number): JsonObject => (levels === 0 ? {} : { in: nested(levels - 1) });
+    const trial = (at: number, levels: number) => {
+      const { turns, ...rest } = aTrial("c", at);
+      return {
+        ...rest,
+        turns: turns.map((turn) => ({ ...turn, calls: [{ id: "1", tool: "t", arguments: nested(levels) }] })),
+      };
+    };
+    await record(trial(1, 99));
+    expect(await recorded()).toEqual([trial(1, 99)]);
+    await record(trial(2, 1_000));
+    await expect(recorded()).rejects.toThrow(
+      `${join(dir, "trials.jsonl")}:2: error: This line of the journal is nested too deeply.`,
+    );
   });
 
   it("names an invalid line with a valid checksum", async () => {

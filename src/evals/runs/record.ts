@@ -6,7 +6,7 @@ import * as z from "zod";
 import { makeFolder } from "../files/makeFolder.ts";
 import { replaceFile, temporaryName } from "../files/replaceFile.ts";
 import { type EvalsError, usageError } from "../types/errors.ts";
-import { jsonObjectSchema } from "../types/json.ts";
+import { isNestedDeeper, jsonObjectSchema, maxDepth } from "../types/json.ts";
 import { stringifyInParts } from "../types/jsonParts.ts";
 import { type RunManifest, type RunSummary, runManifestSchema } from "../types/run.ts";
 import { type Trial, trialSchema } from "../types/trial.ts";
@@ -217,12 +217,25 @@ function parseLine(text: string, { check, texts, isOwn }: LineReaders, file: str
       { file, line },
     );
   }
-  const fault = check(text, data);
+  const fault = isTooDeep(text, data) ? "This line of the journal is nested too deeply." : check(text, data);
   if (fault !== undefined) throw usageError(fault, restoreHint, { file, line });
   if (isOwn && data.sum !== undefined) return { trial: data as Trial, seq: data.seq };
   const parsed = trialSchema.safeParse(data);
   if (!parsed.success) throw invalid(parsed.error, file, line);
   return { trial: parsed.data, seq: data.seq };
+}
+
+/** The arguments of a call are some levels below the trial. */
+const maxLineDepth = maxDepth + 20;
+
+/** Counts brackets first, which is faster: most lines have fewer than that. */
+const isTooDeep = (text: string, data: unknown) =>
+  countSigns(text, "{") + countSigns(text, "[") > maxLineDepth && isNestedDeeper(data, maxLineDepth);
+
+function countSigns(text: string, sign: string): number {
+  let found = 0;
+  for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) found++;
+  return found;
 }
 
 function invalid(error: z.ZodError, file: string, line?: number): EvalsError {
