@@ -40,6 +40,13 @@ describe("cases in a CSV file", () => {
     );
   });
 
+  it("are refused with arguments nested too deeply", async () => {
+    const deep = `${'{""a"":'.repeat(5_000)}1${"}".repeat(5_000)}`;
+    expect(await complaint(csv(`input,tool,args\nhi,echo,"${deep}"\n`))).toBe(
+      'cases.csv:2: error: "args" is not a JSON object: it is nested more than 100 levels deep.',
+    );
+  });
+
   it.each([
     ["input,tol\nhi,echo\n", 'cases.csv:1: error: Unknown column "tol".\n  Did you mean "tool"?'],
     ["prompt,tool\nhi,echo\n", 'cases.csv:1: error: Unknown column "prompt".\n  Did you mean "input"?'],
@@ -67,6 +74,10 @@ describe("cases in a JSON Lines file", () => {
   it("are refused with their lines", async () => {
     expect(await complaint(jsonl('{"input":"a"\n[]\n'))).toMatch(
       /^cases.jsonl:1: error: Invalid JSON: .*\n.*\ncases.jsonl:2: error: This line is not a JSON object\.$/,
+    );
+    const deep = `${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`;
+    expect(await complaint(jsonl(`{"input":"a","tool":"echo","args":${deep}}`))).toMatch(
+      /^cases.jsonl:1: error: Invalid JSON: it is nested more than 100 levels deep\.\n/,
     );
   });
 });

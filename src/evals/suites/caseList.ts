@@ -1,6 +1,6 @@
 import { maxBytes, readText } from "../parsing/read.ts";
 import { EvalsError, messageOf, type Place, type Problem, usageError } from "../types/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { isJsonObject, type Json, type JsonObject, parseBoundedJson } from "../types/json.ts";
 import { suggestKey } from "./explain.ts";
 
 /** The cases of a CSV or JSON Lines file, in the form of a suite file, and the place of each. */
@@ -38,7 +38,7 @@ function readLines(text: string, file: string): Row[] {
     if (one.trim() === "") return [];
     const place = { file, line: at + 1 };
     try {
-      const content = JSON.parse(one) as Json;
+      const content = parseBoundedJson(one);
       if (isJsonObject(content)) return [{ line: at + 1, content }];
       problems.push({ severity: "error", message: "This line is not a JSON object.", place });
     } catch (error) {
@@ -116,7 +116,7 @@ function readCell(name: string, cell: string): Json | Error {
   }
   if (name !== "args") return cell;
   try {
-    return JSON.parse(cell) as Json;
+    return parseBoundedJson(cell);
   } catch (error) {
     return new Error(`"args" is not a JSON object: ${messageOf(error)}.`);
   }

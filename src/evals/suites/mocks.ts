@@ -2,7 +2,7 @@ import { dirname, join, resolve } from "node:path";
 import type { ParsedFile } from "../parsing/json.ts";
 import { maxBytes, readText } from "../parsing/read.ts";
 import { messageOf, usageError } from "../types/errors.ts";
-import { isJsonObject, type Json, type Path } from "../types/json.ts";
+import { isJsonObject, type Json, type Path, parseBoundedJson } from "../types/json.ts";
 import type { Mock, MockFile, MocksFile } from "../types/mock.ts";
 import { type ToolResult, toolResultSchema } from "../types/tool.ts";
 import type { PathProblem } from "./explain.ts";
@@ -45,7 +45,7 @@ function readOne(mock: Json, parsed: ParsedFile, path: Path, cwd: string): Json 
     );
   if (!/\.json$/i.test(file)) return { ...rest, result: read.text };
   try {
-    return { ...rest, result: JSON.parse(read.text) as Json };
+    return { ...rest, result: parseBoundedJson(read.text) };
   } catch (error) {
     throw usageError(`"${file}" is not JSON: ${messageOf(error)}.`, "Fix it, or give it another ending.", place);
   }

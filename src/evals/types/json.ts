@@ -82,6 +82,13 @@ export function isNestedDeeper(value: unknown, levels = maxDepth): boolean {
   return false;
 }
 
+/** Parses JSON. Throws an error for text that is no JSON, and for a value that is nested more than `maxDepth` levels deep. */
+export function parseBoundedJson(text: string): Json {
+  const value = JSON.parse(text) as Json;
+  if (isNestedDeeper(value)) throw new Error(`it is nested more than ${maxDepth} levels deep`);
+  return value;
+}
+
 /** Whether two values are the same JSON, in any order of keys. Not recursive, because hostile values may be deep. */
 export function sameJson(one: Json | undefined, other: Json | undefined): boolean {
   const waiting: [Json | undefined, Json | undefined][] = [[one, other]];
