@@ -91,7 +91,8 @@ console.warn = console.error = (...parts: unknown[]) => {
 function fail(thrown: unknown): ExitCode {
   if (thrown instanceof EvalsError) {
     io.err(`${thrown.message}\n`);
-    return thrown.exitCode;
+    const isStopped = stopping.signal.aborted && thrown.exitCode === exitCodes.incomplete;
+    return isStopped ? signalExitCode : thrown.exitCode;
   }
   const trace = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   stderr.write(redact(`Internal error in tool-evals ${version}. Please report it:\n${trace}\n`));

@@ -125,14 +125,18 @@ await import(${JSON.stringify(server)});`,
   });
 });
 
-it("tools ends with the code of the signal while a server does not answer", async () => {
+it.each([
+  ["tools", (command: string) => ["--server", command]],
+  ["init", (command: string) => ["--server", command]],
+  ["try", (command: string) => [command, "-m", "lexical", "--yes"]],
+])("%s ends with the code of the signal while a server does not answer", async (name, flags) => {
   const script = join(dir, "silent.mjs");
   const mark = join(dir, "started");
   writeFileSync(
     script,
     `import { writeFileSync } from "node:fs"; setInterval(() => {}, 1_000); writeFileSync(${JSON.stringify(mark)}, "");`,
   );
-  const { child, ended } = start(["tools", "--server", `node ${script} hostile.mjs`], { cwd: dir });
+  const { child, ended } = start([name, ...flags(`node ${script} hostile.mjs`)], { cwd: dir });
   while (!existsSync(mark)) await pause(20);
   child.kill("SIGTERM");
   expect((await ended).code).toBe(143);
