@@ -228,7 +228,12 @@ describe("a file of a record that is removed during the run", () => {
     await first.ended;
     const [id = ""] = readdirSync(join(dir, "reports"));
     writeFileSync(path(id, "lock"), String(process.pid));
-    const both = await Promise.all([1, 2].map(() => evals(["run", "--resume", id, "--json"], { cwd: dir })));
+    const resumes = [1, 2].map(() => evals(["run", "--resume", id, "--json"], { cwd: dir }));
+    // The one that writes the run waits for the other: it would have ended before a slow start of that.
+    onRequest = async () => {
+      await Promise.race(resumes);
+    };
+    const both = await Promise.all(resumes);
     expect(both.map(({ code }) => code).sort()).toEqual([0, 2]);
     expect(both.find(({ code }) => code === 2)?.err).toMatch(/The run \S+ is being written by process \d+\./);
     const kept = readFileSync(path(id, "trials.jsonl"), "utf8").trim().split("\n");
