@@ -155,9 +155,9 @@ export class FileWatcher {
   }
 
   /**
-   * Adds the files whose stamp is another now, and drops those whose stamp is the same. Events do not suffice: network
-   * drives have none, and chokidar loses a file for good whose path was a folder for a moment. A file that is missing
-   * still is not dropped: it may have been listed before it was removed.
+   * Adds the files whose stamp has changed, and drops those whose stamp has not. Events are not enough: network drives
+   * send none, and chokidar loses a file for good if its path was a folder for a moment. A file that is still missing is
+   * not dropped, because it may have been listed before it was removed.
    */
   #compare(stamps: ReadonlyMap<string, string>): void {
     for (const [path, stamp] of stamps) {
@@ -194,7 +194,7 @@ export class FileWatcher {
   }
 }
 
-/** How long a change can stay unnoticed that causes no event. */
+/** How long a change without an event can go unnoticed. */
 const compareMs = 1_000;
 const settleMs = 100;
 const mostWaits = 20;

@@ -111,7 +111,7 @@ function loadTryLock(): TryLock | null {
   }
 }
 
-/** Synchronous, because it is called before each write of a journal, and takes a tenth of the time so. */
+/** Synchronous, because it is called before each write of a journal, and the thread pool costs more than the calls. */
 function isSameFile({ fd }: FileHandle, file: string): boolean {
   const own = fstatSync(fd);
   const named = statSync(file, { throwIfNoEntry: false });
@@ -144,7 +144,7 @@ async function acquireByProcessId(file: string): Promise<Acquired> {
   try {
     for (let attempt = 1; ; attempt++) {
       if (await succeeds(link(own, file), "EEXIST")) {
-        // Open until the release, because a new file could get the number of a removed one.
+        // Kept open until the release: otherwise a new file could get the inode number of the removed one.
         const handle = await open(file);
         const isInPlace = () => isSameFile(handle, file);
         const release = once(async () => {
