@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import hostProfiles from "../../../scripts/hostProfiles.json" with { type: "json" };
 import { type ListingHost, listingHosts, listSkills } from "../../../src/evals/search/skillListing.ts";
-import { hostProfiles } from "../../../src/evals/types/hostProfiles.ts";
 import { needsHost } from "./support.ts";
 
 const root = join(import.meta.dirname, "../../..");
