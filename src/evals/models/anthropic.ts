@@ -21,11 +21,13 @@ import {
   boundText,
   createLimits,
   permanentFault,
+  readOrigin,
   toFault,
+  tokenCount,
   transientFault,
   unreadableReply,
 } from "./remote.ts";
-import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
+import { createToolCache, type WireNames } from "./wireNames.ts";
 
 const provider = {
   name: "anthropic",
@@ -60,21 +62,20 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
   const client = new Anthropic({ ...clientOptions, fetch: createFetch(options.env), timeout: timeoutMs });
   const lastDay = endOfLife[name];
   if (lastDay) options.warn?.(`${id} is deprecated and will be shut down on ${lastDay}.`);
-  const prepare = cacheByToolset<PreparedToolset>(256);
 
   // Like `client.messages.create`, which would also print a warning per call of a deprecated model.
   const post = (body: MessageCreateParamsNonStreaming, signal: AbortSignal) =>
     client.post<unknown>("/v1/messages", { body, signal });
 
-  const prepareFor = ({ toolset, tools }: ModelRequest) => prepare(toolset, () => prepareTools(tools));
+  const prepare = createToolCache(128, writeTool);
   const build = (request: ModelRequest): MessageCreateParamsNonStreaming => ({
     model: name,
     max_tokens: maxTokens,
     ...outputConfig(effort, request.answerSchema),
-    ...toolParams(request, prepareFor(request).params),
+    ...toolParams(request, prepare(request).params),
     ...conversation(request.messages),
   });
-  const read = (reply: unknown, request: ModelRequest) => readReply(reply, prepareFor(request).names);
+  const read = (reply: unknown, request: ModelRequest) => readReply(reply, prepare(request).names);
 
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
     const body = build(request);
@@ -117,9 +118,6 @@ function outputConfig(effort: string | undefined, schema: ModelRequest["answerSc
   return Object.keys(config).length > 0 ? { output_config: config } : {};
 }
 
-type ToolParams = ReadonlyMap<string, { plain: ToolParam; last: ToolParam; deferred: ToolParam }>;
-type PreparedToolset = { names: WireNames; params: ToolParams };
-
 const maxPauses = 8;
 
 /** Continues a reply that paused for searches until it is done. Returns it with all content and usage. */
@@ -155,25 +153,17 @@ function describeRefusal({ error, message }: BadRequestError): string {
   return typeof reported === "string" ? reported : message;
 }
 
-/** The tools in the service's format. `last` marks the end of the part of the prompt that the service may cache. */
-function prepareTools(tools: readonly OfferedTool[]): PreparedToolset {
-  const names = mapToWireNames(
-    tools.map((tool) => tool.name),
-    128,
-  );
-  const params = tools.map(({ name, description, inputSchema }) => {
-    const plain: ToolParam = {
-      name: names.toWire(name),
-      ...(description && { description }),
-      input_schema: { ...inputSchema, type: "object" },
-    };
-    const last: ToolParam = { ...plain, ...cached };
-    return [name, { plain, last, deferred: { ...plain, defer_loading: true } }] as const;
-  });
-  return { names, params: new Map(params) };
+/** A tool in the service's format. `last` marks the end of the part of the prompt that the service may cache. */
+function writeTool({ description, inputSchema }: OfferedTool, name: string) {
+  const plain: ToolParam = {
+    name,
+    ...(description && { description }),
+    input_schema: { ...inputSchema, type: "object" },
+  };
+  return { plain, last: { ...plain, ...cached }, deferred: { ...plain, defer_loading: true } };
 }
 
-function toolParams({ tools, deferred }: ModelRequest, params: ToolParams) {
+function toolParams({ tools, deferred }: ModelRequest, params: ReadonlyMap<string, ReturnType<typeof writeTool>>) {
   if (tools.length === 0) return {};
   const search = deferred && deferred.names.size > 0 ? [{ ...createSearchTool(deferred.search), ...cached }] : [];
   const ordered = tools.flatMap(({ name }, i) => {
@@ -211,11 +201,6 @@ function messageParam(message: Message): MessageParam[] {
   return message.role === "user" ? [{ role: "user", content: message.content }] : [];
 }
 
-/** A number of tokens. A negative one, which would lower the spending of a run, counts as 0. */
-const count = z
-  .number()
-  .transform((tokens) => Math.max(0, tokens))
-  .nullish();
 /** Any JSON value. It comes from a parser, so it is not validated again. */
 const parsedJson = z.custom<Json>((value) => value !== undefined);
 
@@ -234,17 +219,17 @@ const replySchema = z.object({
   ),
   stop_reason: z.string().nullish(),
   usage: z.object({
-    input_tokens: count,
-    output_tokens: count,
-    cache_read_input_tokens: count,
-    cache_creation_input_tokens: count,
+    input_tokens: tokenCount,
+    output_tokens: tokenCount,
+    cache_read_input_tokens: tokenCount,
+    cache_creation_input_tokens: tokenCount,
   }),
 });
 
 function readReply(body: unknown, names: WireNames): Attempt {
   const parsed = replySchema.safeParse(body);
   if (!parsed.success) return unreadableReply("a message", body, parsed.error);
-  const { id, content, stop_reason, usage } = parsed.data;
+  const { content, stop_reason, usage } = parsed.data;
   const searches = readSearches((body as { content: readonly unknown[] }).content, names);
   if ("kind" in searches) return searches;
   const written = content.flatMap((block): Call[] =>
@@ -261,7 +246,6 @@ function readReply(body: unknown, names: WireNames): Attempt {
   const stop = readStop(stop_reason, written.length);
   if (typeof stop !== "string") return { ...stop, usage: paid };
   const calls = stop === "cut" ? [] : written;
-  const requestId = (body as { _request_id?: unknown })._request_id;
   return {
     kind: "turn",
     native: withoutDeepInputs((body as { content: readonly unknown[] }).content),
@@ -271,9 +255,7 @@ function readReply(body: unknown, names: WireNames): Attempt {
       ...(searches.length > 0 && { searches }),
       stop,
       usage: paid,
-      ...(typeof requestId === "string" && { requestId }),
-      ...(id && { responseId: id }),
-      ...(parsed.data.model && { model: parsed.data.model }),
+      ...readOrigin(body, parsed.data),
     },
   };
 }

@@ -20,11 +20,13 @@ import {
   boundText,
   createLimits,
   permanentFault,
+  readOrigin,
   toFault,
+  tokenCount,
   transientFault,
   unreadableReply,
 } from "./remote.ts";
-import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
+import { createToolCache, type WireNames } from "./wireNames.ts";
 
 /** The names, defaults and limits of OpenAI, for all of its APIs. */
 const provider = {
@@ -60,18 +62,17 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
   const { client, clientOptions, limits, readFault, baseUrl, maxTokens, effort, record } = connectOpenai(options);
   const isOfficial = new URL(baseUrl).hostname === "api.openai.com";
   const limit = isOfficial ? { max_completion_tokens: maxTokens } : { max_tokens: maxTokens };
-  const prepare = cacheByToolset<PreparedToolset>(256);
 
-  const prepareFor = ({ toolset, tools }: ModelRequest) => prepare(toolset, () => prepareTools(tools));
+  const prepare = createToolCache(64, writeTool);
   const build = (request: ModelRequest): ChatCompletionCreateParamsNonStreaming => ({
     model: name,
     ...limit,
     ...(effort !== undefined && { reasoning_effort: effort as NonNullable<ReasoningEffort> }),
-    ...toolParams(request, prepareFor(request).params),
+    ...toolParams(request, prepare(request).params),
     ...responseFormat(request),
     messages: request.messages.flatMap(messageParams),
   });
-  const read = (reply: unknown, request: ModelRequest) => readReply(reply, prepareFor(request).names, request.turn);
+  const read = (reply: unknown, request: ModelRequest) => readReply(reply, prepare(request).names, request.turn);
 
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
     try {
@@ -95,27 +96,12 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
   };
 }
 
-type ToolParams = ReadonlyMap<string, ChatCompletionFunctionTool>;
-type PreparedToolset = { names: WireNames; params: ToolParams };
-
-/** The tools in the service's format. */
-function prepareTools(tools: readonly OfferedTool[]): PreparedToolset {
-  const names = mapToWireNames(
-    tools.map((tool) => tool.name),
-    64,
-  );
-  const params = tools.map(({ name, description, inputSchema }) => {
-    const fn = {
-      name: names.toWire(name),
-      ...(description && { description }),
-      parameters: { type: "object", ...inputSchema },
-    };
-    return [name, { type: "function", function: fn }] as const;
-  });
-  return { names, params: new Map(params) };
+function writeTool({ description, inputSchema }: OfferedTool, name: string): ChatCompletionFunctionTool {
+  const parameters = { type: "object", ...inputSchema };
+  return { type: "function", function: { name, ...(description && { description }), parameters } };
 }
 
-function toolParams({ tools }: ModelRequest, params: ToolParams) {
+function toolParams({ tools }: ModelRequest, params: ReadonlyMap<string, ChatCompletionFunctionTool>) {
   if (tools.length === 0) return {};
   return { tools: tools.flatMap(({ name }) => params.get(name) ?? []), tool_choice: "auto" as const };
 }
@@ -135,11 +121,6 @@ function messageParams(message: Message): ChatCompletionMessageParam[] {
   return [native ? (native as ChatCompletionAssistantMessageParam) : { role: "assistant", content }];
 }
 
-/** A number of tokens. A negative one, which would lower the spending of a run, counts as 0. */
-const count = z
-  .number()
-  .transform((tokens) => Math.max(0, tokens))
-  .nullish();
 /** Any JSON object. It comes from a parser, so it is not validated again. */
 const parsedObject = z.custom<JsonObject>(isJsonObject);
 
@@ -168,9 +149,9 @@ const replySchema = z.object({
     .min(1),
   usage: z
     .object({
-      prompt_tokens: count,
-      completion_tokens: count,
-      prompt_tokens_details: z.object({ cached_tokens: count }).nullish(),
+      prompt_tokens: tokenCount,
+      completion_tokens: tokenCount,
+      prompt_tokens_details: z.object({ cached_tokens: tokenCount }).nullish(),
     })
     .nullish(),
 });
@@ -186,7 +167,6 @@ function readReply(body: unknown, names: WireNames, turn: number): Attempt {
   const stop = message.refusal ? "refused" : readStop(finish_reason, written.length);
   if (typeof stop !== "string") return { ...stop, usage: readUsage(parsed.data?.usage) };
   const toolCalls = stop === "cut" ? [] : written;
-  const requestId = (body as { _request_id?: unknown })._request_id;
   return {
     kind: "turn",
     native: {
@@ -203,9 +183,7 @@ function readReply(body: unknown, names: WireNames, turn: number): Attempt {
       })),
       stop,
       usage: readUsage(parsed.data?.usage),
-      ...(typeof requestId === "string" && { requestId }),
-      ...(parsed.data?.id && { responseId: parsed.data.id }),
-      ...(parsed.data?.model && { model: parsed.data.model }),
+      ...readOrigin(body, parsed.data ?? {}),
     },
   };
 }

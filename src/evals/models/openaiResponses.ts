@@ -14,8 +14,17 @@ import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { StopReason, ToolSearch, Usage } from "../types/trial.ts";
 import { connectOpenai, readArguments } from "./openai.ts";
-import { askRemote, boundArguments, boundText, permanentFault, transientFault, unreadableReply } from "./remote.ts";
-import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
+import {
+  askRemote,
+  boundArguments,
+  boundText,
+  permanentFault,
+  readOrigin,
+  tokenCount,
+  transientFault,
+  unreadableReply,
+} from "./remote.ts";
+import { createToolCache, type WireNames } from "./wireNames.ts";
 
 /** The tool search of the API, which does not name its ranking. */
 const hostedSearch = "tool_search";
@@ -26,10 +35,10 @@ const hostedSearch = "tool_search";
  */
 export function openaiResponses(id: string, name: string, options: EndpointOptions): AskedModel {
   const { client, limits, readFault, maxTokens, effort, record } = connectOpenai(options);
-  const prepare = cacheByToolset<PreparedToolset>(256);
+  const prepare = createToolCache(64, writeTool);
 
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
-    const { names, functions } = prepare(request.toolset, () => prepareTools(request.tools));
+    const { names, params } = prepare(request);
     const body: ResponseCreateParamsNonStreaming = {
       model: name,
       max_output_tokens: maxTokens,
@@ -37,7 +46,7 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
       // Reasoning is sent back with the results; only the service can read it.
       include: ["reasoning.encrypted_content"],
       ...(effort !== undefined && { reasoning: { effort: effort as NonNullable<ReasoningEffort> } }),
-      ...toolParams(request, functions),
+      ...toolParams(request, params),
       ...textFormat(request),
       input: request.messages.flatMap(inputItems),
     };
@@ -72,22 +81,9 @@ const probeTools: Tool[] = [
   { type: hostedSearch },
 ];
 
-type PreparedToolset = { names: WireNames; functions: ReadonlyMap<string, FunctionTool> };
-
-/** The tools in the service's format. */
-function prepareTools(tools: readonly OfferedTool[]): PreparedToolset {
-  const names = mapToWireNames(
-    tools.map((tool) => tool.name),
-    64,
-  );
-  const functions = tools.map(({ name, description, inputSchema }): [string, FunctionTool] => {
-    const parameters = { type: "object", ...inputSchema };
-    return [
-      name,
-      { type: "function", name: names.toWire(name), strict: false, ...(description && { description }), parameters },
-    ];
-  });
-  return { names, functions: new Map(functions) };
+function writeTool({ description, inputSchema }: OfferedTool, name: string): FunctionTool {
+  const parameters = { type: "object", ...inputSchema };
+  return { type: "function", name, strict: false, ...(description && { description }), parameters };
 }
 
 function toolParams({ tools, deferred }: ModelRequest, functions: ReadonlyMap<string, FunctionTool>) {
@@ -142,11 +138,6 @@ const itemSchema = z.union([
 ]);
 type Item = z.infer<typeof itemSchema>;
 
-/** A number of tokens. A negative one is none, and would lower what a run has spent. */
-const count = z
-  .number()
-  .transform((tokens) => Math.max(0, tokens))
-  .nullish();
 const replySchema = z.object({
   id: z.string().nullish(),
   model: z.string().nullish(),
@@ -156,9 +147,9 @@ const replySchema = z.object({
   output: z.array(itemSchema),
   usage: z
     .object({
-      input_tokens: count,
-      output_tokens: count,
-      input_tokens_details: z.object({ cached_tokens: count, cache_write_tokens: count }).nullish(),
+      input_tokens: tokenCount,
+      output_tokens: tokenCount,
+      input_tokens_details: z.object({ cached_tokens: tokenCount, cache_write_tokens: tokenCount }).nullish(),
     })
     .nullish(),
 });
@@ -181,7 +172,6 @@ function readReply(body: unknown, names: WireNames): Attempt {
   );
   if (typeof stop !== "string") return stop;
   const searches = readSearches(data.output, names);
-  const requestId = (body as { _request_id?: unknown })._request_id;
   return {
     kind: "turn",
     native: (body as { output: unknown }).output,
@@ -192,9 +182,7 @@ function readReply(body: unknown, names: WireNames): Attempt {
       ...(searches.length > 0 && { searches }),
       stop,
       usage: readUsage(data.usage),
-      ...(typeof requestId === "string" && { requestId }),
-      ...(data.id && { responseId: data.id }),
-      ...(data.model && { model: data.model }),
+      ...readOrigin(body, data),
     },
   };
 }

@@ -138,6 +138,22 @@ export function permanentFault(message: string): Fault {
   return { kind: "fault", stage: "model", message, isTransient: false };
 }
 
+/** A number of tokens in a reply. A negative one, which would lower the spending of a run, counts as 0. */
+export const tokenCount = z
+  .number()
+  .transform((tokens) => Math.max(0, tokens))
+  .nullish();
+
+/** The ids of a reply and of its request, which the SDKs add to the body, and the model that it names. */
+export function readOrigin(body: unknown, { id, model }: { id?: string | null | undefined; model?: typeof id }) {
+  const requestId = (body as { _request_id?: unknown })._request_id;
+  return {
+    ...(typeof requestId === "string" && { requestId }),
+    ...(id && { responseId: id }),
+    ...(model && { model }),
+  };
+}
+
 /** Limits of what a model wrote, far above what its token limit allows. */
 const maxArguments = 1024 * 1024;
 const maxText = 256 * 1024;

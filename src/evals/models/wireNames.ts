@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import type { ModelRequest } from "../types/model.ts";
+import type { OfferedTool } from "../types/tool.ts";
 
 /** Converts shown tool names to names that a provider accepts, and back. */
 export type WireNames = {
@@ -44,4 +46,21 @@ export function cacheByToolset<V>(max: number): (key: string, make: () => V) => 
     kept.set(key, made);
     return made;
   };
+}
+
+/** The tools of a request in the form of a service, by their shown names. */
+type PreparedTools<Param> = { names: WireNames; params: ReadonlyMap<string, Param> };
+
+/**
+ * Creates a function that returns the tools of a request in the form of a service, made once for each toolset.
+ * @param maxName the maximum length of a name
+ */
+export function createToolCache<Param>(maxName: number, write: (tool: OfferedTool, wireName: string) => Param) {
+  const prepare = cacheByToolset<PreparedTools<Param>>(256);
+  return ({ toolset, tools }: Pick<ModelRequest, "toolset" | "tools">) =>
+    prepare(toolset, () => {
+      const shown = tools.map(({ name }) => name);
+      const names = mapToWireNames(shown, maxName);
+      return { names, params: new Map(tools.map((tool) => [tool.name, write(tool, names.toWire(tool.name))])) };
+    });
 }
