@@ -180,24 +180,13 @@ describe("arguments", () => {
     expect(foundIn({ head: 1 })).toBe("");
   });
 
-  test("with wrong matchers", () => {
-    expect(foundIn({ path: { matches: "(a" }, mode: { $type: "text" } })).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: Case "read-one": args.path.matches: "(a" is not a regular expression in RE2 syntax: error parsing regexp: missing closing ): \`(a\`.
-        Fix the matcher, or write { $equals: ... } for a value that only looks like a matcher.
-      evals/files.yaml:3:5: error: Case "read-one": args.mode.$type: Invalid option: expected one of "string"|"number"|"integer"|"boolean"|"array"|"object"|"null".
-        Fix the matcher, or write { $equals: ... } for a value that only looks like a matcher."
-    `);
-  });
-
   test("by the leaderboard's rules are lists of accepted values", () => {
     const expectation = expectCalls([{ tools: ["read.file"], args: { path: ["a", ""], head: 1, z: [1] } }], {
       argsMatch: "bfcl",
     });
     const dotted = toolsetOf([{ name: "read_file", inputSchema: { ...readSchema, type: "dict" } }]);
     expect(found(expectation, dotted)).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: Case "read-one": args.head is not a list of accepted values.
-        Write a list, for example [1].
-      evals/files.yaml:3:5: error: Case "read-one": "read_file" has no argument "z".
+      "evals/files.yaml:3:5: error: Case "read-one": "read_file" has no argument "z".
         Use one of: path, head, mode, tags, where, until, follow."
     `);
   });
@@ -222,16 +211,6 @@ describe("results", () => {
         Set execute: always for tools of the suite's own server, or remove \`result\`."
     `);
     expect(found(any)).toBe("");
-  });
-
-  test("with wrong matchers", () => {
-    const result = { matches: "[", json: { a: { matches: "*" } } };
-    expect(found(expectTool({ tools: ["read_file"], result }))).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: Case "read-one": result.matches: "[" is not a regular expression in RE2 syntax: error parsing regexp: missing closing ]: \`[\`.
-        Fix the regular expression.
-      evals/files.yaml:3:5: error: Case "read-one": result.json.a.matches: "*" is not a regular expression in RE2 syntax: error parsing regexp: missing argument to repetition operator: \`*\`.
-        Fix the matcher."
-    `);
   });
 });
 

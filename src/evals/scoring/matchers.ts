@@ -10,7 +10,7 @@ type Operands = { [K in Keyword]-?: Exclude<Matcher[K], undefined> };
 /**
  * Compiles an expected value: a literal is compared deeply (JSON types, numbers by value, objects without additional keys)
  * and may contain matchers; all keywords of a matcher must hold. Compile once, test often. A matcher with an unknown
- * keyword or an invalid operand does not throw: it is unknown for every value, and `findMatcherProblems` reports it.
+ * keyword or an invalid operand does not throw: it is unknown for every value. Suites are checked when they are loaded.
  */
 export function compileMatcher(expected: Json): Test {
   const read = readMatcher(expected);
@@ -156,37 +156,4 @@ export function compileRegex(pattern: string): RE2JS | string {
   } catch (thrown) {
     return `${JSON.stringify(pattern)} is not a regular expression in RE2 syntax: ${messageOf(thrown)}`;
   }
-}
-
-/** Finds invalid matchers inside a value (keywords, operands, regular expressions), each with its path. */
-export function findMatcherProblems(expected: Json, at: string): { at: string; message: string }[] {
-  if (Array.isArray(expected)) return expected.flatMap((item, index) => findMatcherProblems(item, `${at}[${index}]`));
-  if (!isJsonObject(expected)) return [];
-  const read = readMatcher(expected);
-  if (read.kind === "invalid") return [{ at: member(at, read.key), message: read.message }];
-  if (read.kind === "literal") return inMembers(expected, at);
-  const path = (keyword: string) => `${at}.${read.written[keyword] ?? keyword}`;
-  const parsed = matcherSchema.safeParse(read.operands);
-  if (!parsed.success) {
-    return parsed.error.issues.map(({ path: [keyword, ...rest], message }) => {
-      return { at: keyword === undefined ? at : [path(String(keyword)), ...rest].join("."), message };
-    });
-  }
-  const { anyOf = [], unordered = [], object = {}, matches } = parsed.data;
-  const regex = matches === undefined ? undefined : compileRegex(matches);
-  const nested = (["optional", "contains", "not"] as const).flatMap((keyword) => {
-    const item = parsed.data[keyword];
-    return item === undefined ? [] : findMatcherProblems(item, path(keyword));
-  });
-  return [
-    ...(typeof regex === "string" ? [{ at: path("matches"), message: regex }] : []),
-    ...findMatcherProblems(anyOf, path("anyOf")),
-    ...findMatcherProblems(unordered, path("unordered")),
-    ...inMembers(object, path("object")),
-    ...nested,
-  ];
-}
-
-function inMembers(object: JsonObject, at: string): { at: string; message: string }[] {
-  return Object.entries(object).flatMap(([key, item]) => findMatcherProblems(item, member(at, key)));
 }

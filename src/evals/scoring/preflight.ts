@@ -11,7 +11,6 @@ import type { OfferedTool, Toolset } from "../types/tool.ts";
 import { getFinder } from "./call.ts";
 import { hasOpenCatalog } from "./dispatch.ts";
 import { member, own } from "./match.ts";
-import { compileRegex, findMatcherProblems } from "./matchers.ts";
 import { explainUnsatisfiable } from "./satisfiable.ts";
 import { type Executable, executable, type FindTool, getLookup, type ToolLookup } from "./tools.ts";
 import { listExpectations } from "./userTurns.ts";
@@ -66,7 +65,7 @@ function checkExpected(
     ...warnOfDispatchers(wanted, dispatch),
     ...calls.flatMap((call) => checkCall(call, rules, find, isAnswered)),
     ...(expect.kind === "skill" ? checkSkill(expect.skill, toolset) : []),
-    ...(expect.kind === "any" && expect.result ? checkAnyResult(expect.result, toolset, isAnswered) : []),
+    ...(expect.kind === "any" && expect.result ? checkAnyResult(toolset, isAnswered) : []),
     ...(rules.argsMatch === "bfcl" ? [] : checkSchemas(expect.kind === "any" ? lookup.names : wanted, find)),
   ];
 }
@@ -166,19 +165,10 @@ function checkSkill(skill: string, { tools }: Toolset): CaseProblem[] {
 function checkCall(call: ExpectedCall, rules: ArgsRules, find: FindTool, isAnswered: IsAnswered): CaseProblem[] {
   const tools = call.tools.flatMap((name) => find(name)?.tool ?? []);
   const { args } = call;
-  const broken = rules.argsMatch === "bfcl" || !args ? [] : findMatcherProblems(args, "args");
   return [
-    ...broken.map(({ at, message }) =>
-      error(
-        `${at}: ${message}.`,
-        "Fix the matcher, or write { $equals: ... } for a value that only looks like a matcher.",
-      ),
-    ),
     // In MongoDB's rules, null also stands for an absent value, and schemas are not checked.
-    ...(broken.length > 0 || !args || rules.argsMatch === "mongodb"
-      ? []
-      : tools.flatMap((tool) => checkArgs(args, rules, tool))),
-    ...(call.result ? checkResult(call.result, tools, isAnswered) : []),
+    ...(args && rules.argsMatch !== "mongodb" ? tools.flatMap((tool) => checkArgs(args, rules, tool)) : []),
+    ...(call.result ? checkResult(tools, isAnswered) : []),
   ];
 }
 
@@ -188,10 +178,7 @@ function checkArgs(args: JsonObject, rules: ArgsRules, tool: OfferedTool): CaseP
   const problems = Object.entries(args).flatMap(([name, expected]) => {
     const property = own(properties, name);
     if (property === undefined) return isClosedList(schema) ? [reportUnknown(name, tool, properties)] : [];
-    if (rules.argsMatch === "bfcl") {
-      const hint = `Write a list, for example [${showJson(expected)}].`;
-      return Array.isArray(expected) ? [] : [error(`${member("args", name)} is not a list of accepted values.`, hint)];
-    }
+    if (rules.argsMatch === "bfcl") return [];
     const reason =
       explainAbsent(name, expected, schema) ?? explainUnsatisfiable(expected, property, schema, member("args", name));
     return reason === undefined
@@ -239,32 +226,22 @@ function explainAbsent(name: string, expected: Json, schema: JsonObject): string
 
 const onlyLive = "Remove `result`: only tools of the suite's own server are executed.";
 
-function checkResult(result: ExpectedCall["result"], tools: readonly OfferedTool[], isAnswered: IsAnswered) {
-  const skipped = tools.flatMap((tool) => {
+function checkResult(tools: readonly OfferedTool[], isAnswered: IsAnswered): CaseProblem[] {
+  return tools.flatMap((tool) => {
     const answer = isAnswered(tool);
     if (answer.yes) return [];
     const hint = tool.origin === "server" ? "Set execute: always, or remove `result`." : onlyLive;
     return [error(`expected a result of "${tool.name}", but it is not executed: ${answer.reason}.`, hint)];
   });
-  return [...skipped, ...checkMatchers(result)];
 }
 
-function checkAnyResult(result: ExpectedCall["result"], { tools }: Toolset, isAnswered: IsAnswered): CaseProblem[] {
-  if (tools.some((tool) => isAnswered(tool).yes)) return checkMatchers(result);
+function checkAnyResult({ tools }: Toolset, isAnswered: IsAnswered): CaseProblem[] {
+  if (tools.some((tool) => isAnswered(tool).yes)) return [];
   return [
     error(
       "expected a result, but no listed tool is executed.",
       "Set execute: always for tools of the suite's own server, or remove `result`.",
     ),
-  ];
-}
-
-function checkMatchers(result: ExpectedCall["result"]): CaseProblem[] {
-  const regex = result?.matches === undefined ? undefined : compileRegex(result.matches);
-  const inside = result?.json === undefined ? [] : findMatcherProblems(result.json, "result.json");
-  return [
-    ...(typeof regex === "string" ? [error(`result.matches: ${regex}.`, "Fix the regular expression.")] : []),
-    ...inside.map(({ at, message }) => error(`${at}: ${message}.`, "Fix the matcher.")),
   ];
 }
 

@@ -41,6 +41,9 @@ export function checkSuite(value: Json): { problems: PathProblem[]; checked?: Ch
   const filled = cases.map(({ path, content: { id, ...content } }) => {
     return { path, content: { ...(id !== undefined && { id }), ...fillPlaceholders(content, values) } };
   });
+  // A value can be no operand of the matcher that it is filled into.
+  const wrong = filled.flatMap(checkExpected).filter(({ severity }) => severity !== "warning");
+  if (wrong.length > 0) return { problems: [...problems, ...wrong] };
   const filledHeader = { ...header.data, ...(mocks && { mocks: fillPlaceholders(mocks, values) }) };
   return { problems, checked: { header: filledHeader, cases: filled } };
 }
@@ -90,14 +93,15 @@ function checkCase(value: Json, path: Path): { path: Path; content?: CaseFile; p
   const result = caseSchema.safeParse(value);
   if (!result.success) return { path, problems: explain(caseSchema, value, path) };
   const content = result.data;
-  const problems = [
-    ...checkPrompt(content, path),
-    ...checkGoal(content, path),
-    ...checkTools(content, path),
-    ...checkMocks(content.mocks, [...path, "mocks"]),
-  ];
+  const problems = [...checkPrompt(content, path), ...checkTools(content, path), ...checkExpected({ content, path })];
   return { path, content, problems };
 }
+
+/** Checks what a case expects, and its mocks. */
+const checkExpected = ({ content, path }: CheckedSuite["cases"][number]): PathProblem[] => [
+  ...checkGoal(content, path),
+  ...checkMocks(content.mocks, [...path, "mocks"]),
+];
 
 function checkPrompt({ input, messages, turns }: CaseFile, path: Path): PathProblem[] {
   const prompts = { input, messages, turns };
