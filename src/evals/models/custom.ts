@@ -57,28 +57,22 @@ async function askFunction(
   if (signal.aborted) return cancelled;
   const startedAt = performance.now();
   const own = new AbortController();
-  let stop: (reply: Broken) => void = () => {};
-  const stopped = new Promise<Broken>((resolve) => {
-    stop = resolve;
-  });
-  const end = (reply: Broken) => {
-    own.abort();
-    stop(reply);
-  };
-  const onAbort = () => end(cancelled);
+  const stop = () => own.abort();
+  const stopped = new Promise<never>((_, reject) => own.signal.addEventListener("abort", reject));
   setMaxListeners(0, signal);
-  const timer = setTimeout(() => end(broken("timeout", `no reply within ${timeoutMs / 1000} s`)), timeoutMs);
-  signal.addEventListener("abort", onAbort, { once: true });
+  const timer = setTimeout(stop, timeoutMs);
+  signal.addEventListener("abort", stop, { once: true });
   try {
     const called = (async () => ask(toCustomRequest(request, own.signal)))();
     const result = await Promise.race([called, stopped]);
-    if (typeof result === "object" && result !== null && "stage" in result) return result as Broken;
     return readReply(result, request.turn, performance.now() - startedAt);
   } catch (thrown) {
-    return signal.aborted ? cancelled : broken("model", `the model threw: ${messageOf(thrown)}`);
+    if (signal.aborted) return cancelled;
+    if (own.signal.aborted) return broken("timeout", `no reply within ${timeoutMs / 1000} s`);
+    return broken("model", `the model threw: ${messageOf(thrown)}`);
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
+    signal.removeEventListener("abort", stop);
   }
 }
 

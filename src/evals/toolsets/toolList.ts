@@ -204,32 +204,20 @@ export async function readStaticList(file: string): Promise<readonly Tool[]> {
   const problems: Problem[] = [];
   const tools: Tool[] = [];
   const seen = new Set<string>();
+  const report = (message: string, hint: string, at: Path) =>
+    problems.push({ severity: "error", message, hint, place: place(at) });
   for (const [index, item] of items.entries()) {
     if (isJsonObject(item) && ["skill", "instructions", "distractor"].includes(String(item.origin))) continue;
     if (isNestedDeeper(item, maxToolDepth)) {
-      problems.push({
-        severity: "error",
-        message: `Tool ${quoteName(item)} is nested more than ${maxToolDepth} levels deep.`,
-        hint: "Make its schemas flatter: no model reads so deep a schema.",
-        place: place([index]),
-      });
+      const message = `Tool ${quoteName(item)} is nested more than ${maxToolDepth} levels deep.`;
+      report(message, "Make its schemas flatter: no model reads so deep a schema.", [index]);
       continue;
     }
     const parsed = toolSchema.safeParse(item);
     if (!parsed.success) {
-      problems.push({
-        severity: "error",
-        message: `Tool ${quoteName(item)} is malformed: ${formatIssues(parsed.error)}.`,
-        hint: hintForTool(item),
-        place: place([index]),
-      });
+      report(`Tool ${quoteName(item)} is malformed: ${formatIssues(parsed.error)}.`, hintForTool(item), [index]);
     } else if (seen.has(parsed.data.name)) {
-      problems.push({
-        severity: "error",
-        message: `Two tools are named "${parsed.data.name}".`,
-        hint: "Remove one, or rename it.",
-        place: place([index, "name"]),
-      });
+      report(`Two tools are named "${parsed.data.name}".`, "Remove one, or rename it.", [index, "name"]);
     } else {
       seen.add(parsed.data.name);
       tools.push(parsed.data);

@@ -1,7 +1,6 @@
 import type { Diagnosis, ExaminedHost } from "../../diagnosis/report.ts";
 import { startOfflineProvider } from "../../hosts/offline.ts";
-import { connect } from "../../toolsets/connect.ts";
-import { resolveServer } from "../../toolsets/spec.ts";
+import { parseTools } from "../../toolsets/toolList.ts";
 import { EvalsError, messageOf, usageError } from "../../types/errors.ts";
 import { hostProfiles } from "../../types/hostProfiles.ts";
 import type { Io } from "../../types/io.ts";
@@ -9,6 +8,7 @@ import type { HostModel } from "../../types/model.ts";
 import type { OfferedTool } from "../../types/tool.ts";
 import { openModel } from "../../workspace/models.ts";
 import type { ServerTarget } from "../targets.ts";
+import { listServer } from "../tools.ts";
 
 const claudeKeys = ["ANTHROPIC_API_KEY"];
 const openaiKeys = ["OPENAI_API_KEY"];
@@ -110,24 +110,18 @@ async function openOffline(id: string, url: string, { env }: Io): Promise<HostMo
 }
 
 /** The tools and instructions of all servers that can be listed. The others have diagnoses of their own. */
-async function listAll(servers: readonly ServerTarget[], { env, signal }: Io) {
+async function listAll(servers: readonly ServerTarget[], io: Io) {
   const listed = await Promise.all(
-    servers.map(async ({ server, dir, name: shown, registration }) => {
-      const spec = await resolveServer(server, shown, dir, env, registration?.host).catch(() => undefined);
-      if (!spec) return { tools: [], instructions: [] };
-      const context = { name: shown, dir: spec.dir, env, signal };
-      const connected = await connect(spec.spec, context).catch(() => undefined);
-      if (!connected) return { tools: [], instructions: [] };
+    servers.map(async (target) => {
       try {
-        const name = registration?.name ?? String(connected.about.name ?? shown);
-        const tools = await connected.list(signal).catch(() => []);
-        const { instructions: text } = connected;
+        const { name, items, instructions: text } = await listServer(target, io);
+        const tools = parseTools(name, items);
         return {
           tools: tools.map((tool): OfferedTool => ({ ...tool, server: name, origin: "server" })),
           instructions: text === undefined ? [] : [{ server: name, text }],
         };
-      } finally {
-        await connected.close();
+      } catch {
+        return { tools: [], instructions: [] };
       }
     }),
   );

@@ -1,6 +1,7 @@
 import { matchesPattern } from "../../lint/lint.ts";
 import type { Settings } from "../../lint/rule.ts";
 import { planProbes, probeUnknownTool } from "../../probes/plan.ts";
+import type { Probe, ProbedTool, ProbeRule } from "../../probes/probe.ts";
 import { type ProbeReport, type ServerReport, unknownToolRow } from "../../probes/report.ts";
 import { toolRules, unknownToolRules } from "../../probes/rules.ts";
 import { asciiJson } from "../../reports/escape.ts";
@@ -189,6 +190,16 @@ async function probeTools(
 ): Promise<void> {
   const { session, target, signal } = probing;
   const mayWrite: string[] = [];
+  const probeOne = async (row: string, tool: ProbedTool, probes: readonly Probe[], rules?: readonly ProbeRule[]) => {
+    const before = session.calls;
+    const tally = newTally();
+    try {
+      await probeTool(tool, probes, tally, probing);
+    } finally {
+      report.tools.push(reportTool(row, session.calls - before, tally, target, rules));
+      report.findings.push(...tally.findings.values());
+    }
+  };
   const wanted = tools.filter(({ name }) => options.tool?.some((pattern) => matchesPattern(pattern, name)) ?? true);
   for (const tool of wanted) {
     if (signal.aborted) return;
@@ -204,28 +215,14 @@ async function probeTools(
       continue;
     }
     if (!compiled.readOnly) mayWrite.push(tool.name);
-    const before = session.calls;
-    const tally = newTally();
-    try {
-      await probeTool(compiled, probes, tally, probing);
-    } finally {
-      report.tools.push(reportTool(tool.name, session.calls - before, tally, target));
-      report.findings.push(...tally.findings.values());
-    }
+    await probeOne(tool.name, compiled, probes);
   }
   if (mayWrite.length > 0) report.mayWrite = mayWrite;
   if (target.execute === "never" || signal.aborted) return;
   const names = new Set(tools.map(({ name }) => name));
   let unknown = `no_such_tool_${deriveSeed(seed, "unknown tool").toString(36)}`;
   while (names.has(unknown)) unknown += "_";
-  const before = session.calls;
-  const tally = newTally();
-  try {
-    await probeTool(makeUnknownTool(unknown), [probeUnknownTool()], tally, probing);
-  } finally {
-    report.tools.push(reportTool(unknownToolRow, session.calls - before, tally, target, unknownToolRules));
-    report.findings.push(...tally.findings.values());
-  }
+  await probeOne(unknownToolRow, makeUnknownTool(unknown), [probeUnknownTool()], unknownToolRules);
 }
 
 /** Every rule that a report may name. */

@@ -33,12 +33,10 @@ const gradeSchema = z.strictObject({
   reason: z.string(),
   score: z.union([z.literal(1), z.literal(2), z.literal(3), z.literal(4), z.literal(5)]),
 });
-const rubricAnswerSchema = z.strictObject({
-  "judge-purpose": gradeSchema,
-  "judge-usage": gradeSchema,
-  "judge-when-not": gradeSchema,
-  "judge-parameters": gradeSchema,
-} satisfies Record<RubricRule, typeof gradeSchema>);
+const ids = Object.keys(rubric) as RubricRule[];
+const rubricAnswerSchema = z.strictObject(
+  Object.fromEntries(ids.map((id) => [id, gradeSchema])) as Record<RubricRule, typeof gradeSchema>,
+);
 
 // In the form that model APIs require: closed objects, all keys required, values as an enum.
 const grade = {
@@ -47,7 +45,6 @@ const grade = {
   required: ["reason", "score"],
   additionalProperties: false,
 };
-const ids = Object.keys(rubric) as RubricRule[];
 const answerSchema: JsonObject = {
   type: "object",
   properties: Object.fromEntries(ids.map((id) => [id, grade])),
