@@ -14,7 +14,6 @@ export type Diagnosis = z.infer<typeof diagnosisSchema>;
 
 const ms = z.number().describe("milliseconds");
 
-/** The result for one server. */
 const examinedSchema = z.object({
   name: z.string(),
   starts: z.string().describe("its command line or URL"),
@@ -34,7 +33,6 @@ const examinedSchema = z.object({
 });
 export type Examined = z.infer<typeof examinedSchema>;
 
-/** The result for one host. */
 const examinedHostSchema = z.object({
   name: z.string(),
   model: z.string().describe("the id of the model with which it was started"),

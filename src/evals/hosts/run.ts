@@ -93,7 +93,6 @@ function createStop(signal: AbortSignal): Stop {
   };
 }
 
-/** The recorded requests of a trial. */
 type Trace = {
   url: string;
   exchanges: readonly Exchange[];

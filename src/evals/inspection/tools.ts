@@ -39,7 +39,6 @@ type Source = Extract<Target, { kind: "server" | "tool list" }>;
 
 const nameTarget = (target: Source) => (target.kind === "server" ? target.name : target.file);
 
-/** A list, or why a server could not be listed. */
 async function readList(target: Source, io: Io): Promise<ListedTools | { problems: readonly Problem[] }> {
   if (target.kind === "tool list") {
     const path = resolve(io.cwd, target.file);

@@ -56,7 +56,6 @@ export function defineRules<Subject>(docs: string, table: readonly RuleRow<Subje
  */
 export type ToolSubject = { server: string; tool: JsonObject; siblings: Names; shownName: string };
 
-/** Distinct names. */
 type Names = Iterable<string> & { readonly size: number; has(name: string): boolean };
 
 /** A whole tool list. `hasSuites`: its suites are linted too. Paths: `[index of a tool, ...]`, `["instructions"]`. */

@@ -15,7 +15,6 @@ type Form = {
   read(reply: unknown, request: ModelRequest): Attempt;
 };
 
-/** The fields read of a batch. */
 const batchSchema = z.object({
   id: z.string().min(1),
   processing_status: z.string(),

@@ -35,7 +35,6 @@ const lowestRate = 0.2;
  * RFC 9438).
  */
 const shareAfter = (seconds: number) => 0.97 + 0.002 * seconds + 0.00003 * seconds ** 3;
-/** Waits between probes. */
 const probeWaitMs = (failed: number) => Math.min(500 * 2 ** failed, 8_000);
 
 /**

@@ -8,7 +8,6 @@ export type ReplayOptions = {
   recorded?: (run: string) => Promise<Recording>;
 };
 
-/** The trials of a record, and its models. */
 type Recording = {
   models: readonly Pick<AskedModel, "id" | "kind">[];
   trials: Iterable<Trial> | AsyncIterable<Trial>;

@@ -103,7 +103,6 @@ function keepSound(tool: ProbedTool, probes: readonly Probe[]): Probe[] {
   return probes.filter((probe) => isSameProbe(tool, probe, probe.base));
 }
 
-/** Drops every probe that makes the same calls as an earlier one. */
 function dropRepeated(probes: readonly Probe[]): Probe[] {
   const seen = new Set<string>();
   return probes.filter(({ base, calls }) => {

@@ -25,7 +25,6 @@ const refusal = {
 
 const defaultsDocs = "https://json-schema.org/understanding-json-schema/reference/annotations";
 
-/** The rules for every call. */
 const callRules: readonly ProbeRule[] = [
   {
     id: "answers-in-time",

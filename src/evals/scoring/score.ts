@@ -29,7 +29,6 @@ type Assess = (activity: Activity, judge: Judge) => Assessment;
 /** `unjudged`: why arguments and results are not judged, for a model that makes them up; then only the tool counts. */
 type GraderOptions = { unjudged?: string | undefined };
 
-/** The parts of a case that affect the score of a trial. */
 type GradedCase = Pick<Case, "expect" | "assertions" | "expectedBehavior" | "files" | "expectedFiles">;
 
 /** Creates the grader of one case and toolset, for its expectation and those of its user turns. */

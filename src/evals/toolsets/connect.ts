@@ -154,7 +154,6 @@ function readInstructions({ client }: Session): string | undefined {
   return text ? excerpt(text, maxText) : undefined;
 }
 
-/** The maximum number of characters of an error in a message. */
 const maxMessage = 2_000;
 /** Limits of a recorded result: characters per text, content items, characters of structured content. */
 const maxText = 64 * 1024;

@@ -23,7 +23,6 @@ export type Wanted =
 
 type NoToolKind = keyof typeof noToolKinds;
 
-/** The kinds of queries that need no tool. */
 const noToolKinds = {
   "small talk": "small talk, a thanks or a greeting with a little content",
   knowledge: "a question of general knowledge that an assistant answers by itself",

@@ -33,7 +33,6 @@ export type EndpointOptions = {
   delay?: Delay;
 };
 
-/** The names, defaults and limits of one provider. */
 type ProviderDefaults = {
   name: string;
   keyVariable: string;

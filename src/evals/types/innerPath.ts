@@ -12,7 +12,6 @@ export function toInnerPath(written: string): string | undefined {
   return parts.join("/") || ".";
 }
 
-/** The maximum length of a file name, in bytes. */
 const maxNameBytes = 255;
 
 /**

@@ -42,7 +42,6 @@ const findingSchema = z.object({
 });
 export type Finding = z.infer<typeof findingSchema>;
 
-/** Findings to ignore, and why. */
 const suppressionSchema = z.strictObject({
   rule: z.string().min(1).describe("The id of a rule: see `evals lint --rules`"),
   tool: z.string().min(1).optional().describe("Only for the tool, skill or entry of this name; * matches any text"),
@@ -57,7 +56,6 @@ export const lintSettingsSchema = z.strictObject({
 });
 export type LintSettings = z.infer<typeof lintSettingsSchema>;
 
-/** A suppression with the place where it is written. */
 const placedSuppressionSchema = suppressionSchema.extend({ place: placeSchema.optional() });
 export type Suppression = z.infer<typeof placedSuppressionSchema>;
 
@@ -123,7 +121,6 @@ export const lintReportSchema = z.object({
 });
 export type LintReport = z.infer<typeof lintReportSchema>;
 
-/** The documentation of a rule. */
 const ruleInfoSchema = z.object({
   id: z.string(),
   severity: severitySchema,

@@ -1,6 +1,5 @@
 import { once } from "./once.ts";
 
-/** The environment variables of a process. */
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Values that must not be written or printed, with their replacements. */

@@ -45,7 +45,6 @@ const listMethods: Record<string, Method<Value[]>> = {
   entries: (list) => list.map((item, at): Value => [at, item]),
 };
 
-/** The supported methods of strings. */
 const textMethods = new Set(
   "toUpperCase toLowerCase trim trimStart trimEnd repeat slice substring split padStart padEnd replace replaceAll includes startsWith endsWith indexOf concat at charAt toString".split(
     " ",

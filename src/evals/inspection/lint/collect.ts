@@ -36,7 +36,6 @@ export function collectFailure({ problems }: EvalsError, place?: Place): Collect
   return { ...nothing, problems: problems.map((problem) => ({ ...(place && { place }), ...problem })) };
 }
 
-/** A suite with its own settings, and the places of its values. */
 type PlacedSuite = { suite: Suite; own: Settings; place(path: Path): Place };
 
 /**

@@ -26,7 +26,6 @@ export async function openJudging(
   return judge && ((subjects) => gradeTools(subjects, judge, options, io));
 }
 
-/** A tool of a list. */
 type Asked = { list: LintSubjectOf<"toolsets">; index: number; tool: JsonObject };
 type JudgeResult = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
 

@@ -41,7 +41,6 @@ export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> &
     json: boolean;
   };
 
-/** The default of `timeout`. */
 const defaultTimeout = 10;
 
 type Probed = { server?: ServerReport; problems: readonly Problem[]; warnings: readonly Problem[] };

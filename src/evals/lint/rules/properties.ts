@@ -213,7 +213,6 @@ const readProperty = once((place: SchemaPlace): Property => {
   return { name, depth: at.length, words: splitName(name), schema, type: getSingleType(schema), about };
 });
 
-/** A string without any restriction of its values. */
 function isFreeString({ type, schema }: Property): boolean {
   return type === "string" && !["enum", "const", "pattern", "format"].some((key) => Object.hasOwn(schema, key));
 }

@@ -91,7 +91,6 @@ function truncate(text: unknown, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most)}... (cut)`;
 }
 
-/** The grades in a judge's answer, or why the answer cannot be used. */
 type Rubric = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
 
 /** Reads the answer of a judge: one JSON object, in a code fence or not. */
