@@ -19,35 +19,51 @@ const functions = {
   doctor: "DoctorOptions",
 };
 
+/** The types of the options that several functions share, and the flags that they are made from. */
+const groups = {
+  SuiteOptions: "suiteFlags",
+  ExposureOptions: "exposureFlags",
+  AskOptions: "askFlags",
+  ServerOptions: "serverFlags",
+};
+
 /** What has no meaning in a program: the form of the output, and flags that print something else. */
 const leftOut = new Set(["json", "format", "explain", "dry-run", "rules", "action", "watch"]);
 
-/** The text of src/evals/options.ts, before it is formatted. `singleUse`: flags that `evals.config.*` cannot hold. */
-export function renderOptionTypes(commands, singleUse) {
+/**
+ * The text of src/evals/options.ts, before it is formatted. `singleUse`: flags that `evals.config.*` cannot hold. `shared`: the
+ * exports of flags.ts, with the flags that several commands share.
+ */
+export function renderOptionTypes(commands, singleUse, shared) {
+  const families = Object.entries(groups).map(([type, name]) => [type, Object.entries(shared[name])]);
+  const base = families.map(([type, group]) => `type ${type} = ${renderMembers(group)};`);
   const types = Object.entries(functions).map(([name, type]) => {
-    const command = commands.find((one) => one.command.split(" ")[0] === name);
-    const entries = Object.entries({ ...command.positionals, ...command.flags });
-    const members = entries.filter(([flag, { hidden }]) => !hidden && !leftOut.has(flag)).map(renderMember);
-    return `/** The options of \`${name}\`, as the flags of \`evals ${name}\`. */\nexport type ${type} = {\n${members.join("\n")}\n};`;
+    const { positionals, flags } = commands.find((one) => one.command.split(" ")[0] === name);
+    const used = families.filter(([, group]) => group.every(([flag, option]) => flags[flag] === option));
+    const inherited = new Set(used.flatMap(([, group]) => group.map(([flag]) => flag)));
+    const own = Object.entries({ ...positionals, ...flags }).filter(([flag]) => !inherited.has(flag));
+    const parts = [...used.map(([family]) => family), renderMembers(own)];
+    return `/** The options of \`${name}\`, as the flags of \`evals ${name}\`. */\nexport type ${type} = ${parts.join(" & ")};`;
   });
   const omitted = ["paths", ...singleUse]
     .filter((flag) => !leftOut.has(flag))
     .map((flag) => JSON.stringify(toKey(flag)));
   const config = `/** The options that \`evals.config.*\` can set for a project. */\nexport type ConfigOptions = Omit<RunOptions, ${omitted.join(" | ")}>;`;
-  return `// Written by scripts/optionTypes.mjs from the flags of the commands.\n\n${[...types, config].join("\n\n")}\n`;
+  return `// Written by scripts/optionTypes.mjs from the flags of the commands.\n\n${[...base, ...types, config].join("\n\n")}\n`;
 }
 
 const toKey = (flag) => flag.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
 
+function renderMembers(flags) {
+  const members = flags.filter(([flag, { hidden }]) => !hidden && !leftOut.has(flag)).map(renderMember);
+  return `{\n${members.join("\n")}\n}`;
+}
+
 function renderMember([flag, option]) {
-  const name = flag.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
-  const text = option.describe.replace(
-    /--([a-z-]+)/g,
-    (_, other) => `\`${other.replace(/-(\w)/g, (_match, letter) => letter.toUpperCase())}\``,
-  );
+  const text = option.describe.replace(/--([a-z-]+)/g, (_, other) => `\`${toKey(other)}\``);
   const fallback =
     option.default === undefined || option.default === false ? "" : `. Default: ${JSON.stringify(option.default)}`;
-  return `  /** ${text.replaceAll("*/", "*\\/")}${fallback}. */\n  ${name}${option.demandOption ? "" : "?"}: ${renderType(option)}${option.demandOption ? "" : " | undefined"};`;
+  return `  /** ${text.replaceAll("*/", "*\\/")}${fallback}. */\n  ${toKey(flag)}${option.demandOption ? "" : "?"}: ${renderType(option)}${option.demandOption ? "" : " | undefined"};`;
 }
 
 function renderType({ type, number, choices, array }) {
@@ -65,7 +81,8 @@ function renderType({ type, number, choices, array }) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { commands } = await import("../build/evals/commands/index.js");
   const { singleUse } = await import("../build/evals/commands/projectSchema.js");
+  const flags = await import("../build/evals/commands/flags.js");
   const file = fileURLToPath(new URL("../src/evals/options.ts", import.meta.url));
-  writeFileSync(file, renderOptionTypes(commands, singleUse));
+  writeFileSync(file, renderOptionTypes(commands, singleUse, flags));
   execFileSync("npx", ["biome", "check", "--write", file], { stdio: "inherit" });
 }

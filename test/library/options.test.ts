@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import * as flags from "../../src/evals/commands/flags.ts";
 import { commands } from "../../src/evals/commands/index.ts";
 import { singleUse } from "../../src/evals/commands/projectSchema.ts";
 
@@ -16,7 +17,7 @@ it("has the options of the library from the flags of the commands", async () => 
     ["format", "--stdin-file-path=src/evals/options.ts"],
     {
       cwd: root,
-      input: renderOptionTypes(commands, singleUse),
+      input: renderOptionTypes(commands, singleUse, flags),
       encoding: "utf8",
     },
   );

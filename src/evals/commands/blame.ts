@@ -1,7 +1,5 @@
 import { defineCommand, text, texts } from "./command.ts";
-import { resumeFlag, trialFlags } from "./flags.ts";
-
-const { host: _, exposure: __, ranker: ___, ...flags } = trialFlags;
+import { askFlags, resumeFlag } from "./flags.ts";
 
 export const blameCommand = defineCommand({
   command: "blame [run]",
@@ -18,7 +16,7 @@ export const blameCommand = defineCommand({
     paths: texts("With --baseline: where the suite file is (default: evals/)"),
     model: text("Only this model of the run", { alias: "m" }),
     resume: resumeFlag,
-    ...flags,
+    ...askFlags,
   },
   examples: [
     ["run --check on; evals blame", "After a regression: find the change that caused it"],

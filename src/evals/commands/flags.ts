@@ -88,7 +88,9 @@ export const hostFlag = choice(
   { default: "plain" },
 );
 
-const exposureFlags = {
+/** How tools are shown. */
+export const exposureFlags = {
+  host: hostFlag,
   exposure: text(
     "How tools are shown: all (every definition), names (with a search tool that loads definitions), search (of the API) or host (as the host does) (default: all; for hosts: host)",
   ),
@@ -99,10 +101,8 @@ const exposureFlags = {
   ]),
 } satisfies Record<string, Options>;
 
-/** The flags of every command that runs trials. */
-export const trialFlags = {
-  host: hostFlag,
-  ...exposureFlags,
+/** How trials are asked and recorded. */
+export const askFlags = {
   seed: number("Seed of the tool order (default: random, recorded)", seedRange),
   json: jsonFlag,
   out: outFlag,
@@ -116,6 +116,9 @@ export const trialFlags = {
     { group: "Model requests:" },
   ),
 } satisfies Record<string, Options>;
+
+/** The flags of every command that runs trials of its own choice. */
+export const trialFlags = { ...exposureFlags, ...askFlags };
 
 /** Which cases run, with which skills, and the settings that override their suites. */
 export const suiteFlags = inGroup("Suites:", {
