@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
-  BenchmarkFigures,
-  benchmarkMetadata,
   benchmarkRun,
   evalMetadata,
   findPlace,
   listPlaces,
   listWorkspaces,
+  makeBenchmark,
   runFiles,
 } from "../../src/evals/reports/skillCreator.ts";
 import type { RunManifest } from "../../src/evals/types/run.ts";
@@ -71,7 +70,8 @@ describe("skill-creator's workspaces", () => {
     ]);
     expect(sonnet?.folder).toBe("skill-creator/release-notes/anthropic-claude-sonnet-5-5");
     expect(sonnet && listPlaces(sonnet)).toHaveLength(8);
-    expect(sonnet && benchmarkMetadata(sonnet, { ...manifest, judge: { model: "j", settings: {} } })).toEqual({
+    const judged = { ...manifest, judge: { model: "j", settings: {} } };
+    expect(sonnet && makeBenchmark(sonnet, judged, skills, []).metadata).toEqual({
       skill_name: "release-notes",
       skill_path: "evals/skills/release-notes",
       executor_model: "anthropic:claude-sonnet-5-5",
@@ -165,15 +165,14 @@ describe("the files of one run", () => {
 describe("the benchmark", () => {
   const [, workspace] = listWorkspaces(runOf(lifting(["notes-for-1-2-0"])));
   if (!workspace) throw new Error("no workspace");
-  const figuresOf = (trials: readonly Trial[]) => {
-    const figures = new BenchmarkFigures();
-    const runs = trials.flatMap((one) => {
+  const told = { ...skills, suites: skills.suites.map((suite) => ({ ...suite, model: workspace.model })) };
+  const benchmarkOf = (trials: readonly Trial[]) => {
+    const graded = trials.flatMap((one) => {
       const place = findPlace(workspace, one.cell);
       const { grading, timing } = runFiles(one);
       return place && grading ? [benchmarkRun(place, grading, timing)] : [];
     });
-    for (const run of runs) figures.add(run);
-    return { figures, runs };
+    return makeBenchmark(workspace, manifest, told, graded);
   };
   const at = (arm: string, number: number, checks: Assertion[], ms = 1250) => {
     const { cell } = trial({});
@@ -181,7 +180,7 @@ describe("the benchmark", () => {
   };
 
   it("has the exact field names, means and sample deviations", () => {
-    const { figures, runs } = figuresOf([
+    const { runs, run_summary, notes } = benchmarkOf([
       at("head", 1, [met, met]),
       at("head", 2, [met, notMet], 2000),
       at("without", 1, [notMet, open]),
@@ -199,7 +198,7 @@ describe("the benchmark", () => {
       notes: [],
     });
     expect(runs[2]).toMatchObject({ configuration: "without_skill", result: { pass_rate: 0, passed: 0, total: 1 } });
-    expect(figures.runSummary()).toEqual({
+    expect(run_summary).toEqual({
       with_skill: {
         pass_rate: { mean: 0.75, stddev: 0.3536, min: 0.5, max: 1 },
         time_seconds: { mean: 1.625, stddev: 0.5303, min: 1.25, max: 2 },
@@ -212,8 +211,7 @@ describe("the benchmark", () => {
       },
       delta: { pass_rate: "+0.75", time_seconds: "+0.4", tokens: "+0" },
     });
-    const told = { ...skills, suites: skills.suites.map((suite) => ({ ...suite, model: workspace.model })) };
-    expect(figures.notes(workspace, told)).toMatchInlineSnapshot(`
+    expect(notes).toMatchInlineSnapshot(`
       [
         "Lift +60 pp (95% CI +13 to +86 pp) over 1 case: it helps.",
         "The lift counts runs that meet all of their expectations; the pass rates are shares of expectations.",
@@ -225,13 +223,13 @@ describe("the benchmark", () => {
   });
 
   it("omits a configuration without graded runs, and the difference", () => {
-    const { figures } = figuresOf([at("head", 1, [notMet]), at("without", 1, [open])]);
-    expect(Object.keys(figures.runSummary())).toEqual(["with_skill"]);
-    expect(new BenchmarkFigures().runSummary()).toEqual({});
+    const { run_summary } = benchmarkOf([at("head", 1, [notMet]), at("without", 1, [open])]);
+    expect(Object.keys(run_summary)).toEqual(["with_skill"]);
+    expect(benchmarkOf([]).run_summary).toEqual({});
   });
 
   it("signs a loss", () => {
-    const { figures } = figuresOf([at("head", 1, [notMet]), at("without", 1, [met], 4000)]);
-    expect(figures.runSummary().delta).toEqual({ pass_rate: "-1.00", time_seconds: "-2.8", tokens: "+0" });
+    const { run_summary } = benchmarkOf([at("head", 1, [notMet]), at("without", 1, [met], 4000)]);
+    expect(run_summary.delta).toEqual({ pass_rate: "-1.00", time_seconds: "-2.8", tokens: "+0" });
   });
 });

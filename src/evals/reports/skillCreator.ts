@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
 import { sumOf } from "../types/sum.ts";
 import type { Cell, Trial, Turn } from "../types/trial.ts";
@@ -9,35 +8,6 @@ import { judgeText, liftSentence } from "./skillEffect.ts";
 // The files of skill-creator (anthropics/skills), as defined by its references/schemas.md, aggregate_benchmark.py and
 // eval viewer. These know only passed and failed, and read a missing value as 0%. So an ungraded expectation is left
 // out and noted, and a run without graded expectations gets no grading.json and does not enter any statistic.
-
-/** `grading.json`. It has no `timing`, because with it the aggregation would not read tokens from timing.json. */
-export const gradingSchema = z.object({
-  expectations: z.array(z.object({ text: z.string(), passed: z.boolean(), evidence: z.string() })),
-  summary: z.object({ passed: z.number(), failed: z.number(), total: z.number(), pass_rate: z.number() }),
-  execution_metrics: z.object({
-    tool_calls: z.record(z.string(), z.number()),
-    total_tool_calls: z.number(),
-    total_steps: z.number(),
-    errors_encountered: z.number(),
-  }),
-  user_notes_summary: z.object({
-    uncertainties: z.array(z.string()),
-    needs_review: z.array(z.string()).describe("what was not graded, and why"),
-    workarounds: z.array(z.string()),
-  }),
-});
-type Grading = z.infer<typeof gradingSchema>;
-
-/** `timing.json`. Time is spent waiting for the model; tokens are input plus output. */
-export const timingSchema = z.object({
-  total_tokens: z.number(),
-  duration_ms: z.number(),
-  total_duration_seconds: z.number(),
-  executor_start: z.string(),
-  executor_duration_seconds: z.number(),
-  grader_duration_seconds: z.number().optional(),
-});
-type Timing = z.infer<typeof timingSchema>;
 
 const configurations = ["with_skill", "without_skill"] as const;
 type Configuration = (typeof configurations)[number];
@@ -110,12 +80,16 @@ export function evalMetadata({ id, name, prompt }: Eval) {
 }
 
 /** The files of one trial. `grading` is absent if nothing was graded; `output` is a readable transcript. */
-export function runFiles(trial: Trial): { grading?: Grading; timing: Timing; output: string } {
+export function runFiles(trial: Trial) {
   const grading = makeGrading(trial);
   return { ...(grading && { grading }), timing: makeTiming(trial), output: makeTranscript(trial) };
 }
 
-function makeGrading({ verdict, turns }: Trial): Grading | undefined {
+type Grading = NonNullable<ReturnType<typeof makeGrading>>;
+type Timing = ReturnType<typeof makeTiming>;
+
+/** `grading.json`. It has no `timing`, because with it the aggregation would not read tokens from timing.json. */
+function makeGrading({ verdict, turns }: Trial) {
   const checks = verdict?.checks ?? [];
   const expectations = checks.flatMap(({ what, met, why, evidence }) => {
     if (met === "unknown") return [];
@@ -131,16 +105,16 @@ function makeGrading({ verdict, turns }: Trial): Grading | undefined {
     summary: { passed, failed: total - passed, total, pass_rate: rounded(passed / total) },
     execution_metrics: makeMetrics(turns),
     user_notes_summary: {
-      uncertainties: [],
+      uncertainties: [] as string[],
       needs_review: open.map(({ what, why }) => `not graded: ${sentence(what)}${why ? ` (${why})` : ""}`),
-      workarounds: [],
+      workarounds: [] as string[],
     },
   };
 }
 
 const sentence = (what: string) => what.replace(/^behaviour: /, "");
 
-function makeMetrics(turns: readonly Turn[]): Grading["execution_metrics"] {
+function makeMetrics(turns: readonly Turn[]) {
   const calls = turns.flatMap((turn) => turn.calls);
   const tools = new Map<string, number>();
   for (const { tool } of calls) tools.set(tool, (tools.get(tool) ?? 0) + 1);
@@ -153,7 +127,8 @@ function makeMetrics(turns: readonly Turn[]): Grading["execution_metrics"] {
   };
 }
 
-function makeTiming({ turns, startedAt, judging }: Trial): Timing {
+/** `timing.json`. Time is spent waiting for the model; tokens are input plus output. */
+function makeTiming({ turns, startedAt, judging }: Trial) {
   const ms = sumOf(turns, (turn) => turn.ms);
   const tokens = sumOf(turns, ({ usage }) => promptTokens(usage) + usage.outputTokens);
   return {
@@ -199,60 +174,66 @@ export function benchmarkRun({ eval: one, configuration, run }: ResultFolder, gr
     notes: notes.needs_review,
   };
 }
-export type BenchmarkRun = ReturnType<typeof benchmarkRun>;
+type BenchmarkRun = ReturnType<typeof benchmarkRun>;
 
-const measures = ["pass_rate", "time_seconds", "tokens"] as const;
-type Measure = (typeof measures)[number];
+/** `benchmark.json`: the graded runs of a workspace and their statistics. */
+export function makeBenchmark(
+  workspace: SkillCreatorWorkspace,
+  manifest: RunManifest,
+  summary: RunSummary,
+  runs: readonly BenchmarkRun[],
+) {
+  return {
+    metadata: makeMetadata(workspace, manifest),
+    runs,
+    run_summary: summariseRuns(runs),
+    notes: makeNotes(workspace, summary, runs),
+  };
+}
 
-/** Computes the statistics of a workspace from its graded runs. Keeps three numbers per run. */
-export class BenchmarkFigures {
-  readonly #values = new Map<Configuration, Record<Measure, number[]>>();
-  #open = 0;
+/** Omits a configuration without graded runs, and then also the difference: it would read as 0%. */
+function summariseRuns(runs: readonly BenchmarkRun[]) {
+  const [one, other] = configurations.map((configuration) => {
+    const own = runs.filter((run) => run.configuration === configuration).map(({ result }) => result);
+    return own.length === 0
+      ? undefined
+      : {
+          pass_rate: statistics(own.map(({ pass_rate }) => pass_rate)),
+          time_seconds: statistics(own.map(({ time_seconds }) => time_seconds)),
+          tokens: statistics(own.map(({ tokens }) => tokens)),
+        };
+  });
+  if (!one || !other) return { ...(one && { with_skill: one }), ...(other && { without_skill: other }) };
+  const subtract = (measure: keyof typeof one, digits: number) => {
+    const change = one[measure].mean - other[measure].mean;
+    return `${change < 0 ? "-" : "+"}${Math.abs(change).toFixed(digits)}`;
+  };
+  const delta = {
+    pass_rate: subtract("pass_rate", 2),
+    time_seconds: subtract("time_seconds", 1),
+    tokens: subtract("tokens", 0),
+  };
+  return { with_skill: one, without_skill: other, delta };
+}
 
-  add({ configuration, result, notes }: BenchmarkRun): void {
-    const known = this.#values.get(configuration) ?? { pass_rate: [], time_seconds: [], tokens: [] };
-    this.#values.set(configuration, known);
-    for (const measure of measures) known[measure].push(result[measure]);
-    this.#open += notes.length;
-  }
-
-  /** Omits a configuration without graded runs, and then also the difference: it would read as 0%. */
-  runSummary() {
-    const [one, other] = configurations.map((configuration) => this.#statistics(configuration));
-    if (!one || !other) return { ...(one && { with_skill: one }), ...(other && { without_skill: other }) };
-    const subtract = (measure: Measure, digits: number) => {
-      const change = one[measure].mean - other[measure].mean;
-      return `${change < 0 ? "-" : "+"}${Math.abs(change).toFixed(digits)}`;
-    };
-    const [pass_rate, time_seconds] = [subtract("pass_rate", 2), subtract("time_seconds", 1)];
-    const delta = { pass_rate, time_seconds, tokens: subtract("tokens", 0) };
-    return { with_skill: one, without_skill: other, delta };
-  }
-
-  /** What the statistics leave out, and the verdict that they cannot express. */
-  notes({ suite, model, evals }: SkillCreatorWorkspace, run: RunSummary): string[] {
-    const planned = sumOf(evals, ({ runs }) => configurations.length * runs);
-    const graded = sumOf(this.#values.values(), ({ pass_rate }) => pass_rate.length);
-    const summary = run.suites.find((one) => one.name === suite && one.model === model);
-
-    const notes = [
-      summary?.lift && liftSentence(summary.lift),
-      summary?.lift?.net &&
-        "The lift counts runs that meet all of their expectations; the pass rates are shares of expectations.",
-      this.#open > 0 && `Left out of the rates: ${count(this.#open, "expectation")} that could not be graded.`,
-      planned > graded &&
-        `Left out of all figures: ${count(planned - graded, "run")} of ${planned}, not graded, broken or missing.`,
-      judgeText(run),
-    ];
-    return notes.filter((note) => typeof note === "string");
-  }
-
-  #statistics(configuration: Configuration) {
-    const values = this.#values.get(configuration);
-    if (!values) return undefined;
-    const { pass_rate, time_seconds, tokens } = values;
-    return { pass_rate: statistics(pass_rate), time_seconds: statistics(time_seconds), tokens: statistics(tokens) };
-  }
+/** What the statistics leave out, and the verdict that they cannot express. */
+function makeNotes(
+  { suite, model, evals }: SkillCreatorWorkspace,
+  summary: RunSummary,
+  runs: readonly BenchmarkRun[],
+): string[] {
+  const planned = sumOf(evals, (one) => configurations.length * one.runs);
+  const open = sumOf(runs, ({ notes }) => notes.length);
+  const { lift } = summary.suites.find((one) => one.name === suite && one.model === model) ?? {};
+  const notes = [
+    lift && liftSentence(lift),
+    lift?.net && "The lift counts runs that meet all of their expectations; the pass rates are shares of expectations.",
+    open > 0 && `Left out of the rates: ${count(open, "expectation")} that could not be graded.`,
+    planned > runs.length &&
+      `Left out of all figures: ${count(planned - runs.length, "run")} of ${planned}, not graded, broken or missing.`,
+    judgeText(summary),
+  ];
+  return notes.filter((note) => typeof note === "string");
 }
 
 /** Computed like in the aggregation: the sample standard deviation, or 0 for a single value. */
@@ -268,11 +249,7 @@ function statistics(values: readonly number[]) {
   };
 }
 
-/** The metadata of `benchmark.json`. */
-export function benchmarkMetadata(
-  { skill, skillPath, model, evals }: SkillCreatorWorkspace,
-  { startedAt, judge }: RunManifest,
-) {
+function makeMetadata({ skill, skillPath, model, evals }: SkillCreatorWorkspace, { startedAt, judge }: RunManifest) {
   return {
     skill_name: skill,
     skill_path: skillPath,
