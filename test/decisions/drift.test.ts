@@ -1,14 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { nextStep, simulate } from "../../src/evals/decisions/design.ts";
 import { DriftMonitor } from "../../src/evals/decisions/drift.ts";
-import {
-  addNight,
-  type DriftHistory,
-  nightArm,
-  nightDesign,
-  readNight,
-  replayNights,
-} from "../../src/evals/decisions/nights.ts";
+import { type DriftHistory, nightArm, nightDesign, readNight, replayNights } from "../../src/evals/decisions/nights.ts";
 import { seededRandom } from "../../src/evals/stats/random.ts";
 import { driftVerdictSchema } from "../../src/evals/types/drift.ts";
 import { idsOf, suites } from "./support.ts";
@@ -156,7 +149,7 @@ describe("a night as a design", () => {
   const bankNight = (rate: number) => counts(Math.round(20 * rate), 20);
   const empty: DriftHistory = {
     nights: [],
-    cases: Object.fromEntries(cases.map((id, i) => [id, { bank: [bankNight(rates[i] ?? 0)], nights: [] }])),
+    bank: new Map(cases.map((id, i) => [id, [bankNight(rates[i] ?? 0)]])),
   };
 
   test("asks three trials a case, follows up what looks different, and the history gives the same verdict again", () => {
@@ -167,7 +160,8 @@ describe("a night as a design", () => {
       const { verdict, record, calls } = simulate(nightDesign(setup), (id) =>
         random.next() < (n === 6 && id === "case 1" ? 0 : (rates[cases.indexOf(id)] ?? 0)) ? "pass" : "fail",
       );
-      history = addNight(history, setup.night, readNight(setup, record));
+      const passes = readNight(setup, record) ?? new Map();
+      history = { ...history, nights: [...history.nights, { night: setup.night, passes }] };
       expect(replayNights(history).verdict()).toEqual(verdict);
       expect(nextStep(nightDesign(setup), record)).toEqual({ kind: "decided", verdict });
       if (n < 6) expect(verdict.kind).not.toBe("drifted");
@@ -176,8 +170,8 @@ describe("a night as a design", () => {
       expect(calls).toBeGreaterThanOrEqual(30);
       expect(calls).toBeLessThanOrEqual(30 + 7 * 3);
     }
-    expect(history.cases["case 1"]?.nights.at(-1)).toEqual({
-      ...{ night: "n6", passed: 0, trials: 3 },
+    expect(history.nights.at(-1)?.passes.get("case 1")).toEqual({
+      ...{ passed: 0, trials: 3 },
       ...{ followUpPassed: 0, followUpTrials: 7 },
     });
   });
@@ -187,7 +181,6 @@ describe("a night as a design", () => {
     const { verdict, record } = simulate(nightDesign(setup), (id) => (id === "case 1" ? "missing" : "pass"));
     expect(verdict).toMatchObject({ setAside: ["n1"], nights: 0 });
     expect(readNight(setup, record)).toBeUndefined();
-    expect(addNight(empty, "n1", undefined)).toBe(empty);
     expect(record.paid("case 1", nightArm).calls).toBe(9);
   });
 });

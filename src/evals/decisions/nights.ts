@@ -4,33 +4,25 @@ import { bringRequests, countPasses, type Design, mostMissing, type TrialRecord 
 import { DriftMonitor, type DriftOptions, mostTrialsOfNight, nightlyTrials } from "./drift.ts";
 import type { NightCounts } from "./driftScores.ts";
 
-/** The passes of a case in a night; a night without trials of it is absent. */
-type CaseNight = NightCounts & { night: string };
+/** The passes of a night by case; a case without trials in it is absent. */
+type NightPasses = ReadonlyMap<string, NightCounts>;
 
 /**
- * All that the drift monitor has to know: what was recorded with the baseline, and the nights since, in their order. Its
- * scores and alarms follow from these counts. A new baseline starts anew; a new case has no bank; a missed night is absent.
+ * All that the drift monitor has to know: by case, what was recorded with the baseline, and the nights since, in their
+ * order. Its scores and alarms follow from these counts. A new baseline starts anew; a new case has no bank; a missed
+ * night is absent.
  */
 export type DriftHistory = {
-  nights: readonly string[];
-  cases: Readonly<Record<string, { bank: readonly Counts[]; nights: readonly CaseNight[] }>>;
+  bank: ReadonlyMap<string, readonly Counts[]>;
+  nights: readonly { night: string; passes: NightPasses }[];
 };
 
 /** The monitor after the nights of a history. */
-export function replayNights(history: DriftHistory, options: DriftOptions = {}): DriftMonitor {
-  const cases = Object.entries(history.cases);
-  const bank = cases.flatMap(([id, one]) => (one.bank.length > 0 ? [[id, one.bank] as const] : []));
-  const monitor = new DriftMonitor(new Map(bank), options);
-  const byNight = cases.map(([id, { nights }]) => ({ id, nights: new Map(nights.map((one) => [one.night, one])) }));
-  for (const night of history.nights) {
-    const asked = new Map(
-      byNight.flatMap(({ id, nights }) => {
-        const one = nights.get(night);
-        return one ? [[id, one] as const] : [];
-      }),
-    );
-    monitor.startNight(night, asked);
-    for (const [id, { followUpPassed: passed, followUpTrials: trials }] of asked)
+export function replayNights({ bank, nights }: DriftHistory, options: DriftOptions = {}): DriftMonitor {
+  const monitor = new DriftMonitor(bank, options);
+  for (const { night, passes } of nights) {
+    monitor.startNight(night, passes);
+    for (const [id, { followUpPassed: passed, followUpTrials: trials }] of passes)
       if (trials > 0) monitor.addFollowUp(id, { passed, trials });
     monitor.endNight();
   }
@@ -89,10 +81,7 @@ function missingShare(record: TrialRecord, cases: readonly string[], trials: num
 }
 
 /** The passes of this night in its record; undefined if it is set aside. */
-export function readNight(
-  { cases, options = {} }: NightSetup,
-  record: TrialRecord,
-): ReadonlyMap<string, NightCounts> | undefined {
+export function readNight({ cases, options = {} }: NightSetup, record: TrialRecord): NightPasses | undefined {
   const trials = options.trials ?? nightlyTrials;
   if (missingShare(record, cases, trials) > mostMissing) return undefined;
   return new Map(
@@ -102,18 +91,4 @@ export function readNight(
       return [id, { ...regular, followUpPassed: later.passed, followUpTrials: later.trials }];
     }),
   );
-}
-
-/** The history with a night added; unchanged without one. */
-export function addNight(
-  history: DriftHistory,
-  night: string,
-  passes: ReadonlyMap<string, NightCounts> | undefined,
-): DriftHistory {
-  if (!passes) return history;
-  const added = [...passes].map(([id, counts]) => {
-    const known = history.cases[id] ?? { bank: [], nights: [] };
-    return [id, { ...known, nights: [...known.nights, { night, ...counts }] }] as const;
-  });
-  return { nights: [...history.nights, night], cases: { ...history.cases, ...Object.fromEntries(added) } };
 }

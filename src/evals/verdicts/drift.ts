@@ -1,11 +1,10 @@
 import { type Design, mostMissing, nextStep, TrialRecord } from "../decisions/design.ts";
 import type { DriftOptions } from "../decisions/drift.ts";
 import type { NightCounts } from "../decisions/driftScores.ts";
-import { addNight, type DriftHistory, nightArm, nightDesign, readNight, replayNights } from "../decisions/nights.ts";
+import { type DriftHistory, nightArm, nightDesign, readNight, replayNights } from "../decisions/nights.ts";
 import { addTrial } from "../decisions/observe.ts";
 import type { Counts } from "../stats/counts.ts";
 import type { DriftPlan, DriftSummary, DriftVerdict, Night, NightChanges } from "../types/drift.ts";
-import { getOrAdd } from "../types/getOrAdd.ts";
 import type { CaseSummary } from "../types/run.ts";
 import { sumOf } from "../types/sum.ts";
 import type { Trial } from "../types/trial.ts";
@@ -42,7 +41,8 @@ export class DriftWatch {
     const { run, acceptedAt } = this.#plan.baseline;
     const found = this.design ? this.#readNightly(this.design) : readRun(cases);
     const passes = typeof found === "string" ? undefined : found;
-    const history = addNight(this.#history, this.#night, passes);
+    const { bank, nights } = this.#history;
+    const history = passes ? { bank, nights: [...nights, { night: this.#night, passes }] } : this.#history;
     return {
       nightly,
       baseline: { run, acceptedAt },
@@ -65,28 +65,28 @@ export class DriftWatch {
 
 /** The differences of this night from the previous one and from the baseline. `history`: the earlier nights. */
 function findChanges(
-  { nights, cases }: DriftHistory,
+  { nights, bank }: DriftHistory,
   tonight: ReadonlyMap<string, NightCounts>,
   notInBaseline: string[],
 ): NightChanges {
-  const night = nights.at(-1) ?? null;
+  const last = nights.at(-1);
   const graded = [...tonight].flatMap(([id, counts]) => {
     const after = addFollowUps(counts);
     return after.trials > 0 ? [{ case: id, after }] : [];
   });
   const both = graded.flatMap((one) => {
-    const counts = cases[one.case]?.nights.find((known) => known.night === night);
+    const counts = last?.passes.get(one.case);
     const before = counts && addFollowUps(counts);
     return before && before.trials > 0 ? [{ ...one, before }] : [];
   });
   const changed = both.filter(({ before, after }) => before.passed * after.trials !== after.passed * before.trials);
   const kept = graded.flatMap(({ case: id, after }) => {
-    const { passed = 0, trials = 0 } = cases[id]?.bank[0] ?? {};
+    const { passed = 0, trials = 0 } = bank.get(id)?.[0] ?? {};
     return trials > 0 ? [{ before: passed / trials, after: after.passed / after.trials }] : [];
   });
   const meanOf = (key: "before" | "after") => sumOf(kept, (one) => one[key]) / kept.length;
   return {
-    night,
+    night: last?.night ?? null,
     cases: changed.map(({ case: id, before, after }) => ({ case: id, before, after })),
     same: both.length - changed.length,
     mean: kept.length === 0 ? null : { before: meanOf("before"), after: meanOf("after") },
@@ -124,18 +124,17 @@ export function readDriftEvents({ nightly, verdict }: DriftSummary): ("drifted" 
 function toHistory({ bank, renamed = {}, nights }: DriftPlan, night: string): DriftHistory {
   const ids = new Map(Object.entries(renamed).map(([id, name]) => [name, id]));
   const idOf = (name: string) => ids.get(name) ?? (name in renamed ? `${name} (before it was changed)` : name);
-  type Known = { bank: Counts[]; nights: (NightCounts & { night: string })[] };
-  const cases = new Map<string, Known>();
-  const find = (name: string) => getOrAdd(cases, name, () => ({ bank: [], nights: [] }));
-  for (const [name, text] of Object.entries(bank)) {
-    const { passed, trials } = parsePasses(text);
-    if (trials > 0) find(name).bank.push({ passed, trials });
-  }
-  const before = nights.filter((one) => one.night !== night);
-  for (const one of before)
-    for (const [name, text] of Object.entries(one.cases))
-      find(idOf(name)).nights.push({ night: one.night, ...parsePasses(text) });
-  return { nights: before.map((one) => one.night), cases: Object.fromEntries(cases) };
+  const parsed = Object.entries(bank).map(([id, text]) => [id, parsePasses(text)] as const);
+  const graded = parsed.filter(([, { trials }]) => trials > 0);
+  return {
+    bank: new Map(graded.map(([id, { passed, trials }]) => [id, [{ passed, trials }]])),
+    nights: nights
+      .filter((one) => one.night !== night)
+      .map((one) => ({
+        night: one.night,
+        passes: new Map(Object.entries(one.cases).map(([name, text]) => [idOf(name), parsePasses(text)])),
+      })),
+  };
 }
 
 /** Parses counts such as `2/3` or, with follow-ups, `0/3+0/7`. */
