@@ -9,17 +9,15 @@ import { renderMarkdown } from "../reports/markdown.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { findRanker } from "../search/rankers.ts";
 import { createToolset } from "../toolsets/toolList.ts";
-import { getExposure, type PlannedCase } from "../trials/plan.ts";
+import type { PlannedCase } from "../trials/plan.ts";
 import { EvalsError, type ExitCode, exitCodes } from "../types/errors.ts";
-import { nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
-import { canonicalJson } from "../types/json.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import { type BlameReport, blameExitCode, summariseBlame } from "../verdicts/blame.ts";
 import { comparability } from "../verdicts/comparable.ts";
 import type { RequestOptions } from "../workspace/models.ts";
-import { version } from "../workspace/version.ts";
 import { type BlameQuestion, findRunQuestions, readBaselineQuestion } from "./blameQuestion.ts";
+import { describeRun } from "./check.ts";
 import {
   describeExperiment,
   designNumber,
@@ -185,18 +183,9 @@ function makeList(arm: string, suspect: Suspect | undefined) {
 }
 
 /** The cases to explain, worst first. Throws EvalsError with all reasons if they can no longer be repeated. */
-function findSuspects(question: BlameQuestion, { cases, suite, model }: ExperimentWorkspace): Suspect[] {
+function findSuspects(question: BlameQuestion, { cases, model }: ExperimentWorkspace): Suspect[] {
   const live = new Map(cases.map((planned) => [planned.case.id, planned]));
-  const now = {
-    suite: suite.name,
-    model: model.id,
-    settings: canonicalJson(model.settings),
-    host: question.host,
-    exposure: nameExposure(getExposure(model)),
-    harness: version,
-    cases: cases.map(({ case: { id, hash } }) => ({ id, hash })),
-  };
-  const compared = comparability(question.identity, now, { areAskedAnew: true });
+  const compared = comparability(question.identity, describeRun(cases, model, question), { areAskedAnew: true });
   if (compared.kind === "not comparable") throw refusal(question, compared.reasons);
   const wanted = question.wanted ?? compared.cases;
   const unfit = wanted.filter((id) => !compared.cases.includes(id));

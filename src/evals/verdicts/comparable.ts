@@ -7,8 +7,8 @@ export type ComparedRun = {
   model: string;
   /** The model that the replies name, if known: `model` may be an alias of it. */
   repliedBy?: string | undefined;
-  /** The model's settings as one canonical text (temperature and the like). */
-  settings: string;
+  /** The model's settings as one canonical text (temperature and the like), if known. */
+  settings?: string | undefined;
   /** The host profile: how tool names were shown. */
   host: string;
   /** How tools were shown (see `nameExposure`). */
@@ -20,40 +20,51 @@ export type ComparedRun = {
   cases: readonly { id: string; hash: string }[];
 };
 
-/**
- * `cases`: ids that are in both runs unchanged, in the order of the new run. `added`: only in the new run; `removed`:
- * only in the old; `reworded`: in both, but with another prompt or expectation, so that its rates cannot be compared.
- */
+/** `cases`: ids that are in both runs unchanged, in the order of the new run. */
 export type Comparability =
-  | ({ kind: "comparable"; notes: string[] } & ComparedCases)
+  | { kind: "comparable"; cases: string[]; notes: string[] }
   | { kind: "not comparable"; reasons: string[] };
-type ComparedCases = { cases: string[]; added: string[]; removed: string[]; reworded: string[] };
 
 /**
  * The cases that can be compared between then (a baseline or an earlier run) and now, or every reason why none can.
- * `areAskedAnew`: the earlier tools are tested and graded again, so that the earlier results do not matter.
+ * `areAskedAnew`: the earlier tools are tested and graded again, so that the earlier results do not matter. Settings are
+ * compared only if both are known.
  */
 export function comparability(
   then: ComparedRun,
   now: ComparedRun,
   { areAskedAnew = false }: { areAskedAnew?: boolean } = {},
 ): Comparability {
-  const judged = describeJudged(then, now);
-  const reasons = [...findDifferences(then, now), ...(areAskedAnew ? [] : judged)];
+  const parse = ({ settings = "{}" }: ComparedRun) => jsonObjectSchema.parse(JSON.parse(settings));
+  const areKnown = then.settings !== undefined && now.settings !== undefined;
+  const [was, is] = areKnown ? [parse(then), parse(now)] : [{}, {}];
+  const isJudged = !areAskedAnew && isSameModel({ id: then.model }, { id: now.model });
+  const reasons = [
+    ...findDifferences({ ...then, settings: readDeciding(was) }, { ...now, settings: readDeciding(is) }),
+    ...(isJudged ? describeJudged(now.model, was, is) : []),
+  ];
   if (reasons.length > 0) return { kind: "not comparable", reasons };
   const before = new Map(then.cases.map(({ id, hash }) => [id, hash]));
   const after = new Set(now.cases.map(({ id }) => id));
   const ids = (keep: (one: { id: string; hash: string }) => boolean) => now.cases.filter(keep).map(({ id }) => id);
-  const found = {
-    cases: ids(({ id, hash }) => before.get(id) === hash),
-    added: ids(({ id }) => !before.has(id)),
-    removed: then.cases.filter(({ id }) => !after.has(id)).map(({ id }) => id),
-    reworded: ids(({ id, hash }) => before.has(id) && before.get(id) !== hash),
+  const cases = ids(({ id, hash }) => before.get(id) === hash);
+  // A reworded case has another prompt or expectation, so its rates cannot be compared.
+  const others = {
+    Added: ids(({ id }) => !before.has(id)),
+    Removed: then.cases.filter(({ id }) => !after.has(id)).map(({ id }) => id),
+    Reworded: ids(({ id, hash }) => before.has(id) && before.get(id) !== hash),
   };
   return {
     kind: "comparable",
-    ...found,
-    notes: [...describeCases(found), ...describeUrls(then, now), ...describeBatches(then, now)],
+    cases,
+    notes: [
+      ...(cases.length === 0 ? ["No case is the same in both, so nothing can be compared"] : []),
+      ...Object.entries(others).flatMap(([what, all]) =>
+        all.length > 0 ? [`${what} (not compared): ${all.join(", ")}`] : [],
+      ),
+      ...describeUrls(was, is),
+      ...describeBatches(then, now),
+    ],
   };
 }
 
@@ -62,32 +73,23 @@ const reaching = new Set(["baseUrl", "retries", "timeoutMs"]);
 /** The setting for which part of an answer is judged. */
 const judging = "judged";
 
-function parseSettings(text: string): JsonObject {
-  return text === "" ? {} : jsonObjectSchema.parse(JSON.parse(text));
-}
-
 /** The settings that can change an answer, as one canonical text. */
-function readDeciding(settings: string): string {
+function readDeciding(settings: JsonObject): string {
   return canonicalJson(
-    Object.fromEntries(
-      Object.entries(parseSettings(settings)).filter(([key]) => !reaching.has(key) && key !== judging),
-    ),
+    Object.fromEntries(Object.entries(settings).filter(([key]) => !reaching.has(key) && key !== judging)),
   );
 }
 
 /** Results from before and after a model's arguments stopped being judged cannot be compared, because the rules differ. */
-function describeJudged(then: ComparedRun, now: ComparedRun): string[] {
-  if (then.settings === "" || now.settings === "" || !isSameModel({ id: then.model }, { id: now.model })) return [];
-  const [before, after] = [then, now].map(({ settings }) => parseSettings(settings)[judging]);
+function describeJudged(model: string, { [judging]: before }: JsonObject, { [judging]: after }: JsonObject): string[] {
   if (before === after) return [];
   const [judges, ignores] = before === undefined ? ["the first", "the second"] : ["the second", "the first"];
   return [
-    `The arguments that ${now.model} makes up were judged in ${judges}, and are not in ${ignores}. Run it again, or accept a new baseline.`,
+    `The arguments that ${model} makes up were judged in ${judges}, and are not in ${ignores}. Run it again, or accept a new baseline.`,
   ];
 }
 
-function describeUrls(then: ComparedRun, now: ComparedRun): string[] {
-  const [before, after] = [then, now].map(({ settings }) => parseSettings(settings).baseUrl);
+function describeUrls({ baseUrl: before }: JsonObject, { baseUrl: after }: JsonObject): string[] {
   if (typeof before !== "string" || typeof after !== "string" || before === after) return [];
   return [`Another base URL is asked now (${after}, before ${before}): the same model is assumed behind both`];
 }
@@ -98,7 +100,7 @@ function describeBatches({ batch: before = false }: ComparedRun, { batch: now = 
   return [`Requests are sent ${is} now, and were sent ${was} before: the same model is assumed behind both`];
 }
 
-function findDifferences(then: ComparedRun, now: ComparedRun): string[] {
+function findDifferences(then: ComparedRun & { settings: string }, now: ComparedRun & { settings: string }): string[] {
   const reasons: string[] = [];
   const compare = (what: string, before: string, after: string, remedy: string) => {
     if (before !== after) reasons.push(`${what} differs: "${before}" before, "${after}" now. ${remedy}.`);
@@ -110,8 +112,8 @@ function findDifferences(then: ComparedRun, now: ComparedRun): string[] {
   else
     compare(
       "The settings of the model",
-      readDeciding(then.settings),
-      readDeciding(now.settings),
+      then.settings,
+      now.settings,
       "Use the same settings, or accept a new baseline",
     );
   compare("The host profile", then.host, now.host, "Use the same --host, or accept a new baseline for it");
@@ -124,14 +126,4 @@ function findDifferences(then: ComparedRun, now: ComparedRun): string[] {
 function major(version: string): string {
   const [first = "", second = ""] = version.split(".");
   return first === "0" ? `0.${second}` : first;
-}
-
-function describeCases({ cases, added, removed, reworded }: ComparedCases): string[] {
-  const note = (ids: string[], what: string) => (ids.length > 0 ? [`${what}: ${ids.join(", ")}`] : []);
-  return [
-    ...(cases.length === 0 ? ["No case is the same in both, so nothing can be compared"] : []),
-    ...note(added, "Added (not compared)"),
-    ...note(removed, "Removed (not compared)"),
-    ...note(reworded, "Reworded (not compared)"),
-  ];
 }

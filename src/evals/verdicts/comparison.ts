@@ -17,11 +17,9 @@ import { ConfusionGrowth } from "./confusions.ts";
 import { toExitCode } from "./exitCode.ts";
 
 /**
- * One suite on one model in a record. `settings` is absent if the settings of the model are unknown.
- * `seen`: the trials of the arm `head`, or the counts that a baseline kept of them, by case.
+ * One suite on one model in a record. `seen`: the trials of the arm `head`, or the counts that a baseline kept of them, by case.
  */
-export type ComparedRecord = Omit<ComparedRun, "settings" | "cases"> & {
-  settings?: string;
+export type ComparedRecord = Omit<ComparedRun, "cases"> & {
   /** Of the suite, as the record names it. */
   file?: string;
   deterministic: boolean;
@@ -69,7 +67,7 @@ export function compareSides(
   const { suite, model, file } = head;
   const ms = sumTime(base, head);
   const place = { suite, model, ...(file !== undefined && { file }), ...(ms > 0 && { ms }) };
-  const compared = comparability(...identities(base, head));
+  const compared = comparability(base, head);
   const refuse = (reasons: readonly string[]): Comparison => {
     return { kind: "refused", ...place, reasons, exitCode: toExitCode({ undecided: true }) };
   };
@@ -113,15 +111,6 @@ export function compareSides(
 function sumTime(...sides: readonly ComparedRecord[]): number {
   const trials = sides.flatMap(({ seen }) => (seen.kind === "trials" ? seen.trials : []));
   return sumOf(trials, ({ ms }) => ms);
-}
-
-/** Settings are compared only if both are known. */
-function identities(base: ComparedRecord, head: ComparedRecord): [ComparedRun, ComparedRun] {
-  const known = base.settings !== undefined && head.settings !== undefined;
-  return [
-    { ...base, settings: known ? (base.settings ?? "") : "" },
-    { ...head, settings: known ? (head.settings ?? "") : "" },
-  ];
 }
 
 /** The verdict in one direction; undefined if no case has a trial in both records. */
