@@ -1,6 +1,7 @@
 import type { CaseCounts } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import { deriveSeed, seededRandom } from "../stats/random.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import { sumOf } from "../types/sum.ts";
 import type { BlameTest, BlameVerdict } from "./blameVerdict.ts";
 import {
@@ -198,7 +199,7 @@ class PlayedBlame {
     for (const suspect of suspects)
       for (const i of this.#lacksAnswers(suspect) ? [] : this.#accusedBy(suspect)) {
         if (suspect.confirmed.has(i)) continue;
-        pairs.set(i, [...(pairs.get(i) ?? []), this.#pairOf(suspect, i, round)]);
+        getOrAdd(pairs, i, (): Pair[] => []).push(this.#pairOf(suspect, i, round));
       }
     let open = [...pairs].map(([i, arms]) => ({ i, arms }));
     for (const [j, { trials, share, giveUp }] of confirmationLooks.entries()) {

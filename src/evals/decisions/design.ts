@@ -178,12 +178,17 @@ export function lacksAnswers(record: TrialRecord, ids: readonly string[], arms: 
 
 const isSettled = (answer: Answer | undefined): answer is Answer => answer !== undefined;
 
-/** Asks for what the record lacks of these requests. */
-export function* bringRequests(record: TrialRecord, requests: readonly TrialRequest[], look: number): Play<void> {
+/** Asks for what the record lacks of these requests. `order`: the arms of a request in the order in which they are asked. */
+export function* bringRequests(
+  record: TrialRecord,
+  requests: readonly TrialRequest[],
+  look: number,
+  order: (request: TrialRequest) => readonly string[] = ({ arms }) => arms,
+): Play<void> {
   for (;;) {
     const lacking = requests.flatMap((one) => {
       const arms = one.arms.filter((arm) => record.answers(one.case, arm)[one.trial - 1] === undefined);
-      return arms.length === 0 ? [] : [{ ...one, arms }];
+      return arms.length === 0 ? [] : [{ ...one, arms: order({ ...one, arms }) }];
     });
     if (lacking.length === 0) return;
     yield { requests: lacking, look };
@@ -200,19 +205,13 @@ export type Span = { case: string; arms: readonly string[]; from: number; to: nu
 export function* bringSpans(record: TrialRecord, spans: readonly Span[], look: number, seed: number): Play<void> {
   const first = Math.min(...spans.map(({ from }) => from));
   const last = Math.max(...spans.map(({ to }) => to));
-  for (;;) {
-    const requests: TrialRequest[] = [];
-    for (let trial = first; trial <= last; trial++)
-      for (const { case: id, arms, from, to } of spans) {
-        if (trial < from || trial > to) continue;
-        const lacking = arms.filter((arm) => record.answers(id, arm)[trial - 1] === undefined);
-        if (lacking.length === 0) continue;
-        const random = seededRandom(deriveSeed(seed, "arms", id, trial));
-        requests.push({ case: id, trial, arms: lacking.length > 1 ? shuffle(lacking, random) : lacking });
-      }
-    if (requests.length === 0) return;
-    yield { requests, look };
-  }
+  const requests: TrialRequest[] = [];
+  for (let trial = first; trial <= last; trial++)
+    for (const { case: id, arms, from, to } of spans)
+      if (trial >= from && trial <= to) requests.push({ case: id, trial, arms });
+  yield* bringRequests(record, requests, look, ({ case: id, trial, arms }) =>
+    arms.length > 1 ? shuffle(arms, seededRandom(deriveSeed(seed, "arms", id, trial))) : arms,
+  );
 }
 
 /** A design without interim decisions: asks every trial of every case in every arm, interleaved, and reads the record. */

@@ -19,6 +19,7 @@ import type { Io } from "../types/io.ts";
 import { didYouMean } from "../types/nearest.ts";
 import type { RunManifest, SuiteSummary } from "../types/run.ts";
 import { redactValue } from "../types/secrets.ts";
+import { sumOf } from "../types/sum.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import { readResults } from "./record.ts";
 
@@ -38,13 +39,16 @@ export function baseline(flags: BaselineOptions, io: Io): Promise<ExitCode> {
   return { accept, show }[flags.action](flags, io);
 }
 
-/** Accepts a run as `run --accept` does: right after it ended, whatever its outcome. */
+/**
+ * Accepts a run as `run --accept` does: right after it ended, whatever its outcome. With `json`, standard output contains
+ * only the JSON object of the run.
+ */
 export async function acceptRun(
   run: string,
-  { baselines, out }: { baselines: string; out: string },
+  { json, ...options }: { baselines: string; out: string; json?: boolean },
   io: Io,
 ): Promise<void> {
-  await accept({ action: "accept", targets: [run], baselines, out, force: true }, io);
+  await accept({ ...options, action: "accept", targets: [run], force: true }, json ? { ...io, out: io.err } : io);
 }
 
 /** Writes one baseline for each suite and model of a run, and prints the changes. Writes nothing on an error. */
@@ -86,8 +90,8 @@ const nameSuites = (suites: Summaries) => suites.map(({ name, model }) => `${nam
 /** Throws for a run that asked only some cases, even with `force`: the baseline would lose the others. */
 function refusePartial({ id, partial, suites }: RunManifest): void {
   if (!partial) return;
-  const asked = suites.reduce((sum, { cases }) => sum + cases.length, 0);
-  const leftOut = partial.leftOut.reduce((sum, { cases }) => sum + cases, 0);
+  const asked = sumOf(suites, ({ cases }) => cases.length);
+  const leftOut = sumOf(partial.leftOut, ({ cases }) => cases);
   const what =
     leftOut > 0 ? `it asked ${asked} of ${count(asked + leftOut, "case")}` : "it was made with --changed or --watch";
   throw usageError(
@@ -104,7 +108,7 @@ function refuseUnfit(manifest: RunManifest, suites: Summaries, graded: Summaries
       `The run ${id} was made with --cache: it repeats replies of earlier runs, so it shows no pass rate.`,
       "Run again without --cache, and accept that run.",
     );
-  const missing = suites.reduce((sum, { totals }) => sum + totals.missing, 0);
+  const missing = sumOf(suites, ({ totals }) => totals.missing);
   if (!force && (finishedAt === undefined || missing > 0)) {
     const what = missing > 0 ? `${count(missing, "trial")} missing` : "it was interrupted at its end";
     const hint = `Finish it with \`evals run --resume ${id}\`, or accept it as it is with --force.`;

@@ -229,9 +229,8 @@ async function planCheck(
   if (comparable.length > 0 && graded.length === 0)
     return { kind: "not comparable", model: model.id, reasons: ["No case has a graded trial in the baseline."] };
   const ungraded = comparable.filter(({ trials }) => trials === 0).map(({ id }) => id);
-  const notes = [
-    ...(ungraded.length > 0 ? [`Without a graded trial in the baseline (not compared): ${ungraded.join(", ")}`] : []),
-  ];
+  if (ungraded.length > 0)
+    compared.notes.push(`Without a graded trial in the baseline (not compared): ${ungraded.join(", ")}`);
   return {
     kind: "compare",
     model: model.id,
@@ -252,7 +251,7 @@ async function planCheck(
       return { id, bank: { passed, trials }, toolset, ...(Number.isFinite(requests) && { requests }) };
     }),
     ...(lost.length > 0 && { lost }),
-    notes: [...compared.notes, ...notes],
+    notes: compared.notes,
   };
 }
 

@@ -8,6 +8,7 @@ import { readManifest, readTrials } from "../runs/record.ts";
 import type { Baseline } from "../types/baseline.ts";
 import { type ExitCode, exitCodes, printProblem, usageError } from "../types/errors.ts";
 import { allDefinitions, nameExposure } from "../types/exposure.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import { isModelNamed, isSameModel } from "../types/model.ts";
@@ -151,8 +152,7 @@ async function readRunRecord(run: string, out: string, warn: Warn): Promise<Reco
   for await (const { turns, ...trial } of readTrials(dir, id)) {
     const { suite, model, arm } = trial.cell;
     if (arm !== "head") continue;
-    const side = seen.get(makeKey(suite, model)) ?? { trials: [], repliedBy: new Set() };
-    seen.set(makeKey(suite, model), side);
+    const side = getOrAdd(seen, makeKey(suite, model), () => ({ trials: [], repliedBy: new Set<string>() }));
     for (const turn of turns) if (turn.model !== undefined) side.repliedBy.add(turn.model);
     // Only scores are compared. Do not keep the replies in memory.
     side.trials.push({ ...trial, turns: [] });

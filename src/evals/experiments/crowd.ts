@@ -6,6 +6,7 @@ import { openSource } from "../toolsets/source.ts";
 import { describeOrigin } from "../toolsets/toolList.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { type ExitCode, printProblem, usageError } from "../types/errors.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import type { Io } from "../types/io.ts";
 import { plannedTrials } from "../types/suite.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
@@ -126,9 +127,8 @@ function planOtherServers(
     return (planned: PlannedCase): Toolset => {
       const { owner = "" } = planned;
       const hidden = new Set(names.filter((name) => name !== owner).slice(size));
-      const list = byOwner.get(owner) ?? changeListsOnce((tools) => tools.filter(({ server }) => !hidden.has(server)));
-      byOwner.set(owner, list);
-      return list(planned);
+      const makeList = () => changeListsOnce((tools) => tools.filter(({ server }) => !hidden.has(server)));
+      return getOrAdd(byOwner, owner, makeList)(planned);
     };
   };
   const servers = new Map(cases.flatMap(({ toolset }) => toolset.tools.map(({ name, server }) => [name, server])));

@@ -35,7 +35,7 @@ export async function history(options: HistoryOptions, io: Io): Promise<ExitCode
 }
 
 /** Reads the histories of the selected suites and models in the newest `last` finished runs under a folder. */
-export async function readHistories(
+async function readHistories(
   out: string,
   { suite, model, last }: Pick<HistoryOptions, "suite" | "model" | "last">,
   warn?: Warn,

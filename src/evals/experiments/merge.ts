@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { PageTrialCollector } from "../reports/pageTrials.ts";
 import { openJournal } from "../runs/journal.ts";
 import { lockRun } from "../runs/lock.ts";
@@ -9,7 +10,6 @@ import { SeenReplies } from "../trials/copies.ts";
 import { assignShards, readShard, type Shard } from "../trials/shards.ts";
 import { type ExitCode, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
-import { canonicalJson, jsonObjectSchema } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import { cellKey, type Trial } from "../types/trial.ts";
@@ -63,7 +63,7 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   for (const form of options.reporter ?? []) await printForm(form, { ...input, dir }, options.json, io);
   if (accept) {
     const { acceptRun } = await import("./baseline.ts");
-    await acceptRun(dir, options, options.json ? { ...io, out: io.err } : io);
+    await acceptRun(dir, options, io);
   }
   return summary.exitCode as ExitCode;
 }
@@ -172,10 +172,7 @@ function withoutShard({ shard: _, given, ...flags }: RunManifest["flags"]): RunM
 /** Lists the differences between the plans of two shards, as noun phrases. */
 function listDifferences(one: RunManifest, other: RunManifest): string[] {
   const differs = (what: string, read: (manifest: RunManifest) => unknown) =>
-    canonicalJson(jsonObjectSchema.parse({ it: read(one) ?? null })) ===
-    canonicalJson(jsonObjectSchema.parse({ it: read(other) ?? null }))
-      ? []
-      : [what];
+    isDeepStrictEqual(read(one), read(other)) ? [] : [what];
   const named = [
     ...differs("another seed", ({ seed }) => seed),
     ...differs("another version of tool-evals", ({ harness }) => harness),

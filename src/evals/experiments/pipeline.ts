@@ -9,6 +9,7 @@ import { type DesignCells, type PlannedCase, type PlannedCell, requestedCells, T
 import { type PlanEnd, runPlan } from "../trials/runPlan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
 import { printProblem } from "../types/errors.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
 import type { Experiment, RunManifest, RunSummary } from "../types/run.ts";
@@ -241,17 +242,17 @@ export class ArmCases {
 
   /** The orders in which the tools of a case are shown: the same in all arms. */
   readonly orders = (id: string): TrialOrders => {
-    const known = this.#orders.get(id);
-    if (known) return known;
     const planned = this.#cases.get(id);
     if (!planned) throw new Error(`the design asked for the case ${id}, which is not planned`);
-    const listed =
-      typeof this.#arms === "function" ? [] : [...this.#made.values()].flatMap((made) => made.get(id) ?? []);
-    const lists = (listed.length > 0 ? listed : [planned]).map(({ toolset }) => toolset.tools);
-    const orders = new TrialOrders(this.#seed, planned.suite.name, id, lists, planned.case.paraphrases?.length);
-    this.#orders.set(id, orders);
-    return orders;
+    return getOrAdd(this.#orders, id, () => this.#makeOrders(planned));
   };
+
+  #makeOrders({ suite, case: one, toolset }: PlannedCase): TrialOrders {
+    const listed = typeof this.#arms === "function" ? [] : [...this.#made.values()];
+    const lists = listed.flatMap((made) => made.get(one.id)?.toolset ?? []);
+    const tools = (lists.length > 0 ? lists : [toolset]).map((list) => list.tools);
+    return new TrialOrders(this.#seed, suite.name, one.id, tools, one.paraphrases?.length);
+  }
 
   #make(id: string, arm: string): PlannedCase | undefined {
     const planned = this.#cases.get(id);
@@ -259,7 +260,7 @@ export class ArmCases {
     const toolset = planned && getToolset?.(planned);
     if (!planned || !toolset) return undefined;
     const made = { ...planned, arm, toolset };
-    this.#made.set(arm, (this.#made.get(arm) ?? new Map<string, PlannedCase>()).set(id, made));
+    getOrAdd(this.#made, arm, () => new Map<string, PlannedCase>()).set(id, made);
     return made;
   }
 

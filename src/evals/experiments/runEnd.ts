@@ -44,8 +44,7 @@ export async function reportRun(
   }
   if (accept && end === "complete") {
     const { acceptRun } = await import("./baseline.ts");
-    // With --json, standard output contains only the JSON object.
-    await acceptRun(dir, options, options.json ? { ...io, out: io.err } : io);
+    await acceptRun(dir, options, io);
   }
   if (end !== "complete") {
     const { missing } = summary.totals;
@@ -62,7 +61,7 @@ function reportShard(
   { shard, json }: RunOptions,
   io: Io,
 ): ExitCode {
-  const broken = summary.suites.reduce((sum, { totals }) => sum + totals.broken, 0);
+  const { broken } = summary.totals;
   const recorded = summary.totals.trials - summary.totals.missing;
   const exitCode = end === "complete" ? exitCodes.passed : exitCodes.incomplete;
   const facts: ShardReport = { run: manifest.id, dir, shard: shard ?? "", trials: recorded, broken, exitCode };

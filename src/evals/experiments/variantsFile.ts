@@ -6,6 +6,7 @@ import { applyVariant, checkVariant } from "../toolsets/overlay.ts";
 import { createToolset } from "../toolsets/toolList.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { EvalsError, messageOf, usageError } from "../types/errors.ts";
+import { getOrAdd } from "../types/getOrAdd.ts";
 import type { Io } from "../types/io.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
@@ -111,11 +112,7 @@ export function changeListsOnce(
   change: (tools: readonly OfferedTool[]) => readonly OfferedTool[],
 ): (planned: Pick<PlannedCase, "toolset">) => Toolset {
   const made = new Map<string, Toolset>();
-  return ({ toolset }) => {
-    const list = made.get(toolset.hash) ?? createToolset(change(toolset.tools));
-    made.set(toolset.hash, list);
-    return list;
-  };
+  return ({ toolset }) => getOrAdd(made, toolset.hash, () => createToolset(change(toolset.tools)));
 }
 
 /** Writes one variant as a variants file, or prints it. Reports if there is none to write. */

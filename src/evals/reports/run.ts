@@ -27,7 +27,6 @@ import { missBlocks } from "./misses.ts";
 import { partialFacts } from "./partial.ts";
 import {
   caseState,
-  coverageText,
   describePair,
   exitText,
   explainedCases,
@@ -45,7 +44,6 @@ import {
   statusTone,
   unansweredCases,
   usageText,
-  wrongPairs,
 } from "./runText.ts";
 import { serverBlocks } from "./servers.ts";
 import { judgeText, liftBlocks, triggerBlocks } from "./skillEffect.ts";
@@ -102,7 +100,10 @@ function suiteBlocks(
     ...caseTable(suite),
     ...unanswered(suite),
     ...discoveryBlocks(suite),
-    pairList("Confused tools", wrongPairs(suite)),
+    pairList(
+      "Confused tools",
+      suite.confusion.filter(({ expected, picked }) => expected !== picked),
+    ),
     ...substitutes(suite),
     explanations(suite),
     ...missBlocks(suite),
@@ -114,7 +115,7 @@ function suiteBlocks(
 /** Coverage of the suite (only for a full run), unchecked expectations, and usage. */
 export function suiteFacts(suite: SuiteSummary, isPartial: boolean): Block {
   return facts(
-    ["Coverage", isPartial ? undefined : coverage(suite)],
+    ["Coverage", isPartial ? undefined : describeCoverage(suite)],
     ["Points (mongodb)", pointsText(suite)],
     ...mockFacts(suite),
     ...denialFacts(suite),
@@ -287,12 +288,15 @@ function uncheckedFacts({ unchecked = [] }: SuiteSummary): Fact[] {
     .map(({ text: what, n }) => ["Not judged", [`${count(n, "trial")}: `, { code: what, max: 300 }]]);
 }
 
-function coverage(suite: SuiteSummary): Span[] {
-  const { missing } = suite.coverage;
+/** How many of the offered tools are expected by a case. */
+function describeCoverage({ coverage: { tools, expected, missing } }: SuiteSummary): Span[] {
+  if (tools === 0) return ["no tool is offered"];
+  const verb = expected === 1 ? "is" : "are";
   const max = limits.tools;
   const names = missing
     .slice(0, max)
     .flatMap((tool, at): Span[] => [at === 0 ? "; no case expects " : ", ", { code: tool }]);
   const left = missing.length - max;
-  return [coverageText(suite), ...names, left > 0 ? ` and ${integer(left)} more` : ""];
+  const shown = `${integer(expected)} of ${count(tools, "tool")} ${verb} expected by a case`;
+  return [shown, ...names, left > 0 ? ` and ${integer(left)} more` : ""];
 }

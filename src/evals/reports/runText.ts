@@ -235,11 +235,6 @@ export function caseSentence(one: CaseSummary): string {
   return `${graded}, needs ${percent(one.passRate)}${rest === "" ? "" : `; ${rest}`}`;
 }
 
-/** The pairs of the confusion table with a wrong pick. */
-export function wrongPairs(suite: SuiteSummary): SuiteSummary["confusion"] {
-  return suite.confusion.filter(({ expected, picked }) => expected !== picked);
-}
-
 /** `3x expected read_file, picked get_file` */
 export function describePair({ expected, picked, n }: SuiteSummary["confusion"][number]): Inline {
   return [`${integer(n)}x expected `, { code: expected, max: 60 }, ", picked ", { code: picked, max: 60 }];
@@ -264,13 +259,6 @@ export function explainedCases(suite: SuiteSummary): CaseSummary[] {
 /** Whether the only thing that went wrong in the case is broken trials. */
 export function onlyBroke(one: CaseSummary): boolean {
   return one.broken > 0 && one.passed === one.trials && one.notGradable === 0;
-}
-
-/** How many of the offered tools are expected by a case. */
-export function coverageText({ coverage }: SuiteSummary): string {
-  if (coverage.tools === 0) return "no tool is offered";
-  const verb = coverage.expected === 1 ? "is" : "are";
-  return `${integer(coverage.expected)} of ${count(coverage.tools, "tool")} ${verb} expected by a case`;
 }
 
 /** Replies, calls, tokens, cost and latency. Totals over several suites have no latency. */

@@ -1,3 +1,4 @@
+import { groupBy } from "../types/groupBy.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { readMatcher } from "../types/matcher.ts";
 import type { ManifestCase } from "../types/run.ts";
@@ -62,8 +63,7 @@ export function showDocument(shown: readonly ShownTrial[], { run, most }: { run:
 
 /** Groups trials with the same query, texts, calls and results. */
 function groupAlike(shown: readonly ShownTrial[]): Group[] {
-  const groups = new Map<string, Group>();
-  for (const one of shown) {
+  const groups = groupBy(shown, (one) => {
     const { cell, outcome, turns, verdict } = one.trial;
     const made = turns.map(({ text: reply, calls, stop }) => [
       reply,
@@ -73,7 +73,7 @@ function groupAlike(shown: readonly ShownTrial[]): Group[] {
         execution?.status === "executed" ? execution.result : execution?.reason,
       ]),
     ]);
-    const key = JSON.stringify([
+    return JSON.stringify([
       cell.suite,
       cell.case,
       cell.model,
@@ -83,11 +83,11 @@ function groupAlike(shown: readonly ShownTrial[]): Group[] {
       verdict?.grade,
       made,
     ]);
-    const known = groups.get(key);
-    if (known) known.numbers.push(cell.trial);
-    else groups.set(key, { ...one, numbers: [cell.trial] });
-  }
-  return [...groups.values()];
+  });
+  return [...groups.values()].flatMap((own) => {
+    const numbers = own.map(({ trial }) => trial.cell.trial);
+    return own.slice(0, 1).map((one) => ({ ...one, numbers }));
+  });
 }
 
 function transcript(group: Group): Block[] {

@@ -8,6 +8,7 @@ import { deriveSeed, type Random, seededRandom } from "../stats/random.ts";
 import { normalQuantile } from "../stats/stdlib.ts";
 import { countsSchema, intervalSchema } from "../types/check.ts";
 import type { ExitCode } from "../types/errors.ts";
+import { groupBy } from "../types/groupBy.ts";
 import { sumOf } from "../types/sum.ts";
 import { type Cost, costSchema } from "../types/trial.ts";
 import { type ExperimentFacts, experimentFacts } from "./design.ts";
@@ -207,9 +208,7 @@ function duplicatesIn(replies: Replies): Calibration["duplicates"] {
   let [same, pairs] = [0, 0];
   for (const list of replies.values()) {
     pairs += (list.length * (list.length - 1)) / 2;
-    const times = new Map<string, number>();
-    for (const reply of list) times.set(reply, (times.get(reply) ?? 0) + 1);
-    for (const n of times.values()) same += (n * (n - 1)) / 2;
+    for (const { length: n } of groupBy(list, (reply) => reply).values()) same += (n * (n - 1)) / 2;
   }
   return { share: pairs === 0 ? 0 : same / pairs, oneTrialSuffices: pairs > 0 && same === pairs };
 }

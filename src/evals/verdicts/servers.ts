@@ -1,6 +1,7 @@
 import type { Counts } from "../stats/counts.ts";
 import { wilson } from "../stats/intervals.ts";
 import { getOrAdd } from "../types/getOrAdd.ts";
+import { groupBy } from "../types/groupBy.ts";
 import type { ManifestSuite, RunManifest } from "../types/run.ts";
 import type { ServersSummary } from "../types/servers.ts";
 import { sumOf } from "../types/sum.ts";
@@ -124,10 +125,9 @@ export class ServersTally {
   }
 
   #findClashes(): ServersSummary["clashes"] {
-    const servers = new Map<string, string[]>();
-    for (const tool of this.#list().filter((one) => isCallable(one) && isOwnTool(one)))
-      servers.set(readOwnName(tool), [...(servers.get(readOwnName(tool)) ?? []), tool.server]);
-    return [...servers].filter(([, list]) => list.length > 1).map(([name, list]) => ({ name, servers: list }));
+    const own = this.#list().filter((one) => isCallable(one) && isOwnTool(one));
+    const clashes = [...groupBy(own, readOwnName)].filter(([, tools]) => tools.length > 1);
+    return clashes.map(([name, tools]) => ({ name, servers: tools.map(({ server }) => server) }));
   }
 }
 

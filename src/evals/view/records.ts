@@ -2,6 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { defaultMargin } from "../decisions/statistics.ts";
 import { compareRecords } from "../experiments/compare.ts";
+import { readResults } from "../experiments/record.ts";
 import { readReport } from "../experiments/report.ts";
 import { comparisonDocument } from "../reports/comparison.ts";
 import { heading, plainText, text } from "../reports/document.ts";
@@ -120,10 +121,7 @@ export class Records {
     const stamp = await this.stamp(id);
     const known = this.#summaries.get(id);
     if (known?.stamp === stamp) return known.summary;
-    const dir = join(this.#out, id);
-    const results = summariser(manifest, dir);
-    for await (const trial of readTrials(dir, id)) results.add(trial);
-    const summary = results.summary();
+    const summary = (await readResults(join(this.#out, id), manifest)).summary();
     this.#summaries.set(id, { stamp, summary });
     return summary;
   }
