@@ -61,7 +61,6 @@ export function checkWords(words: readonly string[], command: Command): Readonly
   return given;
 }
 
-/** The flags of the program itself. */
 const ownFlags = ["--help", "-h", "--version"];
 
 /** Throws a usage error for a command line that starts with a flag of a command. */

@@ -7,7 +7,6 @@ import { caseP, type LookPlan, type MeanDrop } from "./statistics.ts";
 import type { PairTally } from "./tally.ts";
 import type { Advice } from "./verdict.ts";
 
-/** The maximum number of further pairs to recommend. */
 const mostPairs = 20_000;
 
 /** What an open check needs: further pairs per case for a verdict with a chance of 50 % and of 80 %. */

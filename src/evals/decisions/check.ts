@@ -70,7 +70,6 @@ class PlayedCase {
     this.head = readArm(record, id, "head");
   }
 
-  /** Whether a trial is settled in an arm. */
   has(arm: "base" | "head", trial: number): boolean {
     return this[arm].answers[trial - 1] !== undefined;
   }
@@ -237,7 +236,6 @@ class PlayedCheck {
     }
   }
 
-  /** Brings cases to their next rungs, all of them at the same time. */
   *#bringEach(cases: readonly PlayedCase[], look: number): Play<void> {
     const rungs = [...new Set(cases.map(({ rung }) => rung + 1))];
     const plays = rungs.map((rung) => {

@@ -126,7 +126,6 @@ export class DriftMonitor {
     if (without.score >= this.#threshold) this.#raiseAlarm(without);
   }
 
-  /** The alarm that was not withdrawn. */
   openAlarm(): Alarm | undefined {
     return this.#open?.alarm;
   }

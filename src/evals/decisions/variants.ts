@@ -257,7 +257,6 @@ class PlayedVariants {
   }
 }
 
-/** Cases that may gain, by their own p. */
 const likelyGain = 0.2;
 /** How many times as many trials are considered when asking what would settle a verdict. */
 const furtherFactors = [1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
@@ -280,7 +279,6 @@ function settleHarm(open: VariantFigures["certificates"], width: number): { case
   return Number.isFinite(trials) ? { cases: open.map((one) => one.case), trials } : null;
 }
 
-/** The trials of a case with both wordings. */
 type SeenCase = CaseCounts & { case: string };
 
 /** "Some case gains": the global test with the arms exchanged, and the most that the mean gain may be. */

@@ -181,7 +181,6 @@ async function readReplaced(file: string, fresh: Baseline, io: Io): Promise<Base
   return old ?? "none";
 }
 
-/** Compares a baseline with its replacement: the wording of tools, and the cases. */
 function compareBaseline(before: Baseline, now: CaseToolsets, compared: ComparedRun): BaselineDifference {
   const comparable = comparability(toComparedRun(before), compared);
   return {

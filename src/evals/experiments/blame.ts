@@ -109,7 +109,6 @@ async function answerAll(
   return { blames: answers.map(({ report }) => report), exitCode: worst?.exitCode ?? exitCodes.passed };
 }
 
-/** The options of the run, overridden by the given ones. */
 function combineOptions(
   { recorded, paths, suite, model, host, exposure }: BlameQuestion,
   given: GivenOptions,

@@ -75,7 +75,6 @@ export async function findRunQuestions(run: string, flags: RunSelection, io: Io)
   throw nothingToExplain(newest.manifest, checks, flags);
 }
 
-/** Reads the questions of one run, and counts the checks that match the selection. */
 async function readQuestions(
   dir: string,
   manifest: RunManifest,

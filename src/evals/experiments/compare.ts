@@ -102,7 +102,6 @@ function unpaired(
   return sides.filter((side) => !paired.has(side)).map(({ suite, model }) => `Only in ${name}: ${suite} on ${model}`);
 }
 
-/** Maximum number of manifests to read when suggesting runs. */
 const maxSearched = 50;
 
 /** Suggests the newest other run of each suite and model of B: runs of different models cannot be compared. */

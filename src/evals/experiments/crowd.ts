@@ -79,7 +79,6 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-/** Adds the same foreign tools to every case. */
 function planForeignTools(
   workspace: ExperimentWorkspace,
   foreign: readonly OfferedTool[],

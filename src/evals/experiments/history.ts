@@ -34,7 +34,6 @@ export async function history(options: HistoryOptions, io: Io): Promise<ExitCode
   return exitCodes.passed;
 }
 
-/** Reads the histories of the selected suites and models in the newest `last` finished runs under a folder. */
 async function readHistories(
   out: string,
   { suite, model, last }: Pick<HistoryOptions, "suite" | "model" | "last">,

@@ -169,7 +169,6 @@ function withoutShard({ shard: _, given, ...flags }: RunManifest["flags"]): RunM
   return Array.isArray(given) ? { ...flags, given: given.filter((name) => name !== "shard") } : flags;
 }
 
-/** Lists the differences between the plans of two shards, as noun phrases. */
 function listDifferences(one: RunManifest, other: RunManifest): string[] {
   const differs = (what: string, read: (manifest: RunManifest) => unknown) =>
     isDeepStrictEqual(read(one), read(other)) ? [] : [what];

@@ -105,7 +105,6 @@ function parseHeaders(text = ""): Record<string, string> {
   );
 }
 
-/** Decodes a value, or returns it unchanged if it is not percent-encoded. */
 function decode(value: string): string {
   try {
     return decodeURIComponent(value);

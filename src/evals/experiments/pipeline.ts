@@ -203,7 +203,6 @@ export async function runDesign<V>(
   }
 }
 
-/** The number of requests paid for so far in the cases and arms of these trials. */
 function countPaid(record: TrialRecord, requests: readonly TrialRequest[]): number {
   const asked = new Map(
     requests.flatMap(({ case: id, arms }) => arms.map((arm) => [`${arm} ${id}`, [id, arm] as const])),

@@ -42,7 +42,6 @@ export async function readResults(dir: string, manifest: RunManifest): Promise<S
   return results;
 }
 
-/** Removes known secrets from what is written. */
 type Redact = (text: string) => string;
 
 /** Starts a new record under `out`, in a folder named by its id. */

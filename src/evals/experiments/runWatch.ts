@@ -168,7 +168,6 @@ class WatchSession {
     return changed;
   }
 
-  /** Reads the options again if a project file changed. */
   async #reread(changed: readonly string[]): Promise<void> {
     const { project } = this.#given;
     if (!project?.files.some((file) => changed.includes(file))) return;
@@ -205,7 +204,6 @@ class AskedCases {
 
   readonly find: FindRecord = (suite, model) => this.#records.get(this.#key(suite.name, model.id));
 
-  /** Sets the records to start from. */
   start({ suites, models }: Workspace, find: FindRecord): void {
     for (const suite of suites)
       for (const model of models) {
@@ -214,7 +212,6 @@ class AskedCases {
       }
   }
 
-  /** Adds the cases that a run asked. */
   add(workspace: Workspace, summary: RunSummary): void {
     for (const { name, model, cases: asked } of summary.suites) {
       const suite = workspace.suites.find((one) => one.name === name);

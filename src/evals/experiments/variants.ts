@@ -100,7 +100,6 @@ type VariantsSetup = {
   prompts: PromptSizes;
 };
 
-/** Runs the design for deterministic or sampled models, until it decides or is stopped. */
 async function decide(workspace: ExperimentWorkspace, { setup, touched, arms, prompts }: VariantsSetup, io: Io) {
   const perform = <V>(design: Design<V>): Promise<ExperimentRun<V>> => {
     const { seed: _, ...rest } = setup;
@@ -123,7 +122,6 @@ async function decide(workspace: ExperimentWorkspace, { setup, touched, arms, pr
   return finish(await perform(design), toOutcome, design.cap);
 }
 
-/** Passed and graded trials of the current wording, by case. */
 type Bank = Record<string, Counts>;
 const bankSchema = z.object({
   bank: z.record(z.string(), z.object({ passed: z.number().int(), trials: z.number().int() })).default({}),
@@ -163,7 +161,6 @@ function selectCases(cases: readonly string[], filters: readonly string[]): stri
   );
 }
 
-/** Throws a usage error for contradictory flags, before any model call. */
 function refuseFlags({ write, of, file, json }: VariantsOptions & { file: string }, io: Io): void {
   if (write === undefined && of !== undefined) throw usageError("--of has no effect without --write.", "Add --write.");
   if (write === "-" && json) throw usageError("--json and --write - both use standard output.", "Name a file.");

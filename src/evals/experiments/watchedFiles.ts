@@ -87,7 +87,6 @@ export class FileWatcher {
     this.#out = out;
   }
 
-  /** Watches these paths instead of the previous ones. */
   async watch(paths: WatchedPaths): Promise<void> {
     this.#paths = paths;
     const given = [...listFolders(paths), ...paths.files];
@@ -121,7 +120,6 @@ export class FileWatcher {
     await before?.close();
   }
 
-  /** Discards the pending changes of these files. */
   forget(paths: Iterable<string>): void {
     for (const path of paths) this.#changed.delete(path);
   }

@@ -26,7 +26,6 @@ import { Facts, Folded, Verbatim } from "./text.tsx";
 
 // Renders the blocks of a report, like terminal.ts and markdown.ts do.
 
-/** The most entries of a list to show; the record has all of them. */
 const maxItems = 500;
 /** Longer queries are collapsed. */
 const foldedFrom = 240;

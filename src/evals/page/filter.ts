@@ -71,7 +71,6 @@ export function applyFilter({ cases, trials }: PageTrials, texts: readonly strin
   return shown.sort((a, b) => rank(a) - rank(b) || a.at - b.at);
 }
 
-/** Whether a trial picked or called the tool. */
 function isAbout({ picked, turns }: PageTrial, tool: string): boolean {
   return picked === tool || turns.some(({ calls }) => calls.some((call) => call.tool === tool));
 }

@@ -76,7 +76,6 @@ function Report({ page }: { page: ReportPage }) {
   );
 }
 
-/** The most cases to print. */
 const maxPrinted = 300;
 
 /** Only on paper, where nothing can be unfolded: the cases that did not pass, with their reasons. */

@@ -30,7 +30,6 @@ function headline({ stopped, found, trials }: CalibrationSummary): string {
   return `NOISE FLOOR ${size(found.noise.floor)} with ${count(trials, "trial")} per case`;
 }
 
-/** How sure the noise floor is, and what to do next. */
 function leadLines({ found, stopped, run, trials, deterministic }: CalibrationSummary): string[] {
   if (stopped) return [`Next: finish it with \`evals calibrate --resume ${run}\`.`];
   if (!found) return ["Next: find out why trials broke with `evals report calibrate --as csv`, then run it again."];

@@ -27,7 +27,6 @@ import {
 } from "./document.ts";
 import { count, integer, money, probability, ratio, share } from "./format.ts";
 
-/** The display names of the two arms. */
 type ArmNames = { base: string; head: string };
 const arms: ArmNames = { base: "baseline", head: "now" };
 
@@ -116,7 +115,6 @@ export function grownConfusions(grew: ComparedCheck["grew"], { base, head }: Arm
 /** Changes beyond this number are listed without a word diff, which takes time to compute. */
 const maxWordings = 20;
 
-/** The tool names in a label. */
 const namedTools = (label: string) => label.match(/(?:skill:)?[\w-]+/g) ?? [];
 
 /** The cases whose result changed, with the tools they expect: `read-notes: 10/10 -> 2/10`. */
@@ -168,7 +166,6 @@ function changedTools(check: ComparedCheck, cases: readonly CaseSummary[]): Bloc
   ]);
 }
 
-/** A change with its effect on callers, if any, in the label. */
 function toTextChange(
   { label, class: known, before, after }: ComparedCheck["changes"][number],
   at: number,

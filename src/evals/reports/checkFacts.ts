@@ -23,7 +23,6 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
   ]);
 }
 
-/** Which test reached the verdict, and at which look. */
 function decisionText({ kind, by, because, method, look, looks, trials, cap }: ComparedCheck): string | undefined {
   if (method !== "pairs" || because === "stopped") return undefined;
   return `${decidingTest(kind, by)}at look ${look} of ${looks}, ${count(trials, "trial")} per case and list (cap ${cap})`;
@@ -74,7 +73,6 @@ function callsText({ base, head, ahead, copies, missing }: ComparedCheck["calls"
   return `${integer(base)} baseline, ${integer(head)} now${extra.length > 0 ? `; ${extra.join(", ")}` : ""}`;
 }
 
-/** Two sentences on each term of a report. */
 const terms: readonly [string, string][] = [
   [
     "Trial, pair",

@@ -187,7 +187,6 @@ export function explainLost(lost: LostCases): string[] {
   return groups.map(({ ids, cause }) => (groups.length === 1 ? cause : `${some(ids)}: ${cause}`));
 }
 
-/** Groups the cases that cannot be asked with the current tools by their cause. */
 function groupLost(lost: LostCases): { ids: string[]; cause: string }[] {
   const causes = groupBy(lost, ({ reason, likely = [] }) => {
     const names = likely.map(({ tool, now }) => ` The likely new name of "${tool}" is "${now}".`);

@@ -52,7 +52,6 @@ export function crowdDocument(summary: CrowdSummary): Block[] {
 /** What a size counts. */
 const readNoun = ({ servers }: CrowdSummary) => (servers ? "other server" : "foreign tool");
 
-/** How sure the change at the largest size is. */
 function certainty({ kind, points: curve }: CrowdSummary): string | undefined {
   const change = curve.at(-1)?.change;
   if (!change || kind === "stopped" || kind === "not scored") return undefined;
@@ -71,7 +70,6 @@ function nextStep({ kind, run }: CrowdSummary, noun: string): string {
   }[kind];
 }
 
-/** The accuracy at the smallest and the largest size. */
 function headline(summary: CrowdSummary): string {
   const { kind, points: curve } = summary;
   const [first, last] = [curve[0], curve.at(-1)];

@@ -74,7 +74,6 @@ function describeServer({ about, startMs = 0, listMs = 0, tools, called, notCall
   return [line, `${calls}${describeNotCalled(notCalled)}`];
 }
 
-/** The tools that were not called, by reason. */
 function describeNotCalled(notCalled: Examined["notCalled"]): string {
   const reasons = [...groupBy(notCalled, ({ why }) => why)].map(
     ([why, own]) => `${some(own.map(({ tool }) => tool))} (${why})`,

@@ -93,7 +93,6 @@ const words: Readonly<Record<DriftVerdict["kind"], string>> = {
 /** The verdict in one word. */
 export const driftWord = ({ verdict }: DriftSummary) => words[verdict.kind];
 
-/** The verdict in one line. */
 function driftHeadline({ verdict }: DriftSummary): string {
   switch (verdict.kind) {
     case "drifted":

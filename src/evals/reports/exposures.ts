@@ -17,7 +17,6 @@ import {
   some,
 } from "./format.ts";
 
-/** The outcome of a search, as reports name it. */
 const outcomeNames: Readonly<Record<Discovery["outcome"], string>> = {
   chosen: "chosen after a search",
   "chosen-without-search": "chosen without a search",

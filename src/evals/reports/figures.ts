@@ -8,7 +8,6 @@ import { redFirst } from "./runText.ts";
 
 // The charts of reports. Their numbers are also in a table or text of the same report.
 
-/** The maximum size of a figure. */
 const limits = { rows: 60, columns: 24, intervals: 12 } as const;
 
 type Row = Extract<Figure, { type: "intervals" }>["rows"][number];

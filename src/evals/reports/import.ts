@@ -14,7 +14,6 @@ const importedCaseSchema = z.object({
   unsaid: z.array(z.object(unsaidShape)).readonly().describe("what the suite could not keep from it"),
 });
 
-/** What was imported from one format. */
 const importReportSchema = z.object({
   format: z.string(),
   written: z.string().exactOptional().describe("the suite; absent if no case was kept"),

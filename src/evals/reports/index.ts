@@ -81,7 +81,6 @@ export function runReport(input: RunInput & { trials?: PageTrialCollector | unde
   };
 }
 
-/** The object that `evals run --json` prints. */
 function runJson({ summary, followUp }: RunInput): RunSummary {
   const suites = summary.suites.map((suite) => ({
     ...suite,

@@ -39,7 +39,6 @@ export function leadLines(summary: RunSummary, followUp: FollowUp = {}): string[
   return lines.filter((line) => line !== "");
 }
 
-/** How reliable the verdict of a check is. */
 function checkCertainty(check: ComparedCheck): string {
   const shared = check.families > 1 ? ` of ${count(check.families, "suite")}` : "";
   switch (check.kind) {
@@ -83,7 +82,6 @@ function certainty({ suites, partial, totals, cache }: RunSummary, status: RunSt
   return `How sure: after ${after}, the true pass rate of a case may be anywhere in ${range(widest.interval)} (95% CI).`;
 }
 
-/** The case with the widest interval. */
 function widestCase(cases: readonly CaseSummary[]): CaseSummary | undefined {
   const width = ({ interval }: CaseSummary) => (interval ? interval[1] - interval[0] : -1);
   return cases.reduce<CaseSummary | undefined>(
@@ -92,7 +90,6 @@ function widestCase(cases: readonly CaseSummary[]): CaseSummary | undefined {
   );
 }
 
-/** What to do next; empty if there is nothing to do. */
 function nextStep(summary: RunSummary, status: RunStatus, { accept = false }: FollowUp): string {
   const { run, totals, suites, partial } = summary;
   switch (status) {

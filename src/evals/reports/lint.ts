@@ -43,7 +43,6 @@ export function lintDocument(report: LintReport, { isWhole = false } = {}): Bloc
   ];
 }
 
-/** How sure the findings are, and what to do next. */
 function leadLines({ counts: { error }, problems }: LintReport, shown: number): string[] {
   const [first] = problems;
   if (first) return [`Next: fix what could not be linted: ${withoutOutput(first.message)}`];

@@ -37,7 +37,6 @@ export function renderMarkdown(blocks: Blocks): string {
   return [...texts, "… and more: the whole report is too long for Markdown.\n"].join("\n\n");
 }
 
-/** Renders as many blocks as fit. */
 function renderWithin(blocks: Blocks, max: number): { texts: string[]; isWhole: boolean } {
   const texts: string[] = [];
   let left = maxBytes - 100;

@@ -4,7 +4,6 @@ import { count, integer } from "./format.ts";
 
 type Misses = NonNullable<SuiteSummary["misses"]>;
 
-/** How many entries of each list are shown. */
 const limits = { sentences: 8, picks: 3 } as const;
 
 /** Why trials missed, over all cases. A tool that is never picked has a different problem from one called wrongly. */

@@ -6,7 +6,6 @@ import { type Call, cellKey, readOutcome, type Trial, type Turn } from "../types
 // attributes of the semantic conventions for generative AI (1.41: gen_ai.*) and for tests (test.*). A trace holds
 // names, counts, times and verdicts, but no text that a user, a model or a tool wrote.
 
-/** The run of a trial, and the version of this program. */
 type TracedRun = { run: string; version: string };
 
 type Attributes = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;

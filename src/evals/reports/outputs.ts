@@ -19,7 +19,6 @@ import { importOutputSchema } from "./import.ts";
 import { skillListingSchema } from "./skills.ts";
 import { toolsOutputSchema } from "./tools.ts";
 
-/** A verdict in words. */
 const sentences = { headline: z.string(), reason: z.string(), next: z.string() };
 const blamedCaseSchema = blameReportSchema.shape.cases.element.extend(sentences);
 const blameOutputSchema = blameReportSchema.extend({ cases: z.array(blamedCaseSchema) });

@@ -17,7 +17,6 @@ export const pageLimits = { trials: 20_000, characters: 30_000_000, text: 4000 }
 /** `redact` removes known secrets from a text before it is cut, since a cut secret could no longer be recognized. */
 type CollectorOptions = { limits?: { trials: number; characters: number }; redact?: (text: string) => string };
 
-/** Shortens a text for the page. */
 type Limit = (text: string) => string;
 
 /**
@@ -138,7 +137,6 @@ function countArm({ arm, tally: { passed, failed, broken, notGradable } }: ArmTa
   return { arm, passed, trials: passed + failed, broken, notGradable };
 }
 
-/** The trials of a case in one arm. */
 type ArmTally = { arm: string; tally: CaseTally };
 
 const noArms: readonly ArmTally[] = [];

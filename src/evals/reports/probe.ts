@@ -74,7 +74,6 @@ function serverBlocks(one: ServerReport, checks: ProbeReport["checks"]): Block[]
   ];
 }
 
-/** The tools that were not called, by reason. */
 function skippedLines(skipped: ServerReport["skipped"]): string[] {
   const groups = groupBy(skipped, ({ tool, reason }) => reason.replace(`${tool} is `, ""));
   return [...groups].map(([reason, own]) => {

@@ -127,11 +127,9 @@ export function experimentPage(blocks: Blocks, manifest: RunManifest, trials: Pa
   };
 }
 
-/** The tool names of each list, by hash. */
 const listToolNames = ({ toolsets }: RunManifest) =>
   Object.fromEntries(Object.entries(toolsets).map(([hash, tools]) => [hash, tools.map(({ name }) => name)]));
 
-/** The inputs of the run: models with their settings, suites, and tool lists. */
 function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
   const json = (value: unknown): Block[] =>
     value === undefined ? [] : [{ kind: "verbatim", text: JSON.stringify(value, null, 2) ?? "" }];

@@ -39,7 +39,6 @@ export function caseState(one: CaseSummary): CaseState {
   return missingTrials(one) > 0 || one.trials === 0 ? "missing" : "failed";
 }
 
-/** The number of planned trials that are not in the record. */
 function missingTrials(one: CaseSummary): number {
   return Math.max(0, one.planned - one.trials - one.broken - one.notGradable);
 }
@@ -189,7 +188,6 @@ function caseCounts({ suites }: RunSummary, status: RunStatus): { main: string; 
   return { main: `${main} passed`, detail };
 }
 
-/** The planned trials, and how many of them broke or are missing. */
 function trialsPhrase({ totals }: Pick<RunSummary, "totals">): string {
   const lost = lostPhrase(totals);
   return `${count(totals.trials, "trial")}${lost === "" ? "" : ` (${lost})`}`;

@@ -82,7 +82,6 @@ export function verdictSarif({ suites }: VerdictList, { version, exitCode }: Pic
   });
 }
 
-/** The most lines of a verdict that a message holds. */
 const maxLines = 12;
 
 /** A SARIF 2.1.0 log (OASIS, 2020) with one run. */

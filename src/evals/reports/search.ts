@@ -33,7 +33,6 @@ function headline({ suites, thresholds }: SearchReport): [string, Tone?] {
   return [found === "" ? `Tool search · ${scope}` : `Found among the first ${seen}: ${found} · ${scope}`];
 }
 
-/** The recall of each ranker over the queries of all suites. */
 function describeFound(suites: readonly SuiteSearch[]): string {
   const queries = suites.flatMap((one) => one.queries);
   const rankers = new Set(suites.flatMap((one) => one.rankers.map(({ ranker }) => ranker)));
@@ -76,7 +75,6 @@ function listSuite(one: SuiteSearch): Block[] {
   ];
 }
 
-/** Each reason with its cases. */
 function groupReasons(leftOut: SuiteSearch["leftOut"]): string[] {
   const groups = groupBy(leftOut, ({ reason }) => reason);
   return [...groups].map(([reason, own]) => {

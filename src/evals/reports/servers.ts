@@ -71,7 +71,6 @@ function describeClashes(clashes: ServersSummary["clashes"]): Span[] | undefined
   return [`${count(clashes.length, "name")} on several servers: `, ...shown, `${more}.`];
 }
 
-/** The picks by the server of the case and the server of the picked tool. */
 function listPicks({ servers, lost }: ServersSummary): { expected: string; picked: string; n: number }[] {
   const none = "(no tool)";
   const own = servers.flatMap(({ name, right, ownTool, noTool }) => [

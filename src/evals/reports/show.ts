@@ -28,7 +28,6 @@ export type ShownTrial = { trial: Trial; case: ManifestCase; tools: readonly str
 /** Trials of one case and model with identical transcripts. */
 type Group = ShownTrial & { numbers: number[] };
 
-/** Longer texts are cut. */
 const maxLength = 4_000;
 const maxLines = 40;
 
@@ -224,7 +223,6 @@ function showResult(execution: Call["execution"]): Inline[] {
   return quoteLines(label, joinResult(execution.result), ` (${duration(execution.ms)})`);
 }
 
-/** Why a trial did not pass. */
 function listUnmet(checks: readonly Assertion[]): Block[] {
   const open = checks.filter(({ met }) => met !== "yes");
   if (open.length === 0) return [];

@@ -47,7 +47,6 @@ function describeEffect(annotations: Record<string, Json>): string {
   return annotations.destructiveHint === false ? "writes" : "may destroy";
 }
 
-/** The first sentence of a description, on one line. */
 function summarise(description: string): string {
   const line = description.replace(/\s+/g, " ").trim();
   const sentence = /^.*?[.!?](?= [A-Z]|$)/.exec(line)?.[0] ?? line;

@@ -73,7 +73,6 @@ function variantsHeadline({ kind, winner, method }: VariantsSummary): string {
   return kind === "keep" ? "KEEP the current wording" : "INCONCLUSIVE";
 }
 
-/** The verdict in plain words. */
 function variantsReason(summary: VariantsSummary): string {
   if (summary.method === null) return "The trials made so far are on the record.";
   return summary.method === "deterministic"

@@ -44,7 +44,6 @@ const hasNoBaseline = ({ records, problem }: VerifiedSuite) => problem === undef
 /** Whether a baseline does not match the current tools and cases of its suite. */
 const isOutdated = ({ lists, cases }: Verified) => lists.length > 0 || cases.length > 0;
 
-/** Statements about all suites, most important first. */
 function listStatements({ suites, coverage, gates }: VerifyReport): string[] {
   const names = (of: readonly VerifiedSuite[]) => some(of.map(({ suite }) => suite));
   const unknown = suites.filter(({ problem }) => problem !== undefined);

@@ -137,7 +137,6 @@ export function calibrate(setup: CalibrationSetup, getReplies: () => Replies): D
   return askAll(cases, pairArms, setup.seed, (record) => calibration(record, setup, getReplies()));
 }
 
-/** Computes the figures from the two equal arms. The seed determines all simulations. */
 function calibration(
   record: TrialRecord,
   { cases, trials, seed, repetitions = 400 }: CalibrationSetup,
@@ -198,7 +197,6 @@ function simulateLevel(rates: readonly number[], icc: number, repetitions: numbe
   });
 }
 
-/** The share of repetitions in which something happens. */
 function measureShare(repetitions: number, happens: (repetition: number) => boolean): number {
   return Array.from({ length: repetitions }, (_, r) => happens(r)).filter(Boolean).length / repetitions;
 }

@@ -65,7 +65,6 @@ export class Check {
     for (const { model } of trial.turns) if (model !== undefined) this.#repliedBy.add(model);
   }
 
-  /** Whether a case is part of the check. */
   covers(id: string): boolean {
     return this.#compared.has(id);
   }
@@ -145,7 +144,6 @@ export function summariseCheck(verdict: CheckVerdict, { failOn, ...found }: Foun
   };
 }
 
-/** A check without a verdict yet. */
 function summariseStopped(
   plan: ComparePlan,
   look: number,

@@ -26,7 +26,6 @@ const addTo = (counts: Counts, passed: boolean) => {
 };
 const noCounts = (): Counts => ({ passed: 0, trials: 0 });
 
-/** The trials of one exposure. */
 class ArmTally {
   recorded = 0;
   broken = 0;

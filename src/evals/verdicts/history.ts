@@ -7,7 +7,6 @@ import { sumOf } from "../types/sum.ts";
 
 const number = z.number().int().min(0);
 
-/** One run of a suite on a model. */
 const historyEntrySchema = z.object({
   run: z.string(),
   startedAt: z.string(),

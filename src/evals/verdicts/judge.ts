@@ -13,7 +13,6 @@ const opinionSchema = z.enum(opinions);
 /** A count out of a total, with the interval of the rate; null if the total is 0. */
 const shareSchema = z.object({ n: count, of: count, interval: intervalSchema.nullable() });
 
-/** The agreement of a judge with people. */
 const measuresSchema = z.object({
   agreed: shareSchema,
   kappa: z
@@ -26,7 +25,6 @@ const measuresSchema = z.object({
 });
 export type JudgeMeasures = z.infer<typeof measuresSchema>;
 
-/** A label on which the judge and a person disagree. */
 const disagreementSchema = z.object({
   id: z.string(),
   line: count,

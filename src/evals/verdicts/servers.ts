@@ -111,7 +111,6 @@ export class ServersTally {
     };
   }
 
-  /** The servers of the tools that a trial called, in order. */
   #listServers({ turns, toolset }: Trial): string[] {
     const servers = new Map((this.#toolsets[toolset] ?? []).map(({ name, server }) => [name, server]));
     return turns.flatMap(({ calls }) => calls.flatMap(({ tool }) => servers.get(tool) ?? []));

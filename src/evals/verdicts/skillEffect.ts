@@ -35,7 +35,6 @@ function costWithoutJudge({ costUsd, judging }: Trial): Cost {
   return judging.costUsd === "unknown" ? "unknown" : costUsd - judging.costUsd;
 }
 
-/** The trials of one arm: results by case, cost and time. */
 class ArmTally {
   readonly cases = new Map<string, CaseTally>();
   #trials = 0;

@@ -180,7 +180,6 @@ class SuiteTally {
   readonly #servers: ServersTally | undefined;
   readonly #discovery = new DiscoveryTally();
   readonly #exposures: ExposureTally | undefined;
-  /** The regression check, if there is something to compare. */
   readonly check: Check | undefined;
   readonly drift: DriftWatch | undefined;
 

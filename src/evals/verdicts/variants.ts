@@ -122,7 +122,6 @@ export function summariseVariants(result: VariantsResult): VariantsSummary {
   return "stopped" in outcome ? { ...shared, method: null, verdict: null } : { ...shared, ...outcome };
 }
 
-/** The wording that a verdict is about. */
 function findBest(outcome: Outcome): string | undefined {
   if (outcome.method === "deterministic") return outcome.verdict.tests[0]?.challenger;
   return outcome.verdict.gain?.challenger;

@@ -20,7 +20,6 @@ import { summariser } from "../verdicts/summary.ts";
 /** The journals of this many recent runs are read for the trend. Older runs are listed from their manifests. */
 const maxRead = 100;
 
-/** The URL of the list. */
 const home = "/";
 
 type Stamped = { stamp: string; summary: RunSummary };
