@@ -23,13 +23,11 @@ import { type DriftRunOptions, planDrift } from "./drift.ts";
 import { ArmCases, type Ask, type GetToolset, runDesign } from "./pipeline.ts";
 
 export type CheckOptions = DriftRunOptions & {
-  /** `on` requires a baseline. `screen`, `thorough` and `anytime` are former designs, which now set the cap. */
   check?: "on" | "screen" | "thorough" | "anytime" | "off" | undefined;
   /** The cap of a check, the trials of a night, and the trials of cases that are not checked. */
   trials?: number | undefined;
   baselines: string;
   host: string;
-  /** Whether requests are sent in batches. */
   batch?: boolean | undefined;
 };
 

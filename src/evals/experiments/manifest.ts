@@ -12,19 +12,7 @@ import { version } from "../workspace/version.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { PlannedChecks } from "./check.ts";
 
-type ManifestParts = Pick<
-  Workspace,
-  | "host"
-  | "models"
-  | "judge"
-  | "judgeFigure"
-  | "suites"
-  | "servers"
-  | "configurations"
-  | "cases"
-  | "surfaceCases"
-  | "git"
-> & {
+type ManifestParts = Workspace & {
   flags: JsonObject;
   seed: number;
   checks?: PlannedChecks;

@@ -1,5 +1,5 @@
 import { PageTrialCollector } from "../reports/pageTrials.ts";
-import { lockRun, type RunLock } from "../runs/lock.ts";
+import { lockRun } from "../runs/lock.ts";
 import { compactJournal, createRun, readTrials } from "../runs/record.ts";
 import { SeenReplies } from "../trials/copies.ts";
 import { usageError } from "../types/errors.ts";
@@ -9,31 +9,6 @@ import { budgetedUsd, cellKey, type Trial } from "../types/trial.ts";
 import { type Summariser, summariser } from "../verdicts/summary.ts";
 import { neverListed } from "../workspace/cases.ts";
 import type { Resumed } from "./recordedOptions.ts";
-
-/**
- * A record that trials can be added to. This process is its only writer until the lock is released. `lines`: the number
- * of lines in its journal. `done`: the keys of recorded cells, whose trials are already in `results` and `trials`.
- */
-export type OpenRecord = {
-  dir: string;
-  manifest: RunManifest;
-  lines: number;
-  lock: RunLock;
-  done: Set<string>;
-  /** The cost of its trials so far, including those that are asked again. */
-  spentUsd: number;
-  /** The number of broken trials that are asked again. */
-  dropped: number;
-  /** The number of answered trials whose lines were removed from the journal since the record was last stopped. */
-  lost: number;
-  /** Keys of the cells that are asked again because of `retryBroken`. */
-  retried: Set<string>;
-  /** The replies of an experiment or of a run with checks, which ask a trial again if its reply is a copy. */
-  seen: SeenReplies;
-  results: Summariser;
-  /** All of its trials, as shown on its page. */
-  trials: PageTrialCollector;
-};
 
 /** Reads the trials of a record into its results. */
 export async function readResults(dir: string, manifest: RunManifest): Promise<Summariser> {
@@ -51,23 +26,35 @@ export async function startRecord(out: string, planned: RunManifest, redact: Red
 }
 
 /** Locks the folder of a record, and opens the record without any trial. */
-async function openEmpty(dir: string, manifest: RunManifest, redact: Redact): Promise<OpenRecord> {
+async function openEmpty(dir: string, manifest: RunManifest, redact: Redact) {
   const lock = await lockRun(dir);
   return {
     dir,
     manifest,
+    /** This process is the only writer of the record until it releases the lock. */
     lock,
+    /** The number of lines in its journal. */
     lines: 0,
-    done: new Set(),
+    /** The keys of recorded cells, whose trials are already in `results` and `trials`. */
+    done: new Set<string>(),
+    /** The cost of its trials so far, including those that are asked again. */
     spentUsd: 0,
+    /** The number of broken trials that are asked again. */
     dropped: 0,
+    /** The number of answered trials whose lines were removed from the journal since the record was last stopped. */
     lost: 0,
-    retried: new Set(),
+    /** Keys of the cells that are asked again because of `retryBroken`. */
+    retried: new Set<string>(),
+    /** The replies of an experiment or of a run with checks, which ask a trial again if its reply is a copy. */
     seen: new SeenReplies(),
     results: summariser(manifest, dir),
+    /** All of its trials, as shown on its page. */
     trials: new PageTrialCollector(manifest, { redact }),
   };
 }
+
+/** A record that trials can be added to. */
+export type OpenRecord = Awaited<ReturnType<typeof openEmpty>>;
 
 /**
  * Opens a record to finish it, and calls `onKept` for each trial that stays on it. Trials that were cancelled, or broke

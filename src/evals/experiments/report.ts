@@ -19,7 +19,6 @@ export type ReportOptions = {
   as: FormName | "csv";
   out: string;
   explain?: boolean;
-  /** The collector that gets each trial as a trace. */
   otlp?: string | undefined;
 };
 

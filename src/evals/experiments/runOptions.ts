@@ -7,6 +7,7 @@ import type { Workspace } from "../workspace/workspace.ts";
 import type { CheckOptions } from "./check.ts";
 import type { AskOptions } from "./pipeline.ts";
 
+/** The flags of `evals run`, which its help explains. */
 export type RunOptions = SuiteOptions &
   RequestOptions &
   ExposureOptions &
@@ -15,10 +16,7 @@ export type RunOptions = SuiteOptions &
     model: readonly string[];
     host: Workspace["host"];
     seed?: number | undefined;
-    /** Asks cases that need one request by the batch API of their model. */
-    batch?: boolean | undefined;
     cancelBatch?: boolean | undefined;
-    /** The part of the plan to ask, such as `1/3`. */
     shard?: string | undefined;
     failOn?: Gate[] | undefined;
     explain?: boolean;
@@ -27,18 +25,12 @@ export type RunOptions = SuiteOptions &
     resume?: string | undefined;
     retryBroken: boolean;
     json: boolean;
-    /** Accepts the run as the baseline, whatever its outcome. */
     accept?: boolean | undefined;
     surfaces?: boolean | undefined;
-    /** Forms to print after the report: names of reports, or `custom:<file>`. */
     reporter?: readonly string[] | undefined;
-    /** Asks only the cases that changes since the baseline touch, once. */
     changed?: boolean | undefined;
-    /** Keeps running, and asks the cases that each change of a file touches. */
     watch?: boolean | undefined;
-    /** Maximum number of trials per second and provider that workers start. */
     rate?: number | undefined;
-    /** The collector that gets each trial as a trace. */
     otlp?: string | undefined;
   };
 

@@ -20,13 +20,11 @@ import { casePlace, manifestFacts, measureTime, type Verdict, type VerdictSuite 
 type Kind<S> = {
   schema: z.ZodType<S>;
   document(result: S): Blocks;
-  json(result: S): object;
-  exitCode(result: S): number;
+  json(result: S): { exitCode: number };
   verdicts?(result: S): Pick<Verdict, "name" | "level" | "kind" | "lines">[];
 };
 
 const defineKind = <S>(kind: Kind<S>): Kind<unknown> => kind as Kind<unknown>;
-const exitCodeOf = ({ exitCode }: { exitCode: number }) => exitCode;
 
 /** Every command except `run` that stores a result in its record. */
 const kinds: Readonly<Record<Experiment["command"], Kind<unknown>>> = {
@@ -34,13 +32,11 @@ const kinds: Readonly<Record<Experiment["command"], Kind<unknown>>> = {
     schema: variantsSummarySchema,
     document: variantsDocument,
     json: variantsJson,
-    exitCode: exitCodeOf,
   }),
   blame: defineKind({
     schema: blameReportSchema,
     document: blameDocument,
     json: (report) => ({ blames: [blameJson(report)], exitCode: blameExitCode(report, undefined) }),
-    exitCode: (report) => blameExitCode(report, undefined),
     verdicts: (report) =>
       blameJson(report).cases.map(({ case: name, verdict, headline, reason, next }) => ({
         name,
@@ -53,34 +49,33 @@ const kinds: Readonly<Record<Experiment["command"], Kind<unknown>>> = {
     schema: crowdSummarySchema,
     document: crowdDocument,
     json: (summary) => summary,
-    exitCode: exitCodeOf,
   }),
   calibrate: defineKind({
     schema: calibrationSummarySchema,
     document: calibrationDocument,
     json: (summary) => summary,
-    exitCode: exitCodeOf,
   }),
 };
 
 /** The report of a recorded experiment. Throws a ZodError if another version of tool-evals recorded the result. */
 export function experimentReport(manifest: RunManifest, experiment: Experiment, trials: PageTrialCollector): Report {
   const { command, suite, model } = experiment;
-  const { schema, document, json, exitCode, verdicts } = kinds[command];
+  const { schema, document, json, verdicts } = kinds[command];
   const result = schema.parse(experiment.result);
   const asked = manifest.suites.find(({ name }) => name === suite);
   const cases = new Map(asked?.cases.map((one) => [one.id, one]));
   const blocks = document(result);
+  const { exitCode } = json(result);
   return {
     command,
     version: manifest.harness,
-    exitCode: exitCode(result),
+    exitCode,
     document: () => blocks,
     json: () => json(result),
     page: () => experimentPage(blocks, manifest, trials),
     verdicts: () => {
       const timed = measureTime(manifest);
-      const listed = verdicts?.(result) ?? [leadVerdict(command, blocks, exitCode(result), timed.ms)];
+      const listed = verdicts?.(result) ?? [leadVerdict(command, blocks, exitCode, timed.ms)];
       const placed = listed.map((one): Verdict => {
         const place = casePlace(cases.get(one.name)) ?? (asked && { file: asked.file });
         return { rule: verdicts ? "blame" : "experiment", ...one, place };

@@ -12,23 +12,13 @@ import { judgeText, liftSentence } from "./skillEffect.ts";
 const configurations = ["with_skill", "without_skill"] as const;
 type Configuration = (typeof configurations)[number];
 
-type Eval = { id: number; name: string; prompt: string; runs: number };
-
 /** One benchmark: a skill on one model, with its effect measured. `folder` is relative to that of the run. */
-export type SkillCreatorWorkspace = {
-  suite: string;
-  skill: string;
-  skillPath: string;
-  model: string;
-  folder: string;
-  evals: Eval[];
-};
-
-/** The place of one run. `folder` is relative to that of the workspace. */
-export type ResultFolder = { eval: Eval; configuration: Configuration; run: number; folder: string };
+export type SkillCreatorWorkspace = ReturnType<typeof listWorkspaces>[number];
+type Eval = SkillCreatorWorkspace["evals"][number];
+type ResultFolder = ReturnType<typeof placeAt>;
 
 /** The workspaces of a run, in the order of its suites and models; none if it measures no effect of a skill. */
-export function listWorkspaces({ suites, models }: RunManifest): SkillCreatorWorkspace[] {
+export function listWorkspaces({ suites, models }: RunManifest) {
   const taken = new Set<string>();
   return suites.flatMap(({ name, lift, file, cases }) =>
     (lift === undefined ? [] : models).map(({ id, deterministic }) => {
@@ -70,7 +60,8 @@ export function findPlace({ suite, model, evals }: SkillCreatorWorkspace, cell: 
   return one && placeAt(one, cell.arm === withoutArm ? "without_skill" : "with_skill", cell.trial);
 }
 
-function placeAt(one: Eval, configuration: Configuration, run: number): ResultFolder {
+/** The place of one run. `folder` is relative to that of the workspace. */
+function placeAt(one: Eval, configuration: Configuration, run: number) {
   return { eval: one, configuration, run, folder: `eval-${one.id}/${configuration}/run-${run}` };
 }
 

@@ -25,14 +25,7 @@ import { CaseTally, Counter, Ranking, Spending } from "./tally.ts";
 type Totals = RunSummary["totals"];
 
 /** Makes the summary of a run from the trials of its record. */
-export type Summariser = {
-  add(trial: Trial): void;
-  summary(): RunSummary;
-  /** The regression check of a suite on a model, if there is one. */
-  check(suite: string, model: string): Check | undefined;
-  /** The drift monitor of a suite on a model, if its tools are those of its baseline. */
-  drift(suite: string, model: string): DriftWatch | undefined;
-};
+export type Summariser = ReturnType<typeof summariser>;
 
 /**
  * Makes the summariser of a run. A case is ok if it was graded, no trial was left ungraded, and its rate is at least its
@@ -41,7 +34,7 @@ export type Summariser = {
  * exits with 3 if the check, or a case that it does not cover, is incomplete, and else with 0. The run exits with 1 if any
  * suite does, otherwise with 3 if any does, and else with 0.
  */
-export function summariser(manifest: RunManifest, dir: string): Summariser {
+export function summariser(manifest: RunManifest, dir: string) {
   const tallies = new Map(
     manifest.suites.map((suite) => {
       const models = manifest.models.filter(({ id }) => suite.models?.includes(id) ?? true);
@@ -50,26 +43,29 @@ export function summariser(manifest: RunManifest, dir: string): Summariser {
   );
   const skills = skillTallies(manifest);
   return {
-    add(trial) {
+    add(trial: Trial): void {
       tallies.get(trial.cell.suite)?.get(trial.cell.model)?.add(trial);
       if (!trial.copy) skills.add(trial);
     },
-    check: (suite, model) => tallies.get(suite)?.get(model)?.check,
-    drift: (suite, model) => tallies.get(suite)?.get(model)?.drift,
-    summary() {
+    /** The regression check of a suite on a model, if there is one. */
+    check: (suite: string, model: string) => tallies.get(suite)?.get(model)?.check,
+    /** The drift monitor of a suite on a model, if its tools are those of its baseline. */
+    drift: (suite: string, model: string) => tallies.get(suite)?.get(model)?.drift,
+    summary(): RunSummary {
       const suites = [...tallies.values()].flatMap((models) => [...models.values()].map((tally) => tally.summary()));
       const ok = suites.length > 0 && suites.every((suite) => suite.ok);
       const failed = suites.some((suite) => (suite.failed ?? []).length > 0);
       const exitCode = toExitCode({ failed, undecided: !ok });
       const totals = addTotals(suites.map((suite) => suite.totals));
       const triggered = skills.summary();
+      const { judge } = manifest;
       return {
         run: manifest.id,
         dir,
         suites,
         totals,
         ...(triggered.length > 0 && { skills: triggered }),
-        ...(manifest.judge && { judge: summariseJudge(manifest.judge) }),
+        ...(judge && { judge: { model: judge.model, ...(judge.figure !== undefined && { figure: judge.figure }) } }),
         ...(manifest.partial && { partial: manifest.partial }),
         ...(manifest.cache && { cache: manifest.cache }),
         ok,
@@ -77,10 +73,6 @@ export function summariser(manifest: RunManifest, dir: string): Summariser {
       };
     },
   };
-}
-
-function summariseJudge({ model, figure }: NonNullable<RunManifest["judge"]>): NonNullable<RunSummary["judge"]> {
-  return { model, ...(figure !== undefined && { figure }) };
 }
 
 /** One tally of triggering per model over all suites, because a skill's false positives come from the cases of others. */
