@@ -25,7 +25,7 @@ export function safeJson(value: unknown, indent = 0): string {
 
 /** The same in parts, for large values. */
 export function* safeJsonParts(value: unknown, indent = 0): Generator<string> {
-  for (const part of stringifyInParts(value, indent)) yield visibleJson(part);
+  for (const part of stringifyInParts(value, { indent })) yield visibleJson(part);
   yield "\n";
 }
 

@@ -123,7 +123,7 @@ export function* stringifyPageInParts(page: WrittenReport | RunsPage): Generator
   const { trials, ...about } = page;
   const { cases, recorded, trials: texts } = trials;
   yield `${JSON.stringify(about).slice(0, -1)},"trials":{"recorded":${recorded},"cases":`;
-  yield* stringifyInParts(cases);
+  yield* stringifyInParts(cases, { depth: 0 });
   yield ',"trials":[';
   yield* joinPieces(texts, ",");
   yield "]}}";

@@ -79,7 +79,7 @@ async function createFolder(dir: string): Promise<boolean> {
 async function writeManifest(dir: string, manifest: RunManifest, redact: Redact): Promise<void> {
   const file = join(dir, runFiles.manifest);
   const redacted = function* () {
-    for (const part of stringifyInParts(manifest, 2)) yield redact(part);
+    for (const part of stringifyInParts(manifest, { indent: 2 })) yield redact(part);
     yield "\n";
   };
   await replaceFile(file, redacted()).catch((error) => {

@@ -1,14 +1,13 @@
 /** Each part takes a write, and is in memory while it is made. */
 const partLength = 64 * 1024;
-/** The list of cases of a record is two levels inside of it. Values below that level are in one piece. */
-const levels = 4;
 
 /**
  * What `JSON.stringify(value, null, indent)` returns, in parts: as one text, the record of a long run takes several times
- * the memory of its value. No text of the value is split over two parts. The value holds plain data.
+ * the memory of its value. No text of the value is split over two parts. The value holds plain data. `depth`: how many
+ * levels down the long lists are (the cases of a record are three levels below it); what is deeper is not split.
  */
-export function stringifyInParts(value: unknown, indent = 0): Generator<string> {
-  return listParts(value, levels, { line: indent > 0 ? "\n" : "", indent: " ".repeat(indent) });
+export function stringifyInParts(value: unknown, { indent = 0, depth = 3 } = {}): Generator<string> {
+  return joinPieces(listPieces(value, depth, { line: indent > 0 ? "\n" : "", indent: " ".repeat(indent) }));
 }
 
 /** Texts with `separator` between them, joined to parts of a size that is worth a write. */
@@ -28,31 +27,38 @@ export function* joinPieces(pieces: Iterable<string>, separator = ""): Generator
 /** `line`: the line break before a closing bracket, with its indentation; `indent`: that of one level. */
 type Layout = { line: string; indent: string };
 
-function* listParts(value: unknown, depth: number, { line, indent }: Layout): Generator<string> {
-  if (!isParted(value, depth)) return yield stringify(value, { line, indent });
+function* listPieces(value: unknown, depth: number, layout: Layout): Generator<string> {
+  if (typeof value !== "object" || value === null) return yield stringify(value, layout);
+  const { line, indent } = layout;
   const inside = { line: line + indent, indent };
-  const [open = "", close = ""] = Array.isArray(value) ? "[]" : "{}";
-  let part = open;
-  let isEmpty = true;
-  for (const [key, member] of Object.entries(value)) {
-    if (member === undefined && !Array.isArray(value)) continue;
-    const name = Array.isArray(value) ? "" : `${JSON.stringify(key)}:${indent === "" ? "" : " "}`;
-    part += `${isEmpty ? "" : ","}${inside.line}${name}`;
-    isEmpty = false;
-    // A generator for each value would take longer than its text.
-    const texts = isParted(member, depth - 1) ? listParts(member, depth - 1, inside) : [stringify(member, inside)];
-    for (const text of texts) {
-      part += text;
-      if (part.length < partLength) continue;
-      yield part;
-      part = "";
+  const isList = Array.isArray(value);
+  let before = isList ? "[" : "{";
+  if (isList && depth === 0) {
+    for (const text of stringifyElements(value, layout)) {
+      yield `${before}${inside.line}${text}`;
+      before = ",";
     }
-  }
-  yield isEmpty ? `${open}${close}` : `${part}${line}${close}`;
+  } else if (depth === 0) return yield stringify(value, layout);
+  else
+    for (const [key, member] of Object.entries(value)) {
+      if (member === undefined && !isList) continue;
+      yield `${before}${inside.line}${isList ? "" : `${JSON.stringify(key)}:${indent === "" ? "" : " "}`}`;
+      yield* listPieces(member, depth - 1, inside);
+      before = ",";
+    }
+  yield before === "," ? `${line}${isList ? "]" : "}"}` : isList ? "[]" : "{}";
 }
 
-const isParted = (value: unknown, depth: number): value is object =>
-  depth > 0 && typeof value === "object" && value !== null;
+/** The texts of the elements of a list, many in each, because one at a time takes several times as long. */
+function* stringifyElements(list: readonly unknown[], { line, indent }: Layout): Generator<string> {
+  const [open, close] = [1 + line.length + indent.length, 1 + line.length];
+  for (let at = 0, count = 1; at < list.length; ) {
+    const text = stringify(list.slice(at, at + count), { line, indent });
+    yield text.slice(open, -close);
+    at += count;
+    count = Math.max(1, Math.floor((partLength * count) / text.length));
+  }
+}
 
 function stringify(value: unknown, { line, indent }: Layout): string {
   const json = JSON.stringify(value, null, indent) ?? "null";
