@@ -6,6 +6,7 @@ import {
 } from "node:http";
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { pipeline, type Readable, type Transform } from "node:stream";
+import { urlToHttpOptions } from "node:url";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { createProxyFetch } from "../network/proxy.ts";
 
@@ -68,9 +69,16 @@ const pool = { keepAlive: true, maxSockets: 256 };
  */
 function createPooledFetch(): Fetch {
   const [plain, secure] = [new PlainAgent(pool), new SecureAgent(pool)];
+  // Nearly all requests have the same URL.
+  let last = { url: "", target: {} };
+  const parse = (url: string) => {
+    if (url !== last.url) last = { url, target: urlToHttpOptions(new URL(url)) };
+    return last.target;
+  };
   return (url, init: Init = {}) =>
     new Promise((resolve, reject) => {
       const options = {
+        ...parse(String(url)),
         method: init.method === "POST" ? "POST" : "GET",
         headers: { ...Object.fromEntries(headerEntries(init.headers)), "accept-encoding": "identity" },
       };
@@ -93,8 +101,8 @@ function createPooledFetch(): Fetch {
         });
       };
       const request = String(url).startsWith("https:")
-        ? secureRequest(String(url), { ...options, agent: secure }, onResponse)
-        : plainRequest(String(url), { ...options, agent: plain }, onResponse);
+        ? secureRequest({ ...options, agent: secure }, onResponse)
+        : plainRequest({ ...options, agent: plain }, onResponse);
       request.on("error", reject);
       // Not the `signal` option of a request, which watches all of its events and is slower.
       const abort = () => request.destroy(new DOMException("This operation was aborted", "AbortError"));
