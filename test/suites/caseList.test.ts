@@ -28,13 +28,26 @@ describe("cases in a CSV file", () => {
     expect(read?.cases[0]?.place.file).toBe("cases.csv");
   });
 
+  it.each([
+    ["Windows line breaks", 'input,tool\r\n"Say\r\nhi",echo\r\nbye,none\r\n'],
+    ["both kinds of line breaks", 'input,tool\n"Say\r\nhi",echo\r\nbye,none\r\n'],
+  ])("have their lines with %s", async (_, text) => {
+    const { suites } = await csv(text);
+    expect(suites[0]?.cases.map(({ messages, place }) => [messages[0]?.content, place.line])).toEqual([
+      ["Say\nhi", 2],
+      ["bye", 4],
+    ]);
+  });
+
   it("take any text", async () => {
     const quote = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
     const cell = fc.string({ minLength: 1, maxLength: 20 }).filter((one) => one.trim() !== "" && !one.includes("\0"));
     await fc.assert(
       fc.asyncProperty(fc.array(cell, { minLength: 1, maxLength: 4 }), async (inputs) => {
         const { suites } = await csv(`input,tool\n${inputs.map((one) => `${quote(one)},echo`).join("\n")}\n`);
-        expect(suites[0]?.cases.map(({ messages }) => messages[0]?.content)).toEqual(inputs.map((one) => one.trim()));
+        expect(suites[0]?.cases.map(({ messages }) => messages[0]?.content)).toEqual(
+          inputs.map((one) => one.trim().replaceAll("\r\n", "\n")),
+        );
       }),
       { numRuns: 30 },
     );

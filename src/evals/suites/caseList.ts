@@ -71,7 +71,12 @@ async function readCsv(text: string, file: string): Promise<Row[]> {
 async function parseCsv(text: string, file: string): Promise<{ record: string[]; line: number }[]> {
   const { CsvError, parse } = await import("csv-parse/sync");
   try {
-    const records = parse(text, { bom: true, info: true, skip_empty_lines: true }) as unknown as {
+    // The parser counts "\r\n" as two lines where it is not the first line break of the file.
+    const records = parse(text.replaceAll("\r\n", "\n"), {
+      bom: true,
+      info: true,
+      skip_empty_lines: true,
+    }) as unknown as {
       record: string[];
       info: { lines: number };
     }[];
