@@ -22,3 +22,13 @@ test("every flag, argument and example is described in one style", () => {
 
 /** A capital letter (or a quoted choice) first, no full stop at the end. */
 const style = /^([A-Z]|accept \[run\]|check: |list: |show ).*([^.]|\.\.\.)$/s;
+
+test("the parser can print every example and epilogue as it is written, on 80 columns", () => {
+  const lineBreakWithinParagraph = /\S\n\S/;
+  for (const { command, epilogue = "", examples } of commands) {
+    expect([command, epilogue]).toEqual([command, expect.not.stringMatching(lineBreakWithinParagraph)]);
+    // The parser replaces this by the name of the program.
+    expect([epilogue, ...examples.flat()].join("\n")).not.toContain("$0");
+    for (const [line] of examples) expect(`  evals ${line}`.length).toBeLessThanOrEqual(80);
+  }
+});

@@ -21,7 +21,7 @@ export const calibrateCommand = defineCommand({
     "Every case is run 2 x --trials times. Exit code 0, or 3 when the experiment was stopped or nothing was graded.",
   examples: [
     ["calibrate evals/files.yaml -m anthropic:claude-sonnet-5-5", "Before the first regression check"],
-    ["calibrate evals/files.yaml -m openai:qwen3 -n 10 --base-url http://localhost:8000/v1", "With fewer trials"],
+    ["calibrate -m openai:qwen3 -n 10 --base-url http://localhost:8000/v1", "With fewer trials"],
   ],
   run: async (args, io) => (await import("../experiments/calibrate.ts")).calibrate(args, io),
 });

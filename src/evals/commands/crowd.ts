@@ -32,7 +32,7 @@ export const crowdCommand = defineCommand({
   examples: [
     ["crowd evals/files.yaml -d github.json -d slack.json", "Accuracy with 0, 10 and 50 foreign tools"],
     ["crowd evals/all.yaml", "A suite over a whole configuration: each server alone, then with more of the others"],
-    ["crowd evals/files.yaml -d github.json --sizes 0,5,20 -n 20 -m openai:gpt-5", "Other sizes, on a language model"],
+    ["crowd -d github.json --sizes 0,5,20 -n 20 -m openai:gpt-5", "Other sizes, on a language model"],
   ],
   run: async (args, io) => (await import("../experiments/crowd.ts")).crowd(args, io),
 });

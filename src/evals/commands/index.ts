@@ -160,7 +160,13 @@ function build({ command, positionals, flags, epilogue = "", examples }: Command
   }
   for (const [name, flag] of Object.entries(flags))
     yargs.option(name, { group: "Options:", ...flag, ...(flag.type !== "boolean" && withValue(name, flag)) });
-  return yargs.epilogue(epilogue).example(examples.map(([line, purpose]) => [`evals ${line}`, purpose]));
+  return yargs.epilogue([listExamples(examples), epilogue].filter(Boolean).join("\n\n"));
+}
+
+/** The purpose stands below its command line, because side by side the parser breaks both within a narrow column. */
+function listExamples(examples: Command["examples"]): string {
+  if (examples.length === 0) return "";
+  return ["Examples:", ...examples.flatMap(([line, purpose]) => [`  evals ${line}`, `      ${purpose}`])].join("\n");
 }
 
 /**

@@ -30,7 +30,7 @@ export const initCommand = defineCommand({
   examples: [
     ["init", "A suite for the server in .mcp.json"],
     ['init --server "node dist/main.js" --ci github', "A suite and a workflow for one server"],
-    ["init -m anthropic:claude-haiku-5-5 --budget 0.50", "With queries written by a model, for at most $0.50"],
+    ["init -m anthropic:claude-haiku-5-5 --budget 0.50", "With queries written by a model, for at most half a dollar"],
     ["init --url https://example.com/mcp --file evals/remote.yaml", "A suite for a remote server"],
   ],
   run: async ({ model, ...args }, io) =>

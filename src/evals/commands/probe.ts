@@ -42,7 +42,7 @@ export const probeCommand = defineCommand({
     ['probe --server "node dist/main.js" --execute always', "Probe every tool; only where nothing can be lost"],
     ['probe --config .mcp.json --name files --tool "read_*"', "Probe some tools of a registered server"],
     [
-      `probe --server "node dist/main.js" --call '{"tool": "echo", "arguments": {"text": ""}}'`,
+      `probe --server "node main.js" --call '{"tool": "echo", "arguments": {}}'`,
       "Repeat one call and check its result",
     ],
   ],

@@ -86,7 +86,7 @@ export const runCommand = defineCommand({
       "Every night: report whether the model has changed",
     ],
     [
-      "run --skill release-notes --judge anthropic:claude-opus-5-5 -m claude-code",
+      "run --skill pdf --judge anthropic:claude-opus-5-5 -m claude-code",
       "Test a skill in its host: is it loaded, and does it help?",
     ],
     ["run --batch -n 20 -m anthropic:claude-opus-5-5", "At half the price, with replies within 24 hours"],

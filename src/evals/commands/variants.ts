@@ -10,13 +10,13 @@ const fileFormat = `The variants file, YAML or JSON, contains only the texts tha
       read_text_file:
         description: Read the whole text of one file.
         parameters: { path: Where the file is, options.encoding: Its encoding }
-      search_files: { tool: { description: ..., inputSchema: { ... } } }
+      search_files: { tool: { description: ..., inputSchema: { ... } } }`;
 
-Calls go to the real server, and no file is changed. If there are several variants, the most
-promising one is selected first. It is then tested on new trials of the cases that can improve
-(according to the accepted baseline, if there is one), and adopted only if no case loses 15
-points or more. Exit code 0 for any verdict, 3 when the experiment was stopped or too many
-trials went unanswered.`;
+const procedure =
+  "Calls go to the real server, and no file is changed. If there are several variants, the most promising one is " +
+  "selected first. It is then tested on new trials of the cases that can improve (according to the accepted baseline, " +
+  "if there is one), and adopted only if no case loses 15 points or more. Exit code 0 for any verdict, 3 when the " +
+  "experiment was stopped or too many trials went unanswered.";
 
 export const variantsCommand = defineCommand({
   command: "variants [file] [path]",
@@ -42,13 +42,10 @@ export const variantsCommand = defineCommand({
     resume: resumeFlag,
     ...trialFlags,
   },
-  epilogue: fileFormat,
+  epilogue: `${fileFormat}\n\n${procedure}`,
   examples: [
     ["variants wordings.yaml evals/files.yaml", "On the built-in keyword search: no API key, no network"],
-    [
-      "variants wordings.yaml evals/files.yaml -m anthropic:claude-sonnet-5-5 --budget 5",
-      "On a language model, for at most $5",
-    ],
+    ["variants wordings.yaml -m anthropic:claude-sonnet-5-5 --budget 5", "On a language model, for at most $5"],
     ["variants wordings.yaml --write adopted.json", "Save the winner as an overlay, to merge by hand"],
   ],
   run: async (args, io) => (await import("../experiments/variants.ts")).variants(args, io),
