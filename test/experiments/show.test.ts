@@ -121,10 +121,10 @@ it("prints the history of a suite, with what changed in its tools", async () => 
 
     files · lexical-2
 
-    run                      mean pass rate (95% CI)  cases  verdict      changed since
-    ──────────────────────────────────────────────────────────────────────────────────────────────
-    <second run>  67% (21-94%)             2/3    smoke check  tools: read: description
-    <first run>  100% (44-100%)           3/3    smoke check
+    run                      rate (95% CI)   cases  verdict      changed since
+    ─────────────────────────────────────────────────────────────────────────────────────
+    <second run>  67% (21-94%)    2/3    smoke check  tools: read: description
+    <first run>  100% (44-100%)  3/3    smoke check
     "
   `);
   const markdown = io();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { text } from "../../src/evals/reports/document.ts";
+import { makeColumns, table, text } from "../../src/evals/reports/document.ts";
 import { forms, runReport } from "../../src/evals/reports/index.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 import { displayWidth } from "../../src/evals/types/columns.ts";
@@ -86,4 +86,17 @@ it("prints no workflow command from outside", () => {
   const printed = renderTerminal(blocks, { width: 80, colour: false, unicode: true });
   expect(printed).not.toMatch(/^\s*::/m);
   expect(printed).not.toContain("##[");
+});
+
+it("wraps prose in a table that is too wide, and shortens names and texts", () => {
+  const columns = makeColumns(["name", "case"], ["text", "query"], ["figure", "rank"], ["prose", "missing words"]);
+  const row = ["lunch-on-monday-with-ada", "I just paid 14.50 for my lunch", "none", "paid, lunch, put, under, food"];
+  expect(renderTerminal([table("case", columns, [row])], { ...display, width: 50 })).toMatchInlineSnapshot(`
+    "case           query          rank  missing words
+    ──────────────────────────────────────────────────
+    lunch-…th-ada  I just paid …  none  paid, lunch,
+                                        put, under,
+                                        food
+    "
+  `);
 });

@@ -43,12 +43,12 @@ describe("the text that is searched for", () => {
 describe("evaluation", () => {
   it("gives the rank of the best tool of each expected set, and the words that no expected tool has", () => {
     const cases = [
-      searchCase([request("Read the file, then email it quickly")], ["read_file", "list_files"], ["send_mail"]),
+      searchCase([request("Read the file, then email it quickly at 14.50")], ["read_file", "list_files"], ["send_mail"]),
     ];
     const [result] = evaluateSearch(documents, cases, ["keyword", "bm25"]);
     expect(result).toEqual({
       case: "one",
-      query: request("Read the file, then email it quickly"),
+      query: request("Read the file, then email it quickly at 14.50"),
       expected: [["read_file", "list_files"], ["send_mail"]],
       ranks: { keyword: [1, 4], bm25: [1, 2] },
       refused: {},

@@ -106,6 +106,6 @@ function curveTable(curve: readonly CrowdPoint[], noun: string): Block {
     ...(tested ? [one.adjusted === null ? "-" : probability(one.adjusted)] : []),
     { lines: tally(one.instead) },
   ]);
-  const columns = makeColumns(["figure", ...figures], ["text", "picked instead"]);
+  const columns = makeColumns(["figure", ...figures], ["prose", "picked instead"]);
   return table("size", columns, rows, { max: 100 });
 }

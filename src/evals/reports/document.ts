@@ -19,8 +19,11 @@ export type Span =
   | { bar: Bar };
 export type Inline = Span | readonly Span[];
 
-/** `name` and `text` columns shrink to fit, `figure` columns never do. Names are shown as code. */
-export type Column = { head: string; kind: "name" | "text" | "figure" };
+/**
+ * Where a table is too wide for a terminal, names lose their middle, texts their end, and prose is wrapped; figures never
+ * shrink. Names are shown as code.
+ */
+export type Column = { head: string; kind: "name" | "text" | "prose" | "figure" };
 /** `lines` are joined into one line if they fit. */
 export type TableCell = Inline | { lines: readonly string[] };
 export type TableRow = { cells: readonly TableCell[]; tone?: Tone };

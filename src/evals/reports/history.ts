@@ -37,8 +37,8 @@ function change({ runs }: History): number | undefined {
 }
 
 function historyBlocks({ suite, model, runs }: History): Block[] {
-  const figures = ["run", "mean pass rate (95% CI)", "cases", "verdict"];
-  const columns = makeColumns(["figure", ...figures], ["text", "changed since"]);
+  const figures = ["run", "rate (95% CI)", "cases", "verdict"];
+  const columns = makeColumns(["figure", ...figures], ["prose", "changed since"]);
   return [heading(2, `${suite} · ${model}`), table("run", columns, runs.toReversed().map(historyRow), { max: 100 })];
 }
 

@@ -109,7 +109,7 @@ function listLate({ queries, rankers }: SuiteSearch): Block[] {
     ["text", "query"],
     ["name", "expected"],
     ["figure", ...rankers.map(({ ranker }) => ranker)],
-    ["text", "missing words"],
+    ["prose", "missing words"],
   );
   const title = `Not among the first ${seen}: ${count(late.length, "query")}, with the rank of each expected tool`;
   return section(title, [table("query", columns, rows, { max: 20 })]);

@@ -221,7 +221,10 @@ class Screen {
     });
     const columns = head.map(({ kind }, at) => {
       const room = widths[at] ?? 0;
-      const column = cells.map((row) => fitLines(row[at]?.lines ?? [], room));
+      const column = cells.map((row) => {
+        const lines = fitLines(row[at]?.lines ?? [], room);
+        return kind === "prose" ? lines.flatMap((line) => wrap(line, room)) : lines;
+      });
       const names = kind === "name" ? cutNames(column.flat(), room, this.#ellipsis) : undefined;
       const shorten = (line: string) => names?.get(line) ?? cut(line, room, this.#ellipsis);
       return column.map((lines, row) =>

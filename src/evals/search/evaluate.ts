@@ -27,7 +27,9 @@ export const queryResultSchema = z.object({
   missing: z
     .array(z.string())
     .readonly()
-    .describe("the query's words that no expected tool has in its name, hint or description, literally"),
+    .describe(
+      "the query's words, without numbers, that no expected tool has in its name, hint or description, literally",
+    ),
 });
 export type QueryResult = z.infer<typeof queryResultSchema>;
 
@@ -54,7 +56,7 @@ export function evaluateSearch(
   const queries = cases.flatMap(({ id, queries, expected }): QueryResult[] => {
     const has = buildKeywordFinder(expected.flat().flatMap((name) => shortenDocument(byName.get(name) ?? nothing)));
     return queries.map((query) => {
-      const missing = listQueryWords(query.text).filter((word) => !has(word));
+      const missing = listQueryWords(query.text).filter((word) => /\p{L}/u.test(word) && !has(word));
       return { case: id, query, expected, ranks: {}, refused: {}, missing };
     });
   });
