@@ -242,6 +242,10 @@ describe("a run", () => {
       .locator("table.grid tbody th code")
       .evaluateAll((all) => all.map((one) => one.getClientRects().length));
     expect(Math.max(...lines)).toBeLessThanOrEqual(3);
+    const intervals = page.locator("table.intervals tr");
+    expect(await intervals.count()).toBeGreaterThan(0);
+    const rows = await intervals.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
+    expect(Math.max(...rows)).toBeLessThanOrEqual(100);
     await page.context().close();
   });
 
