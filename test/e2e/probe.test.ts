@@ -199,7 +199,7 @@ describe("evals probe", () => {
           show more.
         Next: fix what could not be probed: No tool of "bad" was called.
 
-      bad · 1 tool not · 2 calls · started 2 times
+      bad · 0 tools called · 1 not · 2 calls · started 2 times
       tool            calls  checks ok  not probed  findings
       ──────────────────────────────────────────────────────────────────
       (unknown tool)  2      3          0           unknown-tool-refused

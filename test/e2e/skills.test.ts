@@ -97,7 +97,7 @@ describe("the skills of a project and of a home", () => {
     const poems = {
       code: 2,
       out: "",
-      err: `error: No skill "poems" with eval files was found.
+      err: `error: No skill "poems" was found.
   Use one of "letters", "notes", "photos"; see \`evals skills list\`.
 ${shadowed}: .claude/skills/notes/SKILL.md.
   Its eval files are not run. See \`evals skills list\`.

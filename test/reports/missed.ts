@@ -25,6 +25,8 @@ export const missed = runOf(
             ],
           }),
           tool("read_note", { picked: 10, passed: 6, wrongArguments: 4 }),
+          // A result or code of the user decided: the pick is not what missed.
+          tool("move_note", { picked: 10, passed: 7 }),
           tool("find_note", {
             picked: 4,
             passed: 3,

@@ -10,6 +10,7 @@ it.each(["terminal", "markdown"] as const)("explains why trials missed: %s", (fo
     .replaceAll(/[`\\]/g, "")
     .replaceAll(/\s+/g, " ");
   for (const sentence of missSentences) expect(shown).toContain(sentence);
+  expect(shown).not.toContain("move_note");
   expect(shown).toMatch(/missing\W+wrong type\W+wrong value\W+invented/);
 });
 

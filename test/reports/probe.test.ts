@@ -76,7 +76,7 @@ describe("the report of probes", () => {
           show more.
         Next: fix what could not be probed: server "other" did not start
 
-      files · 2 tools called · 1 tool not · 31 calls · started 3 times
+      files · 2 tools called · 1 not · 31 calls · started 3 times
       tool            calls  checks ok  not probed  findings
       ────────────────────────────────────────────────────────────────
       get_total       12     1          1           refuses-wrong-type

@@ -183,7 +183,11 @@ describe("withWorkspace", () => {
       'No case matches "menton".\n  Did you mean "mention"? The ids are: ',
     );
     await expect(withWorkspace({ ...options, skill: ["pdf"] }, io(), async () => {})).rejects.toThrow(
-      'No skill "pdf" with eval files was found.',
+      'No skill "pdf" was found.',
+    );
+    write(".claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDF files.\n---\n");
+    await expect(withWorkspace({ ...options, skill: ["pdf"] }, io(), async () => {})).rejects.toThrow(
+      'No eval files are in the package of "pdf".\n  Write evals/evals.json in the package: ',
     );
     await expect(withWorkspace({ ...options, judge: "lexical" }, io(), async () => {})).rejects.toThrow(
       "lexical-2 cannot be a judge",

@@ -71,7 +71,7 @@ function reportShard(
       printableLines(
         `Shard ${shard}: ${count(recorded, "trial")} recorded, ${broken} broken. Nothing is decided yet.`,
         `Record: ${dir}`,
-        "Next: when all shards are complete, evals merge <their folders>",
+        "Next: when all shards are complete, `evals merge <their folders>`.",
       ),
     );
   if (end === "complete") return exitCode;

@@ -52,7 +52,7 @@ export function importDocument(reports: readonly ImportReport[]): Block[] {
         written === undefined ? "No suite was written." : ["Wrote ", { code: written }, "."],
         written === undefined
           ? "Next: see below why no case could be kept."
-          : ["Next: name the server in the suite if it has none, then ", { code: `evals run ${written}` }, "."],
+          : [`Next: name the server in the suite if it has none, then run \`evals run ${written}\`.`],
       ),
       ...section("Left out", [
         countReasons("case", left),

@@ -99,7 +99,7 @@ function nextStep(summary: RunSummary, status: RunStatus, { accept = false }: Fo
       return "Next: when the cases are written, run again without --cache.";
     case "INCOMPLETE":
       if (totals.missing > 0 || suites.some(isStopped))
-        return `Next: finish the run with \`evals run --resume ${run}\`.`;
+        return `Next: ${totals.broken > 0 ? "fix what broke (below), then " : ""}finish the run with \`evals run --resume ${run}\`.`;
       return suites.some(({ verdict }) => verdict && "lost" in verdict)
         ? "Next: update the tool names in these cases or restore the old names, then run again."
         : "Next: see below what broke or could not be decided, fix its cause, then run again.";

@@ -10,7 +10,7 @@ const limits = { sentences: 8, picks: 3 } as const;
 export function missBlocks({ misses }: SuiteSummary): Block[] {
   if (!misses) return [];
   const sentences = [
-    ...misses.tools.map(describeTool),
+    ...misses.tools.filter(isMispicked).map(describeTool),
     ...misses.preconditions.map(describePrecondition),
     ...misses.repeated.map(describeRepeated),
   ];
@@ -28,6 +28,9 @@ export function missBlocks({ misses }: SuiteSummary): Block[] {
     details("Wrong arguments by parameter", table("parameter", columns, rows)),
   ].filter(hasContent);
 }
+
+/** Where neither is the case, a result, a file or code of the user decided, as the reasons of the cases say. */
+const isMispicked = ({ instead, wrongArguments }: Misses["tools"][number]) => instead.length > 0 || wrongArguments > 0;
 
 function describeTool(one: Misses["tools"][number]): Inline {
   const { expected, trials, picked, wrongArguments, reachedLater, instead } = one;

@@ -9,7 +9,7 @@ import {
 import { groupBy } from "../types/groupBy.ts";
 import { quoteWhole } from "../types/text.ts";
 import { type Block, heading, type Item, list, makeColumns, table, text, unlimited } from "./document.ts";
-import { count, some, withoutOutput } from "./format.ts";
+import { count, integer, some, withoutOutput } from "./format.ts";
 import { showSeverity, worstFirst } from "./lint.ts";
 
 const maxLength = 300;
@@ -99,8 +99,8 @@ function headline({ server, tools, skipped, calls, starts }: ServerReport): stri
   const called = tools.filter(({ tool }) => tool !== unknownToolRow).length;
   return [
     server,
-    ...(called > 0 ? [`${count(called, "tool")} called`] : []),
-    ...(skipped.length > 0 ? [`${count(skipped.length, "tool")} not`] : []),
+    ...(called + skipped.length > 0 ? [`${count(called, "tool")} called`] : []),
+    ...(skipped.length > 0 ? [`${integer(skipped.length)} not`] : []),
     count(calls, "call"),
     ...(starts > 1 ? [`started ${starts} times`] : []),
   ].join(" · ");

@@ -33,7 +33,7 @@ export function verifyDocument(report: VerifyReport): Block[] {
     ...suites.flatMap(listSuite),
     ...coverage.flatMap(listCoverage),
     ...section("Baselines without a suite", [list("baseline", withoutSuite)]),
-    text(failed.length > 0 ? `Exit code 1 because of --fail-on ${failed.join(", ")}.` : undefined),
+    facts(["Exit code", failed.length > 0 ? `1, because of --fail-on ${failed.join(", ")}` : undefined]),
   ];
 }
 

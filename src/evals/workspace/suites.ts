@@ -139,6 +139,9 @@ export function chooseLoadingHost({
 
 const isHostName = (name: string): name is HostName => Object.hasOwn(hosts, name);
 
+const evalFileHint =
+  'Write evals/evals.json in the package: { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
+
 function nothingFound(
   paths: readonly string[],
   { packages }: DiscoveredPaths,
@@ -148,16 +151,19 @@ function nothingFound(
   const error = (message: string, hint: string): Problem => ({ severity: "error", message, hint });
   const where = paths.length > 0 ? paths.join(", ") : "evals";
   if (missing.length > 0) {
-    const names = [...new Set(offered.flatMap(({ skills }) => skills.map(({ name }) => `"${name}"`)))];
+    const names = new Set(offered.flatMap(({ skills }) => skills.map(({ name }) => name)));
+    const quote = (some: Iterable<string>) => [...some].map((name) => `"${name}"`).join(", ");
+    const unknown = missing.filter((name) => !names.has(name));
+    if (unknown.length === 0) return error(`No eval files are in the package of ${quote(missing)}.`, evalFileHint);
     return error(
-      `No skill ${missing.map((name) => `"${name}"`).join(", ")} with eval files was found.`,
-      `${names.length > 0 ? `Use one of ${names.join(", ")}` : "No skill was found at all"}; see \`evals skills list\`.`,
+      `No skill ${quote(unknown)} was found.`,
+      `${names.size > 0 ? `Use one of ${quote(names)}` : "No skill was found at all"}; see \`evals skills list\`.`,
     );
   }
   if (packages.length > 0)
     return error(
       `No skill package under ${where} can be run: they have no eval files, or no host loads them.`,
-      'Write evals/evals.json in the package: { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.',
+      evalFileHint,
     );
   return error(
     `No suite was found under ${where}${paths.length > 0 ? "" : ", and no skill with eval files"}.`,
