@@ -5,7 +5,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { makeFolder } from "../files/makeFolder.ts";
 import { replaceFile, temporaryName } from "../files/replaceFile.ts";
-import { type EvalsError, usageError } from "../types/errors.ts";
+import { type EvalsError, messageOf, usageError } from "../types/errors.ts";
 import { isNestedDeeper, jsonObjectSchema, maxDepth } from "../types/json.ts";
 import { stringifyInParts } from "../types/jsonParts.ts";
 import { type RunManifest, type RunSummary, runManifestSchema } from "../types/run.ts";
@@ -133,12 +133,13 @@ export function isRun(dir: string): Promise<boolean> {
 export async function readManifest(dir: string): Promise<RunManifest> {
   const file = join(dir, runFiles.manifest);
   // Reading a pipe would never end.
-  const reading = (await isRun(dir)) ? readFile(file, "utf8") : Promise.reject();
-  const text = await reading.catch((): never => {
+  if (!(await isRun(dir)))
     throw usageError(
       `${dir} is not a run: it has no ${runFiles.manifest}.`,
       "Give the folder of a run, as `evals run` prints it.",
     );
+  const text = await readFile(file, "utf8").catch((thrown): never => {
+    throw readError("The manifest", thrown, file);
   });
   let data: unknown;
   try {
@@ -186,14 +187,46 @@ async function* readLines(dir: string, run: string, isOwn = false): AsyncGenerat
   if (complete === 0) return;
   const readers = { check: createLineCheck(run), texts: new TextReader(), isOwn };
   let line = 0;
-  let rest = "";
-  const chunks = createReadStream(file, { end: complete - 1, encoding: "utf8" });
-  for await (const chunk of chunks) {
-    const texts = (rest + chunk).split("\n");
-    rest = texts.pop() ?? "";
+  // The parts of a line of several chunks are joined once: joining at each chunk would take quadratic time.
+  let parts: string[] = [];
+  let size = 0;
+  for await (const chunk of readChunks<string>(file, { end: complete - 1, encoding: "utf8" })) {
+    const end = chunk.lastIndexOf("\n");
+    size = end < 0 ? size + chunk.length : chunk.length - end - 1;
+    if (size > maxLineLength) throw tooLong(file, line + 1);
+    if (end < 0) {
+      parts.push(chunk);
+      continue;
+    }
+    const texts = (parts.join("") + chunk.slice(0, end)).split("\n");
+    parts = [chunk.slice(end + 1)];
     yield parseLines(texts, readers, file, line);
     line += texts.length;
   }
+}
+
+/** The maximum length of a line in characters, and of what follows the last line in bytes. A trial is far below it. */
+const maxLineLength = 256 * 1024 * 1024;
+
+function tooLong(file: string, line?: number): EvalsError {
+  const what = line === undefined ? "The last line of the journal" : "This line of the journal";
+  return usageError(`${what} is longer than 256 MiB.`, restoreHint, { file, ...(line && { line }) });
+}
+
+/** Reads a part of a journal. Throws a usage error if that fails, for example because the record is removed meanwhile. */
+async function* readChunks<T>(file: string, options: Parameters<typeof createReadStream>[1]): AsyncGenerator<T> {
+  try {
+    yield* createReadStream(file, options);
+  } catch (thrown) {
+    throw readError("The journal", thrown, file);
+  }
+}
+
+/** The error for a file of a record that is there and cannot be read. */
+function readError(what: string, thrown: unknown, file: string): EvalsError {
+  return usageError(`${what} cannot be read: ${messageOf(thrown)}.`, "Restore the file, or remove its folder.", {
+    file,
+  });
 }
 
 const restoreHint = "Restore the file, or remove the line and resume the run: its trial is asked again.";
@@ -246,16 +279,23 @@ function invalid(error: z.ZodError, file: string, line?: number): EvalsError {
   });
 }
 
-/** The length in bytes of a file up to its last newline, inclusive. Throws for a folder or a device. */
+/**
+ * The length in bytes of a journal up to its last newline, inclusive; 0 if there is no journal. Throws a usage error for
+ * a folder or a device, and if the newline is not near the end.
+ */
 async function measureCompleteLines(file: string): Promise<number> {
-  const found = await stat(file).catch(() => undefined);
+  const found = await stat(file).catch((thrown) => {
+    if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw readError("The journal", thrown, file);
+  });
   if (found && !found.isFile()) throw usageError("The journal is not a file.", "Restore the file.", { file });
   const size = found?.size ?? 0;
   const chunk = 64 * 1024;
   for (let end = size; end > 0; end -= chunk) {
+    if (size - end > maxLineLength) throw tooLong(file);
     const start = Math.max(0, end - chunk);
     const parts: Buffer[] = [];
-    for await (const part of createReadStream(file, { start, end: end - 1 })) parts.push(part as Buffer);
+    for await (const part of readChunks<Buffer>(file, { start, end: end - 1 })) parts.push(part);
     const newline = Buffer.concat(parts).lastIndexOf("\n");
     if (newline >= 0) return start + newline + 1;
   }
