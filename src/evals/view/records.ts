@@ -12,13 +12,16 @@ import { blocksPage, experimentPage, runPage } from "../reports/runPage.ts";
 import { describeRecord, runsPage, sideBySide } from "../reports/runsPage.ts";
 import { readOrWarn } from "../runs/find.ts";
 import { isRun, journalPath, readManifest, readTrials } from "../runs/record.ts";
-import { EvalsError, type Problem } from "../types/errors.ts";
+import { EvalsError, messageOf, type Problem } from "../types/errors.ts";
 import type { RunManifest, RunSummary } from "../types/run.ts";
 import { makeHistories, type PastRun } from "../verdicts/history.ts";
 import { summariser } from "../verdicts/summary.ts";
 
 /** The journals of this many recent runs are read for the trend. Older runs are listed from their manifests. */
 const maxRead = 100;
+
+/** An id is the name of a folder directly below, so that no other path can be read. */
+const idForm = /^[\w-][\w.-]*$/;
 
 const home = "/";
 
@@ -35,16 +38,16 @@ export class Records {
 
   /** The list of all records, newest first, with the problems of unreadable ones. Other folders are ignored. */
   async list(): Promise<RunsPage> {
-    const names = (await readdir(this.#out).catch(() => [])).sort().reverse();
     const unreadable: Problem[] = [];
     const warn = (problem: Problem) => unreadable.push(problem);
-    const read = async (dir: string) => ((await isRun(dir)) ? await readOrWarn(readManifest(dir), warn) : undefined);
-    const manifests = await Promise.all(names.map((name) => read(join(this.#out, name))));
-    const found = manifests.flatMap((manifest, at) => (manifest && manifest.id === names[at] ? [manifest] : []));
-    const entries = [];
+    const entries: RunEntry[] = [];
     const past: PastRun[] = [];
-    for (const [at, manifest] of found.entries()) {
-      const isRead = at < maxRead;
+    // One after the other: many open files at a time can exceed the limit of the process.
+    for (const id of await this.#listFolders(warn)) {
+      const dir = join(this.#out, id);
+      const manifest = (await isRun(dir)) ? await readOrWarn(readManifest(dir), warn) : undefined;
+      if (manifest?.id !== id) continue;
+      const isRead = entries.length < maxRead;
       const isSummarised = isRead && manifest.experiment === undefined;
       const summary = isSummarised ? await readOrWarn(this.#summary(manifest), warn) : undefined;
       const verdict = isRead ? await this.#verdict(manifest) : undefined;
@@ -54,12 +57,36 @@ export class Records {
     return runsPage(this.#out, entries, makeHistories(past), unreadable);
   }
 
+  /** The names of folders that can have a record, newest first. */
+  async #listFolders(warn: (problem: Problem) => void): Promise<string[]> {
+    try {
+      return (await readdir(this.#out))
+        .filter((name) => idForm.test(name))
+        .sort()
+        .reverse();
+    } catch (error) {
+      // Without a folder there is no record yet.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+        warn({ severity: "warning", message: `${this.#out} cannot be read: ${messageOf(error)}.` });
+      return [];
+    }
+  }
+
   async has(id: string): Promise<boolean> {
     return (await this.#find(id)) !== undefined;
   }
 
-  /** The page of a record; live while the record is unfinished. */
-  async page(id: string): Promise<WrittenReport | undefined> {
+  /** The page of a record, live while the record is unfinished, or why it cannot be read. */
+  page(id: string): Promise<WrittenReport | undefined> {
+    return this.#page(id).catch((error) => explain("This record cannot be read", error));
+  }
+
+  /** The comparison of two runs, with all cases side by side, or why they cannot be compared. */
+  compare(base: string, head: string): Promise<WrittenReport | undefined> {
+    return this.#compare(base, head).catch((error) => explain("These runs cannot be compared", error));
+  }
+
+  async #page(id: string): Promise<WrittenReport | undefined> {
     const manifest = await this.#find(id);
     if (!manifest) return undefined;
     const dir = join(this.#out, id);
@@ -83,21 +110,15 @@ export class Records {
     return { ...experimentPage(blocks, manifest, trials), ...served };
   }
 
-  /** The comparison of two runs, with all cases side by side. */
-  async compare(base: string, head: string): Promise<WrittenReport | undefined> {
+  async #compare(base: string, head: string): Promise<WrittenReport | undefined> {
     const [a, b] = await Promise.all([this.#find(base), this.#find(head)]);
     if (!a || !b) return undefined;
-    try {
-      const { report } = await compareRecords(
-        { base, head, margin: defaultMargin, out: this.#out },
-        { cwd: this.#out, err: () => {} },
-      );
-      const [then, now] = await Promise.all([this.#summary(a), this.#summary(b)]);
-      return { ...blocksPage([...comparisonDocument(report), ...sideBySide(then, now)]), home };
-    } catch (error) {
-      if (!(error instanceof EvalsError)) throw error;
-      return { ...blocksPage([heading(1, "These runs cannot be compared", "warn"), text(error.message)]), home };
-    }
+    const { report } = await compareRecords(
+      { base, head, margin: defaultMargin, out: this.#out },
+      { cwd: this.#out, err: () => {} },
+    );
+    const [then, now] = await Promise.all([this.#summary(a), this.#summary(b)]);
+    return { ...blocksPage([...comparisonDocument(report), ...sideBySide(then, now)]), home };
   }
 
   /** A stamp that changes whenever a trial is recorded or the record is finished. */
@@ -125,10 +146,17 @@ export class Records {
     return summary;
   }
 
-  /** An id must be the name of a folder directly below, so that no other path can be read. */
+  /** Returns undefined if there is no such record. Throws EvalsError if it cannot be read. */
   async #find(id: string): Promise<RunManifest | undefined> {
-    if (!/^[\w-][\w.-]*$/.test(id)) return undefined;
-    const manifest = await readManifest(join(this.#out, id)).catch(() => undefined);
-    return manifest?.id === id ? manifest : undefined;
+    const dir = join(this.#out, id);
+    if (!idForm.test(id) || !(await isRun(dir))) return undefined;
+    const manifest = await readManifest(dir);
+    return manifest.id === id ? manifest : undefined;
   }
+}
+
+/** A page with a problem of the user's files. Throws any other error again. */
+function explain(title: string, error: unknown): WrittenReport {
+  if (!(error instanceof EvalsError)) throw error;
+  return { ...blocksPage([heading(1, title, "warn"), text(...error.message.split("\n"))]), home };
 }
