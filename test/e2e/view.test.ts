@@ -11,15 +11,15 @@ import { spoilable } from "./spoiled.ts";
 const dir = workspace();
 const run = (...args: string[]) => evals(args, { cwd: dir });
 
-/** Starts `evals view` on a free port; `stop` ends it like Ctrl-C. */
+/** Starts `evals view` on a free port; `stop` ends it with a signal, by default that of Ctrl-C. */
 async function startView(...args: string[]) {
   const { child, ended } = start(["view", "--port", "0", ...args], { cwd: dir });
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout?.once("data", (data) => resolve(String(data).trim()));
     void ended.then(({ err }) => reject(new Error(err)));
   });
-  const stop = () => {
-    child.kill("SIGINT");
+  const stop = (signal: NodeJS.Signals = "SIGINT") => {
+    child.kill(signal);
     return ended;
   };
   return { url, stop };
@@ -193,15 +193,24 @@ describe("the server", () => {
     expect(headers).not.toHaveProperty("access-control-allow-origin");
   });
 
-  it("reports a port in use, and exits with 0 on Ctrl-C", async () => {
-    const other = await startView();
-    const taken = await run("view", "--port", new URL(other.url).port);
+  it("reports a port in use", async () => {
+    const taken = await run("view", "--port", new URL(view.url).port);
     expect(taken.code).toBe(2);
     expect(taken.err).toMatch(
       /^error: Port \d+ is in use\.\n {2}Name another with --port, or a free one with --port 0\./,
     );
-    const { code, out } = await other.stop();
-    expect(code).toBe(0);
-    expect(out).toBe(`${other.url}\n`);
+  });
+
+  it.each([
+    ["SIGHUP", 129],
+    ["SIGINT", 130],
+    ["SIGQUIT", 131],
+    ["SIGTERM", 143],
+  ] as const)("exits at %s with %d, also while a page follows a run", async (signal, code) => {
+    const other = await startView();
+    const events = await fetch(new URL(`/runs/${runs[0]}/events`, other.url));
+    const ended = await other.stop(signal);
+    expect(ended).toMatchObject({ code, out: `${other.url}\n` });
+    await expect(events.text()).rejects.toThrow();
   });
 });

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
-import { type ExitCode, exitCodes } from "../types/errors.ts";
+import type { ExitCode } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import { startView } from "./server.ts";
 
-/** `evals view`: serves the pages of all records until interrupted, and then passes. */
+/** `evals view`: serves the pages of all records until a signal stops it. */
 export async function view(
   { out, port, open }: { out: string; port: number; open: boolean },
   io: Io,
@@ -18,7 +18,7 @@ export async function view(
   if (open) openBrowser(server.url, io);
   if (!io.signal.aborted) await once(io.signal, "abort");
   await server.close();
-  return exitCodes.passed;
+  return io.signalExitCode();
 }
 
 const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
