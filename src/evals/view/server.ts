@@ -21,9 +21,11 @@ function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => numb
     data ? context.html(redact(renderPage(data, { isServed: true }))) : context.text("There is no such record.\n", 404);
   return new Hono()
     .use(async (context, next) => {
-      const hosts = ["127.0.0.1", "localhost"].map((name) => `${name}:${port()}`);
+      // A URL omits the port where it is 80.
+      const hosts = ["127.0.0.1", "localhost"].map((name) => new URL(`http://${name}:${port()}`).host);
       const { host = "", origin } = context.req.header();
-      const isForeign = origin !== undefined && !hosts.some((one) => origin === `http://${one}`);
+      const isForeign =
+        (origin !== undefined && !hosts.some((one) => origin === `http://${one}`)) || isEmbedded(context.req.header());
       if (!hosts.includes(host) || isForeign)
         return context.text("This server only answers requests from its own pages.\n", 403);
       if (context.req.method !== "GET") return context.text("This server is read-only.\n", 405, { allow: "GET" });
@@ -62,9 +64,19 @@ function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => numb
     .onError((error, context) => context.text(`${redact(error.message)}\n`, 500));
 }
 
-/** Serves the pages on the loopback address. Throws a usage error if the port is in use. */
+/**
+ * Whether a page of another origin loads this in itself. It could not read the answer, but have records read at any rate.
+ * Following a link to this server is permitted.
+ */
+function isEmbedded(headers: Record<string, string | undefined>): boolean {
+  const { "sec-fetch-site": site = "none", "sec-fetch-dest": destination } = headers;
+  return site !== "same-origin" && site !== "none" && destination !== "document";
+}
+
+/** Serves the pages on the loopback address. Throws a usage error if the port cannot be used. */
 export async function startView(options: ViewOptions): Promise<{ url: string; close(): Promise<void> }> {
   let port = options.port;
+  const hint = "Name another with --port, or a free one with --port 0.";
   const app = createView(options, () => port);
   const server = await new Promise<ServerType>((resolve, reject) => {
     const started = serve({ fetch: app.fetch, port, hostname: "127.0.0.1" }, (address) => {
@@ -74,8 +86,8 @@ export async function startView(options: ViewOptions): Promise<{ url: string; cl
     started.once("error", (error: NodeJS.ErrnoException) =>
       reject(
         error.code === "EADDRINUSE"
-          ? usageError(`Port ${port} is in use.`, "Name another with --port, or a free one with --port 0.")
-          : error,
+          ? usageError(`Port ${port} is in use.`, hint)
+          : usageError(`Port ${port} cannot be used: ${error.message}.`, hint),
       ),
     );
   });
