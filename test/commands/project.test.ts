@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
@@ -123,6 +124,35 @@ describe("a project file", () => {
     `);
     for (const file of ["evals.config.mjs", "evals.config.ts"])
       expect(await refusal(file, "export default {")).toMatch(/The file cannot be loaded: .*\.\n {2}Fix the file/);
+  });
+
+  it.each(["evals.config.json", "evals.config.yaml", "evals.config.mjs"])(
+    "is refused by its name if %s is no file that can be read",
+    async (file) => {
+      const spoils: readonly (readonly [reason: string, spoil: (path: string) => void])[] = [
+        ["ELOOP: too many symbolic links encountered", (path) => symlinkSync(path, path)],
+        ["it does not exist", (path) => symlinkSync("nowhere.json", path)],
+        ["it is not a regular file", (path) => mkdirSync(path)],
+        ["it is not a regular file", (path) => void execFileSync("mkfifo", [path])],
+        ["it is not a regular file", (path) => symlinkSync("/dev/zero", path)],
+      ];
+      for (const [reason, spoil] of spoils) {
+        const { io, dir } = project();
+        spoil(join(dir, file));
+        for (const command of ["run", "history"])
+          await expect(runCommandLine([command], io(), "0.1.0")).rejects.toThrow(
+            `${file}: error: The file cannot be read: ${reason}`,
+          );
+      }
+    },
+  );
+
+  it.skipIf(process.getuid?.() === 0)("is refused if it is unreadable (skipped for root, who reads all)", async () => {
+    const { io, dir } = project({ "evals.config.json": "{}" });
+    chmodSync(join(dir, "evals.config.json"), 0);
+    await expect(runCommandLine(["run"], io(), "0.1.0")).rejects.toThrow(
+      "evals.config.json: error: The file cannot be read: EACCES",
+    );
   });
 
   it("has every flag of evals run as a key, but those of a single call", () => {

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Project } from "../suites/projectFile.ts";
 import { EvalsError, usageError } from "../types/errors.ts";
@@ -54,7 +54,9 @@ export const projectFiles = ["ts", "mts", "js", "mjs", "json", "yaml", "yml"].ma
 
 /** Imports the loader only if there is a file: importing it takes longer than most commands run. */
 async function load({ cwd, env }: Io): Promise<Project | undefined> {
-  const [file, second] = projectFiles.filter((name) => existsSync(resolve(cwd, name)));
+  // Also a link that leads nowhere: whoever wrote it expects its settings to apply.
+  const exists = (name: string) => lstatSync(resolve(cwd, name), { throwIfNoEntry: false }) !== undefined;
+  const [file, second] = projectFiles.filter(exists);
   if (file === undefined) return undefined;
   if (second !== undefined) throw usageError(`There are both ${file} and ${second}.`, "Keep one of them.");
   const [{ loadProject }, { projectSchema: schema }] = await Promise.all([

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import * as z from "zod";
 import { importModule } from "../code/module.ts";
-import { readParsed } from "../parsing/read.ts";
+import { maxBytes, readParsed, readText } from "../parsing/read.ts";
 import { EvalsError, messageOf, type Place, usageError } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
 import { type SuiteSettings, suiteSettingsSchema } from "../types/suite.ts";
@@ -58,6 +58,9 @@ async function readValue(path: string, file: string): Promise<Read> {
 }
 
 async function importProject(path: string, file: string): Promise<{ default?: unknown }> {
+  // Node would wait for the writer of a pipe without end.
+  const read = readText(path, maxBytes);
+  if ("kind" in read) throw usageError(`The file cannot be read: ${read.reason}.`, "Replace it with a readable file, or remove it.", { file });
   try {
     return await importModule(path);
   } catch (error) {
