@@ -244,7 +244,7 @@ test("servers with faulty lists or calls", async () => {
 
       error: A malformed tool makes clients reject the list. [malformed-tool]
         Fix: Correct the tool in the server: it needs a name and an inputSchema that is an object.
-        | Server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema: Invalid input: expected record, received string.
+        | Server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema must be an object, got text.
         $ evals lint --server 'node faulty.mjs malformed'
 
     ✗ node broken.mjs calls

@@ -89,7 +89,7 @@ describe("the answer", () => {
         },
         {
           "kind": "problem",
-          "why": "the judge's answer is not as asked, at judge-usage.score: Invalid input",
+          "why": "the judge's answer is not as asked: judge-usage.score must be one of 1, 2, 3, 4, 5",
         },
       ]
     `);

@@ -83,13 +83,13 @@ describe("a file of labels", () => {
       ),
     ).toMatchInlineSnapshot(`
       "labels.jsonl:2: error: The line is not JSON: Expected property name or '}' in JSON at position 1.
-      labels.jsonl:3: error: label: expected "met", "not met" or "cannot tell" (or true, false, "pass", "fail"), got "yes".
-      labels.jsonl:4: error: label: expected "met", "not met" or "cannot tell" (or true, false, "pass", "fail"), got nothing.
-      labels.jsonl:5: error: Expected either \`transcript\` or \`turns\`.
-      labels.jsonl:6: error: Expected either \`transcript\` or \`turns\`.
-      labels.jsonl:7: error: criterion: Too small: expected string to have >=1 characters.
-      labels.jsonl:8: error: turns.0.text: Invalid input: expected string, received number.
-      labels.jsonl:9: error: Invalid input: expected object, received array.
+      labels.jsonl:3: error: label is invalid: expected "met", "not met" or "cannot tell" (or true, false, "pass", "fail"), got "yes".
+      labels.jsonl:4: error: label is invalid: expected "met", "not met" or "cannot tell" (or true, false, "pass", "fail"), got nothing.
+      labels.jsonl:5: error: The line is invalid: expected either \`transcript\` or \`turns\`.
+      labels.jsonl:6: error: The line is invalid: expected either \`transcript\` or \`turns\`.
+      labels.jsonl:7: error: criterion is empty.
+      labels.jsonl:8: error: turns[0].text must be text, got a number.
+      labels.jsonl:9: error: The line must be an object, got a list.
         Write one label per line: {"input": "...", "transcript": "...", "criterion": "...", "label": "met"}"
     `);
   });

@@ -132,14 +132,14 @@ test("a cursor that comes back", async () => {
 
 test("a malformed tool", async () => {
   expect(await failureOf(listFault("malformed"))).toMatchInlineSnapshot(`
-    "error: Server "sut": tool "broken" (number 2 of its list) is malformed: inputSchema: Invalid input: expected record, received string.
+    "error: Server "sut": tool "broken" (number 2 of its list) is malformed: inputSchema must be an object, got text.
       Correct the tool in the server: it needs a name and an inputSchema that is an object."
   `);
 });
 
 test("a tool without a name", async () => {
   expect(await failureOf(listFault("nameless"))).toMatchInlineSnapshot(`
-    "error: Server "sut": tool without a name (number 1 of its list) is malformed: name: Invalid input: expected string, received undefined.
+    "error: Server "sut": tool without a name (number 1 of its list) is malformed: name is missing: expected text.
       Correct the tool in the server: it needs a name and an inputSchema that is an object."
   `);
 });

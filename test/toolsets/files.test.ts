@@ -139,11 +139,11 @@ test("a configuration without servers", async () => {
 test("an entry that is neither a command nor a url", async () => {
   const path = await file("c.json", { mcpServers: { a: { args: [] }, b: { command: "x", args: "-y" } } });
   expect(await failureOf(readHostServer(path, "a", {}))).toMatchInlineSnapshot(`
-    "c.json:3:10: error: Server "a" is malformed: url: Invalid input: expected string, received undefined.
+    "c.json:3:10: error: Server "a" is malformed: url is missing: expected text.
       Give it a "command" (with "args", "env", "cwd") or a "url" (with "type" http or sse, "headers")."
   `);
   expect(await failureOf(readHostServer(path, "b", {}))).toMatchInlineSnapshot(`
-    "c.json:6:10: error: Server "b" is malformed: args: Invalid input: expected array, received string.
+    "c.json:6:10: error: Server "b" is malformed: args must be a list, got text.
       Give it a "command" (with "args", "env", "cwd") or a "url" (with "type" http or sse, "headers")."
   `);
 });
@@ -214,11 +214,11 @@ test("a static list: every malformed tool is told with its place", async () => {
   const { inputSchema, ...bare } = tool;
   const list = [tool, { ...bare, name: "b", input_schema: inputSchema }, { ...bare, name: "c" }, 5, tool];
   expect(await failureOf(readStaticList(await file("t.json", { tools: list })))).toMatchInlineSnapshot(`
-    "t.json:10:5: error: Tool "b" is malformed: inputSchema: Invalid input: expected record, received undefined.
+    "t.json:10:5: error: Tool "b" is malformed: inputSchema is missing: expected an object.
       Rename "input_schema" to "inputSchema", its name in MCP.
-    t.json:17:5: error: Tool "c" is malformed: inputSchema: Invalid input: expected record, received undefined.
+    t.json:17:5: error: Tool "c" is malformed: inputSchema is missing: expected an object.
       Write a tool with a name, a description and an inputSchema that is an object.
-    t.json:21:5: error: Tool without a name is malformed: Invalid input: expected object, received number.
+    t.json:21:5: error: Tool without a name is malformed: it must be an object, got a number.
       Write a tool with a name, a description and an inputSchema that is an object.
     t.json:23:15: error: Two tools are named "read".
       Remove one, or rename it."

@@ -6,6 +6,7 @@ import { writeError } from "../runs/disk.ts";
 import { createLineCheck, formatLine } from "../runs/journal.ts";
 import { ledgerPath } from "../runs/record.ts";
 import { EvalsError, messageOf, usageError } from "../types/errors.ts";
+import { formatIssues } from "../types/issues.ts";
 import { usageSchema } from "../types/trial.ts";
 
 /** A request in a batch: its id there, the key of its cell, and the number of the attempt at the cell, from 1. */
@@ -201,7 +202,7 @@ function parseLine(text: string, check: ReturnType<typeof createLineCheck>, file
     return lineSchema.parse(data);
   } catch (error) {
     if (error instanceof EvalsError) throw error;
-    const reason = error instanceof z.ZodError ? z.prettifyError(error) : messageOf(error);
+    const reason = error instanceof z.ZodError ? formatIssues(error) : messageOf(error);
     throw usageError(`This line of the run's batches cannot be read: ${reason}`, restoreHint, { file, line });
   }
 }

@@ -5,6 +5,7 @@ import { type HostName, hosts } from "../toolsets/host.ts";
 import { gateSchema } from "../types/check.ts";
 import { withoutSecrets } from "../types/endpoint.ts";
 import { usageError } from "../types/errors.ts";
+import { formatIssues } from "../types/issues.ts";
 import { type JsonObject, jsonObjectSchema } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
 import { executionPolicySchema } from "../types/suite.ts";
@@ -80,7 +81,7 @@ function stripUrl(url: string): string {
 export function readRecorded({ id, flags }: RunManifest): RecordedOptions {
   const parsed = recordedOptionsSchema.safeParse(flags);
   if (parsed.success) return parsed.data;
-  throw usageError(`The flags of the record ${id} cannot be read:\n${z.prettifyError(parsed.error)}`);
+  throw usageError(`The flags of the record ${id} cannot be read: ${formatIssues(parsed.error)}.`);
 }
 
 /** An interrupted record that --resume finishes. */

@@ -10,6 +10,7 @@ import { readTrials } from "../runs/record.ts";
 import type { Reporter } from "../types/custom.ts";
 import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
+import { formatIssues } from "../types/issues.ts";
 import type { RunManifest } from "../types/run.ts";
 import { summariser } from "../verdicts/summary.ts";
 import { exportTraces } from "./otlp.ts";
@@ -65,7 +66,7 @@ export async function readReport(
     return experimentReport(manifest, experiment, trials);
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error;
-    throw usageError(`The result of the record ${id} cannot be read:\n${z.prettifyError(error)}`, hint);
+    throw usageError(`The result of the record ${id} cannot be read: ${formatIssues(error)}.`, hint);
   }
 }
 

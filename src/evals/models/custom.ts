@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { resolve } from "node:path";
-import * as z from "zod";
 import { importModule } from "../code/module.ts";
 import { readRegularFile } from "../files/readRegularFile.ts";
 import { type CustomMessage, type CustomModel, type CustomRequest, customReplySchema } from "../types/custom.ts";
 import { messageOf, usageError } from "../types/errors.ts";
+import { formatIssues } from "../types/issues.ts";
 import { type AskedModel, type Message, type ModelRequest, noUsage, type Reply } from "../types/model.ts";
 import type { Broken, Turn } from "../types/trial.ts";
 import { boundArguments, boundText, cancelled } from "./remote.ts";
@@ -80,7 +80,7 @@ const broken = (stage: "model" | "timeout", message: string): Broken => ({ kind:
 
 function readReply(value: unknown, turn: number, ms: number): Reply {
   const parsed = customReplySchema.safeParse(value);
-  if (!parsed.success) return broken("model", `the model returned no reply: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) return broken("model", `the model returned no reply: ${formatIssues(parsed.error)}`);
   const { text = "", calls: made = [], usage } = parsed.data;
   const calls = made.map(({ tool, arguments: args = {} }, at): Turn["calls"][number] => {
     return { id: `custom_${turn}_${at + 1}`, tool, ...boundArguments({ arguments: args }) };

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { type Attempt, boundMessage, type Fault, isRetried, toBroken } from "../types/attempt.ts";
 import type { Delay } from "../types/endpoint.ts";
 import { messageOf } from "../types/errors.ts";
+import { formatIssues } from "../types/issues.ts";
 import { isNestedDeeper, maxDepth } from "../types/json.ts";
 import type { ModelRequest, Reply } from "../types/model.ts";
 import { excerpt, quote } from "../types/text.ts";
@@ -187,7 +188,7 @@ export function unreadableReply(what: string, body: unknown, error: z.ZodError |
   if (typeof body === "string") return transientFault(`the reply is not ${what} but the text ${quote(body)}`);
   const { error: reported } = body as { error?: { message?: unknown } };
   const why =
-    typeof reported?.message === "string" ? reported.message : error ? z.prettifyError(error) : "it has no content";
+    typeof reported?.message === "string" ? reported.message : error ? formatIssues(error) : "it has no content";
   return transientFault(`the reply is not ${what}: ${why.replace(/\s+/g, " ")}`);
 }
 

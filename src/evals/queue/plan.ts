@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { type HostName, hosts } from "../toolsets/host.ts";
+import { formatIssues } from "../types/issues.ts";
 import { canonicalJson, type Json, jsonObjectSchema } from "../types/json.ts";
 import { executionPolicySchema } from "../types/suite.ts";
 import { neverListed } from "../workspace/cases.ts";
@@ -98,7 +99,7 @@ export function sealPlan(plan: Plan): { text: string; hash: string } {
 export function openPlan(sealed: string, hash: string): Plan {
   if (hashText(sealed) !== hash) throw new Error("its hash does not match");
   const parsed = planSchema.safeParse(JSON.parse(sealed));
-  if (!parsed.success) throw new Error(z.prettifyError(parsed.error));
+  if (!parsed.success) throw new Error(formatIssues(parsed.error));
   return parsed.data;
 }
 

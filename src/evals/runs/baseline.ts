@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import * as z from "zod";
 import { makeFolder } from "../files/makeFolder.ts";
 import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { type Baseline, baselineFormat, baselineSchema } from "../types/baseline.ts";
 import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../types/errors.ts";
 import { allDefinitions } from "../types/exposure.ts";
+import { formatIssues } from "../types/issues.ts";
 import { canonicalJson, isJsonObject, type Json, jsonSchema } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
 
@@ -164,7 +164,7 @@ function parseBaseline(text: string, file: string): Baseline {
   }
   const parsed = baselineSchema.safeParse(data);
   if (parsed.success) return parsed.data;
-  throw usageError(`Not a baseline of this version:\n${z.prettifyError(parsed.error)}`, acceptAgain, { file });
+  throw usageError(`Not a baseline of this version: ${formatIssues(parsed.error)}.`, acceptAgain, { file });
 }
 
 /** Describes where the text is not JSON, as far as the parser reports it. */

@@ -5,6 +5,7 @@ import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { type Night, nightSchema } from "../types/drift.ts";
 import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../types/errors.ts";
+import { formatIssues } from "../types/issues.ts";
 import { withFileLock } from "./lock.ts";
 
 const format = "tool-evals nights 1";
@@ -47,7 +48,7 @@ function parseLine<S extends z.ZodType>(schema: S, line: string, place: Place): 
   try {
     return schema.parse(JSON.parse(line));
   } catch (error) {
-    const reason = error instanceof z.ZodError ? z.prettifyError(error) : messageOf(error);
+    const reason = error instanceof z.ZodError ? formatIssues(error) : messageOf(error);
     throw usageError(
       `This line of the nights cannot be read: ${reason}`,
       "Restore the file, or delete it to start the drift monitor anew.",

@@ -2,10 +2,11 @@ import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
-import * as z from "zod";
+import type * as z from "zod";
 import { makeFolder } from "../files/makeFolder.ts";
 import { replaceFile, temporaryName } from "../files/replaceFile.ts";
 import { type EvalsError, messageOf, usageError } from "../types/errors.ts";
+import { formatIssues } from "../types/issues.ts";
 import { isNestedDeeper, jsonObjectSchema, maxDepth } from "../types/json.ts";
 import { stringifyInParts } from "../types/jsonParts.ts";
 import { type RunManifest, type RunSummary, runManifestSchema } from "../types/run.ts";
@@ -273,7 +274,7 @@ function countSigns(text: string, sign: string): number {
 
 function invalid(error: z.ZodError, file: string, line?: number): EvalsError {
   const hint = "It was written by another version of tool-evals, or edited by hand.";
-  return usageError(`Not a run record of this version:\n${z.prettifyError(error)}`, hint, {
+  return usageError(`Not a run record of this version: ${formatIssues(error)}.`, hint, {
     file,
     ...(line && { line }),
   });

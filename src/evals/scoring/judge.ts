@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { EvalsError, messageOf, type Problem, usageError } from "../types/errors.ts";
+import { formatIssues, formatPath, listIssues } from "../types/issues.ts";
 import { canonicalJson, type Json, type JsonObject, jsonObjectSchema } from "../types/json.ts";
 import { labelLineSchema, type Opinion } from "../types/judge.ts";
 import type { Message } from "../types/model.ts";
@@ -167,7 +168,7 @@ function parseAnswer(text: string): z.infer<typeof judgementSchema> | { why: str
   }
   const answer = judgementSchema.safeParse(data);
   if (answer.success) return answer.data;
-  return { why: `the judge's answer has the wrong form: ${cut(oneLine(z.prettifyError(answer.error)))}` };
+  return { why: `the judge's answer has the wrong form: ${cut(formatIssues(answer.error))}` };
 }
 
 function toMatch(
@@ -232,15 +233,14 @@ function parseLine(written: string, line: number): Label | { faults: string[] } 
     return { faults: [`The line is not JSON: ${messageOf(thrown)}.`] };
   }
   const parsed = labelLineSchema.safeParse(data);
-  if (!parsed.success) return { faults: parsed.error.issues.map(faultText) };
+  if (!parsed.success)
+    return {
+      faults: listIssues(parsed.error).map(({ path, message }) => `${formatPath(path) || "The line"} ${message}.`),
+    };
   const { id = `line ${line}`, input, transcript, turns = [], criterion, label } = parsed.data;
   const given = input === undefined ? [] : [{ role: "user" as const, content: input }];
   const shown = transcript === undefined ? buildTranscript(given, turns) : buildTextTranscript(transcript, input);
   return { id: String(id), line, transcript: shown, criterion, human: label };
-}
-
-function faultText({ path, message }: z.core.$ZodIssue): string {
-  return path.length > 0 ? `${path.join(".")}: ${message}.` : `${message}.`;
 }
 
 function problemAt(message: string, place: Problem["place"] & object): Problem {

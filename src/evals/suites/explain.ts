@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { ParsedFile } from "../parsing/json.ts";
 import type { Problem } from "../types/errors.ts";
+import { typeNames } from "../types/issues.ts";
 import { getAtPath, isJsonObject, type Json, type Path } from "../types/json.ts";
 import { didYouMean } from "../types/nearest.ts";
 
@@ -108,16 +109,6 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
       return problem(`${quotePath(at)}: ${issue.message}.`);
   }
 }
-
-const typeNames: Partial<Record<string, string>> = {
-  string: "text",
-  number: "a number",
-  int: "a whole number",
-  boolean: "true or false",
-  array: "a list",
-  object: "an object",
-  record: "an object",
-};
 
 function reportMissing(path: Path): PathProblem {
   const isConfigServer = path.at(-2) === "server" && path.at(-1) === "name";

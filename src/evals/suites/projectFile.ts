@@ -60,7 +60,10 @@ async function readValue(path: string, file: string): Promise<Read> {
 async function importProject(path: string, file: string): Promise<{ default?: unknown }> {
   // Node would wait for the writer of a pipe without end.
   const read = readText(path, maxBytes);
-  if ("kind" in read) throw usageError(`The file cannot be read: ${read.reason}.`, "Replace it with a readable file, or remove it.", { file });
+  if ("kind" in read)
+    throw usageError(`The file cannot be read: ${read.reason}.`, "Replace it with a readable file, or remove it.", {
+      file,
+    });
   try {
     return await importModule(path);
   } catch (error) {

@@ -2,6 +2,7 @@ import { basename, dirname, resolve } from "node:path";
 import * as z from "zod";
 import { readParsed } from "../parsing/read.ts";
 import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../types/errors.ts";
+import { formatIssues } from "../types/issues.ts";
 import { isJsonObject, type Json } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import { isSecretName, knownSecrets, looksSecret } from "../types/secrets.ts";
@@ -23,11 +24,6 @@ export type Env = Readonly<Record<string, string | undefined>>;
 /** The error for a server that failed; its exit code is "incomplete". A mistake in a file is a usage error instead. */
 export function serverError(message: string, hint?: string): EvalsError {
   return new EvalsError({ severity: "error", message, ...(hint && { hint }) }, exitCodes.incomplete);
-}
-
-/** The issues of a zod error on one line, each with its path. */
-export function formatIssues(error: { issues: readonly { path: readonly PropertyKey[]; message: string }[] }): string {
-  return error.issues.map(({ path, message }) => [path.join("."), message].filter(Boolean).join(": ")).join("; ");
 }
 
 // ${VAR} and ${VAR:-default} as in Claude Code; ${env:VAR} as in VS Code and Cursor.

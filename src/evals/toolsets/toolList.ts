@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readParsed } from "../parsing/read.ts";
 import { EvalsError, type Place, type Problem, usageError } from "../types/errors.ts";
+import { formatIssues } from "../types/issues.ts";
 import {
   canonicalJson,
   isJsonObject,
@@ -12,7 +13,7 @@ import {
 } from "../types/json.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import { instructionsEntryName, type OfferedTool, type Tool, type Toolset, toolSchema } from "../types/tool.ts";
-import { formatIssues, serverError } from "./spec.ts";
+import { serverError } from "./spec.ts";
 
 /**
  * The tools with a hash of their list, which does not depend on their order. Throws EvalsError when two tools have the same name.

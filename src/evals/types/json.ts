@@ -7,10 +7,10 @@ export type JsonObject = { [key: string]: Json };
 export type Path = readonly (string | number)[];
 
 /** Any JSON value. Unlike `z.json()`, it does not try a union at every level, which is slow for large tool lists. */
-export const jsonSchema: z.ZodType<Json> = z.unknown().refine(isJson, "Invalid input") as unknown as z.ZodType<Json>;
+export const jsonSchema: z.ZodType<Json> = z.unknown().refine(isJson, "not a JSON value") as unknown as z.ZodType<Json>;
 export const jsonObjectSchema: z.ZodType<JsonObject> = z
   .record(z.string(), z.unknown())
-  .refine(isJson, "Invalid input") as unknown as z.ZodType<JsonObject>;
+  .refine(isJson, "not a JSON object") as unknown as z.ZodType<JsonObject>;
 
 /** Whether `JSON.parse` could return this value. Not recursive, because hostile values may be deep. */
 function isJson(value: unknown): value is Json {

@@ -43,7 +43,7 @@ export const labelLineSchema = z
     label: opinionSchema,
   })
   .refine((line) => (line.transcript === undefined) !== (line.turns === undefined), {
-    error: "Expected either `transcript` or `turns`",
+    error: "expected either `transcript` or `turns`",
   });
 
 export const judgeFormat = "tool-evals judge 1";

@@ -1,11 +1,11 @@
 import { dirname, join } from "node:path";
-import * as z from "zod";
 import { makeFolder } from "../files/makeFolder.ts";
 import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { judgeSentence } from "../reports/judge.ts";
 import { hashPrompt } from "../scoring/judge.ts";
 import { messageOf, usageError } from "../types/errors.ts";
+import { formatIssues } from "../types/issues.ts";
 import { type JudgeFigure, judgeFigureSchema } from "../types/judge.ts";
 import { measureJudge } from "../verdicts/judge.ts";
 
@@ -44,7 +44,7 @@ function parseFigure(text: string, file: string): JudgeFigure {
   }
   const parsed = judgeFigureSchema.safeParse(data);
   if (parsed.success) return parsed.data;
-  throw usageError(`This is not the figure of a judge:\n${z.prettifyError(parsed.error)}`, again, { file });
+  throw usageError(`This is not the figure of a judge: ${formatIssues(parsed.error)}.`, again, { file });
 }
 
 /** Writes a figure atomically, with keys in a fixed order, so that a diff shows only what changed. */

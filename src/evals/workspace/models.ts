@@ -1,5 +1,4 @@
 import { join, resolve } from "node:path";
-import * as z from "zod";
 import type { ClaudeCodeOptions } from "../hosts/claudeCode/index.ts";
 import type { CustomOptions } from "../models/custom.ts";
 import type { ReplayOptions } from "../models/replay.ts";
@@ -11,6 +10,7 @@ import { refuseAsJudge } from "../trials/judge.ts";
 import { type Prices, pricesSchema } from "../types/endpoint.ts";
 import { messageOf, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
+import { formatIssues } from "../types/issues.ts";
 import { type AskedModel, lexicalId, type Model, noUsage } from "../types/model.ts";
 import { nearest } from "../types/nearest.ts";
 import { knownSecrets } from "../types/secrets.ts";
@@ -129,7 +129,7 @@ function readPrices(file: string): Prices {
     throw usageError(`The price list is not JSON: ${messageOf(error)}.`, undefined, { file });
   }
   const parsed = pricesSchema.safeParse(data);
-  if (!parsed.success) throw usageError(`Not a price list:\n${z.prettifyError(parsed.error)}`, undefined, { file });
+  if (!parsed.success) throw usageError(`Not a price list: ${formatIssues(parsed.error)}.`, undefined, { file });
   return parsed.data;
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { formatIssues } from "../../types/issues.ts";
 import type { JsonObject } from "../../types/json.ts";
 import { stripCodeFence } from "../../types/text.ts";
 import { defineRules, type JudgedSubject } from "../rule.ts";
@@ -104,9 +105,8 @@ export function readRubric(text: string): Rubric {
   }
   const answer = rubricAnswerSchema.safeParse(value);
   if (!answer.success) {
-    const [issue] = answer.error.issues;
-    const where = issue?.path.join(".") || "the answer";
-    return { kind: "problem", why: `the judge's answer is not as asked, at ${where}: ${issue?.message}` };
+    const why = formatIssues(answer.error);
+    return { kind: "problem", why: `the judge's answer is not as asked: ${why}` };
   }
   const graded = ids.map((rule) => ({ rule, ...answer.data[rule] }));
   const empty = graded.find(({ reason }) => reason.trim() === "");
