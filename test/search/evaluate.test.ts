@@ -43,7 +43,11 @@ describe("the text that is searched for", () => {
 describe("evaluation", () => {
   it("gives the rank of the best tool of each expected set, and the words that no expected tool has", () => {
     const cases = [
-      searchCase([request("Read the file, then email it quickly at 14.50")], ["read_file", "list_files"], ["send_mail"]),
+      searchCase(
+        [request("Read the file, then email it quickly at 14.50")],
+        ["read_file", "list_files"],
+        ["send_mail"],
+      ),
     ];
     const [result] = evaluateSearch(documents, cases, ["keyword", "bm25"]);
     expect(result).toEqual({
