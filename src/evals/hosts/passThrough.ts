@@ -103,7 +103,7 @@ async function forward(
   try {
     const init = { method: request.method ?? "GET", headers: requestHeaders(request.headers), signal };
     const hasBody = !["GET", "HEAD"].includes(init.method);
-    const received = await send(joinUrl(route.upstream, path), {
+    const received = await send(`${route.upstream.replace(/\/$/, "")}${path}`, {
       ...init,
       redirect: "manual",
       ...(hasBody && { body: new Uint8Array(body) }),
@@ -210,10 +210,6 @@ function requestHeaders(headers: IncomingHttpHeaders): [string, string][] {
 /** `fetch` has already decoded the body if the provider compressed it anyway. */
 function responseHeaders(headers: Headers): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => !hopHeaders.test(name) && name !== "content-encoding"));
-}
-
-function joinUrl(base: string, path: string): string {
-  return `${base.replace(/\/$/, "")}${path}`;
 }
 
 function describeCause(error: unknown): string {

@@ -39,10 +39,7 @@ export function createSlots(count: number): (signal: AbortSignal) => Promise<Rel
 
 /** How many processes of `bytes` of memory fit: at most two per processor, because they mostly wait for the model. */
 export function countProcesses(bytes: number): number {
-  return Math.max(1, Math.min(Math.floor(freeBytes() / bytes), 2 * availableParallelism()));
-}
-
-/** macOS counts file caches as used memory, although it frees them for a process. */
-function freeBytes(): number {
-  return process.platform === "darwin" ? totalmem() / 2 : process.availableMemory();
+  // macOS counts file caches as used memory, although it frees them for a process.
+  const free = process.platform === "darwin" ? totalmem() / 2 : process.availableMemory();
+  return Math.max(1, Math.min(Math.floor(free / bytes), 2 * availableParallelism()));
 }

@@ -11,7 +11,7 @@ import { type Judge, noJudge } from "./match.ts";
 import { compileMongodb } from "./mongodb.ts";
 import { compileSequence } from "./sequence.ts";
 import { getLookup, type ToolLookup } from "./tools.ts";
-import { getRepliesTo, joinScores, type PartScore } from "./userTurns.ts";
+import { joinScores, type PartScore } from "./userTurns.ts";
 import { compileFiles, isWritable, listWorkspace } from "./writtenFiles.ts";
 
 /**
@@ -47,7 +47,8 @@ export function createGrader(
   );
   return (turns, judge, deferred, workspace) => {
     const parts = ofTurns.flatMap((gradeTurn, at): PartScore[] => {
-      const score = gradeTurn?.(getRepliesTo(at + 1, turns), judge, deferred);
+      const replies = turns.filter(({ userTurn = 1 }) => userTurn === at + 1);
+      const score = gradeTurn?.(replies, judge, deferred);
       return score ? [{ name: `turn ${at + 1}`, score }] : [];
     });
     if (ofWhole) parts.push({ score: ofWhole(turns, judge, deferred, workspace) });

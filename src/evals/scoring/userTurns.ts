@@ -1,5 +1,5 @@
 import type { Case } from "../types/suite.ts";
-import type { Score, Turn } from "../types/trial.ts";
+import type { Score } from "../types/trial.ts";
 import { labelExpectation } from "./labels.ts";
 
 /** The label of a case in the confusion table: that of its expectation, or those of its user turns in order. */
@@ -11,11 +11,6 @@ export function labelCase({
   const ofTurns = turns.flatMap((one) => (one.expect ? [labelExpectation(one.expect)] : []));
   const ofCase = expect || (ofTurns.length === 0 && expectedBehavior) ? [labelExpectation(expect)] : [];
   return [...ofTurns, ...ofCase].join(" > ");
-}
-
-/** The replies to one of the user's messages, which are numbered from 1. */
-export function getRepliesTo(message: number, turns: readonly Turn[]): readonly Turn[] {
-  return turns.filter(({ userTurn = 1 }) => userTurn === message);
 }
 
 /** The score of one part of a trial with several user turns. `name`: `turn 2`; absent for the whole conversation. */

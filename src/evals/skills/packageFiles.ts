@@ -64,7 +64,7 @@ export function hashPackage(folder: string): PackageHash | { reason: string } {
     if (kind === "link") {
       const target = realPath(full);
       if (target !== undefined && isWithin(folder, target))
-        hash.update(`${path}\0-> ${withSlashes(relative(folder, target))}\n`);
+        hash.update(`${path}\0-> ${relative(folder, target).replaceAll(sep, "/")}\n`);
       else strays.push({ path, reason: target === undefined ? "leads nowhere" : "leads outside of the package" });
       continue;
     }
@@ -91,8 +91,4 @@ function readInto(sink: { update(data: Uint8Array): unknown }, path: string, lim
   } finally {
     closeSync(file);
   }
-}
-
-function withSlashes(path: string): string {
-  return path.replaceAll(sep, "/");
 }

@@ -13,12 +13,8 @@ export function checkMatcher(value: Json, path: Path): PathProblem[] {
   if (!isJsonObject(value)) return [];
   const read = readMatcher(value);
   if (read.kind === "matcher") return checkKeywords(read, path);
-  if (read.kind === "literal") return checkLiteral(value, path);
+  if (read.kind === "literal") return [...findMisspelled(value, path), ...checkMembers(value, path)];
   return [{ path: [...path, read.key], part: "key", message: `${read.message}.`, hint: read.hint }];
-}
-
-function checkLiteral(value: JsonObject, path: Path): PathProblem[] {
-  return [...findMisspelled(value, path), ...checkMembers(value, path)];
 }
 
 function checkMembers(value: JsonObject, path: Path): PathProblem[] {

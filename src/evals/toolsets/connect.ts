@@ -117,9 +117,10 @@ class ConnectedServer implements Connection {
     } catch (error) {
       if (!(error instanceof sdk.ProtocolError)) return this.#broken(tool, error);
       // The server answered, so a model would see its error.
-      return isUnknownTool(tool, error.message, listed, error.code)
-        ? { kind: "unknown-tool", message: excerpt(error.message, maxMessage) }
-        : { kind: "result", result: toErrorResult(error.message) };
+      if (isUnknownTool(tool, error.message, listed, error.code))
+        return { kind: "unknown-tool", message: excerpt(error.message, maxMessage) };
+      const content = [{ type: "text" as const, text: excerpt(error.message, maxText) }];
+      return { kind: "result", result: { isError: true, content } };
     }
   }
 
@@ -188,11 +189,6 @@ function toToolResult(answer: CallToolResult): ToolResult {
     ...(isKept && { structuredContent: structured as JsonObject }),
     ...(omitted && { omitted }),
   };
-}
-
-/** A JSON-RPC error in answer to a call, as a tool error. */
-function toErrorResult(message: string): ToolResult {
-  return { isError: true, content: [{ type: "text", text: excerpt(message, maxText) }] };
 }
 
 function toItem(item: CallToolResult["content"][number]): ContentItem {

@@ -102,16 +102,13 @@ async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelO
     ...(options.queue !== undefined && { isAskedElsewhere: true }),
     warn: (message: string) => printProblem(io)({ severity: "warning", message }),
     recorded: async (run: string) => {
-      const dir = await findRecording(run, resolve(io.cwd, options.out));
+      const out = resolve(io.cwd, options.out);
+      // Any command may have written the record; `latest` is the latest of `evals run`.
+      const dir = run === "latest" ? (await findRecord("run", run, out)).dir : await findRun(run, out);
       const { id, models } = await readManifest(dir);
       return { models, trials: readTrials(dir, id) };
     },
   };
-}
-
-/** Finds the record to replay, which may be of any command; `latest` is the latest run. */
-async function findRecording(run: string, out: string): Promise<string> {
-  return run === "latest" ? (await findRecord("run", run, out)).dir : findRun(run, out);
 }
 
 const maxPricesBytes = 16 * 1024 * 1024;

@@ -35,7 +35,7 @@ export async function startDirectly(
   const noise: string[] = [];
   const answer = new Promise<"answered">((done) => {
     readLines(server.stdout, (line) => {
-      if (isMessage(line)) done("answered");
+      if (line.startsWith("{") && line.includes('"jsonrpc"')) done("answered");
       else if (noise.length < maxNoiseLines) noise.push(line.slice(0, maxNoise));
     });
   });
@@ -90,10 +90,6 @@ function readLines(stdout: NodeJS.ReadableStream, onLine: (line: string) => void
     rest = "";
   });
   stdout.on("end", () => take(rest));
-}
-
-function isMessage(line: string): boolean {
-  return line.startsWith("{") && line.includes('"jsonrpc"');
 }
 
 /** Looks up a command as the system does: in PATH, unless it is a path. */

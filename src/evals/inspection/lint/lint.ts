@@ -57,17 +57,16 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   if (format === "json") io.out(safeJson(report, 2));
   else if (format === "sarif") io.out(lintSarif(report, { rules: catalogue(rules), version }));
   else if (format === "github") io.out(githubLint(report, io));
-  else io.out(renderTerminal(lintDocument(report, { isWhole: options.all || hasAskedForInfos(options, report) }), io));
+  else {
+    // Infos are asked for where they affect the exit code, and as grades of the judge.
+    const isWhole = options.all || options.judge !== undefined || report.failOn === "info";
+    io.out(renderTerminal(lintDocument(report, { isWhole }), io));
+  }
   // GitHub runs workflow commands from both streams, so in its format all problems are in the report, escaped.
   if (format !== "github")
     for (const problem of [...collected.warnings, ...collected.problems, ...describeUnused(report)])
       io.err(`${formatProblem(problem)}\n`);
   return report.exitCode as ExitCode;
-}
-
-/** Whether infos affect the exit code, or are grades of the judge. */
-function hasAskedForInfos({ judge }: LintOptions, { failOn }: LintReport): boolean {
-  return judge !== undefined || failOn === "info";
 }
 
 async function printRules(format: Format, io: Io): Promise<ExitCode> {

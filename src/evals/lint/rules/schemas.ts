@@ -263,16 +263,12 @@ function isEmpty(schema: Json | undefined): boolean {
   return isJsonObject(schema) && Object.keys(schema).length === 0;
 }
 
-function declaresContent(schema: JsonObject): boolean {
-  return contentKeywords.some((key) => Object.hasOwn(schema, key));
-}
-
 function isBareObject(schema: JsonObject): boolean {
   // An object with a description may have any content.
   return (
     listTypes(schema).join() === "object" &&
     !isText(schema.description) &&
-    !declaresContent(schema) &&
+    !contentKeywords.some((key) => Object.hasOwn(schema, key)) &&
     listProperties(schema).length === 0
   );
 }
