@@ -168,9 +168,9 @@ test("a long text on stderr is cut in the middle, and an invalid URL is diagnose
   const [long, other] = doctorReportSchema.parse(JSON.parse(out)).servers;
   expect(long?.diagnoses[0]?.evidence).toEqual([
     "exited with code 1",
-    `stderr: ${"x".repeat(1400)}`,
-    "stderr: … 999 characters left out …",
-    `stderr: ${"x".repeat(600)}`,
+    `stderr: ${"x".repeat(1400)}…`,
+    "stderr: (999 characters left out)",
+    `stderr: …${"x".repeat(600)}`,
   ]);
   expect(other?.diagnoses.map(({ id }) => id)).toEqual(["no-url", "registration-url"]);
   expect(out).toMatch(/^[\n -~]+$/);

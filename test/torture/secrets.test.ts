@@ -467,6 +467,75 @@ it("prints no secret of a record that another environment has written", async ()
   for (const file of written) expect(canaryNames(`${file} ${readFileSync(file, "utf8")}`), file).toEqual([]);
 });
 
+describe("a record stays readable", () => {
+  const key = `-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nBKcwggSjAgEAAoIBAQC7VJTU\n-----END KEY-----`;
+  /** Secrets that look like the syntax or the words of what they are written into. */
+  const odd = {
+    A_TOKEN: JSON.stringify({ type: "service", private_key: key }),
+    B_TOKEN: '":{"a":',
+    C_TOKEN: "1234567890123",
+    D_TOKEN: key,
+    E_TOKEN: '{"type":"object"}',
+    F_TOKEN: "answered",
+    G_TOKEN: "trials",
+    H_TOKEN: "B_TOKEN_VALUE",
+    I_TOKEN: 'quote"s and \\slashes\\ and é🙂',
+    B_TOKEN_VALUE: "admin123",
+    J_TOKEN: "xx-admin123-yy",
+  };
+
+  it("with secrets that are JSON, numbers, words of the record, of several lines or parts of others", async () => {
+    writeFileSync(join(dir, "tools.json"), JSON.stringify([{ name: "act", inputSchema: { type: "object" } }]));
+    const one = { id: "one", input: "Act.", expect: { tool: "act", args: { text: "none" } } };
+    const suite = { name: "odd", server: { tools: "tools.json" }, cases: [one] };
+    writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+    const input = { account: JSON.parse(odd.A_TOKEN), number: 1234567890123, x: { a: { type: "object" } }, all: odd };
+    answer = () => ({
+      text: repeat(Object.values(odd)),
+      calls: [{ name: "act", input: { ...input, [odd.D_TOKEN]: odd } }],
+    });
+    const call = async (line: string, code: number) => {
+      const args = [...line.split(" "), ...(line.startsWith("run") ? ["--base-url", endpoint.url] : [])];
+      const ended = await evals(args, { cwd: dir, env: odd });
+      expect(ended.code, `${line}: ${ended.err}`).toBe(code);
+      for (const value of [odd.J_TOKEN, odd.D_TOKEN, odd.I_TOKEN, ...odd.D_TOKEN.split("\n").slice(1, 3), "admin123"])
+        for (const form of forms(value)) expect(`${ended.out}${ended.err}`, line).not.toContain(form);
+      return ended.out;
+    };
+    JSON.parse(await call("run suite.json -m anthropic:x -n 2 --json", 1));
+    for (const line of ["show --json", "history --json"])
+      for (const value of (await call(line, 0)).trimEnd().split(/\n(?=\{)/)) JSON.parse(value);
+    for (const as of ["json", "csv", "markdown", "html", "junit", "github"]) await call(`report --as ${as}`, 0);
+    const [id = ""] = readdirSync(join(dir, "reports"));
+    const trials = readFileSync(join(dir, "reports", id, "trials.jsonl"), "utf8")
+      .trimEnd()
+      .split("\n");
+    expect(trials.map((line) => JSON.parse(line).outcome.kind)).toEqual(["answered", "answered"]);
+    expect(trials.join("")).toContain('"number":"[redacted: C_TOKEN]"');
+  });
+
+  it("without the start and the end of a secret that its limit has cut", async () => {
+    writeFileSync(join(dir, "tools.json"), JSON.stringify([{ name: "act", inputSchema: { type: "object" } }]));
+    const one = { id: "one", input: "Act.", expect: { tool: "act" } };
+    const suite = { name: "cut", server: { tools: "tools.json" }, cases: [one] };
+    writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+    // Of a reply of more than 256 Ki characters, the record has all but the last eighth of as many, and this eighth of its end.
+    const [limit, tail] = [256 * 1024, 32 * 1024];
+    const secret = canaries.GITHUB_TOKEN;
+    const [start, end] = ["x ".repeat(limit).slice(0, limit - tail - 9), "y ".repeat(limit).slice(0, tail - 9)];
+    answer = () => ({ text: `${start}${secret} ${"z ".repeat(limit)} ${secret}${end}`, calls: [] });
+    const ended = await run();
+    expect(ended.code).toBe(1);
+    const [id = ""] = readdirSync(join(dir, "reports"));
+    const journal = readFileSync(join(dir, "reports", id, "trials.jsonl"), "utf8");
+    expect(journal.match(/x (\S+ \S+)… \[cut: .*\] …(\S+ \S+)y /)?.slice(1)).toEqual([
+      "x[redacted: GITHUB_TOKEN]",
+      "[redacted: GITHUB_TOKEN]",
+    ]);
+    expect([secret.slice(0, 6), secret.slice(-6)].filter((part) => journal.includes(part))).toEqual([]);
+  });
+});
+
 /** A remote server that repeats what it was sent. */
 async function startRemote() {
   const server = createServer(async (request, response) => {

@@ -18,7 +18,7 @@ const entrySchema = z.object({
 });
 export type LedgerEntry = z.infer<typeof entrySchema>;
 
-const lineSchema = z.discriminatedUnion("kind", [
+export const lineSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("prepared").describe("about to be submitted"),
     label: z.string(),

@@ -1,4 +1,5 @@
 import { isSecretName } from "../types/secrets.ts";
+import { cut } from "../types/text.ts";
 import type { Diagnosis } from "./report.ts";
 
 /**
@@ -27,10 +28,10 @@ const maxQuoted = { start: 1_400, end: 600 };
 export function quoteLines(label: string, lines: readonly string[], cause?: string): string[] {
   const text = lines.join("\n");
   const { start, end } = maxQuoted;
-  const cut = text.length - start - end;
+  const left = text.length - start - end;
   const [head, tail] = [text.slice(0, start), text.slice(-end)];
-  const line = cause === undefined || head.includes(cause) || tail.includes(cause) ? "" : `${cause.slice(0, end)}\n…\n`;
-  const shown = cut > 0 ? `${head}\n… ${cut} characters left out …\n${line}${tail}` : text;
+  const line = cause === undefined || head.includes(cause) || tail.includes(cause) ? "" : `${cut(cause, end)}\n`;
+  const shown = left > 0 ? `${head}…\n(${left} characters left out)\n${line}…${tail}` : text;
   return shown.split("\n").flatMap((line) => (line.trim() === "" ? [] : [`${label}: ${line}`]));
 }
 

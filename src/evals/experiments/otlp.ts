@@ -10,6 +10,7 @@ import { type Problem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { parseJsonText } from "../types/json.ts";
 import { knownSecrets } from "../types/secrets.ts";
+import { cut } from "../types/text.ts";
 import type { Trial } from "../types/trial.ts";
 import { version } from "../workspace/version.ts";
 
@@ -82,7 +83,7 @@ async function post(url: URL, body: string, { env, signal }: Io): Promise<void> 
   const answer = partialSuccessSchema.safeParse(parseJsonText(await readText(response.body)));
   const { rejectedSpans = 0, errorMessage = "" } = answer.data?.partialSuccess ?? {};
   if (!(Number(rejectedSpans) > 0)) return;
-  const why = errorMessage === "" ? "" : `: ${errorMessage.slice(0, 200)}`;
+  const why = errorMessage === "" ? "" : `: ${cut(errorMessage)}`;
   throw new Error(`it rejected ${count(Number(rejectedSpans), "span")}${why}`);
 }
 

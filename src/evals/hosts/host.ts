@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { messageOf, usageError } from "../types/errors.ts";
 import { isJsonObject, type JsonObject, parseJsonText } from "../types/json.ts";
 import type { HostedTrial } from "../types/model.ts";
+import { cut } from "../types/text.ts";
 import type { ToolOutput } from "./wires/wire.ts";
 
 /** The folder of one trial, the only one in which a host may write. */
@@ -111,5 +112,5 @@ export async function findProgram(
   });
   const version = pattern.exec(stdout)?.[1];
   if (version !== undefined) return { command, version };
-  throw usageError(`"${command}" is not ${name}: its version is "${stdout.trim().slice(0, 80)}".`, install);
+  throw usageError(`"${command}" is not ${name}: its version is "${cut(stdout.trim(), 80)}".`, install);
 }

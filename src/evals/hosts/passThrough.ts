@@ -5,6 +5,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { startLoopback } from "../network/loopback.ts";
 import { messageOf } from "../types/errors.ts";
 import { isJsonObject } from "../types/json.ts";
+import { cut } from "../types/text.ts";
 import { findWire } from "./wires/index.ts";
 import type { ReceivedReply, SentRequest, Unreadable, Wire } from "./wires/wire.ts";
 
@@ -189,11 +190,11 @@ function readError(body: string): string {
   try {
     const parsed = JSON.parse(body) as { error?: { message?: unknown } | string; message?: unknown };
     const message = typeof parsed.error === "object" ? parsed.error.message : (parsed.error ?? parsed.message);
-    if (typeof message === "string" && message !== "") return message.slice(0, 500);
+    if (typeof message === "string" && message !== "") return cut(message, 500);
   } catch {
     // Not JSON: a proxy's page, for example.
   }
-  return body.trim().slice(0, 200) || "no message";
+  return cut(body.trim()) || "no message";
 }
 
 const hopHeaders =

@@ -16,6 +16,7 @@ import type { Io } from "../types/io.ts";
 import type { Json } from "../types/json.ts";
 import { redactValue } from "../types/secrets.ts";
 import type { CaseFile, SuiteFile } from "../types/suite.ts";
+import { cut } from "../types/text.ts";
 import type { Tool } from "../types/tool.ts";
 import { writeOutput } from "./writeOutput.ts";
 
@@ -170,7 +171,7 @@ function writeValues(cases: readonly CaseFile[]): Pick<SuiteFile, "values"> {
 }
 
 const describeLeftOut = ({ place, name, reason }: Extract<ImportedCase, { kind: "left out" }>) =>
-  ` ${place.file}:${place.line ?? 1} ${JSON.stringify(name.slice(0, 80))}: ${reason.replace(/\s+/g, " ")}`;
+  ` ${place.file}:${place.line ?? 1} ${JSON.stringify(cut(name, 80))}: ${reason.replace(/\s+/g, " ")}`;
 
 /** The suite as YAML, with what was lost of a case in a comment above it, and the cases that are left out at the end. */
 function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources: readonly string[]): string {

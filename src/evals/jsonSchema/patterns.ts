@@ -1,4 +1,5 @@
 import { RE2JS } from "re2js";
+import { cut } from "../types/text.ts";
 import { limitTime, TimeLimitError } from "./watchdog.ts";
 
 const patternMs = 100;
@@ -48,7 +49,7 @@ const limitMatch = (pattern: string, match: (text: string) => boolean) => (text:
     return limitTime(patternMs, () => match(text));
   } catch (error) {
     throw error instanceof TimeLimitError
-      ? new PatternError(`the pattern ${JSON.stringify(pattern.slice(0, 80))} takes more than ${patternMs} ms`)
+      ? new PatternError(`the pattern ${JSON.stringify(cut(pattern, 80))} takes more than ${patternMs} ms`)
       : error;
   }
 };

@@ -7,7 +7,7 @@ import { messageOf } from "../types/errors.ts";
 import { formatIssues } from "../types/issues.ts";
 import { isNestedDeeper, maxDepth } from "../types/json.ts";
 import type { ModelRequest, Reply } from "../types/model.ts";
-import { excerpt, quote } from "../types/text.ts";
+import { cut, excerpt, quote } from "../types/text.ts";
 import { addUsage, type Broken, type Call, type Usage } from "../types/trial.ts";
 import { OversizedReplyError } from "./fetch.ts";
 import { Pacer, type Report, realClock } from "./pacer.ts";
@@ -250,7 +250,7 @@ function describeStatus(error: SdkError, status: number): string {
   const detail = (outer?.error ?? outer ?? {}) as { type?: unknown; message?: unknown };
   const text = typeof detail.message === "string" ? detail.message : error.message.replace(/^\d{3} /, "");
   const type = typeof detail.type === "string" ? ` ${detail.type}` : "";
-  return `${status}${type}: ${text.replace(/\s+/g, " ").slice(0, 400)}`;
+  return `${status}${type}: ${cut(text.replace(/\s+/g, " "), 400)}`;
 }
 
 /**

@@ -114,7 +114,9 @@ export function listLeftBehind(): { pid: number; command: string }[] {
   return [...escaped].flatMap(([pid, start]) => {
     const command = readProcess(pid, "cmdline").replaceAll("\0", " ").trim();
     // Another process may have the id by now.
-    return command === "" || readStat(pid).start !== start ? [] : [{ pid, command: command.slice(0, 200) }];
+    return command === "" || readStat(pid).start !== start
+      ? []
+      : [{ pid, command: command.length > 200 ? `${command.slice(0, 199)}…` : command }];
   });
 }
 

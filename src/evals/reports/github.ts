@@ -1,4 +1,5 @@
 import type { LintReport, Severity } from "../types/lint.ts";
+import { cut } from "../types/text.ts";
 import { plain } from "../types/visible.ts";
 import type { Blocks } from "./document.ts";
 import { count } from "./format.ts";
@@ -24,7 +25,7 @@ export function githubReport(document: Blocks, { suites, where }: VerdictList, d
       const severity = severities[one.level];
       if (severity === undefined) return [];
       const title = `${name}: ${one.name}${model === undefined ? "" : ` (${model})`}`;
-      const message = one.lines.slice(0, shown.lines).map((line) => plain(line).slice(0, shown.characters));
+      const message = one.lines.slice(0, shown.lines).map((line) => cut(plain(line), shown.characters));
       return [{ level: levels[severity], place: one.place, title, message }];
     }),
   );
@@ -60,7 +61,7 @@ function annotate(all: readonly Annotation[], title: string, where: string): str
     const left = own.length - first.length;
     return [
       ...first.map((one) =>
-        command(level, { ...placed(one.place), title: one.title.slice(0, 200) }, one.message.map(plain).join("\n")),
+        command(level, { ...placed(one.place), title: cut(one.title) }, one.message.map(plain).join("\n")),
       ),
       ...(left > 0 ? [command(level, { title }, `and ${count(left, "more annotation")}: see all${where}`)] : []),
     ];

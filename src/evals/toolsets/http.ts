@@ -1,5 +1,6 @@
 import { createProxyFetch } from "../network/proxy.ts";
 import { messageOf, usageError } from "../types/errors.ts";
+import { cut } from "../types/text.ts";
 import type { ClientSdk, Explanation, Failure, Link } from "./link.ts";
 import type { Env, UrlSpec } from "./spec.ts";
 import { useLogin } from "./tokens.ts";
@@ -151,7 +152,7 @@ function listCauses(error: unknown): unknown[] {
 }
 
 function getRootMessage(error: unknown): string {
-  return messageOf(listCauses(error).at(-1) ?? error).slice(0, 200);
+  return cut(messageOf(listCauses(error).at(-1) ?? error));
 }
 
 /** The HTTP status that the SDK's errors carry: `status` (Streamable HTTP) or a numeric `code` (SSE). */

@@ -12,7 +12,7 @@ import { abortAfter } from "../network/deadline.ts";
 import { createProxyFetch } from "../network/proxy.ts";
 import { EvalsError, messageOf, usageError } from "../types/errors.ts";
 import { knownSecrets } from "../types/secrets.ts";
-import { excerpt } from "../types/text.ts";
+import { cut, excerpt } from "../types/text.ts";
 import { type Env, serverError } from "./spec.ts";
 import { clientMetadata, TokenStore } from "./tokens.ts";
 
@@ -194,7 +194,7 @@ async function receiveCallback(signal: AbortSignal, port = 0): Promise<Callback>
       const [code, error, iss] = ["code", "error", "iss"].map((name) => searchParams.get(name));
       reply(200, code ? "You are logged in. Close this page." : "Access was refused. Close this page.");
       if (code) resolve({ code, ...(iss && { iss }) });
-      else refuse(`the server answered ${(searchParams.get("error_description") ?? error ?? "nothing").slice(0, 200)}`);
+      else refuse(`the server answered ${cut(searchParams.get("error_description") ?? error ?? "nothing")}`);
     });
   });
   // Prevents an unhandled rejection: the answer is awaited only after the page is shown.

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type Exit, type ProcessGroup, startGroup } from "../processes/group.ts";
 import { messageOf } from "../types/errors.ts";
-import { quote } from "../types/text.ts";
+import { cut, quote } from "../types/text.ts";
 import type { ClientSdk, Failure, Link } from "./link.ts";
 import { type CommandSpec, type Env, serverError } from "./spec.ts";
 
@@ -166,7 +166,7 @@ class LineTransport implements Transport {
       message = this.#parse(line);
     } catch {
       // Servers that print to stdout are common, and hosts tolerate them.
-      this.noise ??= line.slice(0, quotedNoise);
+      this.noise ??= cut(line, quotedNoise);
       return;
     }
     this.onmessage?.(message);

@@ -12,6 +12,7 @@ import {
   type Path,
 } from "../types/json.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
+import { cut } from "../types/text.ts";
 import { instructionsEntryName, type OfferedTool, type Tool, type Toolset, toolSchema } from "../types/tool.ts";
 import { serverError } from "./spec.ts";
 
@@ -92,7 +93,7 @@ export async function readPages(
     }
     if (nextCursor === undefined) break;
     if (cursors.has(nextCursor)) {
-      throw endlessList(server, `tools/list repeats the cursor ${JSON.stringify(nextCursor.slice(0, 80))}`);
+      throw endlessList(server, `tools/list repeats the cursor ${JSON.stringify(cut(nextCursor, 80))}`);
     }
     cursors.add(nextCursor);
     if (cursors.size >= maxPages) throw endlessList(server, `tools/list has more than ${maxPages} pages`);

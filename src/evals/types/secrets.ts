@@ -1,4 +1,7 @@
+import { createCutSecrets } from "./cutSecrets.ts";
 import { once } from "./once.ts";
+import { recordWords } from "./recordWords.ts";
+import { listForms, type SecretForm } from "./secretForms.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -9,8 +12,8 @@ export type Secrets = {
   /** Adds the credentials of a URL, if it is one: password, user and parameters, unless they are plain words. */
   addUrl(name: string, url: string): void;
   /**
-   * The text with every known value as `[redacted: <name>]`: plain, URL-encoded, escaped in JSON (also several times), in
-   * HTML, in base64 and in hexadecimal.
+   * The text with every known value as `[redacted: <name>]`, in each form of `listForms`, and with what a limit has left of
+   * one. JSON, and each part of it, stays JSON.
    */
   redact(text: string): string;
   /** The text with every known value, in each of these forms, replaced by what `substitute` returns for its name and form. */
@@ -20,6 +23,8 @@ export type Secrets = {
 /** Shorter values, and numbers shorter than `shortestNumber`, are not redacted. */
 const shortest = 6;
 const shortestNumber = 12;
+/** Of a secret of several lines. */
+const shortestLine = 16;
 
 const secretName =
   /(?:^|[_-])(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|CREDENTIALS?|AUTH|AUTHORIZATION|PAT)(?:$|[_-])/i;
@@ -63,17 +68,18 @@ export const looksSecret = (value: string) =>
 
 export function createSecrets(): Secrets {
   const values = new Map<string, string>();
-  let names: readonly string[] = [];
-  let pattern: RegExp | undefined;
+  let compiled: Compiled | undefined;
   const secrets: Secrets = {
     add(name, given) {
       // A backslash at the end could be the one that escapes what follows in JSON.
       const value = given.replace(/(?<!\\)\\+$/, "");
       const isNumber = /^\d+$/.test(value);
       if (value.length < (isNumber ? shortestNumber : shortest) || values.has(value)) return;
+      if (recordWords.includes(value) || "[redacted: ".includes(value)) return;
       // The name is a part of texts in JSON.
       values.set(value, name.replace(/["\\\p{Cc}]/gu, "_"));
-      pattern = undefined;
+      compiled = undefined;
+      for (const part of listParts(value)) secrets.add(name, part);
     },
     addUrl(name, text) {
       if (!URL.canParse(text)) return;
@@ -85,20 +91,98 @@ export function createSecrets(): Secrets {
       }
       for (const [key, value] of searchParams) if (isSecretName(key) || looksSecret(value)) secrets.add(name, value);
     },
-    redact: (text) => secrets.replace(text, (name) => `[redacted: ${name}]`),
+    redact(text) {
+      if (values.size === 0) return text;
+      compiled ??= compile(values);
+      const { replace, hideCut } = compiled;
+      const mark = (name: string) => (name === "" ? "[redacted]" : `[redacted: ${name}]`);
+      const hide = (part: string) => hideCut(replace(part, mark), mark);
+      const hidden = hide(text);
+      return hidden === text ? text : (replaceInJson(text, hide) ?? hidden);
+    },
     replace(text, substitute) {
       if (values.size === 0) return text;
-      if (!pattern) {
-        const longestFirst = [...values].sort(([a], [b]) => b.length - a.length);
-        names = longestFirst.map(([, name]) => name);
-        pattern = new RegExp(longestFirst.map(([value]) => `(${listForms(value).join("|")})`).join("|"), "g");
-      }
-      return text.replace(pattern, (form: string, ...groups: unknown[]) => {
-        return substitute(names[groups.findIndex((group) => group !== undefined)] ?? "", form);
-      });
+      compiled ??= compile(values);
+      return compiled.replace(text, substitute);
     },
   };
   return secrets;
+}
+
+type Substitute = (name: string, form: string) => string;
+type Compiled = {
+  replace(text: string, substitute: Substitute): string;
+  hideCut(text: string, mark: (name: string) => string): string;
+};
+
+function compile(values: ReadonlyMap<string, string>): Compiled {
+  const longestFirst = [...values].sort(([a], [b]) => b.length - a.length);
+  const forms = longestFirst.map(([value]) => listForms(value));
+  const patterns = compilePatterns(forms);
+  // The name of a variable can be the value of another one.
+  const names = longestFirst.map(([, name]) => (patterns.some(({ pattern }) => name.search(pattern) >= 0) ? "" : name));
+  const cutSecrets = createCutSecrets(forms.flatMap((all, at) => all.map((form) => ({ form, at }))));
+  return {
+    replace: (text, substitute) =>
+      patterns.reduce(
+        (rest, { pattern, first }) =>
+          rest.replace(pattern, (form: string, ...groups: unknown[]) => {
+            return substitute(names[first + groups.findIndex((group) => group !== undefined)] ?? "", form);
+          }),
+        text,
+      ),
+    hideCut: (text, mark) => cutSecrets(text, (at) => mark(names[at] ?? "")),
+  };
+}
+
+/** V8 does not optimize patterns of more than 20 KiB, which are then a hundred times as slow. */
+const longestPattern = 16 * 1024;
+
+/** Patterns with a group for each secret, and the number of the secret that the first group is for. */
+function compilePatterns(forms: readonly (readonly SecretForm[])[]): { pattern: RegExp; first: number }[] {
+  const patterns: { source: string; first: number }[] = [];
+  for (const [at, all] of forms.entries()) {
+    const group = `(${all.map((form) => form.join("")).join("|")})`;
+    const last = patterns.at(-1);
+    if (last && last.source.length + group.length < longestPattern) last.source += `|${group}`;
+    else patterns.push({ source: group, first: at });
+  }
+  return patterns.map(({ source, first }) => ({ pattern: new RegExp(source, "g"), first }));
+}
+
+/** The secrets in a value that holds several: values of a JSON object such as the key file of a service, and lines of a key. */
+function listParts(value: string): string[] {
+  if (/^\s*[{[]/.test(value)) {
+    const parts: string[] = [];
+    const read = (key: string, part: unknown) => {
+      if (typeof part === "string" && (isSecretName(key) || looksSecret(part))) parts.push(part);
+      return part;
+    };
+    try {
+      JSON.parse(value, read);
+      return parts;
+    } catch {}
+  }
+  const lines = value.trim().split(/\s*\n\s*/);
+  return lines.length > 1 ? lines.filter((line) => line.length >= shortestLine && looksSecret(line)) : [];
+}
+
+const token = /"((?:[^"\\]|\\.)*)"|[^\s{}[\],:]+/g;
+const literal = /^(?:-?\d[\d.eE+-]*|true|false|null)$/;
+
+/**
+ * Replaces in the texts of JSON, or of a part of it, so that it stays JSON: a secret can look like its syntax, or be a number.
+ * Undefined if the text is not JSON.
+ */
+function replaceInJson(text: string, replace: (text: string) => string): string | undefined {
+  let isJson = true;
+  const replaced = text.replace(token, (whole: string, inside: string | undefined) => {
+    if (inside !== undefined) return `"${replace(inside)}"`;
+    isJson &&= literal.test(whole);
+    const safe = replace(whole);
+    return safe === whole ? whole : `"${safe}"`;
+  });
+  return isJson ? replaced : undefined;
 }
 
 /** The value without the secrets of a process: unlike a text made of it, it stays valid in its form. */
@@ -122,62 +206,3 @@ function decodeOr(text: string): string {
     return text;
   }
 }
-
-/** Patterns for the forms in which a value comes back from servers and services. */
-function listForms(value: string): string[] {
-  // Buffer replaces lone surrogates, which cannot be encoded.
-  const bytes = Buffer.from(value);
-  const hex = bytes.toString("hex");
-  return [spell(value), ignoreCase(hex), ...listBase64(bytes)];
-}
-
-/** Base64 and base64url at the three alignments that a value can have in a longer text, without the signs at its edges. */
-function listBase64(bytes: Buffer): string[] {
-  return [0, 1, 2].flatMap((before) => {
-    const encoded = Buffer.concat([Buffer.alloc(before), bytes])
-      .toString("base64")
-      .replace(/=+$/, "");
-    const skipped = [0, 2, 3][before] ?? 0;
-    const last = (before + bytes.length) % 3 === 0 ? 0 : 1;
-    const form = encoded.slice(skipped, encoded.length - last);
-    if (form.length < shortest) return [];
-    return [
-      spell(form)
-        .replaceAll(spell("+"), `(?:-|${spell("+")})`)
-        .replaceAll(spell("/"), `(?:_|${spell("/")})`),
-    ];
-  });
-}
-
-/** A pattern for a text, of which each character can be escaped. */
-const spell = (text: string): string => [...text].map(spellCharacter).join("");
-
-const entities: Readonly<Record<string, string>> = { '"': "quot", "&": "amp", "<": "lt", ">": "gt", "'": "apos" };
-const controls: Readonly<Record<string, string>> = { "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t" };
-
-/** A pattern for a character: as it is, or escaped in JSON (up to four times, as in a record of a JSON text), a URL or HTML. */
-function spellCharacter(character: string): string {
-  if (/[\w.-]/.test(character)) return escapePattern(character);
-  const backslashes = "(?:(?<!\\\\)\\\\{1,15})";
-  const code = character.codePointAt(0) ?? 0;
-  const units = Array.from({ length: character.length }, (_, at) =>
-    character.charCodeAt(at).toString(16).padStart(4, "0"),
-  );
-  const bytes = [...Buffer.from(character)].map((byte) => byte.toString(16).padStart(2, "0"));
-  const [control, entity] = [controls[character], entities[character]];
-  const forms = [
-    character === "\\" ? "\\\\{1,16}" : `${backslashes}?${escapePattern(character)}`,
-    units.map((unit) => `${backslashes}u${ignoreCase(unit)}`).join(""),
-    bytes.map((byte) => `%${ignoreCase(byte)}`).join(""),
-    `&#(?:0*${code}|[xX]0*${ignoreCase(code.toString(16))});`,
-    ...(entity === undefined ? [] : [`&${entity};`]),
-    ...(control === undefined ? [] : [`${backslashes}${control}`]),
-    // Messages and tables show white space as one space.
-    ...(/\s/.test(character) ? ["\\s", "\\+"] : []),
-  ];
-  return `(?:${forms.join("|")})`;
-}
-
-const ignoreCase = (hex: string) => hex.replace(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
-
-const escapePattern = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -104,9 +104,9 @@ export function stripCodeFence(text: string): string {
   return trimmed.slice(3, -3).replace(/^json/, "").trim();
 }
 
-/** A text for a message, cut to 200 characters. */
-export function cut(text: string): string {
-  return text.length > 200 ? `${text.slice(0, 199)}…` : text;
+/** A text for a message, cut to `most` characters. The mark at its end shows where a secret could be cut, which is then redacted. */
+export function cut(text: string, most = 200): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type ServerType, serve } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
-import { renderPage } from "../reports/html.ts";
+import { renderPageInParts } from "../reports/html.ts";
 import { type RunsPage, stringifyPage, type WrittenReport } from "../reports/page.ts";
 import { usageError } from "../types/errors.ts";
 import { Records } from "./records.ts";
@@ -17,8 +17,11 @@ export type ViewOptions = { out: string; port: number; redact(text: string): str
  */
 function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => number): Hono {
   const records = new Records(out);
-  const page = async (context: Context, data: WrittenReport | RunsPage | undefined) =>
-    data ? context.html(redact(renderPage(data, { isServed: true }))) : context.text("There is no such record.\n", 404);
+  const page = async (context: Context, data: WrittenReport | RunsPage | undefined) => {
+    if (!data) return context.text("There is no such record.\n", 404);
+    // In parts, because those of the data are JSON and stay JSON.
+    return context.html([...renderPageInParts(data, { isServed: true })].map((part) => redact(part)).join(""));
+  };
   return new Hono()
     .use(async (context, next) => {
       // A URL omits the port where it is 80.

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { hostNames } from "../../types/hostNames.ts";
 import type { HostModel } from "../../types/model.ts";
+import { cut } from "../../types/text.ts";
 import { type Command, findProgram, type Host, type Launch, passEnvironment, readEvents, services } from "../host.ts";
 import { createHostModel, type HostOptions, resolveHostEndpoint } from "../model.ts";
 
@@ -129,7 +130,7 @@ function readFailure(output: string): string | undefined {
   const result = readEvents(output).at(-1);
   if (!result || (result.is_error !== true && result.subtype === "success")) return undefined;
   const errors = Array.isArray(result.errors) ? result.errors.join("; ") : "";
-  return String(result.result || errors || result.subtype || "").slice(0, 500) || undefined;
+  return cut(String(result.result || errors || result.subtype || ""), 500) || undefined;
 }
 
 type Env = ClaudeCodeOptions["env"];

@@ -10,6 +10,7 @@ import { hostNames } from "../../types/hostNames.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { HostModel } from "../../types/model.ts";
 import { nearest } from "../../types/nearest.ts";
+import { cut } from "../../types/text.ts";
 import { type Command, findProgram, type Host, type Launch, passEnvironment, readEvents, services } from "../host.ts";
 import { createHostModel, type HostEndpoint, type HostOptions, resolveHostEndpoint } from "../model.ts";
 
@@ -70,7 +71,7 @@ async function listModels(command: string, env: Readonly<Record<string, string>>
     return z.object({ models: z.array(entrySchema) }).parse(JSON.parse(stdout)).models;
   } catch (error) {
     const hint = "Use a newer version of Codex.";
-    throw usageError(`Codex does not list its models: ${messageOf(error).slice(0, 300)}.`, hint);
+    throw usageError(`Codex does not list its models: ${cut(messageOf(error), 300)}.`, hint);
   } finally {
     await rm(home, { recursive: true, force: true, maxRetries: 3 });
   }
@@ -178,5 +179,5 @@ function readFailure(output: string): string | undefined {
     return type === "error" ? [message] : [];
   });
   const last = failures.findLast((one) => typeof one === "string");
-  return last?.slice(0, 500);
+  return last === undefined ? undefined : cut(last, 500);
 }

@@ -1,6 +1,7 @@
 import type { ParsedFile } from "../../parsing/json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
 import type { CaseFile } from "../../types/suite.ts";
+import { cut } from "../../types/text.ts";
 import { asObject, asText, listOtherKeys, parseData, readTexts, toLiteralArgs } from "./data.ts";
 import {
   type FileCall,
@@ -84,7 +85,7 @@ function readTest(
     ...listOtherKeys(options, []),
   ];
   const named = asText(test.description);
-  const common = { name: named ?? JSON.stringify(vars).slice(0, 80), place, unsaid: [...others, ...found.unsaid] };
+  const common = { name: named ?? cut(JSON.stringify(vars), 80), place, unsaid: [...others, ...found.unsaid] };
   if (template === undefined) return leaveOut(common, "its prompt is in another file");
   const input = fill(template, vars);
   if (input === undefined) return leaveOut(common, "its prompt has variables without a value");

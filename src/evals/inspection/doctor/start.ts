@@ -7,6 +7,7 @@ import { abortAfter } from "../../network/deadline.ts";
 import type { CommandSpec, Env, UrlSpec } from "../../toolsets/spec.ts";
 import { inheritedVariables, launch } from "../../toolsets/stdio.ts";
 import { messageOf } from "../../types/errors.ts";
+import { cut } from "../../types/text.ts";
 
 const maxNoiseLines = 20;
 const maxNoise = 2_000;
@@ -36,7 +37,7 @@ export async function startDirectly(
   const answer = new Promise<"answered">((done) => {
     readLines(server.stdout, (line) => {
       if (line.startsWith("{") && line.includes('"jsonrpc"')) done("answered");
-      else if (noise.length < maxNoiseLines) noise.push(line.slice(0, maxNoise));
+      else if (noise.length < maxNoiseLines) noise.push(cut(line, maxNoise));
     });
   });
   server.stdin.write(`${initializeRequest}\n`);
@@ -177,7 +178,7 @@ async function readStart(response: Response): Promise<string> {
     // What was read so far is shown.
   }
   void reader?.cancel().catch(() => {});
-  return text.slice(0, maxBody).replace(/\s+/g, " ").trim();
+  return cut(text, maxBody).replace(/\s+/g, " ").trim();
 }
 
 function findRootCause(error: unknown): unknown {

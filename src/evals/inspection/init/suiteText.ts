@@ -1,6 +1,7 @@
 import { writeDispatch } from "../../lint/rules/dispatchers.ts";
 import type { Json } from "../../types/json.ts";
 import type { DispatchRules, ServerSpec } from "../../types/suite.ts";
+import { cut } from "../../types/text.ts";
 import { visible } from "../../types/visible.ts";
 import type { Draft, DraftCase } from "./draft.ts";
 
@@ -97,7 +98,7 @@ function renderCase({ id, input, tool, args, avoid, unfilled }: DraftCase, isWri
 }
 
 /** Foreign text on one line of a comment. */
-const comment = (text: string) => visible(text.replace(/\s+/g, " ").slice(0, 200));
+const comment = (text: string) => visible(cut(text.replace(/\s+/g, " ")));
 
 /** A comment in lines of at most about 120 columns. */
 function fill(text: string, prefix: string): string[] {

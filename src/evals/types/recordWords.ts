@@ -1,0 +1,22 @@
+/**
+ * The words that records consist of: names of fields, and values that have a meaning. A secret that is one of them, or a part
+ * of one, is not redacted, since nothing could read a record without them.
+ */
+export const recordWords = `
+abstained acceptedAt always annotations answered anytime arguments argumentsText attempt baseline broken budget
+built-in built-in-used builtIn builtIns cacheReadTokens cacheWriteTokens cached calibrate cancelled changed checks
+checksum chosen chosen-without-search command commit compare content correlation costUsd cut-off deferred denial
+denied description design destructiveHint deterministic discovery dispatched dispatchers distractor drifted edited
+evidence execute executed execution expected expectedCalls expectedTools experiment exposure exposures failOn
+failure families figure finishedAt firstRequestBytes format found-not-chosen furtherFaults harness hidden
+idempotentHint inconclusive inputSchema inputTokens instructions invented isError isolate judging leftOut likely
+loaded malformed-arguments margin maxTurns mergedFrom message mimeType missing mockPlaces models neighbour nightly
+nights no-call not-found not-gradable not-searched omitted openWorldHint orderSeed origin others outcome
+outputSchema outputTokens over-triggered ownName parameter paraphrases partial passRate passed picked points
+prepared queries ranker readOnlyHint reason reasons redacted refused regressed released renamed repliedBy requestId
+requests reservedUsd responseId result right-tool screen search searches selection server servers settings
+several-calls skills skipped startedAt static status structuredContent submitted substituted suites surfaces
+thorough timeout toolErrors toolset toolsets totals trials unchanged unchecked unknown unknown-tool unlisted
+unmatched unwanted userTurn variants verdict wanted wrong-arguments wrong-result wrong-tool wrong-type wrong-value
+additionalProperties boolean default description format integer maximum minimum number object pattern properties required string
+`;
