@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { evals } from "../e2e/evals.ts";
+import { type Ended, evals, start, untilPrinted } from "../e2e/evals.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
@@ -24,7 +24,7 @@ const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", .
 process.stderr.write(evil + "\\n");
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
-  const tool = { description: evil, annotations: { readOnlyHint: true, title: evil } };
+  const tool = { description: process.argv[2] === "changed" ? evil + " Changed." : evil, annotations: { readOnlyHint: true, title: evil } };
   const inputSchema = { type: "object", properties: { [evil]: { type: "string", description: evil, enum: [evil] } } };
   if (id === undefined) return;
   if (method === "initialize")
@@ -56,12 +56,29 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
+/** A file in the folder of the tests, with `evil` in every text. */
+function given(name: string, content: unknown): string {
+  mkdirSync(dirname(join(dir, name)), { recursive: true });
+  writeFileSync(join(dir, name), typeof content === "string" ? content : JSON.stringify(content));
+  return name;
+}
+
 /** What this program writes itself, in the form of a workflow command, with `--as github`. */
 const own = /^::(stop-commands::|end-of-tool-evals-report::|(error|warning|notice) (file|title)=)/;
 
 /** Runs a command, and expects that no text from outside begins a line, moves a cursor or commands a CI system. */
 async function expectInert(...args: string[]): Promise<void> {
-  const { out, err } = await evals(args, { cwd: dir });
+  expectInertTexts(args, await evals(args, { cwd: dir }));
+}
+
+/** The same of a command that must have got as far as its report. */
+async function expectInertReport(...args: string[]): Promise<void> {
+  const ended = await evals(args, { cwd: dir });
+  expect([0, 1], `${JSON.stringify(args)}: ${ended.err}`).toContain(ended.code);
+  expectInertTexts(args, ended);
+}
+
+function expectInertTexts(args: readonly string[], { out, err }: Pick<Ended, "out" | "err">): void {
   for (const text of [out.replaceAll("\r\n", "\n"), err]) {
     const where = `${JSON.stringify(args)}: ${text.slice(0, 1_000)}`;
     expect(text.replaceAll("\n", ""), where).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u202e]/u);
@@ -101,6 +118,184 @@ describe("no text from outside begins a line of its own", () => {
     answer = before;
   });
 
+  it("in experiments, checks and what is made of their records", { timeout: 600_000 }, async () => {
+    const tool = { name: "act", description: evil, inputSchema: { type: "object" }, annotations: { title: evil } };
+    const texts = { act: { description: `${evil} Changed.` }, [evil]: { description: evil } };
+    const variants = given("v.json", { variants: { [evil]: texts, short: { act: "Acts." } } });
+    const foreign = given("foreign.json", [
+      { ...tool, name: "other" },
+      { ...tool, name: `${evil}2` },
+    ]);
+    const few = [...model().slice(0, 4), "--max-requests", "400"];
+    await expectInertReport("variants", variants, suite, ...few, "--write", "-");
+    const [experiment] = readdirSync(join(dir, "reports"))
+      .filter((name) => /^\d/.test(name))
+      .sort()
+      .slice(-1);
+    for (const form of ["terminal", "markdown", "github"])
+      await expectInertReport("report", `${experiment}`, "--as", form);
+    await expectInertReport("crowd", suite, "-d", foreign, "-n", "1", "--sizes", "0,2", ...few);
+    await expectInertReport("calibrate", suite, "-n", "2", ...few);
+    await expectInertReport("run", suite, ...model(), "--seed", "1", "--explain");
+    await expectInertReport("baseline", "accept", "--force");
+    await expectInertReport("baseline", "show");
+    await expectInertReport("verify", suite);
+    await expectInertReport("run", suite, ...few, "--nightly");
+    const changed = JSON.parse(readFileSync(join(dir, suite), "utf8"));
+    changed.server.args.push("changed");
+    given(suite, changed);
+    const before = answer;
+    answer = { text: evil, calls: [] };
+    await expectInertReport("run", suite, "-n", "5", ...model().slice(0, 4), "--check", "on");
+    await expectInert("blame", "--case", "K*", ...few.slice(2));
+    answer = before;
+    const { out } = await evals(["run", suite, ...model(), "--seed", "1", "--shard", "1/1", "--json"], { cwd: dir });
+    const isRun = (id: string) =>
+      !("experiment" in JSON.parse(readFileSync(join(dir, "reports", id, "run.json"), "utf8")));
+    const [first, second] = readdirSync(join(dir, "reports")).filter((name) => /^\d/.test(name) && isRun(name));
+    for (const form of ["terminal", "markdown", "github"])
+      await expectInertReport("compare", `${first}`, `${second}`, "--as", form);
+    await expectInertReport("merge", `reports/${JSON.parse(out).run}`);
+    await expectInertReport("search", suite);
+    await expectInertReport("search", suite, "--json");
+  });
+
+  it("in a watch", async () => {
+    const args = ["run", suite, ...model(), "--watch"];
+    const watch = start(args, { cwd: dir });
+    await untilPrinted(watch, "Watching");
+    watch.child.kill("SIGTERM");
+    expectInertTexts(args, await watch.ended);
+  });
+
+  it("in labels, and in what a judge answers", async () => {
+    const label = { id: evil, input: evil, transcript: evil, criterion: evil, label: "met" };
+    const labels = given(
+      "labels.jsonl",
+      [label, { ...label, label: "not met" }].map((one) => JSON.stringify(one)).join("\n"),
+    );
+    const broken = given("broken.jsonl", `${JSON.stringify({ ...label, label: evil, [evil]: evil })}\n${evil}`);
+    const before = answer;
+    for (const text of [
+      evil,
+      JSON.stringify({ answers: [{ number: 1, evidence: evil, reason: evil, verdict: "met" }] }),
+    ]) {
+      answer = { text };
+      for (const file of [labels, broken])
+        await expectInert(
+          "judge",
+          "check",
+          file,
+          "--judge",
+          "anthropic:x",
+          "--base-url",
+          endpoint.url,
+          "--retries",
+          "0",
+        );
+    }
+    answer = before;
+  });
+
+  it("in queries that a model writes", async () => {
+    const before = answer;
+    answer = {
+      text: JSON.stringify({ queries: [evil, `${evil} Again.`] }),
+      calls: [{ name: "act", input: { [evil]: evil } }],
+    };
+    const tools = given("list.json", [{ name: "act", description: evil, inputSchema: { type: "object" } }]);
+    for (const json of [[], ["--json"]])
+      await expectInert(
+        "try",
+        "--tools",
+        tools,
+        "--yes",
+        "--per-tool",
+        "2",
+        "--file",
+        `t${json.length}.yaml`,
+        ...model().slice(0, 4),
+        ...json,
+      );
+    answer = before;
+  });
+
+  it.each([
+    [
+      "mongodb",
+      "a.test.ts",
+      `describeAccuracyTests([{ prompt: ${JSON.stringify(evil)}, expectedToolCalls: [{ toolName: ${JSON.stringify(evil)}, parameters: {} }] }]);`,
+    ],
+    [
+      "vitest-evals",
+      "a.eval.ts",
+      `import { describeEval } from "vitest-evals";\ndescribeEval(${JSON.stringify(evil)}, { data: async () => [{ input: ${JSON.stringify(evil)}, expectedTools: [{ name: ${JSON.stringify(evil)} }] }], task: run, scorers: [ToolCallScorer()] });`,
+    ],
+    [
+      "promptfoo",
+      "promptfooconfig.yaml",
+      `prompts: [${JSON.stringify(evil)}]\ntests:\n  - description: ${JSON.stringify(evil)}\n    assert: [{ type: ${JSON.stringify(evil)}, value: ${JSON.stringify(evil)} }]\n`,
+    ],
+    [
+      "bfcl",
+      "BFCL_v3_simple.json",
+      JSON.stringify({
+        id: evil,
+        question: [[{ role: "user", content: evil }]],
+        function: [{ name: evil, description: evil, parameters: { type: "dict", properties: {} } }],
+      }),
+    ],
+    [
+      "mcp-evals",
+      "evals.yaml",
+      `evals:\n  - name: ${JSON.stringify(evil)}\n    prompt: ${JSON.stringify(evil)}\n    expected_tools: [${JSON.stringify(evil)}]\n`,
+    ],
+    ["unknown", "unknown.yaml", `${JSON.stringify(evil)}: ${JSON.stringify(evil)}\n`],
+  ])("in an import of %s", async (format, name, text) => {
+    const file = given(join(folder, "import", name), text);
+    for (const flags of [
+      [],
+      ["--json"],
+      ["--tools", given("import-tools.json", [{ name: evil, inputSchema: { type: "object" } }])],
+    ].map((some) => (format === "unknown" ? some : ["--from", format, ...some])))
+      await (format === "unknown" ? expectInert : expectInertReport)("import", file, "--force", ...flags);
+  });
+
+  it("in lists of skills and of schemas", async () => {
+    for (const args of [
+      ["skills", "list", "--dir", "skill"],
+      ["skills", "list", "--dir", "skill", "--json"],
+      ["schema", evil],
+    ])
+      await expectInert(...args);
+  });
+
+  it("in reports of lint", async () => {
+    for (const form of ["table", "json", "github", "sarif"])
+      await expectInertReport("lint", "skill", suite, "--format", form);
+  });
+
+  it("in the summary of a step on GitHub, as Markdown that has no links, images, tags or broken tables", async () => {
+    const markup =
+      "![x](http://evil.example/x.png) [y](http://evil.example) <img src=x onerror=alert(1)> | a | `b` ``c`` @all #1";
+    const one = { id: markup, input: markup, expect: { tool: "act", args: { text: markup } } };
+    const tools = given("m.json", [{ name: "act", description: markup, inputSchema: { type: "object" } }]);
+    const file = given("markup.json", { name: markup, server: { tools }, cases: [one] });
+    const before = answer;
+    answer = { text: markup, calls: [{ name: "act", input: { text: `${markup}.` } }] };
+    const summary = join(dir, "summary.md");
+    await evals(["run", file, ...model(), "--reporter", "github"], { cwd: dir, env: { GITHUB_STEP_SUMMARY: summary } });
+    answer = before;
+    const text = readFileSync(summary, "utf8");
+    // Without code, in which nothing is markup.
+    const prose = text.replace(/<code>.*?<\/code>/g, "").replace(/(`+)[^\n]*?\1/g, "");
+    expect(text).toContain("evil");
+    expect(prose).not.toMatch(/evil|!\[|\]\(|<img|@all/);
+    const tables = prose.split("\n").filter((line) => line.startsWith("|"));
+    for (const [at, row] of tables.entries())
+      if (/^\|[ :|-]+$/.test(row)) expect(tables[at - 1]?.split("|").length).toBe(row.split("|").length);
+  });
+
   it.each(["lint", "lint --json", "lint --as github", "probe", "doctor", "doctor --json", "tools", "tools --json"])(
     "in %s of a server",
     async (words) => {
@@ -130,6 +325,24 @@ describe("no text from outside begins a line of its own", () => {
     "skills",
     "variants",
     "crowd",
+    "calibrate",
+    "blame",
+    "compare",
+    "merge",
+    "judge check --judge anthropic:x",
+    "try --tools",
+    "search",
+    "verify",
+    "schema",
+    "history --suite",
+    "clean --keep",
+    "init --file",
+    "run --out",
+    "run -m",
+    "run --judge",
+    "run --prices",
+    "run --reporter",
+    "tools --config",
   ])("where it is given to %s", async (words) => {
     await expectInert(...words.split(" "), evil);
   });
