@@ -11,11 +11,3 @@ export const { blame, maskOfArm } = await load("blame");
 export const { variants, incumbentArm } = await load("variants");
 export const { globalTest } = await import(at("stats/hypothesisTests.js"));
 export const { deriveSeed, seededRandom } = await import(at("stats/random.js"));
-
-// The first design, for comparison; its rows are left out once it is removed.
-const first = async (path, name) => (await import(at(path)).catch(() => ({})))[name];
-export const firstDesign = {
-  thorough: await first("verdicts/thorough.js", "thorough"),
-  screen: await first("verdicts/screen.js", "screen"),
-  simulate: await first("verdicts/calibrate.js", "simulate"),
-};

@@ -1,7 +1,7 @@
 // The check of base against head.
 import { models } from "../models.mjs";
 import { peers } from "../peers.mjs";
-import { check, firstDesign, simulate } from "../product.mjs";
+import { check, simulate } from "../product.mjs";
 import { dropOf, idsOf, suites, truths } from "../suites.mjs";
 
 const atMost = (limit) => ({ atMost: limit });
@@ -39,32 +39,6 @@ function checkRow({
         "no regression": verdict.kind === "no-regression",
         calls: calls / base.length,
         covers: net !== null && net.interval[0] <= -drop && -drop <= net.interval[1],
-      };
-    },
-  };
-}
-
-/** The first design's `thorough`, on the same truth and model of answers. */
-function firstRow({ group, suite, truth = "nothing", model = models.independent(), modelName = "" }) {
-  const base = suites[suite];
-  const head = truths[truth](base);
-  return {
-    group,
-    name: `${suite}: ${truth}${modelName}, first design`,
-    targets: {},
-    measures: { regressed: "share", changed: "share", "no regression": "share", calls: "mean" },
-    once(random) {
-      const play = model((i, arm) => (arm === "head" ? head : base)[i], random);
-      const asked = (id, arm, trial) => {
-        const observed = play(id, arm, trial);
-        return observed === "missing" ? "broken" : observed === "copy" ? "fail" : observed;
-      };
-      const { verdict, calls } = firstDesign.simulate(firstDesign.thorough(idsOf(base)), asked);
-      return {
-        regressed: verdict.kind === "regressed",
-        changed: false,
-        "no regression": verdict.kind === "no-regression",
-        calls: calls / base.length,
       };
     },
   };
@@ -326,33 +300,6 @@ const limits = [
   ),
 ];
 
-const first = firstDesign.thorough
-  ? [
-      ...["nothing", "one case .95 -> .3", "one dead case", "all -20", "mean -10"].flatMap((truth) =>
-        five.map((suite) => firstRow({ group: "the first design", suite, truth })),
-      ),
-      ...["one case .95 -> .3", "one dead case"].map((truth) =>
-        firstRow({ group: "the first design", suite: "mixed200", truth, fewer: 10 }),
-      ),
-      ...Object.entries({
-        ", order effect 40": models["order effect"](0.4),
-        ", cache 50 %, ids hidden": models["cache, ids hidden"](0.5),
-        ", each case's rate moved, correlation .1": models.perturbed(0.1),
-      }).flatMap(([modelName, model]) =>
-        five.map((suite) => firstRow({ group: "the first design", suite, model, modelName })),
-      ),
-      ...five.map((suite) =>
-        firstRow({
-          group: "the first design",
-          suite,
-          truth: "all -20",
-          model: models.missing(attacks["head's failing answers missing"]),
-          modelName: ", head's failing answers missing",
-        }),
-      ),
-    ]
-  : [];
-
 const others = Object.keys(peers).flatMap((rule) =>
   ["M_MIX10", "M_GOOD8", "M_FLAKY8"].flatMap((suite) =>
     [1, 3, 5, 10, 20].map((trials) => peerRow(rule, suite, "nothing", trials)),
@@ -470,6 +417,5 @@ export const checkRows = [
   ...advice,
   ...["M_MIX10", "M_GOOD8", "MIX10", "good50", "mixed50"].map(reachRow),
   ...limits,
-  ...first,
   ...others,
 ];
