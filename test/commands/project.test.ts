@@ -6,7 +6,7 @@ import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
 import { projectSchema, singleUse } from "../../src/evals/commands/projectSchema.ts";
 import { EvalsError } from "../../src/evals/types/errors.ts";
 import { runSummarySchema } from "../../src/evals/types/run.ts";
-import { project, toolList } from "../experiments/project.ts";
+import { filesSuite, project, read, toolList } from "../experiments/project.ts";
 
 /** What `evals run --json` says of a project with these files. */
 async function runWith(files: Record<string, unknown>, args: string[] = [], env: Record<string, string> = {}) {
@@ -212,6 +212,19 @@ describe("models of a suite", () => {
 });
 
 describe("evals run --accept", () => {
+  it("leaves no proposal to accept the run in its later reports", async () => {
+    const { io } = project({ "evals/files.json": filesSuite([read]) });
+    const proposed = async () => {
+      const world = io();
+      await runCommandLine(["report"], world, "0.1.0");
+      return world.printed().includes("evals baseline accept");
+    };
+    await runCommandLine(["run", "--fail-on", "rate"], io(), "0.1.0");
+    expect(await proposed()).toBe(true);
+    await runCommandLine(["baseline", "accept"], io(), "0.1.0");
+    expect(await proposed()).toBe(false);
+  });
+
   it("accepts a run that failed, which evals baseline accept refuses", async () => {
     const { io, dir } = project({
       "evals/files.json": {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { forms, runReport } from "../../src/evals/reports/index.ts";
+import { leadLines } from "../../src/evals/reports/lead.ts";
 import {
   caseSentence,
   caseState,
@@ -37,6 +38,16 @@ describe("headline", () => {
     const suites = [suiteOf({ cases, model: "m1" }), suiteOf({ cases, model: "m2", failOn: ["regressed"] })];
     const label = "m1 (a retrieval baseline, not a language model), m2 (a retrieval baseline, not a language model)";
     expect(headline(runOf(suites, 1))).toBe(`FAILED 2 of 2 cases · 1 of them not gated · 10 trials · ${label}`);
+  });
+
+  it("proposes to look at a case that made the run fail, not at one without a gate", () => {
+    const red = caseOf({ ...a, id: "ungated", passed: 0 });
+    const gated = caseOf({ ...a, id: "gated", passed: 0 });
+    const suites = [
+      suiteOf({ cases: [red], failOn: ["regressed"], failed: [] }),
+      suiteOf({ cases: [gated], failOn: ["rate"], failed: ["rate"] }),
+    ];
+    expect(leadLines(runOf(suites, 1)).at(-1)).toContain("`evals show gated --failed`");
   });
 
   it("is not PASSED if trials broke, even if every case passed", () => {

@@ -5,6 +5,7 @@ import { csvHead, csvWriter } from "../reports/csv.ts";
 import { type Form, type FormName, formNames, forms, listForms, type Report, runReport } from "../reports/index.ts";
 import { PageTrialCollector } from "../reports/pageTrials.ts";
 import type { RunInput } from "../reports/run.ts";
+import { baselineFile, readBaseline } from "../runs/baseline.ts";
 import { findAnyRecord } from "../runs/find.ts";
 import { readTrials } from "../runs/record.ts";
 import type { Reporter } from "../types/custom.ts";
@@ -34,7 +35,8 @@ export async function report({ run, as, out, explain = false, otlp }: ReportOpti
     io.out(csvHead);
     for await (const trial of readTrials(dir, manifest.id)) io.out(write(trial));
   } else {
-    const read = await readReport(record, { explain, withTrials: as === "html" });
+    const accept = await isAccepted(manifest, io);
+    const read = await readReport(record, { explain, withTrials: as === "html", accept });
     if (!listForms(read).includes(as))
       throw usageError(
         `A badge shows the pass rates of a run, and a record of \`evals ${read.command}\` has none.`,
@@ -45,10 +47,26 @@ export async function report({ run, as, out, explain = false, otlp }: ReportOpti
   return problem ? exitCodes.incomplete : exitCodes.passed;
 }
 
-/** Creates the report of a record. Throws a usage error for an experiment without a result that can be read. */
+/** Whether a run is the baseline of all of its suites by now, so that its report does not propose to accept it. */
+async function isAccepted({ id, flags, suites, models }: RunManifest, { cwd }: Io): Promise<boolean> {
+  const { baselines } = flags;
+  if (typeof baselines !== "string" || suites.length === 0) return false;
+  const files = suites.flatMap(({ name }) =>
+    models.map((model) => baselineFile(resolve(cwd, baselines), name, model.id)),
+  );
+  // One that cannot be read is reported where it is used.
+  const found = await Promise.all(files.map((file) => readBaseline(file).catch(() => undefined)));
+  return found.every((baseline) => baseline?.run === id);
+}
+
+/** Creates the report of a record. `accept`: it was accepted as the baseline. Throws a usage error for an experiment without a result that can be read. */
 export async function readReport(
   { dir, manifest }: { dir: string; manifest: RunManifest },
-  { explain = false, withTrials = false }: { explain?: boolean; withTrials?: boolean },
+  {
+    explain = false,
+    withTrials = false,
+    accept = false,
+  }: { explain?: boolean; withTrials?: boolean; accept?: boolean },
 ): Promise<Report> {
   const { id, experiment } = manifest;
   const results = summariser(manifest, dir);
@@ -58,7 +76,7 @@ export async function readReport(
       if (!experiment) results.add(trial);
       if (withTrials) trials.add(trial);
     }
-  if (!experiment) return runReport({ summary: results.summary(), manifest, explain, trials });
+  if (!experiment) return runReport({ summary: results.summary(), manifest, explain, trials, followUp: { accept } });
   const hint = `Finish it with \`evals ${experiment.command} --resume ${id}\`: no recorded trial is asked again.`;
   if (!experiment.result) throw usageError(`The record ${id} of \`evals ${experiment.command}\` has no result.`, hint);
   const { experimentReport } = await import("../reports/experiments.ts");

@@ -106,7 +106,9 @@ function nextStep(summary: RunSummary, status: RunStatus, { accept = false }: Fo
     case "PARTIAL":
       return "Next: ask every case with `evals run` before you rely on it.";
     case "FAILED": {
-      const [red] = redFirst(suites.flatMap(({ cases }) => cases));
+      // A red case of a suite without a gate is not why the run failed.
+      const failed = suites.filter(({ failed: gates = [] }) => gates.length > 0);
+      const [red] = redFirst((failed.length > 0 ? failed : suites).flatMap(({ cases }) => cases));
       const named = red && !red.ok && /^[\w./:@-]+$/.test(red.id) ? ` ${red.id}` : "";
       const look = red
         ? `read what the model did with \`evals show${named} --failed${partial ? ` --run ${run}` : ""}\``

@@ -10,7 +10,8 @@ const limits = { sentences: 8, picks: 3 } as const;
 export function missBlocks({ misses }: SuiteSummary): Block[] {
   if (!misses) return [];
   const sentences = [
-    ...misses.tools.filter(isMispicked).map(describeTool),
+    // A trial can fail although its tool was picked and called rightly, by an assertion for example.
+    ...misses.tools.filter(hasMissed).map(describeTool),
     ...misses.preconditions.map(describePrecondition),
     ...misses.repeated.map(describeRepeated),
   ];
@@ -29,8 +30,8 @@ export function missBlocks({ misses }: SuiteSummary): Block[] {
   ].filter(hasContent);
 }
 
-/** Where neither is the case, a result, a file or code of the user decided, as the reasons of the cases say. */
-const isMispicked = ({ instead, wrongArguments }: Misses["tools"][number]) => instead.length > 0 || wrongArguments > 0;
+const hasMissed = ({ trials, picked, wrongArguments, reachedLater }: Misses["tools"][number]) =>
+  picked < trials || wrongArguments > 0 || reachedLater > 0;
 
 function describeTool(one: Misses["tools"][number]): Inline {
   const { expected, trials, picked, wrongArguments, reachedLater, instead } = one;
