@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Queue } from "bullmq";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { nameAnswers, nameJob, nameLease, namePlan, nameQueue } from "../../src/evals/queue/messages.ts";
+import { nameAnswers, nameJob, nameLease, namePlan, nameQueue, nameRun } from "../../src/evals/queue/messages.ts";
 import { type Plan, sealPlan } from "../../src/evals/queue/plan.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
@@ -43,8 +43,8 @@ const flags = (trials = 2) => [
   "--json",
 ];
 /** The coordinator has no key. */
-const startRun = (args: readonly string[]) =>
-  start(["run", ...args, "--queue", redis.url], { cwd: dir, env: { ANTHROPIC_API_KEY: "" } });
+const startRun = (args: readonly string[], env: Record<string, string> = {}) =>
+  start(["run", ...args, "--queue", redis.url], { cwd: dir, env: { ANTHROPIC_API_KEY: "", ...env } });
 function startWorker(args: readonly string[] = [], cwd = dir) {
   const worker = start(["worker", redis.url, "--base-url", endpoint.url, ...args], {
     cwd,
@@ -55,6 +55,13 @@ function startWorker(args: readonly string[] = [], cwd = dir) {
 }
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await pause(20);
+}
+/** The name on the server of the only run, when it has begun. */
+async function findRun(): Promise<string> {
+  const findManifest = () =>
+    readdirSync(dir, { recursive: true, encoding: "utf8" }).find((file) => /run\.json$/.test(file));
+  await until(() => findManifest() !== undefined);
+  return nameRun(JSON.parse(readFileSync(join(dir, findManifest() ?? ""), "utf8")));
 }
 /** How many trials are on the only record so far. */
 function countRecorded(): number {
@@ -160,7 +167,8 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     dead.child.kill("SIGKILL");
     await dead.ended;
     const [id = ""] = readdirSync(join(dir, "reports"));
-    await redis.use((client) => client.pexpire(nameLease(id), 1));
+    const name = await findRun();
+    await redis.use((client) => client.pexpire(nameLease(name), 1));
     const worker = startWorker();
     const dropped = untilPrinted(worker, `Dropping the trials of the run ${id}`);
     const other = await startRun([...flags(1), "--out", "other", "--case", "c0"]).ended;
@@ -181,6 +189,22 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(endpoint.requests).toHaveLength(40);
     for (const keys of ["evals:answers:*", "evals:lease:*"])
       expect(await redis.use((client) => client.keys(keys))).toEqual([]);
+  });
+
+  it("is not confused with a run that was started on another machine in the same millisecond", async () => {
+    const stopped =
+      "const Clock = Date; globalThis.Date = class extends Clock { constructor(...given) { given.length > 0 ? super(...given) : super(1e12); } };";
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(stopped)}`;
+    startWorker();
+    const runs = ["one", "two"].map((out) => startRun([...flags(1), "--out", out], { NODE_OPTIONS }));
+    const ids = new Set<string>();
+    for (const ended of await Promise.all(runs.map(({ ended }) => ended))) {
+      const { run, totals } = summaryOf(ended);
+      ids.add(run);
+      expect(totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
+    }
+    expect(ids).toEqual(new Set(["2001-09-09T01-46-40-000"]));
+    expect(endpoint.requests).toHaveLength(40);
   });
 
   it("asks again what a server without an append-only file has lost, and says so", async () => {
@@ -390,8 +414,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
 
   it("breaks a trial whose answer is none", async () => {
     const run = startRun([...flags(1), "--case", "c0"]);
-    await until(() => readdirSync(dir).includes("reports") && readdirSync(join(dir, "reports")).length > 0);
-    const [id = ""] = readdirSync(join(dir, "reports"));
+    const id = await findRun();
     const cell = { suite: "s", case: "c0", arm: "head", model: "anthropic:x", trial: 1 };
     const trial = JSON.stringify({ cell, verdict: { grade: "pass" } });
     const answer = { kind: "trial", worker: "forger", job: nameJob(id, cell), trial };

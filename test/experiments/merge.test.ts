@@ -90,7 +90,15 @@ async function bothWays(made: ReturnType<typeof project>, options: RunOptions, c
     const { run: _, seq: __, sum: ___, ...trial } = line;
     return trial as Trial;
   };
-  const plain = ({ id: _, startedAt: __, finishedAt: ___, mergedFrom: ____, totals, ...manifest }: RunManifest) => ({
+  const plain = ({
+    id: _,
+    nonce: _____,
+    startedAt: __,
+    finishedAt: ___,
+    mergedFrom: ____,
+    totals,
+    ...manifest
+  }: RunManifest) => ({
     ...manifest,
     totals: { ...totals, costUsd: Math.round(Number(totals?.costUsd) * 1e6) },
   });

@@ -25,8 +25,8 @@ async function parse(words: readonly string[], io: ReturnType<ReturnType<typeof 
   return options;
 }
 
-/** What decides the answers of a run: all of its manifest but the id, the times and the totals. */
-function withoutTimes({ id: _, startedAt: __, finishedAt: ___, totals, ...manifest }: RunManifest) {
+/** What decides the answers of a run: all of its manifest but its name, the times and the totals. */
+function withoutTimes({ id: _, nonce: ____, startedAt: __, finishedAt: ___, totals, ...manifest }: RunManifest) {
   return { ...manifest, totals: { ...totals, ms: 0 } };
 }
 

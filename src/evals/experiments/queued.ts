@@ -1,7 +1,7 @@
 import { isAbsolute, relative, resolve } from "node:path";
 import { connectBroker } from "../queue/connection.ts";
 import { defaultQueued, openQueuedAsker } from "../queue/coordinator.ts";
-import { nameProvider } from "../queue/messages.ts";
+import { nameProvider, nameRun } from "../queue/messages.ts";
 import { describePlan } from "../queue/plan.ts";
 import { type Asker, createLocalAsker } from "../trials/asker.ts";
 import { usageError } from "../types/errors.ts";
@@ -45,7 +45,7 @@ export async function connectQueue(
       return await openQueuedAsker(
         broker,
         {
-          run: manifest.id,
+          run: nameRun(manifest),
           plan,
           limits: context.limits,
           isRecorded: (cell) => done.has(cellKey(cell)),

@@ -14,7 +14,7 @@ import { WorkerMonitor } from "./workers.ts";
 
 /** A run whose trials are asked on workers. */
 export type QueuedRun = {
-  /** The run's id. */
+  /** The name of the run on the server. */
   run: string;
   plan: Plan;
   limits: SpendingLimits;

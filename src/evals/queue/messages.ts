@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { isNestedDeeper } from "../types/json.ts";
+import type { RunManifest } from "../types/run.ts";
 import { type Cell, cellKey, type Trial, trialSchema } from "../types/trial.ts";
 
 // Everything that is on a queue. It contains no key, no command and no path that a worker would execute: whoever can
@@ -34,6 +35,10 @@ export const resultSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("refused"), worker: z.string().max(300), reason: z.string().max(8_192) }),
 ]);
 export type Result = z.infer<typeof resultSchema>;
+
+/** The name of a run on the server. Its id alone is not unique: two machines can start a run in the same millisecond. */
+export const nameRun = ({ id, nonce }: Pick<RunManifest, "id" | "nonce">): string =>
+  nonce === undefined ? id : `${id}-${nonce}`;
 
 /** The id of the job of a cell, so that a cell is on a queue only once. */
 export const nameJob = (run: string, cell: Cell): string =>

@@ -56,7 +56,7 @@ export async function createRun(
     .at(-1);
   let id = latest !== undefined && latest >= planned.id && idForm.test(planned.id) ? nextRunId(latest) : planned.id;
   while (!(await createFolder(join(out, id)))) id = nextRunId(id);
-  const manifest = { ...planned, id };
+  const manifest = { ...planned, id, nonce: randomBytes(8).toString("hex") };
   const dir = join(out, id);
   // Create these before the manifest: a record without a journal (or ledger, in batches) is then known to have lost it.
   const paths = [journalPath(dir), ...(manifest.flags.batch === true ? [ledgerPath(dir)] : [])];

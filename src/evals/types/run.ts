@@ -80,6 +80,10 @@ const modelKindSchema = z.enum(["language model", "retrieval baseline", "recorde
 export const runManifestSchema = z.object({
   format: z.literal("tool-evals run 1"),
   id: z.string(),
+  nonce: z
+    .string()
+    .optional()
+    .describe("random, since runs of two machines can have the same id; absent in records of earlier versions"),
   startedAt: z.string(),
   finishedAt: z.string().optional().describe("absent until the run finishes, and after it was cut short"),
   totals: totalsSchema.optional().describe("for readers; always derived from the journal when the run finishes"),

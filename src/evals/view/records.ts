@@ -106,7 +106,10 @@ export class Records {
     const blocks =
       manifest.finishedAt === undefined
         ? [heading(1, `evals ${command}: not finished`)]
-        : [heading(1, `evals ${command}`), text("Its result is in report.html, in the folder of the record.")];
+        : [
+            heading(1, `evals ${command}`),
+            text("Its result cannot be read: another version of tool-evals made this record."),
+          ];
     return { ...experimentPage(blocks, manifest, trials), ...served };
   }
 
