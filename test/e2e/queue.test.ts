@@ -264,6 +264,33 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(endpoint.requests).toHaveLength(45);
   });
 
+  it("does not keep a worker from ending when the server is gone, and goes on when it is back", async () => {
+    let go = () => {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    answer = async () => {
+      await held;
+      return act;
+    };
+    const idle = startWorker(["--hosts", "custom", "--max-idle", "5"]);
+    const busy = startWorker(["-c", "5"]);
+    await Promise.all([idle, busy].map((worker) => untilPrinted(worker, "takes trials")));
+    idle.child.kill("SIGSTOP");
+    const run = startRun(flags(1));
+    await until(() => endpoint.requests.length >= 5);
+    await redis.kill();
+    idle.child.kill("SIGCONT");
+    busy.child.kill("SIGTERM");
+    expect((await busy.ended).code).toBe(143);
+    expect((await idle.ended).code).toBe(0);
+    go();
+    await redis.restart();
+    startWorker();
+    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+    expect(endpoint.requests.length).toBeLessThanOrEqual(25);
+  });
+
   it("keeps --max-requests, and stops a model that refuses everything", async () => {
     startWorker();
     const limited = await startRun([...flags(), "--max-turns", "1", "--max-requests", "7"]).ended;

@@ -15,8 +15,13 @@ export type Broker = {
   redis: Redis;
   /** Opens another connection: every consumer of a queue needs its own. */
   connect(): Redis;
+  /** Stops waiting for a lost server, so that this process can end. Resolves if the server is lost. */
+  stopWaiting(): Promise<void>;
   close(): Promise<void>;
 };
+
+/** How often a lost connection is tried again by a process that is about to end: for three seconds. */
+const lastRetries = 5;
 
 const example = "redis://127.0.0.1:6379";
 const packages = { bullmq: "bullmq@6", ioredis: "ioredis@6" } as const;
@@ -33,8 +38,11 @@ export async function connectBroker(url: string, io: Io): Promise<Broker> {
   await tryConnection((retryStrategy) => new ioredis({ ...options, retryStrategy }), name, io);
   const reports = createConnectionReports(name, io);
   const opened: Redis[] = [];
+  let isWaiting = true;
+  const retryStrategy = (times: number) =>
+    isWaiting || times <= lastRetries ? Math.min(50 * 2 ** times, 2_000) : null;
   const connect = () => {
-    const client = new ioredis({ ...options, retryStrategy: (times: number) => Math.min(50 * 2 ** times, 2_000) });
+    const client = new ioredis({ ...options, retryStrategy });
     client.on("error", (error) => reports.lost(error));
     client.on("ready", reports.back);
     opened.push(client);
@@ -46,6 +54,10 @@ export async function connectBroker(url: string, io: Io): Promise<Broker> {
     bullmq,
     redis,
     connect,
+    async stopWaiting() {
+      isWaiting = false;
+      if (redis.status !== "end") await new Promise((resolve) => redis.once("end", resolve));
+    },
     async close() {
       reports.end();
       for (const client of opened) client.disconnect();
@@ -115,6 +127,7 @@ async function tryConnection(
 ): Promise<void> {
   let cause: (Error & { code?: string }) | undefined;
   const client = open((times) => {
+    if (io.signal.aborted) return null;
     const isTransient = cause === undefined || (cause.code !== undefined && transientCodes.has(cause.code));
     return isTransient && times * retryMs <= startMs ? retryMs : null;
   });
@@ -155,6 +168,7 @@ const refusals = [
 ];
 
 function describeCause(cause: Error): string {
+  if (cause.message.startsWith("Unknown RESP type")) return "it does not answer as a Redis server";
   return cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : cause.name);
 }
 

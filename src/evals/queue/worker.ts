@@ -52,7 +52,8 @@ export async function work(options: WorkerOptions, io: Io): Promise<ExitCode> {
   io.err(printableLines(`Worker ${worker.name} takes trials of ${providers.join(", ")} from ${broker.name}.`));
   try {
     const end = await worker.waitForEnd(options.maxIdle);
-    await Promise.all(consumers.map((consumer) => consumer.close()));
+    await Promise.race([Promise.all(consumers.map((consumer) => consumer.close())), worker.waitForLoss()]);
+    await Promise.all(consumers.map((consumer) => consumer.stopRenewing()));
     io.err(`Worker ${worker.name}: ${worker.describeWork()}.\n`);
     if (end === "refused") return exitCodes.incomplete;
     return end === "stopped" ? io.signalExitCode() : exitCodes.passed;
@@ -62,6 +63,7 @@ export async function work(options: WorkerOptions, io: Io): Promise<ExitCode> {
   }
 }
 
+type Consumer = Worker & { stopRenewing(): Promise<void> };
 type End = "stopped" | "idle" | "refused";
 type Opened = { plan: Promise<OpenPlan>; inFlight: number };
 
@@ -75,6 +77,11 @@ class TrialWorker {
   /** Runs whose trials were dropped. */
   readonly #dropped = new Set<string>();
   readonly #over: Promise<End>;
+  /** Answers that the server has not taken yet. */
+  readonly #delivering = new Set<Promise<unknown>>();
+  /** Resolves when the server is gone and this process does not wait for it any longer. */
+  readonly #lost: Promise<void>;
+  #lose: () => void = () => {};
   #end: (end: End) => void = () => {};
   #hasEnded = false;
   #done = 0;
@@ -89,11 +96,20 @@ class TrialWorker {
     this.#over = new Promise((resolve) => {
       this.#end = resolve;
     });
+    this.#lost = new Promise((resolve) => {
+      this.#lose = resolve;
+    });
   }
 
-  consume(provider: string, concurrency: number): Worker {
+  consume(provider: string, concurrency: number): Consumer {
     const { bullmq, connect } = this.#broker;
-    const consumer = new bullmq.Worker(nameQueue(provider), (job: Job, token = "") => this.#run(job, token), {
+    class TrialConsumer extends bullmq.Worker {
+      /** Without a server, `close` does not end, and the renewal of locks would keep the process running. */
+      stopRenewing(): Promise<void> {
+        return this.lockManager.close();
+      }
+    }
+    const consumer = new TrialConsumer(nameQueue(provider), (job: Job, token = "") => this.#run(job, token), {
       prefix: keyPrefix,
       connection: connect(),
       skipVersionCheck: true,
@@ -124,6 +140,16 @@ class TrialWorker {
     const end = await this.#over.finally(() => clearInterval(timer));
     this.#hasEnded = true;
     return end;
+  }
+
+  /**
+   * Resolves at the end of this process if the server is gone: it must not keep the process from ending. Waits for it as
+   * long as there are answers, which would be paid for again.
+   */
+  async waitForLoss(): Promise<void> {
+    while (this.#delivering.size > 0) await Promise.allSettled(this.#delivering);
+    await this.#broker.stopWaiting();
+    this.#lose();
   }
 
   describeWork(): string {
@@ -210,7 +236,9 @@ class TrialWorker {
 
   /** Adds an answer to the stream of its run. Does nothing after the end of the run, when the stream is gone. */
   async #answer({ run }: TrialJob, result: Result): Promise<void> {
-    await this.#broker.redis.xadd(nameAnswers(run), "NOMKSTREAM", "*", ...Object.entries(result).flat());
+    const delivery = this.#broker.redis.xadd(nameAnswers(run), "NOMKSTREAM", "*", ...Object.entries(result).flat());
+    this.#delivering.add(delivery);
+    await delivery.finally(() => this.#delivering.delete(delivery));
   }
 
   async #refuse(job: TrialJob, reason: string): Promise<void> {
@@ -224,7 +252,7 @@ class TrialWorker {
     this.#end("refused");
   }
 
-  /** Returns a job to the queue for another worker. */
+  /** Returns a job to the queue for another worker. If the server is gone, the job returns when its lock has expired. */
   async #returnJob(job: Job, token: string, delayMs: number): Promise<never> {
     this.#returned++;
     const { DelayedError, WaitingError } = this.#broker.bullmq;
@@ -232,7 +260,7 @@ class TrialWorker {
       await job.moveToDelayed(Date.now() + delayMs, token);
       throw new DelayedError();
     }
-    await job.moveToWait(token);
+    await Promise.race([job.moveToWait(token), this.#lost]);
     throw new WaitingError();
   }
 }
