@@ -147,7 +147,7 @@ describe("evals baseline", () => {
       ────────────────────────────────────────
       read_file  path
 
-      Exit code 1 because of --fail-on changed, stale.
+      Exit code: 1, because of --fail-on changed, stale
       ",
       }
     `);
@@ -220,7 +220,7 @@ describe("evals baseline", () => {
       Baselines without a suite
         evals/baselines/files.lexical-2.json
 
-      Exit code 1 because of --fail-on unaccepted.
+      Exit code: 1, because of --fail-on unaccepted
       ",
       }
     `);
@@ -268,7 +268,7 @@ describe("bad input", () => {
       ────────────────────────────────────────
       read_file  path
 
-      Exit code 1 because of --fail-on unaccepted.
+      Exit code: 1, because of --fail-on unaccepted
       ",
       }
     `);

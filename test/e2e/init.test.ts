@@ -43,6 +43,29 @@ describe("evals init", () => {
     expect(summaryOf(ran).totals).toMatchObject({ trials: 5, passed: 5 });
   });
 
+  it("writes the workflow alone for a project that has suites and names no server", async () => {
+    await evals(["init", "--server", "node server.mjs"], { cwd });
+    const drafted = read("evals/notes.yaml");
+    rmSync(join(cwd, ".mcp.json"));
+    const { code, out } = await evals(["init", "--ci", "github"], { cwd });
+    expect({ code, out }).toMatchInlineSnapshot(`
+      {
+        "code": 0,
+        "out": "Wrote .github/workflows/evals.yml: lint, and run where the secret ANTHROPIC_API_KEY is set, on
+        every pull request.
+
+      Next: add the secret ANTHROPIC_API_KEY to the repository, and commit the file.
+      ",
+      }
+    `);
+    expect([read("evals/notes.yaml"), readdirSync(join(cwd, "evals"))]).toEqual([drafted, ["notes.yaml"]]);
+    expect((await evals(["init", "--ci", "github"], { cwd })).err).toMatchInlineSnapshot(`
+      "error: .github/workflows/evals.yml exists already, and is kept.
+        Remove it first, or leave out --ci.
+      "
+    `);
+  });
+
   it("takes a command line, relative to the project", async () => {
     const { code } = await evals(["init", "--server", "node server.mjs", "--file", "tests/evals/mine.yaml"], { cwd });
     expect(code).toBe(0);

@@ -267,7 +267,7 @@ describe("shards and evals merge", () => {
     const [id = ""] = made.records();
     expect(io.printed()).toBe(
       `Shard 1/2: 2 trials recorded, 0 broken. Nothing is decided yet.\nRecord: ${join(made.dir, "reports", id)}\n` +
-        "Next: when all shards are complete, evals merge <their folders>\n",
+        "Next: when all shards are complete, `evals merge <their folders>`.\n",
     );
   });
 

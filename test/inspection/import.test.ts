@@ -46,6 +46,20 @@ it("writes a suite that loads, and prints what was kept, what was not, and expec
   ]);
 });
 
+it("names the given server in each suite, as it is started from the current folder", async () => {
+  const { cwd, run } = open({ "cases.json": JSON.stringify(tasks), "prompts.md": table });
+  const { printed } = await run({ server: "node 'my server.mjs'" });
+  expect(printed.match(/Next: .*/g)).toEqual([
+    "Next: run `evals run evals/imported/apify.yaml`.",
+    "Next: run `evals run evals/imported/prompt-table.yaml`.",
+  ]);
+  const { suites } = await loadSuites(["evals/imported/apify.yaml", "evals/imported/prompt-table.yaml"], { cwd });
+  for (const { server, dir } of suites) {
+    expect(server).toMatchObject({ command: "node", args: ["my server.mjs"], cwd: "../.." });
+    expect(dir).toBe(join(cwd, "evals/imported"));
+  }
+});
+
 it("prints every case with its reasons as JSON", async () => {
   const { run } = open({ "cases.json": JSON.stringify(tasks), "prompts.md": table });
   const { imports } = JSON.parse((await run({ json: true })).printed) as { imports: { cases: object[] }[] };

@@ -62,8 +62,8 @@ describe("tools", () => {
         Did you mean "write_file"?"
     `);
     expect(found(expectTool({ tools: ["x"] }), toolsetOf([]))).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: Case "read-one": expected tool "x" is not listed.
-        Add a server with tools to the suite."
+      "evals/files.yaml:3:5: error: Case "read-one": a tool is expected, but none is listed.
+        Name a server with tools in the suite: \`server:\`."
     `);
   });
 

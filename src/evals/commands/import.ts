@@ -11,6 +11,7 @@ export const importCommand = defineCommand({
         "prompt-table, prompt-lists, posthog, vally, waza, promptfoo, whichtool, bfcl",
     ),
     tools: text("JSON or YAML file with the tool list; expected tools that it lacks are reported"),
+    server: text("Command line of the server that the suites name"),
     out: text("Folder for the suites, one suite per format", { default: "evals/imported" }),
     judged: toggle("Keep sentences for a judge in cases that also expect tools"),
     "execute-source": toggle("Run TypeScript sources to resolve what parsing cannot; only for sources that you trust"),
@@ -22,7 +23,7 @@ export const importCommand = defineCommand({
     "environment, no write access, and stubs for packages. What a suite cannot express is printed, and kept as a comment " +
     "above its case. Exit code 2 when a file is malformed.",
   examples: [
-    ["import ../my-server", "Every known format in a repository"],
+    ['import ../my-server --server "node dist/main.js"', "Every known format in a repository"],
     ["import packages/accuracy-tests --tools tools.json", "Also report expected tools that no longer exist"],
     ["import tests.yaml --from promptfoo --judged", "One file, with its rubrics for a judge"],
   ],

@@ -20,7 +20,10 @@ export const initCommand = defineCommand({
     yes: { alias: "y", type: "boolean", default: false, describe: "Do not ask for confirmation before spending" },
     catalog: text("File with the tools that the server's dispatchers call"),
     file: text("File to write (default: evals/<server>.yaml)"),
-    ci: choice("Also write a workflow that runs the suite on pull requests", ["github"]),
+    ci: choice(
+      "Also write a workflow that runs the suites on pull requests; nothing else where there are suites and no server is named",
+      ["github"],
+    ),
     ...requestFlags,
   },
   epilogue:
@@ -31,6 +34,7 @@ export const initCommand = defineCommand({
     ["init", "A suite for the server in .mcp.json"],
     ['init --server "node dist/main.js" --ci github', "A suite and a workflow for one server"],
     ["init -m anthropic:claude-haiku-5-5 --budget 0.50", "With queries written by a model, for at most half a dollar"],
+    ["init --ci github", "A workflow for the suites that there are"],
     ["init --url https://example.com/mcp --file evals/remote.yaml", "A suite for a remote server"],
   ],
   run: async ({ model, ...args }, io) =>

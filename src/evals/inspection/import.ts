@@ -18,12 +18,15 @@ import { redactValue } from "../types/secrets.ts";
 import type { CaseFile, SuiteFile } from "../types/suite.ts";
 import { cut } from "../types/text.ts";
 import type { Tool } from "../types/tool.ts";
+import { parseCommandLine } from "./shell.ts";
 import { writeOutput } from "./writeOutput.ts";
 
 export type ImportOptions = {
   paths?: readonly string[] | undefined;
   from?: string | undefined;
   tools?: string | undefined;
+  /** The command line of the server that the suites name. */
+  server?: string | undefined;
   out: string;
   judged: boolean;
   executeSource: boolean;
@@ -56,9 +59,10 @@ export async function importSuites(options: ImportOptions, io: Io): Promise<Exit
       "Name the file and its format: --from.",
     );
   }
+  const hasServer = options.server !== undefined || options.tools !== undefined;
   const reports: ImportReport[] = [];
   for (const one of found) reports.push(await writeOne(one, tools, options, io));
-  io.out(options.json ? safeJson({ imports: reports }, 2) : renderTerminal(importDocument(reports), io));
+  io.out(options.json ? safeJson({ imports: reports }, 2) : renderTerminal(importDocument(reports, hasServer), io));
   return isWrong ? exitCodes.usage : exitCodes.passed;
 }
 
@@ -68,19 +72,21 @@ const indexTools = (tools: readonly Tool[]): KnownTools =>
 async function writeOne(
   { format, files }: FormatFiles,
   tools: readonly Tool[] | undefined,
-  { out, force, executeSource, tools: list }: ImportOptions,
+  { out, force, executeSource, tools: list, server: commandLine }: ImportOptions,
   io: Io,
 ): Promise<ImportReport> {
   const cases = leaveOutInvalid(files.flatMap((file) => file.cases));
   const kept = cases.flatMap((one) => (one.kind === "kept" ? [one] : []));
   const file = join(out, `${format.name}.yaml`);
+  const folder = dirname(resolve(io.cwd, file));
   const behind = new Map(files.flatMap((one) => [...(one.behind ?? [])]));
   const systems = new Set(files.map(({ system }) => system));
   const [system] = systems;
   const dispatch = Object.assign({}, ...files.map((one) => one.dispatch ?? {})) as NonNullable<SuiteFile["dispatch"]>;
   const suite: SuiteFile = {
     name: format.name,
-    ...(list !== undefined && { server: { tools: relative(dirname(resolve(io.cwd, file)), resolve(io.cwd, list)) } }),
+    ...(list !== undefined && { server: { tools: relative(folder, resolve(io.cwd, list)) } }),
+    ...(commandLine !== undefined && { server: { ...parseCommandLine(commandLine), cwd: relative(folder, io.cwd) } }),
     ...(Object.keys(dispatch).length > 0 && { dispatch }),
     ...(system !== undefined && systems.size === 1 && { system }),
     ...(format.hasPlaceholders && writeValues(kept.map(({ content }) => content))),

@@ -34,7 +34,7 @@ export const importOutputSchema = z.object({ imports: z.array(importReportSchema
 const maxItems = 12;
 
 /** The report of `evals import`: what was kept, what was left out and why, and expected tools that do not exist. */
-export function importDocument(reports: readonly ImportReport[]): Block[] {
+export function importDocument(reports: readonly ImportReport[], hasServer: boolean): Block[] {
   return reports.flatMap(({ format, written, files, kept, cases, unsaid, isRunnable, dead }) => {
     const left = cases.flatMap(({ leftOut, place }) => (leftOut === undefined ? [] : [{ what: leftOut, place }]));
     const lost = [
@@ -52,7 +52,7 @@ export function importDocument(reports: readonly ImportReport[]): Block[] {
         written === undefined ? "No suite was written." : ["Wrote ", { code: written }, "."],
         written === undefined
           ? "Next: see below why no case could be kept."
-          : [`Next: name the server in the suite if it has none, then run \`evals run ${written}\`.`],
+          : [`Next: ${hasServer ? "" : "name the server in the suite, then "}run \`evals run ${written}\`.`],
       ),
       ...section("Left out", [
         countReasons("case", left),

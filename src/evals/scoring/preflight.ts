@@ -105,12 +105,13 @@ function checkNames(
 ): CaseProblem[] {
   const expected = calls.flatMap((call) => call.tools);
   const acceptable = calls.flatMap((call) => call.acceptable ?? []);
-  const describeListed = () =>
-    names.length > 0 ? `Use a listed tool: ${names.join(", ")}.` : "Add a server with tools to the suite.";
+  const describeListed = () => `Use a listed tool: ${names.join(", ")}.`;
   const checkListed = (role: string) => (name: string) =>
     isOpen || find(name)
       ? []
-      : [error(`${role} tool "${name}" is not listed.`, didYouMean(name, names, describeListed()))];
+      : names.length === 0
+        ? [error("a tool is expected, but none is listed.", "Name a server with tools in the suite: `server:`.")]
+        : [error(`${role} tool "${name}" is not listed.`, didYouMean(name, names, describeListed()))];
   const findTwice = (list: readonly string[]) => [...new Set(list.filter((name, index) => list.indexOf(name) < index))];
   const listServers = (name: string) => {
     const listedName = find(name)?.tool.name;

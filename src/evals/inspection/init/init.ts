@@ -6,6 +6,7 @@ import { recogniseDispatchers } from "../../lint/rules/dispatchers.ts";
 import { text } from "../../reports/document.ts";
 import { count } from "../../reports/format.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
+import { discover } from "../../suites/discover.ts";
 import { resolveServer } from "../../toolsets/spec.ts";
 import { parseTools, readStaticList } from "../../toolsets/toolList.ts";
 import { type ExitCode, exitCodes, formatProblem, usageError } from "../../types/errors.ts";
@@ -39,13 +40,19 @@ export type DraftTools = (tools: readonly Tool[]) => Promise<Draft | undefined>;
 
 /**
  * `evals init`: lists the tools of one server and writes a suite with drafted cases, an entry in `.gitignore` and, on
- * request, a workflow. On a terminal it prompts for the server. Never overwrites a file. Throws EvalsError.
+ * request, a workflow. On a terminal it prompts for the server. A project that has suites and names no server gets the
+ * workflow alone. Never overwrites a file. Throws EvalsError.
  */
-export async function init(
-  options: InitOptions,
-  io: Io,
-  draftTools: DraftTools = async (tools) => draftCases(tools),
-): Promise<ExitCode> {
+export async function init(options: InitOptions, io: Io, draftTools?: DraftTools): Promise<ExitCode> {
+  const { ci, server: commandLine, url, config, name: serverName, file: suiteFile, catalog } = options;
+  if (ci !== undefined) refuseExisting(workflowFile, "Remove it first, or leave out --ci.", io);
+  const given = [commandLine, url, config, serverName, suiteFile, catalog, draftTools];
+  if (ci !== undefined && given.every((one) => one === undefined) && (await hasSuites(io))) {
+    const wrote = await writeWorkflow(io);
+    const next = `Next: add the secret ${workflowSecret} to the repository, and commit the file.`;
+    io.out(renderTerminal([text(`Wrote ${wrote}.`), text(next)], io));
+    return exitCodes.passed;
+  }
   const target = await chooseServer(options, io);
   if (!target) return cancel(io);
   const listed = await listServer(target, io);
@@ -55,12 +62,12 @@ export async function init(
   if (tools.length === 0)
     throw usageError(`Server "${name}" lists no tools.`, "Check that it is the right server: evals doctor.");
   const file = options.file ?? `evals/${slug(name)}.yaml`;
-  for (const one of [file, ...(options.ci ? [workflowFile] : [])]) refuseExisting(one, io);
+  refuseExisting(file, "Name another file with --file.", io);
   const dispatch = recogniseDispatchers((items as readonly Json[]).filter(isJsonObject));
   const behind = await listBehind(dispatch, tools, options.catalog, io);
   // A call of a dispatcher counts as one of the tool inside, so that is what a case expects.
   const askable = [...tools.filter((tool) => !Object.hasOwn(dispatch, tool.name)), ...behind];
-  const draft = await draftTools(askable);
+  const draft = draftTools ? await draftTools(askable) : draftCases(askable);
   if (!draft) return cancel(io);
   const toProject = `${relative(dirname(resolve(io.cwd, file)), io.cwd) || "."}/`;
   const { server, variables } = await describeServer(target, toProject, io);
@@ -76,16 +83,13 @@ export async function init(
     io,
   );
   warnOfVariables(file, variables, io);
-  if (options.ci === "github") await write(workflowFile, workflow, io);
   const drafted = draft.cases.filter(({ tool }) => tool !== undefined).length;
   const done = [
     askable.length === 0
       ? `${file}: ${count(draft.cases.length, "draft")} that need no tool, because every tool of ${visible(name)} calls or finds others: name a list of those with --catalog`
       : `${file}: drafts for ${drafted} of ${count(askable.length, "tool")} of ${visible(name)}, and ${draft.cases.length - drafted} that need no tool`,
     ...(await ignoreReports(io)),
-    ...(options.ci === "github"
-      ? [`${workflowFile}: lint, and run where the secret ANTHROPIC_API_KEY is set, on every pull request`]
-      : []),
+    ...(ci === undefined ? [] : [await writeWorkflow(io)]),
   ];
   const isInstalled = existsSync(resolve(io.cwd, "node_modules/tool-evals"));
   io.out(
@@ -256,9 +260,14 @@ export const slug = (name: string) =>
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "") || "server";
 
-function refuseExisting(file: string, io: Io): void {
-  if (!existsSync(resolve(io.cwd, file))) return;
-  throw usageError(`${file} exists already, and is kept.`, "Name another file with --file.");
+function refuseExisting(file: string, hint: string, io: Io): void {
+  if (existsSync(resolve(io.cwd, file))) throw usageError(`${file} exists already, and is kept.`, hint);
+}
+
+async function hasSuites({ cwd }: Io): Promise<boolean> {
+  if (!existsSync(resolve(cwd, "evals"))) return false;
+  const { files, packages } = await discover(["evals"], cwd);
+  return files.length + packages.length > 0;
 }
 
 const write = (file: string, text: string, io: Io) => writeOutput(resolve(io.cwd, file), text, io, { flag: "wx" });
@@ -275,7 +284,14 @@ async function ignoreReports(io: Io): Promise<string[]> {
   return [".gitignore: /reports/, the folder of run records"];
 }
 
+/** Returns a description of what was written. */
+async function writeWorkflow(io: Io): Promise<string> {
+  await write(workflowFile, workflow, io);
+  return `${workflowFile}: lint, and run where the secret ${workflowSecret} is set, on every pull request`;
+}
+
 const workflowFile = ".github/workflows/evals.yml";
+const workflowSecret = "ANTHROPIC_API_KEY";
 const workflow = `name: evals
 on: pull_request
 permissions: { contents: read, pull-requests: write }
