@@ -77,6 +77,18 @@ it("samples an argument from examples, defaults and enumerations first", () => {
   expect(sampleArguments(schema, (n) => n - 1)).toEqual({ args: { a: "d", b: "y", c: [20] }, unfilled: ["d"] });
 });
 
+it.each([
+  ["ISO 4217 code, for example EUR", "EUR"],
+  ["Zone (e.g., 'America/New_York', 'Europe/London')", "America/New_York"],
+  ['Order, such as "score desc, name asc"', "score desc, name asc"],
+  ["First day, YYYY-MM-DD", "2026-01-15"],
+  ["Month as YYYY-MM", "2026-01"],
+  ["A place such as the root", "hello"],
+])("the argument described by %j is %j", (description, value) => {
+  const schema = { type: "object", required: ["x"], properties: { x: { type: "string", description } } };
+  expect(sampleArguments(schema, () => 0).args).toEqual({ x: value });
+});
+
 describe("a writing task", () => {
   it("shows the writer one tool and the names of the others", () => {
     const [task] = buildTasks([{ tool: tools[0] as Tool, args: { path: "notes.txt" } }], tools);

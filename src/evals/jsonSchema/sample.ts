@@ -57,6 +57,8 @@ function sampleValue(name: string, schema: JsonObject, choose: Choose): Json | u
   if (given !== undefined) return given;
   switch (getSingleType(schema)) {
     case "string": {
+      const described = typeof schema.description === "string" ? readExample(schema.description) : undefined;
+      if (described !== undefined) return described;
       const values = texts.find(([pattern]) => pattern.test(name))?.[1] ?? [];
       return values[choose(values.length)];
     }
@@ -75,6 +77,17 @@ function sampleValue(name: string, schema: JsonObject, choose: Choose): Json | u
     default:
       return undefined;
   }
+}
+
+/** The first example in a description, such as `EUR` in "Currency (e.g. 'EUR', 'USD')", or a date in the form that it names. */
+function readExample(description: string): string | undefined {
+  const example =
+    /\b(?:e\.g\.?|for example|such as)[,:]? +(?:"([^"\n]{1,60})"|'([^'\n]{1,60})'|`([^`\n]{1,60})`|(?!(?:an?|the|this|that)\b)([\w./:@+-]{0,59}\w))/i;
+  const found = example
+    .exec(description)
+    ?.slice(1)
+    .find((one) => one !== undefined);
+  return found ?? /\bYYYY-MM(?:-DD)?\b/.exec(description)?.[0].replace("YYYY-MM", "2026-01").replace("DD", "15");
 }
 
 const pick = (list: Json | undefined, choose: Choose) =>
