@@ -88,6 +88,16 @@ it("prints no workflow command from outside", () => {
   expect(printed).not.toContain("##[");
 });
 
+it("leaves out an aside for which little room is left", () => {
+  const columns = makeColumns(["name", "case"], ["aside", "query"], ["name", "expected"]);
+  const row = ["lunch-on-monday-with-ada", "I just paid 14.50 for my lunch", "record_expense"];
+  const heads = [70, 46].map((width) => renderTerminal([table("case", columns, [row])], { ...display, width }));
+  expect(heads.map((one) => one.split("\n")[0]?.split(/ +/))).toEqual([
+    ["case", "query", "expected"],
+    ["case", "expected"],
+  ]);
+});
+
 it("wraps prose in a table that is too wide, and shortens names and texts", () => {
   const columns = makeColumns(["name", "case"], ["text", "query"], ["figure", "rank"], ["prose", "missing words"]);
   const row = ["lunch-on-monday-with-ada", "I just paid 14.50 for my lunch", "none", "paid, lunch, put, under, food"];

@@ -132,7 +132,7 @@ function caseTable({ cases }: SuiteSummary): Block[] {
   const columns = makeColumns(
     ["text", "gate"],
     ["name", "case"],
-    ["text", ...(hasQueries ? ["query"] : [])],
+    ["aside", ...(hasQueries ? ["query"] : [])],
     ["name", "expected"],
     ["figure", "passed (95% CI)"],
     ["text", "outcomes"],

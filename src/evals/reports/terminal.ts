@@ -210,6 +210,14 @@ class Screen {
   #grid(head: readonly Column[], rows: readonly TableRow[]): string[] {
     const cells = rows.map(({ cells: row }) => row.map((cell) => this.#cell(cell)));
     const widths = columnWidths(head, cells, this.#width - gap * (head.length - 1));
+    const isOut = (at: number) => head[at]?.kind === "aside" && isCrowded(widths[at] ?? 0, at, cells);
+    if (head.some((_, at) => isOut(at))) {
+      const kept = <T>(all: readonly T[]) => all.filter((_, at) => !isOut(at));
+      return this.#grid(
+        kept(head),
+        rows.map((row) => ({ ...row, cells: kept(row.cells) })),
+      );
+    }
     const table = new CliTable({
       head: head.map((column) =>
         this.#paint("dim", cut(column.head, widths[head.indexOf(column)] ?? 0, this.#ellipsis)),
@@ -246,6 +254,11 @@ class Screen {
 }
 
 const markPaint = (mark: Mark) => tonePaint[mark === "open" ? "bad" : mark];
+
+/** Whether a column is so narrow that its cells lose most of their text. */
+function isCrowded(width: number, at: number, cells: readonly { lines: string[] }[][]): boolean {
+  return width < 16 && cells.some((row) => displayWidth(row[at]?.lines.join(", ") ?? "") > width);
+}
 
 const gap = 2;
 const noFrame = {
