@@ -269,8 +269,8 @@ test("why a client cannot connect to a URL", () => {
       "error unreachable: The server cannot be reached. | UND_ERR_SOCKET it is -> Check host, port and path of the URL.",
       "error no-url: This is not an HTTP or HTTPS URL. |  it is -> Write it as https://host/path.",
       "error redirect: The URL redirects to https://example.com/v2/mcp. | HTTP 308 | client: no MCP here -> Use the target URL: hosts drop headers on redirects, or do not follow them.",
-      "error credentials: The server requires credentials. | HTTP 401 | WWW-Authenticate: Bearer realm="a" | body: {"error":"set X-Api-Key"} | client: no MCP here -> Add them to "headers" as Authorization: Bearer <token>, or log in: evals login https://example.com/mcp.",
-      "error credentials: The server rejects the credentials. | HTTP 403, text/html | client: no MCP here -> Add them to "headers", or log in: evals login https://example.com/mcp.",
+      "error credentials: The server requires credentials. | HTTP 401 | WWW-Authenticate: Bearer realm="a" | body: {"error":"set X-Api-Key"} | client: no MCP here -> Add them to "headers" as Authorization: Bearer <token>, or log in with \`evals login https://example.com/mcp\`.",
+      "error credentials: The server rejects the credentials. | HTTP 403, text/html | client: no MCP here -> Add them to "headers", or log in with \`evals login https://example.com/mcp\`.",
       "error no-endpoint: There is no MCP endpoint at this URL. | HTTP 404 | client: no MCP here -> Check the path (often /mcp or /sse), and whether the server uses the transport sse (\`--transport sse\`).",
       "error no-endpoint: There is no MCP endpoint at this URL. | HTTP 405 | client: no MCP here -> Check the path (often /mcp or /sse), and whether the server uses the transport http (\`--transport http\`).",
       "error server-fault: The server has an internal error. | HTTP 502 | client: no MCP here -> Check its log.",
@@ -297,7 +297,7 @@ test("a request that the server refuses with 401 or 403, after it answered other
     [
       "error credentials: A call of "get_weather" is refused with HTTP 403. | Server "a", called for "b", answers with HTTP 403 at https://example.com/mcp. -> Give credentials that may call it, under "headers" or with \`evals login\`.",
       "error credentials: The server connects, but answers the request for its tools with HTTP 403. | Server "a", called for "b", answers with HTTP 403 at https://example.com/mcp. -> Fix it.",
-      "error credentials: The server requires credentials. | HTTP 200, application/json | client: Server "a", called for "b", answers with HTTP 401 at https://example.com/mcp. -> Add them to "headers", or log in: evals login https://example.com/mcp.",
+      "error credentials: The server requires credentials. | HTTP 200, application/json | client: Server "a", called for "b", answers with HTTP 401 at https://example.com/mcp. -> Add them to "headers", or log in with \`evals login https://example.com/mcp\`.",
     ]
   `);
 });

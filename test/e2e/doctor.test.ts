@@ -363,7 +363,7 @@ test("URLs without a server", async () => {
 
       ✗ http://127.0.0.1:PORT/401
         error: The server requires credentials. [credentials]
-          Fix: Add them to "headers" as Authorization: Bearer <token>, or log in: evals login http://127.0.0.1:PORT/401.
+          Fix: Add them to "headers" as Authorization: Bearer <token>, or log in with \`evals login http://127.0.0.1:PORT/401\`.
           | HTTP 401
           | WWW-Authenticate: Bearer
           | client: Server "http://127.0.0.1:PORT/401" answers with HTTP 401 at http://127.0.0.1:PORT/401.

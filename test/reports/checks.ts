@@ -104,6 +104,7 @@ const regressed = runOf(
           { label: "list_directory.path: description", before: "The folder", after: "The folder to list" },
           { label: "move_file: title", class: "description only", before: "Move", after: "" },
           { label: "move_file.overwrite: required", class: "breaking", before: '{"type":"boolean"}' },
+          { label: "move_file.target: description", class: "unknown", before: "Where to", after: "New name" },
           exact,
           simultaneous,
         ],

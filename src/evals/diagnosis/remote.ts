@@ -40,7 +40,7 @@ export function diagnoseRemoteStart(start: RemoteStart, client: { message: strin
       id: "credentials",
       wrong: refused === 403 ? "The server rejects the credentials." : "The server requires credentials.",
       evidence,
-      remedy: `Add them to "headers"${authenticate?.toLowerCase().startsWith("bearer") ? " as Authorization: Bearer <token>" : ""}, or log in: evals login ${start.url.split("?")[0]}.`,
+      remedy: `Add them to "headers"${authenticate?.toLowerCase().startsWith("bearer") ? " as Authorization: Bearer <token>" : ""}, or log in with \`evals login ${start.url.split("?")[0]}\`.`,
     };
   if (status === 404 || status === 405) {
     const other = start.transport === "http" ? "sse" : "http";

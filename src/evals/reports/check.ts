@@ -170,7 +170,8 @@ function toTextChange(
   { label, class: known, before, after }: ComparedCheck["changes"][number],
   at: number,
 ): TextChange {
-  const full = known === undefined || known === "description only" ? label : `${label} (${known})`;
+  const effect = known === "unknown" ? "may break callers" : known;
+  const full = effect === undefined || effect === "description only" ? label : `${label} (${effect})`;
   return at < maxWordings ? { label: full, ...(before && { before }), ...(after && { after }) } : { label: full };
 }
 

@@ -1,5 +1,4 @@
-import type { Path } from "../../types/json.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../../types/json.ts";
 import { quote, showValue } from "../../types/text.ts";
 import { defineRules, type RegistrationSubject, type RuleHead, type RuleRow, type Violation } from "../rule.ts";
 
