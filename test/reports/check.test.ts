@@ -37,16 +37,16 @@ it("never contradicts the exit code, and explains it if needed", () => {
     [
       "regressed: 1, because of --fail-on regressed",
       "suite-regressed: 1, because of --fail-on regressed",
-      "permitted: 0: --fail-on suite did not trigger",
-      "changed: 0: --fail-on regressed did not trigger",
-      "no-regression: 0: --fail-on regressed did not trigger",
+      "permitted: 0, because --fail-on suite did not trigger",
+      "changed: 0, because --fail-on regressed did not trigger",
+      "no-regression: 0, because --fail-on regressed did not trigger",
       "inconclusive: undefined",
       "missing: undefined",
       "stopped: undefined",
       "unchanged: undefined",
       "drifted: 1, because of --fail-on drifted",
       "not-comparable: undefined",
-      "certain: 0: --fail-on regressed did not trigger",
+      "certain: 0, because --fail-on regressed did not trigger",
       "hostile-check: undefined",
     ]
   `);

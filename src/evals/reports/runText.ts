@@ -168,7 +168,7 @@ export function exitText(summary: RunSummary): string | undefined {
     suites.some(({ verdict }) => verdict && !["no-regression", "unchanged"].includes(verdict.kind));
   if (gates.length === 0 || runStatus(summary) === "SMOKE CHECK") return undefined;
   if (!isOpen && belowRate(summary) === undefined) return undefined;
-  return `0: --fail-on ${gates.join(", ")} did not trigger`;
+  return `0, because --fail-on ${gates.join(", ")} did not trigger`;
 }
 
 /** How many cases passed or failed, and the red cases by state if not all of them failed. */
