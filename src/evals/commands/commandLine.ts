@@ -108,7 +108,19 @@ const synonyms: readonly (readonly string[])[] = [
   ["--trials", "--repeat", "--runs", "--iterations", "--samples"],
   ["--case", "--filter", "--grep"],
   ["--model", "--provider"],
+  ["--out", "--output", "--write"],
+  ["--concurrency", "--max-concurrency", "--workers"],
+  ["--pass-rate", "--threshold"],
 ];
+
+/** Compares names without their hyphens, which all have. */
+function findNearest(spelled: string, flags: readonly string[]): string | undefined {
+  const near = nearest(
+    spelled.slice(2),
+    flags.map((flag) => flag.slice(2)),
+  );
+  return near && `--${near}`;
+}
 
 function unknownFlag(spelled: string, flags: ReadonlyMap<string, Flag>, command: Command): EvalsError {
   const isLong = spelled.startsWith("--");
@@ -118,7 +130,7 @@ function unknownFlag(spelled: string, flags: ReadonlyMap<string, Flag>, command:
   const near = isLong
     ? (candidates.find((flag) => flag.startsWith(spelled)) ??
       group?.find((flag) => flags.has(flag)) ??
-      nearest(spelled, candidates))
+      findNearest(spelled, candidates))
     : undefined;
   return usageError(
     `Unknown flag "${spelled}" of \`evals ${nameCommand(command)}\`.`,
