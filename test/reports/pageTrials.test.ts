@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { PageTrial } from "../../src/evals/reports/page.ts";
+import type { PageTrial } from "../../src/evals/reports/pageTrials.ts";
 import { PageTrialCollector, pageLimits } from "../../src/evals/reports/pageTrials.ts";
 import type { RunManifest } from "../../src/evals/types/run.ts";
 import type { Trial } from "../../src/evals/types/trial.ts";

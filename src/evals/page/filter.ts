@@ -1,5 +1,6 @@
 import { createContext } from "preact";
-import type { PageCase, PageTrial, PageTrials } from "../reports/page.ts";
+import type { PageTrials } from "../reports/page.ts";
+import type { PageCase, PageTrial } from "../reports/pageTrials.ts";
 import { getOrAdd } from "../types/getOrAdd.ts";
 
 /** Selects trials. Empty fields match everything. `text`: words that must all occur. */

@@ -1,6 +1,6 @@
 import type { CSSProperties } from "preact";
 import { duration, integer, percent, ratio } from "../reports/format.ts";
-import type { ArmCounts, PageCase, PageTrial } from "../reports/page.ts";
+import type { ArmCounts, PageCase, PageTrial } from "../reports/pageTrials.ts";
 import { stateMark } from "../reports/runText.ts";
 import { sumOf } from "../types/sum.ts";
 import { plain } from "../types/visible.ts";

@@ -1,5 +1,6 @@
 import { duration, integer, money } from "../reports/format.ts";
-import type { PageCall, PageCase, PageTrial, PageTrials, PageTurn } from "../reports/page.ts";
+import type { PageTrials } from "../reports/page.ts";
+import type { PageCall, PageCase, PageTrial, PageTurn } from "../reports/pageTrials.ts";
 import { stateMark } from "../reports/runText.ts";
 import { orderBySeed } from "../stats/random.ts";
 import { plain } from "../types/visible.ts";

@@ -1,77 +1,11 @@
 import { joinPieces, stringifyInParts } from "../types/jsonParts.ts";
-import type { Trial } from "../types/trial.ts";
 import type { Blocks, Tone } from "./document.ts";
-import type { CaseState } from "./runText.ts";
+import type { PageTrial, WrittenTrials } from "./pageTrials.ts";
 
 // The data of a page, which is JSON in its file: the report as blocks, and the cases and trials that it lists.
 
-/** Counts all trials of a case in one arm, including those that the page does not hold. */
-export type ArmCounts = { arm: string; passed: number; trials: number; broken: number; notGradable: number };
-
-/** A case on a model. `state` is absent if there is no gate: in the record of an experiment. */
-export type PageCase = {
-  suite: string;
-  model: string;
-  id: string;
-  input: string;
-  paraphrases?: readonly string[];
-  expected: string;
-  place: string;
-  passRate?: number;
-  state?: CaseState;
-  arms: readonly ArmCounts[];
-  reasons: readonly { text: string; n: number }[];
-};
-
-export type TrialResult = "passed" | "failed" | "not gradable" | "broken";
-
-/** A call as the page shows it. Long texts are cut. */
-export type PageCall = {
-  tool: string;
-  role?: "search" | "built-in";
-  arguments: string;
-  /** What it calls through a dispatcher, which is scored. */
-  inner?: { tool: string; arguments: string };
-  result?: { text: string; isError: boolean; ms: number };
-  skipped?: string;
-};
-
-export type PageTurn = {
-  text: string;
-  calls: readonly PageCall[];
-  searches?: readonly { query: string; found: readonly string[] }[];
-  stop: Trial["turns"][number]["stop"];
-  tokensIn: number;
-  tokensOut: number;
-  ms: number;
-};
-
-/** A trial. `at`: the index of its case. `outcome`: the selection, or the stage at which it broke. */
-export type PageTrial = {
-  at: number;
-  arm: string;
-  number: number;
-  attempt?: number;
-  result: TrialResult;
-  outcome: string;
-  expected: string;
-  picked: string;
-  reason?: string;
-  checks: readonly { what: string; met: "yes" | "no" | "unknown"; why?: string; evidence?: string }[];
-  unchecked?: readonly string[];
-  discovery?: string;
-  /** How the host showed the picked and expected tools: `read_file deferred`. */
-  shown?: readonly string[];
-  toolset: string;
-  orderSeed: number;
-  turns: readonly PageTurn[];
-  tokens: number;
-  costUsd: number | "unknown";
-  ms: number;
-};
-
-/** `recorded`: the number of recorded trials; the page may hold fewer. */
-export type PageTrials = { cases: readonly PageCase[]; trials: readonly PageTrial[]; recorded: number };
+/** The cases and trials that a page lists. */
+export type PageTrials = Omit<WrittenTrials, "trials"> & { trials: readonly PageTrial[] };
 
 /** `title`: the window title. `before` and `after` are shown above and below the cases and trials. */
 export type ReportPage = {
@@ -106,10 +40,7 @@ export type RunsPage = { kind: "runs"; title: string; folder: string; runs: read
 /** A page as the browser reads it. */
 export type PageData = ReportPage | RunsPage;
 
-/**
- * Trials before a page is written: each is the JSON of a `PageTrial`, which takes a fraction of the object's memory.
- */
-export type WrittenTrials = Omit<PageTrials, "trials"> & { trials: readonly string[] };
+/** A report before its page is written. */
 export type WrittenReport = Omit<ReportPage, "trials"> & { trials?: WrittenTrials };
 
 /** The JSON of a page, which the browser reads as `PageData`. */

@@ -5,10 +5,9 @@ import { type CaseSummary, type ManifestCase, type RunManifest, type RunSummary,
 import { shownLevels } from "../types/shown.ts";
 import { sumOf } from "../types/sum.ts";
 import { joinResult } from "../types/tool.ts";
-import type { Call, Execution, Score, Trial, Turn } from "../types/trial.ts";
+import type { Call, Score, Trial, Turn } from "../types/trial.ts";
 import { CaseTally, Counter, promptTokens } from "../verdicts/tally.ts";
 import { integer } from "./format.ts";
-import type { ArmCounts, PageCall, PageCase, PageTrial, PageTurn, TrialResult, WrittenTrials } from "./page.ts";
 import { caseState } from "./runText.ts";
 
 /** The most that a page holds: trials, their characters in total, and the characters of one text. */
@@ -86,11 +85,11 @@ export class PageTrialCollector {
    * The cases in the order of the suites, and their trials. `summary`: the summary of a run, for the states of its
    * cases.
    */
-  collect(summary?: RunSummary): WrittenTrials {
+  collect(summary?: RunSummary) {
     const summaries = new Map(
       summary?.suites.flatMap(({ name, model, cases }) => cases.map((one) => [caseKey(name, model, one.id), one])),
     );
-    const cases = this.#cases.map(({ suite, model, case: one, arms }): PageCase => {
+    const cases = this.#cases.map(({ suite, model, case: one, arms }) => {
       const known = summaries.get(caseKey(suite, model, one.id));
       const head = arms.find(({ arm }) => arm === "head")?.tally;
       const reasons = known?.reasons ?? head?.reasons.ranked().map(([text, n]) => ({ text, n })) ?? [];
@@ -103,13 +102,20 @@ export class PageTrialCollector {
         ...(one.paraphrases && { paraphrases: one.paraphrases.map(this.#limit) }),
         expected: one.expected,
         place: one.file === "" ? "" : `${one.file}:${one.line}`,
+        // Only a run has gates.
         ...(known && { passRate: known.passRate, state: caseState(known) }),
         arms: [...ofHead, ...arms.toSorted((a, b) => compareArms(a.arm, b.arm)).map(countArm)],
         reasons: reasons.slice(0, 5).map(({ text, n }) => ({ text: this.#limit(text), n })),
       };
     });
     const kept = [...this.#passed.kept, ...this.#others.kept].sort(byPlace);
-    return { cases, trials: kept.map(({ json }) => json), recorded: this.#recorded };
+    return {
+      cases,
+      /** Each is the JSON of a `PageTrial`, which takes a fraction of the object's memory. */
+      trials: kept.map(({ json }) => json),
+      /** The number of recorded trials; the page may hold fewer. */
+      recorded: this.#recorded,
+    };
   }
 
   /** The expected and picked tools of a suite and model in the arm `head`. */
@@ -121,6 +127,14 @@ export class PageTrialCollector {
   }
 }
 
+/** The trials of a page before it is written. */
+export type WrittenTrials = ReturnType<PageTrialCollector["collect"]>;
+/** A case on a model. */
+export type PageCase = WrittenTrials["cases"][number];
+export type PageTrial = ReturnType<typeof describeTrial>;
+export type PageTurn = ReturnType<typeof describeTurn>;
+export type PageCall = ReturnType<typeof describeCall>;
+
 /** `places`: the index of each case by id. `picks`: the picks in the arm `head` by expected tool. */
 type SuiteOnModel = { places: Map<string, number>; picks: Map<string, Counter> };
 
@@ -129,13 +143,16 @@ function countPick(picks: Map<string, Counter>, expected: string, { verdict }: T
   getOrAdd(picks, expected, () => new Counter()).add(verdict.picked);
 }
 
-function countHead({ passed, trials, broken, notGradable }: CaseSummary): ArmCounts {
+function countHead({ passed, trials, broken, notGradable }: CaseSummary) {
   return { arm: "head", passed, trials, broken, notGradable };
 }
 
-function countArm({ arm, tally: { passed, failed, broken, notGradable } }: ArmTally): ArmCounts {
+function countArm({ arm, tally: { passed, failed, broken, notGradable } }: ArmTally) {
   return { arm, passed, trials: passed + failed, broken, notGradable };
 }
+
+/** Counts all trials of a case in one arm, including those that the page does not hold. */
+export type ArmCounts = ReturnType<typeof countArm>;
 
 type ArmTally = { arm: string; tally: CaseTally };
 
@@ -179,7 +196,8 @@ class Sample {
   }
 }
 
-function describeTrial(trial: Trial, at: number, limit: Limit): PageTrial {
+/** `at`: the index of its case. */
+function describeTrial(trial: Trial, at: number, limit: Limit) {
   const { cell, outcome, turns, verdict, shown, toolset, orderSeed, costUsd, ms } = trial;
   const described = turns.map((turn) => describeTurn(turn, limit));
   const broken = outcome.kind === "broken" ? outcome : undefined;
@@ -190,6 +208,7 @@ function describeTrial(trial: Trial, at: number, limit: Limit): PageTrial {
     number: cell.trial,
     ...(cell.attempt && { attempt: cell.attempt }),
     result: readResult(trial),
+    /** The selection, or the stage at which it broke. */
     outcome: broken?.stage ?? verdict?.selection ?? "not scored",
     expected: verdict?.expected ?? "",
     picked: verdict?.picked ?? "",
@@ -220,13 +239,13 @@ function listShownLevels({ tools }: NonNullable<Trial["shown"]>, { expected, pic
   );
 }
 
-function readResult({ outcome, verdict }: Trial): TrialResult {
+function readResult({ outcome, verdict }: Trial): "passed" | "failed" | "not gradable" | "broken" {
   if (outcome.kind === "broken") return "broken";
   if (!verdict || verdict.grade === "not-gradable") return "not gradable";
   return verdict.grade === "pass" ? "passed" : "failed";
 }
 
-function describeTurn({ text, calls, searches, stop, usage, ms }: Turn, limit: Limit): PageTurn {
+function describeTurn({ text, calls, searches, stop, usage, ms }: Turn, limit: Limit) {
   return {
     text: limit(text),
     calls: calls.map((call) => describeCall(call, limit)),
@@ -240,21 +259,19 @@ function describeTurn({ text, calls, searches, stop, usage, ms }: Turn, limit: L
   };
 }
 
-function describeCall({ tool, role, arguments: given, argumentsText, inner, execution }: Call, limit: Limit): PageCall {
+function describeCall({ tool, role, arguments: given, argumentsText, inner, execution }: Call, limit: Limit) {
   const write = (args: Json | undefined, text = "") => limit(args === undefined ? text : JSON.stringify(args, null, 2));
   return {
     tool,
     ...(role && { role }),
     arguments: write(given, argumentsText),
+    // The call through a dispatcher is scored.
     ...(inner && { inner: { tool: inner.tool, arguments: write(inner.arguments) } }),
-    ...(execution && describeExecution(execution, limit)),
+    ...(execution?.status === "skipped" && { skipped: execution.reason }),
+    ...(execution?.status === "executed" && {
+      result: { text: limit(joinResult(execution.result, 2)), isError: execution.result.isError, ms: execution.ms },
+    }),
   };
-}
-
-function describeExecution(execution: Execution, limit: Limit): Pick<PageCall, "result" | "skipped"> {
-  if (execution.status === "skipped") return { skipped: execution.reason };
-  const { result, ms } = execution;
-  return { result: { text: limit(joinResult(result, 2)), isError: result.isError, ms } };
 }
 
 /** The beginning of a text, and how much is left out. */

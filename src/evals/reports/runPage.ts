@@ -10,8 +10,8 @@ import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "./figures.
 import { count, integer, money, percent, ratio } from "./format.ts";
 import { leadingSuite, leadLines } from "./lead.ts";
 import { missBlocks } from "./misses.ts";
-import type { PageCase, WrittenReport } from "./page.ts";
-import type { PageTrialCollector } from "./pageTrials.ts";
+import type { WrittenReport } from "./page.ts";
+import type { PageCase, PageTrialCollector } from "./pageTrials.ts";
 import { type RunInput, runFacts, substitutes, suiteFacts } from "./run.ts";
 import { headline, lostPhrase, modelLabel, provenance, runStatus, statusTone } from "./runText.ts";
 import { serverBlocks } from "./servers.ts";
