@@ -48,19 +48,9 @@ export function nextStep<V>(design: Design<V>, record: TrialRecord): Step<V> {
 /** Paid requests: all of them, those that returned a copy, and those without an answer. */
 export type Paid = { calls: number; copies: number; missing: number };
 
-type Column = {
-  answers: (Answer | undefined)[];
-  outcomes: (string | undefined)[];
-  paid: Paid;
-  /** Requested trials that have no answer yet. */
-  open: Map<number, Paid>;
-  /** Trials with an answer that was missing at first. */
-  recovered: Set<number>;
-};
-
 /** The record of a run as a design sees it. Trials may be added in any order. */
 export class TrialRecord {
-  readonly #cases = new Map<string, Map<string, Column>>();
+  readonly #cases = new Map<string, Map<string, ReturnType<typeof newColumn>>>();
 
   /**
    * Adds what one request brought. A trial that has passed or failed, or was given up, keeps its answer; what is added
@@ -79,11 +69,10 @@ export class TrialRecord {
       open.delete(trial);
       return;
     }
-    const tried = open.get(trial) ?? { calls: 0, copies: 0, missing: 0 };
+    const tried = getOrAdd(open, trial, noRequests);
     tried.calls++;
     if (observation === "copy") tried.copies++;
     else tried.missing++;
-    open.set(trial, tried);
     if (tried.missing >= missingAttempts || tried.copies >= copyAttempts) {
       answers[trial - 1] = "missing";
       open.delete(trial);
@@ -129,21 +118,25 @@ export class TrialRecord {
     return [...(this.#cases.get(id) ?? [])].flatMap(([arm, { paid }]) => (paid.calls > 0 ? [arm] : []));
   }
 
-  #column(id: string, arm: string): Column {
-    const arms = getOrAdd(this.#cases, id, () => new Map<string, Column>());
+  #column(id: string, arm: string) {
+    const arms = getOrAdd(this.#cases, id, () => new Map<string, ReturnType<typeof newColumn>>());
     return getOrAdd(arms, arm, newColumn);
   }
 }
 
-function newColumn(): Column {
+function newColumn() {
   return {
-    answers: [],
-    outcomes: [],
-    paid: { calls: 0, copies: 0, missing: 0 },
-    open: new Map(),
-    recovered: new Set(),
+    answers: [] as (Answer | undefined)[],
+    outcomes: [] as (string | undefined)[],
+    paid: noRequests(),
+    /** Requested trials that have no answer yet. */
+    open: new Map<number, Paid>(),
+    /** Trials with an answer that was missing at first. */
+    recovered: new Set<number>(),
   };
 }
+
+const noRequests = (): Paid => ({ calls: 0, copies: 0, missing: 0 });
 
 /** The passes among the trials `from`..`to` of a case in an arm that passed or failed; missing ones are left out. */
 export function countPasses(

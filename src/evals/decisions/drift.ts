@@ -33,15 +33,16 @@ const pooled = { nights: 28, wobble: 0.2, z: 1.6448536269514722 };
 
 /** M and its components. */
 type Total = { score: number; scores: readonly Score[]; suite: ReturnType<typeof suiteScore> };
-type MonitoredCase = {
-  id: string;
-  bank: Counts[];
-  nights: (NightCounts | undefined)[];
+const newCase = (id: string, bank: readonly Counts[] = []) => ({
+  id,
+  bank,
+  nights: [] as (NightCounts | undefined)[],
   /** The cached score of this night, until trials are added. */
-  score?: Score | undefined;
-  lastScore: number;
-  splits: Split[];
-};
+  score: undefined as Score | undefined,
+  lastScore: 1,
+  splits: [] as Split[],
+});
+type MonitoredCase = ReturnType<typeof newCase>;
 
 /**
  * The drift monitor: add night after night, read the verdict of each. False alarms: fewer than 5 % of unchanged histories
@@ -66,8 +67,7 @@ export class DriftMonitor {
     const { correlation = 0, margin = 0.1, families = 1, trials = nightlyTrials } = options;
     this.#options = { correlation: Math.max(leastCorrelation, correlation), margin, families, trials };
     this.#threshold = alarmThreshold * families;
-    for (const [id, nights] of bank)
-      this.#cases.set(id, { id, bank: [...nights], nights: [], lastScore: 1, splits: [] });
+    for (const [id, nights] of bank) this.#cases.set(id, newCase(id, nights));
     this.#bankNights = Math.max(1, ...[...bank.values()].map((nights) => nights.length));
   }
 
@@ -84,7 +84,7 @@ export class DriftMonitor {
     this.#nights.push(night);
     for (const one of this.#cases.values()) one.score = undefined;
     for (const [id, { passed, trials }] of passes) {
-      const one = getOrAdd(this.#cases, id, () => ({ id, bank: [], nights: [], lastScore: 1, splits: [] }));
+      const one = getOrAdd(this.#cases, id, () => newCase(id));
       one.nights[this.#nights.length - 1] = { passed, trials, followUpPassed: 0, followUpTrials: 0 };
     }
     return true;

@@ -1,5 +1,5 @@
 import { mostTrialsOfNight } from "../decisions/drift.ts";
-import { type Forecast, forecastCalls } from "../decisions/forecast.ts";
+import { forecastCalls } from "../decisions/forecast.ts";
 import { count, integer, money } from "../reports/format.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { ComparePlan } from "../types/check.ts";
@@ -10,11 +10,8 @@ import { setUpCheck } from "../verdicts/check.ts";
 import type { PlannedChecks } from "./check.ts";
 import { estimateTrialCost, type GetTier } from "./price.ts";
 
-/** The expected trials of a check if nothing changed, with costs estimated from the sizes of requests. */
-type CheckForecast = Forecast & { suite: string; model: Model; typicalUsd: Cost; highUsd: Cost };
-
-/** The expected size of a night of one suite on one model. `most` includes follow-ups. The cost is an estimate. */
-type NightForecast = { suite: string; model: Model; trials: number; most: number; costUsd: Cost };
+type CheckForecast = ReturnType<typeof forecastCheck>;
+type NightForecast = ReturnType<typeof forecastNight>;
 
 /** Forecasts of checks and nights, whose number of trials is decided only while they run. */
 export type Forecasts = { checks: CheckForecast[]; nights: NightForecast[] };
@@ -40,13 +37,14 @@ export function forecastPlans(
   return forecasts;
 }
 
+/** The expected trials of a check if nothing changed, with costs estimated from the sizes of requests. */
 function forecastCheck(
   suite: string,
   plan: ComparePlan,
   cases: readonly PlannedCase[],
   model: Model,
   { seed, getTier }: { seed: number; getTier: GetTier },
-): CheckForecast {
+) {
   const setup = setUpCheck(plan, { seed, isDeterministic: model.deterministic });
   const forecast = forecastCalls(setup, new Map(plan.cases.map(({ id, bank }) => [id, bank])));
   const compared = new Set(setup.cases);
@@ -56,13 +54,14 @@ function forecastCheck(
   return { suite, model, ...forecast, typicalUsd: price(forecast.typical), highUsd: price(forecast.high) };
 }
 
+/** The expected size of a night of one suite on one model. `most` includes follow-ups. The cost is an estimate. */
 function forecastNight(
   suite: string,
   { trials }: DriftPlan,
   cases: readonly PlannedCase[],
   model: Model,
   getTier: GetTier,
-): NightForecast {
+) {
   const each = cases.map((planned) => estimateTrialCost(planned, model, getTier)).reduce(addCost, 0);
   const most = cases.length * Math.max(trials, mostTrialsOfNight);
   return { suite, model, trials: cases.length * trials, most, costUsd: multiplyCost(trials, each) };

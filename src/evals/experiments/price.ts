@@ -6,17 +6,6 @@ import { type Model, noUsage } from "../types/model.ts";
 import { asksModel, plannedTrials } from "../types/suite.ts";
 import { addCost, type Cost, multiplyCost } from "../types/trial.ts";
 
-/** The maximum that a plan can use. */
-export type Ceiling = {
-  trials: number;
-  /** The number of these that are asked in batches. */
-  batched: number;
-  calls: number;
-  inputTokens: number;
-  outputTokens: number;
-  costUsd: Cost;
-};
-
 /** The number of search turns that a trial may have in addition to those of its case. */
 function countSearchTurns({ exposure }: PlannedCase, model: Model, most: number): number {
   return "ask" in model && getExposure(model, exposure).kind === "names" ? most : 0;
@@ -50,8 +39,9 @@ const batchTier: GetTier = (planned, model) => (isBatched(planned, model) ? "bat
 export const chooseTier = (batch: boolean | undefined): GetTier => (batch ? batchTier : standardTier);
 
 /** The maximum that a plan uses on one model. The cost is at list or batch price, without caching. */
-export function computeCeiling(cases: readonly PlannedCase[], model: Model, getTier: GetTier = standardTier): Ceiling {
-  const ceiling: Ceiling = { trials: 0, batched: 0, calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };
+export function computeCeiling(cases: readonly PlannedCase[], model: Model, getTier: GetTier = standardTier) {
+  // `batched`: the number of trials that are asked in batches.
+  const ceiling = { trials: 0, batched: 0, calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 as Cost };
   for (const planned of cases.filter(({ suite }) => asksModel(suite, model))) {
     const trials = plannedTrials(planned.case, model);
     const each = computeUsageCeiling(planned, model);
@@ -65,6 +55,7 @@ export function computeCeiling(cases: readonly PlannedCase[], model: Model, getT
   }
   return ceiling;
 }
+export type Ceiling = ReturnType<typeof computeCeiling>;
 
 /** Typical output tokens of a reply with a tool call. Reasoning models write several times as many. */
 const typicalOutputTokens = 150;

@@ -22,7 +22,7 @@ import { capital, points } from "../reports/format.ts";
 import { diffPieces } from "../reports/wordDiff.ts";
 import { plain } from "../types/visible.ts";
 import { FigureView } from "./figures.tsx";
-import { Facts, Folded, Verbatim } from "./text.tsx";
+import { Facts, Folded, Scroll, Verbatim } from "./text.tsx";
 
 // Renders the blocks of a report, like terminal.ts and markdown.ts do.
 
@@ -153,12 +153,7 @@ function TableView(table: Table) {
   const { shown, more } = limitRows(table, maxItems);
   return (
     <>
-      <div
-        class="scroll"
-        tabIndex={0}
-        role="region"
-        aria-label={`Table: ${columns.map(({ head }) => head).join(", ")}`}
-      >
+      <Scroll label={`Table: ${columns.map(({ head }) => head).join(", ")}`}>
         <table>
           <thead>
             <tr>
@@ -175,7 +170,7 @@ function TableView(table: Table) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {more !== undefined && <p class="soft">{more}</p>}
     </>
   );

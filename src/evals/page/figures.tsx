@@ -5,6 +5,7 @@ import type { Estimate, Figure } from "../reports/document.ts";
 import { percent } from "../reports/format.ts";
 import { plain } from "../types/visible.ts";
 import { FilterContext } from "./filter.ts";
+import { Scroll } from "./text.tsx";
 
 // Charts. Their numbers are also in the text beside them, for screen readers.
 
@@ -55,7 +56,7 @@ function Intervals({ names, rows }: Of<"intervals">) {
   return (
     <>
       <Legend names={names} />
-      <div class="scroll" tabIndex={0} role="region" aria-label="Pass rates">
+      <Scroll label="Pass rates">
         <table class="intervals">
           <tbody>
             {rows.map(({ label, estimates, text }) => (
@@ -78,7 +79,7 @@ function Intervals({ names, rows }: Of<"intervals">) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </>
   );
 }
@@ -183,12 +184,7 @@ function Grid({ of, rows, columns, cells, remark }: Of<"grid">) {
   const narrow = (row: string, column: string) =>
     filter(of === "cases" ? { case: row, model: column } : { expected: row, tool: column });
   return (
-    <div
-      class="scroll"
-      tabIndex={0}
-      role="region"
-      aria-label={of === "cases" ? "Cases by model" : "Expected and picked tools"}
-    >
+    <Scroll label={of === "cases" ? "Cases by model" : "Expected and picked tools"}>
       <table class="grid">
         <thead>
           <tr>
@@ -228,6 +224,6 @@ function Grid({ of, rows, columns, cells, remark }: Of<"grid">) {
         </tbody>
       </table>
       {remark !== undefined && <p class="soft">{remark}</p>}
-    </div>
+    </Scroll>
   );
 }

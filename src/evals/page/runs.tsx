@@ -3,6 +3,7 @@ import { count, integer, money } from "../reports/format.ts";
 import type { RunEntry, RunsPage } from "../reports/page.ts";
 import { plain } from "../types/visible.ts";
 import { BlockList } from "./blocks.tsx";
+import { Scroll } from "./text.tsx";
 
 /** The start page of `evals view`: the trend of each suite, and the list of records, two of which can be compared. */
 export function Runs({ page: { folder, runs, trends } }: { page: RunsPage }) {
@@ -46,7 +47,7 @@ export function Runs({ page: { folder, runs, trends } }: { page: RunsPage }) {
               </a>
             )}
           </search>
-          <div class="scroll" tabIndex={0} role="region" aria-label="All records">
+          <Scroll label="All records">
             <table class="runs">
               <thead>
                 <tr>
@@ -75,7 +76,7 @@ export function Runs({ page: { folder, runs, trends } }: { page: RunsPage }) {
                 ))}
               </tbody>
             </table>
-          </div>
+          </Scroll>
         </>
       )}
     </main>

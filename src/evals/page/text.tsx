@@ -30,6 +30,15 @@ export function Folded({ title, children }: { title: ComponentChildren; children
   );
 }
 
+/** A wide part of the page that scrolls by itself, also with the keyboard. */
+export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+      {children}
+    </div>
+  );
+}
+
 /** A list of labelled values, without undefined ones. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ComponentChildren])[] }) {
   const known = facts.filter(([, value]) => value !== undefined);

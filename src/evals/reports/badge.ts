@@ -4,15 +4,13 @@ import { meanRate } from "../verdicts/history.ts";
 import { percent, range, some } from "./format.ts";
 import { runStatus, statusTone } from "./runText.ts";
 
-/** The file of a badge endpoint, as shields.io reads it (https://shields.io/badges/endpoint-badge). */
-export type Badge = { schemaVersion: 1; label: string; message: string; color: string };
-
 const colours = { good: "brightgreen", warn: "yellow", bad: "red" } as const;
 
 /**
- * The mean pass rate over cases of each model with its 95% interval, and the date. The colour shows the run's status.
+ * The file of a badge endpoint, as shields.io reads it (https://shields.io/badges/endpoint-badge): the mean pass rate over
+ * cases of each model with its 95% interval, and the date. The colour shows the run's status.
  */
-export function makeBadge(summary: RunSummary, { startedAt }: RunManifest): Badge {
+export function makeBadge(summary: RunSummary, { startedAt }: RunManifest) {
   const models = [...new Set(summary.suites.map(({ model }) => model))];
   const rates = models.map((model) => {
     const own = summary.suites.filter((suite) => suite.model === model);

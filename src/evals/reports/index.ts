@@ -1,5 +1,5 @@
 import type { RunSummary } from "../types/run.ts";
-import { type Badge, makeBadge } from "./badge.ts";
+import { makeBadge } from "./badge.ts";
 import { withSentences } from "./checkText.ts";
 import type { Blocks } from "./document.ts";
 import { driftJson } from "./drift.ts";
@@ -27,7 +27,7 @@ export type Report = {
   json(): unknown;
   page(): WrittenReport;
   verdicts(): VerdictList;
-  badge?: () => Badge;
+  badge?: () => ReturnType<typeof makeBadge>;
 };
 
 /**
