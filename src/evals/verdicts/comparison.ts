@@ -6,7 +6,7 @@ import { addTrial } from "../decisions/observe.ts";
 import { defaultMargin } from "../decisions/statistics.ts";
 import { pairArms } from "../decisions/tally.ts";
 import { type CheckVerdict, showsFall } from "../decisions/verdict.ts";
-import { type Counts, noTrials, pool, swapArms } from "../stats/counts.ts";
+import { type Counts, comparable, pool, swapArms } from "../stats/counts.ts";
 import { type ComparedCheck, comparedSchema, countsSchema } from "../types/check.ts";
 import { sumOf } from "../types/sum.ts";
 import type { OfferedTool } from "../types/tool.ts";
@@ -74,9 +74,16 @@ export function compareSides(
   if (compared.kind === "not comparable") return refuse(compared.reasons);
   if (compared.cases.length === 0) return refuse(compared.notes);
   const { cases, notes } = compared;
-  const verdict = decide(base, head, cases, { margin, families });
-  const reverse = decide(head, base, cases, { margin, families });
-  if (!verdict || !reverse) return refuse(["No case has a trial in both", ...notes]);
+  const record = buildRecord(base, head);
+  const asked = cases.filter((id) => pairArms.every((arm) => record.answers(id, arm).length > 0));
+  if (asked.length === 0) return refuse(["No case has a trial in both", ...notes]);
+  const setup = {
+    ...{ cases: asked, seed: 0, margin, families },
+    samePairs: haveSameOrders(base, head),
+    alwaysAlike: base.deterministic && head.deterministic,
+  };
+  const verdict = compareRecords({ ...setup, record });
+  const reverse = compareRecords({ ...setup, record: buildRecord(head, base) });
   const grew = measureGrowth(base, head, cases);
   const fell = (one: CheckVerdict) => ("fell" in one ? one.fell : []);
   const flips = "flips" in verdict ? verdict.flips : [];
@@ -89,12 +96,9 @@ export function compareSides(
     ...{ grew, changes: collectChanges(base, head, cases, involved), notes, modelDrift: null },
     failOn: ["regressed"],
   });
-  const record = buildRecord(base, head);
-  const counted = cases.map((id) => {
-    const [then, now] = pairArms.map((arm) => countPasses(record, id, arm));
-    return { base: then ?? noTrials, head: now ?? noTrials };
-  });
-  const scored = counted.filter((one) => one.base.trials > 0 && one.head.trials > 0);
+  const scored = comparable(
+    cases.map((id) => ({ base: countPasses(record, id, "base"), head: countPasses(record, id, "head") })),
+  );
   return {
     kind: "compared",
     ...place,
@@ -111,23 +115,6 @@ export function compareSides(
 function sumTime(...sides: readonly ComparedRecord[]): number {
   const trials = sides.flatMap(({ seen }) => (seen.kind === "trials" ? seen.trials : []));
   return sumOf(trials, ({ ms }) => ms);
-}
-
-/** The verdict in one direction; undefined if no case has a trial in both records. */
-function decide(
-  base: ComparedRecord,
-  head: ComparedRecord,
-  cases: readonly string[],
-  settings: { margin: number; families: number },
-): CheckVerdict | undefined {
-  const record = buildRecord(base, head);
-  const asked = cases.filter((id) => pairArms.every((arm) => record.answers(id, arm).length > 0));
-  if (asked.length === 0) return undefined;
-  return compareRecords({
-    ...{ cases: asked, record, seed: 0, ...settings },
-    samePairs: haveSameOrders(base, head),
-    alwaysAlike: base.deterministic && head.deterministic,
-  });
 }
 
 function buildRecord(...sides: readonly [ComparedRecord, ComparedRecord]): TrialRecord {
