@@ -10,10 +10,17 @@ import { type Summariser, summariser } from "../verdicts/summary.ts";
 import { neverListed } from "../workspace/cases.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
-/** Reads the trials of a record into its results. */
-export async function readResults(dir: string, manifest: RunManifest): Promise<Summariser> {
+/** Reads the trials of a record into its results, and into `trials` for its page. */
+export async function readResults(
+  dir: string,
+  manifest: RunManifest,
+  trials?: PageTrialCollector,
+): Promise<Summariser> {
   const results = summariser(manifest, dir);
-  for await (const trial of readTrials(dir, manifest.id)) results.add(trial);
+  for await (const trial of readTrials(dir, manifest.id)) {
+    results.add(trial);
+    trials?.add(trial);
+  }
   return results;
 }
 

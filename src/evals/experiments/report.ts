@@ -13,8 +13,8 @@ import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem, usageErr
 import type { Io } from "../types/io.ts";
 import { formatIssues } from "../types/issues.ts";
 import type { RunManifest } from "../types/run.ts";
-import { summariser } from "../verdicts/summary.ts";
 import { exportTraces } from "./otlp.ts";
+import { readResults } from "./record.ts";
 
 export type ReportOptions = {
   run?: string | undefined;
@@ -69,14 +69,11 @@ export async function readReport(
   }: { explain?: boolean; withTrials?: boolean; accept?: boolean },
 ): Promise<Report> {
   const { id, experiment } = manifest;
-  const results = summariser(manifest, dir);
   const trials = new PageTrialCollector(manifest);
-  if (withTrials || !experiment)
-    for await (const trial of readTrials(dir, id)) {
-      if (!experiment) results.add(trial);
-      if (withTrials) trials.add(trial);
-    }
-  if (!experiment) return runReport({ summary: results.summary(), manifest, explain, trials, followUp: { accept } });
+  const read = () => readResults(dir, manifest, withTrials ? trials : undefined);
+  if (!experiment)
+    return runReport({ summary: (await read()).summary(), manifest, explain, trials, followUp: { accept } });
+  if (withTrials) await read();
   const hint = `Finish it with \`evals ${experiment.command} --resume ${id}\`: no recorded trial is asked again.`;
   if (!experiment.result) throw usageError(`The record ${id} of \`evals ${experiment.command}\` has no result.`, hint);
   const { experimentReport } = await import("../reports/experiments.ts");

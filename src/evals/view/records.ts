@@ -11,11 +11,10 @@ import { PageTrialCollector } from "../reports/pageTrials.ts";
 import { blocksPage, experimentPage, runPage } from "../reports/runPage.ts";
 import { describeRecord, runsPage, sideBySide } from "../reports/runsPage.ts";
 import { readOrWarn } from "../runs/find.ts";
-import { isRun, journalPath, readManifest, readTrials } from "../runs/record.ts";
+import { isRun, journalPath, readManifest } from "../runs/record.ts";
 import { EvalsError, messageOf, type Problem } from "../types/errors.ts";
 import type { RunManifest, RunSummary } from "../types/run.ts";
 import { makeHistories, type PastRun } from "../verdicts/history.ts";
-import { summariser } from "../verdicts/summary.ts";
 
 /** The journals of this many recent runs are read for the trend. Older runs are listed from their manifests. */
 const maxRead = 100;
@@ -95,11 +94,7 @@ export class Records {
       if (made) return { ...made.page(), home };
     }
     const trials = new PageTrialCollector(manifest);
-    const results = summariser(manifest, dir);
-    for await (const trial of readTrials(dir, manifest.id)) {
-      trials.add(trial);
-      results.add(trial);
-    }
+    const results = await readResults(dir, manifest, trials);
     const served = { home, ...(manifest.finishedAt === undefined && { live: `/runs/${id}/data` }) };
     if (!manifest.experiment) return { ...runPage({ summary: results.summary(), manifest }, trials), ...served };
     const { command } = manifest.experiment;
