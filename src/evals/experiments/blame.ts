@@ -19,12 +19,10 @@ import type { RequestOptions } from "../workspace/models.ts";
 import { type BlameQuestion, findRunQuestions, readBaselineQuestion } from "./blameQuestion.ts";
 import { describeRun } from "./check.ts";
 import {
-  describeExperiment,
   designNumber,
   type ExperimentOptions,
   type ExperimentWorkspace,
   runExperiment,
-  stoppedExitCode,
   withExperiment,
 } from "./experiment.ts";
 import type { AskOptions, GetToolset } from "./pipeline.ts";
@@ -152,7 +150,7 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
     changes: suspects.get(id)?.changes ?? [],
   }));
   const report = summariseBlame(
-    describeExperiment(workspace, finished),
+    finished.facts,
     { from, deterministic: model.deterministic, cap: design.cap },
     searched,
     finished.kind === "decided"
@@ -168,7 +166,7 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
         },
   );
   await recordExperiment(finished, report, io);
-  const stopped = finished.kind === "stopped" ? stoppedExitCode(finished.end, io) : undefined;
+  const stopped = finished.kind === "stopped" ? finished.stopCode : undefined;
   return { report, exitCode: blameExitCode(report, stopped) };
 }
 

@@ -3,14 +3,7 @@ import { pairArms } from "../decisions/tally.ts";
 import type { ExitCode } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { type Calibration, calibrate as calibrateDesign, summariseCalibration } from "../verdicts/calibrate.ts";
-import {
-  describeExperiment,
-  type ExperimentOptions,
-  type ExperimentSpec,
-  runExperiment,
-  stoppedExitCode,
-  withExperiment,
-} from "./experiment.ts";
+import { type ExperimentOptions, type ExperimentSpec, runExperiment, withExperiment } from "./experiment.ts";
 import { recallOptions } from "./recordedOptions.ts";
 import { printReport } from "./report.ts";
 import { recordExperiment } from "./reportFiles.ts";
@@ -43,8 +36,8 @@ export async function calibrate(given: CalibrateOptions, io: Io): Promise<ExitCo
     const finished = await runExperiment(workspace, question, io);
     const { trials = 0, broken = 0 } = finished.manifest.totals ?? {};
     const summary = summariseCalibration(
-      describeExperiment(workspace, finished),
-      finished.kind === "decided" ? finished.verdict : { stopped: stoppedExitCode(finished.end, io) },
+      finished.facts,
+      finished.kind === "decided" ? finished.verdict : { stopped: finished.stopCode },
       { trials: setup.trials, deterministic: model.deterministic, made: { trials, broken } },
     );
     printReport(options.json ? "json" : "terminal", await recordExperiment(finished, summary, io), io);

@@ -12,12 +12,10 @@ import { plannedTrials } from "../types/suite.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import { CrowdTally, crowdArm, orderForeignTools, summariseCrowd } from "../verdicts/crowd.ts";
 import {
-  describeExperiment,
   type ExperimentOptions,
   type ExperimentSpec,
   type ExperimentWorkspace,
   runExperiment,
-  stoppedExitCode,
   withExperiment,
 } from "./experiment.ts";
 import { recallOptions } from "./recordedOptions.ts";
@@ -68,11 +66,11 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
       onTrial: (trial) => tally.add(trial),
     };
     const finished = await runExperiment(workspace, question, io);
-    const summary = summariseCrowd(describeExperiment(workspace, finished), tally.curve(), {
+    const summary = summariseCrowd(finished.facts, tally.curve(), {
       cases: ids.length,
       certain: model.deterministic,
       servers,
-      stopped: finished.kind === "stopped" ? stoppedExitCode(finished.end, io) : undefined,
+      stopped: finished.kind === "stopped" ? finished.stopCode : undefined,
     });
     printReport(options.json ? "json" : "terminal", await recordExperiment(finished, summary, io), io);
     return summary.exitCode as ExitCode;

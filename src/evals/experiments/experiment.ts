@@ -1,7 +1,6 @@
 import { type Design, TrialRecord } from "../decisions/design.ts";
 import { addTrial } from "../decisions/observe.ts";
 import type { PlannedCase } from "../trials/plan.ts";
-import type { PlanEnd } from "../trials/runPlan.ts";
 import { type ExitCode, exitCodes } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { JsonObject } from "../types/json.ts";
@@ -79,8 +78,12 @@ export type ExperimentSpec<V> = {
   onTrial?(trial: Trial): void;
 };
 
-/** A finished or stopped experiment, with its trials so far. */
-export type ExperimentRun<V> = RecordedRun<DesignResult<V>> & { record: TrialRecord };
+/** A finished or stopped experiment, with its trials so far. `stopCode`: the exit code of one that was stopped. */
+export type ExperimentRun<V> = RecordedRun<DesignResult<V>> & {
+  record: TrialRecord;
+  facts: ExperimentFacts;
+  stopCode: ExitCode;
+};
 
 /** Runs the trials that a design requests, until it decides or is stopped. */
 export async function runExperiment<V>(
@@ -128,15 +131,8 @@ export async function runExperiment<V>(
     options,
     io,
   );
-  return { ...recorded, record };
-}
-
-/** The first fields of an experiment's summary: its record, suite, model and cost. */
-export function describeExperiment(
-  { suite, model }: ExperimentWorkspace,
-  { manifest, dir }: ExperimentRun<unknown>,
-): ExperimentFacts {
-  return {
+  const { manifest, dir } = recorded;
+  const facts = {
     run: manifest.id,
     dir,
     suite: suite.name,
@@ -144,9 +140,6 @@ export function describeExperiment(
     note: model.note ?? null,
     costUsd: manifest.totals?.costUsd ?? "unknown",
   };
-}
-
-/** The exit code of a command that was stopped before its design decided. */
-export function stoppedExitCode(end: PlanEnd, io: Io): ExitCode {
-  return end === "cancelled" ? io.signalExitCode() : exitCodes.incomplete;
+  const stopCode = recorded.end === "cancelled" ? io.signalExitCode() : exitCodes.incomplete;
+  return { ...recorded, record, facts, stopCode };
 }

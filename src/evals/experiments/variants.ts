@@ -17,13 +17,11 @@ import { type Outcome, PromptSizes, summariseVariants } from "../verdicts/varian
 import { matchesFilter } from "../workspace/suites.ts";
 import { describeRun } from "./check.ts";
 import {
-  describeExperiment,
   designNumber,
   type ExperimentOptions,
   type ExperimentRun,
   type ExperimentWorkspace,
   runExperiment,
-  stoppedExitCode,
   withExperiment,
 } from "./experiment.ts";
 import type { GetToolset } from "./pipeline.ts";
@@ -72,7 +70,7 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
     const prompts = new PromptSizes();
     const { finished, outcome, cap } = await decide(workspace, { setup, touched, arms, prompts }, io);
     const summary = summariseVariants({
-      facts: describeExperiment(workspace, finished),
+      facts: finished.facts,
       outcome,
       record: finished.record,
       margin: options.margin,
@@ -109,7 +107,7 @@ async function decide(workspace: ExperimentWorkspace, { setup, touched, arms, pr
   };
   const finish = <V>(finished: ExperimentRun<V>, decided: (verdict: V) => Outcome, cap: number) => ({
     finished,
-    outcome: finished.kind === "decided" ? decided(finished.verdict) : { stopped: stoppedExitCode(finished.end, io) },
+    outcome: finished.kind === "decided" ? decided(finished.verdict) : { stopped: finished.stopCode },
     cap,
   });
   if (workspace.model.deterministic) {
