@@ -58,9 +58,8 @@ export async function openBatchAsker(
   await ledger.restart(retried);
   const opened = new Map<string, { queue: BatchQueue; model: AskedModel }>();
   for (const model of models) {
-    const service = "ask" in model ? await model.batches?.() : undefined;
-    if (!service || !("ask" in model)) continue;
-    const queue = new BatchQueue(model, service, { ledger, concurrency, report });
+    if (!("ask" in model) || !model.batches) continue;
+    const queue = new BatchQueue(model, await model.batches(), { ledger, concurrency, report });
     const batched = createBatchedModel(model, queue, (one) => context.limits.guard(one));
     opened.set(model.id, { queue, model: batched });
   }
@@ -106,9 +105,8 @@ export async function cancelBatches(resumed: Resumed | undefined, options: Reque
     const ids = manifest.models.map(({ id }) => id).filter((id) => ledger.list(id).length > 0);
     const canceled: string[] = [];
     for (const model of await openModels(ids, options, io)) {
-      const service = "ask" in model ? await model.batches?.() : undefined;
-      if (!service || !("ask" in model)) continue;
-      const queue = new BatchQueue(model, service, { ledger, concurrency: 1, report: () => {} });
+      if (!("ask" in model) || !model.batches) continue;
+      const queue = new BatchQueue(model, await model.batches(), { ledger, concurrency: 1, report: () => {} });
       const result = await queue.cancel(io.signal);
       if ("kind" in result)
         throw new EvalsError(

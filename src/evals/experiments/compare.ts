@@ -5,7 +5,6 @@ import { type FormName, forms } from "../reports/index.ts";
 import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, findRun, listRecords, type Warn } from "../runs/find.ts";
 import { readManifest, readTrials } from "../runs/record.ts";
-import type { Baseline } from "../types/baseline.ts";
 import { type ExitCode, exitCodes, printProblem, usageError } from "../types/errors.ts";
 import { allDefinitions, nameExposure } from "../types/exposure.ts";
 import { getOrAdd } from "../types/getOrAdd.ts";
@@ -179,32 +178,19 @@ async function readRunRecord(run: string, out: string, warn: Warn): Promise<Reco
 }
 
 async function readBaselineRecord(given: string, out: string, io: Pick<Io, "cwd">): Promise<Recorded> {
-  const file = resolve(io.cwd, given);
-  const baseline = await readBaseline(file);
+  const baseline = await readBaseline(resolve(io.cwd, given));
   if (!baseline) throw usageError(`There is no baseline "${given}".`, "Write one with `evals baseline accept`.");
-  return {
-    name: given,
-    what: `the baseline of ${baseline.acceptedAt.slice(0, 10)}, from the run ${baseline.run}`,
-    sides: [await createBaselineSide(baseline, out)],
-    notes: [],
-  };
-}
-
-async function createBaselineSide(baseline: Baseline, out: string): Promise<ComparedRecord> {
-  const { suite, model, host, harness, cases, toolsets, exposure = allDefinitions } = baseline;
+  const { suite, model, host, harness, cases, toolsets, exposure = allDefinitions, acceptedAt, run } = baseline;
   const { repliedBy } = model;
   const counts = new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials }]));
-  return {
-    suite,
-    host,
-    exposure: nameExposure(exposure),
-    harness,
-    cases,
-    toolsets,
+  const side: ComparedRecord = {
+    ...{ suite, host, exposure: nameExposure(exposure), harness, cases, toolsets },
     ...(await findAskedModel(model, out)),
     ...(repliedBy !== undefined && { repliedBy }),
     seen: { kind: "counts", counts },
   };
+  const what = `the baseline of ${acceptedAt.slice(0, 10)}, from the run ${run}`;
+  return { name: given, what, sides: [side], notes: [] };
 }
 
 type ModelEntry = Pick<RunManifest["models"][number], "id" | "kind" | "settings" | "deterministic">;

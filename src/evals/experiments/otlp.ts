@@ -1,3 +1,4 @@
+import querystring from "node:querystring";
 import * as z from "zod";
 import { readText } from "../models/fetch.ts";
 import { abortAfter } from "../network/deadline.ts";
@@ -101,15 +102,7 @@ function parseHeaders(text = ""): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair): [string, string] => {
       const at = pair.indexOf("=");
-      return [pair.slice(0, at).trim(), decode(pair.slice(at + 1).trim())];
+      return [pair.slice(0, at).trim(), querystring.unescape(pair.slice(at + 1).trim())];
     }),
   );
-}
-
-function decode(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return value;
-  }
 }

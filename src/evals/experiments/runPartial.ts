@@ -48,11 +48,9 @@ export async function readAccepted(
   { baselines, host, batch }: Pick<RunOptions, "baselines" | "host" | "batch">,
   io: Pick<Io, "cwd" | "err">,
 ): Promise<FindRecord> {
-  const found = new Map<Suite, Map<Model, AcceptedRecord>>();
+  const found: { suite: Suite; model: Model; record: AcceptedRecord }[] = [];
   const names = suites.map(({ name }) => name);
   for (const suite of suites) {
-    const known = new Map<Model, AcceptedRecord>();
-    found.set(suite, known);
     const own = cases.filter((planned) => planned.suite === suite);
     // Lift is measured within each run, so such a suite has no baseline.
     for (const model of suite.lift === undefined ? models.filter((one) => asksModel(suite, one)) : []) {
@@ -60,17 +58,17 @@ export async function readAccepted(
       if (!accepted) continue;
       const compared = comparability(
         { ...toComparedRun(accepted.baseline), suite: suite.name },
-        describeRun(own, model, { host, ...(batch && { batch }) }),
+        describeRun(own, model, { host, batch }),
         { areAskedAnew: true },
       );
-      if (compared.kind === "comparable") known.set(model, accepted.baseline);
+      if (compared.kind === "comparable") found.push({ suite, model, record: accepted.baseline });
       else {
         const message = `Every case of "${suite.name}" is asked: its baseline cannot be compared. ${compared.reasons.join(" ")}`;
         printProblem(io)({ severity: "warning", message });
       }
     }
   }
-  return (suite, model) => found.get(suite)?.get(model);
+  return (suite, model) => found.find((one) => one.suite === suite && one.model === model)?.record;
 }
 
 /** Selects the cases that changes since their records touch, on any of their models; all cases without a record. */
