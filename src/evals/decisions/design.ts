@@ -224,6 +224,16 @@ export function askAll<V>(
   };
 }
 
+/** The same design, with another form of its verdict. */
+export function mapVerdict<V, W>(design: Design<V>, map: (verdict: V) => W): Design<W> {
+  return {
+    cap: design.cap,
+    *play(record) {
+      return map(yield* design.play(record));
+    },
+  };
+}
+
 /** Plays several designs at the same time on one record: asks for what all of them lack, until every one has its verdict. */
 export function* playTogether<V>(plays: readonly Play<V>[]): Play<V[]> {
   const steps = plays.map((play) => ({ play, step: play.next() }));

@@ -25,23 +25,6 @@ const surplus = 0.115;
 const surplusOfFewCases = 0.3;
 
 /**
- * The looks of one check and its levels.
- * `looks`: trials per case and arm at which the suite is judged; `rungs`: these, and those to which suspects may run
- * ahead; `least`: nothing is decided with fewer trials. `suiteLevel`: a; a look at K trials tests at a K/T.
- * `z`: half-width of the interval in standard errors. `caseLevel`: of one case at one rung. `riseLevel`: of one case that
- * rose, by which REGRESSED becomes CHANGED.
- */
-export type LookPlan = {
-  looks: readonly number[];
-  rungs: readonly number[];
-  least: number;
-  suiteLevel: number;
-  z: number;
-  caseLevel: number;
-  riseLevel: number;
-};
-
-/**
  * The looks and levels for `cases` cases and a cap of `trials` per arm. `families`: the number of suite-model pairs of
  * the run; the levels that can make a run red are divided by it, so that a run errs in at most 5 %, under any dependence
  * (Bonferroni; the fixed share of Holm's first step). `requests`: the most different requests of one case, where repeats
@@ -51,7 +34,7 @@ export function planLooks(
   cases: number,
   trials: number = defaultTrials,
   { families = 1, requests = Number.POSITIVE_INFINITY }: { families?: number; requests?: number } = {},
-): LookPlan {
+) {
   if (!Number.isInteger(trials) || trials < 1 || trials > mostTrials)
     throw new RangeError(`${trials} trials: need a whole number from 1 to ${mostTrials}`);
   if (cases < 1) throw new RangeError("a check needs at least one case");
@@ -65,6 +48,15 @@ export function planLooks(
   const caseLevel = caseError / tests / cases / families;
   return { looks, rungs, least, suiteLevel: suiteLevel / families, z, caseLevel, riseLevel: caseError / cases };
 }
+
+/**
+ * The looks of one check and its levels.
+ * `looks`: trials per case and arm at which the suite is judged; `rungs`: these, and those to which suspects may run
+ * ahead; `least`: nothing is decided with fewer trials. `suiteLevel`: a; a look at K trials tests at a K/T.
+ * `z`: half-width of the interval in standard errors. `caseLevel`: of one case at one rung. `riseLevel`: of one case that
+ * rose, by which REGRESSED becomes CHANGED.
+ */
+export type LookPlan = ReturnType<typeof planLooks>;
 
 /** a and z for a suite of `cases` cases that is judged at `looks` looks (more than ten are treated as ten). */
 export function boundaries(looks: number, cases: number): { suiteLevel: number; z: number } {

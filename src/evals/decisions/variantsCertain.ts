@@ -22,7 +22,7 @@ export const certainVariantVerdictSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("keep"), because: z.enum(["no-gain", "breaks"]), tests: z.array(comparisonSchema) }),
   z.object({ kind: z.literal("inconclusive"), because: z.literal("missing"), tests: z.array(comparisonSchema) }),
 ]);
-export type CertainVariantVerdict = z.infer<typeof certainVariantVerdictSchema>;
+type CertainVariantVerdict = z.infer<typeof certainVariantVerdictSchema>;
 export type Comparison = z.infer<typeof comparisonSchema>;
 
 /**

@@ -1,9 +1,8 @@
 import { resolve } from "node:path";
 import * as z from "zod";
-import type { Design } from "../decisions/design.ts";
+import { type Design, mapVerdict } from "../decisions/design.ts";
 import { incumbentArm, variants as sampledVariants, type VariantSetup } from "../decisions/variants.ts";
-import { type CertainVariantVerdict, variantsCertain } from "../decisions/variantsCertain.ts";
-import type { VariantVerdict } from "../decisions/variantVerdict.ts";
+import { variantsCertain } from "../decisions/variantsCertain.ts";
 import { baselineFile, readBaseline } from "../runs/baseline.ts";
 import type { Counts } from "../stats/counts.ts";
 import type { PlannedCase } from "../trials/plan.ts";
@@ -12,6 +11,7 @@ import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { jsonObjectSchema } from "../types/json.ts";
 import { didYouMean } from "../types/nearest.ts";
+import type { Trial } from "../types/trial.ts";
 import { comparability } from "../verdicts/comparable.ts";
 import { type Outcome, PromptSizes, summariseVariants } from "../verdicts/variants.ts";
 import { matchesFilter } from "../workspace/suites.ts";
@@ -19,7 +19,6 @@ import { describeRun } from "./check.ts";
 import {
   designNumber,
   type ExperimentOptions,
-  type ExperimentRun,
   type ExperimentWorkspace,
   runExperiment,
   withExperiment,
@@ -68,13 +67,20 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
       ...overlaid.map(({ name, getToolset }) => [name, getToolset] as const),
     ]);
     const prompts = new PromptSizes();
-    const { finished, outcome, cap } = await decide(workspace, { setup, touched, arms, prompts }, io);
+    const design = chooseDesign(setup, workspace.model.deterministic);
+    const { seed: _, ...rest } = setup;
+    const asked = {
+      ...{ cases: touched, arms, design },
+      setup: jsonObjectSchema.parse(JSON.parse(JSON.stringify({ design: designNumber, ...rest }))),
+      onTrial: (trial: Trial) => prompts.add(trial),
+    };
+    const finished = await runExperiment(workspace, asked, io);
     const summary = summariseVariants({
       facts: finished.facts,
-      outcome,
+      outcome: finished.kind === "decided" ? finished.verdict : { stopped: finished.stopCode },
       record: finished.record,
       margin: options.margin,
-      cap,
+      cap: design.cap,
       cases,
       untouched: workspace.cases.filter((one) => !touched.includes(one)).map((one) => one.case.id),
       lists: new Map([...arms].map(([name, getToolset]) => [name, touched.map((one) => getToolset(one)?.tools ?? [])])),
@@ -91,33 +97,11 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
   });
 }
 
-type VariantsSetup = {
-  setup: Omit<VariantSetup, "bank"> & { bank: Bank };
-  touched: readonly PlannedCase[];
-  arms: ReadonlyMap<string, GetToolset>;
-  prompts: PromptSizes;
-};
-
-async function decide(workspace: ExperimentWorkspace, { setup, touched, arms, prompts }: VariantsSetup, io: Io) {
-  const perform = <V>(design: Design<V>): Promise<ExperimentRun<V>> => {
-    const { seed: _, ...rest } = setup;
-    const recorded = jsonObjectSchema.parse(JSON.parse(JSON.stringify({ design: designNumber, ...rest })));
-    const onTrial = prompts.add.bind(prompts);
-    return runExperiment(workspace, { cases: touched, arms, design, setup: recorded, onTrial }, io);
-  };
-  const finish = <V>(finished: ExperimentRun<V>, decided: (verdict: V) => Outcome, cap: number) => ({
-    finished,
-    outcome: finished.kind === "decided" ? decided(finished.verdict) : { stopped: finished.stopCode },
-    cap,
-  });
-  if (workspace.model.deterministic) {
-    const design = variantsCertain(setup);
-    const toOutcome = (verdict: CertainVariantVerdict): Outcome => ({ method: "deterministic", verdict });
-    return finish(await perform(design), toOutcome, design.cap);
-  }
-  const design = sampledVariants({ ...setup, bank: new Map(Object.entries(setup.bank)) });
-  const toOutcome = (verdict: VariantVerdict): Outcome => ({ method: "sampled", verdict });
-  return finish(await perform(design), toOutcome, design.cap);
+/** The design for deterministic or sampled models. */
+function chooseDesign(setup: Omit<VariantSetup, "bank"> & { bank: Bank }, isDeterministic: boolean): Design<Outcome> {
+  if (isDeterministic) return mapVerdict(variantsCertain(setup), (verdict) => ({ method: "deterministic", verdict }));
+  const bank = new Map(Object.entries(setup.bank));
+  return mapVerdict(sampledVariants({ ...setup, bank }), (verdict) => ({ method: "sampled", verdict }));
 }
 
 type Bank = Record<string, Counts>;
