@@ -503,6 +503,19 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
     }
   });
 
+  it("a server of another kind", async () => {
+    const web = createServer((socket) => {
+      socket.on("error", () => {}).on("data", () => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    }).listen(0, "127.0.0.1");
+    await once(web, "listening");
+    const url = `redis://127.0.0.1:${(web.address() as AddressInfo).port}`;
+    expect(await connect(url)).toEqual({
+      code: 3,
+      err: `error: The queue at ${url} cannot be reached: it does not answer as a Redis server.\n  Start the Redis server, or correct the URL.\n`,
+    });
+    web.close();
+  });
+
   it("a database that the server does not have", async () => {
     const server = await startRedis();
     try {
