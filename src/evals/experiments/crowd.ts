@@ -29,17 +29,6 @@ export type CrowdOptions = ExperimentOptions & {
   json: boolean;
 };
 
-/** What is added to the tools of each case at each size. `servers`: sizes count servers instead of tools. */
-type CrowdPlan = {
-  cases: readonly PlannedCase[];
-  sizes: readonly number[];
-  servers: boolean;
-  /** Names of the added tools or servers, in order, for the record. */
-  names: readonly string[];
-  listAt(size: number): (planned: PlannedCase) => Toolset;
-  isForeign(id: string, tool: string): boolean;
-};
-
 /**
  * `evals crowd`: shows the suite's tools among increasingly many foreign tools, and prints the accuracy at each size.
  * In a suite over a whole configuration, shows the tools of each case's server among those of increasingly many other
@@ -82,15 +71,16 @@ function planForeignTools(
   foreign: readonly OfferedTool[],
   given: string | undefined,
   io: Io,
-): CrowdPlan {
+) {
   const { cases } = workspace;
   const { sizes, tools } = pickTools(workspace, foreign, given === undefined ? undefined : parseSizes(given), io);
   const own = cases.flatMap(({ toolset }) => toolset.tools.filter(({ origin }) => origin === "distractor"));
   const names = new Set([...own, ...tools].map(({ name }) => name));
   return {
+    // `servers`: sizes count servers instead of tools. `names`: of what is added, in order, for the record.
     ...{ cases, sizes, servers: false, names: tools.map(({ name }) => name) },
-    listAt: (size) => changeListsOnce((list) => [...list, ...tools.slice(0, size)]),
-    isForeign: (_, tool) => names.has(tool),
+    listAt: (size: number) => changeListsOnce((list) => [...list, ...tools.slice(0, size)]),
+    isForeign: (_id: string, tool: string) => names.has(tool),
   };
 }
 
@@ -99,7 +89,7 @@ function planOtherServers(
   { cases: all, suite, configurations }: ExperimentWorkspace,
   given: string | undefined,
   io: Io,
-): CrowdPlan {
+) {
   const members = configurations.get(suite.name);
   if (!members)
     throw usageError(

@@ -29,8 +29,6 @@ export type JudgeOptions = Omit<RequestOptions, "out"> & {
 
 const maxLabelsBytes = 64 * 1024 * 1024;
 
-type JudgedLabels = { judged: JudgedLabel[]; costUsd: Cost };
-
 /** `evals judge check`: sends every label to the judge, and prints how far it agrees with people. */
 export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const file = relative(io.cwd, resolve(io.cwd, flags.labels));
@@ -69,7 +67,7 @@ async function askAll(
   judge: AskedModel,
   { budget, concurrency }: JudgeOptions,
   signal: AbortSignal,
-): Promise<JudgedLabels> {
+) {
   const answers = new Map<Label, JudgedLabel>();
   let costUsd: Cost = 0;
   const limits = new SpendingLimits({ budgetUsd: budget });

@@ -276,16 +276,10 @@ export class ArmCases {
   }
 }
 
-type Progress = { add(trial: Trial): void; end(): void };
-
 const redrawMs = 100;
 
 /** Creates a line on standard error that redraws itself: trials, failures, cost, time left. Only on a terminal. */
-function createProgress(
-  io: Pick<Io, "err" | "errIsTerminal" | "width">,
-  countPlanned: () => number,
-  done: number,
-): Progress {
+function createProgress(io: Pick<Io, "err" | "errIsTerminal" | "width">, countPlanned: () => number, done: number) {
   if (!io.errIsTerminal) return { add: () => {}, end: () => {} };
   const planned = countPlanned();
   const startedAt = performance.now();
@@ -303,7 +297,7 @@ function createProgress(
   };
   draw(startedAt);
   return {
-    add(trial) {
+    add(trial: Trial) {
       recorded++;
       if (trial.outcome.kind === "broken") broken++;
       else if (trial.verdict?.grade === "fail" && !trial.copy) failed++;

@@ -3,7 +3,7 @@ import { connectBroker } from "../queue/connection.ts";
 import { defaultQueued, openQueuedAsker } from "../queue/coordinator.ts";
 import { nameProvider, nameRun } from "../queue/messages.ts";
 import { describePlan } from "../queue/plan.ts";
-import { type Asker, createLocalAsker } from "../trials/asker.ts";
+import { createLocalAsker } from "../trials/asker.ts";
 import { usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { cellKey } from "../types/trial.ts";
@@ -13,21 +13,8 @@ import type { OpenRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
 import type { RunOptions } from "./runOptions.ts";
 
-/** The queue of a run whose trials are asked on workers. */
-export type RunQueue = {
-  /** The number of trials on the queue at a time. Workers have their own limits. */
-  concurrency: number;
-  openAsker(workspace: Workspace, options: RunOptions, record: OpenRecord, io: Io): Promise<Asker>;
-  close(): Promise<void>;
-};
-
 /** Connects to the queue of `--queue` before anything is opened. Throws like `connectBroker`, and for a partial run. */
-export async function connectQueue(
-  url: string,
-  options: RunOptions,
-  resumed: Resumed | undefined,
-  io: Io,
-): Promise<RunQueue> {
+export async function connectQueue(url: string, options: RunOptions, resumed: Resumed | undefined, io: Io) {
   if (resumed?.manifest.partial)
     throw usageError(
       `The run ${resumed.manifest.id} is partial, and --queue supports only whole runs.`,
@@ -35,9 +22,10 @@ export async function connectQueue(
     );
   const broker = await connectBroker(url, io);
   return {
+    /** The number of trials on the queue at a time. Workers have their own limits. */
     concurrency: options.given?.has("concurrency") ? options.concurrency : defaultQueued,
     close: broker.close,
-    openAsker: async (workspace, given, { manifest, done }, io) => {
+    openAsker: async (workspace: Workspace, given: RunOptions, { manifest, done }: OpenRecord, io: Io) => {
       refuseReplay(workspace);
       const { context, judge } = workspace;
       const local = createLocalAsker(context);
@@ -58,6 +46,9 @@ export async function connectQueue(
     },
   };
 }
+
+/** The queue of a run whose trials are asked on workers. */
+export type RunQueue = Awaited<ReturnType<typeof connectQueue>>;
 
 /** Throws a usage error for options that ask in this process, or that workers do not support. */
 export function refuseWithQueue({ blame, userSkills, inline, changed, watch, batch, cache }: RunOptions): void {

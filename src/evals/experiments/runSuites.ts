@@ -132,20 +132,17 @@ export async function runSuites(
 
 const reportNone: FinalReport = () => exitCodes.passed;
 
-/** Selects what this run asks of its plan: everything, or the part of its shard. */
-type ShardFilter = {
-  select(cells: Iterable<PlannedCell>): Iterable<PlannedCell>;
-  ownsDesign(suite: string, model: string): boolean;
-};
+type ShardFilter = ReturnType<typeof createShardFilter>;
 
-function createShardFilter(manifest: RunManifest, shard: Shard | undefined): ShardFilter {
-  if (!shard) return { select: (cells) => cells, ownsDesign: () => true };
+/** Selects what this run asks of its plan: everything, or the part of its shard. */
+function createShardFilter(manifest: RunManifest, shard: Shard | undefined) {
+  if (!shard) return { select: (cells: Iterable<PlannedCell>) => cells, ownsDesign: () => true };
   const { cell, design } = assignShards(manifest, shard.count);
   return {
-    *select(cells) {
+    *select(cells: Iterable<PlannedCell>) {
       for (const planned of cells) if (cell(planned.cell) === shard.index) yield planned;
     },
-    ownsDesign: (suite, model) => design(suite, model) === shard.index,
+    ownsDesign: (suite: string, model: string) => design(suite, model) === shard.index,
   };
 }
 

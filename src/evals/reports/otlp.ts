@@ -6,12 +6,10 @@ import { type Call, cellKey, readOutcome, type Trial, type Turn } from "../types
 // attributes of the semantic conventions for generative AI (1.41: gen_ai.*) and for tests (test.*). A trace holds
 // names, counts, times and verdicts, but no text that a user, a model or a tool wrote.
 
-type TracedRun = { run: string; version: string };
-
 type Attributes = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** Builds the OTLP/HTTP request body: one trace per trial, with a span for each reply and each tool call. */
-export function buildTraces(trials: readonly Trial[], { run, version }: TracedRun): JsonObject {
+export function buildTraces(trials: readonly Trial[], { run, version }: { run: string; version: string }): JsonObject {
   const resource = { "service.name": "tool-evals", "service.version": version, "test.suite.run.id": run };
   return {
     resourceSpans: [

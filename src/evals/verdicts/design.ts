@@ -10,5 +10,4 @@ export const experimentFacts = {
   note: z.string().nullable(),
   costUsd: costSchema,
 };
-const factsSchema = z.object(experimentFacts);
-export type ExperimentFacts = z.infer<typeof factsSchema>;
+export type ExperimentFacts = z.infer<z.ZodObject<typeof experimentFacts>>;
