@@ -17,8 +17,6 @@ import {
 } from "./document.ts";
 import { count, integer, share, some } from "./format.ts";
 
-type BaselineCase = Baseline["cases"][number];
-
 /** What differs from a baseline: changes of tool lists, each with the cases that see the list, and notes on cases. */
 export type BaselineDifference = {
   lists: readonly { cases: readonly string[]; changes: readonly TextChange[] }[];
@@ -112,4 +110,4 @@ function rateChanges(before: Baseline, now: Baseline): string[] {
   });
 }
 
-const rate = (one: BaselineCase) => (one.trials === 0 ? "not graded" : share(one));
+const rate = (one: Baseline["cases"][number]) => (one.trials === 0 ? "not graded" : share(one));

@@ -2,8 +2,6 @@ import type { Alarm, DriftSummary, DriftVerdict, Suspect } from "../types/drift.
 import { type Block, details, facts, heading, knownFacts, type Tone, text } from "./document.ts";
 import { count, integer, percent, points, ratio, size, some } from "./format.ts";
 
-type Uncounted = NonNullable<DriftSummary["uncounted"]>;
-
 const tones: Readonly<Record<DriftVerdict["kind"], Tone>> = {
   drifted: "bad",
   back: "good",
@@ -127,7 +125,7 @@ function driftReason(drift: DriftSummary): string {
   return [...(uncounted ? [uncountedText[uncounted]] : []), describeVerdict(verdict)].join(" ");
 }
 
-const uncountedText: Readonly<Record<Uncounted, string>> = {
+const uncountedText: Readonly<Record<NonNullable<DriftSummary["uncounted"]>, string>> = {
   missing: "This night does not count, because more than 5% of its trials got no answer.",
   stopped: "This night does not count, because the run was stopped.",
 };

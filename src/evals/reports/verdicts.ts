@@ -16,7 +16,7 @@ export type Place = { file?: string | undefined; line?: number | undefined; colu
  * The levels `failed` (missed a gate) and `error` (no answer to judge) are red.
  */
 export type Verdict = {
-  rule: RuleId;
+  rule: keyof typeof verdictRules;
   /** The subject, such as the id of a case. */
   name: string;
   level: "failed" | "error" | "warning" | "notice" | "passed";
@@ -54,8 +54,6 @@ export const verdictRules = {
   blame: "A change that broke a case is found and confirmed by reverting it.",
   experiment: "The experiment reaches a verdict.",
 } as const;
-type RuleId = keyof typeof verdictRules;
-
 /** The severity of each level in forms that list problems; what simply passed is not listed. */
 export const severities: Readonly<Record<Verdict["level"], Severity | undefined>> = {
   failed: "error",

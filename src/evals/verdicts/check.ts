@@ -13,15 +13,13 @@ import type { Trial } from "../types/trial.ts";
 import { ConfusionGrowth } from "./confusions.ts";
 import { toExitCode } from "./exitCode.ts";
 
-type Toolsets = Readonly<Record<string, readonly OfferedTool[]>>;
-
 /** The inputs of a check. `headToolsets`: the hash of the current tool list of each case. */
 export type CheckFacts = {
   seed: number;
   /** The model always gives the same reply to the same request. */
   isDeterministic: boolean;
   failOn: readonly Gate[];
-  toolsets: Toolsets;
+  toolsets: Readonly<Record<string, readonly OfferedTool[]>>;
   headToolsets: ReadonlyMap<string, string>;
 };
 

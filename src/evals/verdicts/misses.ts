@@ -6,7 +6,6 @@ import type { Call, Score, Trial } from "../types/trial.ts";
 import { Counter, Ranking } from "./tally.ts";
 
 type Misses = NonNullable<SuiteSummary["misses"]>;
-type ToolMisses = Misses["tools"][number];
 type ParameterMisses = Misses["parameters"][number];
 
 const wrongArguments: ReadonlySet<Score["selection"]> = new Set(["malformed-arguments", "wrong-arguments"]);
@@ -24,7 +23,7 @@ const faultKeys = {
  * failed.
  */
 export class MissTally {
-  readonly #tools = new Map<string, Omit<ToolMisses, "instead"> & { instead: Counter }>();
+  readonly #tools = new Map<string, Omit<Misses["tools"][number], "instead"> & { instead: Counter }>();
   readonly #parameters = new Map<string, ParameterMisses>();
   readonly #before = new Ranking<{ tool: string; before: string; named: boolean }>();
   readonly #repeated = new Ranking<{ tool: string; after: "denial" | "error" }>();

@@ -24,12 +24,10 @@ const idForm = /^[\w-][\w.-]*$/;
 
 const home = "/";
 
-type Stamped = { stamp: string; summary: RunSummary };
-
 /** Makes pages from the records in a folder. Summaries are cached until their record changes. */
 export class Records {
   readonly #out: string;
-  readonly #summaries = new Map<string, Stamped>();
+  readonly #summaries = new Map<string, { stamp: string; summary: RunSummary }>();
 
   constructor(out: string) {
     this.#out = out;
