@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { confusionGrid } from "../../src/evals/reports/figures.ts";
 import type { PageTrial } from "../../src/evals/reports/pageTrials.ts";
 import { PageTrialCollector, pageLimits } from "../../src/evals/reports/pageTrials.ts";
 import type { RunManifest } from "../../src/evals/types/run.ts";
@@ -155,8 +156,8 @@ it("counts expected and picked tools in the arm head", () => {
     trial("b", 1, { arm: "base", pass: false }),
   ]);
   expect(collector.picks("files", "lexical")).toEqual([
-    { expected: "read", picked: "list", n: 1 },
-    { expected: "read", picked: "read", n: 1 },
+    { expected: "read", picked: "list", n: 1, isWrong: true },
+    { expected: "read", picked: "read", n: 1, isWrong: false },
   ]);
 });
 
@@ -177,4 +178,26 @@ it("has the inner call of one through a dispatcher beside the outer one", () => 
   const [json = ""] = collector.collect().trials;
   const [call] = (JSON.parse(json) as PageTrial).turns.flatMap(({ calls }) => calls);
   expect(call).toMatchObject({ tool: "execute_tool", inner: { tool: "read", arguments: '{\n  "path": "x"\n}' } });
+});
+
+it("counts a pick as wrong if it was a confusion, whatever the labels say", () => {
+  const collector = new PageTrialCollector(manifest);
+  const avoided = (number: number, isConfused: boolean): Trial => ({
+    ...trial("a", number),
+    verdict: {
+      grade: isConfused ? "fail" : "pass",
+      selection: isConfused ? "wrong-tool" : "right-tool",
+      expected: "(avoid write)",
+      picked: isConfused ? "write" : "list",
+      checks: [],
+    },
+  });
+  for (const [at, isConfused] of [false, false, true].entries()) collector.add(avoided(at + 1, isConfused));
+  const picks = collector.picks("files", "lexical");
+  expect(picks.map(({ picked, n, isWrong }) => [picked, n, isWrong])).toEqual([
+    ["list", 2, false],
+    ["write", 1, true],
+  ]);
+  const [block] = confusionGrid("Picks", picks);
+  expect(block).toMatchObject({ figure: { columns: ["write"], cells: [[{ text: "1", tone: "bad" }]] } });
 });

@@ -76,14 +76,15 @@ export function caseMatrix(suites: readonly SuiteSummary[]): Block[] {
   });
 }
 
-type Pick = { expected: string; picked: string; n: number };
+/** `isWrong`: most of the `n` trials were confusions. */
+export type CountedPick = { expected: string; picked: string; n: number; isWrong: boolean };
 
 /** A grid of expected by picked tools, each pair once; no block if every pick was right. */
-export function confusionGrid(title: string, picks: readonly Pick[]): Block[] {
-  const wrong = picks.filter(({ expected, picked }) => !isPickOf(expected, picked));
+export function confusionGrid(title: string, picks: readonly CountedPick[]): Block[] {
+  const wrong = picks.filter(({ isWrong }) => isWrong);
   if (wrong.length === 0) return [];
-  const counts = new Map(picks.map(({ expected, picked, n }) => [JSON.stringify([expected, picked]), n]));
-  const count = (expected: string, picked: string) => counts.get(JSON.stringify([expected, picked]));
+  const pairs = new Map(picks.map((one) => [JSON.stringify([one.expected, one.picked]), one]));
+  const find = (expected: string, picked: string) => pairs.get(JSON.stringify([expected, picked]));
   const rank = (key: "expected" | "picked") => {
     const ranking = new Counter();
     for (const one of wrong) ranking.add(one[key], one.n);
@@ -92,16 +93,16 @@ export function confusionGrid(title: string, picks: readonly Pick[]): Block[] {
   const rows = rank("expected");
   const shown = rows.slice(0, limits.rows);
   // The expected tools are columns too, so that the diagonal shows the right picks.
-  const own = shown.filter((name) => count(name, name) !== undefined);
+  const own = shown.filter((name) => find(name, name) !== undefined);
   const columns = [...own, ...rank("picked").filter((name) => !own.includes(name))];
   const drawn = columns.slice(0, limits.columns);
   const largest = Math.max(...wrong.map(({ n }) => n));
   const cells = shown.map((expected) =>
     drawn.map((picked): GridCell | undefined => {
-      const n = count(expected, picked);
-      if (n === undefined) return undefined;
-      const isRight = isPickOf(expected, picked);
-      return { text: integer(n), shade: isRight ? 0.5 : n / largest, tone: isRight ? "good" : "bad" };
+      const pair = find(expected, picked);
+      if (!pair) return undefined;
+      const { n, isWrong } = pair;
+      return { text: integer(n), shade: isWrong ? n / largest : 0.5, tone: isWrong ? "bad" : "good" };
     }),
   );
   const left = {
@@ -112,8 +113,5 @@ export function confusionGrid(title: string, picks: readonly Pick[]): Block[] {
     { kind: "figure", title, figure: { type: "grid", of: "confusions", rows: shown, columns: drawn, cells, ...left } },
   ];
 }
-
-/** Whether a pick is among those that the label of the expectation names. */
-const isPickOf = (expected: string, picked: string) => expected === picked || expected.split(" | ").includes(picked);
 
 const remark = (left: number, noun: string) => (left > 0 ? { remark: `… and ${count(left, `more ${noun}`)}` } : {});

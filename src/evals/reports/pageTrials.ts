@@ -6,7 +6,9 @@ import { shownLevels } from "../types/shown.ts";
 import { sumOf } from "../types/sum.ts";
 import { joinResult } from "../types/tool.ts";
 import type { Call, Score, Trial, Turn } from "../types/trial.ts";
+import { confusedPair } from "../verdicts/confusions.ts";
 import { CaseTally, Counter, promptTokens } from "../verdicts/tally.ts";
+import type { CountedPick } from "./figures.ts";
 import { integer } from "./format.ts";
 import { caseState } from "./runText.ts";
 
@@ -119,11 +121,12 @@ export class PageTrialCollector {
   }
 
   /** The expected and picked tools of a suite and model in the arm `head`. */
-  picks(suite: string, model: string): { expected: string; picked: string; n: number }[] {
-    const picks = this.#suites.get(suite)?.get(model)?.picks ?? new Map<string, Counter>();
-    return [...picks].flatMap(([expected, counter]) =>
-      counter.ranked().map(([picked, n]) => ({ expected, picked, n })),
-    );
+  picks(suite: string, model: string): CountedPick[] {
+    const picks = this.#suites.get(suite)?.get(model)?.picks ?? new Map<string, PickCounts>();
+    return [...picks].flatMap(([expected, { all, wrong }]) => {
+      const confused = new Map(wrong.ranked());
+      return all.ranked().map(([picked, n]) => ({ expected, picked, n, isWrong: (confused.get(picked) ?? 0) > n / 2 }));
+    });
   }
 }
 
@@ -136,11 +139,17 @@ export type PageTurn = ReturnType<typeof describeTurn>;
 export type PageCall = ReturnType<typeof describeCall>;
 
 /** `places`: the index of each case by id. `picks`: the picks in the arm `head` by expected tool. */
-type SuiteOnModel = { places: Map<string, number>; picks: Map<string, Counter> };
+type SuiteOnModel = { places: Map<string, number>; picks: Map<string, PickCounts> };
 
-function countPick(picks: Map<string, Counter>, expected: string, { verdict }: Trial): void {
+/** Trials by picked tool, and the confusions among them. */
+type PickCounts = { all: Counter; wrong: Counter };
+
+function countPick(picks: Map<string, PickCounts>, expected: string, trial: Trial): void {
+  const { verdict } = trial;
   if (!verdict || verdict.grade === "not-gradable") return;
-  getOrAdd(picks, expected, () => new Counter()).add(verdict.picked);
+  const { all, wrong } = getOrAdd(picks, expected, () => ({ all: new Counter(), wrong: new Counter() }));
+  all.add(verdict.picked);
+  if (confusedPair(trial)) wrong.add(verdict.picked);
 }
 
 function countHead({ passed, trials, broken, notGradable }: CaseSummary) {

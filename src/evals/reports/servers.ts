@@ -11,7 +11,7 @@ import {
   table,
   text,
 } from "./document.ts";
-import { confusionGrid } from "./figures.ts";
+import { type CountedPick, confusionGrid } from "./figures.ts";
 import { count, integer, rateWithInterval, ratioWithInterval } from "./format.ts";
 import { describePair } from "./runText.ts";
 
@@ -71,12 +71,14 @@ function describeClashes(clashes: ServersSummary["clashes"]): Span[] | undefined
   return [`${count(clashes.length, "name")} on several servers: `, ...shown, `${more}.`];
 }
 
-function listPicks({ servers, lost }: ServersSummary): { expected: string; picked: string; n: number }[] {
+function listPicks({ servers, lost }: ServersSummary): CountedPick[] {
   const none = "(no tool)";
   const own = servers.flatMap(({ name, right, ownTool, noTool }) => [
-    { expected: name, picked: name, n: right.passed + ownTool },
-    { expected: name, picked: none, n: noTool },
+    { expected: name, picked: name, n: right.passed + ownTool, isWrong: false },
+    { expected: name, picked: none, n: noTool, isWrong: true },
   ]);
-  const others = lost.map(({ from, to, share }) => ({ expected: from ?? none, picked: to, n: share.passed }));
+  const others = lost.map(({ from, to, share }) => {
+    return { expected: from ?? none, picked: to, n: share.passed, isWrong: true };
+  });
   return [...own, ...others].filter(({ n }) => n > 0);
 }
