@@ -136,6 +136,25 @@ describe("YAML", () => {
     expect(complaintAbout("? ".repeat(20_000))).toBe(message(201));
   });
 
+  it.each(["a,", "? "])("refuses %j a million times without reading to the end", (text) => {
+    expect(complaintAbout(`cases: [${text.repeat(1_000_000)}`)).toBe(
+      "s.yaml: error: The file has more than 1,000,000 YAML tokens, which take long to read.\n  Write it as JSON. The cases of a suite can also be in a file in CSV or JSON Lines.",
+    );
+  });
+
+  it("finds a long text without a closing quote", () => {
+    for (const quote of ['"', "'"])
+      expect(complaintAbout(`a: ${quote}${"b\n\n ".repeat(2_000_000)}`)).toBe(
+        `s.yaml:1:4: error: Invalid YAML: text without a closing quote.\n  1 | a: ${quote}b\n    |    ^\n  Close it with ${quote} on the same line.`,
+      );
+  });
+
+  it("explains very many mistakes in one walk over the file", () => {
+    expect(complaintAbout("- [\n".repeat(40_000))).toBe(
+      's.yaml:40000:3: error: Invalid YAML: list without a closing "]".\n  40000 | - [\n        |   ^\n  Close it with "]".',
+    );
+  });
+
   it("stops at an alias bomb", () => {
     const levels = Array.from(
       { length: 12 },

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { loadSuites } from "../../src/evals/suites/load.ts";
+import { EvalsError } from "../../src/evals/types/errors.ts";
 import { complaint, type Files, workspace } from "./workspace.ts";
 
 const load = async (files: Files) => loadSuites(["s.yaml"], { cwd: await workspace(files) });
@@ -105,4 +106,24 @@ it.each(["cases.csv", "cases.jsonl"])("%s is no suite by itself", async (file) =
   expect(await complaint(loadSuites([file], { cwd }))).toBe(
     `${file}: error: This is a list of cases, and not a suite.\n  Name it in a suite beside the server: \`cases: ${file}\`.`,
   );
+});
+
+describe("a very long file of cases", () => {
+  it("is refused above 300,000 cases", async () => {
+    const message = "s.yaml:2:1: error: There are more than 300,000 cases.\n  Split them into several suites.";
+    expect(await complaint(csv(`input\n${"a\n".repeat(300_001)}`))).toBe(message);
+    expect(await complaint(jsonl("{}\n".repeat(300_001)))).toBe(message);
+  });
+
+  it("is not checked to its end when 1,000 of its cases are wrong", async () => {
+    const count = async (loading: Promise<unknown>) => {
+      const error = await loading.catch((thrown: unknown) => thrown);
+      return error instanceof EvalsError ? error.problems.map(({ message }) => message) : [];
+    };
+    expect(await count(jsonl("x\n".repeat(5_000)))).toHaveLength(1_000);
+    expect(await count(csv(`input,trials\n${"a,x\n".repeat(5_000)}`))).toHaveLength(1_000);
+    const problems = await count(jsonl('{"input": "a"}\n'.repeat(5_000)));
+    expect(problems).toHaveLength(1_001);
+    expect(problems.at(-1)).toBe("The cases from here on are not checked, because 1,000 are wrong.");
+  });
 });

@@ -7,13 +7,14 @@ import {
   isNode,
   isScalar,
   isSeq,
+  Lexer,
   type Node,
   type Pair,
   Parser,
   visit,
   type YAMLMap,
 } from "yaml";
-import { EvalsError, type Place, type Problem } from "../types/errors.ts";
+import { EvalsError, type Place, type Problem, usageError } from "../types/errors.ts";
 import type { Json, JsonObject, Path } from "../types/json.ts";
 import {
   createEmptyFileError,
@@ -27,29 +28,33 @@ import {
   reportTooDeep,
   type TextProblem,
 } from "./json.ts";
-import { explainYamlError, listInnerTokens } from "./yamlErrors.ts";
+import { explainYamlError, findUnclosed, listInnerTokens } from "./yamlErrors.ts";
 
-/** More values, with aliases expanded, than a file of 10 MiB needs. An alias bomb has far more. */
+/** The size of some 30,000 cases. Each token costs more time and memory than in JSON, and nothing ends the parser early. */
+const maxTokens = 1_000_000;
+/** More values, with aliases expanded, than that many tokens need. An alias bomb has far more. */
 const maxValues = 1_000_000;
 /** Every further one is most likely a consequence of these. */
 const maxErrors = 100;
 
 /**
  * Parses one YAML 1.2 document that holds plain JSON data; aliases are expanded. `file` is how places name the text.
- * Throws EvalsError with the place of every syntax error (at most one per line), or of everything that is not plain
- * data.
+ * Throws EvalsError for a text with too many tokens, and with the place of every syntax error (at most one per line), or of
+ * everything that is not plain data.
  */
 export function parseYaml(text: string, file: string, options: ParseOptions = {}): ParsedFile {
   const locate = createLocator(text, file);
   const toProblems = (problems: readonly TextProblem[]) => problems.map((problem) => locateProblem(problem, locate));
   const maxDepth = getMaxDepth(options);
-  const { root, problems } = composeNodes(text, maxDepth);
+  const { root, problems } = composeNodes(text, file, maxDepth);
   if (problems.length > 0)
     throw new EvalsError(
       keepFirstOfEachLine(
         problems.map((problem) => {
           const located = locateProblem(problem, locate);
-          return problem.isSyntax ? { ...located, excerpt: renderExcerpt(text, located.place) } : located;
+          return problem.isSyntax
+            ? { ...located, excerpt: renderExcerpt(text, problem.offset, located.place) }
+            : located;
         }),
       ),
     );
@@ -66,8 +71,12 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
 }
 
 /** Composes the node tree of a document; no `root` if the text has no value, or problems make it unusable. */
-function composeNodes(text: string, maxDepth: number): { root?: Node | undefined; problems: TextProblem[] } {
-  const tokens = [...new Parser().parse(text)];
+function composeNodes(
+  text: string,
+  file: string,
+  maxDepth: number,
+): { root?: Node | undefined; problems: TextProblem[] } {
+  const tokens = [...parseTokens(text, file)];
   // Checked before composing: the composer recurses, and a stack overflow there can crash the process.
   const deep = findTooDeep(tokens, maxDepth);
   if (deep) return { problems: [deep] };
@@ -83,8 +92,25 @@ function composeNodes(text: string, maxDepth: number): { root?: Node | undefined
   // The parser reports a line that is indented too far more than once.
   const first = new Map(errors.toReversed().map((error) => [error.pos[0], error]));
   const distinct = errors.filter((error) => first.get(error.pos[0]) === error).slice(0, maxErrors);
-  const problems = distinct.map((error) => explainYamlError(error, text, tokens));
+  const unclosed = distinct.length > 0 ? findUnclosed(tokens) : {};
+  const problems = distinct.map((error) => explainYamlError(error, text, unclosed));
   return { root: document?.contents ?? undefined, problems };
+}
+
+/** Throws EvalsError if there are more than `maxTokens`. */
+function* parseTokens(text: string, file: string): Generator<CST.Token> {
+  const parser = new Parser();
+  let found = 0;
+  for (const token of new Lexer().lex(text)) {
+    if (++found > maxTokens)
+      throw usageError(
+        "The file has more than 1,000,000 YAML tokens, which take long to read.",
+        "Write it as JSON. The cases of a suite can also be in a file in CSV or JSON Lines.",
+        { file },
+      );
+    yield* parser.next(token);
+  }
+  yield* parser.end();
 }
 
 function findTooDeep(tokens: readonly CST.Token[], maxDepth: number): TextProblem | undefined {
@@ -98,12 +124,12 @@ function findTooDeep(tokens: readonly CST.Token[], maxDepth: number): TextProble
 }
 
 /** Renders the line of a place with its number and a mark below the column; a long line is cut around the mark. */
-function renderExcerpt(text: string, place: Place | undefined): string {
+function renderExcerpt(text: string, offset: number, place: Place | undefined): string {
   const { line = 1, column = 1 } = place ?? {};
-  const whole = (text.split("\n", line)[line - 1] ?? "").replace(/\r$/, "").replaceAll("\t", " ");
   const from = Math.max(0, column - 1 - 50);
-  const shown = whole.slice(from, from + 70).trimEnd();
-  return `${line} | ${shown}\n${" ".repeat(String(line).length)} | ${" ".repeat(column - 1 - from)}^`;
+  const start = offset - (column - 1) + from;
+  const [shown = ""] = text.slice(start, start + 70).split("\n");
+  return `${line} | ${shown.replaceAll("\t", " ").trimEnd()}\n${" ".repeat(String(line).length)} | ${" ".repeat(column - 1 - from)}^`;
 }
 
 /** Keeps the first problem of each line: one mistake often causes several errors, and only the first helps. */

@@ -5,7 +5,7 @@ import type { TextProblem } from "./json.ts";
 export function explainYamlError(
   { code, pos: [at], message }: YAMLError | YAMLWarning,
   text: string,
-  tokens: readonly CST.Token[],
+  unclosed: Unclosed,
 ): TextProblem {
   const invalid = (offset: number, what: string, hint?: string): TextProblem => {
     return { offset, message: `Invalid YAML: ${what.replace(/\.$/, "")}.`, ...(hint && { hint }), isSyntax: true };
@@ -14,12 +14,12 @@ export function explainYamlError(
   const rest = text.slice(at, lineEnd);
   const quote = /(["'])[ \t]*$/.exec(text.slice(text.lastIndexOf("\n", at - 1) + 1, at))?.[1];
   if (/^Missing closing/.test(message)) {
-    const open = findUnclosedString(tokens);
-    const quote = text[open ?? at];
-    return invalid(open ?? at, "text without a closing quote", `Close it with ${quote} on the same line.`);
+    const open = unclosed.string ?? at;
+    const quote = text[open];
+    return invalid(open, "text without a closing quote", `Close it with ${quote} on the same line.`);
   }
   if (/^Flow (map|sequence)/.test(message)) {
-    const open = findUnclosedCollection(tokens) ?? at;
+    const open = unclosed.collection ?? at;
     const [what, close] = text[open] === "{" ? ["object", "}"] : ["list", "]"];
     return invalid(open, `${what} without a closing "${close}"`, `Close it with "${close}".`);
   }
@@ -77,24 +77,18 @@ function hintToQuote(text: string, at: number, rest: string): string {
   return isShort ? `Put the text in quotes: ${key} "${rest.trim()}".` : "Put the text in quotes.";
 }
 
-/** The offset of the last string that has no closing quote. */
-function findUnclosedString(tokens: readonly CST.Token[]): number | undefined {
-  let found: number | undefined;
-  for (const token of walkTokens(tokens)) {
-    if (token.type !== "double-quoted-scalar" && token.type !== "single-quoted-scalar") continue;
-    const { source, offset } = token;
-    const isClosed = token.type.startsWith("double") ? /^"(?:[^"\\]|\\.)*"$/s : /^'(?:[^']|'')*'$/;
-    if (!isClosed.test(source)) found = offset;
-  }
-  return found;
-}
+/** The offsets of the last string, and of the last list or object in brackets, that is not closed. */
+export type Unclosed = { string?: number; collection?: number };
 
-/** The offset of the last list or object in brackets that is not closed. */
-function findUnclosedCollection(tokens: readonly CST.Token[]): number | undefined {
-  let found: number | undefined;
-  for (const token of walkTokens(tokens))
+export function findUnclosed(tokens: readonly CST.Token[]): Unclosed {
+  const found: Unclosed = {};
+  for (const token of walkTokens(tokens)) {
+    const isString = token.type === "double-quoted-scalar" || token.type === "single-quoted-scalar";
+    // The condition of the parser, which does not look for escapes.
+    if (isString && (token.source.length === 1 || token.source.at(-1) !== token.source[0])) found.string = token.offset;
     if (token.type === "flow-collection" && !token.end.some(({ source }) => source === "]" || source === "}"))
-      found = token.offset;
+      found.collection = token.offset;
+  }
   return found;
 }
 

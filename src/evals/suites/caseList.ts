@@ -2,6 +2,7 @@ import { maxBytes, readText } from "../parsing/read.ts";
 import { EvalsError, messageOf, type Place, type Problem, usageError } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, parseBoundedJson } from "../types/json.ts";
 import { suggestKey } from "./explain.ts";
+import { maxCases, maxWrong } from "./validate.ts";
 
 /** The cases of a CSV or JSON Lines file, in the form of a suite file, and the place of each. */
 export type CaseList = { cases: readonly Json[]; place(index: number): Place };
@@ -34,19 +35,20 @@ export async function readCaseList(path: string, file: string): Promise<CaseList
 
 function readLines(text: string, file: string): Row[] {
   const problems: Problem[] = [];
-  const rows = text.split(/\r?\n/).flatMap((one, at): Row[] => {
-    if (one.trim() === "") return [];
+  const rows: Row[] = [];
+  for (const [at, one] of text.split(/\r?\n/).entries()) {
+    if (one.trim() === "") continue;
+    if (problems.length === maxWrong) break;
     const place = { file, line: at + 1 };
     try {
       const content = parseBoundedJson(one);
-      if (isJsonObject(content)) return [{ line: at + 1, content }];
-      problems.push({ severity: "error", message: "This line is not a JSON object.", place });
+      if (isJsonObject(content)) rows.push({ line: at + 1, content });
+      else problems.push({ severity: "error", message: "This line is not a JSON object.", place });
     } catch (error) {
       const hint = "Write one JSON object per line.";
       problems.push({ severity: "error", message: `Invalid JSON: ${messageOf(error)}.`, hint, place });
     }
-    return [];
-  });
+  }
   if (problems.length > 0) throw new EvalsError(problems);
   return rows;
 }
@@ -56,6 +58,7 @@ async function readCsv(text: string, file: string): Promise<Row[]> {
   const names = head?.record.map((name) => name.trim()) ?? [];
   const problems = findWrongColumns(names, { file, line: head?.line ?? 1 });
   const rows = records.map(({ record, line }): Row => {
+    if (problems.length >= maxWrong) throw new EvalsError(problems);
     const cells = record.flatMap((cell, at): [string, Json][] => {
       const value = cell.trim() === "" ? undefined : readCell(names[at] ?? "", cell.trim());
       if (value instanceof Error) problems.push({ severity: "error", message: value.message, place: { file, line } });
@@ -76,6 +79,8 @@ async function parseCsv(text: string, file: string): Promise<{ record: string[];
       bom: true,
       info: true,
       skip_empty_lines: true,
+      // The head, and one case more than a suite can have, which is then refused.
+      to: maxCases + 2,
     }) as unknown as {
       record: string[];
       info: { lines: number };

@@ -9,6 +9,11 @@ import { checkPlaceholders, fillPlaceholders } from "./values.ts";
 
 const caseSchema = suiteFileSchema.shape.cases.unwrap().element;
 
+/** About what fits into a JSON file of the maximum size. A CSV file could have ten times as many. */
+export const maxCases = 300_000;
+/** A file with more wrong cases is not checked to its end: it has most likely another format. */
+export const maxWrong = 1_000;
+
 /** A suite file without its cases, which are checked one by one so that each reports its own problems. */
 const headerSchema = suiteFileSchema.extend({
   cases: z.array(z.unknown()).optional(),
@@ -23,11 +28,12 @@ export type CheckedSuite = { header: SuiteHeader; cases: readonly { path: Path; 
 export function checkSuite(value: Json): { problems: PathProblem[]; checked?: CheckedSuite } {
   const header = headerSchema.safeParse(value);
   const { key, list, problems: listProblems } = findCases(value);
-  const checks = list.map((one, i) => checkCase(one, [key, i]));
+  const { checks, problems: unchecked } = checkCases(list, key);
   const cases = checks.flatMap(({ path, content }) => (content ? [{ path, content }] : []));
   const problems = [
     ...(header.success ? [] : explain(headerSchema, value)),
     ...listProblems,
+    ...unchecked,
     ...checkMockSettings(header.success ? header.data : undefined, cases),
     ...shareProblems([
       ...checks.flatMap((check) => check.problems),
@@ -84,12 +90,33 @@ function findCases(value: Json): { key: string; list: readonly Json[]; problems:
   }
   const list = value[key];
   if (!Array.isArray(list)) return { ...none, problems: [] };
+  if (list.length > maxCases) {
+    const message = "There are more than 300,000 cases.";
+    return { ...none, problems: [{ path: [key], part: "key", message, hint: "Split them into several suites." }] };
+  }
   const message = `There are no cases: "${key}" is empty.`;
   const empty: PathProblem = { path: [key], part: "key", message, hint: "Add at least one case." };
   return { key, list, problems: list.length > 0 ? [] : [empty] };
 }
 
-function checkCase(value: Json, path: Path): { path: Path; content?: CaseFile; problems: PathProblem[] } {
+type CheckedCase = { path: Path; content?: CaseFile; problems: PathProblem[] };
+
+function checkCases(list: readonly Json[], key: string): { checks: CheckedCase[]; problems: PathProblem[] } {
+  const checks: CheckedCase[] = [];
+  let wrong = 0;
+  for (const [i, one] of list.entries()) {
+    if (wrong === maxWrong) {
+      const message = `The cases from here on are not checked, because ${maxWrong.toLocaleString("en")} are wrong.`;
+      return { checks, problems: [{ path: [key, i], message }] };
+    }
+    const check = checkCase(one, [key, i]);
+    checks.push(check);
+    if (check.problems.some(({ severity }) => severity !== "warning")) wrong++;
+  }
+  return { checks, problems: [] };
+}
+
+function checkCase(value: Json, path: Path): CheckedCase {
   const result = caseSchema.safeParse(value);
   if (!result.success) return { path, problems: explain(caseSchema, value, path) };
   const content = result.data;
