@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -97,8 +97,20 @@ it("by process id is free when that process has ended, and when the file is dama
   for (const text of [await endedProcess(), "", "not a number", "-1"]) {
     writeFileSync(join(dir, "lock"), text);
     const { release } = await byProcessId();
-    expect(readFileSync(join(dir, "lock"), "utf8")).toBe(String(process.pid));
+    expect(readFileSync(join(dir, "lock"), "utf8")).toMatch(new RegExp(`^${process.pid}( \\d+)?$`));
     await release();
+  }
+});
+
+it.runIf(existsSync("/proc/self/stat"))("by process id is free when another process has got the id since", async () => {
+  const { release } = await byProcessId();
+  const [pid, start] = readFileSync(join(dir, "lock"), "utf8").split(" ");
+  await release();
+  writeFileSync(join(dir, "lock"), `${pid} ${Number(start) - 1}`);
+  await (await byProcessId()).release();
+  for (const held of [`${pid} ${start}`, `${pid}`]) {
+    writeFileSync(join(dir, "lock"), held);
+    await expect(byProcessId()).rejects.toThrow(`is being written by process ${pid}.`);
   }
 });
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { fstatSync, statSync } from "node:fs";
+import { fstatSync, readFileSync, statSync } from "node:fs";
 import { type FileHandle, link, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -16,8 +16,9 @@ const lockedByte = 2 ** 30;
 /**
  * Makes this process the only writer of a run folder until the lock is released. Uses a kernel lock on the file `lock` in
  * the folder, which is released when the process ends, however it ends. Where the native module is not available (musl),
- * the file contains the process id, and the lock is valid while that process exists. Throws EvalsError with the process id
- * if another process is writing the run, and for a folder with links, through which other files would be written.
+ * the file names the process by its id and, on Linux, its start, and the lock is valid while that process exists. Throws
+ * EvalsError with the process id if another process is writing the run, and for a folder with links, through which other
+ * files would be written.
  */
 export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock()): Promise<RunLock> {
   const file = join(dir, "lock");
@@ -140,7 +141,7 @@ async function acquireByKernel(file: string, tryLock: TryLock): Promise<Acquired
 /** The file exists while it is locked, and is created with its text: an empty file is damaged. */
 async function acquireByProcessId(file: string): Promise<Acquired> {
   const own = `${file}.${process.pid}.${randomUUID()}`;
-  await writeFile(own, String(process.pid));
+  await writeFile(own, nameProcess(process.pid));
   try {
     for (let attempt = 1; ; attempt++) {
       if (await succeeds(link(own, file), "EEXIST")) {
@@ -154,7 +155,7 @@ async function acquireByProcessId(file: string): Promise<Acquired> {
         return { release, remove: release, isInPlace };
       }
       const holder = await readFile(file, "utf8").catch(() => undefined);
-      if (attempt === 3 || isRunning(Number(holder))) return { holder: holder ?? "" };
+      if (attempt === 3 || isRunning(holder)) return { holder: holder ?? "" };
       if (holder !== undefined) await removeStale(file, holder, own);
     }
   } finally {
@@ -175,7 +176,7 @@ async function removeStale(file: string, holder: string, own: string): Promise<v
     return;
   }
   const remover = await read(turn);
-  if (remover !== undefined && !isRunning(Number(remover))) await rm(turn, { force: true });
+  if (remover !== undefined && !isRunning(remover)) await rm(turn, { force: true });
 }
 
 /** Returns false if the call fails with this code. Rejects with any other error. */
@@ -195,18 +196,33 @@ function once(release: Release): Release {
   return () => (released ??= release());
 }
 
-function isRunning(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+/** The id of a process and, on Linux, when it started (in ticks since boot): another process can get the id later. */
+function nameProcess(pid: number): string {
   try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    const status = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name of the program is in parentheses, and can have any characters. The start is the 20th field after it.
+    return `${pid} ${status.slice(status.lastIndexOf(")") + 2).split(" ")[19]}`;
+  } catch {
+    return String(pid);
   }
 }
 
+/** Whether a process runs that was named by `nameProcess`. Where the start is not known, the id decides. */
+function isRunning(name = ""): boolean {
+  const pid = Number(name.split(" ")[0]);
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
+  }
+  const known = nameProcess(pid);
+  return known === name || [known, name].includes(String(pid));
+}
+
 function lockedError(dir: string, holder: string): EvalsError {
-  const pid = /^\d+$/.test(holder.trim()) ? `process ${holder.trim()}` : "another process";
-  const message = `The run ${dir} is being written by ${pid}.`;
+  const [pid] = /^\d+(?=( \d+)?$)/.exec(holder.trim()) ?? [];
+  const message = `The run ${dir} is being written by ${pid === undefined ? "another process" : `process ${pid}`}.`;
   return new EvalsError(
     { severity: "error", message, hint: "Wait until that process has ended, or stop it." },
     exitCodes.usage,
