@@ -304,6 +304,14 @@ describe("a disk that fails", () => {
     );
   });
 
+  it("leaves no folder of a run whose manifest could not be written", async () => {
+    const failing = () => {
+      throw new Error("ENOSPC: no space left on device, write");
+    };
+    await expect(createRun(out, aManifest("c"), failing)).rejects.toThrow("run.json cannot be written: ENOSPC");
+    expect(readdirSync(out)).toEqual([]);
+  });
+
   it("rejects every line after the first that could not be written", async () => {
     await createRun(out, aManifest("c"));
     const journal = await openJournal(join(dir, "trials.jsonl"), "run-1");
@@ -320,7 +328,7 @@ describe("a disk that fails", () => {
   it.skipIf(!existsSync("/dev/full"))("says what to do about a full disk", async () => {
     const journal = await openJournal("/dev/full", "run-1");
     await expect(journal.append(aTrial("c", 1))).rejects.toThrow(
-      "Free space on that disk, then continue the run with --resume.",
+      "Free space on that disk, then run it again, with --resume if it had begun.",
     );
     await journal.close();
   });

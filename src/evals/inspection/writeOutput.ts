@@ -1,13 +1,14 @@
 import { rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeFolder } from "../files/makeFolder.ts";
+import { replaceFile } from "../files/replaceFile.ts";
 import { EvalsError, exitCodes, messageOf } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { knownSecrets } from "../types/secrets.ts";
 
 /**
- * Writes a file that a command makes, without known secrets, and the folders above it. With the flag `wx` it fails rather than
- * overwriting a file that appeared in between, and leaves no part of one. Throws EvalsError when the file cannot be written.
+ * Writes a file that a command makes, without known secrets, and the folders above it. It replaces a file,
+ * and leaves no part of one. With the flag `wx` it fails rather than overwriting a file that appeared in between. Throws EvalsError when the file cannot be written.
  */
 export async function writeOutput(
   path: string,
@@ -17,7 +18,9 @@ export async function writeOutput(
 ): Promise<void> {
   try {
     await makeFolder(dirname(path));
-    await writeFile(path, knownSecrets(env).redact(text), { flag });
+    const redacted = knownSecrets(env).redact(text);
+    if (flag === "w") await replaceFile(path, redacted);
+    else await writeFile(path, redacted, { flag });
   } catch (error) {
     const isOthers = (error as NodeJS.ErrnoException).code === "EEXIST";
     if (flag === "wx" && !isOthers) await rm(path, { force: true }).catch(() => undefined);

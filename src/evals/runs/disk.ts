@@ -1,8 +1,8 @@
 import { EvalsError, exitCodes, messageOf } from "../types/errors.ts";
 
 const hints: Readonly<Record<string, string>> = {
-  ENOSPC: "Free space on that disk, then continue the run with --resume.",
-  EDQUOT: "Free space in your disk quota, then continue the run with --resume.",
+  ENOSPC: "Free space on that disk, then run it again, with --resume if it had begun.",
+  EDQUOT: "Free space in your disk quota, then run it again, with --resume if it had begun.",
   EROFS: "Choose a folder on a writable disk with --out.",
   EACCES: "Choose a folder that you may write to with --out.",
   EPERM: "Choose a folder that you may write to with --out.",
@@ -16,6 +16,6 @@ const hints: Readonly<Record<string, string>> = {
 export function writeError(file: string, thrown: unknown): EvalsError {
   const code = (thrown as NodeJS.ErrnoException).code ?? "";
   const message = `${file} cannot be written: ${messageOf(thrown)}.`;
-  const hint = hints[code] ?? "Check the disk, then continue the run with --resume.";
+  const hint = hints[code] ?? "Check the disk, then run it again, with --resume if it had begun.";
   return new EvalsError({ severity: "error", message, hint }, exitCodes.incomplete);
 }

@@ -60,8 +60,14 @@ export async function createRun(
   const dir = join(out, id);
   // Create these before the manifest: a record without a journal (or ledger, in batches) is then known to have lost it.
   const paths = [journalPath(dir), ...(manifest.flags.batch === true ? [ledgerPath(dir)] : [])];
-  for (const path of paths) await openJournal(path, id).then((journal) => journal.close());
-  await writeManifest(dir, manifest, redact);
+  try {
+    for (const path of paths) await openJournal(path, id).then((journal) => journal.close());
+    await writeManifest(dir, manifest, redact);
+  } catch (error) {
+    // Nothing was asked yet, and a folder without a manifest is no record.
+    await rm(dir, { recursive: true, force: true });
+    throw error;
+  }
   return { dir, manifest };
 }
 
