@@ -187,7 +187,7 @@ describe("evals judge check", () => {
       [
         "asks: the judge's answer is not JSON: All criteria are met.",
         "lists: the judge broke (timeout): no reply within 5 s (or no connection within 10 s)",
-        "narrates: the judge's answer has the wrong form: ✖ Unrecognized key: "grade"",
+        "narrates: the judge's answer has the wrong form: it has an unknown key: grade",
         "unclear: the judge broke (model): the reply is empty (status 200, no body)",
         "polite: the judge refused to answer",
       ]
@@ -231,7 +231,7 @@ describe("evals judge check", () => {
 
   it.each([
     [["gone.jsonl", "--judge", id], "gone.jsonl: error: The file of labels cannot be read: it does not exist."],
-    [["bad.jsonl", "--judge", id], "bad.jsonl:1: error: label: expected "],
+    [["bad.jsonl", "--judge", id], "bad.jsonl:1: error: label is invalid: expected "],
     [["labels.jsonl", "--judge", "lexical"], "lexical-2 cannot be a judge: it is not a language model"],
     [["labels.jsonl"], "Missing required argument: judge"],
   ])("refuses %j", async (args, message) => {

@@ -424,7 +424,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(await forge({ execute: "always" })).toContain(
       "the run asks for --execute always: start the worker with it, too",
     );
-    expect(await forge({ claudePath: "/bin/sh" })).toContain('Unrecognized key: "claudePath"');
+    expect(await forge({ claudePath: "/bin/sh" })).toContain("options has an unknown key: claudePath");
     expect(await forge({}, { judge: { id: "custom:x.mjs", settings: {} } })).toContain(
       "does not ask the judge custom:x.mjs",
     );

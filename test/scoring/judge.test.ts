@@ -241,7 +241,7 @@ describe("the answer", () => {
     ["JSON and prose", `${saying({})} Done!`, `the judge's answer is not JSON: ${saying({})} Done!`],
     ["a bare list", "[]", `${garbled}it must be an object, got a list`],
     ["another verdict", saying({ verdict: "passed" }), expect.stringMatching(`^${garbled}.*answers\\[0\\].verdict`)],
-    ["a verdict of all", `{"answers": [], "grade": "pass"}`, `${garbled}it has unknown keys: grade`],
+    ["a verdict of all", `{"answers": [], "grade": "pass"}`, `${garbled}it has an unknown key: grade`],
     ["no evidence", `{"answers": [{"number": 1, "reason": "", "verdict": "met"}]}`, expect.stringMatching(garbled)],
     ["no criterion", saying(), "the judge must answer criteria 1 to 1 once each, but answered none"],
     ["from 0 on", saying({ number: 0 }), "the judge must answer criteria 1 to 1 once each, but answered 0"],

@@ -42,7 +42,7 @@ describe("formatIssues", () => {
     [{ list: {} }, "list must be a list, got an object"],
     [{ list: [{ id: "1" }, {}] }, "list[1].id is missing: expected text"],
     [{ list: [{ id: "1" }, { id: "x" }] }, "list[1].id is invalid: Invalid string: must match pattern /^\\d+$/"],
-    [{ list: [{ id: "1" }, { id: "2", no: 1 }] }, "list[1] has unknown keys: no"],
+    [{ list: [{ id: "1" }, { id: "2", no: 1 }] }, "list[1] has an unknown key: no"],
     [{ either: undefined }, "either is missing: expected text or a number"],
     [{ either: [] }, "either must be text or a number, got a list"],
     [{ deep: { x: true } }, "deep.x must be a number, got true or false"],
@@ -51,7 +51,7 @@ describe("formatIssues", () => {
     [{ map: { a: "b" } }, "map.a must be a number, got text"],
     [{ tagged: { of: "r" } }, "tagged.of has an unknown value"],
     [{ json: undefined }, "json is invalid: not a JSON value"],
-    [{ more: 1 }, "it has unknown keys: more"],
+    [{ more: 1 }, "it has an unknown key: more"],
     [{}, "nothing wrong"],
   ])("says of %j: %s", (changes, expected) => {
     expect(explain({ ...right, ...changes })).toBe(expected);

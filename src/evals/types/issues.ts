@@ -53,7 +53,7 @@ function describe(issue: Issue): string {
     case "invalid_value":
       return `must be ${issue.values.length > 1 ? "one of " : ""}${issue.values.map((value) => JSON.stringify(value) ?? String(value)).join(", ")}`;
     case "unrecognized_keys":
-      return `has unknown keys: ${issue.keys.slice(0, maxIssues).join(", ")}`;
+      return `has ${issue.keys.length === 1 ? "an unknown key" : "unknown keys"}: ${issue.keys.slice(0, maxIssues).join(", ")}`;
     case "too_small":
       if (issue.minimum === 1 && units[issue.origin] !== undefined) return "is empty";
       return mustBe(issue.origin, "at least", issue.minimum);
