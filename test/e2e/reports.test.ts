@@ -165,6 +165,21 @@ it("asks to finish an experiment that has no result on its record", async () => 
   expect((await run("report", id)).code).toBe(0);
 });
 
+it("asks to run an experiment again whose result another version has written", async () => {
+  const { run: id } = JSON.parse(textOf("crowd", "json"));
+  const file = join(dir, "reports", id, "run.json");
+  const written = readFileSync(file, "utf8");
+  const manifest = JSON.parse(written);
+  manifest.experiment.result = {};
+  writeFileSync(file, JSON.stringify(manifest));
+  const { code, err } = await run("report", id);
+  writeFileSync(file, written);
+  expect(code).toBe(2);
+  expect(err).toMatch(
+    /^error: The result of the record .* cannot be read: .*\n {2}Another version of tool-evals wrote it\. Run `evals crowd` again\.\n$/s,
+  );
+});
+
 describe("SARIF", () => {
   it.each([...commands, "compare"])("of %s is valid under the schema, and names the file of the suite", (command) => {
     const log = JSON.parse(textOf(command, "sarif"));

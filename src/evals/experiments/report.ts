@@ -74,14 +74,20 @@ export async function readReport(
   if (!experiment)
     return runReport({ summary: (await read()).summary(), manifest, explain, trials, followUp: { accept } });
   if (withTrials) await read();
-  const hint = `Finish it with \`evals ${experiment.command} --resume ${id}\`: no recorded trial is asked again.`;
-  if (!experiment.result) throw usageError(`The record ${id} of \`evals ${experiment.command}\` has no result.`, hint);
+  if (!experiment.result)
+    throw usageError(
+      `The record ${id} of \`evals ${experiment.command}\` has no result.`,
+      `Finish it with \`evals ${experiment.command} --resume ${id}\`: no recorded trial is asked again.`,
+    );
   const { experimentReport } = await import("../reports/experiments.ts");
   try {
     return experimentReport(manifest, experiment, trials);
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error;
-    throw usageError(`The result of the record ${id} cannot be read: ${formatIssues(error)}.`, hint);
+    throw usageError(
+      `The result of the record ${id} cannot be read: ${formatIssues(error)}.`,
+      `Another version of tool-evals wrote it. Run \`evals ${experiment.command}\` again.`,
+    );
   }
 }
 
