@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
@@ -45,10 +46,10 @@ const flags = (trials = 2) => [
 /** The coordinator has no key. */
 const startRun = (args: readonly string[], env: Record<string, string> = {}) =>
   start(["run", ...args, "--queue", redis.url], { cwd: dir, env: { ANTHROPIC_API_KEY: "", ...env } });
-function startWorker(args: readonly string[] = [], cwd = dir) {
+function startWorker(args: readonly string[] = [], cwd = dir, env: Record<string, string> = {}) {
   const worker = start(["worker", redis.url, "--base-url", endpoint.url, ...args], {
     cwd,
-    env: { ANTHROPIC_API_KEY: key },
+    env: { ANTHROPIC_API_KEY: key, ...env },
   });
   workers.push(worker);
   return worker;
@@ -439,6 +440,114 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     await queue.close();
   });
 
+  it("keeps the answers that a full server refuses until it takes them", async () => {
+    let go = () => {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    answer = async () => {
+      await held;
+      return act;
+    };
+    const worker = startWorker(["-c", "5"]);
+    const run = startRun(flags(1));
+    await until(() => endpoint.requests.length >= 5);
+    const isRefused = untilPrinted(worker, "refuses commands (OOM");
+    await redis.use((client) => client.config("SET", "maxmemory", "100kb"));
+    go();
+    await isRefused;
+    await redis.use((client) => client.config("SET", "maxmemory", "0"));
+    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+    expect(endpoint.requests).toHaveLength(20);
+  });
+
+  it("drops 10,000 answers to cells that it has not", async () => {
+    const run = startRun(flags(1));
+    const name = await findRun();
+    while ((await redis.use((client) => client.exists(nameAnswers(name)))) === 0) await pause(20);
+    await redis.use(async (client) => {
+      const forged = client.pipeline();
+      for (let at = 0; at < 10_000; at++) {
+        const fields = { kind: "trial", worker: "forger", job: `${name}-${at}`, trial: "{}" };
+        forged.xadd(nameAnswers(name), "*", ...Object.entries(fields).flat());
+      }
+      await forged.exec();
+    });
+    startWorker();
+    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+    expect(endpoint.requests).toHaveLength(20);
+  });
+
+  it("queues its trials again when the server is emptied", async () => {
+    const run = startRun(flags(1));
+    while ((await redis.use((client) => client.llen("evals:trials-anthropic:wait"))) < 20) await pause(20);
+    await redis.use((client) => client.flushall());
+    startWorker();
+    const ended = await run.ended;
+    expect(ended.err).toContain("the server lost its data");
+    expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+    expect(endpoint.requests).toHaveLength(20);
+  });
+
+  it("waits while the server asks for another password", async () => {
+    const run = startRun(flags(1));
+    while ((await redis.use((client) => client.llen("evals:trials-anthropic:wait"))) < 20) await pause(20);
+    await redis.use(async (client) => {
+      await client.config("SET", "requirepass", "another");
+      const isRefused = untilPrinted(run, "NOAUTH");
+      await client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+      await isRefused;
+      await client.config("SET", "requirepass", "");
+    });
+    startWorker();
+    const ended = await run.ended;
+    expect(ended.err).not.toMatch(/\n {4}at /);
+    expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+    expect(endpoint.requests).toHaveLength(20);
+  });
+
+  it("is answered by a worker whose clock is hours off", async () => {
+    const shifted =
+      "const Clock = Date; globalThis.Date = class extends Clock { constructor(...given) { given.length > 0 ? super(...given) : super(Clock.now() + 18e6); } static now() { return Clock.now() + 18e6; } };";
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(shifted)}`;
+    startWorker([], dir, { NODE_OPTIONS });
+    expect(summaryOf(await startRun(flags(1)).ended).totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
+    expect(endpoint.requests).toHaveLength(20);
+  });
+
+  it.each([
+    ["SIGHUP", 129],
+    ["SIGQUIT", 131],
+  ] as const)("leaves no server process of a worker that ends by %s", async (signal, code) => {
+    const mcp = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
+    const server = { command: "node", args: [mcp, "none", dir] };
+    writeFileSync(join(dir, "evals/suite.json"), JSON.stringify({ ...suite, server }));
+    let isHeld = true;
+    answer = async (index) => {
+      while (isHeld && index >= 10) await pause(10);
+      return act;
+    };
+    const first = startWorker(["-c", "5"]);
+    const run = startRun([...flags(1), "--max-turns", "1"]);
+    await until(() => endpoint.requests.length >= 15 && countRecorded() >= 10);
+    const listChildren = () =>
+      execFileSync("ps", ["-axo", "pid,args"], { encoding: "utf8" })
+        .split("\n")
+        .filter((line) => line.includes(dir) && line.includes("hostile.mjs") && !line.includes("cli.js"));
+    expect(listChildren()).not.toEqual([]);
+    first.child.kill(signal);
+    expect((await first.ended).code).toBe(code);
+    isHeld = false;
+    startWorker();
+    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+    expect(endpoint.requests).toHaveLength(25);
+    for (const { child, ended } of workers) {
+      child.kill("SIGTERM");
+      await ended;
+    }
+    await until(() => listChildren().length === 0);
+  });
+
   it("breaks a trial whose answer is none", async () => {
     const run = startRun([...flags(1), "--case", "c0"]);
     const id = await findRun();
@@ -524,6 +633,29 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
         code: 3,
         err: `error: The queue at ${url} cannot be reached: ERR DB index is out of range.\n  Start the Redis server, or correct the URL.\n`,
       });
+    } finally {
+      await server.close();
+    }
+  });
+
+  it.each([
+    ["is full", ["--maxmemory", "100kb"], "OOM command not allowed when used memory > 'maxmemory'"],
+    ["is a replica", ["--replicaof", "127.0.0.1 1"], "READONLY You can't write against a read only replica"],
+    [
+      "is a node of a cluster",
+      ["--cluster-enabled", "yes"],
+      "it is a node of a cluster, which a queue does not support",
+    ],
+  ])("a server that %s", async (_, args, reason) => {
+    const server = await startRedis(args);
+    try {
+      expect(await connect(server.url)).toEqual({
+        code: 3,
+        err: expect.stringMatching(/^error: The queue at \S+ cannot be used: .*\.\n {2}Correct the settings/),
+      });
+      const { code, err } = await evals(["run", "--queue", server.url], { cwd });
+      expect(code).toBe(3);
+      expect(err).toContain(`cannot be used: ${reason}.`);
     } finally {
       await server.close();
     }

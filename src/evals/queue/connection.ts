@@ -5,6 +5,7 @@ import { EvalsError, exitCodes, messageOf, printProblem, usageError } from "../t
 import type { Io } from "../types/io.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import { printableLines } from "../types/visible.ts";
+import { keyPrefix } from "./messages.ts";
 
 /** A connection to the Redis server that carries trials to workers. */
 export type Broker = {
@@ -15,6 +16,8 @@ export type Broker = {
   redis: Redis;
   /** Opens another connection: every consumer of a queue needs its own. */
   connect(): Redis;
+  /** Reports each kind of error with which the server refuses commands, once. */
+  reportRefusal(error: unknown): void;
   /** Stops waiting for a lost server, so that this process can end. Resolves if the server is lost. */
   stopWaiting(): Promise<void>;
   close(): Promise<void>;
@@ -54,6 +57,7 @@ export async function connectBroker(url: string, io: Io): Promise<Broker> {
     bullmq,
     redis,
     connect,
+    reportRefusal: reports.refused,
     async stopWaiting() {
       isWaiting = false;
       if (redis.status !== "end") await new Promise((resolve) => redis.once("end", resolve));
@@ -138,6 +142,9 @@ async function tryConnection(
     const info = await client.info();
     // Without this check, the client would continue although the server does not have the database.
     await client.select(client.options.db ?? 0);
+    if (/^cluster_enabled:1/m.test(info)) throw new Error("it is a node of a cluster, which a queue does not support");
+    // A replica and a server whose memory is full refuse only what writes.
+    await client.set(`${keyPrefix}:probe`, "", "PX", 1);
     for (const warning of listWarnings(info)) printProblem(io)({ severity: "warning", ...warning });
   } catch (error) {
     // When the connection failed, the emitted error says more than the rejection of the command.
@@ -148,11 +155,14 @@ async function tryConnection(
         `${name} refused the login: ${refusal.reason}.`,
         "Give user and password in the URL, or in REDIS_USERNAME and REDIS_PASSWORD.",
       );
+    const isReached = !cause && client.status === "ready";
     throw new EvalsError(
       {
         severity: "error",
-        message: `The queue at ${name} cannot be reached: ${message}.`,
-        hint: "Start the Redis server, or correct the URL.",
+        message: `The queue at ${name} cannot be ${isReached ? "used" : "reached"}: ${message.replace(/\.$/, "")}.`,
+        hint: isReached
+          ? "Correct the settings of the Redis server, or the URL."
+          : "Start the Redis server, or correct the URL.",
       },
       exitCodes.incomplete,
     );
@@ -171,6 +181,13 @@ function describeCause(cause: Error): string {
   if (cause.message.startsWith("Unknown RESP type")) return "it does not answer as a Redis server";
   return cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : cause.name);
 }
+
+/** What a server answers while it is full, starts, has lost its primary or has another password. */
+const temporary =
+  /^(OOM|READONLY|LOADING|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|BUSY|NOAUTH|NOPERM|WRONGPASS)\b/;
+
+/** The first word of an error with which the server refuses a command for now; undefined for another error. */
+export const readTemporary = (error: unknown): string | undefined => temporary.exec(messageOf(error))?.[0];
 
 /** Settings with which a server can lose jobs, from its answer to INFO. */
 function listWarnings(info: string): { message: string; hint: string }[] {
@@ -197,11 +214,21 @@ function listWarnings(info: string): { message: string; hint: string }[] {
   ];
 }
 
-/** Reports a lost connection once until it is back: every client loses it, and emits an error at each attempt. */
+/**
+ * Reports a lost connection once until it is back, because every client loses it, and emits an error at each attempt.
+ * Reports refused commands once per kind.
+ */
 function createConnectionReports(name: string, io: Io) {
   let isLost = false;
   let isOver = false;
+  const refused = new Set<string>();
   return {
+    refused(error: unknown) {
+      const code = readTemporary(error);
+      if (code === undefined || refused.has(code) || isOver) return;
+      refused.add(code);
+      io.err(printableLines(`The queue at ${name} refuses commands (${messageOf(error)}). Trying again.`));
+    },
     lost(error: Error) {
       if (isLost || isOver) return;
       isLost = true;

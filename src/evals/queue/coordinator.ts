@@ -268,9 +268,11 @@ class QueuedAsker implements Asker {
     if (message !== undefined) for (const [id, awaited] of asked) this.#giveUp(id, awaited, { ...cancelled, message });
   }
 
-  /** Makes `close` wait for this work. Failures are ignored: the client reconnects, and `#check` repairs losses. */
+  /** Makes `close` wait for this work. Failures are only reported: the client reconnects, and `#check` repairs losses. */
   #track(work: Promise<unknown>): void {
-    const tracked: Promise<unknown> = work.catch(() => {}).finally(() => this.#pending.delete(tracked));
+    const tracked: Promise<unknown> = work
+      .catch(this.#broker.reportRefusal)
+      .finally(() => this.#pending.delete(tracked));
     this.#pending.add(tracked);
   }
 }

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Job, Worker } from "bullmq";
 import { runTrial } from "../trials/runTrial.ts";
 import { type ExitCode, exitCodes, messageOf, printProblem } from "../types/errors.ts";
@@ -7,7 +8,7 @@ import { knownSecrets } from "../types/secrets.ts";
 import { excerpt } from "../types/text.ts";
 import type { Trial } from "../types/trial.ts";
 import { printableLines } from "../types/visible.ts";
-import { type Broker, connectBroker } from "./connection.ts";
+import { type Broker, connectBroker, readTemporary } from "./connection.ts";
 import {
   jobSchema,
   keyPrefix,
@@ -124,7 +125,7 @@ class TrialWorker {
       // The delay after a failed command, for example on a lost connection.
       runRetryDelay: 1_000,
     });
-    consumer.on("error", () => {});
+    consumer.on("error", this.#broker.reportRefusal);
     return consumer;
   }
 
@@ -236,9 +237,23 @@ class TrialWorker {
 
   /** Adds an answer to the stream of its run. Does nothing after the end of the run, when the stream is gone. */
   async #answer({ run }: TrialJob, result: Result): Promise<void> {
-    const delivery = this.#broker.redis.xadd(nameAnswers(run), "NOMKSTREAM", "*", ...Object.entries(result).flat());
+    const delivery = this.#deliver(nameAnswers(run), Object.entries(result).flat());
     this.#delivering.add(delivery);
     await delivery.finally(() => this.#delivering.delete(delivery));
+  }
+
+  /** Tries again while the server refuses the answer for now, because asking for it again costs money. */
+  async #deliver(stream: string, fields: readonly string[]): Promise<void> {
+    for (;;) {
+      try {
+        await this.#broker.redis.xadd(stream, "NOMKSTREAM", "*", ...fields);
+        return;
+      } catch (error) {
+        if (readTemporary(error) === undefined) throw error;
+        this.#broker.reportRefusal(error);
+        await pause(500);
+      }
+    }
   }
 
   async #refuse(job: TrialJob, reason: string): Promise<void> {
