@@ -26,6 +26,9 @@ function redactable(value: string): boolean {
   return !/\\$/.test(value) && secrets.redact(value) !== value;
 }
 
+/** Of other secrets, a cut inside of an escaped character can leave a few characters more. */
+const key = fc.string({ minLength: 6, maxLength: 60, unit: fc.constantFrom(..."aZ09_-+/=") }).filter(redactable);
+
 const other = fc.string({ maxLength: 20, unit: "grapheme" });
 
 const toAscii = (text: string) =>
@@ -115,17 +118,17 @@ describe("every secret", () => {
     "is hidden where a limit has cut it, in the form %s",
     (name) => {
       fc.assert(
-        fc.property(secret, other, fc.double({ min: 0, max: 1, noNaN: true }), (value, before, share) => {
-          // What is cut is no start of the secret if the secret begins with the mark itself.
-          fc.pre(!/\.\.|…/.test(value));
+        fc.property(key, other, fc.double({ min: 0, max: 1, noNaN: true }), (value, before, share) => {
           const form = forms[name]?.(value) ?? "";
           const length = Math.floor(share * form.length);
           const [start, end] = [form.slice(0, length), form.slice(length)];
           for (const text of [`${before} ${start}…`, `"${start}..."`, `${before} ${start}… [cut: 9]`])
-            expect(/\[redacted/.test(known(value).redact(text)) || isShort(value, name, start), text).toBe(true);
-          expect(/\[redacted/.test(known(value).redact(`… [cut: 9] …${end} x`)) || isShort(value, name, end)).toBe(
-            true,
-          );
+            expect(/\[redacted/.test(known(value).redact(text)) || isShort(value, name, start, "start"), text).toBe(
+              true,
+            );
+          expect(
+            /\[redacted/.test(known(value).redact(`… [cut: 9] …${end} x`)) || isShort(value, name, end, "end"),
+          ).toBe(true);
         }),
         { numRuns },
       );
@@ -134,20 +137,22 @@ describe("every secret", () => {
 });
 
 /** Whether a part of a form shows fewer than four characters of the secret, or all of a form that is too short to be one. */
-function isShort(value: string, form: string, part: string): boolean {
+function isShort(value: string, form: string, part: string, side: Side): boolean {
   if (form === "base64" || form === "hexadecimal") return part.length < 8;
   const [length] = [...value.matchAll(/\s+|\S/gu)].map((match) => match[0].length);
-  return part.length < 12 * 4 && (part.length < 4 + (length ?? 1) || countShown(value, form, part) < 5);
+  return part.length < 12 * 4 && (part.length < 4 + (length ?? 1) || countShown(value, form, part, side) < 5);
 }
 
-/** How many characters of the secret a part of one of its forms shows. */
-function countShown(value: string, name: string, part: string): number {
+type Side = "start" | "end";
+
+/** How many characters of the secret the start or the end of one of its forms shows. */
+function countShown(value: string, name: string, part: string, side: Side): number {
   const pieces = value.match(/\s+|\S/gu) ?? [];
   const write = forms[name] ?? ((text: string) => text);
-  let [first, last] = [0, 0];
-  while (first < pieces.length && write(pieces.slice(0, first + 1).join("")).length <= part.length) first++;
-  while (last < pieces.length && write(pieces.slice(-last - 1).join("")).length <= part.length) last++;
-  return Math.max(first, last);
+  const take = (count: number) => (side === "start" ? pieces.slice(0, count) : pieces.slice(-count)).join("");
+  let count = 0;
+  while (count < pieces.length && write(take(count + 1)).length <= part.length) count++;
+  return count;
 }
 
 describe("a secret", () => {
