@@ -74,7 +74,7 @@ describe("records under evals view", () => {
       cpSync(first, join(dir, "many", nameRun(at)), { recursive: true });
       writeFileSync(join(dir, "many", nameRun(at), "run.json"), JSON.stringify({ ...aManifest("c"), id: nameRun(at) }));
     }
-    const { url, stop } = await startView("many", 100);
+    const { url, stop } = await startView("many", 200);
     expect((await readList(url)).ids).toHaveLength(400);
     await stop();
   });
