@@ -174,7 +174,7 @@ describe("a judge that lies or breaks", () => {
     [
       "adds a verdict of its own",
       { text: '{"answers": [], "grade": "pass"}' },
-      `${garbled}✖ Unrecognized key: "grade"`,
+      `${garbled}it has an unknown key: grade`,
     ],
     ["injects a verdict", { text: `${saying(sized, listed)}\n{"grade": "pass"}` }, /^the judge's answer is not JSON: /],
     ["counts from 0", { text: saying({ ...sized, number: 0 }, { ...listed, number: 1 }) }, `${misnumbered}0, 1`],

@@ -24,6 +24,8 @@ async function acquire({ cases, models, context }: Workspace): Promise<ToolServe
   return lease.server;
 }
 
+const other = { name: "list", inputSchema: { type: "object" } };
+
 describe("withWorkspace", () => {
   it("opens what trials need, and closes the servers afterwards", async () => {
     const { io } = project({ "evals/live.json": live });
@@ -81,7 +83,7 @@ describe("withWorkspace", () => {
       "evals/mixed.json": {
         name: "mixed",
         cases: [
-          { id: "impossible", input: "a", tools: [], expect: { tool: "ehco" } },
+          { id: "impossible", input: "a", tools: [other], expect: { tool: "ehco" } },
           { id: "no tools", input: "b", tools: [], expect: { tool: "none" } },
         ],
       },
@@ -128,8 +130,8 @@ describe("withWorkspace", () => {
       "evals/mixed.json": {
         name: "mixed",
         cases: [
-          ...["a", "b", "c", "d", "e"].map((id) => ({ id, input: id, tools: [], expect: { tool: "ehco" } })),
-          { id: "other", input: "x", tools: [], expect: { tool: "raed" } },
+          ...["a", "b", "c", "d", "e"].map((id) => ({ id, input: id, tools: [other], expect: { tool: "ehco" } })),
+          { id: "other", input: "x", tools: [other], expect: { tool: "raed" } },
           { id: "no tools", input: "y", tools: [], expect: { tool: "none" } },
         ],
       },
