@@ -270,3 +270,20 @@ describe("a body of any content", () => {
     }
   });
 });
+
+it.each([
+  [
+    "messages",
+    { type: "message", content: [], stop_reason: "end_turn", usage: { input_tokens: -3, output_tokens: 1e308 } },
+  ],
+  [
+    "completions",
+    {
+      choices: [{ message: { content: "" }, finish_reason: "stop" }],
+      usage: { prompt_tokens: -3, completion_tokens: 1e308 },
+    },
+  ],
+] as const)("usage in %s is bounded", (name, body) => {
+  const { usage } = wire(name).readReply(JSON.stringify(body)) as { usage?: object };
+  expect(usage).toMatchObject({ inputTokens: 0, outputTokens: 1e12 });
+});

@@ -166,6 +166,15 @@ describe("limits of a run", () => {
     expect(endpoint.requests.length).toBe(asked);
   });
 
+  it("a service that reports more tokens than a sum can hold leaves a record that can be read", async () => {
+    answer = () => ({ ...right, usage: { input_tokens: 1e308, output_tokens: 1e308 } });
+    const ended = await run("--max-requests", "30");
+    const { totals, run: id } = summaryOf(ended);
+    expect(totals.costUsd).toBeGreaterThan(1_000_000);
+    const shown = await evals(["report", id, "--as", "json"], { cwd: dir });
+    expect(JSON.parse(shown.out).totals).toMatchObject({ passed: totals.passed, costUsd: totals.costUsd });
+  });
+
   it("a number of requests is kept, and the rest is asked on --resume", async () => {
     const ended = await run("-c", "20", "--max-requests", "30");
     expect(endpoint.requests).toHaveLength(30);

@@ -8,7 +8,7 @@ import { formatIssues } from "../types/issues.ts";
 import { isNestedDeeper, maxDepth } from "../types/json.ts";
 import type { ModelRequest, Reply } from "../types/model.ts";
 import { cut, excerpt, quote } from "../types/text.ts";
-import { addUsage, type Broken, type Call, type Usage } from "../types/trial.ts";
+import { addUsage, type Broken, boundTokens, type Call, type Usage } from "../types/trial.ts";
 import { OversizedReplyError } from "./fetch.ts";
 import { Pacer, type Report, realClock } from "./pacer.ts";
 
@@ -139,11 +139,8 @@ export function permanentFault(message: string): Fault {
   return { kind: "fault", stage: "model", message, isTransient: false };
 }
 
-/** A number of tokens in a reply. A negative one, which would lower the spending of a run, counts as 0. */
-export const tokenCount = z
-  .number()
-  .transform((tokens) => Math.max(0, tokens))
-  .nullish();
+/** A number of tokens in a reply. */
+export const tokenCount = z.number().transform(boundTokens).nullish();
 
 /** The ids of a reply and of its request, which the SDKs add to the body, and the model that it names. */
 export function readOrigin(body: unknown, { id, model }: { id?: string | null | undefined; model?: typeof id }) {

@@ -47,11 +47,18 @@ const callSchema = z.object({
 });
 export type Call = z.infer<typeof callSchema>;
 
+/** Tokens and dollars of a trial are far below. Sums of larger numbers can be infinite, which JSON cannot hold. */
+const maxAmount = 1e12;
+
+/** A number of tokens as a service reports it, within what a record can hold. A negative one would lower the cost of a run. */
+export const boundTokens = (tokens: number): number => Math.min(Math.max(0, tokens), maxAmount);
+
+const tokens = z.number().max(maxAmount);
 export const usageSchema = z.object({
-  inputTokens: z.number(),
-  outputTokens: z.number(),
-  cacheReadTokens: z.number(),
-  cacheWriteTokens: z.number(),
+  inputTokens: tokens,
+  outputTokens: tokens,
+  cacheReadTokens: tokens,
+  cacheWriteTokens: tokens,
 });
 export type Usage = z.infer<typeof usageSchema>;
 
@@ -93,6 +100,7 @@ export const turnSchema = z.object({
   usage: usageSchema,
   reservedUsd: z
     .number()
+    .max(maxAmount)
     .optional()
     .describe("the maximum cost of a reply without usage, which counts toward the budget"),
   ms: z.number(),
@@ -239,6 +247,10 @@ export type Cell = z.infer<typeof cellSchema>;
 export const costSchema = z.union([z.number(), z.literal("unknown")]).describe("US dollars at list price");
 /** US dollars at list price; "unknown" where a price is not known, never 0. */
 export type Cost = z.infer<typeof costSchema>;
+const trialCostSchema = costSchema.refine(
+  (cost) => cost === "unknown" || cost <= maxAmount,
+  `must be at most ${maxAmount}`,
+);
 
 /** A sum with an unknown part is unknown. */
 export function addCost(a: Cost, b: Cost): Cost {
@@ -251,7 +263,7 @@ export function multiplyCost(n: number, cost: Cost): Cost {
 }
 
 /** Usage, cost and time of the judge for one trial. Its cost is part of the trial's. */
-const judgingSchema = z.object({ model: z.string(), usage: usageSchema, costUsd: costSchema, ms: z.number() });
+const judgingSchema = z.object({ model: z.string(), usage: usageSchema, costUsd: trialCostSchema, ms: z.number() });
 export type Judging = z.infer<typeof judgingSchema>;
 
 /**
@@ -269,7 +281,7 @@ export const trialSchema = z.object({
   judging: judgingSchema.optional(),
   copy: z.literal(true).optional(),
   lost: usageSchema.optional().describe("usage of replies that could not be used; its cost is part of the trial's"),
-  costUsd: costSchema,
+  costUsd: trialCostSchema,
   startedAt: z.string(),
   ms: z.number(),
 });

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
-import type { Call, StopReason, Usage } from "../../types/trial.ts";
+import { boundTokens, type Call, type StopReason, type Usage } from "../../types/trial.ts";
 
 // The APIs that hosts speak to their providers, read from captured traffic. Reading is lenient: a field of another shape
 // is treated as absent, because hosts and providers add to these APIs every week.
@@ -69,7 +69,7 @@ export const anyJson = z.custom<Json>((value) => value !== undefined);
 /** A text; anything else counts as empty. */
 export const text = z.string().catch("");
 /** A count of tokens; anything else counts as 0. */
-export const count = z.number().catch(0);
+export const count = z.number().catch(0).transform(boundTokens);
 /** A value of a given shape; anything else counts as absent. */
 export const maybe = <T extends z.ZodType>(shape: T) => shape.optional().catch(undefined);
 /** A list whose items of another shape are dropped; anything else counts as empty. */
@@ -101,7 +101,12 @@ function listData(stream: string): string[] {
 
 /** The usage in an API that counts cached tokens among the input tokens. */
 export function toUsage(inputTokens: number, outputTokens: number, cacheReadTokens: number): Usage {
-  return { inputTokens: inputTokens - cacheReadTokens, outputTokens, cacheReadTokens, cacheWriteTokens: 0 };
+  return {
+    inputTokens: Math.max(0, inputTokens - cacheReadTokens),
+    outputTokens,
+    cacheReadTokens,
+    cacheWriteTokens: 0,
+  };
 }
 
 /** The arguments of a call: JSON, or the text that the model wrote, which is kept if it is not JSON. */
