@@ -32,6 +32,19 @@ let answer: (index: number) => MessageAnswer | Fault | Promise<MessageAnswer | F
 const act: MessageAnswer = { calls: [{ name: "act", id: "call", input: { text: "x" } }] };
 const workers: ReturnType<typeof start>[] = [];
 
+/** Holds all answers after the first until the returned function is called. */
+function holdAnswers(first = 0): () => void {
+  let go = () => {};
+  const held = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  answer = async (index) => {
+    if (index >= first) await held;
+    return act;
+  };
+  return go;
+}
+
 const flags = (trials = 2) => [
   "-m",
   "anthropic:x",
@@ -133,14 +146,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     ["SIGINT", 130],
     ["SIGTERM", 143],
   ] as const)("takes what workers have begun when %s stops it, and pays nothing twice", async (signal, code) => {
-    let go = () => {};
-    const held = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    answer = async (index) => {
-      if (index >= 10) await held;
-      return act;
-    };
+    const go = holdAnswers(10);
     startWorker(["-c", "5"]);
     const run = startRun(flags());
     // An answer is on its way to the run while its worker asks the next request.
@@ -245,11 +251,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   });
 
   it("is finished by another worker when one is stopped by Ctrl-C", async () => {
-    let isHeld = true;
-    answer = async (index) => {
-      while (isHeld && index >= 10) await pause(10);
-      return act;
-    };
+    const go = holdAnswers(10);
     const first = startWorker(["-c", "5"]);
     const run = startRun(flags());
     await until(() => endpoint.requests.length >= 15);
@@ -259,21 +261,14 @@ describe.skipIf(noRedis)("a run with --queue", () => {
       code: 130,
       err: expect.stringContaining("10 trials run, 5 returned to the queue."),
     });
-    isHeld = false;
+    go();
     startWorker();
     expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 40, passed: 40, broken: 0 });
     expect(endpoint.requests).toHaveLength(45);
   });
 
   it("does not keep a worker from ending when the server is gone, and goes on when it is back", async () => {
-    let go = () => {};
-    const held = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    answer = async () => {
-      await held;
-      return act;
-    };
+    const go = holdAnswers();
     const idle = startWorker(["--hosts", "custom", "--max-idle", "5"]);
     const busy = startWorker(["-c", "5"]);
     await Promise.all([idle, busy].map((worker) => untilPrinted(worker, "takes trials")));
@@ -441,14 +436,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   });
 
   it("keeps the answers that a full server refuses until it takes them", async () => {
-    let go = () => {};
-    const held = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    answer = async () => {
-      await held;
-      return act;
-    };
+    const go = holdAnswers();
     const worker = startWorker(["-c", "5"]);
     const run = startRun(flags(1));
     await until(() => endpoint.requests.length >= 5);
@@ -522,11 +510,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const mcp = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
     const server = { command: "node", args: [mcp, "none", dir] };
     writeFileSync(join(dir, "evals/suite.json"), JSON.stringify({ ...suite, server }));
-    let isHeld = true;
-    answer = async (index) => {
-      while (isHeld && index >= 10) await pause(10);
-      return act;
-    };
+    const go = holdAnswers(10);
     const first = startWorker(["-c", "5"]);
     const run = startRun([...flags(1), "--max-turns", "1"]);
     await until(() => endpoint.requests.length >= 15 && countRecorded() >= 10);
@@ -537,7 +521,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(listChildren()).not.toEqual([]);
     first.child.kill(signal);
     expect((await first.ended).code).toBe(code);
-    isHeld = false;
+    go();
     startWorker();
     expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
     expect(endpoint.requests).toHaveLength(25);
