@@ -81,6 +81,14 @@ describe.each([
   });
 });
 
+it("names the holder that writes its id only after another process asks", async () => {
+  const tryLock = () => {
+    setTimeout(() => writeFileSync(join(dir, "lock"), "4321"), 1);
+    return false;
+  };
+  await expect(lockRun(dir, tryLock)).rejects.toThrow(`The run ${dir} is being written by process 4321.`);
+});
+
 it("is free immediately after its process was killed", async () => {
   const holder = startHolder();
   try {

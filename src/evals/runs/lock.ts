@@ -123,9 +123,8 @@ function isSameFile({ fd }: FileHandle, file: string): boolean {
 async function acquireByKernel(file: string, tryLock: TryLock): Promise<Acquired> {
   const handle: FileHandle = await open(file, "a+");
   if (!tryLock(handle.fd, lockedByte, 1)) {
-    const holder = await handle.readFile("utf8");
     await handle.close();
-    return { holder };
+    return { holder: await readHolder(file) };
   }
   try {
     await handle.truncate(0);
@@ -136,6 +135,15 @@ async function acquireByKernel(file: string, tryLock: TryLock): Promise<Acquired
   }
   const isInPlace = () => isSameFile(handle, file);
   return { release: () => handle.close(), remove: () => rm(file, { force: true }), isInPlace };
+}
+
+/** The text of a file that another process has locked, which writes its id right after that. */
+async function readHolder(file: string): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    const holder = await readFile(file, "utf8").catch(() => undefined);
+    if (holder !== "" || attempt === 10) return holder ?? "";
+    await delay(pollMs);
+  }
 }
 
 /** The file exists while it is locked, and is created with its text: an empty file is damaged. */
