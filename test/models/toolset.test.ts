@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { mapToWireNames } from "../../src/evals/models/wireNames.ts";
+import { jsonRequest, mapToWireNames } from "../../src/evals/models/wireNames.ts";
 
 it("replaces what is not accepted, and keeps apart what would become one", () => {
   const names = mapToWireNames(["a.b", "a_b", "a b", "ok", "x".repeat(12)], 11);
@@ -28,6 +28,22 @@ it("gives every name an accepted one, and maps it back, in any order", () => {
       expect(wires.map(names.toShown)).toEqual(list);
       const reversed = mapToWireNames([...list].reverse(), 64);
       expect(list.map(reversed.toWire)).toEqual(wires);
+    }),
+  );
+});
+
+it("writes a request as JSON, whatever its tools are, again and in another order", () => {
+  const tools = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 4 });
+  const { signal } = new AbortController();
+  fc.assert(
+    fc.property(fc.string(), fc.option(tools), (model, list) => {
+      for (const body of list
+        ? [
+            { model, tools: list },
+            { model, tools: list.toReversed() },
+          ]
+        : [{ model }])
+        expect(JSON.parse(jsonRequest(body, signal).body)).toEqual(JSON.parse(JSON.stringify(body)));
     }),
   );
 });

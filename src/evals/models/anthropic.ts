@@ -27,7 +27,7 @@ import {
   transientFault,
   unreadableReply,
 } from "./remote.ts";
-import { createToolCache, type WireNames } from "./wireNames.ts";
+import { createToolCache, jsonRequest, type WireNames } from "./wireNames.ts";
 
 const provider = {
   name: "anthropic",
@@ -65,7 +65,7 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
 
   // Like `client.messages.create`, which would also print a warning per call of a deprecated model.
   const post = (body: MessageCreateParamsNonStreaming, signal: AbortSignal) =>
-    client.post<unknown>("/v1/messages", { body, signal });
+    client.post<unknown>("/v1/messages", jsonRequest(body, signal));
 
   const prepare = createToolCache(128, writeTool);
   const build = (request: ModelRequest): MessageCreateParamsNonStreaming => ({

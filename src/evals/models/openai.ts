@@ -26,7 +26,7 @@ import {
   transientFault,
   unreadableReply,
 } from "./remote.ts";
-import { createToolCache, type WireNames } from "./wireNames.ts";
+import { createToolCache, jsonRequest, type WireNames } from "./wireNames.ts";
 
 /** The names, defaults and limits of OpenAI, for all of its APIs. */
 const provider = {
@@ -76,7 +76,7 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
 
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
     try {
-      return read(await client.chat.completions.create(build(request), { signal }), request);
+      return read(await client.post("/chat/completions", jsonRequest(build(request), signal)), request);
     } catch (thrown) {
       return readFault(thrown);
     }

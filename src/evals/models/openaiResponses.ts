@@ -24,7 +24,7 @@ import {
   transientFault,
   unreadableReply,
 } from "./remote.ts";
-import { createToolCache, type WireNames } from "./wireNames.ts";
+import { createToolCache, jsonRequest, type WireNames } from "./wireNames.ts";
 
 /** The tool search of the API, which does not name its ranking. */
 const hostedSearch = "tool_search";
@@ -51,7 +51,7 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
       input: request.messages.flatMap(inputItems),
     };
     try {
-      return readReply(await client.responses.create(body, { signal }), names);
+      return readReply(await client.post("/responses", jsonRequest(body, signal)), names);
     } catch (thrown) {
       return readFault(thrown);
     }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ModelRequest } from "../types/model.ts";
+import { once } from "../types/once.ts";
 import type { OfferedTool } from "../types/tool.ts";
 
 /** Converts shown tool names to names that a provider accepts, and back. */
@@ -63,4 +64,16 @@ export function createToolCache<Param>(maxName: number, write: (tool: OfferedToo
       const names = mapToWireNames(shown, maxName);
       return { names, params: new Map(tools.map((tool) => [tool.name, write(tool, names.toWire(tool.name))])) };
     });
+}
+
+const stringifyTool = once((tool: object) => JSON.stringify(tool));
+
+/**
+ * The request of a JSON body for the SDKs. The tools of a cache above, which are most of a request, are written as JSON
+ * once for all requests that show them, in any order.
+ */
+export function jsonRequest({ tools, ...rest }: { tools?: readonly object[] }, signal: AbortSignal) {
+  const json = JSON.stringify(rest);
+  const body = tools ? `${json.slice(0, -1)},"tools":[${tools.map(stringifyTool).join(",")}]}` : json;
+  return { body, headers: { "content-type": "application/json" }, signal };
 }
