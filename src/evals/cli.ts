@@ -25,12 +25,14 @@ if (argv[2] === "--version") {
 // A run has 28 MB of live objects at any length. By default V8 collects them all only when garbage has grown to three
 // times that; at half of it, a run of 100,000 trials peaks at 150 MiB instead of 230, for some percent of CPU.
 setFlagsFromString("--heap-growing-percent=50");
-// New objects get 16 MB at once instead of after five doublings, each of which copies what is loaded. It takes a tenth off
-// the CPU time of 1,000 trials, and no memory, because longer runs get there anyway.
-setFlagsFromString("--semi-space-growth-factor=16");
-// Twice the default of Node 20: most runs end before the code that it optimizes has paid for its compilation. A run of 1,000
-// trials takes 17% less CPU, one of 10,000 takes 2% more. Newer versions compile in more stages, and have no such flag.
-if (process.versions.v8.startsWith("11.")) setFlagsFromString("--interrupt-budget=135168");
+if (process.versions.v8.startsWith("11.")) {
+  // Twice the default of Node 20: most runs end before the code that it optimizes has paid for its compilation. A run of
+  // 1,000 trials takes 17% less CPU, one of 10,000 takes 2% more. Newer versions compile in more stages, and have no such flag.
+  setFlagsFromString("--interrupt-budget=135168");
+  // New objects get their 16 MB at once instead of after five doublings, each of which copies what is loaded: some percent
+  // of CPU, and no memory, because a run gets there anyway. Newer versions have far larger limits.
+  setFlagsFromString("--semi-space-growth-factor=16");
+}
 
 const stopping = new AbortController();
 setMaxListeners(0, stopping.signal);
