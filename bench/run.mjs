@@ -15,6 +15,14 @@ const pairs = Number(
 const rows = [];
 const row = (what, figure, target, met) => rows.push({ what, figure, target, met });
 const ratio = (a, b) => (a / b).toFixed(2);
+/** The seconds that `node -e 0` takes on the machine whose seconds the targets are. */
+const targetNodeS = 0.05;
+let nodeS = targetNodeS;
+/** Compares a time with a target in seconds, which is longer on a slower machine. */
+const timeRow = (what, figure, seconds, target) => {
+  const scaled = target * (nodeS / targetNodeS);
+  row(what, figure, `<= ${target} s x ${ratio(nodeS, targetNodeS)} = ${scaled.toFixed(2)} s`, seconds <= scaled);
+};
 
 /**
  * Runs a suite of cases that are all different, one trial of each, or of 100 cases with the rest as further trials; with
@@ -65,7 +73,7 @@ async function cpuAndMemory() {
     row("peak memory, 100000 cases", `${many.toFixed(0)} MiB`, "<= 500 MiB", many <= 500);
     const { resumed } = await load(url, 100_000, 100, { resumes: true });
     const figure = `${resumed.wallS.toFixed(2)} s (${resumed.cpuS.toFixed(2)} s of CPU)`;
-    row("resume of 100000 trials", figure, "<= 3 s", resumed.wallS <= 3);
+    timeRow("resume of 100000 trials", figure, resumed.wallS, 3);
   }
   stop();
 }
@@ -84,19 +92,19 @@ async function wallAtLatency() {
 }
 
 async function startUp() {
-  const node = await wall(["-e", "0"], 15);
+  nodeS = await wall(["-e", "0"], 15);
   const version = await wall([cli, "--version"], 15);
   row(
     "evals --version : node -e 0",
-    `${(version * 1000).toFixed(0)} ms : ${(node * 1000).toFixed(0)} ms = ${ratio(version, node)}x`,
+    `${(version * 1000).toFixed(0)} ms : ${(nodeS * 1000).toFixed(0)} ms = ${ratio(version, nodeS)}x`,
     "<= 2.5x",
-    version / node <= 2.5,
+    version / nodeS <= 2.5,
   );
   const run = await wall([cli, "run", "evals/evals.json", "--out", join(scratch, "runs")], 7, {
     cwd: root,
     codes: [0, 1],
   });
-  row("10 cases, lexical, reference server", `${(run * 1000).toFixed(0)} ms`, "<= 700 ms", run <= 0.7);
+  timeRow("10 cases, lexical, reference server", `${run.toFixed(2)} s`, run, 0.7);
 }
 
 await startUp();
