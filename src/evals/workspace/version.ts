@@ -1,4 +1,4 @@
-import { createRequire } from "node:module";
+import manifest from "tool-evals/package.json" with { type: "json" };
 
-/** The version of tool-evals, from its package.json. */
-export const { version } = createRequire(import.meta.url)("tool-evals/package.json") as { version: string };
+/** The version of tool-evals. */
+export const { version } = manifest;
