@@ -54,6 +54,14 @@ describe("cases in a CSV file", () => {
     );
   });
 
+  it.each(["\n", "\r\n", "\r"])("may have %j as line breaks", async (end) => {
+    const { suites } = await csv(["input,tool", '"a, ""b""",echo', "c,echo", ""].join(end));
+    expect(suites[0]?.cases.map(({ messages, place }) => [messages[0]?.content, place.line])).toEqual([
+      ['a, "b"', 2],
+      ["c", 3],
+    ]);
+  });
+
   it("are refused with arguments nested too deeply", async () => {
     const deep = `${'{""a"":'.repeat(5_000)}1${"}".repeat(5_000)}`;
     expect(await complaint(csv(`input,tool,args\nhi,echo,"${deep}"\n`))).toBe(
@@ -122,6 +130,7 @@ describe("a very long file of cases", () => {
     };
     expect(await count(jsonl("x\n".repeat(5_000)))).toHaveLength(1_000);
     expect(await count(csv(`input,trials\n${"a,x\n".repeat(5_000)}`))).toHaveLength(1_000);
+    expect(await count(csv(`input${",a".repeat(5_000)}\n`))).toHaveLength(1_000);
     const problems = await count(jsonl('{"input": "a"}\n'.repeat(5_000)));
     expect(problems).toHaveLength(1_001);
     expect(problems.at(-1)).toBe("The cases from here on are not checked, because 1,000 are wrong.");

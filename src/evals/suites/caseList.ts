@@ -74,9 +74,11 @@ async function readCsv(text: string, file: string): Promise<Row[]> {
 async function parseCsv(text: string, file: string): Promise<{ record: string[]; line: number }[]> {
   const { CsvError, parse } = await import("csv-parse/sync");
   try {
-    // The parser counts "\r\n" as two lines where it is not the first line break of the file.
-    const records = parse(text.replaceAll("\r\n", "\n"), {
+    // The parser counts "\r\n" as two lines where it is not the first line break of the file, and takes long to find out
+    // which line breaks a file has.
+    const records = parse(text.replace(/\r\n?/g, "\n"), {
       bom: true,
+      record_delimiter: "\n",
       info: true,
       skip_empty_lines: true,
       // The head, and one case more than a suite can have, which is then refused.
@@ -101,6 +103,7 @@ function findWrongColumns(names: readonly string[], place: Place): Problem[] {
   const known = `Columns: ${columns.join(", ")}.`;
   const unknown = names
     .filter((name) => !columns.includes(name))
+    .slice(0, maxWrong)
     .map((name): Problem & { hint: string } => {
       return {
         severity: "error",
