@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CheckSetup, check } from "../../src/evals/decisions/check.ts";
-import { nextStep, type Observation, simulate, TrialRecord } from "../../src/evals/decisions/design.ts";
+import { countPasses, nextStep, type Observation, simulate, TrialRecord } from "../../src/evals/decisions/design.ts";
 import { forecastCalls } from "../../src/evals/decisions/forecast.ts";
 import { countAlike, probeCells } from "../../src/evals/decisions/probe.ts";
 import type { CheckVerdict } from "../../src/evals/decisions/verdict.ts";
@@ -284,6 +284,52 @@ describe("requests that repeat", () => {
           }
       expect(nextStep(design, record)).toEqual({ kind: "decided", verdict: step.value });
     }
+  });
+
+  test("a verdict counts all answers of the cases that it names, except for repeated requests, which it lists", () => {
+    const anyRate = fc.constantFrom(0, 0.3, 0.9, 1);
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(anyRate, anyRate), { minLength: 1, maxLength: 5 }),
+        fc.nat(1000),
+        fc.constantFrom(3, 6, 12, 25),
+        fc.constantFrom(2, 6, 24),
+        fc.boolean(),
+        (rates, seed, trials, requests, isAlike) => {
+          const [base, head] = [rates.map(([rate]) => rate), rates.map(([, rate]) => rate)];
+          const ids = idsOf(base);
+          const answer = sampled({ base, head }, seed);
+          const { verdict, record } = simulate(
+            check({ cases: ids, seed, trials, requests: () => requests, withReach: false }),
+            (id, arm, trial) => answer(id, arm, isAlike ? ((trial - 1) % requests) + 1 : trial),
+          );
+          const { suspects, repeated = [] } = verdict;
+          const fell = "fell" in verdict ? verdict.fell : [];
+          const rose = "rose" in verdict ? verdict.rose : [];
+          for (const named of [...fell, ...rose, ...suspects]) {
+            const again = repeated.find((one) => one.case === named.case) ?? { passed: 0, trials: 0 };
+            const all = countPasses(record, named.case, "base");
+            expect(named.base).toEqual({ passed: all.passed - again.passed, trials: all.trials - again.trials });
+            expect(named.head).toEqual(countPasses(record, named.case, "head"));
+          }
+          for (const { case: id, pairs } of "flips" in verdict ? verdict.flips : [])
+            expect(pairs).toBe(countPasses(record, id, "head").trials);
+        },
+      ),
+    );
+  });
+
+  test("repeated requests are no trials that ran ahead", () => {
+    const three = idsOf([1, 1, 1]);
+    const { verdict } = simulate(check({ cases: three, seed: 1, requests: () => 6 }), (id, arm) =>
+      arm === "head" && id === "case 1" ? "fail" : "pass",
+    );
+    expect(verdict).toMatchObject({
+      kind: "regressed",
+      fell: [{ case: "case 1", base: { passed: 6, trials: 6 }, head: { passed: 0, trials: 6 } }],
+      repeated: three.map((id) => ({ case: id, after: 6, passed: 2, trials: 2 })),
+      calls: { base: 24, head: 18, ahead: 0 },
+    });
   });
 
   test("repeats are of cases that vary, and compare tool and arguments", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { checkBlocks, checkLines } from "../../src/evals/reports/check.ts";
+import { checkFacts } from "../../src/evals/reports/checkFacts.ts";
 import { checkNext, checkReason, type FollowUp } from "../../src/evals/reports/checkText.ts";
 import { forms, listForms, runReport } from "../../src/evals/reports/index.ts";
 import { leadLines } from "../../src/evals/reports/lead.ts";
@@ -215,6 +216,21 @@ describe("the sentences", () => {
       for (const text of assumed) expect(text).not.toMatch(/: certain|model is deterministic\.|A deterministic model/);
     },
   );
+
+  it("say why the record has more trials than the verdict counts", () => {
+    const repeated = [
+      { case: "read-one", after: 6, passed: 4, trials: 4 },
+      { case: "rename", after: 6, passed: 2, trials: 2 },
+    ];
+    const facts = checkFacts(checkOf({ kind: "no-regression", method: "exhausted", repeats: 6, repeated }));
+    expect(facts.slice(-2)).toEqual([
+      ["Trials of the check", "24 baseline, 24 now"],
+      [
+        "Repeated requests",
+        "6 of these baseline trials, to see whether the model is deterministic; they count in no rate",
+      ],
+    ]);
+  });
 
   it("say what would settle an inconclusive check", () => {
     const open = (advice: ComparedCheck["advice"]) =>

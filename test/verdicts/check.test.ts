@@ -86,7 +86,7 @@ describe("the regression check of a run", () => {
         "because": null,
         "by": "cases",
         "calls": {
-          "ahead": 90,
+          "ahead": 10,
           "base": 60,
           "copies": 0,
           "head": 60,
@@ -260,6 +260,24 @@ describe("the regression check of a run", () => {
       modelDrift: { accepted: { passed: 100, trials: 100 }, now: { passed: 0, trials: 60 }, direction: "down" },
     });
     expect(summarise(compare(), trials(12)).suites[0]?.verdict).toMatchObject({ modelDrift: { direction: null } });
+  });
+
+  it("lists repeated requests, and counts them in no figure", () => {
+    const repeats = trials(8).filter(
+      ({ cell: { arm, case: id, trial } }) => arm === "base" && (trial === 7 || (trial === 8 && id === "a")),
+    );
+    const confused = repeats.map((trial): Trial => ({ ...trial, verdict: missed }));
+    const cases = ids.map((id) => ({ id, bank: { passed: 20, trials: 20 }, toolset: "old", requests: 6 }));
+    const { verdict } = summarise(compare({ cases }), [...trials(6, ["b"]), ...confused]).suites[0] ?? {};
+    expect(verdict).toMatchObject({
+      kind: "regressed",
+      repeats: 6,
+      flagged: [{ case: "b", base: { passed: 6, trials: 6 }, head: { passed: 0, trials: 6 } }],
+      repeated: ids.map((id) => ({ case: id, after: 6, passed: 0, trials: id === "a" ? 2 : 1 })),
+      modelDrift: { now: { passed: 30, trials: 30 } },
+      grew: [{ base: { passed: 0, trials: 30 }, head: { passed: 6, trials: 30 } }],
+      calls: { base: 36, head: 30, ahead: 0 },
+    });
   });
 
   it("reads a record that an earlier design made, as two finished records", () => {

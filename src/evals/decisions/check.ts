@@ -11,6 +11,7 @@ import {
   fallP,
   judgeSuite,
   listFlips,
+  listRepeated,
   missingAnswers,
   nameCase,
   netChange,
@@ -257,7 +258,8 @@ class PlayedCheck {
     const isPlain = now.suite.p <= standing.suiteP || [...this.#hits].some((one) => lost(one) >= standing.lost);
     if (!isPlain && (yield* this.#hasRisen(now.look))) {
       const rose = this.#cases.filter((one) => this.#rises(one)).map((one) => this.#name(one, this.#riseP(one)));
-      const flips = listFlips(this.#setup.cases, now.tallies);
+      const answered = this.#cases.map((one) => one.tally(this.#trialsAt(one)).answered);
+      const flips = listFlips(this.#setup.cases, answered);
       return { kind: "changed", fell: this.#named(), rose, flips, ...this.#figures(now) };
     }
     return { kind: "regressed", by: "cases", fell: this.#named(), ...this.#figures(now) };
@@ -318,6 +320,8 @@ class PlayedCheck {
   #figures(now: Look, level = this.#levelAt(now.trials)): Figures {
     const { look, trials, suite, tallies } = now;
     const { looks, z } = this.#plan;
+    const counted = this.#cases.map((one) => Math.min(one.limit, Math.max(trials, this.#trialsAt(one))));
+    const repeated = this.#isProbed ? listRepeated(this.#record, this.#setup.cases, counted) : [];
     const suspects = this.#cases
       .filter((one) => !this.#hits.has(one) && one.rung >= 0)
       .filter((one) => isSignificant(one.p, suspicionAt(this.#trialsAt(one))));
@@ -339,7 +343,9 @@ class PlayedCheck {
         this.#record,
         this.#setup.cases,
         tallies.map(({ pairs }) => pairs),
+        counted,
       ),
+      ...(repeated.length > 0 && { repeated }),
     };
   }
 }

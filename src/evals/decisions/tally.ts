@@ -1,6 +1,6 @@
 import { type CaseCounts, type Counts, rate } from "../stats/counts.ts";
 import { sumOf } from "../types/sum.ts";
-import { type Answer, mostMissing, type TrialRecord } from "./design.ts";
+import { type Answer, countPasses, mostMissing, type TrialRecord } from "./design.ts";
 import { caseP, type Differences, isWithinMargin, type MeanDrop, meanDrop, suiteP } from "./statistics.ts";
 import type { Figures, Flips, NamedCase } from "./verdict.ts";
 
@@ -209,14 +209,28 @@ export function missingAnswers(tallies: readonly PairTally[]): Figures["missing"
   return base + head + recovered.base + recovered.head === 0 ? null : missing;
 }
 
+/** The answers of base beyond the pairs of a case that count: repeated requests. `counted`: these pairs by case. */
+export function listRepeated(
+  record: TrialRecord,
+  cases: readonly string[],
+  counted: readonly number[],
+): NonNullable<Figures["repeated"]> {
+  return cases.flatMap((id, i) => {
+    const after = counted[i] ?? 0;
+    const passes = countPasses(record, id, "base", after + 1);
+    return passes.trials > 0 ? [{ case: id, after, ...passes }] : [];
+  });
+}
+
 /**
- * What was paid for in both arms. `deciding`: the trials by case and arm that decided, what exceeds them ran ahead; none
- * did when not given.
+ * What was paid for in both arms. `deciding`: the pairs by case that decided; what exceeds them, up to the `counted` pairs,
+ * ran ahead. None did when not given.
  */
 export function countCalls(
   record: TrialRecord,
   cases: readonly string[],
   deciding?: readonly number[],
+  counted?: readonly number[],
 ): Figures["calls"] {
   const calls = { base: 0, head: 0, ahead: 0, copies: 0, missing: 0 };
   for (const [i, id] of cases.entries()) {
@@ -226,8 +240,8 @@ export function countCalls(
       calls.copies += paid.copies;
       calls.missing += paid.missing;
       const answers = record.answers(id, arm);
-      const from = deciding?.[i] ?? answers.length;
-      for (let t = from; t < answers.length; t++) if (answers[t] !== undefined) calls.ahead++;
+      const to = Math.min(answers.length, counted?.[i] ?? answers.length);
+      for (let t = deciding?.[i] ?? to; t < to; t++) if (answers[t] !== undefined) calls.ahead++;
     }
   }
   return calls;

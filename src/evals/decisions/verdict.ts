@@ -22,7 +22,7 @@ type SharedFigure =
   | "net";
 
 /** The figures of every verdict of a check. `suite`: the test at the deciding look; no `down` and `up` without pairs. */
-export type Figures = Pick<ComparedCheck, SharedFigure | "suspects" | "missing" | "reach" | "calls"> & {
+export type Figures = Pick<ComparedCheck, SharedFigure | "suspects" | "missing" | "repeated" | "reach" | "calls"> & {
   suite: NonNullable<ComparedCheck["suite"]>;
 };
 

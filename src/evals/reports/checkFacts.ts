@@ -1,4 +1,5 @@
 import type { ComparedCheck } from "../types/check.ts";
+import { sumOf } from "../types/sum.ts";
 import { isExhausted } from "./checkText.ts";
 import { type Block, details, facts, knownFacts } from "./document.ts";
 import { count, integer, level, points, pValue, share } from "./format.ts";
@@ -20,6 +21,7 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
     ["Missing answers", missing ? missingText(missing) : undefined],
     ["Baseline's tools", bankText(check)],
     ["Trials of the check", callsText(calls, method)],
+    ["Repeated requests", repeatedText(check)],
   ]);
 }
 
@@ -71,6 +73,13 @@ function callsText({ base, head, ahead, copies, missing }: ComparedCheck["calls"
     missing > 0 ? `${integer(missing)} without an answer` : "",
   ].filter((part) => part !== "");
   return `${integer(base)} baseline, ${integer(head)} now${extra.length > 0 ? `; ${extra.join(", ")}` : ""}`;
+}
+
+/** Why the record has more trials of a case with the baseline's tools than the verdict counts. */
+function repeatedText({ repeated = [] }: ComparedCheck): string | undefined {
+  if (repeated.length === 0) return undefined;
+  const trials = sumOf(repeated, (one) => one.trials);
+  return `${integer(trials)} of these baseline trials, to see whether the model is deterministic; they count in no rate`;
 }
 
 const terms: readonly [string, string][] = [

@@ -124,6 +124,10 @@ export const comparedSchema = z.object({
     .extend({ recovered: armCounts, worst: z.number(), best: z.number() })
     .nullable()
     .describe("trials without an answer, and the net change if they had all gone against or for head"),
+  repeated: z
+    .array(countsSchema.extend({ case: z.string(), after: count.describe("trials of the case that count") }))
+    .optional()
+    .describe("requests of base that were repeated to see whether the model is deterministic; they count in no rate"),
   reach: count.nullable().describe("the least loss of one case, in points, that is caught 8 times in 10"),
   advice: z
     .object({ likely: count, safe: count, atLeast: z.boolean() })

@@ -10,7 +10,7 @@ import { cochranMantelHaenszel, isSignificant } from "../stats/hypothesisTests.t
 import type { CheckPlan, CheckSummary, ComparedCheck, ComparePlan, Gate } from "../types/check.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
-import { ConfusionGrowth } from "./confusions.ts";
+import { ConfusionGrowth, type CountedTrial } from "./confusions.ts";
 import { toExitCode } from "./exitCode.ts";
 
 /** The inputs of a check. `headToolsets`: the hash of the current tool list of each case. */
@@ -46,6 +46,9 @@ export class Check {
   readonly #plan: ComparePlan;
   readonly #facts: CheckFacts;
   readonly #growth = new ConfusionGrowth("base", "head");
+  /** Trials of base that may be requests repeated to see whether the model is deterministic. */
+  readonly #repeatable: CountedTrial[] = [];
+  readonly #requests: ReadonlyMap<string, number | undefined>;
   readonly #compared: ReadonlySet<string>;
   readonly #repliedBy = new Set<string>();
 
@@ -53,13 +56,18 @@ export class Check {
     this.#plan = plan;
     this.#facts = facts;
     this.#compared = new Set(plan.cases.map(({ id }) => id));
+    this.#requests = new Map(plan.cases.map(({ id, requests }) => [id, requests]));
     if (plan.design === "pairs" && plan.cases.length > 0) this.design = check(setUpCheck(plan, facts));
   }
 
   add(trial: Trial): void {
-    if (!this.#compared.has(trial.cell.case)) return;
+    const { cell, verdict, copy } = trial;
+    if (!this.#compared.has(cell.case)) return;
     addTrial(this.record, trial);
     this.#growth.add(trial);
+    const requests = this.#requests.get(cell.case) ?? Number.POSITIVE_INFINITY;
+    if (cell.arm === "base" && cell.trial > requests && cell.trial <= 2 * requests)
+      this.#repeatable.push({ cell, ...(verdict && { verdict }), ...(copy && { copy }) });
     for (const { model } of trial.turns) if (model !== undefined) this.#repliedBy.add(model);
   }
 
@@ -72,19 +80,20 @@ export class Check {
     const notes = [...this.#plan.notes, ...this.#describeAlias()];
     const { failOn, seed } = this.#facts;
     if (cases.length === 0) return notComparable([], notes);
+    const step = this.design && nextStep(this.design, this.record);
+    const repeated = step?.kind === "decided" ? (step.verdict.repeated ?? []) : [];
+    const counted = new Map(repeated.map((one) => [one.case, one.after]));
+    const isRepeated = ({ cell }: CountedTrial) => cell.trial > (counted.get(cell.case) ?? Number.POSITIVE_INFINITY);
     const found = {
-      grew: this.#growth.pairs(),
+      grew: this.#growth.pairsWithout(this.#repeatable.filter(isRepeated)),
       changes: collectChanges(this.#plan, this.#facts),
-      modelDrift: compareWithBank(this.#plan, this.record),
+      modelDrift: compareWithBank(this.#plan, this.record, counted),
       ...(this.#plan.lost && { lost: this.#plan.lost }),
       notes,
       failOn,
     };
-    if (this.design) {
-      const step = nextStep(this.design, this.record);
-      if (step.kind === "decided") return summariseCheck(step.verdict, found);
-      return summariseStopped(this.#plan, step.look, this.record, found);
-    }
+    if (step?.kind === "decided") return summariseCheck(step.verdict, found);
+    if (step) return summariseStopped(this.#plan, step.look, this.record, found);
     this.record.giveUp();
     const asked = cases.flatMap(({ id }) => {
       const isAsked = pairArms.every((arm) => this.record.answers(id, arm).length > 0);
@@ -134,6 +143,7 @@ export function summariseCheck(verdict: CheckVerdict, { failOn, ...found }: Foun
     suspects,
     flips: "flips" in verdict ? verdict.flips : [],
     missing: verdict.missing,
+    ...(verdict.repeated && { repeated: verdict.repeated }),
     reach: verdict.reach,
     advice: "advice" in verdict ? verdict.advice : null,
     calls: verdict.calls,
@@ -184,10 +194,15 @@ const driftLevel = 0.005;
  * The baseline's own list, when it was accepted and now: what differs is the model, not the wording. The exact
  * Cochran-Mantel-Haenszel test over cases, at .005 in each direction: only the cases that a check asked longest have many
  * trials, and those looked worse. Information alone: no verdict and no exit code depends on it.
+ * `counted`: the trials that count, of cases with repeated requests after them.
  */
-function compareWithBank({ cases }: ComparePlan, record: TrialRecord): ComparedCheck["modelDrift"] {
+function compareWithBank(
+  { cases }: ComparePlan,
+  record: TrialRecord,
+  counted: ReadonlyMap<string, number>,
+): ComparedCheck["modelDrift"] {
   const both = cases.flatMap(({ id, bank }) => {
-    const now = countPasses(record, id, "base");
+    const now = countPasses(record, id, "base", 1, counted.get(id));
     return bank.trials > 0 && now.trials > 0 ? [{ base: bank, head: now }] : [];
   });
   if (both.length === 0) return null;

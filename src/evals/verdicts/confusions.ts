@@ -18,15 +18,18 @@ const confusions: ReadonlySet<Score["selection"]> = new Set([
 ]);
 
 /** The expected and the picked label of a trial with a confusion. */
-export function confusedPair({ verdict }: Trial): Pair | undefined {
+export function confusedPair({ verdict }: Pick<Trial, "verdict">): Pair | undefined {
   if (!verdict || verdict.grade === "not-gradable" || !confusions.has(verdict.selection)) return undefined;
   return { expected: verdict.expected, picked: verdict.picked };
 }
 
 /** The expected and the picked label of a trial that passed with an acceptable substitute. */
-export function substitutedPair({ verdict }: Trial): Pair | undefined {
+export function substitutedPair({ verdict }: Pick<Trial, "verdict">): Pair | undefined {
   return verdict?.substituted && { expected: verdict.expected, picked: verdict.picked };
 }
+
+/** The parts of a trial from which confusions are counted. */
+export type CountedTrial = Pick<Trial, "cell" | "verdict" | "copy">;
 
 /** Counts confusions and substitutions in two arms, and lists those that got more frequent. */
 export class ConfusionGrowth {
@@ -39,17 +42,29 @@ export class ConfusionGrowth {
     this.#arms = [base, head];
   }
 
-  add(trial: Trial): void {
+  add(trial: CountedTrial): void {
+    this.#count(trial, 1);
+  }
+
+  #count(trial: CountedTrial, by: 1 | -1): void {
     const arm = this.#arms.indexOf(trial.cell.arm);
     const { verdict, copy } = trial;
     if (arm < 0 || copy || !verdict || verdict.grade === "not-gradable") return;
     const key = JSON.stringify([verdict.expected, arm]);
-    this.#graded.set(key, (this.#graded.get(key) ?? 0) + 1);
+    this.#graded.set(key, (this.#graded.get(key) ?? 0) + by);
     const substituted = substitutedPair(trial);
     const pair = substituted ? { ...substituted, acceptable: true as const } : confusedPair(trial);
     if (!pair) return;
     const known = getOrAdd(this.#pairs, JSON.stringify(pair), () => ({ pair, counts: [0, 0] as [number, number] }));
-    known.counts[arm as 0 | 1]++;
+    known.counts[arm as 0 | 1] += by;
+  }
+
+  /** The same without some of the added trials. */
+  pairsWithout(trials: readonly CountedTrial[]): Growth[] {
+    for (const trial of trials) this.#count(trial, -1);
+    const pairs = this.pairs();
+    for (const trial of trials) this.#count(trial, 1);
+    return pairs;
   }
 
   /** The pairs whose share of trials is larger in head, largest growth first. */
