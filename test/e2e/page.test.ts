@@ -5,8 +5,12 @@ import { pathToFileURL } from "node:url";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { heading } from "../../src/evals/reports/document.ts";
+import { intervalPlot, intervalRow } from "../../src/evals/reports/figures.ts";
+import { renderPage } from "../../src/evals/reports/html.ts";
 import { forms, runReport } from "../../src/evals/reports/index.ts";
 import { PageTrialCollector } from "../../src/evals/reports/pageTrials.ts";
+import { blocksPage } from "../../src/evals/reports/runPage.ts";
 import type { RunManifest, RunSummary } from "../../src/evals/types/run.ts";
 import type { Trial } from "../../src/evals/types/trial.ts";
 import { summariser } from "../../src/evals/verdicts/summary.ts";
@@ -264,6 +268,38 @@ describe("a run", () => {
     expect(pdf.subarray(0, 4).toString()).toBe("%PDF");
     await page.context().close();
   });
+});
+
+describe("an interval plot", () => {
+  const plot = intervalPlot(
+    "Pass rate of each wording",
+    ["passed"],
+    [intervalRow("incumbent", [{ passed: 2, trials: 8 }]), intervalRow("clear", [{ passed: 8, trials: 8 }])],
+  );
+
+  it.each([1280, 390])(
+    "names its axis and the ends of it, below the lines of the rows, %i pixels wide",
+    async (width) => {
+      const file = join(dir, "intervals.html");
+      writeFileSync(file, renderPage(blocksPage([heading(1, "ADOPT clear"), ...plot])));
+      const viewport = { width, height: 800 };
+      const { page, faults } = await openPage(browser, pathToFileURL(file).href, { viewport });
+      const labels = page.locator("table.intervals tfoot text");
+      expect(await labels.allTextContents()).toEqual(["0%", "50%", "100%", "Pass rate"]);
+      const middles = (selector: string) =>
+        page.locator(selector).evaluateAll((all) =>
+          all.map((one) => {
+            const { x, width: wide } = one.getBoundingClientRect();
+            return Math.round(x + wide / 2);
+          }),
+        );
+      const ticks = (await middles("table.intervals tfoot text")).slice(0, 3);
+      expect(await middles("table.intervals tbody tr:first-child line.grid")).toEqual(ticks);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+      expect(faults).toEqual([]);
+      await page.context().close();
+    },
+  );
 });
 
 it("explains missed trials, passes with another tool, and mocked calls", async () => {

@@ -49,14 +49,14 @@ function Point({ x, y, at }: { x: number; y: number; at: number }) {
 }
 
 /** The estimates of each row: a point for the rate, a line for its interval. */
-function Intervals({ names, rows }: Of<"intervals">) {
+function Intervals({ axis, names, rows }: Of<"intervals">) {
   const width = 240;
   const x = scaleLinear([0, 1], [8, width - 8]);
   const height = 10 + 12 * names.length;
   return (
     <>
       <Legend names={names} />
-      <Scroll label="Pass rates">
+      <Scroll label={plain(axis)}>
         <table class="intervals">
           <tbody>
             {rows.map(({ label, estimates, text }) => (
@@ -66,7 +66,7 @@ function Intervals({ names, rows }: Of<"intervals">) {
                 </th>
                 <td>
                   <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} aria-hidden="true">
-                    {[0, 0.5, 1].map((tick) => (
+                    {intervalTicks.map((tick) => (
                       <line key={tick} class="grid" x1={x(tick)} x2={x(tick)} y1={0} y2={height} />
                     ))}
                     {estimates.map(
@@ -78,11 +78,31 @@ function Intervals({ names, rows }: Of<"intervals">) {
               </tr>
             ))}
           </tbody>
+          <tfoot>
+            <tr>
+              <td />
+              <td>
+                <svg viewBox={`0 0 ${width} 34`} width={width} height={34} aria-hidden="true">
+                  {intervalTicks.map((tick) => (
+                    <text key={tick} x={x(tick)} y={12} text-anchor="middle">
+                      {percent(tick)}
+                    </text>
+                  ))}
+                  <text x={x(0.5)} y={29} text-anchor="middle">
+                    {plain(axis)}
+                  </text>
+                </svg>
+              </td>
+              <td />
+            </tr>
+          </tfoot>
         </table>
       </Scroll>
     </>
   );
 }
+
+const intervalTicks = [0, 0.5, 1];
 
 function Interval({ one, x, y, at }: { one: Estimate; x: (rate: number) => number; y: number; at: number }) {
   return (

@@ -60,6 +60,8 @@ export type GridCell = { text: string; shade: number; tone: Tone };
 export type Figure =
   | {
       type: "intervals";
+      /** What the rates are, such as "Pass rate". */
+      axis: string;
       names: readonly string[];
       rows: readonly { label: string; estimates: readonly (Estimate | undefined)[]; text: string }[];
     }

@@ -107,7 +107,7 @@ function exposureFigure({ exposures = [], choices = [] }: SuiteSummary): Block[]
   if (exposures.length < 2) return [];
   const rows = choices.map(({ expected, chosen }) => intervalRow(expected, chosen));
   const names = exposures.map(({ exposure, surface }) => surface ?? exposure.kind);
-  return intervalPlot("Chosen, by expected tool and exposure, 95% CI", names, rows);
+  return intervalPlot("Chosen, by expected tool and exposure, 95% CI", names, rows, "Share of trials");
 }
 
 /** The page of a report without a record of its own. */
