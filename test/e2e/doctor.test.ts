@@ -331,7 +331,7 @@ test("every server of a host configuration, and its entry", async () => {
 
       warning: Hosts replace or reject characters of the name "my key". [registration-name]
         Fix: Use letters, digits, _ and -.
-      warning: The entry contains a token of GitHub. [registration-secret]
+      warning: The entry contains a GitHub token. [registration-secret]
         Fix: Put it in an environment variable, and write \${NAME} here.
     "
   `);

@@ -142,19 +142,19 @@ const table: readonly EntryRule[] = [
   },
 ];
 
-/** Patterns of tokens by the prefix of their issuer, long enough not to match other texts. */
-const tokens: readonly { issuer: string; pattern: RegExp }[] = [
-  { issuer: "GitHub", pattern: /\b(?:gh[opsu]_[A-Za-z0-9]{30,}|github_pat_\w{40,})/ },
-  { issuer: "Anthropic", pattern: /\bsk-ant-[\w-]{20,}/ },
-  { issuer: "OpenAI", pattern: /\bsk-(?:proj|svcacct)-[\w-]{20,}|\bsk-[A-Za-z0-9]{40,}/ },
-  { issuer: "AWS", pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/ },
-  { issuer: "Google", pattern: /\bAIza[\w-]{35}/ },
-  { issuer: "Slack", pattern: /\bxox[abprs]-[\w-]{10,}/ },
-  { issuer: "GitLab", pattern: /\bglpat-[\w-]{20,}/ },
-  { issuer: "npm", pattern: /\bnpm_[A-Za-z0-9]{36}/ },
-  { issuer: "Hugging Face", pattern: /\bhf_[A-Za-z0-9]{30,}/ },
-  { issuer: "Stripe", pattern: /\b[rs]k_live_[A-Za-z0-9]{20,}/ },
-  { issuer: "a JSON web token's issuer", pattern: /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/ },
+/** Patterns of tokens by their prefix, long enough not to match other texts. */
+const tokens: readonly { what: string; pattern: RegExp }[] = [
+  { what: "a GitHub token", pattern: /\b(?:gh[opsu]_[A-Za-z0-9]{30,}|github_pat_\w{40,})/ },
+  { what: "an Anthropic token", pattern: /\bsk-ant-[\w-]{20,}/ },
+  { what: "an OpenAI token", pattern: /\bsk-(?:proj|svcacct)-[\w-]{20,}|\bsk-[A-Za-z0-9]{40,}/ },
+  { what: "an AWS token", pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/ },
+  { what: "a Google token", pattern: /\bAIza[\w-]{35}/ },
+  { what: "a Slack token", pattern: /\bxox[abprs]-[\w-]{10,}/ },
+  { what: "a GitLab token", pattern: /\bglpat-[\w-]{20,}/ },
+  { what: "an npm token", pattern: /\bnpm_[A-Za-z0-9]{36}/ },
+  { what: "a Hugging Face token", pattern: /\bhf_[A-Za-z0-9]{30,}/ },
+  { what: "a Stripe token", pattern: /\b[rs]k_live_[A-Za-z0-9]{20,}/ },
+  { what: "a JSON Web Token", pattern: /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/ },
 ];
 
 /** Rules about the entries that register servers with a host. */
@@ -191,14 +191,14 @@ export const registrationRules = defineRules<RegistrationSubject>(docs, [
     id: "registration-secret",
     docs: `${claudeCode}#environment-variable-expansion-in-mcp-json`,
     why: "The file is shared or committed sooner or later, and the secret with it.",
-    clauses: [...tokens.map(({ issuer }) => `no token of ${issuer}`), "no password in a url"],
+    clauses: [...tokens.map(({ what }) => `no ${what.replace(/^an? /, "")}`), "no password in a url"],
     // The secret itself is never repeated in a message.
     *check({ entry }) {
       const fix = `Put it in an environment variable, and write \${NAME} here.`;
       for (const { text, at } of isJsonObject(entry) ? listTexts(entry) : []) {
         const start = text.slice(0, 10_000);
-        const issuer = tokens.find(({ pattern }) => pattern.test(start))?.issuer;
-        if (issuer !== undefined) yield { at, message: `The entry contains a token of ${issuer}.`, fix };
+        const token = tokens.find(({ pattern }) => pattern.test(start));
+        if (token) yield { at, message: `The entry contains ${token.what}.`, fix };
         else if (/^[a-z][a-z0-9+.-]*:\/\/[^\s/:@]+:(?!\$\{)[^\s/@]+@/i.test(start))
           yield { at, message: "The url contains a password.", fix };
       }
