@@ -237,7 +237,7 @@ export type ToolsOptions = ServerOptions & {
 
 /** The options of `lint`, as the flags of `evals lint`. */
 export type LintOptions = ServerOptions & {
-  /** Suites or skill packages, files or folders (default: evals/, unless a flag names what to lint). */
+  /** Suites or skill packages, files or folders (default: evals/ and the skills of the project, unless a flag names what to lint). */
   paths?: string | readonly string[] | undefined;
   /** JSON or YAML file with a tool list. */
   tools?: string | readonly string[] | undefined;

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -7,6 +7,8 @@ import { lint } from "../../src/evals/inspection/lint/lint.ts";
 import { probe } from "../../src/evals/inspection/probe/probe.ts";
 import { resolveTargets, selectServers, type Target, type TargetOptions } from "../../src/evals/inspection/targets.ts";
 import { EvalsError, formatProblem } from "../../src/evals/types/errors.ts";
+import type { LintReport } from "../../src/evals/types/lint.ts";
+import { findOfferedSkills } from "../../src/evals/workspace/skills.ts";
 import { anIo } from "../fakes/io.ts";
 
 const cwd = realpathSync(mkdtempSync(join(tmpdir(), "targets-")));
@@ -168,6 +170,52 @@ describe("targets", () => {
         Lint them with evals lint.",
       ]
     `);
+  });
+});
+
+describe("the skills of a project", () => {
+  const project = realpathSync(mkdtempSync(join(tmpdir(), "targets-")));
+  afterAll(() => rmSync(project, { recursive: true }));
+  const own = (path: string, text: string) => {
+    mkdirSync(dirname(join(project, path)), { recursive: true });
+    writeFileSync(join(project, path), text);
+  };
+  const skill = (folder: string, name: string) =>
+    own(`${folder}/${name}/SKILL.md`, `---\nname: ${name}\ndescription: Compresses images.\n---\n# Skill\n`);
+  skill(".claude/skills", "photos");
+  own(".claude/skills/empty/notes.md", "");
+  own(".agents/skills/README.md", "");
+  skill(".agents/skills", "letters");
+  symlinkSync(join(project, ".claude/skills/photos"), join(project, ".agents/skills/photos"));
+  const inProject = () => anIo({ cwd: project });
+
+  it("are targets of lint where a run finds them, each once", async () => {
+    const { targets } = await resolveTargets({}, inProject(), { projectSkills: true });
+    expect(targets).toEqual([
+      { kind: "skills", dir: ".claude/skills", isFound: true },
+      { kind: "skills", dir: ".agents/skills", only: ["letters"], isFound: true },
+    ]);
+    const { skills } = await findOfferedSkills({}, inProject());
+    expect(skills.map(({ name }) => name)).toEqual(["letters", "photos"]);
+    own("evals/none.json", JSON.stringify(suite("none", {})));
+    for (const options of [{ paths: ["evals"] }, { skills: [".agents"] }]) {
+      const named = await resolveTargets(options, inProject(), { projectSkills: true });
+      expect(named.targets.some((one) => one.kind === "skills" && one.isFound)).toBe(false);
+    }
+  });
+
+  it("are named in the report of lint, with what no host loads", async () => {
+    const io = inProject();
+    await lint({ ...lintDefaults }, io);
+    const { counts, problems, skillFolders } = JSON.parse(io.printed()) as LintReport;
+    expect(skillFolders).toEqual([".claude/skills", ".agents/skills"]);
+    expect(counts.linted.skills).toBe(2);
+    expect(problems.map(({ place }) => place?.file)).toEqual([".claude/skills/empty"]);
+  });
+
+  it("are no targets of commands that need a server", async () => {
+    const { targets } = await resolveTargets({}, inProject());
+    expect(targets.filter(({ kind }) => kind === "skills")).toEqual([]);
   });
 });
 

@@ -49,6 +49,13 @@ describe("for a person", () => {
     );
   });
 
+  it("names the folders of skills that were found", () => {
+    const report = { ...aReport([], { linted: { skills: 2 } }), skillFolders: [".claude/skills", ".agents/skills"] };
+    expect(renderTerminal(lintDocument(report), pipe)).toContain(
+      "\nIncludes the skills in .claude/skills, .agents/skills, as in `evals run`.\n",
+    );
+  });
+
   it("counts infos in one line, unless all are requested", () => {
     const info = { severity: "info" as const };
     const ids = [aFinding({ ...info, rule: "id-as-number" }), aFinding({ ...info, rule: "id-as-number" })];

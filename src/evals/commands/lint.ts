@@ -6,7 +6,9 @@ export const lintCommand = defineCommand({
   describe:
     "Check tools, skills, suites and host configuration against conventions; no model is called without --judge",
   positionals: {
-    paths: texts("Suites or skill packages, files or folders (default: evals/, unless a flag names what to lint)"),
+    paths: texts(
+      "Suites or skill packages, files or folders (default: evals/ and the skills of the project, unless a flag names what to lint)",
+    ),
   },
   flags: {
     ...serverFlags,
@@ -45,7 +47,7 @@ export const lintCommand = defineCommand({
     rules: toggle("Print all rules instead of linting"),
   },
   examples: [
-    ["lint", "Lint the suites under evals/ and the tools of their servers"],
+    ["lint", "Lint the suites under evals/, the tools of their servers, and the skills of the project"],
     ['lint --server "node dist/main.js"', "Lint the tools of one server"],
     ["lint --tools tools.json --failure-threshold warning", "Lint a tool list in a file, with lines and columns"],
     ['lint --server "node dist/main.js" --against tools.json', "Show what a release would break"],

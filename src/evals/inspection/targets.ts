@@ -53,7 +53,13 @@ export type ServerTarget = {
 export type ToolListTarget = { kind: "tool list"; file: string; suites: Suite[] };
 
 /** The skill packages in a folder, or the package that the folder is. `only`: the names of the folders to use in it. */
-export type SkillsTarget = { kind: "skills"; dir: string; only?: string[] };
+export type SkillsTarget = {
+  kind: "skills";
+  dir: string;
+  only?: string[];
+  /** Set if nothing names the folder: a run finds skills there. */
+  isFound?: true;
+};
 
 /** A suite without a server. */
 export type SuiteTarget = { kind: "suite"; suite: Suite };
@@ -64,11 +70,12 @@ export type Target = ServerTarget | ToolListTarget | SkillsTarget | SuiteTarget;
  * Everything that the command line names, or what is under `evals/` if it names nothing. A server that several suites
  * share is one target. Throws EvalsError for what does not exist or is malformed.
  * @param distractors whether the distractor servers of suites are targets too
+ * @param projectSkills whether the skills that a run finds in the project are targets too, if nothing is named
  */
 export async function resolveTargets(
   options: TargetOptions,
   io: Io,
-  { distractors = false } = {},
+  { distractors = false, projectSkills = false } = {},
 ): Promise<{ targets: Target[]; warnings: Problem[] }> {
   const { paths = [], server = [], url = [], transport, config = [], name = [], tools = [], skills = [] } = options;
   for (const folder of skills) await requireFolder(folder, io);
@@ -87,7 +94,7 @@ export async function resolveTargets(
     ...(await resolveConfigs(config, name, io)),
   ];
   if (paths.length === 0 && flagged.length > 0) return { targets: flagged, warnings: [] };
-  const found = await resolvePaths(paths, io, distractors);
+  const found = await resolvePaths(paths, io, { distractors, projectSkills: projectSkills && paths.length === 0 });
   return { targets: [...found.targets, ...flagged], warnings: found.warnings };
 }
 
@@ -172,22 +179,45 @@ async function resolveConfigs(files: readonly string[], names: readonly string[]
   }));
 }
 
-async function resolvePaths(paths: readonly string[], io: Io, distractors: boolean) {
+async function resolvePaths(
+  paths: readonly string[],
+  io: Io,
+  { distractors, projectSkills }: { distractors: boolean; projectSkills: boolean },
+) {
   const [{ discover }, { loadSuites }] = await Promise.all([
     import("../suites/discover.ts"),
     import("../suites/load.ts"),
   ]);
   const { files, packages, warnings, parsed } = await discover(paths, io.cwd);
-  if (files.length + packages.length === 0) {
+  const ofProject = projectSkills ? await findProjectSkills(packages, io) : [];
+  if (files.length + packages.length + ofProject.length === 0) {
     const message = `There is no suite and no skill package under ${paths.join(", ") || "evals/"}.`;
     const hint = "Name a suite, a skill package, or a server with --server, --url or --config.";
     throw new EvalsError([{ severity: "error", message, hint }, ...warnings]);
   }
   const loaded = await loadSuites(files, { cwd: io.cwd, parsed });
   return {
-    targets: [...(await resolveSuites(loaded.suites, io, distractors)), ...groupPackages(packages, io)],
+    targets: [...(await resolveSuites(loaded.suites, io, distractors)), ...groupPackages(packages, io), ...ofProject],
     warnings: [...warnings, ...loaded.warnings],
   };
+}
+
+/** The folders in which a run finds the skills of the project. A package that was found before is not used again. */
+async function findProjectSkills(known: readonly string[], io: Io): Promise<SkillsTarget[]> {
+  const { findSkillFolders } = await import("../workspace/skills.ts");
+  const { formatRules } = await import("../skills/hosts.ts");
+  const seen = new Set(known.map((path) => realPath(resolve(io.cwd, path))));
+  const targets: SkillsTarget[] = [];
+  for (const { dir } of (await findSkillFolders({}, io)).roots) {
+    const names = (await readdir(dir, { withFileTypes: true }).catch(() => []))
+      .filter((entry) => (entry.isDirectory() || entry.isSymbolicLink()) && formatRules.isSearched(entry.name))
+      .map(({ name }) => name);
+    const only = names.filter((name) => !seen.has(realPath(join(dir, name))));
+    for (const name of only) seen.add(realPath(join(dir, name)));
+    const folder: SkillsTarget = { kind: "skills", dir: relative(io.cwd, dir), isFound: true };
+    if (only.length > 0) targets.push({ ...folder, ...(only.length < names.length && { only }) });
+  }
+  return targets;
 }
 
 /** Groups packages by folder, because a package is linted next to the others that hosts load with it. */

@@ -13,7 +13,7 @@ import {
   text,
   unlimited,
 } from "./document.ts";
-import { count, withoutOutput } from "./format.ts";
+import { count, some, withoutOutput } from "./format.ts";
 
 const severities: readonly Severity[] = ["error", "warning", "info"];
 
@@ -25,7 +25,7 @@ const maxItems = 500;
  * fix. Repeated findings are folded into one entry with their places, and infos are only counted, unless `isWhole`.
  */
 export function lintDocument(report: LintReport, { isWhole = false } = {}): Block[] {
-  const { confusable, changes, ok } = report;
+  const { confusable, changes, ok, skillFolders = [] } = report;
   const findings = worstFirst(report.findings);
   const shown = isWhole ? findings : findings.filter(({ severity }) => severity !== "info");
   const entries = isWhole ? shown.map(showAlone) : foldFindings(shown);
@@ -34,6 +34,7 @@ export function lintDocument(report: LintReport, { isWhole = false } = {}): Bloc
   return [
     heading(1, headline(report), ok ? "good" : "bad"),
     text(...leadLines(report, shown.length)),
+    ...(skillFolders.length > 0 ? [text(`Includes the skills in ${some(skillFolders)}, as in \`evals run\`.`)] : []),
     ...(shown.length < findings.length ? [text(hiddenInfos(findings))] : []),
     ...summaryByRule(shown),
     ...[...sections].flatMap(([subject, own]) => section(subject, [list("finding", own.map(entryItem), maxItems)])),

@@ -110,6 +110,10 @@ export const lintReportSchema = z.object({
       .record(z.string(), z.number().int())
       .describe("The number of tools, suites, skills, ... that were linted"),
   }),
+  skillFolders: z
+    .array(z.string())
+    .optional()
+    .describe("Folders of the project whose skills were linted because nothing else was named"),
   confusable: z.array(confusablePairSchema).optional().describe("With --confusable: most similar first"),
   changes: z
     .array(listChangeSchema)

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { realPath } from "../parsing/confined.ts";
 import type { Discovery } from "../skills/discover.ts";
 import { readSkillEvals } from "../skills/evals.ts";
-import type { Hidden, HostRules } from "../skills/hosts.ts";
+import type { Hidden, HostRules, HostSkills } from "../skills/hosts.ts";
 import { findOfferedFolder } from "../skills/packageFiles.ts";
 import { buildSkillSuite } from "../suites/skillSuite.ts";
 import type { HostName } from "../toolsets/host.ts";
@@ -31,19 +31,24 @@ export type Offered = {
 
 type OfferedSkills = Pick<Offered, "skills" | "warnings">;
 
+/** The folders in which a host looks for skills here, and the rules that it applies. */
+export async function findSkillFolders(
+  { host = "plain", hostDir, userSkills = false }: SkillOptions,
+  io: Io,
+): Promise<HostSkills> {
+  const home = io.env.HOME ?? io.env.USERPROFILE;
+  const place = { home: home || undefined, cwd: io.cwd, env: io.env, withUser: userSkills };
+  const { findHostSkills } = await loadSkillReader();
+  return findHostSkills(host, place, hostDir);
+}
+
 /**
  * Finds the skills that a host would load here: those of the project, and with `userSkills` those of the user. The
  * latter are not included by default, because reproducible results and committed baselines must not depend on one
  * machine. A run distinguishes skills by name only, so it offers one of each name.
  */
-export async function findOfferedSkills(
-  { host = "plain", hostDir, userSkills = false }: SkillOptions,
-  io: Io,
-): Promise<Offered> {
-  const home = io.env.HOME ?? io.env.USERPROFILE;
-  const place = { home: home || undefined, cwd: io.cwd, env: io.env, withUser: userSkills };
-  const { findHostSkills } = await loadSkillReader();
-  const { roots, rules } = findHostSkills(host, place, hostDir);
+export async function findOfferedSkills(options: SkillOptions, io: Io): Promise<Offered> {
+  const { roots, rules } = await findSkillFolders(options, io);
   const { skills, warnings } = await findUnder(roots, io, { rules: { ...rules, keepsEqualNames: false } });
   return { skills, folders: roots.map(({ dir }) => dir), subjects: skills, warnings };
 }

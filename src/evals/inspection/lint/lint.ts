@@ -48,12 +48,13 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
     throw usageError("--format markdown works only with --rules.", "Use table, json, sarif or github.");
   const judge = options.judge === undefined ? undefined : await (await import("./judge.ts")).openJudging(options, io);
   const settings = await readSettings(options, io);
-  const { targets, warnings } = await resolveTargets(options, io);
+  const { targets, warnings } = await resolveTargets(options, io, { projectSkills: true });
   const parts = await Promise.all(targets.map((target) => collect(target, { io, settings })));
   const listed = joinCollected([{ subjects: [], problems: [], warnings }, ...parts]);
   const collected = judge ? joinCollected([listed, await judge(listed.subjects)]) : listed;
   if (io.signal.aborted) return io.signalExitCode();
-  const report = await makeReport(collected, options, io);
+  const skillFolders = targets.flatMap((one) => (one.kind === "skills" && one.isFound ? [one.dir] : []));
+  const report = await makeReport(collected, skillFolders, options, io);
   if (format === "json") io.out(safeJson(report, 2));
   else if (format === "sarif") io.out(lintSarif(report, { rules: catalogue(rules), version }));
   else if (format === "github") io.out(githubLint(report, io));
@@ -84,7 +85,12 @@ async function collect(target: Target, context: CollectContext): Promise<Collect
   return target.kind === "suite" ? collectSuite(target, context) : collectTools(target, context);
 }
 
-async function makeReport({ subjects, problems }: Collected, options: LintOptions, io: Io): Promise<LintReport> {
+async function makeReport(
+  { subjects, problems }: Collected,
+  skillFolders: string[],
+  options: LintOptions,
+  io: Io,
+): Promise<LintReport> {
   const { against } = options;
   const failOn = readThreshold(options, io);
   const lists = subjects.flatMap((subject) => (subject.kind === "toolsets" ? [subject] : []));
@@ -97,6 +103,7 @@ async function makeReport({ subjects, problems }: Collected, options: LintOption
   return {
     ...linted,
     problems: problems.map(({ message, hint, place }) => ({ message, ...(hint && { hint }), ...(place && { place }) })),
+    ...(skillFolders.length > 0 && { skillFolders }),
     ...(options.confusable && { confusable: lists.flatMap(({ subject }) => listConfusable(subject)) }),
     ...(versions && { changes: versions.changes }),
     failOn,
