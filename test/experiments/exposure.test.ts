@@ -88,7 +88,9 @@ describe("evals run --exposure names", () => {
     const { world } = await runOn(findByFolder, { exposure: "names", json: false });
     const text = world.printed();
     expect(text).toContain("names shown, definitions found on the client by keyword 1");
-    expect(text.slice(text.indexOf("Tool search"), text.indexOf("Confused tools"))).toMatchInlineSnapshot(`
+    expect(
+      text.slice(text.indexOf("Tool search"), text.indexOf("Confused tools and wrong calls")),
+    ).toMatchInlineSnapshot(`
       "Tool search
         Found 3 of 6, chosen 3 of 3 (searched, not found 3).
 

@@ -26,7 +26,27 @@ it("lists no tool that was picked and called rightly in every trial, if only an 
   };
   const misses = { tools: [tool], parameters: [], preconditions: [], repeated: [] };
   const summary = runOf([suiteOf({ cases: [], misses })], 1);
-  expect(forms.terminal.render(runReport({ summary, manifest }))).not.toContain("Picks and calls that missed");
+  expect(forms.terminal.render(runReport({ summary, manifest }))).not.toContain("Confused tools and wrong calls");
+});
+
+it.each(["terminal", "markdown"] as const)("says once which tools were confused: %s", (form) => {
+  const [suite = suiteOf({ cases: [] })] = missed.suites;
+  const confusion = [
+    { expected: "save_note", picked: "append_note", n: 8 },
+    { expected: "(none)", picked: "list_notes", n: 2 },
+  ];
+  const summary = runOf([{ ...suite, confusion }], 1);
+  const shown = forms[form].render(runReport({ summary, manifest })).replaceAll(/[`\\]/g, "");
+  expect(shown.match(/append_note/g)).toHaveLength(1);
+  expect(shown).toContain("2x expected (none), picked list_notes");
+});
+
+it("adds up the picks beyond the most frequent ones", () => {
+  const instead = [6, 5, 4, 3, 2, 1, 1].map((n, at) => ({ picked: `tool-${at}`, n }));
+  const tool = { expected: "save_note", trials: 22, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0, instead };
+  const misses = { tools: [tool], parameters: [], preconditions: [], repeated: [] };
+  const summary = runOf([suiteOf({ cases: [], misses })], 1);
+  expect(forms.markdown.render(runReport({ summary, manifest })).replaceAll("\\", "")).toContain("tool-4 2, others 2");
 });
 
 it.each(["junit", "github"] as const)("counts passes with an acceptable tool: %s", (form) => {

@@ -1,17 +1,23 @@
 import type { SuiteSummary } from "../types/run.ts";
+import { sumOf } from "../types/sum.ts";
 import { type Block, details, hasContent, type Inline, list, makeColumns, table } from "./document.ts";
 import { count, integer } from "./format.ts";
+import { describePair } from "./runText.ts";
 
 type Misses = NonNullable<SuiteSummary["misses"]>;
 
-const limits = { sentences: 8, picks: 3 } as const;
+const limits = { sentences: 12, picks: 5 } as const;
+const noMisses: Misses = { tools: [], parameters: [], preconditions: [], repeated: [] };
 
 /** Why trials missed, over all cases. A tool that is never picked has a different problem from one called wrongly. */
-export function missBlocks({ misses }: SuiteSummary): Block[] {
-  if (!misses) return [];
+export function missBlocks({ misses = noMisses, confusion }: SuiteSummary): Block[] {
+  // A trial can fail although its tool was picked and called rightly, by an assertion for example.
+  const tools = misses.tools.filter(hasMissed);
+  const described = new Set(tools.map(({ expected }) => expected));
   const sentences = [
-    // A trial can fail although its tool was picked and called rightly, by an assertion for example.
-    ...misses.tools.filter(hasMissed).map(describeTool),
+    ...tools.map(describeTool),
+    // What is expected can also be no call, several calls or a skill.
+    ...confusion.filter(({ expected, picked }) => expected !== picked && !described.has(expected)).map(describePair),
     ...misses.preconditions.map(describePrecondition),
     ...misses.repeated.map(describeRepeated),
   ];
@@ -25,7 +31,7 @@ export function missBlocks({ misses }: SuiteSummary): Block[] {
     ...[missing, wrongType, wrongValue, invented].map(integer),
   ]);
   return [
-    details("Picks and calls that missed", list("finding", sentences, limits.sentences)),
+    details("Confused tools and wrong calls", list("finding", sentences, limits.sentences)),
     details("Wrong arguments by parameter", table("parameter", columns, rows)),
   ].filter(hasContent);
 }
@@ -36,14 +42,18 @@ const hasMissed = ({ trials, picked, wrongArguments, reachedLater }: Misses["too
 function describeTool(one: Misses["tools"][number]): Inline {
   const { expected, trials, picked, wrongArguments, reachedLater, instead } = one;
   const tool = { code: expected, max: 60 };
-  const others = instead.slice(0, limits.picks).map(({ picked: name, n }) => `${name} ${integer(n)}`);
+  const rest = sumOf(instead.slice(limits.picks), ({ n }) => n);
+  const others = [
+    ...instead.slice(0, limits.picks).map(({ picked: name, n }) => `${name} ${integer(n)}`),
+    ...(rest > 0 ? [`others ${integer(rest)}`] : []),
+  ];
   const picks = others.length === 0 ? "" : ` (picked instead: ${others.join(", ")})`;
   const later = reachedLater === 0 ? "" : `; reached later in ${integer(reachedLater)}`;
   const wrong = wrongArguments === 0 ? "" : `arguments wrong in ${integer(wrongArguments)}`;
   if (picked === 0) return [tool, `: never picked in ${count(trials, "trial")}${picks}${later}.`];
-  const rest = wrong === "" ? "" : `; ${wrong}`;
-  if (picked === trials) return [tool, `: picked in ${all(trials)}${rest}.`];
-  return [tool, `: picked in ${integer(picked)} of ${count(trials, "trial")}${rest}${picks}${later}.`];
+  const calls = wrong === "" ? "" : `; ${wrong}`;
+  if (picked === trials) return [tool, `: picked in ${all(trials)}${calls}.`];
+  return [tool, `: picked in ${integer(picked)} of ${count(trials, "trial")}${calls}${picks}${later}.`];
 }
 
 const all = (trials: number) => (trials === 1 ? "the only trial" : `all ${integer(trials)} trials`);

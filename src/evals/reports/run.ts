@@ -100,13 +100,9 @@ function suiteBlocks(
     ...caseTable(suite),
     ...unanswered(suite),
     ...discoveryBlocks(suite),
-    pairList(
-      "Confused tools",
-      suite.confusion.filter(({ expected, picked }) => expected !== picked),
-    ),
+    ...missBlocks(suite),
     ...substitutes(suite),
     explanations(suite),
-    ...missBlocks(suite),
     suiteFacts(suite, options.isPartial),
     ...liftBlocks(suite),
   ];
@@ -200,11 +196,9 @@ function describeLost(group: readonly CaseSummary[]): Item {
 /** Trials that passed with an acceptable tool instead of the expected one. */
 export function substitutes({ substituted = [] }: SuiteSummary): Block[] {
   const n = sumOf(substituted, (pair) => pair.n);
-  return n === 0 ? [] : [pairList(`Substituted (${count(n, "trial")} passed with an acceptable tool)`, substituted)];
-}
-
-function pairList(title: string, pairs: SuiteSummary["confusion"]): Block {
-  return details(title, list("pair", pairs.map(describePair), limits.pairs));
+  if (n === 0) return [];
+  const title = `Substituted (${count(n, "trial")} passed with an acceptable tool)`;
+  return [details(title, list("pair", substituted.map(describePair), limits.pairs))];
 }
 
 function explanations(suite: SuiteSummary): Block {
