@@ -8,9 +8,10 @@ import { type Block, generatedPage, pagePaths, readPage, root } from "./page.ts"
 import { openShell, type Shell } from "./shell.ts";
 
 // Runs every command of the pages, in the order of the page. A comment `<!-- copy: docs/example -->` copies a folder of the
-// repository into the page's own folder, `<!-- copy: evals/skills .claude/skills -->` to another place in it; a block with a
-// file's name after its language is that file, or a change of it (`diff`). DOCS_UPDATE=1 (npm run docs:update) writes what is printed
-// now into the pages instead of comparing it.
+// repository into the page's own folder, `<!-- copy: evals/skills .claude/skills -->` to another place in it; with `fresh` for
+// `copy` the folder has nothing else, so that what follows stands alone. A block with a file's name after its language is
+// that file, or a change of it (`diff`). DOCS_UPDATE=1 (npm run docs:update) writes what is printed now into the pages
+// instead of comparing it.
 const isUpdate = process.env.DOCS_UPDATE === "1";
 
 /** A command with the lines that the page shows below it, if it shows any, and its lines in the page (0-based). */
@@ -75,11 +76,12 @@ describe.concurrent("commands", () => {
     const wrong: string[] = [];
     try {
       const copies = page.comments.flatMap(({ line, text }) => {
-        const [, from, to = "."] = /^copy: (\S+)(?: (\S+))?$/.exec(text) ?? [];
-        return from === undefined ? [] : [{ line, from, to }];
+        const [, how, from, to = "."] = /^(copy|fresh): (\S+)(?: (\S+))?$/.exec(text) ?? [];
+        return from === undefined ? [] : [{ line, isFresh: how === "fresh", from, to }];
       });
       for (const block of page.blocks) {
         while (copies[0] && copies[0].line < block.line) {
+          if (copies[0].isFresh) shell.clear();
           shell.copy(copies[0].from, copies[0].to);
           copies.shift();
         }

@@ -19,6 +19,8 @@ type Ran = { code: number | null; output: string };
 
 /** A folder with a shell in it. */
 export type Shell = {
+  /** Removes all files of the folder. */
+  clear(): void;
   /** Copies a file or folder of the repository. */
   copy(from: string, to: string): void;
   write(file: string, text: string): void;
@@ -66,6 +68,10 @@ export function openShell(env: Record<string, string>): Shell {
     ...env,
   };
   return {
+    clear() {
+      for (const name of readdirSync(cwd).filter((one) => one !== "node_modules"))
+        rmSync(join(cwd, name), { recursive: true });
+    },
     copy: (from, to) => cpSync(join(root, from), join(cwd, to), { recursive: true }),
     write(file, text) {
       mkdirSync(dirname(join(cwd, file)), { recursive: true });
