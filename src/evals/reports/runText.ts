@@ -286,7 +286,7 @@ export function provenance({ git, seed, harness, node, host, startedAt }: RunMan
     `commit ${commit}`,
     `tool-evals ${harness}`,
     `Node ${node.replace(/^v/, "")}`,
-    `tool names as ${host} shows them`,
+    host === "plain" ? "tool names as listed by the server" : `tool names as ${host} shows them`,
     `started ${startedAt}`,
   ].join(" · ");
 }
