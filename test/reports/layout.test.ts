@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cut, cutNames, displayWidth, narrowColumns, wrap } from "../../src/evals/types/columns.ts";
+import { makeColumns, table } from "../../src/evals/reports/document.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { cut, cutNames, displayWidth, narrowColumns, wrap, wrapName } from "../../src/evals/types/columns.ts";
 
 const text = fc.string({ unit: "grapheme" });
 
@@ -76,6 +78,42 @@ describe("names", () => {
         expect(shown.get(names[0] ?? "")).not.toBe(shown.get(names[1] ?? ""));
       }),
     );
+  });
+});
+
+describe("ids", () => {
+  it("are wrapped behind their separators, or anywhere", () => {
+    expect(wrapName("get-the-weather-of-oslo", 12)).toEqual(["get-the-", "weather-of-", "oslo"]);
+    expect(wrapName("abcdefghij", 4)).toEqual(["abcd", "efgh", "ij"]);
+  });
+
+  it("are whole, in their width", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom("a", "-", "_", "é", "日") }),
+        fc.integer({ min: 2, max: 40 }),
+        (id, width) => {
+          const lines = wrapName(id, width);
+          for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width);
+          expect(lines.join("")).toBe(id);
+        },
+      ),
+    );
+  });
+
+  it("are whole in a table on a screen of 80 columns, where names lose their middle", () => {
+    const id = "find-the-notes-that-contain-the-word-garden-in-it";
+    const columns = makeColumns(["text", "gate"], ["id", "case"], ["name", "expected"], ["figure", "passed"]);
+    const tool = "list_directory_with_sizes_and_dates_and_owners_of_files";
+    const blocks = [table("case", columns, [["✗ ≥80%", id, tool, "0/1 0% (0-79%)"]])];
+    expect(renderTerminal(blocks, { colour: false, width: 80, unicode: true })).toMatchInlineSnapshot(`
+      "gate    case                         expected                     passed
+      ────────────────────────────────────────────────────────────────────────────────
+      ✗ ≥80%  find-the-notes-that-         list_director…ners_of_files  0/1 0% (0-79%)
+              contain-the-word-garden-in-
+              it
+      "
+    `);
   });
 });
 

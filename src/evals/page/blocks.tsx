@@ -8,6 +8,7 @@ import {
   type Inline,
   type Item,
   isItem,
+  isName,
   limitList,
   limitRows,
   type Mark,
@@ -192,7 +193,7 @@ const figureClass = (column: Column | undefined) => (column?.kind === "figure" ?
 
 function cell(one: TableCell, kind: Column["kind"] | undefined): ComponentChildren {
   if (typeof one === "object" && "lines" in one) return plain(one.lines.join(", "));
-  return typeof one === "string" && kind === "name" ? <code>{plain(one)}</code> : line(one);
+  return typeof one === "string" && isName(kind) ? <code>{plain(one)}</code> : line(one);
 }
 
 function line(inline: Inline): ComponentChildren {

@@ -63,7 +63,7 @@ export function baselineDocument(baseline: Baseline, file: string): Block[] {
     ),
     table(
       "case",
-      makeColumns(["name", "case"], ["figure", "passed"]),
+      makeColumns(["id", "case"], ["figure", "passed"]),
       cases.map((one) => [one.id, rate(one)]),
       { max: unlimited },
     ),

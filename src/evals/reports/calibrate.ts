@@ -90,7 +90,7 @@ function caseTable({ cases, duplicates, noise }: Figures): Block[] {
   const arms = ["first arm", "second arm"];
 
   return [
-    table("case", makeColumns(["name", "case"], ["figure", ...arms]), rows, { max: 20 }),
+    table("case", makeColumns(["id", "case"], ["figure", ...arms]), rows, { max: 20 }),
     ...intervalPlot(
       "Pass rate by case in both arms, 95% CI",
       arms,

@@ -91,14 +91,14 @@ export function changedCases(
 ): Block[] {
   const p = (one: Named) => (exhausted ? [] : [probability(one.p)]);
   const rows = cases.map((one) => [one.case, ratio(one.base), ratio(one.head), ...p(one)]);
-  const columns = makeColumns(["name", "case"], ["figure", base, head, ...(exhausted ? [] : ["p"])]);
+  const columns = makeColumns(["id", "case"], ["figure", base, head, ...(exhausted ? [] : ["p"])]);
   return section(title, [table("case", columns, rows)]);
 }
 
 /** Every case with answers that differ, in either direction: the evidence of a CHANGED verdict. */
 export function flippedCases({ flips }: ComparedCheck, { base, head }: ArmNames): Block[] {
   const rows = flips.map(({ case: id, down, up, pairs }) => [id, integer(down), integer(up), integer(pairs)]);
-  const columns = makeColumns(["name", "case"], ["figure", `only ${base}`, `only ${head}`, "pairs"]);
+  const columns = makeColumns(["id", "case"], ["figure", `only ${base}`, `only ${head}`, "pairs"]);
   return section("Answers that differ (passed in only one of the two)", [table("case", columns, rows)]);
 }
 

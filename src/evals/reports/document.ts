@@ -21,9 +21,12 @@ export type Inline = Span | readonly Span[];
 
 /**
  * Where a table is too wide for a terminal, names lose their middle, texts their end, and prose is wrapped; figures never
- * shrink. An aside is a text that is left out if little room is left for it. Names are shown as code.
+ * shrink. An aside is a text that is left out if little room is left for it. An id is wrapped, because commands take it as
+ * it is. Names and ids are shown as code.
  */
-export type Column = { head: string; kind: "name" | "text" | "prose" | "aside" | "figure" };
+export type Column = { head: string; kind: "id" | "name" | "text" | "prose" | "aside" | "figure" };
+export const isName = (kind: string | undefined): boolean => kind === "id" || kind === "name";
+
 /** `lines` are joined into one line if they fit. */
 export type TableCell = Inline | { lines: readonly string[] };
 export type TableRow = { cells: readonly TableCell[]; tone?: Tone };

@@ -6,6 +6,7 @@ import {
   type Inline,
   type Item,
   isItem,
+  isName,
   limitList,
   limitRows,
   type Mark,
@@ -106,7 +107,7 @@ function tableText(block: Table, max: number): string {
 
 function cell(one: TableCell, kind: string | undefined): string {
   if (typeof one === "object" && "lines" in one) return prose(one.lines.join(", "));
-  return typeof one === "string" && kind === "name" ? code(one) : line(one);
+  return typeof one === "string" && isName(kind) ? code(one) : line(one);
 }
 
 function listItem(item: Inline | Item, max: number): string {

@@ -127,7 +127,7 @@ function caseTable({ cases }: SuiteSummary): Block[] {
   const hasQueries = cases.every(({ id }) => /^[\w-]*\d$/.test(id));
   const columns = makeColumns(
     ["text", "gate"],
-    ["name", "case"],
+    ["id", "case"],
     ["aside", ...(hasQueries ? ["query"] : [])],
     ["name", "expected"],
     ["figure", "passed (95% CI)"],

@@ -94,7 +94,7 @@ export function sideBySide(base: RunSummary, head: RunSummary): Block[] {
       text(
         `${count(rows.length, "case")} in both runs, those that fell most first. A difference is no verdict; that is above.`,
       ),
-      table("case", makeColumns(["name", "case", "expected"], ["figure", "A", "B"]), rows),
+      table("case", makeColumns(["id", "case"], ["name", "expected"], ["figure", "A", "B"]), rows),
     ];
   });
 }

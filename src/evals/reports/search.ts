@@ -105,7 +105,7 @@ function listLate({ queries, rankers }: SuiteSearch): Block[] {
     some(query.missing),
   ]);
   const columns = makeColumns(
-    ["name", "case"],
+    ["id", "case"],
     ["text", "query"],
     ["name", "expected"],
     ["figure", ...rankers.map(({ ranker }) => ranker)],

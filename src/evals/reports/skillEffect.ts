@@ -64,7 +64,7 @@ function behaviours({ behaviours: all }: LiftSummary): Blocks {
   const met = (counts: LiftSummary["behaviours"][number]["with"]) =>
     `${ratio(counts)}${counts.unknown > 0 ? `, ${integer(counts.unknown)} undecided` : ""}`;
   const rows = all.map((one) => [one.case, one.text, met(one.with), met(one.without)]);
-  const columns = makeColumns(["name", "case", "behaviour"], ["figure", "with", "without"]);
+  const columns = makeColumns(["id", "case"], ["name", "behaviour"], ["figure", "with", "without"]);
   return section("Expected behaviour (met/graded)", [table("behaviour", columns, rows)]);
 }
 

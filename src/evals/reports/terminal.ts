@@ -1,5 +1,5 @@
 import CliTable from "cli-table3";
-import { cut, cutNames, displayWidth, narrowColumns, wrap } from "../types/columns.ts";
+import { cut, cutNames, displayWidth, narrowColumns, wrap, wrapName } from "../types/columns.ts";
 import { inert, plain } from "../types/visible.ts";
 import {
   type Block,
@@ -9,6 +9,7 @@ import {
   type Inline,
   type Item,
   isItem,
+  isName,
   limitList,
   limitRows,
   type Mark,
@@ -233,10 +234,14 @@ class Screen {
         const lines = fitLines(row[at]?.lines ?? [], room);
         return kind === "prose" ? lines.flatMap((line) => wrap(line, room)) : lines;
       });
-      const names = kind === "name" ? cutNames(column.flat(), room, this.#ellipsis) : undefined;
+      const most = kind === "id" ? maxIdLines * room : room;
+      const names = isName(kind) ? cutNames(column.flat(), most, this.#ellipsis) : undefined;
       const shorten = (line: string) => names?.get(line) ?? cut(line, room, this.#ellipsis);
       return column.map((lines, row) =>
-        lines.map((line) => this.#paint(cells[row]?.[at]?.paint, shorten(line))).join("\n"),
+        lines
+          .flatMap((line) => wrapName(shorten(line), room))
+          .map((line) => this.#paint(cells[row]?.[at]?.paint, line))
+          .join("\n"),
       );
     });
     for (const at of cells.keys()) table.push(columns.map((column) => column[at] ?? ""));
@@ -261,6 +266,8 @@ function isCrowded(width: number, at: number, cells: readonly { lines: string[] 
 }
 
 const gap = 2;
+/** A longer id loses its middle. */
+const maxIdLines = 4;
 const noFrame = {
   ...{ top: "", "top-mid": "", "top-left": "", "top-right": "" },
   ...{ bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" },

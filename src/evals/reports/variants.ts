@@ -252,7 +252,7 @@ function caseTables(summary: VariantsSummary): Block[] {
 }
 
 function caseTable(figures: readonly string[], rows: readonly (readonly string[])[]): Block {
-  return table("case", makeColumns(["name", "case"], ["figure", ...figures]), rows);
+  return table("case", makeColumns(["id", "case"], ["figure", ...figures]), rows);
 }
 
 function listFacts(summary: VariantsSummary): Fact[] {

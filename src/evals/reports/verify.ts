@@ -96,7 +96,7 @@ const reasons: Record<State, string> = {
 
 function listRecord({ file, model, acceptedAt, lists, cases, removed, total, accepted }: Verified): Block[] {
   const rows = cases.map(({ id, state, tools }): TableCell[] => [{ code: id }, reasons[state], { lines: tools }]);
-  const columns = makeColumns(["name", "case"], ["text", "why"], ["name", "changed"]);
+  const columns = makeColumns(["id", "case"], ["text", "why"], ["name", "changed"]);
   return [
     heading(
       3,

@@ -78,6 +78,20 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+/** Breaks a name into lines of at most `width` columns, behind `-`, `_`, `.` or `/` if one is in the second half of a line. */
+export function wrapName(name: string, width: number): string[] {
+  const lines: string[] = [];
+  let rest = name;
+  while (displayWidth(rest) > width) {
+    const most = head(rest, width) || rest;
+    const end = Math.max(...["-", "_", ".", "/"].map((separator) => most.lastIndexOf(separator))) + 1;
+    const line = end > most.length / 2 ? most.slice(0, end) : most;
+    lines.push(line);
+    rest = rest.slice(line.length);
+  }
+  return [...lines, rest];
+}
+
 /** Column widths that fit into `total`. The widest column is narrowed first, and none below `least`. */
 export function narrowColumns(natural: readonly number[], total: number, least: number): number[] {
   const widths = [...natural];
