@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { heading } from "../../src/evals/reports/document.ts";
+import { heading, makeColumns, table } from "../../src/evals/reports/document.ts";
 import { intervalPlot, intervalRow } from "../../src/evals/reports/figures.ts";
 import { renderPage } from "../../src/evals/reports/html.ts";
 import { forms, runReport } from "../../src/evals/reports/index.ts";
@@ -300,6 +300,18 @@ describe("an interval plot", () => {
       await page.context().close();
     },
   );
+});
+
+it("keeps names of a wide table in one piece on a phone", async () => {
+  const columns = makeColumns(["name", "wording"], ["figure", "screening", "mean of the gain test", "prompt tokens"]);
+  const wide = table("wording", columns, [["incumbent", "75% (round 1)", "98%", "1,024 (+31)"]]);
+  const file = join(dir, "wide.html");
+  writeFileSync(file, renderPage(blocksPage([heading(1, "ADOPT clear"), wide])));
+  const { page } = await openPage(browser, pathToFileURL(file).href, { viewport: { width: 390, height: 800 } });
+  const name = page.locator("td code");
+  expect(await name.evaluate((one) => one.getClientRects().length)).toBe(1);
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+  await page.context().close();
 });
 
 it("explains missed trials, passes with another tool, and mocked calls", async () => {
