@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
@@ -45,6 +46,12 @@ describe("replaceFile", () => {
     await expect(replaceFile(at("folder"), "new")).rejects.toThrow();
     await expect(replaceFile(at("none/a"), "new")).rejects.toThrow("ENOENT");
     expect(readdirSync(dir)).toEqual(["folder"]);
+  });
+
+  it("refuses a pipe or a device, in whose place a file would be", async () => {
+    execFileSync("mkfifo", [at("pipe")]);
+    await expect(replaceFile(at("pipe"), "new")).rejects.toThrow("it is not a regular file");
+    expect(statSync(at("pipe")).isFIFO()).toBe(true);
   });
 
   it("names what a killed process leaves", () => {

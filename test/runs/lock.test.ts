@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { lockRun, withFileLock } from "../../src/evals/runs/lock.ts";
@@ -87,6 +87,16 @@ it("names the holder that writes its id only after another process asks", async 
     return false;
   };
   await expect(lockRun(dir, tryLock)).rejects.toThrow(`The run ${dir} is being written by process 4321.`);
+});
+
+it("that a file system cannot hold is reported with its file", async () => {
+  const unknown = `Unknown system error -${constants.errno.ENOLCK}`;
+  const withoutLocks = () => {
+    throw Object.assign(new Error(unknown), { code: unknown });
+  };
+  await expect(lockRun(dir, withoutLocks)).rejects.toThrow(
+    `error: ${join(dir, "lock")} cannot be written: ENOLCK: no locks available.\n  Choose a folder on another disk with --out: this one has no file locks.`,
+  );
 });
 
 it("is free immediately after its process was killed", async () => {

@@ -57,6 +57,27 @@ async function killAtEach(project: string, args: readonly string[], then: (dir: 
   }
 }
 
+/** Runs a command in copies of a project whose disk fails from each of its changes of files on, and in each what is to follow. */
+async function failFromEach(
+  project: string,
+  args: readonly string[],
+  then: (dir: string, why: string) => Promise<void> = async () => {},
+) {
+  for (let at = 1; ; at++) {
+    const dir = mkdtempSync(join(root, "failed-"));
+    cpSync(project, dir, { recursive: true });
+    const env = { NODE_OPTIONS: `--import=${hook}`, EVALS_CRASH_AT: String(at), EVALS_FAULT: "EIO" };
+    const ended = await evals(args, { cwd: dir, env });
+    if (ended.code === 0) return isFine(ended);
+    const why = `failed from change ${at} on: ${ended.err}`;
+    expect(ended.code, why).toBeOneOf([2, 3]);
+    expect(ended.err, why).toMatch(/error: .* cannot be (?:read|written|removed): EIO: \w+\.\n {2}\w.*\.\n$/);
+    expect(ended.err, why).not.toMatch(/Internal error|\n\s+at |\(node:/);
+    await then(dir, why);
+    rmSync(dir, { recursive: true });
+  }
+}
+
 /** The folders of the records, the oldest first. A process can be killed after it made one, and before its manifest. */
 function listRecords(dir: string): string[] {
   const out = join(dir, "reports");
@@ -150,5 +171,29 @@ describe("a command that is killed before any of its changes of files", () => {
       isFine(await evals(["merge", "reports"], { cwd: dir }), why);
     });
     expect(endpoint.paid.plain).toBe(plain);
+  });
+});
+
+describe("a command on a disk that fails from any of its changes of files on", () => {
+  it("run: says so, asks for nothing more, and can be finished", async () => {
+    const project = await prepare();
+    await failFromEach(project, run(), async (dir, why) => {
+      const { plain } = endpoint.paid;
+      const recorded = countRecorded(listRecords(dir)[0]);
+      const record = await finish(dir, run(), why);
+      expect(trialsOf(record), why).toHaveLength(6);
+      expect(endpoint.paid.plain - plain, why).toBe(6 - recorded);
+    });
+  });
+
+  it("baseline accept, merge and clean: say so", async () => {
+    const accepted = await prepare(run("--accept"), run());
+    const sharded = await prepare(run("--shard", "1/2"), run("--shard", "2/2"));
+    for (const [project, args] of [
+      [accepted, ["baseline", "accept"]],
+      [sharded, ["merge", "reports"]],
+      [accepted, ["clean", "--keep", "0"]],
+    ] as const)
+      await failFromEach(project, args);
   });
 });

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { type FileHandle, open, truncate } from "node:fs/promises";
 import * as z from "zod";
 import { readRegularFile } from "../files/readRegularFile.ts";
-import { writeError } from "../runs/disk.ts";
+import { failToWrite, writeError } from "../runs/disk.ts";
 import { createLineCheck, formatLine } from "../runs/journal.ts";
 import { ledgerPath } from "../runs/record.ts";
 import { EvalsError, messageOf, usageError } from "../types/errors.ts";
@@ -92,10 +92,8 @@ export class Ledger {
     });
     // Drop an incomplete line, which a killed process leaves: it did not take effect.
     const complete = text.slice(0, text.lastIndexOf("\n") + 1);
-    if (complete.length < text.length) await truncate(path, Buffer.byteLength(complete));
-    const file = await open(path, "a").catch((error) => {
-      throw writeError(path, error);
-    });
+    if (complete.length < text.length) await truncate(path, Buffer.byteLength(complete)).catch(failToWrite(path));
+    const file = await open(path, "a").catch(failToWrite(path));
     const ledger = new Ledger(path, run, file, redact);
     const lines = complete.split("\n").slice(0, -1);
     const check = createLineCheck(run, { file: "the run's batches", isWhole: true });
@@ -149,7 +147,7 @@ export class Ledger {
 
   async close(): Promise<void> {
     await this.#writing.catch(() => {});
-    await this.#file.close();
+    await this.#file.close().catch(failToWrite(this.#path));
   }
 
   #write(line: Line): Promise<void> {

@@ -4,7 +4,7 @@ import { join, relative, resolve } from "node:path";
 import { cacheFolder } from "../models/cache.ts";
 import { count } from "../reports/format.ts";
 import { listFinishedRuns, partialFolder } from "../runs/find.ts";
-import { type ExitCode, exitCodes, printProblem } from "../types/errors.ts";
+import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { printableLines } from "../types/visible.ts";
 
@@ -24,7 +24,7 @@ export async function clean({ keep, dryRun, out }: CleanOptions, io: Io): Promis
   const cache = join(dir, cacheFolder);
   const hasCache = existsSync(cache);
   const removed = [...old, ...(hasCache ? [cache] : [])];
-  if (!dryRun) for (const folder of removed) await rm(folder, { recursive: true });
+  if (!dryRun) for (const folder of removed) await remove(folder);
   io.out(
     printableLines(
       `${dryRun ? "Would remove" : "Removed"} ${count(old.length, "record")}${hasCache ? " and the cache of replies" : ""}; kept ${count(kept, "finished record")}.`,
@@ -32,4 +32,14 @@ export async function clean({ keep, dryRun, out }: CleanOptions, io: Io): Promis
     ),
   );
   return exitCodes.passed;
+}
+
+async function remove(folder: string): Promise<void> {
+  await rm(folder, { recursive: true }).catch((error: unknown) => {
+    const message = `${folder} cannot be removed: ${messageOf(error)}.`;
+    throw new EvalsError(
+      { severity: "error", message, hint: "Check the disk and its permissions." },
+      exitCodes.incomplete,
+    );
+  });
 }

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { readdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { PageTrialCollector } from "../reports/pageTrials.ts";
+import { listEntries } from "../runs/find.ts";
 import { openJournal } from "../runs/journal.ts";
 import { lockRun } from "../runs/lock.ts";
 import { createRun, finishRun, journalPath, newRunId, readManifest, readTrials } from "../runs/record.ts";
@@ -49,7 +50,7 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
       await lock.release();
     }
   } catch (error) {
-    await rm(dir, { recursive: true, force: true });
+    await rm(dir, { recursive: true, force: true }).catch(() => undefined);
     throw error;
   }
   const summary = results.summary();
@@ -126,8 +127,7 @@ async function findShards(path: string, cwd: string): Promise<ShardRun[]> {
 async function findRecords(dir: string, depth: number): Promise<string[]> {
   const isRecord = existsSync(join(dir, "run.json"));
   if (isRecord || depth === 0) return isRecord ? [dir] : [];
-  const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
-  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(dir, name));
+  const folders = (await listEntries(dir)).filter((entry) => entry.isDirectory()).map(({ name }) => join(dir, name));
   return (await Promise.all(folders.map((folder) => findRecords(folder, depth - 1)))).flat().sort();
 }
 

@@ -132,8 +132,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
       ),
     );
   const result = await plan.run(ask, record).finally(async () => {
-    await journal.close();
-    progress.end();
+    await journal.close().finally(progress.end);
   });
   const summary = record.results.summary();
   const known = plan.complete?.(record.manifest) ?? record.manifest;

@@ -5,7 +5,7 @@ import { type Form, forms, listForms, type Report, runReport } from "../reports/
 import { renderMarkdown } from "../reports/markdown.ts";
 import type { PageTrialCollector } from "../reports/pageTrials.ts";
 import { type RunInput, runDocument } from "../reports/run.ts";
-import { writeError } from "../runs/disk.ts";
+import { failToWrite, writeError } from "../runs/disk.ts";
 import { recordResult } from "../runs/record.ts";
 import type { Io } from "../types/io.ts";
 import type { RunManifest } from "../types/run.ts";
@@ -100,9 +100,7 @@ async function writeText(
   const redacted = function* () {
     for (const part of typeof text === "string" ? [text] : text) yield redact(part);
   };
-  await replaceFile(file, redacted()).catch((error) => {
-    throw writeError(file, error);
-  });
+  await replaceFile(file, redacted()).catch(failToWrite(file));
 }
 
 /** GitHub accepts 1 MiB for a step summary, and 65,536 characters for a comment. */
@@ -122,9 +120,7 @@ export async function writeGithubFiles(dir: string, input: RunInput, blame: stri
   const file = io.env.GITHUB_STEP_SUMMARY;
   if (file === undefined || file === "") return;
   const safe = knownSecrets(io.env).redact(cutLines(text, limits.summary));
-  await appendFile(file, `${safe}\n`).catch((error) => {
-    throw writeError(file, error);
-  });
+  await appendFile(file, `${safe}\n`).catch(failToWrite(file));
 }
 
 /** Truncates a text after whole lines, with a note. Closes `<details>` elements that are cut. */

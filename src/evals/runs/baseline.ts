@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { describeFileError } from "../files/fileError.ts";
 import { makeFolder } from "../files/makeFolder.ts";
 import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
@@ -128,7 +129,7 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
     await makeFolder(dirname(file));
     await replaceFile(file, `${JSON.stringify(baseline, null, 2)}\n`);
   } catch (error) {
-    const message = `The baseline cannot be written: ${messageOf(error)}.`;
+    const message = `The baseline cannot be written: ${describeFileError(error).message}.`;
     const hint = "Free space, or choose another folder with --baselines.";
     throw new EvalsError({ severity: "error", message, hint, place: { file } }, exitCodes.incomplete);
   }

@@ -1,3 +1,4 @@
+import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { EvalsError, type Problem, usageError } from "../types/errors.ts";
@@ -60,9 +61,8 @@ export async function findAnyRecord(named: string, out: string, warn?: Warn): Pr
 
 /** The records of a command under a folder, newest first. */
 export async function* listRecords(of: RecordCommand, out: string, warn?: Warn): AsyncGenerator<FoundRecord> {
-  const entries = await readdir(out).catch(() => []);
-  for (const entry of entries.sort().reverse()) {
-    const dir = join(out, entry);
+  for (const { name } of (await listEntries(out)).reverse()) {
+    const dir = join(out, name);
     if (!(await isRun(dir))) continue;
     const manifest = await readOrWarn(readManifest(dir), warn);
     if (manifest && (manifest.experiment?.command ?? "run") === of) yield { dir, manifest };
@@ -82,15 +82,24 @@ async function latestRecord(of: RecordCommand, out: string, warn: Warn | undefin
  * resumed, or are being written) and, with a warning, unreadable ones.
  */
 export async function listFinishedRuns(out: string, warn: Warn): Promise<string[]> {
-  const entries = await readdir(out, { withFileTypes: true }).catch(() => []);
-  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   const finished: string[] = [];
-  for (const name of folders.sort()) {
+  for (const entry of await listEntries(out)) {
+    if (!entry.isDirectory()) continue;
+    const { name } = entry;
     const dir = join(out, name);
     const manifest = (await isRun(dir)) ? await readOrWarn(readManifest(dir), warn) : undefined;
     if (manifest?.id === name && manifest.finishedAt !== undefined) finished.push(name);
   }
   return finished;
+}
+
+/** What is in a folder of records, by name; nothing if there is no folder. Throws a usage error if it cannot be read. */
+export async function listEntries(out: string): Promise<Dirent[]> {
+  const entries = await readdir(out, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
+    throw usageError(`The folder of the records cannot be read: ${error.message}.`, "Check the disk, and --out.");
+  });
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** The folder under `out` for records of partial runs. `latest` and the history do not include them. */

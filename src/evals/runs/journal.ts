@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { EvalsError } from "../types/errors.ts";
 import type { Trial } from "../types/trial.ts";
-import { writeError } from "./disk.ts";
+import { failToWrite, writeError } from "./disk.ts";
 import { TextWriter } from "./texts.ts";
 
 /** The append-only record of trials. */
@@ -34,12 +34,10 @@ export async function openJournal(
   run: string,
   { lines = 0, redact = (text) => text, verify = async () => {} }: JournalOptions = {},
 ): Promise<Journal> {
-  const file: FileHandle = await open(path, "a").catch((error) => {
-    throw writeError(path, error);
-  });
+  const file: FileHandle = await open(path, "a").catch(failToWrite(path));
   const texts = new TextWriter();
   let sequence = lines;
-  let size = (await file.stat()).size;
+  let { size } = await file.stat().catch(failToWrite(path));
   let waiting: { line: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let flushing: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
@@ -104,7 +102,7 @@ export async function openJournal(
       closing = true;
       flushNow();
       await flushing;
-      await file.close();
+      await file.close().catch(failToWrite(path));
     },
   };
 }

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { EvalsError, exitCodes, usageError } from "../types/errors.ts";
-import { writeError } from "./disk.ts";
+import { failToWrite } from "./disk.ts";
 
 /** Locks a range of bytes of an open file without waiting; false when another open file has it. */
 export type TryLock = (fd: number, offset: number, length: number) => boolean;
@@ -23,13 +23,11 @@ const lockedByte = 2 ** 30;
 export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock()): Promise<RunLock> {
   const file = join(dir, "lock");
   await refuseLinks(dir);
-  const acquired = await acquire(file, tryLock).catch((error: unknown) => {
-    throw writeError(file, error);
-  });
+  const acquired = await acquire(file, tryLock).catch(failToWrite(file));
   if ("holder" in acquired) throw lockedError(dir, acquired.holder);
   const { release, isInPlace } = acquired;
   return {
-    release,
+    release: () => release().catch(failToWrite(file)),
     async verify() {
       if (isInPlace() || !(await exists(file))) return;
       throw new EvalsError(
@@ -122,15 +120,15 @@ function isSameFile({ fd }: FileHandle, file: string): boolean {
 /** The lock file of a run is never removed: one process could lock the removed file while another locks the new one. */
 async function acquireByKernel(file: string, tryLock: TryLock): Promise<Acquired> {
   const handle: FileHandle = await open(file, "a+");
-  if (!tryLock(handle.fd, lockedByte, 1)) {
-    await handle.close();
-    return { holder: await readHolder(file) };
-  }
   try {
+    if (!tryLock(handle.fd, lockedByte, 1)) {
+      await handle.close();
+      return { holder: await readHolder(file) };
+    }
     await handle.truncate(0);
     await handle.write(String(process.pid));
   } catch (error) {
-    await handle.close();
+    await handle.close().catch(() => undefined);
     throw error;
   }
   const isInPlace = () => isSameFile(handle, file);

@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import * as z from "zod";
+import { describeFileError } from "../files/fileError.ts";
 import { makeFolder } from "../files/makeFolder.ts";
 import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
@@ -72,7 +73,7 @@ export async function writeNight(file: string, of: NightsKey, night: Night): Pro
     });
   } catch (error) {
     if (error instanceof EvalsError) throw error;
-    const message = `The night cannot be written: ${messageOf(error)}.`;
+    const message = `The night cannot be written: ${describeFileError(error).message}.`;
     const hint = "Free space, or choose another folder with --baselines.";
     throw new EvalsError({ severity: "error", message, hint, place: { file } }, exitCodes.incomplete);
   }

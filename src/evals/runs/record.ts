@@ -11,7 +11,7 @@ import { isNestedDeeper, jsonObjectSchema, maxDepth } from "../types/json.ts";
 import { stringifyInParts } from "../types/jsonParts.ts";
 import { type RunManifest, type RunSummary, runManifestSchema } from "../types/run.ts";
 import { type Trial, trialSchema } from "../types/trial.ts";
-import { writeError } from "./disk.ts";
+import { failToWrite, writeError } from "./disk.ts";
 import { createLineCheck, openJournal } from "./journal.ts";
 import { MissingTextError, TextReader } from "./texts.ts";
 
@@ -47,9 +47,7 @@ export async function createRun(
 ): Promise<{ dir: string; manifest: RunManifest }> {
   const others = await makeFolder(out)
     .then(() => readdir(out))
-    .catch((error) => {
-      throw writeError(out, error);
-    });
+    .catch(failToWrite(out));
   const latest = others
     .filter((name) => idForm.test(name))
     .sort()
@@ -65,7 +63,7 @@ export async function createRun(
     await writeManifest(dir, manifest, redact);
   } catch (error) {
     // Nothing was asked yet, and a folder without a manifest is no record.
-    await rm(dir, { recursive: true, force: true });
+    await rm(dir, { recursive: true, force: true }).catch(() => undefined);
     throw error;
   }
   return { dir, manifest };
@@ -89,9 +87,7 @@ async function writeManifest(dir: string, manifest: RunManifest, redact: Redact)
     for (const part of stringifyInParts(manifest, { indent: 2 })) yield redact(part);
     yield "\n";
   };
-  await replaceFile(file, redacted()).catch((error) => {
-    throw writeError(file, error);
-  });
+  await replaceFile(file, redacted()).catch(failToWrite(file));
 }
 
 /** The path of a run's journal. */
@@ -312,6 +308,10 @@ async function measureCompleteLines(file: string): Promise<number> {
 /** Whether a file was left by a killed process that was rewriting a journal or replacing a file. */
 const isLeftover = (name: string) => /^trials\.jsonl\.[0-9a-f]{12}$/.test(name) || temporaryName.test(name);
 
+async function removeLeftovers(dir: string): Promise<void> {
+  for (const name of await readdir(dir)) if (isLeftover(name)) await rm(join(dir, name), { force: true });
+}
+
 /** `isOwn`: this version of tool-evals wrote the journal, so lines with a valid checksum need no validation. */
 type Compaction = {
   isOwn?: boolean;
@@ -331,14 +331,16 @@ export async function compactJournal(
   run: string,
   { isOwn = false, keep, onKept, redact = unchanged }: Compaction,
 ): Promise<number> {
-  for (const name of await readdir(dir)) if (isLeftover(name)) await rm(join(dir, name), { force: true });
+  await removeLeftovers(dir).catch(failToWrite(dir));
   const file = journalPath(dir);
-  if (!(await stat(file).catch(() => undefined)))
+  await stat(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw readError("The journal", error, file);
     throw usageError(
       "The journal of the run is missing: it was removed, and its trials would be asked and paid for again.",
       "Restore the file, or start a new run.",
       { file },
     );
+  });
   const kept: boolean[] = [];
   let isNumbered = true;
   for await (const lines of readLines(dir, run, isOwn))
@@ -355,9 +357,7 @@ export async function compactJournal(
       isNumbered &&= seq === kept.length;
     }
   if (isNumbered && !kept.includes(false)) {
-    await truncate(file, await measureCompleteLines(file)).catch((error) => {
-      throw writeError(file, error);
-    });
+    await truncate(file, await measureCompleteLines(file)).catch(failToWrite(file));
     return kept.length;
   }
   return await rewriteJournal(dir, run, kept, redact);
@@ -378,10 +378,10 @@ async function rewriteJournal(dir: string, run: string, isKept: readonly boolean
     }
     await Promise.all(appended);
     await journal.close();
-    await rename(temporary, file);
+    await rename(temporary, file).catch(failToWrite(file));
   } catch (error) {
-    await journal.close().catch(() => {});
-    await rm(temporary, { force: true });
+    await journal.close().catch(() => undefined);
+    await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
   return isKept.filter(Boolean).length;

@@ -3,7 +3,7 @@ import type { ClaudeCodeOptions } from "../hosts/claudeCode/index.ts";
 import type { CustomOptions } from "../models/custom.ts";
 import type { ReplayOptions } from "../models/replay.ts";
 import { readText } from "../parsing/read.ts";
-import { writeError } from "../runs/disk.ts";
+import { failToWrite } from "../runs/disk.ts";
 import { findRecord, findRun } from "../runs/find.ts";
 import { readManifest, readTrials } from "../runs/record.ts";
 import { refuseAsJudge } from "../trials/judge.ts";
@@ -60,9 +60,7 @@ export async function addCache(options: RequestOptions, io: Io): Promise<<M exte
   const { cacheFolder, cacheReplies, openReplyCache } = await import("../models/cache.ts");
   const { redact } = knownSecrets(io.env);
   const dir = join(resolve(io.cwd, options.cacheIn ?? options.out), cacheFolder);
-  const cache = await openReplyCache(dir, redact).catch((error) => {
-    throw writeError(dir, error);
-  });
+  const cache = await openReplyCache(dir, redact).catch(failToWrite(dir));
   return <M extends Model>(model: M) => {
     if ("ask" in model && /^(?:anthropic|openai):/.test(model.id)) return cacheReplies(model, cache, version) as M;
     if (model.kind !== "language model") return model;
