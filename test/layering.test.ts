@@ -89,7 +89,7 @@ const directories: Record<string, readonly string[]> = {
   inspection: ["types", ...edges, ...pure, "parsing", "files", "processes", "network", "trials", "workspace"],
   tryout: ["types", ...edges, ...pure, "parsing", "trials", "workspace", "experiments", "inspection"],
   view: ["types", "runs", "reports", "verdicts", "decisions", "experiments"],
-  commands: ["types", "view", "tryout", "experiments", "inspection", "queue", "suites", "reports"],
+  commands: ["types", "view", "tryout", "experiments", "inspection", "queue", "workspace", "suites", "reports"],
   cli: ["types", "commands", "processes", "workspace"],
   options: [],
   index: ["types", "commands", "workspace", "options", ...pure],

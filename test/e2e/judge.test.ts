@@ -51,6 +51,17 @@ const check = (url: string, ...flags: string[]) =>
 const summaryOf = ({ out }: Ended): JudgeCheckSummary => JSON.parse(out);
 
 describe("evals judge check", () => {
+  it("prints what was paid for when the figure cannot be written", async () => {
+    const { url } = await judgeWith();
+    const { code, out, err } = await check(url, "--write", "labels.jsonl/figure.json");
+    expect(out).toContain("MEASURED: agrees with people on 6 of 6 labels");
+    expect(out).toContain("No figure was written.\n");
+    expect(err).toMatch(
+      /^error: \S+figure\.json cannot be written: E\w+: [^\n]+\.\n {2}Free space, or write it somewhere/,
+    );
+    expect(code).toBe(3);
+  });
+
   it("measures a judge, and keeps the figure for the runs that it grades", async () => {
     const endpoint = await judgeWith({
       "I have deleted": saying({ verdict: "met", evidence: "I have deleted a.jpg for you." }),

@@ -20,7 +20,7 @@ export const schemaCommand = defineCommand({
   run: async ({ of, out }, io) => {
     if (out === undefined) io.out(`${JSON.stringify(await makeSchema(of), null, 2)}\n`);
     else {
-      const { writeOutput } = await import("../inspection/writeOutput.ts");
+      const { writeOutput } = await import("../workspace/writeOutput.ts");
       const { resolve } = await import("node:path");
       for (const name of names)
         await writeOutput(

@@ -15,8 +15,9 @@ import { judgeFormat, type Opinion } from "../types/judge.ts";
 import type { AskedModel } from "../types/model.ts";
 import { addCost, type Cost } from "../types/trial.ts";
 import { type JudgeCheckSummary, type JudgedLabel, summariseJudgeCheck } from "../verdicts/judge.ts";
-import { judgeFigureFile, judgesFolder, writeJudgeFigure } from "../workspace/judgeFigure.ts";
+import { formatJudgeFigure, judgeFigureFile, judgesFolder } from "../workspace/judgeFigure.ts";
 import { openModels, type RequestOptions } from "../workspace/models.ts";
+import { writeOutput } from "../workspace/writeOutput.ts";
 
 export type JudgeOptions = Omit<RequestOptions, "out"> & {
   judge: string;
@@ -55,9 +56,11 @@ export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
     costUsd,
     stopped: io.signal.aborted ? io.signalExitCode() : undefined,
   });
-  const written = checked.broken.length > 0 ? null : await write(checked, model, flags, io);
-  const summary: JudgeCheckSummary = { ...checked, written };
+  const writing = checked.broken.length > 0 ? Promise.resolve(null) : write(checked, model, flags, io);
+  // The answers are paid for, so they are printed even if the figure cannot be written.
+  const summary: JudgeCheckSummary = { ...checked, written: await writing.catch(() => null) };
   io.out(flags.json ? safeJson(summary) : renderTerminal(judgeDocument(summary), io));
+  await writing;
   return summary.exitCode as ExitCode;
 }
 
@@ -106,7 +109,7 @@ async function write(
   io: Io,
 ): Promise<string> {
   const file = flags.write ?? judgeFigureFile(judgesFolder, judge);
-  await writeJudgeFigure(resolve(io.cwd, file), {
+  const figure = formatJudgeFigure({
     format: judgeFormat,
     judge,
     settings,
@@ -115,5 +118,6 @@ async function write(
     measuredAt: new Date().toISOString(),
     counts,
   });
+  await writeOutput(resolve(io.cwd, file), figure, io);
   return file;
 }

@@ -1,11 +1,10 @@
 import { resolve } from "node:path";
-import { replaceFile } from "../files/replaceFile.ts";
 import { readParsed } from "../parsing/read.ts";
 import { describeValue, explain, type PathProblem, placeProblem, quotePath } from "../suites/explain.ts";
 import { applyVariant, checkVariant } from "../toolsets/overlay.ts";
 import { createToolset } from "../toolsets/toolList.ts";
 import type { PlannedCase } from "../trials/plan.ts";
-import { EvalsError, messageOf, usageError } from "../types/errors.ts";
+import { EvalsError, usageError } from "../types/errors.ts";
 import { getOrAdd } from "../types/getOrAdd.ts";
 import type { Io } from "../types/io.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
@@ -19,6 +18,7 @@ import {
   variantsFileSchema,
 } from "../types/variants.ts";
 import { printableLines } from "../types/visible.ts";
+import { writeOutput } from "../workspace/writeOutput.ts";
 
 /** The variants of a file by name, in file order. `refuse` throws the given problems with their places, if any. */
 export type ReadVariants = { variants: ReadonlyMap<string, Variant>; refuse(problems: readonly PathProblem[]): void };
@@ -127,8 +127,6 @@ export async function writeOverlay(target: string, chosen: Overlaid | undefined,
     io.out(text);
     return;
   }
-  await replaceFile(resolve(io.cwd, target), text).catch((error: unknown) => {
-    throw usageError(`The variants file cannot be written: ${messageOf(error)}.`, "Give --write another path.");
-  });
+  await writeOutput(resolve(io.cwd, target), text, io);
   io.err(printableLines(`Wrote ${chosen.name} to ${target}.`));
 }

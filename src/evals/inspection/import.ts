@@ -18,8 +18,8 @@ import { redactValue } from "../types/secrets.ts";
 import type { CaseFile, SuiteFile } from "../types/suite.ts";
 import { cut } from "../types/text.ts";
 import type { Tool } from "../types/tool.ts";
+import { writeOutput } from "../workspace/writeOutput.ts";
 import { parseCommandLine } from "./shell.ts";
-import { writeOutput } from "./writeOutput.ts";
 
 export type ImportOptions = {
   paths?: readonly string[] | undefined;

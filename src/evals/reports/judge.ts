@@ -23,7 +23,7 @@ export function judgeDocument(summary: JudgeCheckSummary): Block[] {
     heading(1, headline(summary), exitCode === 0 ? "good" : isMeasured ? "bad" : "warn"),
     text(
       written === null
-        ? "No figure was written, because not every label was answered."
+        ? `No figure was written${summary.broken.length > 0 ? ", because not every label was answered" : ""}.`
         : ["Next: commit the figure ", { code: written }, ", which reports of judged runs quote."],
     ),
     heading(2, about),

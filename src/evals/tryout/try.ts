@@ -5,7 +5,6 @@ import { run } from "../experiments/run.ts";
 import { type DescribedServer, describeServer, slug, warnOfVariables } from "../inspection/init/init.ts";
 import { resolveTargets, type ServerTarget } from "../inspection/targets.ts";
 import { listServer } from "../inspection/tools.ts";
-import { writeOutput } from "../inspection/writeOutput.ts";
 import { asciiJson } from "../reports/escape.ts";
 import { count } from "../reports/format.ts";
 import { renderTerminal } from "../reports/terminal.ts";
@@ -23,6 +22,7 @@ import { countListTokens, type Tool } from "../types/tool.ts";
 import { addCost, type Cost } from "../types/trial.ts";
 import type { TryResult } from "../types/tryout.ts";
 import { openModels, type RequestOptions } from "../workspace/models.ts";
+import { writeOutput } from "../workspace/writeOutput.ts";
 import { buildTasks, draftQueries, hashWriting, planQueries, type WrittenQuery } from "./queries.ts";
 import { PickTally } from "./result.ts";
 import {

@@ -1,7 +1,5 @@
-import { dirname, join } from "node:path";
-import { makeFolder } from "../files/makeFolder.ts";
+import { join } from "node:path";
 import { readRegularFile } from "../files/readRegularFile.ts";
-import { replaceFile } from "../files/replaceFile.ts";
 import { judgeSentence } from "../reports/judge.ts";
 import { hashPrompt } from "../scoring/judge.ts";
 import { messageOf, usageError } from "../types/errors.ts";
@@ -47,14 +45,7 @@ function parseFigure(text: string, file: string): JudgeFigure {
   throw usageError(`This is not the figure of a judge: ${formatIssues(parsed.error)}.`, again, { file });
 }
 
-/** Writes a figure atomically, with keys in a fixed order, so that a diff shows only what changed. */
-export async function writeJudgeFigure(file: string, figure: JudgeFigure): Promise<void> {
-  try {
-    await makeFolder(dirname(file));
-    await replaceFile(file, `${JSON.stringify(judgeFigureSchema.parse(figure), null, 2)}\n`);
-  } catch (error) {
-    throw usageError(`The figure cannot be written: ${messageOf(error)}.`, "Choose another file with --write.", {
-      file,
-    });
-  }
+/** Formats a figure with its keys in a fixed order, so that a diff shows only what changed. */
+export function formatJudgeFigure(figure: JudgeFigure): string {
+  return `${JSON.stringify(judgeFigureSchema.parse(figure), null, 2)}\n`;
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
+import { readRegularFile } from "../../files/readRegularFile.ts";
 import { listProperties } from "../../jsonSchema/values.ts";
 import { recogniseDispatchers } from "../../lint/rules/dispatchers.ts";
 import { text } from "../../reports/document.ts";
@@ -16,10 +16,10 @@ import { knownSecrets, redactValue } from "../../types/secrets.ts";
 import type { DispatchRules, ServerSpec } from "../../types/suite.ts";
 import type { Tool } from "../../types/tool.ts";
 import { printableLines, visible } from "../../types/visible.ts";
+import { writeOutput } from "../../workspace/writeOutput.ts";
 import { findRegisteredServers, type RegisteredServer } from "../findServers.ts";
 import { resolveTargets, type ServerTarget } from "../targets.ts";
 import { listServer } from "../tools.ts";
-import { writeOutput } from "../writeOutput.ts";
 import { type Draft, draftCases } from "./draft.ts";
 import { renderSuite } from "./suiteText.ts";
 
@@ -275,7 +275,7 @@ const write = (file: string, text: string, io: Io) => writeOutput(resolve(io.cwd
 /** In a repository, adds the folder of run records to `.gitignore`. Returns a description of what was written. */
 async function ignoreReports(io: Io): Promise<string[]> {
   const path = resolve(io.cwd, ".gitignore");
-  const before = await readFile(path, "utf8").catch(() => undefined);
+  const before = await readRegularFile(path).catch(() => undefined);
   if (before === undefined && !existsSync(resolve(io.cwd, ".git"))) return [];
   const lines = (before ?? "").split(/\r?\n/).map((line) => line.trim());
   if (lines.some((line) => /^\/?reports\/?\*?$/.test(line))) return [];

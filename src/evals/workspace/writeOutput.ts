@@ -1,14 +1,16 @@
 import { rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { describeFileError } from "../files/fileError.ts";
 import { makeFolder } from "../files/makeFolder.ts";
 import { replaceFile } from "../files/replaceFile.ts";
-import { EvalsError, exitCodes, messageOf } from "../types/errors.ts";
+import { EvalsError, exitCodes } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { knownSecrets } from "../types/secrets.ts";
 
 /**
  * Writes a file that a command makes, without known secrets, and the folders above it. It replaces a file,
- * and leaves no part of one. With the flag `wx` it fails rather than overwriting a file that appeared in between. Throws EvalsError when the file cannot be written.
+ * and leaves no part of one. With the flag `wx` it fails rather than overwriting a file that appeared in between. Throws
+ * EvalsError when the file cannot be written.
  */
 export async function writeOutput(
   path: string,
@@ -24,7 +26,7 @@ export async function writeOutput(
   } catch (error) {
     const isOthers = (error as NodeJS.ErrnoException).code === "EEXIST";
     if (flag === "wx" && !isOthers) await rm(path, { force: true }).catch(() => undefined);
-    const message = `${path} cannot be written: ${messageOf(error)}.`;
+    const message = `${path} cannot be written: ${describeFileError(error).message}.`;
     throw new EvalsError(
       { severity: "error", message, hint: "Free space, or write it somewhere else." },
       exitCodes.incomplete,
