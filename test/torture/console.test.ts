@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Ended, evals, start, untilPrinted } from "../e2e/evals.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
-import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
 /** Every way to begin a line, with what a terminal or a CI system would obey there. */
 const evil = "K\n::error::X\r##vso[task.x]X\x1b[31m\u2028::error::X\u0085##[error]X\nFORGED \u202ex";
@@ -13,9 +13,9 @@ const dir = mkdtempSync(join(tmpdir(), "evals-console-"));
 const server = join(dir, "server.mjs");
 
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
-let answer: MessageAnswer | Fault;
+let answer: MessageAnswer | Fault | ((body: MessagesBody) => MessageAnswer);
 beforeAll(async () => {
-  endpoint = await startMessagesEndpoint(() => answer);
+  endpoint = await startMessagesEndpoint((body) => (typeof answer === "function" ? answer(body) : answer));
   writeFileSync(
     server,
     `import { createInterface } from "node:readline";
@@ -72,10 +72,11 @@ async function expectInert(...args: string[]): Promise<void> {
 }
 
 /** The same of a command that must have got as far as its report. */
-async function expectInertReport(...args: string[]): Promise<void> {
+async function expectInertReport(...args: string[]): Promise<Ended> {
   const ended = await evals(args, { cwd: dir });
   expect([0, 1], `${JSON.stringify(args)}: ${ended.err}`).toContain(ended.code);
   expectInertTexts(args, ended);
+  return ended;
 }
 
 function expectInertTexts(args: readonly string[], { out, err }: Pick<Ended, "out" | "err">): void {
@@ -147,7 +148,6 @@ describe("no text from outside begins a line of its own", () => {
     const before = answer;
     answer = { text: evil, calls: [] };
     await expectInertReport("run", suite, "-n", "5", ...model().slice(0, 4), "--check", "on");
-    await expectInert("blame", "--case", "K*", ...few.slice(2));
     answer = before;
     const { out } = await evals(["run", suite, ...model(), "--seed", "1", "--shard", "1/1", "--json"], { cwd: dir });
     const isRun = (id: string) =>
@@ -160,6 +160,33 @@ describe("no text from outside begins a line of its own", () => {
     await expectInertReport("search", suite, "--json");
   });
 
+  it("in what blame finds", { timeout: 600_000 }, async () => {
+    const given = (...mode: string[]) => {
+      const one = { id: evil, input: evil, expect: { tool: "act" } };
+      const server = { command: "node", args: [join(dir, "server.mjs"), ...mode] };
+      const content = { name: `${evil} Blamed.`, server, cases: [one] };
+      writeFileSync(join(dir, folder, "blamed.json"), JSON.stringify(content));
+    };
+    given();
+    const before = answer;
+    // The new description of this one tool is what misleads the model.
+    answer = ({ tools = [] }) => {
+      const isChanged = tools.some(({ name, description }) => name === "act" && `${description}`.includes("Changed."));
+      return { text: evil, calls: isChanged ? [] : [{ name: "act", input: { [evil]: evil } }] };
+    };
+    const blamed = join(folder, "blamed.json");
+    const asked = model().slice(0, 4);
+    await expectInertReport("run", blamed, "-n", "10", ...asked);
+    await expectInertReport("baseline", "accept", "--force");
+    given("changed");
+    await expectInertReport("run", blamed, ...asked, "--check", "on");
+    const { out } = await expectInertReport("blame", ...asked.slice(2));
+    expect(out).toMatch(/^BLAMED: act\n/);
+    for (const form of ["terminal", "json", "markdown", "github", "junit", "sarif"])
+      await expectInertReport("report", "blame", "--as", form);
+    answer = before;
+  });
+
   it("in a watch", async () => {
     const args = ["run", suite, ...model(), "--watch"];
     const watch = start(args, { cwd: dir });
@@ -170,29 +197,17 @@ describe("no text from outside begins a line of its own", () => {
 
   it("in labels, and in what a judge answers", async () => {
     const label = { id: evil, input: evil, transcript: evil, criterion: evil, label: "met" };
-    const labels = given(
-      "labels.jsonl",
-      [label, { ...label, label: "not met" }].map((one) => JSON.stringify(one)).join("\n"),
-    );
+    const lines = [label, { ...label, label: "not met" }].map((one) => JSON.stringify(one));
+    const labels = given("labels.jsonl", lines.join("\n"));
     const broken = given("broken.jsonl", `${JSON.stringify({ ...label, label: evil, [evil]: evil })}\n${evil}`);
+    const asked = ["--judge", "anthropic:x", "--base-url", endpoint.url, "--retries", "0"];
     const before = answer;
-    for (const text of [
-      evil,
-      JSON.stringify({ answers: [{ number: 1, evidence: evil, reason: evil, verdict: "met" }] }),
-    ]) {
-      answer = { text };
-      for (const file of [labels, broken])
-        await expectInert(
-          "judge",
-          "check",
-          file,
-          "--judge",
-          "anthropic:x",
-          "--base-url",
-          endpoint.url,
-          "--retries",
-          "0",
-        );
+    answer = { text: evil };
+    for (const file of [labels, broken]) await expectInert("judge", "check", file, ...asked);
+    answer = { text: JSON.stringify({ answers: [{ number: 1, evidence: evil, reason: evil, verdict: "met" }] }) };
+    for (const flags of [[], ["--json"], ["--write", join(folder, `${evil}.json`)]]) {
+      const { out } = await expectInertReport("judge", "check", labels, ...asked, ...flags);
+      expect(out).toContain("K");
     }
     answer = before;
   });
@@ -249,6 +264,63 @@ describe("no text from outside begins a line of its own", () => {
       "mcp-evals",
       "evals.yaml",
       `evals:\n  - name: ${JSON.stringify(evil)}\n    prompt: ${JSON.stringify(evil)}\n    expected_tools: [${JSON.stringify(evil)}]\n`,
+    ],
+    [
+      "mcp-evals-ts",
+      "evals.ts",
+      `import { grade } from "mcp-evals";\nconst one = { name: ${JSON.stringify(evil)}, run: () => grade(model, ${JSON.stringify(evil)}) };\n`,
+    ],
+    [
+      "apify",
+      "test_cases.json",
+      JSON.stringify({
+        testCases: [
+          {
+            id: evil,
+            query: evil,
+            expectedTools: [evil, { [evil]: evil }],
+            reference: evil,
+            context: evil,
+            [evil]: evil,
+          },
+        ],
+      }),
+    ],
+    [
+      "apify-tasks",
+      "dataset.json",
+      JSON.stringify([{ id: evil, query: evil, reference: evil, tools: [evil], [evil]: evil }]),
+    ],
+    [
+      "prompt-table",
+      "prompts.md",
+      `| Tool Name | Test Prompt |\n|---|---|\n${["act", evil].map((tool) => `| ${tool.replaceAll("\n", " ")} | ${evil.replaceAll("\n", " ")} |\n`).join("")}`,
+    ],
+    ["prompt-lists", "prompts.json", JSON.stringify({ [evil]: [evil, { [evil]: evil }], act: [evil] })],
+    [
+      "posthog",
+      "tasks.yaml",
+      `tasks:\n  - ${JSON.stringify({ id: evil, intent: evil, expected_tools: [evil, { [evil]: evil }], success_criteria: [evil], [evil]: evil })}\n`,
+    ],
+    [
+      "whichtool",
+      "whichtool.yaml",
+      `surface: x\ntasks:\n  - ${JSON.stringify({ id: evil, prompt: evil, expected: evil, [evil]: evil })}\n`,
+    ],
+    [
+      "vally",
+      "vally.yaml",
+      `stimuli:\n  - ${JSON.stringify({ name: evil, prompt: evil, graders: [{ type: evil }, { type: "tool-calls", config: { required: [{ name: evil, args: { [evil]: evil }, [evil]: evil }] } }], [evil]: evil })}\n`,
+    ],
+    [
+      "waza",
+      "tasks/waza.yaml",
+      JSON.stringify({
+        id: evil,
+        inputs: { prompt: evil, files: [{ path: evil, content: evil }], [evil]: evil },
+        expected: { behavior: { required_tools: [evil], [evil]: evil } },
+        graders: [{ name: evil, type: evil, config: {} }],
+      }),
     ],
     ["unknown", "unknown.yaml", `${JSON.stringify(evil)}: ${JSON.stringify(evil)}\n`],
   ])("in an import of %s", async (format, name, text) => {
