@@ -197,6 +197,15 @@ describe("a custom reporter", () => {
     expect((await evals(["report", "latest", "--as", "json"], { cwd })).code).toBe(0);
   });
 
+  it("has to be there before anything is asked", async () => {
+    const { code, out, err } = await evals(["run", "--reporter", "custom:nowhere.mjs"], { cwd });
+    expect([code, out, err]).toEqual([
+      2,
+      "",
+      'error: There is no file "nowhere.mjs" for a reporter.\n  Name it relative to the working directory.\n',
+    ]);
+  });
+
   it("has to be named right", async () => {
     const { code, err } = await evals(["run", "--reporter", "junitt"], { cwd });
     expect([code, err]).toEqual([2, expect.stringContaining('"junitt" is not a reporter. Did you mean "junit"?')]);

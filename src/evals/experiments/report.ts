@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import * as z from "zod";
 import { importModule } from "../code/module.ts";
@@ -102,6 +103,18 @@ export function printReport(name: FormName, made: Report, io: Io): void {
   for (const part of form.parts?.(made) ?? [form.render(made, io)]) io.out(part);
 }
 
+/** The file of a custom reporter; undefined for a form of this program. */
+const reporterFile = (name: string) => /^custom:(.*)$/s.exec(name)?.[1];
+
+/** Throws a usage error for a custom reporter without a file, before the run that it would report is paid for. */
+export async function refuseMissingReporters(names: readonly string[] = [], cwd: string): Promise<void> {
+  for (const file of names.flatMap((name) => reporterFile(name) ?? [])) {
+    const found = await stat(resolve(cwd, file)).catch(() => undefined);
+    if (!found?.isFile())
+      throw usageError(`There is no file "${file}" for a reporter.`, "Name it relative to the working directory.");
+  }
+}
+
 /**
  * Prints an additional form of a run, or calls a custom reporter. With --json, standard output is reserved for the JSON
  * object: other forms are not printed, and the text of a reporter goes to standard error. Throws an error with exit
@@ -109,7 +122,7 @@ export function printReport(name: FormName, made: Report, io: Io): void {
  */
 export async function printForm(name: string, input: RunInput & { dir: string }, json: boolean, io: Io): Promise<void> {
   const { summary, manifest, dir } = input;
-  const file = /^custom:(.*)$/s.exec(name)?.[1];
+  const file = reporterFile(name);
   if (file === undefined) {
     const form = formNames.find((known) => known === name);
     if (!json && form) printRun(form, input, io);

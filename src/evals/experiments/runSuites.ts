@@ -23,6 +23,7 @@ import { chooseTier } from "./price.ts";
 import type { RunQueue } from "./queued.ts";
 import type { OpenRecord } from "./record.ts";
 import { pickRecorded, type Resumed } from "./recordedOptions.ts";
+import { refuseMissingReporters } from "./report.ts";
 import { type RunOptions, refuseContradictions } from "./runOptions.ts";
 
 /** All runs with the cache use one seed, because another order of the tools makes another request. */
@@ -45,6 +46,7 @@ export async function runSuites(
 ): Promise<FinalReport> {
   const { suites, models, cases, context, judge } = workspace;
   const shard = options.shard === undefined ? undefined : parseShard(options.shard);
+  await refuseMissingReporters(options.reporter, io.cwd);
   if (options.otlp !== undefined) (await import("./otlp.ts")).parseCollector(options.otlp, io);
   const seed = resumed?.manifest.seed ?? options.seed ?? (options.cache ? cacheSeed : randomSeed());
   const further = listFurtherExposures(options);
