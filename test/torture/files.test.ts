@@ -31,9 +31,97 @@ const files: Record<string, string> = {
 };
 for (const [name, text] of Object.entries(files)) write(name, text);
 
+/** Every place of a command line where a file is read, as @. */
+const places = [
+  "run @",
+  "run evals/s.json --prices @ -m anthropic:x --dry-run",
+  "run evals/s.json -m custom:@",
+  "run evals/s.json -m replay:@",
+  "run evals/s.json --judge custom:@",
+  "run evals/s.json --reporter custom:@",
+  "run --resume @",
+  "run evals/s.json -m claude-code -n 1 --claude-path @",
+  "baseline show @",
+  "baseline accept @",
+  "blame @",
+  "blame --baseline @ --case a",
+  "blame --baseline latest --case a --paths @",
+  "blame --resume @",
+  "calibrate @",
+  "calibrate --resume @",
+  "compare @ latest",
+  "compare latest @",
+  "crowd @",
+  "crowd evals/s.json -d @",
+  "crowd --resume @",
+  "doctor @",
+  "doctor --config @",
+  "import evals --tools @",
+  ...["promptfoo", "vally", "mongodb", "prompt-table"].map((format) => `import @ --from ${format}`),
+  "init --config @",
+  "init --server ./none --catalog @",
+  "judge check @ --judge anthropic:x",
+  "judge check v.json --judge custom:@",
+  "lint @",
+  "lint --tools @",
+  "lint --config @",
+  "lint --skills @",
+  "lint --tools tools.json --against @",
+  "lint --tools tools.json --judge anthropic:x --prices @",
+  "merge @",
+  "merge reports --reporter custom:@",
+  "probe @",
+  "probe --config @",
+  "report @",
+  "search @",
+  "show --run @",
+  "skills list --dir @",
+  "tools @",
+  "tools --tools @",
+  "tools --config @",
+  "try --tools @ --yes -m lexical",
+  "try --config @ --yes -m lexical",
+  "try --tools tools.json --yes -m lexical --writer custom:@",
+  "variants @ evals/s.json",
+  "variants v.json @",
+  "variants --resume @",
+  "verify @",
+  "verify evals/s.json --tools @",
+];
+
+/** Every place where a folder or a file is written, as @. */
+const folders = [
+  "run evals/s.json --out @",
+  "baseline accept --force --baselines @",
+  "baseline accept --out @",
+  "blame --out @",
+  "calibrate evals/s.json -n 2 --out @",
+  "compare latest latest --out @",
+  "history --out @",
+  "import evals/s.json --out @",
+  "init --server ./none --file @",
+  "merge reports --out @",
+  "report --out @",
+  "schema --out @",
+  "show --out @",
+  "try --tools tools.json --yes -m lexical --file @",
+  "try --tools tools.json --yes -m lexical --out @",
+  "variants v.json evals/s.json --of a --write @",
+];
+
+/** Works through a list, several entries at a time: a pipe is waited for some seconds before it is given up. */
+async function inLanes<T>(lanes: number, list: readonly T[], work: (one: T, at: number) => Promise<void>) {
+  const rest = list.entries();
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      for (const [at, one] of rest) await work(one, at);
+    }),
+  );
+}
+
 /** A command ends with a plain message: no stack, no signal. */
-async function expectMessage(args: readonly string[]): Promise<string> {
-  const { code, out, err } = await evals(args, { cwd: dir });
+async function expectMessage(args: readonly string[], cwd = dir): Promise<string> {
+  const { code, out, err } = await evals(args, { cwd });
   expect(err, args.join(" ")).not.toMatch(/Internal error|dist\/.*:\d+:\d+/);
   expect(err.length, args.join(" ")).toBeLessThan(100_000);
   expect([1, 2, 3], `${args.join(" ")}: ${code}`).toContain(code);
@@ -61,6 +149,36 @@ describe("odd files", () => {
       await expectMessage(["lint", "--tools", file]);
       await expectMessage(["lint", "--config", file]);
     }
+  });
+
+  it.skipIf(!existsSync("/dev/zero"))("in every place that a command reads end with a message", async () => {
+    const project = join(dir, "project");
+    mkdirSync(join(project, "evals"), { recursive: true });
+    const give = (name: string, text: string) => writeFileSync(join(project, name), text);
+    give("tools.json", '[{ "name": "read", "inputSchema": { "type": "object" } }]');
+    give(
+      "evals/s.json",
+      '{ "server": { "tools": "../tools.json" }, "cases": [{ "id": "a", "input": "Read", "expect": { "tool": "read" } }] }',
+    );
+    give("v.json", '{ "variants": { "a": { "read": "Reads." } } }');
+    give("binary.json", "\u0000\u0001\u0002");
+    give("empty.json", "");
+    give("deep.json", "[".repeat(100_000));
+    mkdirSync(join(project, "folder.json"));
+    execFileSync("mkfifo", [join(project, "pipe.json")]);
+    expect((await evals(["run", "evals/s.json", "-n", "2"], { cwd: project })).code).toBe(0);
+
+    const odd = ["/dev/zero", "missing.json", "folder.json", "binary.json", "empty.json", "deep.json"];
+    const plain = async (words: string, file = "") => {
+      const args = words.split(" ").map((word) => word.replace("@", file));
+      await expectMessage(args, project);
+    };
+    // A pipe in every place, and one of the others: many places share a reader of files.
+    await inLanes(4, places, async (words, at) => {
+      await plain(words, "pipe.json");
+      await plain(words, odd[at % odd.length]);
+    });
+    await inLanes(2, folders, async (words, at) => plain(words, ["pipe.json", "/dev/zero"][at % 2]));
   });
 
   it("a pipe or a device in the place of a baseline ends", async () => {
