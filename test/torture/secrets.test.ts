@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Ended, evals, start } from "../e2e/evals.ts";
+import { type Ended, evals, pageOf, start } from "../e2e/evals.ts";
 import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
@@ -505,8 +505,10 @@ describe("a record stays readable", () => {
     JSON.parse(await call("run suite.json -m anthropic:x -n 2 --json", 1));
     for (const line of ["show --json", "history --json"])
       for (const value of (await call(line, 0)).trimEnd().split(/\n(?=\{)/)) JSON.parse(value);
-    for (const as of ["json", "csv", "markdown", "html", "junit", "github"]) await call(`report --as ${as}`, 0);
+    for (const as of ["json", "csv", "markdown", "junit", "github"]) await call(`report --as ${as}`, 0);
     const [id = ""] = readdirSync(join(dir, "reports"));
+    const page = await call("report --as html", 0);
+    for (const one of [page, join(dir, "reports", id)]) expect(pageOf(one).kind).toBe("report");
     const trials = readFileSync(join(dir, "reports", id, "trials.jsonl"), "utf8")
       .trimEnd()
       .split("\n");
