@@ -7,8 +7,10 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Queue } from "bullmq";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { RunJobs } from "../../src/evals/queue/jobs.ts";
 import { nameAnswers, nameJob, nameLease, namePlan, nameQueue, nameRun } from "../../src/evals/queue/messages.ts";
 import { type Plan, sealPlan } from "../../src/evals/queue/plan.ts";
+import { WorkerMonitor } from "../../src/evals/queue/workers.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";
@@ -542,6 +544,19 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const ended = await run.ended;
     expect(ended.code).toBe(3);
     expect(JSON.stringify(trialsOf(summaryOf(ended).dir)[0]?.outcome)).toContain("the worker's answer cannot be read");
+  });
+});
+
+describe("a run whose plan a worker refused", () => {
+  it("is given up when two looks in a row find no worker, because workers can be slower to reconnect", async () => {
+    const counts = [0, 1, 0, 0];
+    const jobs = { countWorkers: async () => counts.shift() } as unknown as RunJobs;
+    const monitor = new WorkerMonitor(jobs, "redis://queue", { err: () => {} });
+    monitor.addRefusal("old", "evals/suite.json differs");
+    const found = [];
+    while (counts.length > 0) found.push(await monitor.findObstacle("anthropic"));
+    const obstacle = "no worker runs this plan: old: evals/suite.json differs";
+    expect(found).toEqual([undefined, undefined, undefined, obstacle]);
   });
 });
 

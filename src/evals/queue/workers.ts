@@ -10,7 +10,7 @@ export class WorkerMonitor {
   readonly #warn: (problem: Problem) => void;
   /** Why workers refused the plan, by worker. */
   readonly #refusals = new Map<string, string>();
-  /** Providers that were reported to have no worker. */
+  /** Providers that had no worker when it was last looked. */
   readonly #unserved = new Set<string>();
 
   /** `server`: the URL of the queue, as messages name it. */
@@ -30,7 +30,8 @@ export class WorkerMonitor {
 
   /**
    * Returns why no worker will run the trials of a provider: all have refused the plan. Warns once if none has come
-   * yet; undefined then, and where workers are running.
+   * yet; undefined then, and where workers are running. One look is not enough to find none: after a lost connection,
+   * workers may be back later than this process.
    */
   async findObstacle(provider: string): Promise<string | undefined> {
     if ((await this.#jobs.countWorkers(provider)) !== 0) {
@@ -38,9 +39,9 @@ export class WorkerMonitor {
       return undefined;
     }
     const [refusal] = this.#refusals;
-    if (refusal) return `no worker runs this plan: ${refusal[0]}: ${refusal[1]}`;
-    if (this.#unserved.has(provider)) return undefined;
+    if (this.#unserved.has(provider)) return refusal && `no worker runs this plan: ${refusal[0]}: ${refusal[1]}`;
     this.#unserved.add(provider);
+    if (refusal) return undefined;
     const hint = `Start one in a checkout of the suites: evals worker ${this.#server}`;
     const message = `No worker takes trials of ${provider} at ${this.#server}.`;
     this.#warn({ severity: "warning", message, hint });
