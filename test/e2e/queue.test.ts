@@ -72,6 +72,35 @@ function startWorker(args: readonly string[] = [], cwd = dir, env: Record<string
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await pause(20);
 }
+/** Waits until this many trials are on the queue. */
+async function untilQueued(trials: number): Promise<void> {
+  while ((await redis.use((client) => client.llen("evals:trials-anthropic:wait"))) < trials) await pause(20);
+}
+/** Suspends the server: it keeps its connections and answers nothing. Returns what continues it. */
+async function suspendServer(): Promise<() => void> {
+  const info = await redis.use((client) => client.info("server"));
+  const pid = Number(/process_id:(\d+)/.exec(info)?.[1]);
+  process.kill(pid, "SIGSTOP");
+  return () => void process.kill(pid, "SIGCONT");
+}
+/** A way to the server that refuses commands with this text while `refusal` is set. */
+async function startFront(pattern: RegExp) {
+  const state: { refusal: string | undefined } = { refusal: undefined };
+  const front = createServer((socket) => {
+    const behind = createConnection(redis.port, "127.0.0.1").on("error", () => {});
+    socket.on("error", () => {}).on("close", () => behind.destroy());
+    behind.on("close", () => socket.destroy()).pipe(socket);
+    socket.on("data", (data) => {
+      const text = data.toString("latin1");
+      if (state.refusal === undefined || !pattern.test(text)) return void behind.write(data);
+      const commands = text.match(/^\*\d+\r$/gm) ?? [];
+      socket.write(commands.map(() => `-${state.refusal}\r\n`).join(""));
+    });
+  }).listen(0, "127.0.0.1");
+  await once(front, "listening");
+  const url = `redis://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  return { url, state, close: () => void front.close() };
+}
 /** The name on the server of the only run, when it has begun. */
 async function findRun(): Promise<string> {
   const findManifest = () =>
@@ -172,7 +201,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   it("has no trial asked for a run that was killed, until that run is resumed", async () => {
     const dead = startRun(flags(1));
     const listWaiting = () => redis.use((client) => client.llen("evals:trials-anthropic:wait"));
-    while ((await listWaiting()) < 20) await pause(20);
+    await untilQueued(20);
     dead.child.kill("SIGKILL");
     await dead.ended;
     const [id = ""] = readdirSync(join(dir, "reports"));
@@ -405,7 +434,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
         ...more,
       };
       const { text, hash } = sealPlan(plan as unknown as Plan);
-      await redis.use((client) => client.mset(namePlan(hash), text, nameLease("forged"), ""));
+      await redis.use((client) => client.mset(namePlan(hash), text, nameLease("forged"), hash));
       const worker = startWorker();
       await queue.add(
         "trial",
@@ -451,6 +480,154 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(endpoint.requests).toHaveLength(20);
   });
 
+  it("says what a stopped worker waits for when the server refuses its answers", async () => {
+    const go = holdAnswers();
+    const worker = startWorker(["-c", "5"]);
+    const run = startRun(flags(1));
+    await until(() => endpoint.requests.length >= 5);
+    const isRefused = untilPrinted(worker, "refuses commands (OOM");
+    const isExplained = untilPrinted(worker, `Waiting for the queue at ${redis.url} to take`);
+    await redis.use((client) => client.config("SET", "maxmemory", "100kb"));
+    go();
+    await isRefused;
+    worker.child.kill("SIGINT");
+    await isExplained;
+    await redis.use((client) => client.config("SET", "maxmemory", "0"));
+    const { code, err } = await worker.ended;
+    expect(code).toBe(130);
+    // Replies that were still on their way at the signal are not among them.
+    const [, answers] =
+      /to take (\d) answers?\. Press Ctrl-C again to quit without: the trials are then paid for again\.\n/.exec(err) ??
+      [];
+    expect(err).toContain(`: ${answers} trials run`);
+    startWorker();
+    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+    expect(endpoint.requests).toHaveLength(25 - Number(answers));
+  });
+
+  it.each([
+    ["answers", /xadd/i, "MOVED 1234 10.0.0.1:6379"],
+    ["questions for the plan", /evals:(lease|plan):/, "LOADING Redis is loading the dataset in memory"],
+  ])("does without the %s of a worker until the server takes them", async (_, pattern, refusal) => {
+    const front = await startFront(pattern);
+    front.state.refusal = refusal;
+    const worker = start(["worker", front.url, "--base-url", endpoint.url, "-c", "5"], { cwd: dir });
+    workers.push(worker);
+    const run = startRun(flags(1));
+    await untilPrinted(worker, `refuses commands (${refusal})`);
+    front.state.refusal = undefined;
+    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+    expect(endpoint.requests).toHaveLength(20);
+    front.close();
+  });
+
+  it("waits for a server that is suspended, says so, and can be stopped meanwhile", async () => {
+    const go = holdAnswers();
+    const worker = startWorker(["-c", "5"]);
+    const run = startRun(flags(1));
+    await until(() => endpoint.requests.length >= 5);
+    const processes = [worker, run];
+    const areSilent = processes.map((one) => untilPrinted(one, `The queue at ${redis.url} does not answer. Waiting.`));
+    const areBack = processes.map((one) => untilPrinted(one, `The queue at ${redis.url} answers again.`));
+    const resumeServer = await suspendServer();
+    const late = startWorker();
+    await untilPrinted(late, `Waiting for the queue at ${redis.url}, which does not answer yet.`);
+    late.child.kill("SIGINT");
+    expect(await late.ended).toMatchObject({
+      code: 130,
+      err: expect.stringContaining("cannot be reached: it did not answer before this process was stopped."),
+    });
+    await Promise.all(areSilent);
+    resumeServer();
+    await Promise.all(areBack);
+    go();
+    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+  });
+
+  it("is not misled by jobs and plans that are deleted or edited on the server", async () => {
+    const whole = summaryOf(await evals(["run", ...flags(1)], { cwd: dir }));
+    endpoint.requests.length = 0;
+    const run = startRun(flags(1));
+    await untilQueued(20);
+    await redis.use(async (client) => {
+      const ids = await client.lrange("evals:trials-anthropic:wait", 0, -1);
+      const [deleted, spoiled, moved, swapped] = ids.map((id) => `evals:trials-anthropic:${id}`) as [
+        string,
+        ...string[],
+      ];
+      const edit = async (key = "", change: (job: { plan: string; cell: { trial: number } }) => void) => {
+        const job = JSON.parse((await client.hget(key, "data")) ?? "");
+        change(job);
+        await client.hset(key, "data", JSON.stringify(job));
+      };
+      const [planKey = ""] = await client.keys("evals:plan:*");
+      const plan = JSON.parse((await client.get(planKey)) ?? "") as Plan;
+      const other = sealPlan({ ...plan, options: { ...plan.options, maxTokens: 17 } });
+      await client.set(namePlan(other.hash), other.text);
+      await client.set(planKey, other.text);
+      await client.del(deleted);
+      await client.hset(spoiled ?? "", "data", "{");
+      await edit(moved, ({ cell }) => (cell.trial = 7));
+      await edit(swapped, (job) => (job.plan = other.hash));
+    });
+    const worker = startWorker();
+    const isDropped = untilPrinted(worker, "their plan does not match its hash.");
+    const ended = await run.ended;
+    await isDropped;
+    expect(ended.code, ended.err).toBe(0);
+    expect(trialsOf(summaryOf(ended).dir).map(timeless)).toEqual(trialsOf(whole.dir).map(timeless));
+    expect(endpoint.requests).toHaveLength(20);
+    expect(endpoint.requests.filter(({ body }) => (body as { max_tokens: number }).max_tokens === 17)).toEqual([]);
+  });
+
+  it("drops other answers to trials that are on the record", async () => {
+    const go = holdAnswers(10);
+    startWorker(["-c", "5"]);
+    const run = startRun(flags(1));
+    await until(() => endpoint.requests.length >= 15 && countRecorded() >= 10);
+    const name = await findRun();
+    const recorded = trialsOf(join(dir, "reports", readdirSync(join(dir, "reports"))[0] ?? ""));
+    await redis.use(async (client) => {
+      for (const trial of [...recorded, ...recorded]) {
+        const forged = JSON.stringify({
+          ...trial,
+          turns: [],
+          outcome: { kind: "broken", stage: "model", message: "x" },
+        });
+        const fields = { kind: "trial", worker: "other", job: nameJob(name, trial.cell), trial: forged };
+        await client.xadd(nameAnswers(name), "*", ...Object.entries(fields).flat());
+      }
+    });
+    go();
+    const ended = await run.ended;
+    expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+    expect(trialsOf(summaryOf(ended).dir)).toHaveLength(20);
+    expect(await redis.use((client) => client.keys("evals:answers:*"))).toEqual([]);
+  });
+
+  it("is resumed at another commit, on workers of that commit", async () => {
+    const git = (...args: string[]) =>
+      execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], { cwd: dir, stdio: "pipe" });
+    git("init", "-q");
+    git("add", "evals", "tools.json");
+    git("commit", "-qm", "one");
+    const dead = startRun(flags(1));
+    await untilQueued(20);
+    dead.child.kill("SIGKILL");
+    await dead.ended;
+    git("commit", "-qm", "two", "--allow-empty");
+    const name = await findRun();
+    const readLease = () => redis.use((client) => client.get(nameLease(name)));
+    const before = await readLease();
+    const resuming = startRun(["--resume", "latest", "--json"]);
+    while ((await readLease()) === before) await pause(20);
+    startWorker();
+    const resumed = await resuming.ended;
+    expect(resumed.code, resumed.err).toBe(0);
+    expect(summaryOf(resumed).totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
+    expect(endpoint.requests).toHaveLength(20);
+  });
+
   it("drops 10,000 answers to cells that it has not", async () => {
     const run = startRun(flags(1));
     const name = await findRun();
@@ -470,7 +647,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
 
   it("queues its trials again when the server is emptied", async () => {
     const run = startRun(flags(1));
-    while ((await redis.use((client) => client.llen("evals:trials-anthropic:wait"))) < 20) await pause(20);
+    await untilQueued(20);
     await redis.use((client) => client.flushall());
     startWorker();
     const ended = await run.ended;
@@ -481,7 +658,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
 
   it("waits while the server asks for another password", async () => {
     const run = startRun(flags(1));
-    while ((await redis.use((client) => client.llen("evals:trials-anthropic:wait"))) < 20) await pause(20);
+    await untilQueued(20);
     await redis.use(async (client) => {
       await client.config("SET", "requirepass", "another");
       const isRefused = untilPrinted(run, "NOAUTH");

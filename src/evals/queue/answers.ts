@@ -26,7 +26,8 @@ const waitMs = 1_000;
  * takes one command to write, one to delete, and no lock. After a lost connection all unacknowledged answers are
  * delivered again, because a server that was killed may have lost the last ones and reuse their numbers.
  */
-export function openAnswers({ redis, connect }: Broker, run: string, onAnswer: (answer: Answer) => void): Answers {
+export function openAnswers(broker: Broker, run: string, onAnswer: (answer: Answer) => void): Answers {
+  const { redis, connect, reportRefusal } = broker;
   const stream = nameAnswers(run);
   const reader = connect();
   let isOpen = true;
@@ -50,8 +51,8 @@ export function openAnswers({ redis, connect }: Broker, run: string, onAnswer: (
         const entries = read?.[0]?.[1] ?? [];
         for (const entry of entries) receive(entry);
         if (from === after) from = entries.at(-1)?.[0] ?? after;
-      } catch {
-        // The broker reports a lost connection. Try again.
+      } catch (error) {
+        reportRefusal(error);
         await pause(500);
       }
     }

@@ -52,6 +52,7 @@ export async function connectBroker(url: string, io: Io): Promise<Broker> {
     return client;
   };
   const redis = connect();
+  const watch = watchAnswers(redis, reports);
   return {
     name,
     bullmq,
@@ -63,6 +64,7 @@ export async function connectBroker(url: string, io: Io): Promise<Broker> {
       if (redis.status !== "end") await new Promise((resolve) => redis.once("end", resolve));
     },
     async close() {
+      clearInterval(watch);
       reports.end();
       for (const client of opened) client.disconnect();
     },
@@ -138,6 +140,17 @@ async function tryConnection(
   client.on("error", (error) => {
     cause = error;
   });
+  // A server that loads its data, or that is suspended, takes connections and answers later.
+  const reportWait = () => io.err(`Waiting for the queue at ${name}, which does not answer yet.\n`);
+  let wait: NodeJS.Timeout | undefined;
+  client.once("connect", () => {
+    wait = setTimeout(reportWait, startMs);
+  });
+  const stop = () => {
+    cause ??= new Error("it did not answer before this process was stopped");
+    client.disconnect();
+  };
+  io.signal.addEventListener("abort", stop, { once: true });
   try {
     const info = await client.info();
     // Without this check, the client would continue although the server does not have the database.
@@ -167,6 +180,8 @@ async function tryConnection(
       exitCodes.incomplete,
     );
   } finally {
+    clearTimeout(wait);
+    io.signal.removeEventListener("abort", stop);
     client.disconnect();
   }
 }
@@ -182,9 +197,9 @@ function describeCause(cause: Error): string {
   return cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : cause.name);
 }
 
-/** What a server answers while it is full, starts, has lost its primary or has another password. */
+/** What a server answers while it is full, starts, has lost its primary, moves its data or has another password. */
 const temporary =
-  /^(OOM|READONLY|LOADING|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|BUSY|NOAUTH|NOPERM|WRONGPASS)\b/;
+  /^(OOM|READONLY|LOADING|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|BUSY|NOAUTH|NOPERM|WRONGPASS)\b/;
 
 /** The first word of an error with which the server refuses a command for now; undefined for another error. */
 export const readTemporary = (error: unknown): string | undefined => temporary.exec(messageOf(error))?.[0];
@@ -214,17 +229,35 @@ function listWarnings(info: string): { message: string; hint: string }[] {
   ];
 }
 
+const watchMs = 5_000;
+
+/** Reports a server that keeps the connection and answers nothing for 10 seconds. */
+function watchAnswers(redis: Redis, reports: ReturnType<typeof createConnectionReports>): NodeJS.Timeout {
+  let looks = 0;
+  const answered = () => {
+    looks = 0;
+    reports.answered();
+  };
+  return setInterval(() => {
+    if (looks === 0) redis.ping().then(answered, answered);
+    // The first is that of the ping. One alone may come late because this process was busy.
+    if (++looks > 2) reports.silent();
+  }, watchMs);
+}
+
 /**
  * Reports a lost connection once until it is back, because every client loses it, and emits an error at each attempt.
- * Reports refused commands once per kind.
+ * Likewise a server that does not answer. Reports refused commands once per kind.
  */
 function createConnectionReports(name: string, io: Io) {
   let isLost = false;
+  let isSilent = false;
   let isOver = false;
   const refused = new Set<string>();
   return {
     refused(error: unknown) {
-      const code = readTemporary(error);
+      const isReply = error instanceof Error && error.name === "ReplyError";
+      const code = isReply ? /^\w+/.exec(error.message)?.[0] : readTemporary(error);
       if (code === undefined || refused.has(code) || isOver) return;
       refused.add(code);
       io.err(printableLines(`The queue at ${name} refuses commands (${messageOf(error)}). Trying again.`));
@@ -232,11 +265,21 @@ function createConnectionReports(name: string, io: Io) {
     lost(error: Error) {
       if (isLost || isOver) return;
       isLost = true;
+      isSilent = false;
       io.err(printableLines(`Lost the connection to the queue at ${name} (${describeCause(error)}). Reconnecting.`));
     },
     back() {
       if (isLost && !isOver) io.err(printableLines(`Reconnected to the queue at ${name}.`));
       isLost = false;
+    },
+    silent() {
+      if (isLost || isSilent || isOver) return;
+      isSilent = true;
+      io.err(printableLines(`The queue at ${name} does not answer. Waiting.`));
+    },
+    answered() {
+      if (isSilent && !isOver) io.err(printableLines(`The queue at ${name} answers again.`));
+      isSilent = false;
     },
     end() {
       isOver = true;

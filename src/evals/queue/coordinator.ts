@@ -107,7 +107,7 @@ class QueuedAsker implements Asker {
     const { redis } = this.#broker;
     const { hash, text } = this.#plan;
     await Promise.all([
-      redis.set(nameLease(this.#queued.run), "", "EX", leaseSeconds),
+      redis.set(nameLease(this.#queued.run), hash, "EX", leaseSeconds),
       redis.set(namePlan(hash), text, "EX", keptSeconds),
       this.#answers.create(),
     ]);
@@ -257,7 +257,7 @@ class QueuedAsker implements Asker {
         const reason = await this.#jobs.readFailure(id, job.cell);
         await this.#jobs.remove(id, job.cell);
         if (this.#awaited.delete(id)) resolve(toUnrun(plannedCell, `its workers failed: ${excerpt(reason, 500)}`));
-      } else this.#track(this.#jobs.put(id, job));
+      } else this.#track(this.#jobs.replace(id, job));
     }
   }
 

@@ -58,6 +58,12 @@ export class RunJobs {
     await this.#findQueue(job.cell).add("trial", job, { jobId: id, removeOnComplete: true, removeOnFail });
   }
 
+  /** Puts a job on the queue again that was lost. What may be left of it would keep it from being added. */
+  async replace(id: string, job: TrialJob): Promise<void> {
+    await this.remove(id, job.cell);
+    await this.put(id, job);
+  }
+
   /** Removes a job. Returns false if a worker has already started it. */
   async remove(id: string, cell: Cell): Promise<boolean> {
     return (await this.#findQueue(cell).remove(id)) > 0;

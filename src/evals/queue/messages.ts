@@ -54,7 +54,10 @@ export const nameQueue = (provider: string): string => `trials-${provider}`;
 export const keyPrefix = "evals";
 /** The stream of the answers to a run. It exists until the run is over. */
 export const nameAnswers = (run: string): string => `${keyPrefix}:answers:${run}`;
-/** A key that exists while a process waits for the answers to a run. Workers drop the trials of other runs. */
+/**
+ * A key that exists while a process waits for the answers to a run, with the hash of its plan. Workers drop trials of
+ * other runs and other plans: a run that is resumed at another commit has another one.
+ */
 export const nameLease = (run: string): string => `${keyPrefix}:lease:${run}`;
 export const namePlan = (hash: string): string => `${keyPrefix}:plan:${hash}`;
 

@@ -95,9 +95,9 @@ export function sealPlan(plan: Plan): { text: string; hash: string } {
   return { text: sealed, hash: hashText(sealed) };
 }
 
-/** Parses a stored plan. Throws if the hash does not match or the plan is invalid. */
-export function openPlan(sealed: string, hash: string): Plan {
-  if (hashText(sealed) !== hash) throw new Error("its hash does not match");
+/** Parses a stored plan. Returns undefined if the hash does not match. Throws if the plan is invalid. */
+export function openPlan(sealed: string, hash: string): Plan | undefined {
+  if (hashText(sealed) !== hash) return undefined;
   const parsed = planSchema.safeParse(JSON.parse(sealed));
   if (!parsed.success) throw new Error(formatIssues(parsed.error));
   return parsed.data;

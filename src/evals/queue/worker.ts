@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Job, Worker } from "bullmq";
+import type { Job, JobJson, Worker } from "bullmq";
 import { runTrial } from "../trials/runTrial.ts";
 import { type ExitCode, exitCodes, messageOf, printProblem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
@@ -37,6 +37,9 @@ export type WorkerOptions = Omit<Permissions, "providers"> & {
 
 /** Providers that every worker serves: they run no program on its machine. */
 const defaultProviders = ["lexical", "anthropic", "openai"] as const;
+
+/** How long an answer may wait for the server before the end of this process is explained, in ms. */
+const patienceMs = 2_000;
 
 /** Maximum size of a plan in bytes. */
 const maxPlanBytes = 64 * 1024 * 1024;
@@ -78,8 +81,9 @@ class TrialWorker {
   /** Runs whose trials were dropped. */
   readonly #dropped = new Set<string>();
   readonly #over: Promise<End>;
-  /** Answers that the server has not taken yet. */
-  readonly #delivering = new Set<Promise<unknown>>();
+  /** Answers that the server has not taken yet, and since when they wait (monotonic, in ms). */
+  readonly #delivering = new Map<Promise<unknown>, number>();
+  #reporting: NodeJS.Timeout | undefined;
   /** Resolves when the server is gone and this process does not wait for it any longer. */
   readonly #lost: Promise<void>;
   #lose: () => void = () => {};
@@ -108,6 +112,11 @@ class TrialWorker {
       /** Without a server, `close` does not end, and the renewal of locks would keep the process running. */
       stopRenewing(): Promise<void> {
         return this.lockManager.close();
+      }
+
+      /** Data that is not JSON would be taken from the queue without end. As `null` it is dropped as no job. */
+      protected override createJob(json: JobJson, id: string): Job {
+        return super.createJob(isJson(json.data) ? json : { ...json, data: "null" }, id);
       }
     }
     const consumer = new TrialConsumer(nameQueue(provider), (job: Job, token = "") => this.#run(job, token), {
@@ -140,6 +149,7 @@ class TrialWorker {
     }, 250);
     const end = await this.#over.finally(() => clearInterval(timer));
     this.#hasEnded = true;
+    this.#reporting = setInterval(() => this.#reportUndelivered(), 1_000);
     return end;
   }
 
@@ -148,9 +158,23 @@ class TrialWorker {
    * long as there are answers, which would be paid for again.
    */
   async waitForLoss(): Promise<void> {
-    while (this.#delivering.size > 0) await Promise.allSettled(this.#delivering);
+    while (this.#delivering.size > 0) await Promise.allSettled(this.#delivering.keys());
     await this.#broker.stopWaiting();
     this.#lose();
+  }
+
+  /** Says once what keeps this process from ending, and how to end it. */
+  #reportUndelivered(): void {
+    const late = [...this.#delivering.values()].filter((since) => performance.now() - since > patienceMs);
+    if (late.length === 0) return;
+    clearInterval(this.#reporting);
+    const answers = late.length === 1 ? "1 answer" : `${late.length} answers`;
+    const press = this.#io.signal.aborted ? "Press Ctrl-C again" : "Press Ctrl-C twice";
+    this.#io.err(
+      printableLines(
+        `Waiting for the queue at ${this.#broker.name} to take ${answers}. ${press} to quit without: the trials are then paid for again.`,
+      ),
+    );
   }
 
   describeWork(): string {
@@ -159,6 +183,7 @@ class TrialWorker {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#reporting);
     await Promise.all([...this.#plans.values()].map(({ plan }) => plan.then((one) => one.close()).catch(() => {})));
   }
 
@@ -168,9 +193,11 @@ class TrialWorker {
     // Not from a coordinator, so nobody waits for the answer.
     if (!parsed.success || job.id !== nameJob(parsed.data.run, parsed.data.cell)) return;
     if (this.#hasEnded || this.#io.signal.aborted) return await this.#returnJob(job, token, 0);
-    if ((await this.#broker.redis.exists(nameLease(parsed.data.run))) === 0) return this.#reportDropped(parsed.data);
     this.#inFlight++;
     try {
+      const plan = await this.#insist(() => this.#broker.redis.get(nameLease(parsed.data.run)));
+      if (plan === null) return this.#reportDropped(parsed.data, "no process waits for their answers");
+      if (plan !== parsed.data.plan) return;
       const trial = await this.#runTrial(parsed.data);
       const isInterrupted = trial.outcome.kind === "broken" && trial.outcome.stage === "cancelled";
       if (isInterrupted && this.#io.signal.aborted) return await this.#returnJob(job, token, 0);
@@ -178,6 +205,8 @@ class TrialWorker {
       await this.#answer(parsed.data, { kind: "trial", worker: this.name, job: job.id, trial: text });
       this.#done++;
     } catch (thrown) {
+      if (thrown instanceof LostPlan) return this.#reportDropped(parsed.data, thrown.message);
+      if (this.#hasEnded && readTemporary(thrown) !== undefined) return await this.#returnJob(job, token, 0);
       // The server stores the message and the stack of an error.
       if (!(thrown instanceof Refusal)) throw redactError(thrown, this.#io);
       await this.#refuse(parsed.data, thrown.message);
@@ -189,11 +218,11 @@ class TrialWorker {
     }
   }
 
-  /** Nobody waits for the answer: the run has ended or was killed. A resumed run puts the job on the queue again. */
-  #reportDropped({ run }: TrialJob): void {
+  /** A run that still waits for the answers puts what it needs on the server again: first the plan, then the job. */
+  #reportDropped({ run }: TrialJob, reason: string): void {
     if (this.#dropped.has(run)) return;
     this.#dropped.add(run);
-    this.#io.err(printableLines(`Dropping the trials of the run ${run}: no process waits for their answers.`));
+    this.#io.err(printableLines(`Dropping the trials of the run ${run}: ${reason}.`));
   }
 
   async #runTrial(job: TrialJob): Promise<Trial> {
@@ -227,29 +256,31 @@ class TrialWorker {
 
   async #read(hash: string): Promise<OpenPlan> {
     const { redis } = this.#broker;
-    if ((await redis.strlen(namePlan(hash))) > maxPlanBytes) throw new Refusal("the plan of the run is too large");
-    const sealed = await redis.get(namePlan(hash));
-    if (sealed === null) throw new Refusal("the plan of the run is not on the server");
-    const plan = readOrRefuse(() => openPlan(sealed, hash));
+    const size = await this.#insist(() => redis.strlen(namePlan(hash)));
+    if (size > maxPlanBytes) throw new Refusal("the plan of the run is too large");
+    const sealed = await this.#insist(() => redis.get(namePlan(hash)));
+    const plan = readOrRefuse(() => openPlan(sealed ?? "", hash));
+    if (!plan) throw new LostPlan(`their plan ${sealed === null ? "is not on the server" : "does not match its hash"}`);
     this.#io.err(printableLines(`Opening ${plan.suites.map(({ file }) => file).join(", ")}.`));
     return await openPlanHere(plan, this.#permissions, this.#io);
   }
 
   /** Adds an answer to the stream of its run. Does nothing after the end of the run, when the stream is gone. */
   async #answer({ run }: TrialJob, result: Result): Promise<void> {
-    const delivery = this.#deliver(nameAnswers(run), Object.entries(result).flat());
-    this.#delivering.add(delivery);
+    const add = () => this.#broker.redis.xadd(nameAnswers(run), "NOMKSTREAM", "*", ...Object.entries(result).flat());
+    // Always, because asking for the answer again costs money.
+    const delivery = this.#insist(add, () => true);
+    this.#delivering.set(delivery, performance.now());
     await delivery.finally(() => this.#delivering.delete(delivery));
   }
 
-  /** Tries again while the server refuses the answer for now, because asking for it again costs money. */
-  async #deliver(stream: string, fields: readonly string[]): Promise<void> {
+  /** Runs a command, and again while the server refuses it for now and `isWorth` holds. */
+  async #insist<T>(command: () => Promise<T>, isWorth = () => !this.#hasEnded): Promise<T> {
     for (;;) {
       try {
-        await this.#broker.redis.xadd(stream, "NOMKSTREAM", "*", ...fields);
-        return;
+        return await command();
       } catch (error) {
-        if (readTemporary(error) === undefined) throw error;
+        if (readTemporary(error) === undefined || !isWorth()) throw error;
         this.#broker.reportRefusal(error);
         await pause(500);
       }
@@ -267,17 +298,22 @@ class TrialWorker {
     this.#end("refused");
   }
 
-  /** Returns a job to the queue for another worker. If the server is gone, the job returns when its lock has expired. */
+  /** Returns a job to the queue for another worker. If the server does not take it, it returns when its lock expires. */
   async #returnJob(job: Job, token: string, delayMs: number): Promise<never> {
     this.#returned++;
     const { DelayedError, WaitingError } = this.#broker.bullmq;
     if (delayMs > 0) {
-      await job.moveToDelayed(Date.now() + delayMs, token);
+      await job.moveToDelayed(Date.now() + delayMs, token).catch(this.#broker.reportRefusal);
       throw new DelayedError();
     }
-    await Promise.race([job.moveToWait(token), this.#lost]);
+    await Promise.race([job.moveToWait(token).catch(this.#broker.reportRefusal), this.#lost]);
     throw new WaitingError();
   }
+}
+
+/** The plan of a run is not on the server, or is another one. */
+class LostPlan extends Error {
+  override readonly name = "LostPlan";
 }
 
 /** Copies an error with known secrets removed from its message, and without a stack. */
@@ -285,6 +321,15 @@ function redactError(thrown: unknown, { env }: Io): Error {
   const error = new Error(excerpt(knownSecrets(env).redact(messageOf(thrown)), 1_000));
   error.stack = error.message;
   return error;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function readOrRefuse<T>(read: () => T): T {
