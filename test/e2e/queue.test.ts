@@ -605,6 +605,21 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(await redis.use((client) => client.keys("evals:answers:*"))).toEqual([]);
   });
 
+  it("needs no more rights on the server than the documentation names", async () => {
+    const docs = readFileSync(join(import.meta.dirname, "../../docs/fleet.md"), "utf8");
+    const rights = /ACL SETUSER evals on \S+ (.*)/.exec(docs)?.[1]?.replaceAll('"', "").split(" ") ?? [];
+    await redis.use((client) => client.call("ACL", "SETUSER", "evals", "on", ">secret-word", ...rights));
+    const user = { REDIS_USERNAME: "evals", REDIS_PASSWORD: "secret-word" };
+    const run = startRun(flags(1), user);
+    await untilPrinted(run, "No worker takes trials of anthropic");
+    const worker = startWorker([], dir, user);
+    const ended = await run.ended;
+    expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+    worker.child.kill("SIGTERM");
+    expect(`${ended.err}${(await worker.ended).err}`).not.toMatch(/NOPERM|refuses/);
+    await redis.use((client) => client.call("ACL", "DELUSER", "evals"));
+  });
+
   it("is resumed at another commit, on workers of that commit", async () => {
     const git = (...args: string[]) =>
       execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], { cwd: dir, stdio: "pipe" });
