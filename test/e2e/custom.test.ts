@@ -198,6 +198,7 @@ describe("a custom reporter", () => {
   });
 
   it("has to be there before anything is asked", async () => {
+    suite({ tool: "read" });
     const { code, out, err } = await evals(["run", "--reporter", "custom:nowhere.mjs"], { cwd });
     expect([code, out, err]).toEqual([
       2,
