@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { run } from "../../src/evals/experiments/run.ts";
 import { createRun } from "../../src/evals/runs/record.ts";
+import { canonicalJson, type JsonObject } from "../../src/evals/types/json.ts";
 import type { Trial } from "../../src/evals/types/trial.ts";
 import {
   type BatchEndpoint,
@@ -129,7 +130,7 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     expect(await run({ ...alone.options, batch: false }, alone.world())).toBe(0);
     expect(inOrder(trials())).toEqual(inOrder(alone.trials()));
     // The same bodies, in a batch and alone.
-    const bodies = (list: object[]) => list.map((body) => JSON.stringify(body)).sort();
+    const bodies = (list: object[]) => list.map((body) => canonicalJson(body as JsonObject)).sort();
     expect(
       bodies([...endpoint.plain, ...endpoint.batches.flatMap(({ entries }) => entries.map(({ body }) => body))]),
     ).toEqual(bodies(alone.endpoint.plain));
