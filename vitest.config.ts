@@ -20,6 +20,7 @@ const slow = [
   "test/lint/size.test.ts",
   "test/{skills,suites}/fuzz.test.ts",
   "test/scoring/bfcl.test.ts",
+  "test/types/secretForms.test.ts",
   "test/server/sessions.test.ts",
   "test/experiments/{batches,check,drift,exposure,merge,regression,resume}.test.ts",
   "test/verdicts/{calibrate,simulation}.test.ts",

@@ -150,8 +150,13 @@ function compilePatterns(forms: readonly (readonly SecretForm[])[]): { pattern: 
   return patterns.map(({ source, first }) => ({ pattern: new RegExp(source, "g"), first }));
 }
 
-/** The secrets in a value that holds several: values of a JSON object such as the key file of a service, and lines of a key. */
+/**
+ * The secrets in a value that holds others: the text in quotes, which some readers of `.env` files keep, values of a JSON
+ * object such as the key file of a service, and lines of a key.
+ */
 function listParts(value: string): string[] {
+  const quoted = /^(["'])(.+)\1$/s.exec(value)?.[2];
+  if (quoted !== undefined) return [quoted];
   if (/^\s*[{[]/.test(value)) {
     const parts: string[] = [];
     const read = (key: string, part: unknown) => {
