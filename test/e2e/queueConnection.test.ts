@@ -1,0 +1,169 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { noRedis, startRedis } from "../fixtures/redis.ts";
+import { evals } from "./evals.ts";
+
+describe.skipIf(noRedis)("a queue that cannot be used is reported before anything starts", () => {
+  const cwd = mkdtempSync(join(tmpdir(), "evals-queue-"));
+  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+  const connect = async (url: string, env: Record<string, string> = {}) => {
+    const { code, err } = await evals(["worker", url, "--max-idle", "0.1"], { cwd, env });
+    return { code, err };
+  };
+
+  it("a URL of another kind, a server that is not there", async () => {
+    expect(await connect("http://user:secret-word@queue")).toEqual({
+      code: 2,
+      err: expect.stringMatching(/^error: "http:\/\/queue\/?" is not the URL of a Redis server\.\n {2}Write it as/),
+    });
+    const unreachable = {
+      code: 3,
+      err: "error: The queue at redis://127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1.\n  Start the Redis server, or correct the URL.\n",
+    };
+    const url = "redis://user:secret-word@127.0.0.1:1";
+    expect(await connect(url)).toEqual(unreachable);
+    expect(await evals(["run", "--queue", url], { cwd })).toEqual({ ...unreachable, out: "" });
+  });
+
+  it("a login, eviction and a server without an append-only file", async () => {
+    const password = "correct-horse-battery";
+    const server = await startRedis(
+      ["--requirepass", password, "--appendonly", "no", "--maxmemory-policy", "allkeys-lru"],
+      { password },
+    );
+    try {
+      const hint = "Give user and password in the URL, or in REDIS_USERNAME and REDIS_PASSWORD.";
+      expect(await connect(server.url)).toEqual({
+        code: 2,
+        err: `error: ${server.url} refused the login: it asks for a password.\n  ${hint}\n`,
+      });
+      expect(await connect(server.url.replace("//", "//:wrong-password@"))).toEqual({
+        code: 2,
+        err: `error: ${server.url} refused the login: the user or the password is wrong.\n  ${hint}\n`,
+      });
+      const inUrl = await connect(server.url.replace("//", `//default:${password}@`));
+      const inEnv = await connect(server.url, { REDIS_PASSWORD: password });
+      for (const ended of [inUrl, inEnv]) {
+        expect(ended.code).toBe(0);
+        expect(ended.err).toContain("maxmemory-policy allkeys-lru");
+        expect(ended.err).toContain("keeps no append-only file");
+        expect(ended.err).not.toContain(password);
+      }
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("a server of another kind", async () => {
+    const web = createServer((socket) => {
+      socket.on("error", () => {}).on("data", () => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    }).listen(0, "127.0.0.1");
+    await once(web, "listening");
+    const url = `redis://127.0.0.1:${(web.address() as AddressInfo).port}`;
+    expect(await connect(url)).toEqual({
+      code: 3,
+      err: `error: The queue at ${url} cannot be reached: it does not answer as a Redis server.\n  Start the Redis server, or correct the URL.\n`,
+    });
+    web.close();
+  });
+
+  it("a database that the server does not have", async () => {
+    const server = await startRedis();
+    try {
+      const url = `${server.url}/99`;
+      expect(await connect(url)).toEqual({
+        code: 3,
+        err: `error: The queue at ${url} cannot be reached: ERR DB index is out of range.\n  Start the Redis server, or correct the URL.\n`,
+      });
+    } finally {
+      await server.close();
+    }
+  });
+
+  it.each([
+    ["is full", ["--maxmemory", "100kb"], "OOM command not allowed when used memory > 'maxmemory'"],
+    ["is a replica", ["--replicaof", "127.0.0.1 1"], "READONLY You can't write against a read only replica"],
+    [
+      "is a node of a cluster",
+      ["--cluster-enabled", "yes"],
+      "it is a node of a cluster, which a queue does not support",
+    ],
+  ])("a server that %s", async (_, args, reason) => {
+    const server = await startRedis(args);
+    try {
+      expect(await connect(server.url)).toEqual({
+        code: 3,
+        err: expect.stringMatching(/^error: The queue at \S+ cannot be used: .*\.\n {2}Correct the settings/),
+      });
+      const { code, err } = await evals(["run", "--queue", server.url], { cwd });
+      expect(code).toBe(3);
+      expect(err).toContain(`cannot be used: ${reason}.`);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("a server with TLS that is named by its address is reached without a warning", async () => {
+    const server = await startRedis([], { tls: true });
+    try {
+      const url = server.url.replace("localhost", "127.0.0.1");
+      const { err } = await connect(url, { NODE_EXTRA_CA_CERTS: join(import.meta.dirname, "../fixtures/tls/ca.pem") });
+      expect(err).not.toContain("DeprecationWarning");
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("a server that ends as it is tried is tried again", async () => {
+    const redis = await startRedis();
+    const ends = [(socket: Socket) => socket.resetAndDestroy(), (socket: Socket) => socket.end()];
+    // In front of it: the first connections end as those to a server that is killed.
+    const front = createServer((socket) => {
+      socket.on("error", () => {});
+      const end = ends.shift();
+      if (end) return void socket.once("data", () => end(socket));
+      const behind = createConnection(redis.port, "127.0.0.1").on("error", () => {});
+      socket.pipe(behind).pipe(socket);
+    }).listen(0, "127.0.0.1");
+    try {
+      await once(front, "listening");
+      const { code, err } = await connect(`redis://127.0.0.1:${(front.address() as AddressInfo).port}`);
+      expect(code, err).toBe(0);
+      expect(ends).toEqual([]);
+    } finally {
+      front.close();
+      await redis.close();
+    }
+  });
+
+  it("a server with TLS is reached with its CA", async () => {
+    const secure = await startRedis([], { tls: true });
+    try {
+      const ca = join(import.meta.dirname, "../fixtures/tls/ca.pem");
+      const trusted = await connect(secure.url, { NODE_EXTRA_CA_CERTS: ca });
+      expect(trusted.code, trusted.err).toBe(0);
+      const untrusted = await connect(secure.url);
+      expect(untrusted.code).toBe(3);
+      expect(untrusted.err).toMatch(/cannot be reached: .*certificate/);
+    } finally {
+      await secure.close();
+    }
+  });
+
+  it("packages that are not installed", async () => {
+    const hook = `export const resolve = (name, context, next) => {
+      if (name === "ioredis") throw Object.assign(new Error("Cannot find package 'ioredis'"), { code: "ERR_MODULE_NOT_FOUND" });
+      return next(name, context);
+    };`;
+    const register = `import { register } from "node:module"; register("data:text/javascript,${encodeURIComponent(hook)}");`;
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(register)}`;
+    expect(await connect("redis://127.0.0.1:1", { NODE_OPTIONS })).toEqual({
+      code: 2,
+      err: "error: A queue needs the packages bullmq and ioredis, but ioredis cannot be loaded.\n  Install it: npm install ioredis@6\n",
+    });
+  });
+});
