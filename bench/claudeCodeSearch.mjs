@@ -6,9 +6,9 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { toSearchDocument } from "../build/evals/search/document.js";
-import { listQueryWords } from "../build/evals/search/queries.js";
-import { buildRanker } from "../build/evals/search/rankers.js";
+import { toSearchDocument } from "../build/evals/base/search/document.js";
+import { buildRanker } from "../build/evals/base/search/rankers.js";
+import { listQueryWords } from "../build/evals/inspection/search/queries.js";
 import { scratch } from "./harness.mjs";
 
 const program = process.env.CLAUDE_CODE_PATH;

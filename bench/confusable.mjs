@@ -2,7 +2,7 @@
 // recorded answers of two language models on the Berkeley leaderboard (test/fixtures/bfcl).
 // Usage: node bench/confusable.mjs
 import { readFileSync } from "node:fs";
-import { listConfusablePairs } from "../build/evals/lint/rules/confusable.js";
+import { listConfusablePairs } from "../build/evals/inspection/lint/rules/confusable.js";
 
 const rows = (file) =>
   readFileSync(new URL(`../test/fixtures/bfcl/${file}`, import.meta.url), "utf8")

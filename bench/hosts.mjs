@@ -167,8 +167,8 @@ trust_level = "trusted"
 }
 
 async function measure(name, rounds) {
-  const { connect } = await import("../build/evals/toolsets/connect.js");
-  const { openModel } = await import("../build/evals/workspace/models.js");
+  const { connect } = await import("../build/evals/servers/connect.js");
+  const { openModel } = await import("../build/evals/experiments/workspace/models.js");
   const scratch = mkdtempSync(join(tmpdir(), "evals-bench-"));
   const installer = join(import.meta.dirname, "../scripts/installHost.mjs");
   const program = execFileSync(process.execPath, [installer, name], { encoding: "utf8" }).trim();

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
+import { PageTrialCollector } from "../build/evals/experiments/run/report/pageTrials.js";
+import { runPage } from "../build/evals/experiments/run/report/runPage.js";
+import { summariser } from "../build/evals/experiments/run/summary.js";
 import { renderPage } from "../build/evals/reports/html.js";
-import { PageTrialCollector } from "../build/evals/reports/pageTrials.js";
-import { runPage } from "../build/evals/reports/runPage.js";
-import { summariser } from "../build/evals/verdicts/summary.js";
 import { scratch } from "./harness.mjs";
 import { makeRecord } from "./pageRecord.mjs";
 

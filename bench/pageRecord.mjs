@@ -1,5 +1,5 @@
 // A made-up run of any size for the page of reports: two models, the tools before and after a change, transcripts.
-import { seededRandom } from "../build/evals/stats/random.js";
+import { seededRandom } from "../build/evals/base/stats/random.js";
 
 const names = ["read_file", "list_directory", "search_files", "write_file", "get_file_info", "move_file", "edit_file"];
 const words =

@@ -2,9 +2,9 @@
 // hand-labelled tools (bench/data/livemcp). Then the time for 1,000 tools, 100 queries and all rankers.
 // Usage: node bench/search.mjs
 import { readFileSync } from "node:fs";
-import { toSearchDocument } from "../build/evals/search/document.js";
-import { evaluateSearch, recallDepths, summarizeRanker } from "../build/evals/search/evaluate.js";
-import { rankerNames } from "../build/evals/search/rankers.js";
+import { toSearchDocument } from "../build/evals/base/search/document.js";
+import { rankerNames } from "../build/evals/base/search/rankers.js";
+import { evaluateSearch, recallDepths, summarizeRanker } from "../build/evals/inspection/search/evaluate.js";
 
 const rows = (file) =>
   readFileSync(new URL(`data/livemcp/${file}`, import.meta.url), "utf8")

@@ -33,7 +33,7 @@ for (let n = 0; n < packages; n++) {
   }
 }
 
-const moduleUrl = pathToFileURL(join(import.meta.dirname, "../build/evals/skills/discover.js")).href;
+const moduleUrl = pathToFileURL(join(import.meta.dirname, "../build/evals/input/skills/discover.js")).href;
 const script = join(scratch, "discover.mjs");
 writeFileSync(
   script,

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { offerSkills } from "../build/evals/trials/skills.js";
+import { offerSkills } from "../build/evals/asking/trials/skills.js";
 import { cli, endpoint, measure, scratch } from "./harness.mjs";
 
 const { values } = parseArgs({ options: { times: { type: "string", default: "5" } } });

@@ -4,11 +4,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { lint } from "../build/evals/inspection/lint/lint.js";
-import { discoverSkills } from "../build/evals/skills/discover.js";
-import { readSkillEvals } from "../build/evals/skills/evals.js";
-import { discover } from "../build/evals/suites/discover.js";
-import { EvalsError } from "../build/evals/types/errors.js";
+import { EvalsError } from "../build/evals/base/types/errors.js";
+import { discoverSkills } from "../build/evals/input/skills/discover.js";
+import { readSkillEvals } from "../build/evals/input/skills/evals.js";
+import { discover } from "../build/evals/input/suites/discover.js";
+import { lint } from "../build/evals/inspection/lint/command.js";
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { verbose: { type: "boolean" } } });
 const [given] = positionals;

@@ -32,8 +32,8 @@ const { metafile } = await build({
     { in: "src/evals/vitest.ts", out: "evals/vitest" },
     { in: "src/server/main.ts", out: "server/main" },
     // Started by their paths, beside the chunks that start them.
-    { in: "src/evals/code/thread.ts", out: "chunks/thread" },
-    { in: "src/evals/imports/source/executeProcess.ts", out: "chunks/executeProcess" },
+    { in: "src/evals/base/code/thread.ts", out: "chunks/thread" },
+    { in: "src/evals/input/imports/source/executeProcess.ts", out: "chunks/executeProcess" },
   ],
   outdir: dist,
   chunkNames: "chunks/[name]-[hash]",

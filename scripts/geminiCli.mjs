@@ -2,10 +2,10 @@
 // shows names and skills as it does.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findProgram, passEnvironment, readEvents } from "../build/evals/hosts/host.js";
-import { createHostModel } from "../build/evals/hosts/model.js";
-import { resolveEndpoint } from "../build/evals/types/endpoint.js";
-import { hostNames } from "../build/evals/types/hostNames.js";
+import { findProgram, passEnvironment, readEvents } from "../build/evals/asking/hosts/host.js";
+import { createHostModel } from "../build/evals/asking/hosts/model.js";
+import { resolveEndpoint } from "../build/evals/base/types/endpoint.js";
+import { hostNames } from "../build/evals/base/types/hostNames.js";
 
 const program = { name: "Gemini CLI", pattern: /^(\d+\.\d+\.\d+\S*)/, install: "" };
 const provider = {

@@ -2,14 +2,14 @@
 import { setMaxListeners } from "node:events";
 import { format } from "node:util";
 import { setFlagsFromString } from "node:v8";
-import { listLeftBehind } from "./processes/group.ts";
-import { wrapMessage } from "./types/columns.ts";
-import { EvalsError, type ExitCode, exitCodes, formatProblem } from "./types/errors.ts";
-import type { Io } from "./types/io.ts";
-import { knownSecrets } from "./types/secrets.ts";
-import { visible } from "./types/visible.ts";
-import { createPrompts } from "./workspace/prompts.ts";
-import { version } from "./workspace/version.ts";
+import { listLeftBehind } from "./base/processes/group.ts";
+import { knownSecrets } from "./base/secrets/secrets.ts";
+import { visible } from "./base/secrets/visible.ts";
+import { wrapMessage } from "./base/text/columns.ts";
+import { EvalsError, type ExitCode, exitCodes, formatProblem } from "./base/types/errors.ts";
+import type { Io } from "./base/types/io.ts";
+import { createPrompts } from "./experiments/workspace/prompts.ts";
+import { version } from "./experiments/workspace/version.ts";
 
 // The only file that touches the process: its arguments, streams, environment, signals and exit code.
 // It and the command files import nothing heavy, so that --help and --version are fast.

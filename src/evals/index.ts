@@ -1,5 +1,20 @@
 import { setMaxListeners } from "node:events";
-import type { DoctorReport } from "./diagnosis/report.ts";
+import { knownSecrets } from "./base/secrets/secrets.ts";
+import { EvalsError, exitCodes } from "./base/types/errors.ts";
+import type { Io } from "./base/types/io.ts";
+import type { LintReport } from "./base/types/lint.ts";
+import type { RunSummary } from "./base/types/run.ts";
+import type { SuiteFile, SuiteSettings } from "./base/types/suite.ts";
+import type { Tool } from "./base/types/tool.ts";
+import type { CrowdSummary } from "./experiments/arms/crowdVerdict.ts";
+import type { blameJson } from "./experiments/blame/report.ts";
+import type { CalibrationSummary } from "./experiments/calibrate/verdict.ts";
+import type { comparisonJson } from "./experiments/compare/report.ts";
+import type { variantsJson } from "./experiments/variants/report.ts";
+import { version } from "./experiments/workspace/version.ts";
+import type { DoctorReport } from "./inspection/doctor/diagnosis/report.ts";
+import type { ProbeReport } from "./inspection/probe/plan/report.ts";
+import type { SearchReport } from "./inspection/search/report.ts";
 import type {
   BlameOptions,
   CalibrateOptions,
@@ -14,26 +29,10 @@ import type {
   ToolsOptions,
   VariantsOptions,
 } from "./options.ts";
-import type { ProbeReport } from "./probes/report.ts";
-import type { blameJson } from "./reports/blame.ts";
-import type { comparisonJson } from "./reports/comparison.ts";
-import type { variantsJson } from "./reports/variants.ts";
-import type { SearchReport } from "./search/report.ts";
-import { EvalsError, exitCodes } from "./types/errors.ts";
-import type { Io } from "./types/io.ts";
-import type { LintReport } from "./types/lint.ts";
-import type { RunSummary } from "./types/run.ts";
-import { knownSecrets } from "./types/secrets.ts";
-import type { SuiteFile, SuiteSettings } from "./types/suite.ts";
-import type { Tool } from "./types/tool.ts";
-import type { CalibrationSummary } from "./verdicts/calibrate.ts";
-import type { CrowdSummary } from "./verdicts/crowd.ts";
-import { version } from "./workspace/version.ts";
 
 // The library: each function does what the command of its name does, and returns the object that the command prints with
 // --json. Importing it does nothing else; the rest of the program is loaded by the first call.
 
-export type * from "./options.ts";
 export type {
   AssertionInput,
   AssertionResult,
@@ -43,9 +42,10 @@ export type {
   MatcherInput,
   Reporter,
   ReporterInput,
-} from "./types/custom.ts";
-export type { Place, Problem } from "./types/errors.ts";
-export type { CaseSummary, SuiteSummary } from "./types/run.ts";
+} from "./base/types/custom.ts";
+export type { Place, Problem } from "./base/types/errors.ts";
+export type { CaseSummary, SuiteSummary } from "./base/types/run.ts";
+export type * from "./options.ts";
 export type { DoctorReport, LintReport, ProbeReport, RunSummary, SearchReport, Tool };
 export { EvalsError };
 

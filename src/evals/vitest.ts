@@ -2,11 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { exitCodes } from "./base/types/errors.ts";
+import type { CaseSummary, SuiteSummary } from "./base/types/run.ts";
 import { type Context, run, type Suite } from "./index.ts";
 import { parseCommandLine } from "./inspection/shell.ts";
 import type { RunOptions } from "./options.ts";
-import { exitCodes } from "./types/errors.ts";
-import type { CaseSummary, SuiteSummary } from "./types/run.ts";
 
 // `import "tool-evals/vitest"` adds the matcher `toSelect` to Vitest's `expect`.
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { EvalsError, exitCodes } from "../../src/evals/base/types/errors.ts";
 import { checkWords } from "../../src/evals/commands/commandLine.ts";
 import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
-import { EvalsError, exitCodes } from "../../src/evals/types/errors.ts";
 import { anIo } from "../fakes/io.ts";
 
 async function refusal(line: string): Promise<string> {

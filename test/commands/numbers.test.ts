@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { EvalsError, exitCodes } from "../../src/evals/base/types/errors.ts";
 import { type Command, type NumberRange, number } from "../../src/evals/commands/command.ts";
 import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
-import { EvalsError, exitCodes } from "../../src/evals/types/errors.ts";
 import { anIo } from "../fakes/io.ts";
 
 type NumberFlag = { range?: NumberRange; type?: string; number?: boolean };

@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { EvalsError } from "../../src/evals/base/types/errors.ts";
+import { runSummarySchema } from "../../src/evals/base/types/run.ts";
 import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
 import { projectSchema, singleUse } from "../../src/evals/commands/projectSchema.ts";
-import { EvalsError } from "../../src/evals/types/errors.ts";
-import { runSummarySchema } from "../../src/evals/types/run.ts";
-import { filesSuite, project, read, toolList } from "../experiments/project.ts";
+import { filesSuite, project, read, toolList } from "../experiments/pipeline/project.ts";
 
 /** What `evals run --json` says of a project with these files. */
 async function runWith(files: Record<string, unknown>, args: string[] = [], env: Record<string, string> = {}) {

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { run } from "../../src/evals/experiments/run.ts";
-import type { RunOptions } from "../../src/evals/experiments/runOptions.ts";
-import { work } from "../../src/evals/queue/worker.ts";
-import { runSummarySchema } from "../../src/evals/types/run.ts";
-import type { Trial } from "../../src/evals/types/trial.ts";
-import { project, runDefaults } from "../experiments/project.ts";
+import { runSummarySchema } from "../../src/evals/base/types/run.ts";
+import type { Trial } from "../../src/evals/base/types/trial.ts";
+import { work } from "../../src/evals/experiments/queue/worker.ts";
+import { run } from "../../src/evals/experiments/run/run.ts";
+import type { RunOptions } from "../../src/evals/experiments/run/runOptions.ts";
+import { project, runDefaults } from "../experiments/pipeline/project.ts";
 import { type BatchScript, startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import type { MessageAnswer, MessagesBody } from "../fixtures/endpoints/messages.ts";
 import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";

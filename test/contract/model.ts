@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { cacheReplies, openReplyCache } from "../../src/evals/models/cache.ts";
-import type { AskedModel, ModelRequest, Reply } from "../../src/evals/types/model.ts";
-import { turnSchema } from "../../src/evals/types/trial.ts";
-import { cell, followUp, requestOf, tool } from "../models/request.ts";
+import { cacheReplies, openReplyCache } from "../../src/evals/asking/models/cache.ts";
+import type { AskedModel, ModelRequest, Reply } from "../../src/evals/base/types/model.ts";
+import { turnSchema } from "../../src/evals/base/types/trial.ts";
+import { cell, followUp, requestOf, tool } from "../asking/models/request.ts";
 
 /**
  * What an implementation brings to the contract: a model that knows these cases (and is asked with their inputs).

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { lintReportSchema } from "../../src/evals/base/types/lint.ts";
 import { commands } from "../../src/evals/commands/index.ts";
-import { lint } from "../../src/evals/inspection/lint/lint.ts";
-import { lintReportSchema } from "../../src/evals/types/lint.ts";
+import { lint } from "../../src/evals/inspection/lint/command.ts";
 import { anIo } from "../fakes/io.ts";
 
 // The skill in the package teaches agents to use the program, so it is held to the program's own rules.

@@ -3,12 +3,12 @@ import { basename, dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
+import type { Json } from "../../src/evals/base/types/json.ts";
+import { suiteFileSchema } from "../../src/evals/base/types/suite.ts";
+import { toolSchema } from "../../src/evals/base/types/tool.ts";
+import { variantsFileSchema } from "../../src/evals/base/types/variants.ts";
 import { projectSchema } from "../../src/evals/commands/projectSchema.ts";
-import { checkSuite } from "../../src/evals/suites/validate.ts";
-import type { Json } from "../../src/evals/types/json.ts";
-import { suiteFileSchema } from "../../src/evals/types/suite.ts";
-import { toolSchema } from "../../src/evals/types/tool.ts";
-import { variantsFileSchema } from "../../src/evals/types/variants.ts";
+import { checkSuite } from "../../src/evals/input/suites/validate.ts";
 import { type Block, generatedPage, pagePaths, readPage, root } from "./page.ts";
 
 const pages = pagePaths.map(readPage);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runManifestSchema } from "../../src/evals/types/run.ts";
+import { runManifestSchema } from "../../src/evals/base/types/run.ts";
 import { type Ended, evals, pageOf, summaryOf, trialsOf, workspace } from "./evals.ts";
 import { startNoisyEndpoint } from "./noisy.ts";
 import { spoilable, spoiled } from "./spoiled.ts";

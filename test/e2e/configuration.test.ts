@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { CrowdSummary } from "../../src/evals/verdicts/crowd.ts";
+import type { CrowdSummary } from "../../src/evals/experiments/arms/crowdVerdict.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, pageOf, summaryOf, trialsOf, workspace } from "./evals.ts";
 

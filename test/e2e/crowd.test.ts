@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { deriveSeed } from "../../src/evals/stats/random.ts";
-import type { CalibrationSummary } from "../../src/evals/verdicts/calibrate.ts";
-import type { CrowdSummary } from "../../src/evals/verdicts/crowd.ts";
+import { deriveSeed } from "../../src/evals/base/stats/random.ts";
+import type { CrowdSummary } from "../../src/evals/experiments/arms/crowdVerdict.ts";
+import type { CalibrationSummary } from "../../src/evals/experiments/calibrate/verdict.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, pageOf, start, trialsOf, workspace } from "./evals.ts";
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { doctorReportSchema } from "../../src/evals/diagnosis/report.ts";
+import { doctorReportSchema } from "../../src/evals/inspection/doctor/diagnosis/report.ts";
 import { reservePort } from "../fixtures/ports.ts";
 import { evals } from "./evals.ts";
 

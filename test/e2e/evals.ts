@@ -3,9 +3,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import type { ReportPage } from "../../src/evals/reports/page.ts";
-import { type RunSummary, runSummarySchema } from "../../src/evals/types/run.ts";
-import { type Trial, trialSchema } from "../../src/evals/types/trial.ts";
+import { type RunSummary, runSummarySchema } from "../../src/evals/base/types/run.ts";
+import { type Trial, trialSchema } from "../../src/evals/base/types/trial.ts";
+import type { ReportPage } from "../../src/evals/experiments/run/report/pageData.ts";
 
 const root = join(import.meta.dirname, "../..");
 const cli = join(root, "dist/evals/cli.js");

@@ -2,8 +2,8 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
+import { EvalsError, formatProblem } from "../../src/evals/base/types/errors.ts";
 import { runCommandLine } from "../../src/evals/commands/index.ts";
-import { EvalsError, formatProblem } from "../../src/evals/types/errors.ts";
 import { anIo } from "../fakes/io.ts";
 
 // What stands at the top of every command: what happened, how sure that is, and what to do next; or what is wrong.

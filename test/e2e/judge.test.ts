@@ -2,9 +2,9 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { hashPrompt } from "../../src/evals/scoring/judge.ts";
-import type { JudgeCheckSummary } from "../../src/evals/verdicts/judge.ts";
-import { readJudgeFigure } from "../../src/evals/workspace/judgeFigure.ts";
+import { hashPrompt } from "../../src/evals/asking/scoring/judge.ts";
+import type { JudgeCheckSummary } from "../../src/evals/experiments/judge/verdict.ts";
+import { readJudgeFigure } from "../../src/evals/experiments/workspace/judgeFigure.ts";
 import type { Endpoint, Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, start } from "./evals.ts";

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runSummarySchema } from "../../src/evals/types/run.ts";
+import { runSummarySchema } from "../../src/evals/base/types/run.ts";
 import { pageOf } from "./evals.ts";
 import { installPackage, root } from "./packed.ts";
 

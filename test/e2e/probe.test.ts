@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { ProbeReport } from "../../src/evals/probes/report.ts";
+import type { ProbeReport } from "../../src/evals/inspection/probe/plan/report.ts";
 import { type Ended, evals, start } from "./evals.ts";
 
 const reference = "node dist/server/main.js";

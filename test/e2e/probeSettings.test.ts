@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { ProbeReport } from "../../src/evals/probes/report.ts";
+import type { ProbeReport } from "../../src/evals/inspection/probe/plan/report.ts";
 import { evals } from "./evals.ts";
 
 const bad = join(import.meta.dirname, "../fixtures/servers/bad.mjs");

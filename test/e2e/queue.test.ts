@@ -7,8 +7,15 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Queue } from "bullmq";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { nameAnswers, nameJob, nameLease, namePlan, nameQueue, nameRun } from "../../src/evals/queue/messages.ts";
-import { type Plan, sealPlan } from "../../src/evals/queue/plan.ts";
+import {
+  nameAnswers,
+  nameJob,
+  nameLease,
+  namePlan,
+  nameQueue,
+  nameRun,
+} from "../../src/evals/experiments/queue/messages.ts";
+import { type Plan, sealPlan } from "../../src/evals/experiments/queue/plan.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Json, JsonObject } from "../../src/evals/types/json.ts";
-import type { RunManifest } from "../../src/evals/types/run.ts";
-import type { Trial } from "../../src/evals/types/trial.ts";
-import { type BfclCase, type BfclOutput, fromDialect, readOutput, rows } from "../scoring/bfcl-fixtures.ts";
+import type { Json, JsonObject } from "../../src/evals/base/types/json.ts";
+import type { RunManifest } from "../../src/evals/base/types/run.ts";
+import type { Trial } from "../../src/evals/base/types/trial.ts";
+import { type BfclCase, type BfclOutput, fromDialect, readOutput, rows } from "../asking/scoring/bfcl-fixtures.ts";
 
 type Row = Omit<BfclCase, "tools"> & {
   messages: { role: string; content: string }[];

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { openSource } from "../../src/evals/toolsets/source.ts";
-import type { ServerSpec } from "../../src/evals/types/suite.ts";
-import { later, never, tidyUp } from "../toolsets/servers.ts";
+import type { ServerSpec } from "../../src/evals/base/types/suite.ts";
+import { openSource } from "../../src/evals/servers/source.ts";
+import { later, never, tidyUp } from "../servers/servers.ts";
 
 tidyUp();
 

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { SkillListing } from "../../src/evals/reports/skills.ts";
-import { runManifestSchema } from "../../src/evals/types/run.ts";
-import { trialSchema } from "../../src/evals/types/trial.ts";
+import { runManifestSchema } from "../../src/evals/base/types/run.ts";
+import { trialSchema } from "../../src/evals/base/types/trial.ts";
+import type { SkillListing } from "../../src/evals/inspection/skillsReport.ts";
 import type { MessageAnswer } from "../fixtures/endpoints/messages.ts";
 import { type start, summaryOf, trialsOf } from "./evals.ts";
 import {

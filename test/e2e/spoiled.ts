@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
-import { runManifestSchema } from "../../src/evals/types/run.ts";
-import type { Tool } from "../../src/evals/types/tool.ts";
+import { runManifestSchema } from "../../src/evals/base/types/run.ts";
+import type { Tool } from "../../src/evals/base/types/tool.ts";
 import { evals, summaryOf } from "./evals.ts";
 
 type Case = { id: string; input: string; expect: { tool: string | string[]; [key: string]: unknown } };

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TryResult } from "../../src/evals/types/tryout.ts";
+import type { TryResult } from "../../src/evals/base/types/tryout.ts";
 import type { Endpoint } from "../fixtures/endpoints/endpoint.ts";
 import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals, summaryOf } from "./evals.ts";

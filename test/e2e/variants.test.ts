@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { certainVariantVerdictSchema } from "../../src/evals/decisions/variantsCertain.ts";
-import { variantVerdictSchema } from "../../src/evals/decisions/variantVerdict.ts";
-import type { variantsJson } from "../../src/evals/reports/variants.ts";
-import { deriveSeed } from "../../src/evals/stats/random.ts";
+import { deriveSeed } from "../../src/evals/base/stats/random.ts";
+import type { variantsJson } from "../../src/evals/experiments/variants/report.ts";
+import { certainVariantVerdictSchema } from "../../src/evals/experiments/variants/variantsCertain.ts";
+import { variantVerdictSchema } from "../../src/evals/experiments/variants/variantVerdict.ts";
 import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, pageOf, start, trialsOf, workspace } from "./evals.ts";
 

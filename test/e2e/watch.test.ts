@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { runManifestSchema } from "../../src/evals/types/run.ts";
+import { runManifestSchema } from "../../src/evals/base/types/run.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals, start, summaryOf } from "./evals.ts";
 

@@ -1,5 +1,5 @@
-import { type ExitCode, exitCodes } from "../../src/evals/types/errors.ts";
-import type { Io } from "../../src/evals/types/io.ts";
+import { type ExitCode, exitCodes } from "../../src/evals/base/types/errors.ts";
+import type { Io } from "../../src/evals/base/types/io.ts";
 
 /** The world of a command in a test: what it prints can be read, and `stop` is what SIGINT does. */
 export type TestIo = Io & { printed(): string; warned(): string; stop(): void };

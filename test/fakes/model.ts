@@ -1,5 +1,5 @@
-import { type AskedModel, type ModelRequest, noUsage, type Reply } from "../../src/evals/types/model.ts";
-import type { Call, Turn } from "../../src/evals/types/trial.ts";
+import { type AskedModel, type ModelRequest, noUsage, type Reply } from "../../src/evals/base/types/model.ts";
+import type { Call, Turn } from "../../src/evals/base/types/trial.ts";
 
 /** A turn as a model would give it: text, and calls as [tool, arguments]. */
 export function turn(text: string, ...calls: readonly [string, Call["arguments"]][]): Turn {

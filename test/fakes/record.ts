@@ -1,5 +1,5 @@
-import type { RunManifest } from "../../src/evals/types/run.ts";
-import type { Score, Trial } from "../../src/evals/types/trial.ts";
+import type { RunManifest } from "../../src/evals/base/types/run.ts";
+import type { Score, Trial } from "../../src/evals/base/types/trial.ts";
 import { aTool } from "./suite.ts";
 
 /** A manifest of one suite `s` on the model `scripted`, with five trials for each of the cases. */

@@ -1,4 +1,4 @@
-import type { CallOutcome, ToolServer } from "../../src/evals/types/tool.ts";
+import type { CallOutcome, ToolServer } from "../../src/evals/base/types/tool.ts";
 
 /** A server that answers by a function and can be made to die. */
 export function scriptedServer(

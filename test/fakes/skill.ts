@@ -1,4 +1,4 @@
-import type { SkillDocument, SkillEval, SkillPackage } from "../../src/evals/types/skill.ts";
+import type { SkillDocument, SkillEval, SkillPackage } from "../../src/evals/base/types/skill.ts";
 
 export function aSkill(
   name: string,

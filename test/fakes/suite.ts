@@ -1,5 +1,5 @@
-import type { Case, Suite } from "../../src/evals/types/suite.ts";
-import type { OfferedTool, Toolset } from "../../src/evals/types/tool.ts";
+import type { Case, Suite } from "../../src/evals/base/types/suite.ts";
+import type { OfferedTool, Toolset } from "../../src/evals/base/types/tool.ts";
 
 export function aTool(name: string, changes: Partial<OfferedTool> = {}): OfferedTool {
   return {

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { loadSuites } from "../../src/evals/input/suites/load.ts";
 import { type ImportOptions, importSuites } from "../../src/evals/inspection/import.ts";
-import { loadSuites } from "../../src/evals/suites/load.ts";
 import { anIo } from "../fakes/io.ts";
 
 const table = `| Tool Name | Test Prompt | Interaction |

@@ -2,13 +2,13 @@ import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DoctorReport, doctorReportSchema } from "../../src/evals/diagnosis/report.ts";
+import { lintReportSchema } from "../../src/evals/base/types/lint.ts";
+import { type DoctorReport, doctorReportSchema } from "../../src/evals/inspection/doctor/diagnosis/report.ts";
 import { doctor } from "../../src/evals/inspection/doctor/doctor.ts";
-import { lint } from "../../src/evals/inspection/lint/lint.ts";
+import { lint } from "../../src/evals/inspection/lint/command.ts";
+import type { ProbeReport } from "../../src/evals/inspection/probe/plan/report.ts";
 import { type ProbeOptions, probe } from "../../src/evals/inspection/probe/probe.ts";
 import type { TargetOptions } from "../../src/evals/inspection/targets.ts";
-import type { ProbeReport } from "../../src/evals/probes/report.ts";
-import { lintReportSchema } from "../../src/evals/types/lint.ts";
 import { type Listener, listen } from "../../src/server/http.ts";
 import { anIo, type TestIo } from "../fakes/io.ts";
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { EvalsError } from "../../src/evals/base/types/errors.ts";
+import type { Io } from "../../src/evals/base/types/io.ts";
 import { listSkills } from "../../src/evals/inspection/skills.ts";
-import { EvalsError } from "../../src/evals/types/errors.ts";
-import type { Io } from "../../src/evals/types/io.ts";
-import { type Files, skillText, workspace } from "../skills/workspace.ts";
+import { type Files, skillText, workspace } from "../input/skills/workspace.ts";
 
 const files: Files = {
   "home/.claude/skills/same/SKILL.md": skillText("same"),

@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { EvalsError, formatProblem } from "../../src/evals/base/types/errors.ts";
+import type { LintReport } from "../../src/evals/base/types/lint.ts";
+import { findOfferedSkills } from "../../src/evals/experiments/workspace/skills.ts";
 import { doctor } from "../../src/evals/inspection/doctor/doctor.ts";
-import { lint } from "../../src/evals/inspection/lint/lint.ts";
+import { lint } from "../../src/evals/inspection/lint/command.ts";
 import { probe } from "../../src/evals/inspection/probe/probe.ts";
 import { resolveTargets, selectServers, type Target, type TargetOptions } from "../../src/evals/inspection/targets.ts";
-import { EvalsError, formatProblem } from "../../src/evals/types/errors.ts";
-import type { LintReport } from "../../src/evals/types/lint.ts";
-import { findOfferedSkills } from "../../src/evals/workspace/skills.ts";
 import { anIo } from "../fakes/io.ts";
 
 const cwd = realpathSync(mkdtempSync(join(tmpdir(), "targets-")));

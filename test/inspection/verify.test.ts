@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import type { VerifyReport } from "../../src/evals/base/types/verify.ts";
 import { verify } from "../../src/evals/inspection/verify.ts";
-import type { VerifyReport } from "../../src/evals/types/verify.ts";
-import { filesSuite, list, project, read } from "../experiments/project.ts";
+import { filesSuite, list, project, read } from "../experiments/pipeline/project.ts";
 
 async function report(files: Record<string, unknown>): Promise<VerifyReport> {
   const made = project(files);

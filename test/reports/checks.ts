@@ -1,5 +1,5 @@
-import type { CheckSummary, ComparedCheck } from "../../src/evals/types/check.ts";
-import type { RunSummary, SuiteSummary } from "../../src/evals/types/run.ts";
+import type { CheckSummary, ComparedCheck } from "../../src/evals/base/types/check.ts";
+import type { RunSummary, SuiteSummary } from "../../src/evals/base/types/run.ts";
 import { caseOf, nasty, passed, runOf, suiteOf } from "./samples.ts";
 
 // Runs with a regression check, one for each verdict.

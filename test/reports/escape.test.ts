@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { plain } from "../../src/evals/base/secrets/visible.ts";
 import { plainAscii } from "../../src/evals/reports/escape.ts";
-import { plain } from "../../src/evals/types/visible.ts";
 import { anyText } from "../fakes/text.ts";
 
 const anyUnits = fc.array(fc.integer({ min: 0, max: 0xffff })).map((units) => String.fromCharCode(...units));

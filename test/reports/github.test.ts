@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { command, withoutCommands } from "../../src/evals/reports/github.ts";
-import { forms, runReport } from "../../src/evals/reports/index.ts";
 import { anyText } from "../fakes/text.ts";
 import { checked } from "./checks.ts";
 import {

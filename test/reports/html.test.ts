@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { forms, runReport } from "../../src/evals/reports/index.ts";
-import type { ReportPage } from "../../src/evals/reports/page.ts";
+import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
+import type { ReportPage } from "../../src/evals/experiments/run/report/pageData.ts";
 import { anyText } from "../fakes/text.ts";
 import { checked } from "./checks.ts";
 import {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { forms, runReport } from "../../src/evals/reports/index.ts";
+import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { checked } from "./checks.ts";
 import { failed, hostile, manifest } from "./samples.ts";
 

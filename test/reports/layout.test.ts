@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { cut, cutNames, displayWidth, narrowColumns, wrap, wrapName } from "../../src/evals/base/text/columns.ts";
 import { makeColumns, table } from "../../src/evals/reports/document.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
-import { cut, cutNames, displayWidth, narrowColumns, wrap, wrapName } from "../../src/evals/types/columns.ts";
 
 const text = fc.string({ unit: "grapheme" });
 

@@ -1,4 +1,4 @@
-import type { Finding, LintReport, RuleInfo } from "../../src/evals/types/lint.ts";
+import type { Finding, LintReport, RuleInfo } from "../../src/evals/base/types/lint.ts";
 
 export function aFinding(changes: Partial<Finding> = {}): Finding {
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { LintReport } from "../../src/evals/base/types/lint.ts";
 import { lintSarif } from "../../src/evals/reports/sarif.ts";
-import type { LintReport } from "../../src/evals/types/lint.ts";
 import { aFinding, aReport, hostile, mixed, ruleInfos } from "./lintSamples.ts";
 import { listSarifFaults } from "./sarif.ts";
 

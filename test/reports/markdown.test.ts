@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { forms, runReport } from "../../src/evals/reports/index.ts";
+import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { code } from "../../src/evals/reports/markdown.ts";
 import { anyText } from "../fakes/text.ts";
 import { checked, checkOf } from "./checks.ts";

@@ -1,4 +1,4 @@
-import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../src/evals/types/run.ts";
+import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../src/evals/base/types/run.ts";
 
 // Realistic run summaries for the tests of all reports.
 

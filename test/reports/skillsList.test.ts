@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type SkillListing, skillsDocument } from "../../src/evals/reports/skills.ts";
+import { displayWidth } from "../../src/evals/base/text/columns.ts";
+import { type SkillListing, skillsDocument } from "../../src/evals/inspection/skillsReport.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
-import { displayWidth } from "../../src/evals/types/columns.ts";
 
 const common = { description: "Does it.", hash: "0".repeat(64) };
 const listing: SkillListing = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { displayWidth } from "../../src/evals/base/text/columns.ts";
+import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { makeColumns, table, text } from "../../src/evals/reports/document.ts";
-import { forms, runReport } from "../../src/evals/reports/index.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
-import { displayWidth } from "../../src/evals/types/columns.ts";
 import { checked } from "./checks.ts";
 import {
   caseOf,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { seededRandom, shuffle } from "../../src/evals/stats/random.ts";
+import { seededRandom, shuffle } from "../../src/evals/base/stats/random.ts";
 import { type Ended, evals, start, summaryOf, timeless, trialsOf, untilPrinted } from "../e2e/evals.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";

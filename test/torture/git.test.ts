@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { readGitState } from "../../src/evals/workspace/git.ts";
+import { readGitState } from "../../src/evals/experiments/workspace/git.ts";
 import { evals } from "../e2e/evals.ts";
 
 let dir: string;

@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { formats } from "../../src/evals/imports/formats/index.ts";
+import { extractLiterals, fillArguments } from "../../src/evals/asking/models/fillArguments.ts";
+import { parseKeepingFloats } from "../../src/evals/asking/scoring/bfcl.ts";
+import { createDispatchReader } from "../../src/evals/asking/scoring/dispatch.ts";
+import { readJudgement } from "../../src/evals/asking/scoring/judge.ts";
+import { isStopWord } from "../../src/evals/base/search/words.ts";
+import { inert } from "../../src/evals/base/secrets/visible.ts";
+import { EvalsError } from "../../src/evals/base/types/errors.ts";
+import { formats } from "../../src/evals/input/imports/formats/index.ts";
+import { parseYaml } from "../../src/evals/input/parsing/yaml.ts";
+import { parseSkill } from "../../src/evals/input/skills/package.ts";
+import { checkSuite } from "../../src/evals/input/suites/validate.ts";
+import { readQueries } from "../../src/evals/inspection/init/try/queries.ts";
 import { parseCommandLine, shellTemplate } from "../../src/evals/inspection/shell.ts";
-import { extractLiterals, fillArguments } from "../../src/evals/models/fillArguments.ts";
-import { parseYaml } from "../../src/evals/parsing/yaml.ts";
-import { baselineFile } from "../../src/evals/runs/baseline.ts";
-import { parseKeepingFloats } from "../../src/evals/scoring/bfcl.ts";
-import { createDispatchReader } from "../../src/evals/scoring/dispatch.ts";
-import { readJudgement } from "../../src/evals/scoring/judge.ts";
-import { isStopWord } from "../../src/evals/search/words.ts";
-import { parseSkill } from "../../src/evals/skills/package.ts";
-import { checkSuite } from "../../src/evals/suites/validate.ts";
-import { readQueries } from "../../src/evals/tryout/queries.ts";
-import { EvalsError } from "../../src/evals/types/errors.ts";
-import { inert } from "../../src/evals/types/visible.ts";
+import { baselineFile } from "../../src/evals/records/baseline.ts";
 import { aTool, aToolset } from "../fakes/suite.ts";
 
 /** Long enough that quadratic time is minutes. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../../src/evals/types/json.ts";
+import type { Json, JsonObject } from "../../src/evals/base/types/json.ts";
 
 // What a hostile server may list and send, shared by the tests that meet it.
 

@@ -17,10 +17,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { PageData } from "../../src/evals/reports/page.ts";
-import { openJournal } from "../../src/evals/runs/journal.ts";
-import { createRun } from "../../src/evals/runs/record.ts";
-import type { RunManifest } from "../../src/evals/types/run.ts";
+import type { RunManifest } from "../../src/evals/base/types/run.ts";
+import type { PageData } from "../../src/evals/experiments/run/report/pageData.ts";
+import { openJournal } from "../../src/evals/records/journal.ts";
+import { createRun } from "../../src/evals/records/record.ts";
 import { launchBrowser, openPage } from "../e2e/browser.ts";
 import { aManifest, aTrial, passed } from "../fakes/record.ts";
 

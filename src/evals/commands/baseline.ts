@@ -24,7 +24,7 @@ export const baselineCommand = defineCommand({
     ["baseline show filesystem", "Show tools, commit and pass rates of the baselines of one suite"],
   ],
   run: async ({ action, ...args }, io) => {
-    if (action !== "diff") return (await import("../experiments/baseline.ts")).baseline({ ...args, action }, io);
+    if (action !== "diff") return (await import("../experiments/baseline/accept.ts")).baseline({ ...args, action }, io);
     io.err("note: `evals baseline diff` is now `evals verify`, which also gates; here it never fails.\n");
     const { verify } = await import("../inspection/verify.ts");
     return verify({ paths: args.targets, baselines: args.baselines, failOn: [], json: false }, io);

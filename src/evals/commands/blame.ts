@@ -23,5 +23,5 @@ export const blameCommand = defineCommand({
     ["blame --case read-several --budget 2", "Explain one case, for at most $2"],
     ["blame --baseline evals/baselines/files.lexical-2.json --case read-one", "Explain a case without a run"],
   ],
-  run: async (args, io) => (await import("../experiments/blame.ts")).blame(args, io),
+  run: async (args, io) => (await import("../experiments/blame/ask.ts")).blame(args, io),
 });

@@ -23,5 +23,5 @@ export const calibrateCommand = defineCommand({
     ["calibrate evals/files.yaml -m anthropic:claude-sonnet-5-5", "Before the first regression check"],
     ["calibrate -m openai:qwen3 -n 10 --base-url http://localhost:8000/v1", "With fewer trials"],
   ],
-  run: async (args, io) => (await import("../experiments/calibrate.ts")).calibrate(args, io),
+  run: async (args, io) => (await import("../experiments/calibrate/ask.ts")).calibrate(args, io),
 });

@@ -1,7 +1,7 @@
 import type { Options, PositionalOptions } from "yargs";
-import { type ExitCode, usageError } from "../types/errors.ts";
-import type { Io } from "../types/io.ts";
-import { didYouMean } from "../types/nearest.ts";
+import { didYouMean } from "../base/text/nearest.ts";
+import { type ExitCode, usageError } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
 import { findCommand, toCamelCase, toKebabCase, writeFlag } from "./commandLine.ts";
 import { commands, runCommandLine } from "./index.ts";
 

@@ -14,5 +14,5 @@ export const cleanCommand = defineCommand({
     ["clean --keep 5", "Keep the five newest records"],
     ["clean --dry-run", "Show what would be removed"],
   ],
-  run: async (args, io) => (await import("../experiments/clean.ts")).clean(args, io),
+  run: async (args, io) => (await import("../reading/clean.ts")).clean(args, io),
 });

@@ -1,6 +1,6 @@
 import type { ArgumentsCamelCase, InferredOptionTypes, Options, PositionalOptions } from "yargs";
-import type { ExitCode } from "../types/errors.ts";
-import type { Io } from "../types/io.ts";
+import type { ExitCode } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
 
 type Positionals = Record<string, PositionalOptions>;
 type Flags = Record<string, Options>;

@@ -1,5 +1,5 @@
-import { type EvalsError, usageError } from "../types/errors.ts";
-import { nearest } from "../types/nearest.ts";
+import { nearest } from "../base/text/nearest.ts";
+import { type EvalsError, usageError } from "../base/types/errors.ts";
 import type { Command } from "./command.ts";
 
 // Checks a command line before yargs sees it, because the messages of yargs say neither where the error is nor how to fix it.

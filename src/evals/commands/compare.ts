@@ -22,5 +22,5 @@ export const compareCommand = defineCommand({
     ["compare 2026-11-21T09-30-00-000 latest", "Did it improve since that run?"],
     ["compare evals/baselines/files.lexical-2.json latest", "Compare the latest run with the accepted baseline"],
   ],
-  run: async (args, io) => (await import("../experiments/compare.ts")).compare(args, io),
+  run: async (args, io) => (await import("../experiments/compare/ask.ts")).compare(args, io),
 });

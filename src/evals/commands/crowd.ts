@@ -34,5 +34,5 @@ export const crowdCommand = defineCommand({
     ["crowd evals/all.yaml", "A suite over a whole configuration: each server alone, then with more of the others"],
     ["crowd -d github.json --sizes 0,5,20 -n 20 -m openai:gpt-5", "Other sizes, on a language model"],
   ],
-  run: async (args, io) => (await import("../experiments/crowd.ts")).crowd(args, io),
+  run: async (args, io) => (await import("../experiments/arms/crowd.ts")).crowd(args, io),
 });

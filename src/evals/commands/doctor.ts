@@ -1,4 +1,4 @@
-import { executionPolicies } from "../types/execution.ts";
+import { executionPolicies } from "../base/types/execution.ts";
 import { choice, defineCommand, number, texts } from "./command.ts";
 import { jsonFlag, serverFlags } from "./flags.ts";
 

@@ -1,7 +1,7 @@
 import type { Options } from "yargs";
-import { executionPolicies } from "../types/execution.ts";
-import { gates } from "../types/gates.ts";
-import { nearest } from "../types/nearest.ts";
+import { nearest } from "../base/text/nearest.ts";
+import { executionPolicies } from "../base/types/execution.ts";
+import { gates } from "../base/types/gates.ts";
 import { choice, number, text, texts, toggle } from "./command.ts";
 
 // Flags that several commands share, so that one name means one thing everywhere.

@@ -18,5 +18,5 @@ export const historyCommand = defineCommand({
     ['history --as markdown >> "$GITHUB_STEP_SUMMARY"', "In a nightly job"],
     ["history --suite notes -m anthropic:claude-haiku-5-5 --last 5", "The last five runs of one suite and model"],
   ],
-  run: async (args, io) => (await import("../experiments/history.ts")).history(args, io),
+  run: async (args, io) => (await import("../reading/history.ts")).history(args, io),
 });

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Argv, Options } from "yargs";
-import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
-import type { Io } from "../types/io.ts";
+import { type ExitCode, exitCodes, usageError } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
 import { baselineCommand } from "./baseline.ts";
 import { blameCommand } from "./blame.ts";
 import { calibrateCommand } from "./calibrate.ts";

@@ -40,5 +40,5 @@ export const initCommand = defineCommand({
   run: async ({ model, ...args }, io) =>
     model === undefined
       ? (await import("../inspection/init/init.ts")).init(args, io)
-      : (await import("../tryout/init.ts")).initWritten({ ...args, model }, io),
+      : (await import("../inspection/init/try/init.ts")).initWritten({ ...args, model }, io),
 });

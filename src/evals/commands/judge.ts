@@ -28,5 +28,5 @@ export const judgeCommand = defineCommand({
     ["judge check evals/labels.jsonl --judge anthropic:claude-opus-5-5", "Before you rely on its grades"],
     ["judge check evals/labels.jsonl --judge openai:gpt-5 --min-kappa 0.6", "As a gate in CI"],
   ],
-  run: async (args, io) => (await import("../experiments/judge.ts")).judge(args, io),
+  run: async (args, io) => (await import("../experiments/judge/ask.ts")).judge(args, io),
 });

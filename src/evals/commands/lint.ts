@@ -56,5 +56,5 @@ export const lintCommand = defineCommand({
     ["lint --profile spec", "Also check how names and descriptions are worded"],
     ["lint --rules", "List all rules with their reasons"],
   ],
-  run: async (args, io) => (await import("../inspection/lint/lint.ts")).lint(args, io),
+  run: async (args, io) => (await import("../inspection/lint/command.ts")).lint(args, io),
 });

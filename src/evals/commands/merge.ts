@@ -21,5 +21,5 @@ export const mergeCommand = defineCommand({
     ["run --shard 1/2 --seed 7 && evals run --shard 2/2 --seed 7", "Two shards, usually on two machines"],
     ["merge shards", "Merge all shards in the folder shards"],
   ],
-  run: async (args, io) => (await import("../experiments/merge.ts")).merge(args, io),
+  run: async (args, io) => (await import("../reading/merge.ts")).merge(args, io),
 });

@@ -1,4 +1,4 @@
-import { executionPolicies } from "../types/execution.ts";
+import { executionPolicies } from "../base/types/execution.ts";
 import { choice, defineCommand, number, texts } from "./command.ts";
 import { formerThresholdFlag, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
 

@@ -1,8 +1,8 @@
 import { lstatSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Project } from "../suites/projectFile.ts";
-import { EvalsError, usageError } from "../types/errors.ts";
-import type { Io } from "../types/io.ts";
+import { EvalsError, usageError } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
+import type { Project } from "../input/suites/projectFile.ts";
 import type { Command } from "./command.ts";
 import { checkWords, nameCommand, toKebabCase, writeFlag } from "./commandLine.ts";
 
@@ -60,7 +60,7 @@ async function load({ cwd, env }: Io): Promise<Project | undefined> {
   if (file === undefined) return undefined;
   if (second !== undefined) throw usageError(`There are both ${file} and ${second}.`, "Keep one of them.");
   const [{ loadProject }, { projectSchema: schema }] = await Promise.all([
-    import("../suites/projectFile.ts"),
+    import("../input/suites/projectFile.ts"),
     import("./projectSchema.ts"),
   ]);
   return await loadProject(file, { schema, cwd, isCi: env.CI !== undefined && env.CI !== "" && env.CI !== "false" });

@@ -1,6 +1,6 @@
 import type { Options } from "yargs";
 import * as z from "zod";
-import { createProjectSchema } from "../suites/projectFile.ts";
+import { createProjectSchema } from "../input/suites/projectFile.ts";
 import { toCamelCase } from "./commandLine.ts";
 import { runCommand } from "./run.ts";
 

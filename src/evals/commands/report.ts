@@ -26,5 +26,5 @@ export const reportCommand = defineCommand({
     ["report reports/2026-11-21T09-30-00-000 --as markdown", "For a pull request"],
     ["report variants --as junit > variants.xml", "The newest result of `evals variants`, for a CI service"],
   ],
-  run: async (args, io) => (await import("../experiments/report.ts")).report(args, io),
+  run: async (args, io) => (await import("../experiments/reporting/report.ts")).report(args, io),
 });

@@ -93,5 +93,5 @@ export const runCommand = defineCommand({
     ["run --cache -m anthropic:claude-haiku-5-5", "While writing a suite: send only requests that have changed"],
     ["run --resume latest", "Finish a run that was interrupted"],
   ],
-  run: async (args, io) => (await import("../experiments/run.ts")).run(args, io),
+  run: async (args, io) => (await import("../experiments/run/run.ts")).run(args, io),
 });

@@ -1,5 +1,5 @@
-import { exitCodes } from "../types/errors.ts";
-import { outputNames } from "../types/outputNames.ts";
+import { exitCodes } from "../base/types/errors.ts";
+import { outputNames } from "../base/types/outputNames.ts";
 import { choice, defineCommand, text } from "./command.ts";
 
 const names = ["suite", "config", ...outputNames] as const;
@@ -20,7 +20,7 @@ export const schemaCommand = defineCommand({
   run: async ({ of, out }, io) => {
     if (out === undefined) io.out(`${JSON.stringify(await makeSchema(of), null, 2)}\n`);
     else {
-      const { writeOutput } = await import("../workspace/writeOutput.ts");
+      const { writeOutput } = await import("../experiments/workspace/writeOutput.ts");
       const { resolve } = await import("node:path");
       for (const name of names)
         await writeOutput(
@@ -35,7 +35,7 @@ export const schemaCommand = defineCommand({
 
 /** Derived from the zod schemas that the program itself uses. */
 async function makeSchema(of: Name): Promise<unknown> {
-  if (of === "suite") return (await import("../suites/jsonSchema.ts")).createSuiteSchema();
+  if (of === "suite") return (await import("../input/suites/jsonSchema.ts")).createSuiteSchema();
   if (of === "config") return (await import("./projectSchema.ts")).projectJsonSchema();
-  return (await import("../reports/outputs.ts")).outputJsonSchema(of);
+  return (await import("./outputs.ts")).outputJsonSchema(of);
 }

@@ -29,5 +29,5 @@ export const searchCommand = defineCommand({
     ["search evals/notes.yaml --host claude-code --ranker keyword", "What Claude Code's ToolSearch would find"],
     ["search --fail-on recall@5=0.9", "Fail if less than 90% is among the first five"],
   ],
-  run: async (args, io) => (await import("../inspection/search.ts")).search(args, io),
+  run: async (args, io) => (await import("../inspection/search/command.ts")).search(args, io),
 });

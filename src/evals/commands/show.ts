@@ -21,5 +21,5 @@ export const showCommand = defineCommand({
     ["show read-several --failed", "Only the trials of this case that did not pass"],
     ["show 'read-*' --run 2026-11-21T09-30-00-000 --trial 1 | less", "The first trial of several cases, page by page"],
   ],
-  run: async (args, io) => (await import("../experiments/show.ts")).show(args, io),
+  run: async (args, io) => (await import("../reading/show.ts")).show(args, io),
 });

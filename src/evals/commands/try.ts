@@ -36,5 +36,5 @@ export const tryCommand = defineCommand({
     ["try https://example.com/mcp -m anthropic:claude-haiku-5-5 --budget 0.50", "At most half a dollar"],
     ["try --tools tools.json -m lexical", "A tool list, on the keyword search"],
   ],
-  run: async (args, io) => (await import("../tryout/try.ts")).tryServer(args, io),
+  run: async (args, io) => (await import("../inspection/init/try/try.ts")).tryServer(args, io),
 });

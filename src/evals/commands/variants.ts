@@ -48,5 +48,5 @@ export const variantsCommand = defineCommand({
     ["variants wordings.yaml -m anthropic:claude-sonnet-5-5 --budget 5", "On a language model, for at most $5"],
     ["variants wordings.yaml --write adopted.json", "Save the winner as an overlay, to merge by hand"],
   ],
-  run: async (args, io) => (await import("../experiments/variants.ts")).variants(args, io),
+  run: async (args, io) => (await import("../experiments/variants/ask.ts")).variants(args, io),
 });

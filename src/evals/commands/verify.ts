@@ -1,4 +1,4 @@
-import { verifyGates } from "../types/gates.ts";
+import { verifyGates } from "../base/types/gates.ts";
 import { choice, defineCommand, text } from "./command.ts";
 import { baselinesFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
 

@@ -1,4 +1,4 @@
-import { executionPolicies } from "../types/execution.ts";
+import { executionPolicies } from "../base/types/execution.ts";
 import { choice, defineCommand, number, text, texts } from "./command.ts";
 
 export const workerCommand = defineCommand({
@@ -40,7 +40,7 @@ export const workerCommand = defineCommand({
     ["run --queue redis://queue:6379 -m anthropic:claude-haiku-5-5", "The run that plans, records and decides"],
   ],
   run: async ({ hosts, ...args }, io) =>
-    (await import("../queue/worker.ts")).work({ ...args, hosts: hosts as string[] | undefined }, io),
+    (await import("../experiments/queue/worker.ts")).work({ ...args, hosts: hosts as string[] | undefined }, io),
 });
 
 const hostProviders = ["claude-code", "codex", "copilot", "goose", "custom"];

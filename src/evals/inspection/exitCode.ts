@@ -1,6 +1,6 @@
-import { type ExitCode, exitCodes, formatProblem } from "../types/errors.ts";
-import type { Io } from "../types/io.ts";
-import { type Severity, severitySchema } from "../types/lint.ts";
+import { type ExitCode, exitCodes, formatProblem } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
+import { type Severity, severitySchema } from "../base/types/lint.ts";
 
 /** `failOn`: the former name of `--failure-threshold`. */
 export type ThresholdOptions = { failureThreshold: Severity; failOn?: Severity | undefined };

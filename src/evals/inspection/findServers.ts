@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { type HostFile, readHostFile } from "../toolsets/spec.ts";
-import { EvalsError } from "../types/errors.ts";
-import type { Io } from "../types/io.ts";
+import { EvalsError } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
+import { type HostFile, readHostFile } from "../servers/spec.ts";
 
 /** A server that a host starts: its name, and the file that registers it, as messages name it. */
 export type RegisteredServer = { name: string; file: string };

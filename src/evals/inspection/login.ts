@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
+import { type ExitCode, exitCodes, usageError } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
 import { count } from "../reports/format.ts";
-import { connect } from "../toolsets/connect.ts";
-import { login } from "../toolsets/login.ts";
-import { TokenStore } from "../toolsets/tokens.ts";
-import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
-import type { Io } from "../types/io.ts";
+import { connect } from "../servers/connect.ts";
+import { login } from "../servers/login.ts";
+import { TokenStore } from "../servers/tokens.ts";
 
 /** The options of `evals login`. `timeout` is in seconds. */
 export type LoginOptions = {

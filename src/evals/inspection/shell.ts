@@ -1,7 +1,7 @@
+import { usageError } from "../base/types/errors.ts";
+import type { JsonObject } from "../base/types/json.ts";
 import { asciiJson } from "../reports/escape.ts";
-import type { CommandSpec } from "../toolsets/spec.ts";
-import { usageError } from "../types/errors.ts";
-import type { JsonObject } from "../types/json.ts";
+import type { CommandSpec } from "../servers/spec.ts";
 
 // Quoted parts, escaped characters, plain characters. Any other backslash is literal, as in Windows paths.
 // Each text matches in one way only, because a line with many backslashes would otherwise take exponential time.

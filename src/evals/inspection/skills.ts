@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
+import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
+import type { SkillEval, SkillPackage, SkillRoot } from "../base/types/skill.ts";
+import { discoverSkills } from "../input/skills/discover.ts";
+import { readSkillEvals } from "../input/skills/evals.ts";
+import { findHostSkills } from "../input/skills/hosts.ts";
 import { safeJson } from "../reports/escape.ts";
-import { type EvalCounts, type SkillListing, skillsDocument } from "../reports/skills.ts";
 import { renderTerminal } from "../reports/terminal.ts";
-import { discoverSkills } from "../skills/discover.ts";
-import { readSkillEvals } from "../skills/evals.ts";
-import { findHostSkills } from "../skills/hosts.ts";
-import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem } from "../types/errors.ts";
-import type { Io } from "../types/io.ts";
-import type { SkillEval, SkillPackage, SkillRoot } from "../types/skill.ts";
+import { type EvalCounts, type SkillListing, skillsDocument } from "./skillsReport.ts";
 import { requireFolder } from "./targets.ts";
 
 /** The options of `evals skills list`. `hostDir` are folders such as `.claude`, `dir` folders of packages. */

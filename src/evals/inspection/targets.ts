@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
-import type { RegistrationSubject } from "../lint/rule.ts";
-import { realPath } from "../parsing/confined.ts";
-import { findOfferedFolder } from "../skills/packageFiles.ts";
+import { EvalsError, type Problem, usageError } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
+import type { Configuration, ServerSpec, Suite } from "../base/types/suite.ts";
+import { realPath } from "../input/parsing/confined.ts";
+import { findOfferedFolder } from "../input/skills/packageFiles.ts";
 import {
   expandVariables,
   findEntry,
@@ -11,10 +13,8 @@ import {
   type LiveServer,
   readHostFile,
   unknownServer,
-} from "../toolsets/spec.ts";
-import { EvalsError, type Problem, usageError } from "../types/errors.ts";
-import type { Io } from "../types/io.ts";
-import type { Configuration, ServerSpec, Suite } from "../types/suite.ts";
+} from "../servers/spec.ts";
+import type { RegistrationSubject } from "./lint/rule.ts";
 import { parseCommandLine, shellWord } from "./shell.ts";
 
 /** How lint, probe and doctor name what they inspect. `name` selects servers of the `config` files. */
@@ -104,7 +104,7 @@ async function resolveSkills(dir: string, io: Io): Promise<SkillsTarget[]> {
   const isPackage = (path: string) => existsSync(join(path, "SKILL.md"));
   const names = await readdir(folder).catch((): string[] => []);
   const isDirect = [folder, ...names.map((name) => join(folder, name))].some(isPackage);
-  const { discover } = await import("../suites/discover.ts");
+  const { discover } = await import("../input/suites/discover.ts");
   const packages = isDirect ? [] : (await discover([dir], io.cwd)).packages;
   return packages.length > 0 ? groupPackages(packages, io) : [{ kind: "skills", dir }];
 }
@@ -185,8 +185,8 @@ async function resolvePaths(
   { distractors, projectSkills }: { distractors: boolean; projectSkills: boolean },
 ) {
   const [{ discover }, { loadSuites }] = await Promise.all([
-    import("../suites/discover.ts"),
-    import("../suites/load.ts"),
+    import("../input/suites/discover.ts"),
+    import("../input/suites/load.ts"),
   ]);
   const { files, packages, warnings, parsed } = await discover(paths, io.cwd);
   const ofProject = projectSkills ? await findProjectSkills(packages, io) : [];
@@ -204,8 +204,8 @@ async function resolvePaths(
 
 /** The folders in which a run finds the skills of the project. A package that was found before is not used again. */
 async function findProjectSkills(known: readonly string[], io: Io): Promise<SkillsTarget[]> {
-  const { findSkillFolders } = await import("../workspace/skills.ts");
-  const { formatRules } = await import("../skills/hosts.ts");
+  const { findSkillFolders } = await import("../experiments/workspace/skills.ts");
+  const { formatRules } = await import("../input/skills/hosts.ts");
   const seen = new Set(known.map((path) => realPath(resolve(io.cwd, path))));
   const targets: SkillsTarget[] = [];
   for (const { dir } of (await findSkillFolders({}, io)).roots) {

@@ -1,13 +1,13 @@
 import { basename, extname, relative, resolve } from "node:path";
+import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
 import { safeJson } from "../reports/escape.ts";
 import { renderTerminal } from "../reports/terminal.ts";
-import { type ListedTools, toolsDocument } from "../reports/tools.ts";
-import { resolveServer } from "../toolsets/spec.ts";
-import { readListFile } from "../toolsets/toolList.ts";
-import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../types/errors.ts";
-import type { Io } from "../types/io.ts";
+import { resolveServer } from "../servers/spec.ts";
+import { readListFile } from "../servers/toolList.ts";
 import { shellWord } from "./shell.ts";
 import { findRegistration, resolveTargets, type ServerTarget, type Target, type TargetOptions } from "./targets.ts";
+import { type ListedTools, toolsDocument } from "./toolsReport.ts";
 
 export type ToolsOptions = Omit<TargetOptions, "skills"> & { json: boolean };
 
@@ -59,7 +59,7 @@ type ListedServer = ListedTools & { instructions: string | undefined; warnings: 
 /** Connects to a server, reads all pages of its list and closes it again. Throws EvalsError. */
 export async function listServer(target: ServerTarget, io: Io): Promise<ListedServer> {
   // Imported only for a server, because loading the client takes longer than anything else at the start.
-  const { connect } = await import("../toolsets/connect.ts");
+  const { connect } = await import("../servers/connect.ts");
   const { server, dir: from, registration } = target;
   const { spec, dir, warnings } = await resolveServer(server, target.name, from, io.env, registration?.host);
   const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal }).catch(

@@ -1,21 +1,21 @@
 import { relative, resolve } from "node:path";
-import { type Acceptance, compareAccepted } from "../changes/accepted.ts";
+import { measureCoverage } from "../asking/scoring/coverage.ts";
+import type { Baseline } from "../base/types/baseline.ts";
+import { type ExitCode, exitCodes, formatProblem } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
+import type { SkillPackage } from "../base/types/skill.ts";
+import type { Suite } from "../base/types/suite.ts";
+import { isCallable, isOwnTool, type OfferedTool, type Tool } from "../base/types/tool.ts";
+import type { VerifiedCoverage, VerifiedSuite, VerifyGate, VerifyReport } from "../base/types/verify.ts";
+import { createCaseToolsets } from "../experiments/workspace/cases.ts";
+import { closeServers, isUnavailable, openServers, refuseMistakes } from "../experiments/workspace/servers.ts";
+import { type SuiteOptions, selectSuites } from "../experiments/workspace/suites.ts";
+import { readBaselines } from "../records/baseline.ts";
 import { asciiJson } from "../reports/escape.ts";
 import { renderTerminal } from "../reports/terminal.ts";
-import { verifyDocument } from "../reports/verify.ts";
-import { readBaselines } from "../runs/baseline.ts";
-import { measureCoverage } from "../scoring/coverage.ts";
-import { readStaticList } from "../toolsets/toolList.ts";
-import type { Baseline } from "../types/baseline.ts";
-import { type ExitCode, exitCodes, formatProblem } from "../types/errors.ts";
-import type { Io } from "../types/io.ts";
-import type { SkillPackage } from "../types/skill.ts";
-import type { Suite } from "../types/suite.ts";
-import { isCallable, isOwnTool, type OfferedTool, type Tool } from "../types/tool.ts";
-import type { VerifiedCoverage, VerifiedSuite, VerifyGate, VerifyReport } from "../types/verify.ts";
-import { createCaseToolsets } from "../workspace/cases.ts";
-import { closeServers, isUnavailable, openServers, refuseMistakes } from "../workspace/servers.ts";
-import { type SuiteOptions, selectSuites } from "../workspace/suites.ts";
+import { type Acceptance, compareAccepted } from "../servers/changes/accepted.ts";
+import { readStaticList } from "../servers/toolList.ts";
+import { verifyDocument } from "./verifyReport.ts";
 
 /** The options of `evals verify`. `tools`: a file with the tool list to use instead of starting the servers. */
 export type VerifyOptions = SuiteOptions & {

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { plain } from "../base/secrets/visible.ts";
 import {
   type Bar,
   type Block,
@@ -21,7 +22,6 @@ import {
 } from "../reports/document.ts";
 import { capital, points } from "../reports/format.ts";
 import { diffPieces } from "../reports/wordDiff.ts";
-import { plain } from "../types/visible.ts";
 import { FigureView } from "./figures.tsx";
 import { Facts, Folded, Scroll, Verbatim } from "./text.tsx";
 

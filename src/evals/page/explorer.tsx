@@ -1,9 +1,9 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { plain } from "../base/secrets/visible.ts";
+import { sumOf } from "../base/sum.ts";
+import type { PageTrials, ReportPage } from "../experiments/run/report/pageData.ts";
 import { count, integer } from "../reports/format.ts";
-import type { PageTrials, ReportPage } from "../reports/page.ts";
-import { sumOf } from "../types/sum.ts";
-import { plain } from "../types/visible.ts";
 import { applyFilter, everything, type Filter, indexTrials } from "./filter.ts";
 import { CaseRow, type Row, rowHeight, TrialRow } from "./rows.tsx";
 import { CasePane, TrialPane } from "./transcript.tsx";

@@ -1,9 +1,9 @@
 import { scaleLinear, scaleUtc } from "d3-scale";
 import { area, line } from "d3-shape";
 import { useContext } from "preact/hooks";
+import { plain } from "../base/secrets/visible.ts";
 import type { Estimate, Figure } from "../reports/document.ts";
 import { percent } from "../reports/format.ts";
-import { plain } from "../types/visible.ts";
 import { FilterContext } from "./filter.ts";
 import { Scroll } from "./text.tsx";
 

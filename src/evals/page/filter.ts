@@ -1,7 +1,7 @@
 import { createContext } from "preact";
-import type { PageTrials } from "../reports/page.ts";
-import type { PageCase, PageTrial } from "../reports/pageTrials.ts";
-import { getOrAdd } from "../types/getOrAdd.ts";
+import { getOrAdd } from "../base/getOrAdd.ts";
+import type { PageTrials } from "../experiments/run/report/pageData.ts";
+import type { PageCase, PageTrial } from "../experiments/run/report/pageTrials.ts";
 
 /** Selects trials. Empty fields match everything. `text`: words that must all occur. */
 export const everything = {

@@ -1,8 +1,8 @@
 import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { plain } from "../base/secrets/visible.ts";
+import type { PageData, ReportPage } from "../experiments/run/report/pageData.ts";
 import { count, percent } from "../reports/format.ts";
-import type { PageData, ReportPage } from "../reports/page.ts";
-import { plain } from "../types/visible.ts";
 import { BlockList } from "./blocks.tsx";
 import { Explorer } from "./explorer.tsx";
 import { everything, type Filter, FilterContext } from "./filter.ts";

@@ -1,9 +1,9 @@
 import type { CSSProperties } from "preact";
+import { plain } from "../base/secrets/visible.ts";
+import { sumOf } from "../base/sum.ts";
+import { stateMark } from "../experiments/results/text.ts";
+import type { ArmCounts, PageCase, PageTrial } from "../experiments/run/report/pageTrials.ts";
 import { duration, integer, percent, ratio } from "../reports/format.ts";
-import type { ArmCounts, PageCase, PageTrial } from "../reports/pageTrials.ts";
-import { stateMark } from "../reports/runText.ts";
-import { sumOf } from "../types/sum.ts";
-import { plain } from "../types/visible.ts";
 import { MarkView } from "./blocks.tsx";
 import type { Shown } from "./filter.ts";
 

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
+import { plain } from "../base/secrets/visible.ts";
+import type { RunEntry, RunsPage } from "../experiments/run/report/pageData.ts";
 import { count, integer, money } from "../reports/format.ts";
-import type { RunEntry, RunsPage } from "../reports/page.ts";
-import { plain } from "../types/visible.ts";
 import { BlockList } from "./blocks.tsx";
 import { Scroll } from "./text.tsx";
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { visible } from "../types/visible.ts";
+import { visible } from "../base/secrets/visible.ts";
 
 // Everything on the page comes from a record, so all text goes through `plain` or `Verbatim`, which make it visible.
 

@@ -1,9 +1,9 @@
+import { plain } from "../base/secrets/visible.ts";
+import { orderBySeed } from "../base/stats/random.ts";
+import { stateMark } from "../experiments/results/text.ts";
+import type { PageTrials } from "../experiments/run/report/pageData.ts";
+import type { PageCall, PageCase, PageTrial, PageTurn } from "../experiments/run/report/pageTrials.ts";
 import { duration, integer, money } from "../reports/format.ts";
-import type { PageTrials } from "../reports/page.ts";
-import type { PageCall, PageCase, PageTrial, PageTurn } from "../reports/pageTrials.ts";
-import { stateMark } from "../reports/runText.ts";
-import { orderBySeed } from "../stats/random.ts";
-import { plain } from "../types/visible.ts";
 import { MarkView, Words } from "./blocks.tsx";
 import type { Shown } from "./filter.ts";
 import { describeArm } from "./rows.tsx";

@@ -1,5 +1,5 @@
-import { stringifyInParts } from "../types/jsonParts.ts";
-import { escaped, plain } from "../types/visible.ts";
+import { escaped, plain } from "../base/secrets/visible.ts";
+import { stringifyInParts } from "../base/text/jsonParts.ts";
 
 // Tool names, model text and server messages come from outside. They must not move a cursor, hide text or break a file
 // format, so invisible characters are written as visible escapes.

@@ -1,5 +1,5 @@
-import type { Counts } from "../stats/counts.ts";
-import type { Interval } from "../stats/intervals.ts";
+import type { Counts } from "../base/stats/counts.ts";
+import type { Interval } from "../base/stats/intervals.ts";
 
 // How numbers and counts are written in every report and message.
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { script, style } from "#page";
+import { type RunsPage, stringifyPageInParts, type WrittenReport } from "../experiments/run/report/pageData.ts";
 import { Markup, markup, visibleJson } from "./escape.ts";
-import { type RunsPage, stringifyPageInParts, type WrittenReport } from "./page.ts";
 
 const digest = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 

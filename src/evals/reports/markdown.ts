@@ -1,4 +1,4 @@
-import { plain } from "../types/visible.ts";
+import { plain } from "../base/secrets/visible.ts";
 import {
   type Block,
   type Blocks,

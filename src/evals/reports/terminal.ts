@@ -1,6 +1,6 @@
 import CliTable from "cli-table3";
-import { cut, cutNames, displayWidth, narrowColumns, wrap, wrapName } from "../types/columns.ts";
-import { inert, plain } from "../types/visible.ts";
+import { inert, plain } from "../base/secrets/visible.ts";
+import { cut, cutNames, displayWidth, narrowColumns, wrap, wrapName } from "../base/text/columns.ts";
 import {
   type Block,
   type Blocks,

@@ -1,7 +1,7 @@
 import { diffWords } from "diff";
-import { once } from "../types/once.ts";
-import { sumOf } from "../types/sum.ts";
-import { plain } from "../types/visible.ts";
+import { once } from "../base/once.ts";
+import { plain } from "../base/secrets/visible.ts";
+import { sumOf } from "../base/sum.ts";
 import type { TextChange } from "./document.ts";
 
 /** A piece of a changed text, with invisible characters escaped. */

@@ -1,20 +1,20 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { defaultMargin } from "../decisions/statistics.ts";
-import { compareRecords } from "../experiments/compare.ts";
-import { readResults } from "../experiments/record.ts";
-import { readReport } from "../experiments/report.ts";
-import { comparisonDocument } from "../reports/comparison.ts";
+import { EvalsError, messageOf, type Problem } from "../base/types/errors.ts";
+import type { RunManifest, RunSummary } from "../base/types/run.ts";
+import { compareRecords } from "../experiments/compare/ask.ts";
+import { comparisonDocument } from "../experiments/compare/report.ts";
+import { defaultMargin } from "../experiments/design/statistics.ts";
+import { readResults } from "../experiments/pipeline/record.ts";
+import { readReport } from "../experiments/reporting/report.ts";
+import type { RunEntry, RunsPage, WrittenReport } from "../experiments/run/report/pageData.ts";
+import { PageTrialCollector } from "../experiments/run/report/pageTrials.ts";
+import { blocksPage, experimentPage, runPage } from "../experiments/run/report/runPage.ts";
+import { describeRecord, runsPage, sideBySide } from "../experiments/run/report/runsPage.ts";
+import { makeHistories, type PastRun } from "../experiments/run/report/trend.ts";
+import { readOrWarn } from "../records/find.ts";
+import { isRun, journalPath, readManifest } from "../records/record.ts";
 import { heading, plainText, text } from "../reports/document.ts";
-import type { RunEntry, RunsPage, WrittenReport } from "../reports/page.ts";
-import { PageTrialCollector } from "../reports/pageTrials.ts";
-import { blocksPage, experimentPage, runPage } from "../reports/runPage.ts";
-import { describeRecord, runsPage, sideBySide } from "../reports/runsPage.ts";
-import { readOrWarn } from "../runs/find.ts";
-import { isRun, journalPath, readManifest } from "../runs/record.ts";
-import { EvalsError, messageOf, type Problem } from "../types/errors.ts";
-import type { RunManifest, RunSummary } from "../types/run.ts";
-import { makeHistories, type PastRun } from "../verdicts/history.ts";
 
 /** The journals of this many recent runs are read for the trend. Older runs are listed from their manifests. */
 const maxRead = 100;

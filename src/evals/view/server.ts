@@ -1,9 +1,9 @@
 import { type ServerType, serve } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
+import { usageError } from "../base/types/errors.ts";
+import { type RunsPage, stringifyPage, type WrittenReport } from "../experiments/run/report/pageData.ts";
 import { renderPageInParts } from "../reports/html.ts";
-import { type RunsPage, stringifyPage, type WrittenReport } from "../reports/page.ts";
-import { usageError } from "../types/errors.ts";
 import { Records } from "./records.ts";
 
 /** How often an unfinished record is checked for changes, in milliseconds. */

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
-import type { ExitCode } from "../types/errors.ts";
-import type { Io } from "../types/io.ts";
-import { knownSecrets } from "../types/secrets.ts";
+import { knownSecrets } from "../base/secrets/secrets.ts";
+import type { ExitCode } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
 import { startView } from "./server.ts";
 
 /** `evals view`: serves the pages of all records until a signal stops it. */

@@ -1,5 +1,5 @@
-import type { HostModel } from "../../../src/evals/types/model.ts";
-import type { ModelOptions } from "../../../src/evals/workspace/models.ts";
+import type { HostModel } from "../../../src/evals/base/types/model.ts";
+import type { ModelOptions } from "../../../src/evals/experiments/workspace/models.ts";
 import type { Endpoint } from "../../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
 import { later, needsHost, openHost } from "./support.ts";

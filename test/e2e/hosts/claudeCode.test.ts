@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { connect } from "../../../src/evals/toolsets/connect.ts";
+import { connect } from "../../../src/evals/servers/connect.ts";
 import type { MessagesBody } from "../../fixtures/endpoints/messages.ts";
 import { evals, summaryOf, trialsOf, workspace } from "../evals.ts";
 import { claudePath, endpoint, host, needsClaude, steps } from "./claude.ts";

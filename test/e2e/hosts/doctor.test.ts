@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { doctorReportSchema } from "../../../src/evals/diagnosis/report.ts";
+import { doctorReportSchema } from "../../../src/evals/inspection/doctor/diagnosis/report.ts";
 import { evals } from "../evals.ts";
 import { needsHost } from "./support.ts";
 

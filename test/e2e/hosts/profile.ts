@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import hostProfiles from "../../../scripts/hostProfiles.json" with { type: "json" };
-import { type ListingHost, listingHosts, listSkills } from "../../../src/evals/search/skillListing.ts";
+import { type ListingHost, listingHosts, listSkills } from "../../../src/evals/base/search/skillListing.ts";
 import { needsHost } from "./support.ts";
 
 const root = join(import.meta.dirname, "../../..");

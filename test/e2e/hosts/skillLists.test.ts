@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { startOfflineProvider } from "../../../src/evals/hosts/offline.ts";
-import type { SkillListing } from "../../../src/evals/reports/skills.ts";
+import { startOfflineProvider } from "../../../src/evals/asking/hosts/offline.ts";
+import type { SkillListing } from "../../../src/evals/inspection/skillsReport.ts";
 import { evals } from "../evals.ts";
 import { needsHost } from "./support.ts";
 

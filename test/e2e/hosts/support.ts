@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
-import { parseSkill } from "../../../src/evals/skills/package.ts";
-import type { HostedTrial, HostModel } from "../../../src/evals/types/model.ts";
-import type { SkillPackage } from "../../../src/evals/types/skill.ts";
-import type { OfferedTool } from "../../../src/evals/types/tool.ts";
-import { type ModelOptions, openModel } from "../../../src/evals/workspace/models.ts";
+import type { HostedTrial, HostModel } from "../../../src/evals/base/types/model.ts";
+import type { SkillPackage } from "../../../src/evals/base/types/skill.ts";
+import type { OfferedTool } from "../../../src/evals/base/types/tool.ts";
+import { type ModelOptions, openModel } from "../../../src/evals/experiments/workspace/models.ts";
+import { parseSkill } from "../../../src/evals/input/skills/package.ts";
 
 export const never = new AbortController().signal;
 

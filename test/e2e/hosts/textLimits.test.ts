@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { maxShown } from "../../../src/evals/lint/rules/descriptions.ts";
-import type { OfferedTool } from "../../../src/evals/types/tool.ts";
+import type { OfferedTool } from "../../../src/evals/base/types/tool.ts";
+import { maxShown } from "../../../src/evals/inspection/lint/rules/descriptions.ts";
 import { endpoint, host, needsClaude, steps } from "./claude.ts";
 import { never, tidyFolders, trialOf } from "./support.ts";
 

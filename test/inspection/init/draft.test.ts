@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Tool } from "../../../src/evals/base/types/tool.ts";
+import { parseYaml } from "../../../src/evals/input/parsing/yaml.ts";
+import { checkSuite } from "../../../src/evals/input/suites/validate.ts";
 import { draftCases } from "../../../src/evals/inspection/init/draft.ts";
 import { renderSuite } from "../../../src/evals/inspection/init/suiteText.ts";
-import { parseYaml } from "../../../src/evals/parsing/yaml.ts";
-import { checkSuite } from "../../../src/evals/suites/validate.ts";
-import type { Tool } from "../../../src/evals/types/tool.ts";
 import { anyText } from "../../fakes/text.ts";
 
 const server = { command: "node", args: ["server.mjs"], cwd: ".." };
-const lists = join(import.meta.dirname, "../../lint/labelled/lists");
+const lists = join(import.meta.dirname, "../lint/labelled/lists");
 
 function readList(name: string): Tool[] {
   const read = JSON.parse(readFileSync(join(lists, `${name}.json`), "utf8")) as Tool[] | { tools: Tool[] };

@@ -1,15 +1,12 @@
 import { resolve } from "node:path";
-import { diagnose, type ServerFacts } from "../../diagnosis/diagnose.ts";
-import type { DoctorReport, Examined, ExaminedHost } from "../../diagnosis/report.ts";
-import { registrationRules } from "../../lint/rules/registration.ts";
-import { doctorDocument } from "../../reports/doctor.ts";
+import { schedule } from "../../asking/trials/schedule.ts";
+import { EvalsError, type ExitCode, exitCodes, formatProblem } from "../../base/types/errors.ts";
+import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import type { Io } from "../../base/types/io.ts";
 import { asciiJson } from "../../reports/escape.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
-import { type LiveSpec, resolveServer } from "../../toolsets/spec.ts";
-import { schedule } from "../../trials/schedule.ts";
-import { EvalsError, type ExitCode, exitCodes, formatProblem } from "../../types/errors.ts";
-import type { ExecutionPolicy } from "../../types/execution.ts";
-import type { Io } from "../../types/io.ts";
+import { type LiveSpec, resolveServer } from "../../servers/spec.ts";
+import { registrationRules } from "../lint/rules/registration.ts";
 import { callFlag, shellTemplate, shellWord } from "../shell.ts";
 import {
   describeRegistration,
@@ -19,6 +16,9 @@ import {
   selectServers,
   type TargetOptions,
 } from "../targets.ts";
+import { diagnose, type ServerFacts } from "./diagnosis/diagnose.ts";
+import type { DoctorReport, Examined, ExaminedHost } from "./diagnosis/report.ts";
+import { doctorDocument } from "./doctorReport.ts";
 import { examineHost } from "./host.ts";
 import { isSlowStart, nothing, type Observed, observe, observeAgain } from "./observe.ts";
 

@@ -1,14 +1,14 @@
-import type { Diagnosis, ExaminedHost } from "../../diagnosis/report.ts";
-import { startOfflineProvider } from "../../hosts/offline.ts";
-import { parseTools } from "../../toolsets/toolList.ts";
-import { EvalsError, messageOf, usageError } from "../../types/errors.ts";
-import { hostProfiles } from "../../types/hostProfiles.ts";
-import type { Io } from "../../types/io.ts";
-import type { HostModel } from "../../types/model.ts";
-import type { OfferedTool } from "../../types/tool.ts";
-import { openModel } from "../../workspace/models.ts";
+import { startOfflineProvider } from "../../asking/hosts/offline.ts";
+import { EvalsError, messageOf, usageError } from "../../base/types/errors.ts";
+import { hostProfiles } from "../../base/types/hostProfiles.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { HostModel } from "../../base/types/model.ts";
+import type { OfferedTool } from "../../base/types/tool.ts";
+import { openModel } from "../../experiments/workspace/models.ts";
+import { parseTools } from "../../servers/toolList.ts";
 import type { ServerTarget } from "../targets.ts";
 import { listServer } from "../tools.ts";
+import type { Diagnosis, ExaminedHost } from "./diagnosis/report.ts";
 
 const claudeKeys = ["ANTHROPIC_API_KEY"];
 const openaiKeys = ["OPENAI_API_KEY"];

@@ -1,13 +1,13 @@
-import { isSlow, type ServerFacts } from "../../diagnosis/diagnose.ts";
-import type { Examined } from "../../diagnosis/report.ts";
-import { asksToWait } from "../../probes/waiting.ts";
-import { executable } from "../../scoring/tools.ts";
-import { connect } from "../../toolsets/connect.ts";
-import type { LiveSpec } from "../../toolsets/spec.ts";
-import { EvalsError } from "../../types/errors.ts";
-import type { ExecutionPolicy } from "../../types/execution.ts";
-import type { Io } from "../../types/io.ts";
-import type { Tool, ToolServer } from "../../types/tool.ts";
+import { executable } from "../../asking/scoring/tools.ts";
+import { EvalsError } from "../../base/types/errors.ts";
+import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { Tool, ToolServer } from "../../base/types/tool.ts";
+import { connect } from "../../servers/connect.ts";
+import type { LiveSpec } from "../../servers/spec.ts";
+import { asksToWait } from "../probe/plan/waiting.ts";
+import { isSlow, type ServerFacts } from "./diagnosis/diagnose.ts";
+import type { Examined } from "./diagnosis/report.ts";
 import { requestPlainly, startDirectly } from "./start.ts";
 
 const maxCalls = 10;

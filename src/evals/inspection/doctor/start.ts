@@ -1,13 +1,13 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
-import type { LocalStart } from "../../diagnosis/local.ts";
-import type { RemoteStart } from "../../diagnosis/remote.ts";
-import { findScript } from "../../lint/rules/registration.ts";
-import { abortAfter } from "../../network/deadline.ts";
-import type { CommandSpec, Env, UrlSpec } from "../../toolsets/spec.ts";
-import { inheritedVariables, launch } from "../../toolsets/stdio.ts";
-import { messageOf } from "../../types/errors.ts";
-import { cut } from "../../types/text.ts";
+import { abortAfter } from "../../base/network/deadline.ts";
+import { cut } from "../../base/text/text.ts";
+import { messageOf } from "../../base/types/errors.ts";
+import type { CommandSpec, Env, UrlSpec } from "../../servers/spec.ts";
+import { inheritedVariables, launch } from "../../servers/stdio.ts";
+import { findScript } from "../lint/rules/registration.ts";
+import type { LocalStart } from "./diagnosis/local.ts";
+import type { RemoteStart } from "./diagnosis/remote.ts";
 
 const maxNoiseLines = 20;
 const maxNoise = 2_000;

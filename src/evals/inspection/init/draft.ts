@@ -1,9 +1,9 @@
-import { chooseFirst, sampleArguments } from "../../jsonSchema/sample.ts";
-import { listConfusablePairs } from "../../lint/rules/confusable.ts";
-import { measureSimilarity, toToolText, weighWords } from "../../search/similarity.ts";
-import { stemWords } from "../../search/words.ts";
-import type { JsonObject } from "../../types/json.ts";
-import type { Tool } from "../../types/tool.ts";
+import { chooseFirst, sampleArguments } from "../../base/jsonSchema/sample.ts";
+import { measureSimilarity, toToolText, weighWords } from "../../base/search/similarity.ts";
+import { stemWords } from "../../base/search/words.ts";
+import type { JsonObject } from "../../base/types/json.ts";
+import type { Tool } from "../../base/types/tool.ts";
+import { listConfusablePairs } from "../lint/rules/confusable.ts";
 
 /**
  * A drafted case. `tool` is absent if no tool is expected. `unfilled` names required parameters for which no value could

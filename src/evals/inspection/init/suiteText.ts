@@ -1,8 +1,8 @@
-import { writeDispatch } from "../../lint/rules/dispatchers.ts";
-import type { Json } from "../../types/json.ts";
-import type { DispatchRules, ServerSpec } from "../../types/suite.ts";
-import { cut } from "../../types/text.ts";
-import { visible } from "../../types/visible.ts";
+import { visible } from "../../base/secrets/visible.ts";
+import { cut } from "../../base/text/text.ts";
+import type { Json } from "../../base/types/json.ts";
+import type { DispatchRules, ServerSpec } from "../../base/types/suite.ts";
+import { writeDispatch } from "../lint/rules/dispatchers.ts";
 import type { Draft, DraftCase } from "./draft.ts";
 
 /** Where editors find the schema of suites, relative to the folder of the suite. */

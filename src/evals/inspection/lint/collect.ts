@@ -1,18 +1,18 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { formatJsonPath } from "../../jsonSchema/walk.ts";
-import type { LintSubject, Settings } from "../../lint/rule.ts";
-import { explainUnknownRule, rules } from "../../lint/rules/index.ts";
-import { readParsed } from "../../parsing/read.ts";
-import { toolRules, unknownToolRules } from "../../probes/rules.ts";
-import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../types/errors.ts";
-import type { Io } from "../../types/io.ts";
-import type { Path } from "../../types/json.ts";
-import { type Level, type LintSettings, lintSettingsSchema, type Profile } from "../../types/lint.ts";
-import type { Suite } from "../../types/suite.ts";
-import { isUnavailable, suggestDoctor } from "../../workspace/servers.ts";
+import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
+import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { Path } from "../../base/types/json.ts";
+import { type Level, type LintSettings, lintSettingsSchema, type Profile } from "../../base/types/lint.ts";
+import type { Suite } from "../../base/types/suite.ts";
+import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
+import { readParsed } from "../../input/parsing/read.ts";
+import { toolRules, unknownToolRules } from "../probe/plan/rules.ts";
 import { describeRegistration, type ServerTarget, type SuiteTarget, type ToolListTarget } from "../targets.ts";
 import { listServer } from "../tools.ts";
+import type { LintSubject, Settings } from "./rule.ts";
+import { explainUnknownRule, rules } from "./rules/index.ts";
 import { describeToolList, readToolList, type ToolList } from "./toolSubjects.ts";
 
 /** The subjects to lint, problems that kept something from being linted, and warnings. */
@@ -151,7 +151,7 @@ export async function readSettings({ severity = [], profile }: SettingFlags, io:
   const flags = { severities: Object.fromEntries(severity.map(parseSeverity)), ...(profile && { profile }) };
   const kind = await stat(resolve(io.cwd, projectFile)).catch(() => undefined);
   if (!kind) return [flags];
-  const { loadLintSettings } = await import("../../suites/load.ts");
+  const { loadLintSettings } = await import("../../input/suites/load.ts");
   const { settings, place } = await loadLintSettings(projectFile, io);
   return [flags, placeSettings(settings, place)];
 }

@@ -1,15 +1,15 @@
-import type { JudgedSubject, LintSubject, LintSubjectOf } from "../../lint/rule.ts";
-import { buildRubricRequest, readRubric } from "../../lint/rules/rubric.ts";
+import { SpendingLimits } from "../../asking/trials/limits.ts";
+import { schedule } from "../../asking/trials/schedule.ts";
+import type { Problem } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { JsonObject } from "../../base/types/json.ts";
+import type { AskedModel } from "../../base/types/model.ts";
+import { addCost, type Cost } from "../../base/types/trial.ts";
+import { openJudge, type RequestOptions } from "../../experiments/workspace/models.ts";
 import { count, money } from "../../reports/format.ts";
-import { SpendingLimits } from "../../trials/limits.ts";
-import { schedule } from "../../trials/schedule.ts";
-import type { Problem } from "../../types/errors.ts";
-import type { Io } from "../../types/io.ts";
-import type { JsonObject } from "../../types/json.ts";
-import type { AskedModel } from "../../types/model.ts";
-import { addCost, type Cost } from "../../types/trial.ts";
-import { openJudge, type RequestOptions } from "../../workspace/models.ts";
 import { type Collected, nothing } from "./collect.ts";
+import type { JudgedSubject, LintSubject, LintSubjectOf } from "./rule.ts";
+import { buildRubricRequest, readRubric } from "./rules/rubric.ts";
 
 /** The options of the judge; `concurrency` is the maximum of concurrent requests. */
 export type LintJudgeOptions = Omit<RequestOptions, "out" | "claudePath"> & {

@@ -1,130 +1,126 @@
-import { lint as runRules } from "../../lint/lint.ts";
-import type { ToolsetSubject } from "../../lint/rule.ts";
-import { listConfusablePairs } from "../../lint/rules/confusable.ts";
-import { catalogue, rules } from "../../lint/rules/index.ts";
-import { safeJson } from "../../reports/escape.ts";
-import { githubLint } from "../../reports/github.ts";
-import { lintDocument, rulesDocument } from "../../reports/lint.ts";
-import { rulesMarkdown } from "../../reports/lintRules.ts";
-import { lintSarif } from "../../reports/sarif.ts";
-import { renderTerminal } from "../../reports/terminal.ts";
-import { type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../types/errors.ts";
-import type { Io } from "../../types/io.ts";
-import type { LintReport, Profile } from "../../types/lint.ts";
-import { version } from "../../workspace/version.ts";
-import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
-import { resolveTargets, type Target, type TargetOptions } from "../targets.ts";
-import {
-  type CollectContext,
-  type Collected,
-  collectSuite,
-  collectTools,
-  joinCollected,
-  readSettings,
-} from "./collect.ts";
-import type { LintJudgeOptions } from "./judge.ts";
+import type { Finding, Level, LintReport, RuleInfo, Severity, Suppression, Where } from "../../base/types/lint.ts";
+import type { Families, LintSubject, LintSubjectOf, Rule, Settings, SubjectKind, Subjects } from "./rule.ts";
 
-type Format = "table" | "json" | "sarif" | "github" | "markdown";
+/** The result of linting: findings in the order of the targets, including suppressed ones. */
+export type Linted = Pick<LintReport, "findings" | "unusedSuppressions" | "counts">;
 
-/** The options of `evals lint`. `severity` has items like `name-length=error`. */
-export type LintOptions = TargetOptions &
-  LintJudgeOptions &
-  ThresholdOptions & {
-    confusable: boolean;
-    against?: string | undefined;
-    severity?: string[] | undefined;
-    profile?: Profile | undefined;
-    all: boolean;
-    format: Format;
-    json: boolean;
-    rules: boolean;
-  };
+/** The maximum length of one text in a report, because linted texts may have any size. */
+const maxText = 500;
 
-/** `evals lint`: runs the rules over everything that the options name, and prints the findings. Throws EvalsError. */
-export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
-  const format = options.json ? "json" : options.format;
-  if (options.rules) return printRules(format, io);
-  if (format === "markdown")
-    throw usageError("--format markdown works only with --rules.", "Use table, json, sarif or github.");
-  const judge = options.judge === undefined ? undefined : await (await import("./judge.ts")).openJudging(options, io);
-  const settings = await readSettings(options, io);
-  const { targets, warnings } = await resolveTargets(options, io, { projectSkills: true });
-  const parts = await Promise.all(targets.map((target) => collect(target, { io, settings })));
-  const listed = joinCollected([{ subjects: [], problems: [], warnings }, ...parts]);
-  const collected = judge ? joinCollected([listed, await judge(listed.subjects)]) : listed;
-  if (io.signal.aborted) return io.signalExitCode();
-  const skillFolders = targets.flatMap((one) => (one.kind === "skills" && one.isFound ? [one.dir] : []));
-  const report = await makeReport(collected, skillFolders, options, io);
-  if (format === "json") io.out(safeJson(report, 2));
-  else if (format === "sarif") io.out(lintSarif(report, { rules: catalogue(rules), version }));
-  else if (format === "github") io.out(githubLint(report, io));
-  else {
-    // Infos are asked for where they affect the exit code, and as grades of the judge.
-    const isWhole = options.all || options.judge !== undefined || report.failOn === "info";
-    io.out(renderTerminal(lintDocument(report, { isWhole }), io));
+/** Runs the rules of its kind on each target, in time linear in targets and rules. */
+export function lint(targets: readonly LintSubject[], families: Families): Linted {
+  const findings: Finding[] = [];
+  const linted: Record<string, number> = {};
+  const applicable = new Set<Suppression>();
+  const used = new Set<Suppression>();
+  const getActiveRules = selectRules(families);
+  for (const target of targets) {
+    linted[target.kind] = (linted[target.kind] ?? 0) + 1;
+    lintTarget(target, getActiveRules(target), { findings, applicable, used });
   }
-  // GitHub runs workflow commands from both streams, so in its format all problems are in the report, escaped.
-  if (format !== "github")
-    for (const problem of [...collected.warnings, ...collected.problems, ...describeUnused(report)])
-      io.err(`${formatProblem(problem)}\n`);
-  return report.exitCode as ExitCode;
-}
-
-async function printRules(format: Format, io: Io): Promise<ExitCode> {
-  const list = catalogue(rules);
-  if (format === "sarif" || format === "github")
-    throw usageError(`--rules cannot be printed as ${format}.`, "Use table, json or markdown.");
-  if (format === "markdown") io.out(rulesMarkdown(list, (await import("../../lint/examples.ts")).examples));
-  else if (format === "json") io.out(`${JSON.stringify({ rules: list }, null, 2)}\n`);
-  else io.out(renderTerminal(rulesDocument(list), io));
-  return exitCodes.passed;
-}
-
-async function collect(target: Target, context: CollectContext): Promise<Collected> {
-  if (target.kind === "skills") return (await import("./skills.ts")).collectSkills(target, context);
-  return target.kind === "suite" ? collectSuite(target, context) : collectTools(target, context);
-}
-
-async function makeReport(
-  { subjects, problems }: Collected,
-  skillFolders: string[],
-  options: LintOptions,
-  io: Io,
-): Promise<LintReport> {
-  const { against } = options;
-  const failOn = readThreshold(options, io);
-  const lists = subjects.flatMap((subject) => (subject.kind === "toolsets" ? [subject] : []));
-  const versions =
-    against === undefined ? undefined : await (await import("./versions.ts")).compareVersions(against, lists, io);
-  const linted = runRules([...subjects, ...(versions ? [versions.subject] : [])], rules);
-  const { error, warning, info } = linted.counts;
-  const counts = { error, warning: warning + linted.unusedSuppressions.length, info };
-  const exitCode = decideExitCode(counts, failOn, problems.length === 0);
+  const count = (level: Level) => findings.filter((one) => !one.suppressed && one.severity === level).length;
   return {
-    ...linted,
-    problems: problems.map(({ message, hint, place }) => ({ message, ...(hint && { hint }), ...(place && { place }) })),
-    ...(skillFolders.length > 0 && { skillFolders }),
-    ...(options.confusable && { confusable: lists.flatMap(({ subject }) => listConfusable(subject)) }),
-    ...(versions && { changes: versions.changes }),
-    failOn,
-    ok: exitCode === exitCodes.passed,
-    exitCode,
+    findings,
+    unusedSuppressions: [...applicable].filter((suppression) => !used.has(suppression)),
+    counts: {
+      error: count("error"),
+      warning: count("warning"),
+      info: count("info"),
+      suppressed: findings.filter(({ suppressed }) => suppressed).length,
+      linted,
+    },
   };
 }
 
-function listConfusable({ server, tools }: ToolsetSubject): NonNullable<LintReport["confusable"]> {
-  return listConfusablePairs(tools).map(({ a, b, similarity, shared }) => ({
-    ...{ server, a, b },
-    similarity: Number(similarity.toFixed(4)),
-    shared: [...shared],
-  }));
+type Tally = { findings: Finding[]; applicable: Set<Suppression>; used: Set<Suppression> };
+
+/** A rule that is on, with its severity and suppressions according to the settings. */
+type ActiveRule<Subject> = { rule: Rule<Subject>; severity: Severity; suppressions: readonly Suppression[] };
+
+/** Creates a function that returns the active rules of a target, memoized for targets with the same settings. */
+function selectRules(
+  families: Families,
+): <K extends SubjectKind>(target: LintSubjectOf<K>) => readonly ActiveRule<Subjects[K]>[] {
+  const known = new Map<unknown, { [K in SubjectKind]?: readonly ActiveRule<Subjects[K]>[] }>();
+  return <K extends SubjectKind>({ kind, settings }: LintSubjectOf<K>) => {
+    const byKind: { [L in K]?: readonly ActiveRule<Subjects[L]>[] } = known.get(settings) ?? {};
+    known.set(settings, byKind);
+    byKind[kind] ??= families[kind].flatMap((rule) => {
+      const severity = readLevel(rule, settings);
+      const suppressions = settings.flatMap(({ ignore = [] }) => ignore.filter((one) => one.rule === rule.id));
+      return severity === "off" ? [] : [{ rule, severity, suppressions }];
+    });
+    return byKind[kind];
+  };
 }
 
-function describeUnused({ unusedSuppressions }: LintReport): Problem[] {
-  return unusedSuppressions.map(({ rule, tool, reason, place }) => ({
-    severity: "warning",
-    message: `The suppression of ${rule}${tool === undefined ? "" : ` for ${tool}`} suppresses nothing.`,
-    hint: `Remove it. Its reason was: ${reason}`,
-    ...(place && { place }),
-  }));
+function lintTarget<K extends SubjectKind>(
+  target: LintSubjectOf<K>,
+  active: readonly ActiveRule<Subjects[K]>[],
+  { findings, applicable, used }: Tally,
+): void {
+  const { subject, names } = target;
+  for (const { rule, severity, suppressions } of active) {
+    for (const one of suppressions)
+      if (one.tool === undefined || names.some((name) => isSuppressing(one, name))) applicable.add(one);
+    for (const { at, message, fix } of rule.check(subject)) {
+      const where = target.where(at);
+      const suppression = suppressions.find((one) => isSuppressing(one, where.tool ?? where.skill ?? where.server));
+      if (suppression) used.add(suppression);
+      findings.push({
+        rule: rule.id,
+        severity,
+        message: truncate(message),
+        fix: truncate(fix),
+        where: truncateWhere(where),
+        ...(suppression && { suppressed: suppression.reason }),
+      });
+    }
+  }
+}
+
+/** The level that the first settings with one give, else that of the rule; off if the rule is of another profile. */
+export function readLevel(rule: Pick<RuleInfo, "id" | "severity" | "profile">, settings: readonly Settings[]): Level {
+  for (const { severities = {} } of settings) {
+    const level = Object.hasOwn(severities, rule.id) ? severities[rule.id] : undefined;
+    if (level !== undefined) return level;
+  }
+  const profile = settings.find((one) => one.profile !== undefined)?.profile;
+  return rule.profile === undefined || rule.profile === profile ? rule.severity : "off";
+}
+
+/** Whether a suppression applies to this name. Without `tool` it applies to everything. */
+export function isSuppressing({ tool }: Suppression, name: string | undefined): boolean {
+  return tool === undefined || (name !== undefined && matchesPattern(tool, name));
+}
+
+/** Matches a pattern in which `*` matches any text, in linear time. */
+export function matchesPattern(pattern: string, name: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return name === pattern;
+  if (!name.startsWith(first)) return false;
+  let at = first.length;
+  for (const piece of rest) {
+    const found = name.indexOf(piece, at);
+    if (found === -1) return false;
+    at = found + piece.length;
+  }
+  return name.length - last.length >= at && name.endsWith(last);
+}
+
+function truncateWhere(where: Where): Where {
+  const { server = "", tool = "", skill = "", path } = where;
+  if (Math.max(server.length, tool.length, skill.length, path.length) <= maxText) return where;
+  return {
+    ...where,
+    ...(where.server !== undefined && { server: truncate(server) }),
+    ...(where.tool !== undefined && { tool: truncate(tool) }),
+    ...(where.skill !== undefined && { skill: truncate(skill) }),
+    path: truncate(path),
+  };
+}
+
+function truncate(text: string): string {
+  return text.length <= maxText ? text : `${text.slice(0, maxText - 1)}…`;
 }

@@ -1,18 +1,18 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { formatJsonPath } from "../../jsonSchema/walk.ts";
-import type { LintSubject, SkillSubject } from "../../lint/rule.ts";
-import { isWithin, readConfined, realPath } from "../../parsing/confined.ts";
-import { readParsed } from "../../parsing/read.ts";
-import { discoverSkills } from "../../skills/discover.ts";
-import { readSkillEvals } from "../../skills/evals.ts";
-import { findRepository } from "../../skills/packageFiles.ts";
-import { EvalsError, type Problem, usageError } from "../../types/errors.ts";
-import type { Path } from "../../types/json.ts";
-import type { Where } from "../../types/lint.ts";
-import type { SkillPackage } from "../../types/skill.ts";
+import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
+import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts";
+import type { Path } from "../../base/types/json.ts";
+import type { Where } from "../../base/types/lint.ts";
+import type { SkillPackage } from "../../base/types/skill.ts";
+import { isWithin, readConfined, realPath } from "../../input/parsing/confined.ts";
+import { readParsed } from "../../input/parsing/read.ts";
+import { discoverSkills } from "../../input/skills/discover.ts";
+import { readSkillEvals } from "../../input/skills/evals.ts";
+import { findRepository } from "../../input/skills/packageFiles.ts";
 import type { SkillsTarget } from "../targets.ts";
 import { type CollectContext, type Collected, collectFailure, joinCollected, nothing } from "./collect.ts";
+import type { LintSubject, SkillSubject } from "./rule.ts";
 
 const maxFileBytes = 256 * 1024;
 /** Files and folders that are not part of a package. */

@@ -1,13 +1,13 @@
 import { basename, extname, relative, resolve } from "node:path";
-import { formatJsonPath } from "../../jsonSchema/walk.ts";
-import type { LintSubject, Settings, ToolSubject, ToolsetSubject } from "../../lint/rule.ts";
-import { type HostName, hosts } from "../../toolsets/host.ts";
-import { readListFile } from "../../toolsets/toolList.ts";
-import type { Place, Problem } from "../../types/errors.ts";
-import type { Io } from "../../types/io.ts";
-import type { Path } from "../../types/json.ts";
-import { isJsonObject, type JsonObject } from "../../types/json.ts";
-import type { Where } from "../../types/lint.ts";
+import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
+import type { Place, Problem } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { Path } from "../../base/types/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
+import type { Where } from "../../base/types/lint.ts";
+import { type HostName, hosts } from "../../servers/host.ts";
+import { readListFile } from "../../servers/toolList.ts";
+import type { LintSubject, Settings, ToolSubject, ToolsetSubject } from "./rule.ts";
 
 /** The subjects of a tool list, its tools and their names, and the problems of the list as a whole. */
 export type ToolList = {

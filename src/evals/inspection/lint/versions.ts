@@ -1,15 +1,15 @@
 import { relative, resolve } from "node:path";
-import { listBaselineTools } from "../../changes/changes.ts";
-import { listEffects } from "../../changes/tools.ts";
-import { formatJsonPath } from "../../jsonSchema/walk.ts";
-import type { LintSubject, LintSubjectOf } from "../../lint/rule.ts";
-import { readParsed } from "../../parsing/read.ts";
-import { readBaseline } from "../../runs/baseline.ts";
-import { type Place, usageError } from "../../types/errors.ts";
-import type { Io } from "../../types/io.ts";
-import type { Path } from "../../types/json.ts";
-import { isJsonObject, type JsonObject } from "../../types/json.ts";
-import type { LintReport } from "../../types/lint.ts";
+import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
+import { type Place, usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { Path } from "../../base/types/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
+import type { LintReport } from "../../base/types/lint.ts";
+import { readParsed } from "../../input/parsing/read.ts";
+import { readBaseline } from "../../records/baseline.ts";
+import { listBaselineTools } from "../../servers/changes/changes.ts";
+import { listEffects } from "../../servers/changes/tools.ts";
+import type { LintSubject, LintSubjectOf } from "./rule.ts";
 
 /** The earlier list, and the place of a value of a tool in its file. */
 type Older = { tools: readonly JsonObject[]; place(tool: Path[number], inside: Path): Place };

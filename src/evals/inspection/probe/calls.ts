@@ -1,13 +1,13 @@
-import { listDefaults, omitDefaults, probeUnknownTool, repeatCall } from "../../probes/plan.ts";
-import type { Probe, ProbedTool } from "../../probes/probe.ts";
-import type { ProbeCall, ServerReport } from "../../probes/report.ts";
-import { checkRules } from "../../probes/rules.ts";
-import { listAlternatives } from "../../probes/values.ts";
-import { executable } from "../../scoring/tools.ts";
-import { usageError } from "../../types/errors.ts";
-import type { ExecutionPolicy } from "../../types/execution.ts";
-import { canonicalJson, isJsonObject, type JsonObject } from "../../types/json.ts";
-import type { OfferedTool } from "../../types/tool.ts";
+import { executable } from "../../asking/scoring/tools.ts";
+import { usageError } from "../../base/types/errors.ts";
+import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import { canonicalJson, isJsonObject, type JsonObject } from "../../base/types/json.ts";
+import type { OfferedTool } from "../../base/types/tool.ts";
+import { listDefaults, omitDefaults, probeUnknownTool, repeatCall } from "./plan/plan.ts";
+import type { Probe, ProbedTool } from "./plan/probe.ts";
+import type { ProbeCall, ServerReport } from "./plan/report.ts";
+import { checkRules } from "./plan/rules.ts";
+import { listAlternatives } from "./plan/values.ts";
 import { compileTool, makeProbe, makeUnknownTool } from "./session.ts";
 import { describeAnswer, judgeRule, makeFinding, type Probing } from "./tool.ts";
 

@@ -1,26 +1,33 @@
-import { matchesPattern } from "../../lint/lint.ts";
-import type { Settings } from "../../lint/rule.ts";
-import { planProbes, probeUnknownTool } from "../../probes/plan.ts";
-import type { Probe, ProbedTool, ProbeRule } from "../../probes/probe.ts";
-import { type ProbeReport, type ServerReport, unknownToolRow } from "../../probes/report.ts";
-import { toolRules, unknownToolRules } from "../../probes/rules.ts";
+import { executable } from "../../asking/scoring/tools.ts";
+import { deriveSeed } from "../../base/stats/random.ts";
+import {
+  EvalsError,
+  type ExitCode,
+  exitCodes,
+  formatProblem,
+  type Problem,
+  usageError,
+} from "../../base/types/errors.ts";
+import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { Profile, Severity } from "../../base/types/lint.ts";
+import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
+import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
 import { asciiJson } from "../../reports/escape.ts";
-import { probeDocument } from "../../reports/probe.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
-import { executable } from "../../scoring/tools.ts";
-import { deriveSeed } from "../../stats/random.ts";
-import { openSource } from "../../toolsets/source.ts";
-import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../types/errors.ts";
-import type { ExecutionPolicy } from "../../types/execution.ts";
-import type { Io } from "../../types/io.ts";
-import type { Profile, Severity } from "../../types/lint.ts";
-import { isCallable, type OfferedTool } from "../../types/tool.ts";
-import { isUnavailable, suggestDoctor } from "../../workspace/servers.ts";
+import { openSource } from "../../servers/source.ts";
 import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
 import { readSettings } from "../lint/collect.ts";
+import { matchesPattern } from "../lint/lint.ts";
+import type { Settings } from "../lint/rule.ts";
 import { shellWord } from "../shell.ts";
 import { resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
 import { makeCalls } from "./calls.ts";
+import { planProbes, probeUnknownTool } from "./plan/plan.ts";
+import type { Probe, ProbedTool, ProbeRule } from "./plan/probe.ts";
+import { type ProbeReport, type ServerReport, unknownToolRow } from "./plan/report.ts";
+import { toolRules, unknownToolRules } from "./plan/rules.ts";
+import { probeDocument } from "./probeReport.ts";
 import { makeScratch } from "./scratch.ts";
 import { compileTool, makeUnknownTool, openSession } from "./session.ts";
 import { newTally, type ProbeTarget, type Probing, probeTool, reportTool } from "./tool.ts";

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import type { LiveServer } from "../../toolsets/spec.ts";
+import type { LiveServer } from "../../servers/spec.ts";
 
 /** An empty folder in which a server runs while it is probed, so that its calls leave no files in a project. */
 export type Scratch = {

@@ -1,9 +1,9 @@
-import { compileSchema, type Validate } from "../../jsonSchema/validate.ts";
-import type { Probe, ProbeAnswer, ProbedTool, ProbeObservation } from "../../probes/probe.ts";
-import type { ProbeCall } from "../../probes/report.ts";
-import type { Source } from "../../toolsets/source.ts";
-import type { JsonObject } from "../../types/json.ts";
-import type { Tool, ToolServer } from "../../types/tool.ts";
+import { compileSchema, type Validate } from "../../base/jsonSchema/validate.ts";
+import type { JsonObject } from "../../base/types/json.ts";
+import type { Tool, ToolServer } from "../../base/types/tool.ts";
+import type { Source } from "../../servers/source.ts";
+import type { Probe, ProbeAnswer, ProbedTool, ProbeObservation } from "./plan/probe.ts";
+import type { ProbeCall } from "./plan/report.ts";
 
 /** Calls one server, one call at a time. Restarts it when it has ended. */
 export type ProbeSession = {

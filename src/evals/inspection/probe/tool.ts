@@ -1,5 +1,9 @@
-import { isSuppressing, readLevel } from "../../lint/lint.ts";
-import type { Settings } from "../../lint/rule.ts";
+import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import { canonicalJson } from "../../base/types/json.ts";
+import type { Level } from "../../base/types/lint.ts";
+import { isSuppressing, readLevel } from "../lint/lint.ts";
+import type { Settings } from "../lint/rule.ts";
+import { callFlag } from "../shell.ts";
 import {
   isSameProbe,
   type Probe,
@@ -7,15 +11,11 @@ import {
   type ProbedTool,
   type ProbeObservation,
   type ProbeRule,
-} from "../../probes/probe.ts";
-import type { ProbeCall, ProbeFinding, ToolReport } from "../../probes/report.ts";
-import { getResult, isFailure } from "../../probes/results.ts";
-import { checkRules, toolRules } from "../../probes/rules.ts";
-import { shorten, shrink, simplifyObject } from "../../probes/shrink.ts";
-import type { ExecutionPolicy } from "../../types/execution.ts";
-import { canonicalJson } from "../../types/json.ts";
-import type { Level } from "../../types/lint.ts";
-import { callFlag } from "../shell.ts";
+} from "./plan/probe.ts";
+import type { ProbeCall, ProbeFinding, ToolReport } from "./plan/report.ts";
+import { getResult, isFailure } from "./plan/results.ts";
+import { checkRules, toolRules } from "./plan/rules.ts";
+import { shorten, shrink, simplifyObject } from "./plan/shrink.ts";
 import { makeProbe, type ProbeSession } from "./session.ts";
 
 /** The execution policy, the words that name the server on a command line that repeats calls, and the settings of rules. */

@@ -1,6 +1,6 @@
 import { readdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { LiveServer } from "../../toolsets/spec.ts";
+import type { LiveServer } from "../../servers/spec.ts";
 
 /** Folders with more entries are not watched, because reading them would take longer than the calls. */
 const maxEntries = 5_000;

@@ -1,0 +1,182 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import * as z from "zod";
+import { nearest } from "../../base/text/nearest.ts";
+import { cut } from "../../base/text/text.ts";
+import { messageOf, usageError } from "../../base/types/errors.ts";
+import { hostNames } from "../../base/types/hostNames.ts";
+import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
+import type { HostModel } from "../../base/types/model.ts";
+import { type Command, findProgram, type Host, type Launch, passEnvironment, readEvents, services } from "./host.ts";
+import { createHostModel, type HostEndpoint, type HostOptions, resolveHostEndpoint } from "./model.ts";
+
+const provider = {
+  name: "Codex",
+  efforts: ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"],
+  ...services.openai,
+};
+
+const program = {
+  name: "Codex",
+  pattern: /^codex-cli (\d+\.\d+\.\d+\S*)/,
+  install: "Install it (npm install -g @openai/codex), or set CODEX_PATH to the path of the program.",
+};
+
+/**
+ * Codex as installed (CODEX_PATH of the environment, else `codex` on its PATH), started for every trial in a separate
+ * home and project. Under the exposure `host`, the model decides how Codex shows tools: by a search, only to code that
+ * the model writes, or in full. Under `all`, every definition is shown. Throws a usage error when the program is
+ * missing, for a model that it does not know, or for options that cannot work.
+ */
+export async function codex(id: string, name: string, options: HostOptions): Promise<HostModel> {
+  const { env: given } = options;
+  const endpoint = resolveHostEndpoint(options, provider, provider.maxTokensLimit);
+  const env = { ...passEnvironment(given), [provider.keyVariable]: endpoint.apiKey };
+  const { command, version } = await findProgram(given.CODEX_PATH || "codex", program, env);
+  const known = await listModels(command, env);
+  const entry = known.find(({ slug }) => slug === name);
+  const isPublic = new URL(endpoint.baseUrl).host === new URL(provider.baseUrl).host;
+  // It shows every definition to models of other services.
+  if (!entry && isPublic) throw unknownModel(name, version, known);
+  const facts = {
+    id,
+    host: describeHost(name, entry, endpoint),
+    command,
+    model: name,
+    version: { codex: version },
+    endpoint,
+    env,
+
+    // About 10,000 tokens, without project instructions.
+    ownPromptTokens: 20_000,
+    processBytes: 250 * 1024 * 1024,
+  };
+  return createHostModel(facts, options);
+}
+
+const entrySchema = z.looseObject({ slug: z.string(), visibility: z.string().optional() });
+type CatalogueEntry = z.infer<typeof entrySchema>;
+
+const run = promisify(execFile);
+
+async function listModels(command: string, env: Readonly<Record<string, string>>): Promise<readonly CatalogueEntry[]> {
+  const home = await mkdtemp(join(tmpdir(), "evals-host-"));
+  try {
+    const options = { env: { ...env, HOME: home, CODEX_HOME: home }, timeout: 30_000, maxBuffer: 32 * 1024 * 1024 };
+    const { stdout } = await run(command, ["debug", "models", "--bundled"], options);
+    return z.object({ models: z.array(entrySchema) }).parse(JSON.parse(stdout)).models;
+  } catch (error) {
+    const hint = "Use a newer version of Codex.";
+    throw usageError(`Codex does not list its models: ${cut(messageOf(error), 300)}.`, hint);
+  } finally {
+    await rm(home, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+function unknownModel(name: string, version: string, known: readonly CatalogueEntry[]) {
+  const shown = known.flatMap(({ slug, visibility }) => (visibility === "hide" ? [] : [slug]));
+  const near = nearest(name, shown);
+  const hint = `${near ? `Did you mean "${near}"? ` : ""}Use one of: ${shown.join(", ")}.`;
+  return usageError(`Codex ${version} does not know the model "${name}".`, hint);
+}
+
+/** The fields of a model that make Codex defer tools or offer them only to code. */
+const deferringFields = ["tool_mode", "supports_search_tool"];
+
+function describeHost(model: string, entry: CatalogueEntry | undefined, endpoint: HostEndpoint): Host {
+  return {
+    name: "Codex",
+    wording: {
+      searchTools: new Set(["tool_search"]),
+      skillTools: new Set(),
+      readRefusal: ({ text }) => /^unsupported call: .*/.exec(text)?.[0],
+    },
+    toServerName: (server) => server.replace(/[^a-zA-Z0-9_-]/g, "_"),
+    toShownName: hostNames.codex,
+    skillFolder: ".agents/skills",
+    configFolders: /^\.(codex|agents)$/i,
+    hidesTools: true,
+    configure: (launch) => configure(launch, model, entry, endpoint),
+    readFailure,
+  };
+}
+
+/** Writes the home of a trial. If Codex cannot use a server, it ends, instead of continuing without the tools. */
+async function configure(
+  { trial: { exposure }, folder, servers, baseUrl, system, prompt }: Launch,
+  model: string,
+  entry: CatalogueEntry | undefined,
+  { effort, retries, timeoutMs }: HostEndpoint,
+): Promise<Command> {
+  const home = join(folder.home, ".codex");
+  const catalogue = join(home, "models.json");
+  await mkdir(home);
+  const isDirect = exposure === "all" && entry !== undefined;
+  if (isDirect) {
+    const kept = Object.entries(entry).filter(([field]) => !deferringFields.includes(field));
+    const models = [{ ...Object.fromEntries(kept), supports_search_tool: false }];
+    await writeFile(catalogue, JSON.stringify({ models }));
+  }
+  const seconds = Math.ceil(timeoutMs / 1000);
+  const config = {
+    model,
+    model_provider: "recorded",
+    approval_policy: "never",
+    sandbox_mode: "read-only",
+    check_for_update_on_startup: false,
+    ...(effort !== undefined && { model_reasoning_effort: effort }),
+    ...(isDirect && { model_catalog_json: catalogue }),
+    ...(system !== "" && { developer_instructions: system }),
+    analytics: { enabled: false },
+    otel: { exporter: "none" },
+    features: { plugins: false },
+    model_providers: {
+      recorded: {
+        name: "OpenAI",
+        base_url: baseUrl,
+        env_key: provider.keyVariable,
+        wire_api: "responses",
+        request_max_retries: retries,
+        stream_max_retries: retries,
+        stream_idle_timeout_ms: timeoutMs,
+      },
+    },
+    mcp_servers: Object.fromEntries(
+      [...servers].map(([name, url]) => {
+        const limits = { startup_timeout_sec: seconds, tool_timeout_sec: seconds };
+        return [name, { url, required: true, default_tools_approval_mode: "approve", ...limits }];
+      }),
+    ),
+    projects: { [folder.project]: { trust_level: "trusted" } },
+  };
+  await writeFile(join(home, "config.toml"), toToml(config), { mode: 0o600 });
+  return {
+    args: ["exec", "--json", "--skip-git-repo-check", "-C", folder.project, "-"],
+    env: { HOME: folder.home, CODEX_HOME: home, TMPDIR: folder.tmp },
+    stdin: prompt,
+  };
+}
+
+/** Tables of values as TOML. A JSON string is a TOML string. */
+export function toToml(config: JsonObject, path: readonly string[] = []): string {
+  const lines = Object.entries(config).flatMap(([key, value]) =>
+    isJsonObject(value) ? [] : [`${JSON.stringify(key)} = ${JSON.stringify(value)}`],
+  );
+  const tables = Object.entries(config).flatMap(([key, value]) =>
+    isJsonObject(value) ? [toToml(value, [...path, key])] : [],
+  );
+  const head = path.length > 0 && lines.length > 0 ? [`[${path.map((part) => JSON.stringify(part)).join(".")}]`] : [];
+  return [...head, ...lines, ...tables].join("\n");
+}
+
+function readFailure(output: string): string | undefined {
+  const failures = readEvents(output).flatMap(({ type, message, error }) => {
+    if (type === "turn.failed") return isJsonObject(error) ? [error.message] : [];
+    return type === "error" ? [message] : [];
+  });
+  const last = failures.findLast((one) => typeof one === "string");
+  return last === undefined ? undefined : cut(last, 500);
+}

@@ -1,0 +1,82 @@
+import { createProxyFetch } from "../../base/network/proxy.ts";
+import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
+
+import type { HostModel } from "../../base/types/model.ts";
+import type { Host } from "./host.ts";
+import { startPassThrough } from "./passThrough.ts";
+import { startRelay } from "./relay.ts";
+import { broken, converse } from "./run.ts";
+import { countProcesses, createSlots } from "./slots.ts";
+
+export type HostOptions = EndpointOptions & {
+  /** Maximum concurrent processes of a host. Default: as many as memory and processors allow. */
+  hostProcesses?: number;
+  /** Maximum cost of a trial in US dollars. */
+  maxCostUsd?: number;
+};
+
+/** The endpoint of a host, whose timeout is for a whole trial. `mostTokens`: per reply. Throws a usage error. */
+export function resolveHostEndpoint(
+  options: EndpointOptions,
+  provider: Parameters<typeof resolveEndpoint>[1],
+  mostTokens = 32_000,
+): HostEndpoint {
+  const { timeoutMs = 300_000, maxTokens = mostTokens } = options;
+  return resolveEndpoint({ ...options, timeoutMs, maxTokens }, provider);
+}
+export type HostEndpoint = ReturnType<typeof resolveEndpoint>;
+
+/** A host as a model. `model` is empty for the host's default. */
+type HostFacts = {
+  id: string;
+  host: Host;
+  command: string;
+  model: string;
+  /** The recorded settings of the host: its version, under its name. */
+  version: Readonly<Record<string, string>>;
+  endpoint: HostEndpoint;
+  env: Readonly<Record<string, string>>;
+
+  /** Measured upper bounds, with a margin: tokens of its own prompt and tools, and resident memory of a process. */
+  ownPromptTokens: number;
+  processBytes: number;
+};
+
+/** A host as a model under test: its trials share one relay of tool servers and one pass-through to the provider. */
+export async function createHostModel(facts: HostFacts, options: HostOptions): Promise<HostModel> {
+  const { id, host, command, model, version, endpoint, env, ownPromptTokens, processBytes } = facts;
+  const acquire = createSlots(options.hostProcesses ?? countProcesses(processBytes));
+  const setup = {
+    host,
+    command,
+    env,
+    timeoutMs: endpoint.timeoutMs,
+    retries: endpoint.retries,
+    upstream: endpoint.baseUrl,
+    relay: await startRelay(),
+    passThrough: await startPassThrough(createProxyFetch(options.env)),
+    ...(options.maxCostUsd !== undefined && { maxCostUsd: options.maxCostUsd }),
+    cost: (...[usage, name]: Parameters<typeof priceUsage>) => priceUsage(usage, name, options.prices),
+  };
+  return {
+    id,
+    kind: "language model",
+    note: "a host with its own system prompt, skills and limits: not comparable with the model alone",
+    settings: { ...endpoint.record, ...version, model: model || "the host's default" },
+    maxOutputTokens: endpoint.maxTokens,
+    ownPromptTokens,
+    exposures: ["host", "all"],
+    ...(host.writesFiles && { writesFiles: true }),
+    deterministic: false,
+    async converse(trial, signal) {
+      const release = await acquire(signal);
+      if (!release) return { outcome: broken("cancelled", "the trial was cancelled"), turns: [] };
+      try {
+        return await converse(setup, trial, signal);
+      } finally {
+        release();
+      }
+    },
+    cost: (usage) => priceUsage(usage, model, options.prices),
+  };
+}

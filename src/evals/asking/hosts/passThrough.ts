@@ -1,0 +1,223 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import { startLoopback } from "../../base/network/loopback.ts";
+import { cut } from "../../base/text/text.ts";
+import { messageOf } from "../../base/types/errors.ts";
+import { isJsonObject } from "../../base/types/json.ts";
+import { findWire } from "../protocols/index.ts";
+import type { ReceivedReply, SentRequest, Unreadable, Wire } from "../protocols/wire.ts";
+
+/** A model request, with its reply or fault, if any. `ms`: until the whole reply; `sentAt`: on the monotonic clock. */
+export type Exchange = {
+  wire: Wire["name"];
+  request: SentRequest;
+  bytes: number;
+  sentAt: number;
+  ms: number;
+  reply?: ReceivedReply;
+  fault?: Fault;
+};
+
+/** Why a request has no reply. `status` is the provider's, absent when there was no usable response. */
+type Fault = { message: string; status?: number };
+
+/** Where the host of one trial sends its requests. */
+type Tap = {
+  /** The base URL for the host's configuration. Paths below it are forwarded to the same paths below the provider's. */
+  url: string;
+  /** In the order in which they were sent. */
+  exchanges: readonly Exchange[];
+  /** Cuts the connections of the trial. */
+  close(): void;
+};
+
+/**
+ * `upstream` is the base URL of the provider. `admit` is called before a model request, the last of the exchanges, is
+ * forwarded. A request that is not admitted gets no response, because the host is about to be stopped.
+ */
+export type TapOptions = { upstream: string; admit(exchanges: readonly Exchange[]): boolean };
+
+/** A loopback proxy between hosts and their providers, which records what passes through. */
+export type PassThrough = { open(options: TapOptions): Tap };
+
+type Route = TapOptions & { exchanges: Exchange[]; cut: AbortController };
+
+const maxRequestBytes = 64 * 1024 * 1024;
+const maxReplyBytes = 32 * 1024 * 1024;
+
+/**
+ * Starts listening. Everything is forwarded unchanged, credentials included, except that replies are asked for without
+ * compression; of what passes, only the content of model requests and replies is kept, and no header. `send` reaches the
+ * provider. The server does not keep the process alive.
+ */
+export async function startPassThrough(send: typeof fetch = fetch): Promise<PassThrough> {
+  const routes = new Map<string, Route>();
+  const { http, url } = await startLoopback((request, response) => {
+    const [, key = "", rest = ""] = /^\/([^/?]+)(.*)$/s.exec(request.url ?? "") ?? [];
+    const route = routes.get(key);
+    if (!route) return void response.writeHead(404).end();
+    forward(route, rest, request, response, send).catch((error) => refuse(response, 502, messageOf(error)));
+  });
+  // Prevents that a kept connection is closed just as the host sends its next request.
+  http.keepAliveTimeout = 600_000;
+  return {
+    open(options) {
+      const key = randomUUID();
+      const route: Route = { ...options, exchanges: [], cut: new AbortController() };
+      routes.set(key, route);
+      return {
+        url: `${url}/${key}`,
+        exchanges: route.exchanges,
+        close: () => {
+          routes.delete(key);
+          route.cut.abort();
+        },
+      };
+    },
+  };
+}
+
+async function forward(
+  route: Route,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  send: typeof fetch,
+): Promise<void> {
+  const body = await readBody(request);
+  if (!body) return refuse(response, 413, `the request is longer than ${maxRequestBytes} bytes`);
+  const started = startExchange(path, request, body);
+  const exchange = started?.exchange;
+  if (exchange) {
+    route.exchanges.push(exchange);
+    const isAdmitted = route.admit(route.exchanges);
+    if (!isAdmitted) return void route.cut.signal.addEventListener("abort", () => response.destroy(), { once: true });
+  }
+  const fail = (message: string) => {
+    if (exchange) exchange.fault ??= { message };
+  };
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  const signal = AbortSignal.any([gone.signal, route.cut.signal]);
+  try {
+    const init = { method: request.method ?? "GET", headers: requestHeaders(request.headers), signal };
+    const hasBody = !["GET", "HEAD"].includes(init.method);
+    const received = await send(`${route.upstream.replace(/\/$/, "")}${path}`, {
+      ...init,
+      redirect: "manual",
+      ...(hasBody && { body: new Uint8Array(body) }),
+    });
+    response.writeHead(received.status, responseHeaders(received.headers));
+    const kept = await pipe(received, response);
+    if (started) finish(started, received.status, kept);
+    response.end();
+  } catch (error) {
+    const unreachable = `the provider cannot be reached: ${describeCause(error)}`;
+    if (route.cut.signal.aborted) fail("the trial ended before the reply was complete");
+    else if (gone.signal.aborted) fail("the host closed the connection before the reply was complete");
+    else fail(unreachable);
+    refuse(response, 502, unreachable);
+  } finally {
+    if (exchange) exchange.ms = performance.now() - exchange.sentAt;
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > maxRequestBytes) return undefined;
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
+}
+
+type Started = { exchange: Exchange; wire: Wire };
+
+/** The exchange that a model request starts; undefined for other requests. */
+function startExchange(path: string, request: IncomingMessage, body: Buffer): Started | undefined {
+  const [plain = ""] = path.split("?", 1);
+  const wire = request.method === "POST" ? findWire(plain) : undefined;
+  if (!wire) return undefined;
+  const facts = { wire: wire.name, bytes: body.length, sentAt: performance.now(), ms: 0 };
+  try {
+    const parsed: unknown = JSON.parse(decode(body, request.headers["content-encoding"]).toString());
+    if (!isJsonObject(parsed)) throw new Error("it is not a JSON object");
+    return { wire, exchange: { ...facts, request: wire.readRequest(parsed, plain) } };
+  } catch (error) {
+    const fault = { message: `the request cannot be read: ${messageOf(error)}` };
+    const empty = { model: "", tools: [], texts: [], opening: "", outputs: [], notes: [] };
+    return { wire, exchange: { ...facts, request: empty, fault } };
+  }
+}
+
+function decode(body: Buffer, encoding = "identity"): Buffer {
+  if (encoding === "identity") return body;
+  if (encoding === "gzip") return gunzipSync(body, { maxOutputLength: maxRequestBytes });
+  if (encoding === "br") return brotliDecompressSync(body, { maxOutputLength: maxRequestBytes });
+  if (encoding === "deflate") return inflateSync(body, { maxOutputLength: maxRequestBytes });
+  throw new Error(`its encoding "${encoding}" is not supported`);
+}
+
+/** Forwards the body chunk by chunk. Returns what was forwarded, or undefined if it is too long to keep. */
+async function pipe(received: Response, response: ServerResponse): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of received.body ?? []) {
+    bytes += chunk.length;
+    if (bytes <= maxReplyBytes) chunks.push(chunk);
+    if (!response.write(chunk)) await once(response, "drain");
+  }
+  return bytes <= maxReplyBytes ? Buffer.concat(chunks).toString() : undefined;
+}
+
+function finish({ exchange, wire }: Started, status: number, body: string | undefined): void {
+  const reply = readReply(wire, status, body);
+  if ("fault" in reply) exchange.fault = { message: reply.fault, status };
+  else exchange.reply = reply;
+}
+
+function readReply(wire: Wire, status: number, body: string | undefined): ReceivedReply | Unreadable {
+  if (status !== 200) return { fault: readError(body ?? "") };
+  return body === undefined ? { fault: `the reply is longer than ${maxReplyBytes} bytes` } : wire.readReply(body);
+}
+
+/** The message of an error response, in the shapes that providers use, or the start of the response. */
+function readError(body: string): string {
+  try {
+    const parsed = JSON.parse(body) as { error?: { message?: unknown } | string; message?: unknown };
+    const message = typeof parsed.error === "object" ? parsed.error.message : (parsed.error ?? parsed.message);
+    if (typeof message === "string" && message !== "") return cut(message, 500);
+  } catch {
+    // Not JSON: a proxy's page, for example.
+  }
+  return cut(body.trim()) || "no message";
+}
+
+const hopHeaders =
+  /^(host|connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|expect|content-length|accept-encoding)$/i;
+
+function requestHeaders(headers: IncomingHttpHeaders): [string, string][] {
+  const kept = Object.entries(headers).flatMap(([name, value]): [string, string][] => {
+    if (value === undefined || hopHeaders.test(name)) return [];
+    return [[name, Array.isArray(value) ? value.join(", ") : value]];
+  });
+  return [...kept, ["accept-encoding", "identity"]];
+}
+
+/** `fetch` has already decoded the body if the provider compressed it anyway. */
+function responseHeaders(headers: Headers): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => !hopHeaders.test(name) && name !== "content-encoding"));
+}
+
+function describeCause(error: unknown): string {
+  return error instanceof Error && error.cause instanceof Error ? messageOf(error.cause) : messageOf(error);
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  if (response.headersSent) return void response.destroy();
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error: { message } }));
+}

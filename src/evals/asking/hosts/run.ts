@@ -1,0 +1,263 @@
+import { rm } from "node:fs/promises";
+import { type Exit, startGroup } from "../../base/processes/group.ts";
+import { messageOf } from "../../base/types/errors.ts";
+import type { HostedTrial, HostModel, Message } from "../../base/types/model.ts";
+import type { Shown } from "../../base/types/shown.ts";
+import { addCost, type Broken, type Cost, type Outcome, type Usage } from "../../base/types/trial.ts";
+import { countsAsTurn, describeShown, readTurns, selectConversation } from "./conversation.ts";
+import type { Command, Host } from "./host.ts";
+import type { Exchange, PassThrough } from "./passThrough.ts";
+import { makeFolder, readProject, writeProject } from "./project.ts";
+import { type Offer, offerTools, type Relay } from "./relay.ts";
+
+/** The settings that all trials of one host share. `timeoutMs` is for a whole trial, `upstream` the base URL of the provider. */
+type Setup = {
+  host: Host;
+  command: string;
+  env: Readonly<Record<string, string>>;
+  timeoutMs: number;
+  /** Maximum retries of a request, even if the host would retry more often. */
+  retries: number;
+  upstream: string;
+  relay: Relay;
+  passThrough: PassThrough;
+  maxCostUsd?: number;
+  cost(usage: Usage, model: string): Cost;
+};
+
+type Reply = Awaited<ReturnType<HostModel["converse"]>>;
+
+/** Runs one trial in a host, in a separate home and project. Does not reject. */
+export async function converse(setup: Setup, trial: HostedTrial, signal: AbortSignal): Promise<Reply> {
+  const { host } = setup;
+  const question = readQuestion(host, trial.messages);
+  if ("kind" in question) return { outcome: question, turns: [] };
+  const { prompt, system } = question;
+  const stop = createStop(signal);
+  let dir: string | undefined;
+  let offer: Offer | undefined;
+  let trace: Trace | undefined;
+  try {
+    const offered = offerTools(host, setup.relay, trial, stop.signal, stop.request);
+    offer = offered;
+    const traced = openTrace(setup, trial, prompt, offered, stop);
+    trace = traced;
+    const folder = await makeFolder();
+    dir = folder.dir;
+    await writeProject(folder.project, host, trial.skills, trial.files);
+    const baseUrl = traced.url;
+    const command = await host.configure({ trial, folder, servers: offered.servers, baseUrl, system, prompt });
+    const timer = setTimeout(() => stop.request(describeDelay(setup, traced.exchanges)), setup.timeoutMs);
+    const exit = await runProgram(setup, command, folder.project, stop).finally(() => clearTimeout(timer));
+    const workspace = trial.writable && host.writesFiles ? await readProject(folder.project, host) : undefined;
+    return {
+      outcome: stop.reason() ?? readOutcome(host, traced, offered, exit),
+      ...readTrace(setup, traced, offered),
+      ...(workspace && { workspace }),
+    };
+  } catch (thrown) {
+    const failed = broken("model", `${host.name} could not run the trial: ${messageOf(thrown)}`);
+    const rest = trace && offer ? readTrace(setup, trace, offer) : { turns: [] };
+    return { outcome: stop.reason() ?? failed, ...rest };
+  } finally {
+    stop.release();
+    trace?.close();
+    offer?.close();
+    if (dir !== undefined) await rm(dir, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+  }
+}
+
+/** A host accepts only one prompt, so a case with earlier replies cannot run in it. */
+function readQuestion({ name }: Host, messages: readonly Message[]): { system: string; prompt: string } | Broken {
+  const join = (role: "system" | "user") =>
+    messages.flatMap((message) => (message.role === role ? [message.content] : [])).join("\n\n");
+  const isPlain = messages.every(({ role }) => role === "system" || role === "user");
+  if (isPlain) return { system: join("system"), prompt: join("user") };
+  return broken("model", `${name} cannot start from earlier replies: use a case without them, or another model`);
+}
+
+/** Stops a trial from outside. The first reason counts. */
+type Stop = { signal: AbortSignal; reason(): Outcome | undefined; request(reason: Outcome): void; release(): void };
+
+function createStop(signal: AbortSignal): Stop {
+  const controller = new AbortController();
+  const request = (reason: Outcome) => controller.abort(reason);
+  const cancel = () => request(broken("cancelled", "the trial was cancelled"));
+  if (signal.aborted) cancel();
+  signal.addEventListener("abort", cancel, { once: true });
+  return {
+    signal: controller.signal,
+    reason: () => (controller.signal.aborted ? (controller.signal.reason as Outcome) : undefined),
+    request,
+    release: () => signal.removeEventListener("abort", cancel),
+  };
+}
+
+type Trace = {
+  url: string;
+  exchanges: readonly Exchange[];
+  conversation(): readonly Exchange[];
+  shown(): Shown | undefined;
+  close(): void;
+};
+
+/** Records the requests of a trial, and stops it at the first request that its limits do not allow. */
+function openTrace(setup: Setup, trial: HostedTrial, prompt: string, offer: Offer, stop: Stop): Trace {
+  const { host, passThrough, upstream } = setup;
+  const conversation = (exchanges: readonly Exchange[]) => selectConversation(exchanges, prompt);
+  const shown = (exchanges: readonly Exchange[]) =>
+    describeShown(exchanges, conversation(exchanges), trial, offer, host.wording);
+  let isChecked = false;
+  const tap = passThrough.open({
+    upstream,
+    admit(exchanges) {
+      const asked = conversation(exchanges);
+      // A request without tools may be a side request.
+      const isFirst = !isChecked && asked.some(({ request }) => request.tools.length > 0);
+      const end =
+        (isFirst && findStartProblem(host, offer, shown(exchanges))) || findLimit(setup, trial, exchanges, asked);
+      isChecked ||= isFirst;
+      if (end) stop.request(end);
+      return !end;
+    },
+  });
+  return {
+    url: tap.url,
+    exchanges: tap.exchanges,
+    conversation: () => conversation(tap.exchanges),
+    shown: () => shown(tap.exchanges),
+    close: tap.close,
+  };
+}
+
+/** Why the trial did not start as intended: the first request shows that the host left out a server, tool or skill. */
+function findStartProblem({ name, hidesTools }: Host, offer: Offer, shown: Shown | undefined): Broken | undefined {
+  const [server] = offer.unlisted();
+  if (server) return broken("server", `${name} did not load the tools of server "${server}"`);
+  if (!shown) return undefined;
+  const { tools, skills } = shown;
+  const [tool] = tools.hidden;
+  const isDropped = !hidesTools || tools.full.length + tools.deferred.length + tools.named.length > 0;
+  if (tool && isDropped) return broken("server", `${name} does not offer tool "${tool}"`);
+  const [skill] = skills.hidden;
+  return skill ? broken("model", `${name} did not load skill "${skill}"`) : undefined;
+}
+
+/** Maximum turns with nothing but searches, in addition to the turn limit. */
+const maxSearches = 8;
+/** Maximum model requests per turn, including those of sub-agents; beyond it, a host is not making progress. */
+const maxRequestsPerTurn = 10;
+
+/** Why the last of these requests is not allowed. A trial that reaches the turn limit is answered, by its turns so far. */
+function findLimit(
+  { host, retries, maxCostUsd, cost }: Setup,
+  { maxTurns }: HostedTrial,
+  exchanges: readonly Exchange[],
+  conversation: readonly Exchange[],
+): Outcome | undefined {
+  const turns = conversation.filter((one) => countsAsTurn(one, host.wording)).length;
+  const replies = conversation.filter(({ reply }) => reply).length;
+  if (turns >= maxTurns || replies - turns >= maxTurns + maxSearches) return { kind: "answered" };
+  const earlier = exchanges.slice(0, -1);
+  const faults = earlier.length - 1 - earlier.findLastIndex(({ fault }) => !fault);
+  if (faults > retries) return describeFault(earlier.at(-1), faults);
+  const maxRequests = maxRequestsPerTurn * (maxTurns + maxSearches);
+  if (exchanges.length > maxRequests) {
+    return broken("model", `${host.name} made ${maxRequests} model requests without finishing`);
+  }
+  const spent = sumCost(earlier, cost);
+  if (maxCostUsd === undefined || spent === "unknown" || spent < maxCostUsd) return undefined;
+  return broken("budget", `one trial in ${host.name} used up the budget of $${maxCostUsd}`);
+}
+
+function describeFault(exchange: Exchange | undefined, attempts = 1): Broken {
+  const { status, message = "no reply" } = exchange?.fault ?? {};
+  const answer = status === undefined ? "" : `the provider answered ${status}${status === 200 ? ", but " : ": "}`;
+  return broken("model", `${answer}${message}${attempts > 1 ? ` (${attempts} attempts)` : ""}`);
+}
+
+/** The outcome of a trial that took too long, with what it was waiting for. */
+function describeDelay({ host, timeoutMs }: Setup, exchanges: readonly Exchange[]): Broken {
+  const last = exchanges.at(-1);
+  const late = `${host.name} did not finish within ${timeoutMs / 1000} s`;
+  if (!last) return broken("timeout", `${late}: it made no model request; raise --timeout`);
+  if (last.fault) return broken("timeout", `${late}: ${describeFault(last).message}`);
+  const waiting = last.reply ? "" : ": the provider did not reply to its last request";
+  return broken("timeout", `${late}${waiting}; raise --timeout`);
+}
+
+function sumCost(exchanges: readonly Exchange[], cost: Setup["cost"]): Cost {
+  const costs = exchanges.map(({ request, reply }) => (reply ? cost(reply.usage, reply.model ?? request.model) : 0));
+  return costs.reduce(addCost, 0);
+}
+
+function readTrace({ host, cost }: Setup, trace: Trace, offer: Offer): Omit<Reply, "outcome"> {
+  const shown = trace.shown();
+  return {
+    turns: readTurns(trace.conversation(), offer, host.wording),
+    costUsd: sumCost(trace.exchanges, cost),
+    ...(shown && { shown }),
+  };
+}
+
+/** How the host's process ended, with the end of its output. */
+type ProgramExit = { how: string; isSuccess: boolean; output: string; stderr: string };
+
+const maxOutput = 256 * 1024;
+const maxStderr = 2_000;
+
+async function runProgram(
+  { command, env }: Setup,
+  { args, env: added, stdin = "" }: Command,
+  cwd: string,
+  stop: Stop,
+): Promise<ProgramExit> {
+  stop.signal.throwIfAborted();
+  // Orphans get no grace period, because the folder is removed right after the host ends.
+  const group = startGroup(command, args, { cwd, env: { ...env, ...added }, orphanMs: 0 });
+  const { child, ended, stderrTail, end } = group;
+  child.stdin.end(stdin);
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output = (output + text).slice(-maxOutput);
+  });
+  stop.signal.addEventListener("abort", () => void end(), { once: true });
+  const exit = describeExit(await ended);
+  child.stdout.destroy();
+  child.stderr.destroy();
+  return { ...exit, output, stderr: stderrTail().slice(-maxStderr) };
+}
+
+function describeExit(exit: Exit): { how: string; isSuccess: boolean } {
+  if ("error" in exit) return { how: `could not be started: ${exit.error.message}`, isSuccess: false };
+  const { code, signal } = exit;
+  return { how: signal ? `was killed by ${signal}` : `exited with code ${code}`, isSuccess: code === 0 };
+}
+
+/** The outcome of a conversation that ended without being stopped. Exit code 0 does not prove success. */
+function readOutcome(host: Host, trace: Trace, offer: Offer, exit: ProgramExit): Outcome {
+  const { name } = host;
+  const reason = host.readFailure(exit.output) || exit.stderr;
+  const because = reason ? `: ${reason}` : "";
+  const last = trace.conversation().at(-1);
+  if (!last) {
+    const failed = trace.exchanges.findLast(({ fault }) => fault);
+    if (failed) return describeFault(failed);
+    const [server] = offer.unlisted();
+    if (server) return broken("server", `${name} did not load the tools of server "${server}"${because}`);
+    const isServer = [...offer.servers.keys()].some((one) => reason.includes(one));
+    return broken(isServer ? "server" : "model", `${name} ${exit.how} without a model request${because}`);
+  }
+  if (last.fault) return describeFault(last);
+  if (!last.reply) return broken("model", `${name} ${exit.how} before the reply${because}`);
+  const problem = findStartProblem(host, offer, trace.shown());
+  if (problem) return problem;
+  if (!exit.isSuccess) return broken("model", `${name} ${exit.how}${because}`);
+  if (last.reply.stop === "calls")
+    return broken("model", `${name} ${exit.how} in the middle of a conversation${because}`);
+  return { kind: "answered" };
+}
+
+export function broken(stage: Broken["stage"], message: string): Broken {
+  return { kind: "broken", stage, message };
+}

@@ -1,0 +1,132 @@
+import { listDocumentWords } from "../../base/search/bm25.ts";
+import { type SearchableTool, type SearchDocument, toSearchDocument } from "../../base/search/document.ts";
+import { buildRanker, type Ranker } from "../../base/search/rankers.ts";
+import { splitWords, stemWords } from "../../base/search/words.ts";
+import type { JsonObject } from "../../base/types/json.ts";
+import { type AskedModel, judgedByTools, lexicalId, type ModelRequest, noUsage } from "../../base/types/model.ts";
+import type { OfferedTool } from "../../base/types/tool.ts";
+import type { Turn } from "../../base/types/trial.ts";
+import { extractLiterals, fillArguments, type LiteralKind } from "./fillArguments.ts";
+import { cancelled } from "./remote.ts";
+import { cacheByToolset } from "./wireNames.ts";
+
+/**
+ * The minimum share of the query's words that a tool must contain to be called.
+ *
+ * A bound on BM25's score cannot detect that no tool fits: its idf grows with the number of tools (one tool:
+ * ln(1 + 0.5/1.5) = 0.29 for every word; a word of one tool in fifty: 3.5), so the same match would be called in one list
+ * and not in another. The share of words does not depend on the list. With a third, "What is the weather in Oslo?" (two
+ * words after stop words) matches a tool with one of them; of a sentence with four words, one match is chance.
+ */
+const leastShare = 1 / 3;
+
+/** The maximum number of characters of a query that are read. It bounds the time for pasted files. */
+const maxQuery = 10_000;
+
+/**
+ * Words implied by a literal value: a query with a path is about a file. They improve the ranking, but name the object
+ * and not the action, so they do not count as words of the query: a bare path calls nothing.
+ */
+const wordsOfLiteral: Partial<Record<LiteralKind, string>> = {
+  path: "file path",
+  url: "url web page",
+  email: "email",
+  date: "date",
+};
+
+/** A tool, or a skill with the call that loads it, and the words by which it is found. */
+type Candidate = SearchDocument & {
+  nameWords: ReadonlySet<string>;
+  words: ReadonlySet<string>;
+  call(query: string): Pick<Turn["calls"][number], "tool" | "arguments">;
+};
+
+/**
+ * The offline model: the BM25 ranking of tool search (`search/bm25.ts`) over tools and skills. The first turn calls the
+ * best tool, loads the best skill or does nothing; the second ends. Where definitions have to be loaded and none of the
+ * loaded ones fits, it first searches for the words of the query. The reply depends on the request only, not on the order
+ * of tools.
+ */
+export function lexical(): AskedModel {
+  const getRanker = cacheByToolset<Ranker<Candidate>>(64);
+  return {
+    id: lexicalId,
+    formerIds: ["lexical"],
+    kind: "retrieval baseline",
+    note: "keyword search, not a language model",
+    settings: { search: "BM25 over name, description and parameter names", leastShare, ...judgedByTools },
+    makesUpArguments: true,
+    maxOutputTokens: 0,
+    deterministic: true,
+    cost: () => 0,
+    ask: async (request, signal) => {
+      if (signal.aborted) return cancelled;
+      const startedAt = performance.now();
+      const calls = pickCalls(request, () =>
+        getRanker(request.toolset, () => buildRanker("bm25", listCandidates(request))),
+      );
+      const ms = performance.now() - startedAt;
+      return { kind: "turn", turn: { text: "", calls, stop: calls.length > 0 ? "calls" : "done", usage: noUsage, ms } };
+    },
+  };
+}
+
+function pickCalls({ messages, turn, loader }: ModelRequest, getRanker: () => Ranker<Candidate>): Turn["calls"] {
+  // Earlier results belong to messages that have been answered.
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === "user") + 1);
+  const results = since.flatMap((message) => (message.role === "results" ? message.results : []));
+  if (results.some(({ tool }) => tool !== loader?.tool)) return [];
+  const last = messages.reduce((text, message) => (message.role === "user" ? message.content : text), "");
+  const query = last.slice(0, maxQuery);
+  const best = findBest(query, getRanker());
+  const id = `lexical_${turn}`;
+  if (best) return [{ id, ...best.call(query) }];
+  return loader && results.length === 0
+    ? [{ id, tool: loader.tool, arguments: writeSearch(query, loader.ranker) }]
+    : [];
+}
+
+/** A search for the words of a query, in the form that the ranker accepts. */
+function writeSearch(query: string, ranker: string): JsonObject {
+  const words = [...new Set(splitWords(query).map(({ text }) => text))];
+  return { query: ranker === "regex" ? `(?i)${words.join("|")}` : words.join(" ") };
+}
+
+/** The best candidate that shares enough words with the query. */
+function findBest(query: string, rank: Ranker<Candidate>): Candidate | undefined {
+  const { literals, rest } = extractLiterals(query);
+  const asked = new Set(stemWords(rest));
+  const implied = [...new Set(literals.map(({ kind }) => wordsOfLiteral[kind] ?? ""))].join(" ");
+  const result = rank(`${rest} ${implied}`, Number.POSITIVE_INFINITY);
+  if (result.kind === "refused") return undefined;
+  const searched = new Set([...asked, ...stemWords(implied)]);
+  return result.ranked.find(({ document }) => isEnough(document, searched, asked))?.document;
+}
+
+/**
+ * Whether a tool shares enough with the query: a third of the query's words, and either a word of its name or two words
+ * of its text, because a single word somewhere in a long description is chance.
+ */
+function isEnough({ words, nameWords }: Candidate, searched: ReadonlySet<string>, asked: ReadonlySet<string>): boolean {
+  const matched = [...searched].filter((word) => words.has(word));
+  const share = asked.size > 0 ? matched.filter((word) => asked.has(word)).length / asked.size : 0;
+  return share >= leastShare && (matched.length > 1 || matched.some((word) => nameWords.has(word)));
+}
+
+function listCandidates({ tools, catalogue = [], loader }: ModelRequest): Candidate[] {
+  const loaders = new Set([...catalogue.map(({ load }) => load.tool), loader?.tool]);
+  return [
+    ...tools.filter(({ name }) => !loaders.has(name)).map((tool) => toCandidate(tool, toCall(tool))),
+    ...catalogue.map(({ load, ...skill }) => toCandidate(skill, () => load)),
+  ];
+}
+
+function toCall(tool: OfferedTool): Candidate["call"] {
+  return (query) => ({ tool: tool.name, arguments: fillArguments(tool, query) });
+}
+
+function toCandidate(tool: SearchableTool, call: Candidate["call"]): Candidate {
+  const document = toSearchDocument(tool);
+  const [nameWords, words] = [new Set(stemWords(document.name)), new Set(listDocumentWords(document))];
+  return { ...document, nameWords, words, call };
+}

@@ -1,0 +1,264 @@
+import { setMaxListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod";
+import { OversizedReplyError } from "../../base/network/fetch.ts";
+import { cut, excerpt, quote } from "../../base/text/text.ts";
+import { type Attempt, boundMessage, type Fault, isRetried, toBroken } from "../../base/types/attempt.ts";
+import type { Delay } from "../../base/types/endpoint.ts";
+import { messageOf } from "../../base/types/errors.ts";
+import { formatIssues } from "../../base/types/issues.ts";
+import { isNestedDeeper, maxDepth } from "../../base/types/json.ts";
+import type { ModelRequest, Reply } from "../../base/types/model.ts";
+import { addUsage, type Broken, boundTokens, type Call, type Usage } from "../../base/types/trial.ts";
+import { Pacer, type Report, realClock } from "./pacer.ts";
+
+const maxWaitMs = 60_000;
+/** If a service asks for a longer wait than this, the model is stopped: a quota of hours or days is exhausted. */
+const maxAskedWaitMs = 10 * 60_000;
+
+/** Waits up to a quarter longer than asked, so that requests that were refused together are not retried together. */
+export const jitteredDelay: Delay = async (ms, signal) => {
+  await sleep(ms * (1 + Math.random() / 4), undefined, { signal }).catch(() => undefined);
+};
+
+/** The limits of all requests to one model. With the `delay` of a test, the pacer does not wait either. */
+export function createLimits(retries: number, delay: Delay | undefined) {
+  const pacer = new Pacer(retries + 1, delay ? { now: realClock.now, sleep: async () => {} } : realClock);
+  return { retries, delay: delay ?? jitteredDelay, pacer };
+}
+
+/**
+ * Tries until there is a turn, a permanent fault, or no retry left. Does not reject.
+ *
+ * The SDKs' own retries are off: they do not retry a reply that is cut off, empty or not JSON, and wait as long as a
+ * service asks. Here all transient faults share one retry budget. Waits are 0.5, 1, 2, 4, 8, 8, ... seconds, or what the
+ * service asked for, up to a minute; a wait of more than ten minutes stops the model. A timeout is retried only once. `pacer` decides when an attempt is made, and ends all
+ * requests to a model that refuses or fails all of them. Apart from its waits, one request ends within (retries + 1) x timeout +
+ * retries x 75 s in the worst case.
+ */
+export async function askRemote(
+  { suite, case: id }: ModelRequest["cell"],
+  attempt: (signal: AbortSignal) => Promise<Attempt>,
+  limits: { retries: number; delay: Delay; pacer: Pacer },
+  signal: AbortSignal,
+): Promise<Reply> {
+  if (signal.aborted) return cancelled;
+  const startedAt = performance.now();
+  const { pacer } = limits;
+  let lost: Usage | undefined;
+  // One controller per request, because an SDK that leaves listeners behind would fill up the run's signal.
+  const own = new AbortController();
+  const abort = () => own.abort(signal.reason);
+  setMaxListeners(0, signal, own.signal);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    for (let made = 1, total = 1; ; total++) {
+      const answersBefore = pacer.answers;
+      const make = () => attempt(own.signal);
+      const result = await pacer.send(own.signal, make, (one) => readReport(one, made, pacer, `${suite}/${id}`));
+      if (signal.aborted) return { ...cancelled, ...(lost && { lost }) };
+      if (!result) return notAsked(pacer.stopped ?? "", total > 1, lost);
+      if (result.kind === "turn") {
+        const turn = { ...result.turn, ms: performance.now() - startedAt };
+        return { kind: "turn", turn, native: result.native, ...(lost && { lost }) };
+      }
+      if (result.usage) lost = addUsage(lost, result.usage);
+      if (pacer.stopped !== undefined) return { ...toBroken(result, total), again: true, ...(lost && { lost }) };
+      if (!isRetried(result, made, limits.retries)) return { ...toBroken(result, total), ...(lost && { lost }) };
+      await limits.delay(waitMs(result, made), own.signal);
+      // Being throttled while other requests are answered is not a failure: requests are sent at the rate that is granted.
+      const isCrowded = isThrottled(result) && pacer.answers !== answersBefore;
+      if (!isCrowded || total > maxThrottled) made++;
+    }
+  } catch (thrown) {
+    return {
+      kind: "broken",
+      stage: "model",
+      message: boundMessage(`the request could not be made: ${messageOf(thrown)}`),
+    };
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/**
+ * The reply to a request that was not sent because the model was stopped. The trial runs again when the run is resumed. One
+ * without any attempt counts as cancelled, so it need not be recorded.
+ */
+function notAsked(why: string, wasAsked: boolean, lost: Usage | undefined): Reply {
+  const message = boundMessage(`not asked again: the model was stopped after: ${why}`);
+  return { kind: "broken", stage: wasAsked ? "model" : "cancelled", message, again: true, ...(lost && { lost }) };
+}
+
+/** A request that is throttled more often than this counts every further time as a failure. */
+const maxThrottled = 50;
+
+const isThrottled = ({ status }: Fault) => status === 429 || status === 529;
+
+/** Faults that every request to a model would have: a wrong or missing key, no credit, no permission, no such model. */
+const refusedStatuses = [401, 402, 403, 404];
+/** A part of the request that an error names, such as `tools.3.custom.input_schema` or `schema for function 'read'`. */
+const requestPart =
+  /\b(tools?|functions?|schema|parameters|properties|prompt|content|context|policy)\b|\b(messages?|input|system)[.[]/i;
+/** The status of a request that is too large, which does not concern other requests. */
+const tooLarge = 413;
+
+/**
+ * The report of an attempt to the pacer. A permanent fault may concern its request alone, except while no request has been
+ * answered: then an error status counts as a refusal of all requests, and an unusable reply as a failure.
+ */
+function readReport(attempt: Attempt, made: number, { answers }: Pacer, about: string): Report {
+  if (attempt.kind === "turn") return { kind: "answered" };
+  const { status, message, isTransient, retryAfterMs = 0 } = attempt;
+  if (retryAfterMs > maxAskedWaitMs) return { kind: "refused", message };
+  const isFirst = answers === 0 && !isTransient;
+  const isRefused = (code: number) => refusedStatuses.includes(code) || (isFirst && code < 500 && code !== tooLarge);
+  if (status !== undefined && isRefused(status)) return { kind: "refused", message };
+  if (isThrottled(attempt)) return { kind: "throttled", message, waitMs: waitMs(attempt, made) };
+  if (isTransient || isFirst) return { kind: "failed", message };
+  // A part of the request that is at fault is that of one suite or case; "no credit left" names none.
+  const isOfAll = status !== undefined && status !== tooLarge && !requestPart.test(message);
+  return isOfAll
+    ? { kind: "rejected", message: message.replace(/ \(request \S+\)$/, ""), about }
+    : { kind: "answered" };
+}
+
+export const cancelled: Broken = { kind: "broken", stage: "cancelled", message: "the request was cancelled" };
+
+function waitMs({ retryAfterMs }: Fault, made: number): number {
+  return Math.min(retryAfterMs ?? Math.min(500 * 2 ** (made - 1), 8_000), maxWaitMs);
+}
+
+/** A fault that a retry may fix, such as an unreadable reply. */
+export function transientFault(message: string): Fault {
+  return { kind: "fault", stage: "model", message, isTransient: true };
+}
+
+/** A fault that would occur again. */
+export function permanentFault(message: string): Fault {
+  return { kind: "fault", stage: "model", message, isTransient: false };
+}
+
+/** A number of tokens in a reply. */
+export const tokenCount = z.number().transform(boundTokens).nullish();
+
+/** The ids of a reply and of its request, which the SDKs add to the body, and the model that it names. */
+export function readOrigin(body: unknown, { id, model }: { id?: string | null | undefined; model?: typeof id }) {
+  const requestId = (body as { _request_id?: unknown })._request_id;
+  return {
+    ...(typeof requestId === "string" && { requestId }),
+    ...(id && { responseId: id }),
+    ...(model && { model }),
+  };
+}
+
+/** Limits of what a model wrote, far above what its token limit allows. */
+const maxArguments = 1024 * 1024;
+const maxText = 256 * 1024;
+
+/** The arguments of a call as the record can hold them: as cut text if they are too deep or too large. */
+export function boundArguments(written: Pick<Call, "arguments" | "argumentsText">): typeof written {
+  const { arguments: value, argumentsText: text } = written;
+  if (isNestedDeeper(value)) return { argumentsText: `[nested more than ${maxDepth} levels deep]` };
+  const whole = text ?? (typeof value === "object" ? JSON.stringify(value) : "");
+  return whole.length > maxArguments ? { argumentsText: excerpt(whole, 4_096) } : written;
+}
+
+/** The text of a reply as the record can hold it. */
+export const boundText = (text: string) => excerpt(text, maxText);
+
+/** The common part of both SDKs' errors. Every field may be absent: a connection error has no status. */
+type SdkError = Error & {
+  status?: number;
+  headers?: { get(name: string): string | null };
+  requestID?: string | null;
+  error?: unknown;
+};
+
+/**
+ * The transient fault of a body with status 200 that is not a reply. Its message is the error that the service reports in
+ * the body, the start of a text such as a login page, or what is wrong with the body. `what`: what a reply would be.
+ */
+export function unreadableReply(what: string, body: unknown, error: z.ZodError | undefined): Fault {
+  if (body === undefined || body === null || body === "")
+    return transientFault("the reply is empty (status 200, no body)");
+  if (typeof body === "string") return transientFault(`the reply is not ${what} but the text ${quote(body)}`);
+  const { error: reported } = body as { error?: { message?: unknown } };
+  const why =
+    typeof reported?.message === "string" ? reported.message : error ? formatIssues(error) : "it has no content";
+  return transientFault(`the reply is not ${what}: ${why.replace(/\s+/g, " ")}`);
+}
+
+/**
+ * Converts an error of an SDK into a fault. Broken connections, timeouts, statuses 408, 409, 429 and 5xx (unless the service
+ * says otherwise in `x-should-retry`) and bodies that are not JSON are transient.
+ */
+export function toFault(
+  thrown: unknown,
+  { isTimeout, isConnection }: { isTimeout: boolean; isConnection: boolean },
+  timeoutMs: number,
+): Fault {
+  if (isTimeout) {
+    const message = `no reply within ${timeoutMs / 1000} s (or no connection within 10 s)`;
+    return { kind: "fault", stage: "timeout", message, isTransient: true };
+  }
+  if (!(thrown instanceof Error)) return permanentFault(String(thrown));
+  if (isConnection) return connectionFault(rootCause(thrown));
+  if (thrown instanceof SyntaxError) return transientFault(`the reply is not JSON (${thrown.message})`);
+  const error: SdkError = thrown;
+  return error.status === undefined ? permanentFault(error.message) : statusFault(error, error.status);
+}
+
+/** OpenSSL's codes for a certificate whose issuer is not among the trusted ones. */
+const untrustedIssuer = /UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT)|SELF_SIGNED_CERT/;
+
+function connectionFault(cause: Error): Fault {
+  if (cause instanceof OversizedReplyError) return permanentFault(cause.message);
+  const failed = `the connection failed: ${connectionMessage(cause)}`;
+  const code = "code" in cause ? String(cause.code) : "";
+  if (!untrustedIssuer.test(code)) return transientFault(failed);
+  return permanentFault(`${failed} (${code}); set NODE_EXTRA_CA_CERTS to a PEM file with your organization's CA`);
+}
+
+/** The SDKs wrap "connect ECONNREFUSED 127.0.0.1:1" in "Connection error." */
+function rootCause(error: Error): Error {
+  return error.cause instanceof Error ? rootCause(error.cause) : error;
+}
+
+function connectionMessage(cause: Error): string {
+  return cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : cause.name);
+}
+
+function statusFault(error: SdkError, status: number): Fault {
+  const advice = error.headers?.get("x-should-retry");
+  const isTransient = advice === "true" || (advice !== "false" && ([408, 409, 429].includes(status) || status >= 500));
+  const retryAfterMs = readRetryAfter(error);
+  const request = error.requestID ? ` (request ${error.requestID})` : "";
+  const isLong = retryAfterMs !== undefined && retryAfterMs > maxAskedWaitMs;
+  const asks = isLong ? `; it asks to wait ${Math.ceil(retryAfterMs / 60_000)} minutes` : "";
+  const message = `${describeStatus(error, status)}${request}${asks}`;
+  const wait = retryAfterMs !== undefined && { retryAfterMs };
+  return { kind: "fault", stage: "model", message, isTransient, status, ...wait };
+}
+
+/** `429 rate_limit_error: Too many requests`. One SDK keeps the whole body in `error`, the other its `error` member. */
+function describeStatus(error: SdkError, status: number): string {
+  const outer = error.error as { error?: unknown } | null | undefined;
+  const detail = (outer?.error ?? outer ?? {}) as { type?: unknown; message?: unknown };
+  const text = typeof detail.message === "string" ? detail.message : error.message.replace(/^\d{3} /, "");
+  const type = typeof detail.type === "string" ? ` ${detail.type}` : "";
+  return `${status}${type}: ${cut(text.replace(/\s+/g, " "), 400)}`;
+}
+
+/**
+ * `retry-after-ms`, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3). A date is compared with that of the
+ * response, if it has one: the clocks of the two machines may differ.
+ */
+function readRetryAfter({ headers }: SdkError): number | undefined {
+  const ms = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
+  const after = headers?.get("retry-after") ?? "";
+  const seconds = Number(after || Number.NaN);
+  const untilDate = () => Date.parse(after) - (Date.parse(headers?.get("date") ?? "") || Date.now());
+  const wait = Number.isFinite(ms) ? ms : Number.isNaN(seconds) ? untilDate() : seconds * 1000;
+  return wait > 0 ? wait : undefined;
+}

@@ -1,0 +1,159 @@
+import { RE2JS } from "re2js";
+import { showJson } from "../../base/text/text.ts";
+import { messageOf } from "../../base/types/errors.ts";
+import { isJsonObject, type Json, type JsonObject, sameJson } from "../../base/types/json.ts";
+import { type Keyword, type Matcher, matcherSchema, readMatcher } from "../../base/types/matcher.ts";
+import { complete, differs, every, member, no, own, pairUp, some, type Test, unknown, yes } from "./match.ts";
+
+type Operands = { [K in Keyword]-?: Exclude<Matcher[K], undefined> };
+
+/**
+ * Compiles an expected value: a literal is compared deeply (JSON types, numbers by value, objects without additional keys)
+ * and may contain matchers; all keywords of a matcher must hold. Compile once, test often. A matcher with an unknown
+ * keyword or an invalid operand does not throw: it is unknown for every value. Suites are checked when they are loaded.
+ */
+export function compileMatcher(expected: Json): Test {
+  const read = readMatcher(expected);
+  if (read.kind !== "literal") return compileKeywords(expected, read.kind === "matcher" ? read.operands : undefined);
+  if (Array.isArray(expected)) return literalArray(expected);
+  if (isJsonObject(expected)) return literalObject(expected);
+  return (value, at) => (value === expected ? yes : differs(at, showJson(expected), value));
+}
+
+function compileKeywords(expected: Json, operands: JsonObject | undefined): Test {
+  if (!operands || !hasValidOperands(operands))
+    return (_value, at) => unknown(`${at}: ${showJson(expected)} is not a valid matcher`);
+  // The operands as written: a parsed copy loses a member called __proto__.
+  const matcher = operands as Matcher;
+  const tests = (Object.keys(matcher) as Keyword[]).map((keyword) => compileKeyword(keyword, matcher));
+  const [only] = tests;
+  if (only && tests.length === 1) return only;
+  return (value, at, judge) => every(tests, (test) => test(value, at, judge));
+}
+
+/** The same as `matcherSchema`, for the keywords that are there: most matchers have one of twenty. */
+function hasValidOperands(operands: JsonObject): boolean {
+  const keywords = Object.keys(operands) as Keyword[];
+  return keywords.length > 0 && keywords.every((key) => matcherSchema.shape[key]?.safeParse(operands[key]).success);
+}
+
+function compileKeyword<K extends Keyword>(keyword: K, matcher: Matcher): Test {
+  return compilers[keyword](matcher[keyword] as Operands[K]);
+}
+
+const compilers: { [K in Keyword]: (operand: Operands[K]) => Test } = {
+  equals: (literal) => (value, at) => (sameJson(value, literal) ? yes : differs(at, showJson(literal), value)),
+  anyOf: (items) => {
+    const tests = items.map(compileMatcher);
+    return (value, at, judge) =>
+      some(
+        tests,
+        (test) => test(value, at, judge),
+        () => differs(at, `any of ${showJson(items)}`, value),
+      );
+  },
+  matches: (pattern) => {
+    const regex = compileRegex(pattern);
+    if (typeof regex === "string") return (_value, at) => unknown(`${at}: ${regex}`);
+    return onText(`a string that matches ${JSON.stringify(pattern)}`, (text) => regex.test(text));
+  },
+  contains: (part) => {
+    const test = compileMatcher(part);
+    return (value, at, judge) => {
+      const otherwise = () => differs(at, `a value that contains ${showJson(part)}`, value);
+      if (Array.isArray(value)) return some(value, (item, index) => test(item, `${at}[${index}]`, judge), otherwise);
+      return typeof value === "string" && typeof part === "string" && value.includes(part) ? yes : otherwise();
+    };
+  },
+  startsWith: (start) => onText(`a string that starts with ${showJson(start)}`, (text) => text.startsWith(start)),
+  endsWith: (end) => onText(`a string that ends with ${showJson(end)}`, (text) => text.endsWith(end)),
+  ignoreCase: (wanted) => {
+    const folded = wanted.toLowerCase();
+    return onText(`${showJson(wanted)} in any case`, (text) => text.toLowerCase() === folded);
+  },
+  gte: (least) => (value, at) =>
+    typeof value === "number" && value >= least ? yes : differs(at, `a number >= ${least}`, value),
+  lte: (most) => (value, at) =>
+    typeof value === "number" && value <= most ? yes : differs(at, `a number <= ${most}`, value),
+  type: (type) => (value, at) =>
+    value !== undefined && hasType(value, type) ? yes : differs(at, `a value of type ${type}`, value),
+  optional: (inner) => {
+    const test = compileMatcher(inner);
+    return (value, at, judge) => (value === undefined ? yes : test(value, at, judge));
+  },
+  any: () => (value, at) => (value === undefined ? differs(at, "some value", value) : yes),
+  absent: () => (value, at) => (value === undefined ? yes : differs(at, "no value", value)),
+  unordered: (items) => compileUnordered(items),
+  judge: (criterion) => (value, at, judge) =>
+    value === undefined
+      ? differs(at, `a value that meets: ${criterion}`, value)
+      : judge({ about: "value", criterion, at, value }),
+  custom: (written) => (value, at, judge) =>
+    value === undefined
+      ? differs(at, "a value", value)
+      : judge({ about: "argument", at, value, ...(typeof written === "string" ? { file: written } : written) }),
+  not: (item) => {
+    const test = compileMatcher(item);
+    return (value, at, judge) => {
+      const found = test(value, at, judge);
+      if (found.met === "unknown") return found;
+      return found.met === "no" ? yes : differs(at, `a value other than ${showJson(item)}`, value);
+    };
+  },
+  object: literalObject,
+};
+
+function onText(expected: string, holds: (text: string) => boolean): Test {
+  return (value, at) => (typeof value === "string" && holds(value) ? yes : differs(at, expected, value));
+}
+
+function literalArray(items: readonly Json[]): Test {
+  const tests = items.map(compileMatcher);
+  return (value, at, judge) => {
+    if (!Array.isArray(value) || value.length !== tests.length) return differs(at, showJson([...items]), value);
+    return every(tests, (test, index) => test(value[index], `${at}[${index}]`, judge));
+  };
+}
+
+function literalObject(expected: JsonObject): Test {
+  const tests = Object.entries(expected).map(([key, item]) => ({ key, test: compileMatcher(item) }));
+  return (value, at, judge) => {
+    if (!isJsonObject(value)) return differs(at, showJson(expected), value);
+    const extra = Object.keys(value).find((key) => !Object.hasOwn(expected, key));
+    if (extra !== undefined)
+      return no(`${member(at, extra)}: expected no such key, got ${showJson(value[extra] ?? null)}`);
+    return every(tests, ({ key, test }) => test(own(value, key), member(at, key), judge));
+  };
+}
+
+function compileUnordered(items: readonly Json[]): Test {
+  const tests = items.map(compileMatcher);
+  return (value, at, judge) => {
+    const otherwise = () => differs(at, `${showJson([...items])} in any order`, value);
+    if (!Array.isArray(value) || value.length !== tests.length) return otherwise();
+    const matches = tests.map((test) => value.map((item, index) => test(item, `${at}[${index}]`, judge)));
+    const pairs = (met: (found: string | undefined) => boolean) =>
+      complete(pairUp(tests.length, value.length, (left, right) => met(matches[left]?.[right]?.met)));
+    if (pairs((met) => met === "yes")) return yes;
+    if (!pairs((met) => met !== "no")) return otherwise();
+    return matches.flat().find((match) => match.met === "unknown") ?? otherwise();
+  };
+}
+
+/** Whether a JSON value has a JSON Schema type: 1.0 is an integer. */
+function hasType(value: Json, type: Operands["type"]): boolean {
+  if (type === "null") return value === null;
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return isJsonObject(value);
+  if (type === "integer") return Number.isInteger(value);
+  return typeof value === type;
+}
+
+/** Compiles a regular expression that runs in linear time, or returns what is wrong with it. */
+export function compileRegex(pattern: string): RE2JS | string {
+  try {
+    return RE2JS.compile(pattern);
+  } catch (thrown) {
+    return `${JSON.stringify(pattern)} is not a regular expression in RE2 syntax: ${messageOf(thrown)}`;
+  }
+}

@@ -1,0 +1,267 @@
+import type { EvalFile } from "../../base/types/skill.ts";
+import { skillEntryName } from "../../base/types/skill.ts";
+import type { Case, Expectation } from "../../base/types/suite.ts";
+import type { Toolset } from "../../base/types/tool.ts";
+import type { Assertion, Score, Turn } from "../../base/types/trial.ts";
+import { type Activity, fileTools, readActivity, readingTools } from "./activity.ts";
+import { type Assessment, type CallScore, chooseBetter, compileCall, getFinder } from "./call.ts";
+import { assessDiscovery, explainDiscovery } from "./discovery.ts";
+import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";
+import { type Judge, noJudge } from "./match.ts";
+import { compileMongodb } from "./mongodb.ts";
+import { compileSequence } from "./sequence.ts";
+import { getLookup, type ToolLookup } from "./tools.ts";
+import { joinScores, type PartScore } from "./userTurns.ts";
+import { compileFiles, isWritable, listWorkspace } from "./writtenFiles.ts";
+
+/**
+ * Grades the turns of one answered trial. `deferred`: the tools whose definitions were not shown from the start.
+ * `workspace`: the files as a host left them; if absent, they are derived from the turns. Does not throw.
+ */
+export type Grade = (
+  turns: readonly Turn[],
+  judge?: Judge,
+  deferred?: ReadonlySet<string>,
+  workspace?: readonly EvalFile[],
+) => Score;
+type Assess = (activity: Activity, judge: Judge) => Assessment;
+
+/** `unjudged`: why arguments and results are not judged, for a model that makes them up; then only the tool counts. */
+type GraderOptions = { unjudged?: string | undefined };
+
+type GradedCase = Pick<Case, "expect" | "assertions" | "expectedBehavior" | "files" | "expectedFiles">;
+
+/** Creates the grader of one case and toolset, for its expectation and those of its user turns. */
+export function createGrader(
+  one: GradedCase & Pick<Case, "turns">,
+  toolset: Toolset,
+  options: GraderOptions = {},
+): Grade {
+  const { turns: messages, ...whole } = one;
+  const own = listOwnTools(one, toolset);
+  if (!messages) return createPartGrader(whole, toolset, own, options);
+  const isWhole = whole.expect || whole.assertions || whole.expectedFiles || whole.expectedBehavior.length > 0;
+  const ofWhole = isWhole ? createPartGrader(whole, toolset, own, options) : undefined;
+  const ofTurns = messages.map(({ expect }) =>
+    expect ? createPartGrader({ expect, expectedBehavior: [] }, toolset, own, options) : undefined,
+  );
+  return (turns, judge, deferred, workspace) => {
+    const parts = ofTurns.flatMap((gradeTurn, at): PartScore[] => {
+      const replies = turns.filter(({ userTurn = 1 }) => userTurn === at + 1);
+      const score = gradeTurn?.(replies, judge, deferred);
+      return score ? [{ name: `turn ${at + 1}`, score }] : [];
+    });
+    if (ofWhole) parts.push({ score: ofWhole(turns, judge, deferred, workspace) });
+    const score = grade(joinScores(parts));
+    const substituted = parts.flatMap((part) => part.score.substituted ?? []);
+    return score.grade === "pass" && substituted.length > 0 ? { ...score, substituted } : score;
+  };
+}
+
+/** The file tools of the harness that a case offers; using one is not a pick. */
+function listOwnTools(one: GradedCase, toolset: Toolset): ReadonlySet<string> | undefined {
+  if (isWritable(one)) return fileTools;
+  return one.files || offersSkills(toolset) ? readingTools : undefined;
+}
+
+const offersSkills = ({ tools }: Toolset) => tools.some(({ origin }) => origin === "skill");
+
+/**
+ * Creates the grader of one expectation and toolset. Use one grader for all trials of a case.
+ *
+ * - `tool`: the first turn with calls must have one call, and a correct one (see `compileCall`). Several calls are
+ *   `several-calls` when an expected tool is among them; with `extras` the best one is scored.
+ * - `calls`: all turns (see `compileSequence`). `skill`: all turns (see `assessSkill`).
+ * - `none`: no call at all. `any`: the first call is of a listed tool and its schema allows the arguments.
+ * - `avoid`, in addition to any of these or alone: none of the named tools is called in any turn.
+ *
+ * A model that refused and called nothing fails with `refused`, even where no call is expected, because that is not an
+ * answer. So does a reply that was cut off, with `cut-off`. Sentences of expected behaviour and `judge` matchers are
+ * decided by the judge; see `Judge`.
+ */
+function createPartGrader(
+  { expect, assertions = [], expectedBehavior, files, expectedFiles }: GradedCase,
+  toolset: Toolset,
+  own: ReadonlySet<string> | undefined,
+  { unjudged }: GraderOptions,
+): Grade {
+  const expected = labelExpectation(expect);
+  const lookup = getLookup(toolset);
+  const assess = compileExpectation(expect, unjudged === undefined ? lookup : { ...lookup, unjudged });
+  const avoid = new Set(expect?.avoid);
+  const hasSkills = offersSkills(toolset);
+  // A keyword search writes nothing.
+  const checkFiles = compileFiles(unjudged === undefined ? expectedFiles : undefined);
+  return (turns, judge = noJudge, deferred = nothing, workspace) => {
+    const activity = readActivity(turns, own);
+    const given = withCut(activity, withRefusal(expect, activity, assess(activity, judge)));
+    const { selection, picked, checks, unchecked, substituted, points } = withAvoided(expect, avoid, activity, given);
+    const behaviours = expectedBehavior.map((criterion): Assertion => {
+      return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
+    });
+    const asserted = assertions.map((file): Assertion => {
+      return { what: `assert: ${file}`, ...judge({ about: "trial", file }) };
+    });
+    const written = checkFiles(() => workspace ?? listWorkspace(files ?? [], turns), judge);
+    const skills = hasSkills && { skills: [...activity.loaded] };
+    const discovery = assessDiscovery(expect, activity, deferred);
+    const missed = discovery && explainDiscovery(discovery, activity);
+    const [builtIn] = activity.builtIns;
+    const asked = turns.length > 0 ? [] : [notAsked];
+    const score = grade({
+      selection,
+      expected,
+      picked: selection === "no-call" && builtIn ? `${builtIn.tool} (built-in)` : picked,
+      checks: [...asked, ...checks, ...(missed ? [missed] : []), ...written, ...asserted, ...behaviours],
+      ...skills,
+      ...(discovery && { discovery }),
+      ...(unchecked && { unchecked }),
+      ...(points !== undefined && { points }),
+    });
+    return substituted && score.grade === "pass" ? { ...score, substituted } : score;
+  };
+}
+
+const nothing: ReadonlySet<string> = new Set();
+
+/** A trial without a reply is not gradable. In particular, it does not show that the model rightly made no call. */
+const notAsked: Assertion = { what: "reply", met: "unknown", why: "no request was made" };
+
+/** A trial fails if an assertion is not met, else is not gradable if one is undecided or there is none. */
+function grade(score: Omit<Score, "grade" | "reason">): Score {
+  const { checks } = score;
+  if (checks.some(({ met }) => met === "no")) return { grade: "fail", ...score };
+  const [open, ...others] = checks.filter(({ met }) => met === "unknown");
+  if (open) {
+    const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+    return { grade: "not-gradable", ...score, reason: `${open.what}: ${open.why ?? "not decided"}${more}` };
+  }
+  if (checks.length === 0) return { grade: "not-gradable", ...score, reason: "no expectation" };
+  return { grade: "pass", ...score };
+}
+
+function compileExpectation(expect: Expectation | undefined, lookup: ToolLookup): Assess {
+  switch (expect?.kind) {
+    case "tool":
+      return compileTool(expect, lookup);
+    case "calls":
+      return expect.argsMatch === "mongodb" ? compileMongodb(expect, lookup) : compileSequence(expect, lookup);
+    case "any":
+      return compileAny(expect, lookup);
+    case "skill":
+      return (activity) => assessSkill(expect.skill, activity);
+    case "none":
+      return (activity) => withPoints(expect, assessNone(activity, lookup));
+    default:
+      // No tool is required: there is only `avoid`, or sentences.
+      return ({ first, all }) => ({
+        selection: all.length > 0 ? "right-tool" : "abstained",
+        picked: labelCalls(first, lookup.find),
+        checks: [],
+      });
+  }
+}
+
+function compileTool(expect: Extract<Expectation, { kind: "tool" }>, lookup: ToolLookup): Assess {
+  const scoreCall = compileCall(expect.call, expect, lookup);
+  const label = labelExpectation(expect);
+  const find = getFinder(expect, lookup);
+  const { tools } = expect.call;
+  return ({ first, all }, judge) => {
+    const picked = labelCalls(first, find);
+    const later = explainLater(tools, all, find);
+    const scores = first.map((call) => scoreCall(call, judge)).map((score) => addToWhy(score, later));
+    const [head] = scores;
+    if (!head) return fail("no-call", picked, `expected a call of ${label}, got none`);
+    if (scores.length === 1 || expect.extras) return { picked, ...scores.reduce(chooseBetter) };
+    const why = `expected one call of ${label}, got ${scores.length}: ${picked}`;
+    const hasExpected = scores.some(({ selection }) => selection !== "unknown-tool" && selection !== "wrong-tool");
+    return fail(hasExpected ? "several-calls" : head.selection, picked, why);
+  };
+}
+
+/** A note for when the expected tool was called, but only after others; otherwise empty. */
+function explainLater(tools: readonly string[], all: Activity["all"], find: ToolLookup["find"]): string {
+  const at = all.findIndex(({ tool }) => tools.includes(tool));
+  if (at < 1) return "";
+  return `; ${all[at]?.tool} was reached later, as call ${at + 1} after ${labelCalls(all.slice(0, at), find, ", ")}`;
+}
+
+function addToWhy(score: CallScore, later: string): CallScore {
+  if (later === "" || score.selection !== "wrong-tool") return score;
+  const checks = score.checks.map((check) => (check.met === "no" ? { ...check, why: `${check.why}${later}` } : check));
+  return { ...score, checks };
+}
+
+function compileAny(expect: Extract<Expectation, { kind: "any" }>, lookup: ToolLookup): Assess {
+  const call = { tools: lookup.names, ...(expect.result && { result: expect.result }) };
+  const scoreCall = compileCall(call, { argsMode: "partial", argsMatch: "matchers" }, lookup, "any listed tool");
+  return ({ first }, judge) => {
+    const picked = labelCalls(first, lookup.find);
+    const [head] = first;
+    return head
+      ? { picked, ...scoreCall(head, judge) }
+      : fail("no-call", picked, "expected a call of any tool, got none");
+  };
+}
+
+function assessNone({ first }: Activity, { find }: ToolLookup): Assessment {
+  const [head] = first;
+  if (!head) return { selection: "abstained", picked: noneLabel, checks: [{ what: "tool", met: "yes" }] };
+  return fail("over-triggered", labelCalls([head], find), `expected no call, got ${labelCalls(first, find)}`);
+}
+
+/** In MongoDB's rules, a call where none is expected leaves 0.75 points. */
+function withPoints({ hasPoints }: Extract<Expectation, { kind: "none" }>, assessment: Assessment): Assessment {
+  return hasPoints ? { ...assessment, points: assessment.selection === "abstained" ? 1 : 0.75 } : assessment;
+}
+
+/** Whether a skill was loaded in any turn (`none`: whether no skill was), whatever else was loaded or called. */
+function assessSkill(skill: string, { loaded }: Activity): Assessment {
+  const picked = loaded.map(skillEntryName).join(" + ") || noneLabel;
+  const isNone = skill === "none";
+  const isMet = isNone ? loaded.length === 0 : loaded.includes(skill);
+  if (isMet) return { selection: isNone ? "abstained" : "right-tool", picked, checks: [{ what: "skill", met: "yes" }] };
+  const selection = isNone ? "over-triggered" : loaded.length === 0 ? "no-call" : "wrong-tool";
+  const expected = isNone ? "no skill to be loaded" : `skill ${skill} to be loaded`;
+  return fail(selection, picked, `expected ${expected}, got ${picked}`, "skill");
+}
+
+function fail(selection: Assessment["selection"], picked: string, why: string, what = "tool"): Assessment {
+  return { selection, picked, checks: [{ what, met: "no", why }] };
+}
+
+/** A refusal is not an abstention, and more precise than "no call". With sentences only, the judge decides. */
+function withRefusal(expect: Expectation | undefined, { all, refused }: Activity, assessed: Assessment): Assessment {
+  if (!refused || all.length > 0) return assessed;
+  if (!expect) return { ...assessed, selection: "refused" };
+  const checks = assessed.checks.filter(({ met }) => met !== "yes");
+  const refusal: Assertion = { what: "refusal", met: "no", why: "expected an answer, got a refusal" };
+  return { ...assessed, selection: "refused", checks: [...checks, refusal] };
+}
+
+/** A reply that was cut off before any call is not an answer, even if no call is expected. */
+function withCut({ all, cut }: Activity, assessed: Assessment): Assessment {
+  if (!cut || all.length > 0) return assessed;
+  const why = "the reply was cut off at the limit of its tokens; raise --max-tokens";
+  return { ...assessed, selection: "cut-off", checks: [{ what: "reply", met: "no", why }] };
+}
+
+/** A call of a tool to avoid determines the selection, whatever else went wrong. */
+function withAvoided(
+  expect: Expectation | undefined,
+  avoid: ReadonlySet<string>,
+  { all }: Activity,
+  assessed: Assessment,
+): Assessment {
+  if (avoid.size === 0) return assessed;
+  const called = [...new Set(all.map(({ tool }) => tool).filter((tool) => avoid.has(tool)))];
+  if (called.length === 0) return { ...assessed, checks: [...assessed.checks, { what: "avoid", met: "yes" }] };
+  const why = `expected no call of ${[...avoid].join(", ")}, got ${called.join(", ")}`;
+  return {
+    ...assessed,
+    selection: expect?.kind === "none" || expect?.kind === "avoid" ? "over-triggered" : "wrong-tool",
+    picked: called.join(" + "),
+    checks: [...assessed.checks, { what: "avoid", met: "no", why }],
+  };
+}

@@ -1,0 +1,312 @@
+import type { AskedModel, HostedTrial, HostModel, Message, ModelRequest } from "../../base/types/model.ts";
+import { type SkillPackage, skillEntryName } from "../../base/types/skill.ts";
+import { type Case, getMessages } from "../../base/types/suite.ts";
+import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
+import {
+  type Answer,
+  addUsage,
+  type Broken,
+  type Call,
+  type Cell,
+  type ToolSearch,
+  type Turn,
+  type Usage,
+} from "../../base/types/trial.ts";
+import { listLoadedSkills } from "../scoring/activity.ts";
+import { createDispatchReader, type ReadDispatch } from "../scoring/dispatch.ts";
+import { isWritable } from "../scoring/writtenFiles.ts";
+import { type Executor, renderResult } from "./execution.ts";
+import { getExposure, orderTools, orderToolsOnce, type PlannedCell } from "./plan.ts";
+import { createLibrary, offerSkills, type SkillShelf } from "./skills.ts";
+import { isDeferred, type ToolIndex, TrialSearch } from "./toolSearch.ts";
+
+/**
+ * Tools as a host shows them. `listedName` maps a shown name back to the listed one. `index`: only the names of its
+ * tools are shown, and the client searches them. `search`: definitions are deferred to this search of the API.
+ */
+export type ShownTools = {
+  tools: readonly OfferedTool[];
+  listedName: (shown: string) => string;
+  index?: ToolIndex;
+  search?: string;
+};
+
+/** Presents the tools of a cell, and the skills that its suite offers, if any. */
+export type Presenter = { show(cell: PlannedCell): ShownTools; skills(cell: PlannedCell): SkillShelf | undefined };
+
+/** One conversation. `tools` are in the order and with the names to show; `listedName` returns the listed name. */
+export type Conversation = {
+  cell: Cell;
+  model: AskedModel;
+  messages: readonly Message[];
+  tools: readonly OfferedTool[];
+  toolset: string;
+  listedName: (shown: string) => string;
+  catalogue?: ModelRequest["catalogue"];
+  /** With deferred definitions: the search on the client. */
+  search?: TrialSearch;
+  /** With deferred definitions: the tools that the API searches. */
+  deferred?: NonNullable<ModelRequest["deferred"]>;
+  /** Further user messages. Each is sent when the replies to the previous one are complete. */
+  followUps?: readonly string[];
+  /** Maximum number of replies to one user message. */
+  maxTurns: number;
+  executor: Pick<Executor, "execute">;
+  /** Reads calls made through dispatchers, if the suite has any. */
+  readDispatch?: ReadDispatch;
+  /** Whether the calls so far decide the trial, so that it can end. */
+  isDecided?(calls: readonly Call[]): boolean;
+};
+
+/** Turns that only search do not count as turns of the case. A trial ends after this many of them. */
+export const maxSearchTurns = 5;
+
+/**
+ * Sends the messages, executes the calls of each reply in order and sends the results back, until the model makes no
+ * call, `maxTurns` is reached or the calls decide the trial. Repeats this for each further user message. Does not
+ * throw.
+ */
+export async function converse(conversation: Conversation, signal: AbortSignal): Promise<Answer> {
+  const { model, listedName, maxTurns, isDecided, followUps = [] } = conversation;
+  const messages = [...conversation.messages];
+  const turns: Turn[] = [];
+  let lost: Usage | undefined;
+  const deferred = listDeferred(conversation);
+  const end = (outcome: Answer["outcome"], last: readonly Turn[] = []): Answer => {
+    return { outcome, turns: [...turns, ...last], ...(deferred && { deferred }), ...(lost && { lost }) };
+  };
+  for (let asked = 1, counted = 0, searching = 0; counted < maxTurns && searching <= maxSearchTurns; ) {
+    const reply = await model.ask(createRequest(conversation, turns.length + 1, messages), signal);
+    if (reply.lost) lost = addUsage(lost, reply.lost);
+    if (reply.kind === "broken") {
+      const { lost: _, ...outcome } = reply;
+      return end(outcome);
+    }
+    const calls = reply.turn.calls.map((call) => ({ ...call, tool: listedName(call.tool) }));
+    const executed = await executeAll(calls, conversation, signal);
+    if ("kind" in executed) return end(executed, [{ ...reply.turn, calls }]);
+    const searches = [...(reply.turn.searches ?? []), ...executed.searches].map(({ query, found }) => {
+      return { query, found: found.map(listedName) };
+    });
+    const userTurn = asked > 1 && { userTurn: asked };
+    turns.push({ ...reply.turn, calls: executed.calls, ...(searches.length > 0 && { searches }), ...userTurn });
+    if (isDecided?.(turns.flatMap((one) => one.calls))) break;
+    const isComplete = calls.length === 0;
+    if (!isComplete && executed.calls.every(({ role }) => role === "search")) searching++;
+    else counted++;
+    const next = isComplete || counted === maxTurns || searching > maxSearchTurns ? followUps[asked - 1] : undefined;
+    if (isComplete && next === undefined) break;
+    // The provider's own payload goes back unchanged, with the shown names in its calls. An empty reply cannot be sent
+    // back.
+    if (!isComplete || reply.turn.text !== "")
+      messages.push({ role: "assistant", content: reply.turn.text, turn: reply.turn, native: reply.native });
+    if (!isComplete) messages.push(toResults(executed.calls));
+    if (next === undefined) continue;
+    messages.push({ role: "user", content: next });
+    asked++;
+    counted = 0;
+    searching = 0;
+  }
+  return end({ kind: "answered" });
+}
+
+function createRequest(
+  { cell, tools, toolset, catalogue, search, deferred }: Conversation,
+  turn: number,
+  messages: readonly Message[],
+): ModelRequest {
+  const request = { cell, turn, messages, ...(catalogue && { catalogue }), ...(deferred && { deferred }) };
+  if (!search) return { ...request, tools, toolset };
+  const shown = [...search.tools, ...tools];
+  const names = shown.map(({ name }) => name).sort();
+  return { ...request, tools: shown, toolset: JSON.stringify([toolset, names]), ...search.loader };
+}
+
+/** The listed names of the tools that are deferred; undefined where all definitions are shown. */
+function listDeferred({ search, deferred, listedName }: Conversation): ReadonlySet<string> | undefined {
+  const names = search?.deferred ?? deferred?.names;
+  return names && new Set([...names].map(listedName));
+}
+
+/** Maximum number of executed calls per reply; no request needs as many. Further calls are recorded only. */
+const maxExecuted = 128;
+const notExecuted = {
+  status: "skipped",
+  reason: `no more than ${maxExecuted} calls of a reply are executed`,
+} as const;
+
+async function executeAll(
+  calls: readonly Call[],
+  { executor, search, readDispatch }: Conversation,
+  signal: AbortSignal,
+): Promise<{ calls: Call[]; searches: ToolSearch[] } | Broken> {
+  const done: Call[] = [];
+  const searches: ToolSearch[] = [];
+  for (const call of calls) {
+    const found = search?.answer(call);
+    if (found) {
+      done.push({ ...call, role: "search", execution: found.execution });
+      searches.push(found.search);
+      continue;
+    }
+    const execution = done.length < maxExecuted ? await executor.execute(call, signal) : notExecuted;
+    if ("kind" in execution) return execution;
+    const executed: Call = { ...call, execution };
+    const read: ReturnType<NonNullable<typeof readDispatch>> = readDispatch?.(executed) ?? { call: executed };
+    done.push(read.call);
+    if (read.search) searches.push(read.search);
+  }
+  return { calls: done, searches };
+}
+
+function toResults(calls: readonly Call[]): Message {
+  const results = calls.flatMap(({ id, tool, execution }) =>
+    execution ? [{ callId: id, tool, ...renderResult(execution) }] : [],
+  );
+  return { role: "results", results };
+}
+
+/** Creates the conversation of a cell: the messages of the case, with tools and skills in the order of the trial. */
+export function createConversation(
+  plannedCell: PlannedCell & { model: AskedModel },
+  presenter: Presenter,
+  executor: Executor,
+): Conversation {
+  const { cell, orderSeed, model, planned } = plannedCell;
+  const { case: one, toolset } = planned;
+  const skills = presenter.skills(plannedCell);
+  const { tools, listedName, index, search: apiSearch } = presenter.show(plannedCell);
+  const ordered = orderToolsOnce(tools, orderSeed, listedName);
+  const search = index && new TrialSearch(index, ordered);
+  const files = one.files ?? [];
+  const readable = measuresBehaviour(one);
+  const entries = orderTools(toolset.tools.filter(isSkill), orderSeed);
+  const instructions = renderInstructions(listInstructions(toolset.tools));
+  const offer = offerSkills(entries, skills?.form ?? "skill-tool", {
+    files: files.map(({ path }) => path),
+    writable: isWritable(one),
+    readable,
+    listing: skills?.listing,
+  });
+  const readDispatch = createDispatchReader(one.dispatch, one.expect, toolset);
+  const library = createLibrary(skills ?? noSkills, new Set(offer.catalogue?.map(({ name }) => name)), files, {
+    readable,
+    writable: isWritable(one),
+  });
+  return {
+    cell,
+    model,
+    messages: addPrompt(
+      getMessages(one, cell.trial),
+      [instructions, search?.prompt, offer.prompt].filter(Boolean).join("\n\n"),
+    ),
+    tools: search ? offer.tools : [...ordered, ...offer.tools],
+    toolset: toolset.hash,
+    ...(search && { search }),
+    ...(apiSearch !== undefined && {
+      deferred: { names: new Set(tools.filter(isDeferred).map(({ name }) => name)), search: apiSearch },
+    }),
+    ...(offer.catalogue && { catalogue: offer.catalogue }),
+    listedName,
+    ...(one.turns && { followUps: one.turns.slice(1).map(({ content }) => content) }),
+    maxTurns: one.maxTurns,
+    executor: {
+      execute: async (call, signal) => (await library.execute(call)) ?? (await executor.execute(call, signal)),
+    },
+    ...(readDispatch && { readDispatch }),
+    isDecided: createDecision(one),
+  };
+}
+
+/** Returns why a case cannot be asked in a host: hosts take one prompt, and few can be restricted to writing files. */
+export function findUnfit(
+  { id, writesFiles }: HostModel,
+  { turns, expectedFiles }: Pick<Case, "turns" | "expectedFiles">,
+): string | undefined {
+  if (turns) return `${id} accepts only one user message, and the case has several turns`;
+  return expectedFiles && !writesFiles ? `${id} writes no files in a trial, and the case expects some` : undefined;
+}
+
+/** Creates the trial of a cell for a host that runs the conversation itself. */
+export function createHostedTrial(
+  { cell, orderSeed, model, planned }: PlannedCell,
+  skills: SkillShelf | undefined,
+  executor: Executor,
+): HostedTrial {
+  const { case: one, toolset } = planned;
+  const offered = orderTools(toolset.tools, orderSeed);
+  return {
+    cell,
+    messages: getMessages(one, cell.trial),
+    tools: offered.filter(isCallable),
+    instructions: listInstructions(toolset.tools),
+    exposure: getExposure(model, planned.exposure).kind,
+    skills: offered.filter(isSkill).map((entry) => toPackage(entry, skills?.packages)),
+    files: one.files ?? [],
+    writable: isWritable(one),
+    maxTurns: one.maxTurns,
+    execute: executor.execute,
+  };
+}
+
+const noSkills: Pick<SkillShelf, "packages" | "read"> = {
+  packages: new Map(),
+  read: async (_, path) => ({ problem: `There is no file ${path}` }),
+};
+
+/** The instructions that servers give, sorted by server. */
+function listInstructions(tools: readonly OfferedTool[]): HostedTrial["instructions"] {
+  return tools
+    .flatMap(({ origin, server, description = "" }) =>
+      origin === "instructions" && description !== "" ? [{ server, text: description }] : [],
+    )
+    .sort((a, b) => (a.server < b.server ? -1 : 1));
+}
+
+/** The prompt section in which hosts show the instructions of servers; empty without any. */
+function renderInstructions(instructions: HostedTrial["instructions"]): string {
+  if (instructions.length === 0) return "";
+  const parts = instructions.map(({ server, text }) => `## ${server}\n\n${text}`);
+  return ["# Instructions of the MCP servers", ...parts].join("\n\n");
+}
+
+const isSkill = ({ origin }: OfferedTool) => origin === "skill";
+
+/** Expected behaviour covers what happens after a skill is loaded. Without it, only loading is measured. */
+const measuresBehaviour = ({ expectedBehavior }: Case) => expectedBehavior.length > 0;
+
+/** The package of an entry, with the arm's description. For a package that was removed, only name and description. */
+function toPackage(
+  { name, description = "" }: OfferedTool,
+  packages: SkillShelf["packages"] = new Map(),
+): SkillPackage {
+  const skill = name.slice(skillEntryName("").length);
+  const known = packages.get(skill);
+  if (known) return { ...known, description };
+  const document = { frontMatter: {}, places: {}, body: "", bodyLine: 1, steps: [], never: [], references: [] };
+  return { name: skill, folder: skill, description, dir: "", file: "", level: "named", document, hash: "" };
+}
+
+function addPrompt(messages: Case["messages"], prompt: string): Case["messages"] {
+  if (prompt === "") return messages;
+  const [first, ...others] = messages;
+  if (first?.role !== "system") return [{ role: "system", content: prompt }, ...messages];
+  return [{ role: "system", content: `${first.content}\n\n${prompt}` }, ...others];
+}
+
+/**
+ * Decides when a trial can end. A trigger trial ends when its skill is loaded, because nothing after that changes its
+ * score. It continues after any other call, because the model may explore first and load the skill later.
+ */
+function createDecision(one: Case): (calls: readonly Call[]) => boolean {
+  const { expect } = one;
+  if (measuresBehaviour(one) || isWritable(one) || one.turns) return () => false;
+  if (expect?.kind === "skill" && expect.avoid.length === 0) {
+    return (calls) => {
+      const loaded = listLoadedSkills(calls);
+      return expect.skill === "none" ? loaded.length > 0 : loaded.includes(expect.skill);
+    };
+  }
+  const avoided = expect?.kind === "avoid" ? expect.avoid : [];
+  return (calls) => listLoadedSkills(calls).some((skill) => avoided.includes(skillEntryName(skill)));
+}

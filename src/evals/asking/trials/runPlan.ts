@@ -1,0 +1,136 @@
+import { EvalsError, messageOf } from "../../base/types/errors.ts";
+import type { Trial } from "../../base/types/trial.ts";
+import { cellKey } from "../../base/types/trial.ts";
+import type { Asker } from "./asker.ts";
+import type { SeenReplies } from "./copies.ts";
+import type { SpendingLimits } from "./limits.ts";
+import type { PlannedCell } from "./plan.ts";
+import { schedule } from "./schedule.ts";
+
+export type RunPlanOptions = {
+  concurrency: number;
+  limits: SpendingLimits;
+  /** Keys of the cells that are already on the record. */
+  done: ReadonlySet<string>;
+  /** Models that answer no further requests, with the reason. */
+  stopped: Map<string, string>;
+  /** The replies of the run so far. Absent when neither this plan nor a later one has repeatable trials. */
+  seen?: SeenReplies | undefined;
+  /** Writes the trial to disk. */
+  record(trial: Trial): Promise<void>;
+  /** Called for each trial once it is on disk. */
+  onRecorded(trial: Trial): void;
+};
+
+/**
+ * How a plan ended. `complete`: every cell is recorded. `budget`: a limit of the run was reached. `stopped`: a model
+ * refused or failed every request.
+ */
+export type PlanEnd = "complete" | "cancelled" | "budget" | "stopped";
+
+/**
+ * Maximum number of trials waiting for the disk before new ones are delayed. This many can be lost, and are asked
+ * again, when the process is killed or the disk fails. Twice what the journal writes at once, so that it does not slow
+ * asking.
+ */
+const unrecordedLimit = 32;
+
+/**
+ * Runs every cell of a plan that is not done. Starts no new trial after `signal` aborts or a limit of the run is
+ * reached, and none on a model that was stopped. Trials in flight at an abort are recorded as cancelled, so the journal
+ * contains everything that was asked. If the record cannot be written, cancels the trials in flight and rejects.
+ */
+export async function runPlan(
+  cells: Iterable<PlannedCell>,
+  asker: Asker,
+  options: RunPlanOptions,
+  signal: AbortSignal,
+): Promise<PlanEnd> {
+  const stop = new AbortController();
+  const broken = new AbortController();
+  const trialSignal = AbortSignal.any([signal, broken.signal]);
+  const anyStop = AbortSignal.any([signal, stop.signal]);
+  const recording = new Set<Promise<void>>();
+  let recorded: Promise<void> | undefined;
+  let failure: { error: unknown } | undefined;
+  const { limits } = options;
+  const stopAtLimit = () => {
+    if (limits.reached !== undefined) stop.abort();
+  };
+  stopAtLimit();
+
+  const record = (trial: Trial) => {
+    const durable = recordOrBreak(trial, options.record).then(
+      (recorded) => {
+        asker.settle?.(recorded);
+        options.onRecorded(recorded);
+      },
+      (error) => {
+        failure ??= { error };
+        stop.abort();
+        broken.abort();
+      },
+    );
+    recording.add(durable);
+    durable.finally(() => recording.delete(durable));
+  };
+
+  await schedule(listPending(cells, options), options.concurrency, anyStop, async (planned) => {
+    const made = await asker.ask(planned, trialSignal);
+    if (made.outcome.kind === "broken" && made.outcome.again) {
+      const { model } = made.cell;
+      options.stopped.set(model, options.stopped.get(model) ?? made.outcome.message);
+    }
+    if (isUnasked(made)) {
+      asker.settle?.(made);
+      return stopAtLimit();
+    }
+    const isCopy = options.seen?.add(made) === true && planned.isRepeatable === true;
+    const trial: Trial = isCopy ? { ...made, copy: true } : made;
+    record(trial);
+    stopAtLimit();
+    // All wait for one shared race: a race each would take quadratic time when many trials are answered at once.
+    if (recording.size >= unrecordedLimit) {
+      recorded ??= Promise.race(recording).finally(() => {
+        recorded = undefined;
+      });
+      await recorded;
+    }
+  });
+  await Promise.all(recording);
+  if (failure) throw failure.error;
+  if (signal.aborted) return "cancelled";
+  if (limits.reached !== undefined && stop.signal.aborted) return "budget";
+  return options.stopped.size > 0 ? "stopped" : "complete";
+}
+
+/** Records a trial, as broken if it cannot be written as JSON. Rejects when the disk fails. */
+async function recordOrBreak(trial: Trial, record: RunPlanOptions["record"]): Promise<Trial> {
+  try {
+    await record(trial);
+    return trial;
+  } catch (error) {
+    if (error instanceof EvalsError) throw error;
+    const message = `the trial cannot be recorded: ${messageOf(error)}`;
+    const { verdict: _, turns, ...rest } = trial;
+    const broken: Trial = { ...rest, turns: [], outcome: { kind: "broken", stage: "model", message } };
+    await record(broken);
+    return broken;
+  }
+}
+
+/** Whether a trial ended before any request was made. It is not recorded, so it is missing rather than broken. */
+function isUnasked({ outcome, turns, lost }: Trial): boolean {
+  if (outcome.kind !== "broken" || turns.length > 0 || lost) return false;
+  return outcome.stage === "budget" || (outcome.stage === "cancelled" && outcome.again === true);
+}
+
+function* listPending(
+  cells: Iterable<PlannedCell>,
+  { done, stopped }: Pick<RunPlanOptions, "done" | "stopped">,
+): Generator<PlannedCell> {
+  for (const planned of cells) {
+    if (stopped.has(planned.cell.model)) continue;
+    if (done.size === 0 || !done.has(cellKey(planned.cell))) yield planned;
+  }
+}

@@ -1,0 +1,140 @@
+import { excerpt } from "../../base/text/text.ts";
+import { messageOf } from "../../base/types/errors.ts";
+import type { HostModel, Model } from "../../base/types/model.ts";
+import type { Shown } from "../../base/types/shown.ts";
+import {
+  addCost,
+  type Broken,
+  type Cost,
+  type Judging,
+  type Score,
+  type Trial,
+  type Turn,
+} from "../../base/types/trial.ts";
+import { createDispatchReader, listDispatchedTools, readDispatchedTurns } from "../scoring/dispatch.ts";
+import { compileMocks } from "../scoring/mocks.ts";
+import { converse, createConversation, createHostedTrial, findUnfit, type Presenter } from "./conversation.ts";
+import { createExecutor, type ServerPool } from "./execution.ts";
+import type { SpendingLimits } from "./limits.ts";
+import type { PlannedCell } from "./plan.ts";
+
+/** The score of a trial, and the usage of the judge if asked. `stopped`: why the judge answers no more requests. */
+export type Graded = { verdict: Score; judging?: Judging; stopped?: Broken };
+
+/**
+ * What grading needs beside the turns. `deferred`: listed names of the tools whose definitions were not shown from the
+ * start. `workspace`: the files as a host left them.
+ */
+type GradingFacts = { deferred?: ReadonlySet<string> | undefined; workspace?: HostAnswer["workspace"] };
+
+/** The dependencies of a trial, passed in so that tests can replace them. */
+export type TrialContext = Presenter & {
+  pool(cell: PlannedCell): ServerPool | undefined;
+  grade(cell: PlannedCell, turns: readonly Turn[], signal: AbortSignal, facts?: GradingFacts): Promise<Graded | Broken>;
+  now(): Date;
+  /** The limits of the run. The models are already within them. */
+  limits: SpendingLimits;
+};
+
+type HostAnswer = Awaited<ReturnType<HostModel["converse"]>>;
+
+/** Runs one cell, from its query to its score. Does not throw for anything that a model or a server does. */
+export async function runTrial(plannedCell: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<Trial> {
+  const { cell, orderSeed, model, planned } = plannedCell;
+  const startedAt = context.now();
+  const began = performance.now();
+  const answered: HostAnswer = planned.unavailable
+    ? { outcome: planned.unavailable, turns: [] }
+    : await answer(plannedCell, context, signal).catch(toBroken);
+  const { turns, costUsd, lost, shown } = answered;
+  const grading =
+    answered.outcome.kind === "answered" ? await grade(plannedCell, answered, context, signal) : undefined;
+  const outcome = grading && "kind" in grading ? grading : answered.outcome;
+  const graded = grading && "verdict" in grading ? grading : undefined;
+  const asked = costUsd ?? sumCosts(turns, model);
+  const spent = lost ? addCost(asked, model.cost(lost)) : asked;
+  // If the run was stopped before the judge replied, a resumed run asks the trial again.
+  const stopped = signal.aborted ? stoppedUnjudged : graded?.stopped;
+  const isUnjudged = stopped !== undefined && graded?.verdict.grade === "not-gradable";
+  return {
+    cell,
+    toolset: planned.toolset.hash,
+    orderSeed,
+    outcome: isUnjudged ? stopped : outcome,
+    turns,
+    ...(shown && { shown }),
+    ...(graded && !isUnjudged && { verdict: graded.verdict }),
+    ...(graded?.judging && { judging: graded.judging }),
+    ...(lost && { lost }),
+    costUsd: graded?.judging ? addCost(spent, graded.judging.costUsd) : spent,
+    startedAt: startedAt.toISOString(),
+    // From the monotonic clock: the system clock may be set meanwhile.
+    ms: Math.round(performance.now() - began),
+  };
+}
+
+const stoppedUnjudged: Broken = {
+  kind: "broken",
+  stage: "cancelled",
+  message: "the run was stopped before the answer was judged",
+};
+
+/** Data from a model or a server made the harness throw: only this trial breaks, with the cause. */
+function toBroken(thrown: unknown): { outcome: Broken; turns: Turn[] } {
+  return { outcome: { kind: "broken", stage: "model", message: describeInternal("the trial", thrown) }, turns: [] };
+}
+
+const describeInternal = (what: string, thrown: unknown) =>
+  excerpt(`${what} failed in the harness: ${messageOf(thrown)}`, 2_000);
+
+async function grade(
+  plannedCell: PlannedCell,
+  { turns, shown, deferred = listDeferred(shown), workspace }: HostAnswer,
+  context: TrialContext,
+  signal: AbortSignal,
+): Promise<Graded | Broken> {
+  try {
+    const { case: one, toolset } = plannedCell.planned;
+    const dispatched = listDispatchedTools(one.dispatch, one.expect, toolset);
+    const all = dispatched ? new Set([...(deferred ?? []), ...dispatched]) : deferred;
+    return await context.grade(plannedCell, turns, signal, { deferred: all, workspace });
+  } catch (thrown) {
+    return { kind: "broken", stage: "model", message: describeInternal("the grading of the answer", thrown) };
+  }
+}
+
+/** The tools whose definitions a host did not show from the start; undefined if unknown. */
+function listDeferred(shown: Shown | undefined): ReadonlySet<string> | undefined {
+  return shown && new Set([...shown.tools.deferred, ...shown.tools.named, ...shown.tools.hidden]);
+}
+
+async function answer(plannedCell: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<HostAnswer> {
+  const { suite, toolset } = plannedCell.planned;
+  const { dispatch, expect, mocks } = plannedCell.planned.case;
+  const readDispatch = createDispatchReader(dispatch, expect, toolset);
+  const answerByMock = mocks && compileMocks(mocks);
+  const executor = createExecutor(
+    toolset,
+    suite.execute,
+    context.pool(plannedCell),
+    answerByMock && ((call) => answerByMock(readDispatch?.(call).call ?? call)),
+    suite.denial,
+  );
+  try {
+    const { model } = plannedCell;
+    const refused = "converse" in model ? findUnfit(model, plannedCell.planned.case) : undefined;
+    if (refused !== undefined) return { outcome: { kind: "broken", stage: "setup", message: refused }, turns: [] };
+    if (!("converse" in model))
+      return await converse(createConversation({ ...plannedCell, model }, context, executor), signal);
+    const hosted = await model.converse(createHostedTrial(plannedCell, context.skills(plannedCell), executor), signal);
+    return { ...hosted, turns: readDispatchedTurns(hosted.turns, readDispatch) };
+  } finally {
+    await executor.close();
+  }
+}
+
+function sumCosts(turns: readonly Turn[], model: Model): Cost {
+  return turns
+    .map(({ usage, batch }) => model.cost(usage, batch === undefined ? undefined : "batch"))
+    .reduce(addCost, 0);
+}

@@ -1,0 +1,92 @@
+import { quote, showValue } from "../text/text.ts";
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { isType, types } from "./values.ts";
+
+/** A problem with one keyword of a schema. */
+export type KeywordViolation = { keyword: string; message: string; fix: string };
+
+type Shape = { accepts(value: Json): boolean; must: string };
+
+const isSchema = (value: Json) => isJsonObject(value) || typeof value === "boolean";
+const schema: Shape = { accepts: isSchema, must: "a schema" };
+const schemas: Shape = {
+  accepts: (value) => Array.isArray(value) && value.length > 0 && value.every(isSchema),
+  must: "a list of one or more schemas",
+};
+const schemaMap: Shape = {
+  accepts: (value) => isJsonObject(value) && Object.values(value).every(isSchema),
+  must: "an object that gives each name a schema",
+};
+const number: Shape = { accepts: (value) => typeof value === "number" && Number.isFinite(value), must: "a number" };
+const length: Shape = {
+  accepts: (value) => Number.isInteger(value) && (value as number) >= 0,
+  must: "a whole number of 0 or more",
+};
+const string: Shape = { accepts: (value) => typeof value === "string", must: "a string" };
+const all = (shape: Shape, ...keywords: string[]): [string, Shape][] => keywords.map((keyword) => [keyword, shape]);
+
+const shapes: readonly [string, Shape][] = [
+  ...all(schemaMap, "properties", "patternProperties", "$defs", "definitions", "dependentSchemas"),
+  ...all(schema, "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
+  ...all(schemas, "anyOf", "oneOf", "allOf"),
+  // Drafts before 2020-12 describe tuples by a list.
+  ["items", { accepts: (value) => isSchema(value) || schemas.accepts(value), must: "a schema" }],
+  ["enum", { accepts: Array.isArray, must: "a list of values" }],
+  ...all(number, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+  ["multipleOf", { accepts: (value) => number.accepts(value) && (value as number) > 0, must: "a number above 0" }],
+  ...all(length, "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+  ["uniqueItems", { accepts: (value) => typeof value === "boolean", must: "true or false" }],
+  ...all(string, "title", "description", "format", "pattern", "$ref"),
+];
+
+/** Type names of other languages, with their names in JSON Schema. */
+const foreignTypes = new Map<Json, string>([
+  ...["int", "long", "int32", "int64", "Integer"].map((name) => [name, "integer"] as const),
+  ...["float", "double", "decimal", "Number"].map((name) => [name, "number"] as const),
+  ...["str", "text", "String", "date", "datetime", "uuid", "file", "enum"].map((name) => [name, "string"] as const),
+  ...["bool", "Boolean"].map((name) => [name, "boolean"] as const),
+  ...["list", "tuple", "set", "Array"].map((name) => [name, "array"] as const),
+  ...["dict", "map", "json", "Object"].map((name) => [name, "object"] as const),
+]);
+
+/** Finds malformed keywords of one schema, without its subschemas, by the rules of JSON Schema 2020-12. */
+export function* findMalformed(place: JsonObject): Iterable<KeywordViolation> {
+  for (const [keyword, { accepts, must }] of shapes) {
+    const value = place[keyword];
+    if (value === undefined || !Object.hasOwn(place, keyword) || accepts(value)) continue;
+    // In a map of schemas, name the entry that is not a schema.
+    const inside = accepts === schemaMap.accepts && isJsonObject(value) ? Object.entries(value) : [];
+    const [name, wrong] = inside.find(([, one]) => !isSchema(one)) ?? [];
+    const message =
+      name === undefined
+        ? `${keyword} is ${showValue(value)}; it must be ${must}.`
+        : `${quote(name)} in ${keyword} is ${showValue(wrong ?? null)}; it must be a schema.`;
+    const fix = name === undefined ? `Make ${keyword} ${must}, or remove it.` : "Make it a schema, or remove it.";
+    yield { keyword, message, fix };
+  }
+  const { type, pattern } = place;
+  const named = type === undefined ? [] : Array.isArray(type) ? type : [type];
+  const invalid = named.find((one) => !isType(one));
+  if (invalid !== undefined || (type !== undefined && named.length === 0)) {
+    const known = invalid === undefined ? undefined : foreignTypes.get(invalid);
+    const message = `${showValue(invalid === undefined ? [] : invalid)} is not a type of JSON Schema.`;
+    yield { keyword: "type", message, fix: known ? `Write "${known}".` : `Use one of ${types.join(", ")}.` };
+  }
+  if (typeof pattern === "string" && !compiles(pattern)) {
+    const message = `The pattern ${quote(pattern)} is not a regular expression of JSON Schema (ECMA-262, Unicode).`;
+    yield { keyword: "pattern", message, fix: "Write it so that new RegExp(pattern, 'u') accepts it." };
+  }
+}
+
+const maxPattern = 10_000;
+
+/** Whether a pattern is a regular expression. It is never run, so slow expressions are harmless. */
+function compiles(pattern: string): boolean {
+  if (pattern.length > maxPattern) return false;
+  try {
+    new RegExp(pattern, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}

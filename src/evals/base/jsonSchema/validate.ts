@@ -1,0 +1,196 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { cut, showJson } from "../text/text.ts";
+import { messageOf } from "../types/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { estimateCost } from "./bounds.ts";
+import { findMalformed } from "./malformed.ts";
+import { foreignPatterns, PatternError } from "./patterns.ts";
+import { followRef, formatJsonPath, formatPointer, walkSchema } from "./walk.ts";
+import { limitTime, TimeLimitError } from "./watchdog.ts";
+
+/**
+ * Whether a value matches a schema. `invalid`: what is wrong, with its dotted path, and the members of an object that are
+ * refused, that of `why` first. `unchecked`: why it could not be
+ * checked, for example because a pattern takes too long; such a value is neither valid nor invalid.
+ */
+export type Validity =
+  | { kind: "valid" }
+  | { kind: "invalid"; why: string; faults?: readonly MemberFault[] }
+  | { kind: "unchecked"; why: string };
+
+/** A member that makes an object invalid, and what is wrong with it. */
+type MemberFault = { member: string; kind: "missing" | "wrong-type" | "wrong-value" | "invented" };
+
+/** Validates a value, which messages call `at`. Does not throw, and ends in bounded time. */
+export type Validate = (value: Json, at: string) => Validity;
+
+const valid: Validity = { kind: "valid" };
+
+/** Time limits for compiling one schema and validating one value, far above what real ones take. */
+const compileMs = 2_000;
+const validateMs = 1_000;
+/** Limits for finding all refused members, each of which may have many errors: beyond them, only the first is found. */
+const allFaultsMs = 250;
+const maxCharacters = 20_000;
+const maxFaults = 20;
+
+/**
+ * Compiles a JSON Schema to a validator, or says why it cannot be compiled. The dialect is the one that `$schema`
+ * names; without it, 2020-12, the protocol's default, or draft 7 if only that can read the schema. Unknown keywords and
+ * formats are allowed. The schema may be hostile: its size is limited, and so is the time of slow patterns and slow
+ * validation.
+ */
+export function compileSchema(schema: JsonObject): Validate | string {
+  const isOld = typeof schema.$schema === "string" && /draft-0[3-7]/.test(schema.$schema);
+  const given = estimateCost(schema);
+  if (given.fault !== undefined) return given.fault;
+  const resolved = isOld ? schema : resolveDynamicRefs(schema);
+  const { fault, isCostly } = resolved === schema ? given : estimateCost(resolved);
+  if (fault !== undefined) return fault;
+  const malformed = explainMalformed(schema);
+  if (malformed !== undefined) return malformed;
+  // `$ref: "#"` needs an `$id`. It is replaced by our own, because two tools may have the same one, and ajv would look
+  // up the URL of a draft.
+  const { $schema: dialect, $id: _id, ...rest } = resolved;
+  const first = compileWith(isOld ? "draft-07" : "2020-12", rest, isCostly);
+  if (typeof first !== "string" || dialect !== undefined || resolved !== schema) return first;
+  const second = compileWith("draft-07", rest, isCostly);
+  return typeof second === "string" ? first : second;
+}
+
+/**
+ * Replaces `$dynamicRef` and `$recursiveRef` by `$ref`, which means the same in a schema without an `$id` inside. ajv takes
+ * one that leads nowhere, or to a definition that it has not compiled yet, for a reference to the schema around it.
+ */
+function resolveDynamicRefs(root: JsonObject): JsonObject {
+  const isDynamic = ({ schema }: { schema: JsonObject }) =>
+    typeof schema.$dynamicRef === "string" || typeof schema.$recursiveRef === "string";
+  if (!walkSchema(root).places.some(isDynamic)) return root;
+  const copy = structuredClone(root);
+  const walk = walkSchema(copy);
+  if (walk.places.some(({ schema, role }) => role !== "root" && typeof schema.$id === "string")) return root;
+  const toRef = (ref: Json | undefined): JsonObject[] => {
+    if (typeof ref !== "string") return [];
+    const target = followRef(ref, walk);
+    return [{ $ref: target.kind === "local" ? formatPointer(target.at) : ref }];
+  };
+  for (const { schema } of walk.places.filter(isDynamic)) {
+    const { $dynamicRef, $recursiveRef, allOf } = schema;
+    delete schema.$dynamicRef;
+    delete schema.$recursiveRef;
+    schema.allOf = [...(Array.isArray(allOf) ? allOf : []), ...toRef($dynamicRef), ...toRef($recursiveRef)];
+  }
+  return copy;
+}
+
+function explainMalformed(root: JsonObject): string | undefined {
+  for (const { schema, at } of walkSchema(root).places) {
+    const [first] = findMalformed(schema);
+    if (first) return `${formatJsonPath(at)}: ${first.message.slice(0, -1)}`;
+  }
+  return undefined;
+}
+
+const options = {
+  strict: false,
+  // Compiling the metaschema takes longer than all schemas of most runs; `findMalformed` checks its rules.
+  validateSchema: false,
+  logger: false,
+  addUsedSchema: false,
+  ownProperties: true,
+  code: { regExp: foreignPatterns },
+} as const;
+const dialects = { "2020-12": Ajv2020, "draft-07": Ajv };
+type Dialect = keyof typeof dialects;
+const compilers = new Map<string, Ajv | Ajv2020>();
+
+/**
+ * Compiles a schema to a validator that ends at the first error, or with `allErrors` lists all. Compilers are created on
+ * first use: creating one takes longer than all its work.
+ */
+function compileIn(dialect: Dialect, schema: JsonObject, { allErrors }: { allErrors: boolean }): ValidateFunction {
+  const key = `${dialect} ${allErrors}`;
+  let compiler = compilers.get(key);
+  if (!compiler) {
+    compiler = new dialects[dialect]({ ...options, allErrors, verbose: !allErrors });
+    formats.default(compiler);
+    compilers.set(key, compiler);
+  }
+  return compiler.compile({ ...schema, $id: "inputSchema" });
+}
+
+function compileWith(dialect: Dialect, schema: JsonObject, isCostly: boolean): Validate | string {
+  let validate: ValidateFunction;
+  let validateAll: ValidateFunction | undefined;
+  try {
+    validate = limitTime(compileMs, () => compileIn(dialect, schema, { allErrors: false }));
+  } catch (thrown) {
+    return messageOf(thrown);
+  }
+  const listErrors = (value: Json): ErrorObject[] => {
+    try {
+      if (JSON.stringify(value).length > maxCharacters) return [];
+      validateAll ??= limitTime(compileMs, () => compileIn(dialect, schema, { allErrors: true }));
+      const validateWhole = validateAll;
+      limitTime(allFaultsMs, () => validateWhole(value));
+      return validateWhole.errors ?? [];
+    } catch {
+      return [];
+    }
+  };
+  return (value, at) => {
+    try {
+      const isValid = isCostly ? limitTime(validateMs, () => validate(value)) : validate(value);
+      if (isValid) return valid;
+      const [error] = validate.errors ?? [];
+      const faults = error ? findFaults(error, () => listErrors(value)) : [];
+      return { kind: "invalid", why: describeError(error, at), ...(faults.length > 0 && { faults }) };
+    } catch (thrown) {
+      const why = thrown instanceof PatternError ? thrown.message : `validating ${explainFailure(thrown)}`;
+      return { kind: "unchecked", why };
+    }
+  };
+}
+
+function explainFailure(thrown: unknown): string {
+  if (thrown instanceof TimeLimitError) return `takes more than ${validateMs} ms`;
+  return thrown instanceof RangeError ? "does not end" : `failed: ${messageOf(thrown)}`;
+}
+
+/**
+ * The refused members, each once: that of the first error, and those of the others. Errors of alternatives of the whole
+ * value are left out, because not all of them must hold, and so is what `unevaluatedProperties` says beside other errors.
+ */
+function findFaults(first: ErrorObject, listErrors: () => readonly ErrorObject[]): MemberFault[] {
+  const fault = findFault(first);
+  if (!fault) return [];
+  const faults = new Map([[fault.member, fault]]);
+  const all = listErrors();
+  if (all.some(({ keyword, instancePath }) => instancePath === "" && /^(any|one)Of$/.test(keyword))) return [fault];
+  for (const error of all) {
+    const one = error.keyword === "unevaluatedProperties" ? undefined : findFault(error);
+    if (one && !faults.has(one.member)) faults.set(one.member, one);
+    if (faults.size === maxFaults) break;
+  }
+  return [...faults.values()];
+}
+
+/** The member that an error is about. An error inside a member makes the member's value wrong. */
+function findFault({ instancePath, keyword, params }: ErrorObject): MemberFault | undefined {
+  const [, member, ...inside] = instancePath.split("/").map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+  if (member !== undefined)
+    return { member, kind: keyword === "type" && inside.length === 0 ? "wrong-type" : "wrong-value" };
+  if (keyword === "required") return { member: String(params.missingProperty), kind: "missing" };
+  const extra = params.additionalProperty ?? params.unevaluatedProperty;
+  return extra === undefined ? undefined : { member: String(extra), kind: "invented" };
+}
+
+function describeError(error: ErrorObject | undefined, at: string): string {
+  if (!error) return `${at} violates the schema`;
+  const detail = error.params.additionalProperty ?? error.params.allowedValues;
+  const place = `${at}${error.instancePath.replaceAll("/", ".")}`;
+  const got = isJsonObject(error.data) ? "" : `, got ${showJson(error.data as Json)}`;
+  return cut(`${place} ${error.message}${detail === undefined ? "" : `: ${showJson(detail)}`}${got}`);
+}

@@ -1,0 +1,244 @@
+import { once } from "../once.ts";
+import { quoteWhole } from "../text/text.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
+
+/** Formats a path as JSONPath: `$.inputSchema.properties["the unit"].enum[0]`. Hidden characters are escaped. */
+export function formatJsonPath(path: Path): string {
+  let text = "$";
+  for (const step of path) {
+    if (typeof step === "number") text += `[${step}]`;
+    else text += /^[A-Za-z_]\w*$/.test(step) ? `.${step}` : `[${quoteWhole(step)}]`;
+  }
+  return text;
+}
+
+/** Whether a `$ref` is a JSON pointer into its own document: `#` or `#/...`. */
+function isLocalPointer(ref: string): boolean {
+  return ref === "#" || ref.startsWith("#/");
+}
+
+/** The value that a local `$ref` points to, with its path (RFC 6901, percent-decoded as a URI fragment is). */
+export function resolvePointer(ref: string, root: JsonObject): { value: Json; path: string[] } | undefined {
+  if (!isLocalPointer(ref)) return undefined;
+  let value: Json = root;
+  const path: string[] = [];
+  for (const part of decodePercent(ref).split("/").slice(1)) {
+    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    const inside: boolean = typeof value === "object" && value !== null && Object.hasOwn(value, key);
+    const next: Json | undefined = inside ? (value as JsonObject)[key] : undefined;
+    if (next === undefined) return undefined;
+    value = next;
+    path.push(key);
+  }
+  return { value, path };
+}
+
+/** The `$ref` that leads to a path of the same document. */
+export function formatPointer(path: Path): string {
+  const steps = path.map((step) => encodeURIComponent(`${step}`.replaceAll("~", "~0").replaceAll("/", "~1")));
+  return ["#", ...steps].join("/");
+}
+
+/** Percent-decodes a text; returns it unchanged if it is malformed. */
+export function decodePercent(pointer: string): string {
+  try {
+    return decodeURIComponent(pointer);
+  } catch {
+    return pointer;
+  }
+}
+
+/** A schema inside a schema, and its role there. */
+export type SchemaPlace = {
+  schema: JsonObject;
+  /** Its path from the root of the walk: of the tool, or of the schema. */
+  at: Path;
+  /** `branch`: applies only together with others (anyOf, if, not, ...), so it need not be complete. */
+  role: "root" | "property" | "items" | "branch" | "definition";
+  /** The name of the property, for a place of that role. */
+  name: string;
+  /** Its nesting level: the number of properties and items that lead to it. */
+  level: number;
+};
+
+/**
+ * A schema and its subschemas, in document order, without definitions that no reference leads to. `cut`: the limit that
+ * ended the walk early.
+ */
+export type Walk = { places: readonly SchemaPlace[]; cut?: { by: "depth" | "number"; at: Path } };
+
+/** Limits of a walk, far above what any host accepts: the number of schemas, and the length of their paths. */
+export const maxPlaces = 6_000;
+const maxPath = 100;
+
+type Keyword = { role: SchemaPlace["role"]; map?: true };
+const keywords = new Map<string, Keyword>([
+  ["properties", { role: "property", map: true }],
+  ["patternProperties", { role: "items", map: true }],
+  ["$defs", { role: "definition", map: true }],
+  ["definitions", { role: "definition", map: true }],
+  ["dependentSchemas", { role: "branch", map: true }],
+  ["items", { role: "items" }],
+  ["prefixItems", { role: "items" }],
+  ["additionalItems", { role: "items" }],
+  ["additionalProperties", { role: "items" }],
+  ...["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains", "propertyNames"].map(
+    (keyword): [string, Keyword] => [keyword, { role: "branch" }],
+  ),
+]);
+
+export type SchemaField = "inputSchema" | "outputSchema";
+const memoized = (field: SchemaField) =>
+  once((schema: JsonObject) => walk({ schema, at: [field], role: "root", name: "", level: 0 }));
+const walks = { inputSchema: memoized("inputSchema"), outputSchema: memoized("outputSchema") };
+const nothing: Walk = { places: [] };
+
+/** Walks a schema of a tool (memoized). Empty if the tool has no such schema, or it is not an object. */
+export function walkToolSchema(tool: JsonObject, field: SchemaField): Walk {
+  const schema = tool[field];
+  return isJsonObject(schema) ? walks[field](schema) : nothing;
+}
+
+/** Walks a schema that belongs to no tool. */
+export const walkSchema = (schema: JsonObject): Walk => walk({ schema, at: [], role: "root", name: "", level: 0 });
+
+/** Recursion is safe because it ends at `maxPath`. */
+function walk(root: SchemaPlace): Walk {
+  const places: SchemaPlace[] = [];
+  const isReferred = findReferred(root.schema);
+  let cut: Walk["cut"];
+  const enter = (place: SchemaPlace) => {
+    if (places.length === maxPlaces) {
+      cut = { by: "number", at: place.at };
+      return;
+    }
+    places.push(place);
+    if (place.at.length > maxPath) {
+      cut ??= { by: "depth", at: place.at };
+      return;
+    }
+    for (const child of listChildren(place)) {
+      if (cut?.by === "number") return;
+      if (child.role !== "definition" || isReferred(child.at.slice(root.at.length))) enter(child);
+    }
+  };
+  enter(root);
+  return cut ? { places, cut } : { places };
+}
+
+/**
+ * Finds the definitions in use, by their path from the root: those that a reference leads to or into, from outside the
+ * definitions or from one in use. A reference that is not a JSON pointer may lead to any of them.
+ */
+function findReferred(root: JsonObject): (path: Path) => boolean {
+  const pointers = new Set<string>();
+  const seen = new Set<JsonObject>([root]);
+  const waiting = [root];
+  for (let schema = waiting.pop(); schema && seen.size < maxPlaces; schema = waiting.pop()) {
+    const { $ref } = schema;
+    const found: Json[] = [];
+    if (typeof $ref === "string") {
+      const target = resolvePointer($ref, root);
+      if (!target) return () => true;
+      pointers.add(JSON.stringify(target.path).slice(0, -1));
+      found.push(target.value);
+    }
+    if ("$dynamicRef" in schema) return () => true;
+    for (const child of listChildren({ schema, at: [], role: "root", name: "", level: 0 }))
+      if (child.role !== "definition") found.push(child.schema);
+    for (const one of found) {
+      if (!isJsonObject(one) || seen.has(one)) continue;
+      seen.add(one);
+      waiting.push(one);
+    }
+  }
+  if (seen.size >= maxPlaces) return () => true;
+  const all = [...pointers];
+  return (path) => {
+    const start = JSON.stringify(path.map(String)).slice(0, -1);
+    return pointers.has(start) || all.some((pointer) => pointer.startsWith(`${start},`));
+  };
+}
+
+function* listChildren({ schema, at, level }: SchemaPlace): Iterable<SchemaPlace> {
+  for (const [key, value] of Object.entries(schema)) {
+    const keyword = keywords.get(key);
+    if (!keyword) continue;
+    for (const [name, child] of listMembers(value, keyword.map)) {
+      if (!isJsonObject(child)) continue;
+      const { role } = keyword;
+      const deeper = role === "property" || role === "items" ? 1 : 0;
+      const path = name === undefined ? [...at, key] : [...at, key, name];
+      yield { schema: child, at: path, role, name: role === "property" ? `${name}` : "", level: level + deeper };
+    }
+  }
+}
+
+function listMembers(value: Json, map?: true): Iterable<readonly [string | number | undefined, Json]> {
+  if (map) return isJsonObject(value) ? Object.entries(value) : [];
+  return Array.isArray(value) ? value.entries() : [[undefined, value]];
+}
+
+/** What a `$ref` leads to: a schema of the same document, nothing, or another document, which hosts do not fetch. */
+type RefTarget = { kind: "local"; schema: Json; at: Path } | { kind: "nowhere" } | { kind: "remote" };
+
+/** Resolves a `$ref` inside the schema of a walk: a JSON pointer, an anchor or an `$id`. */
+export function followRef(ref: string, walk: Walk): RefTarget {
+  const [root] = walk.places;
+  if (!root) return { kind: "nowhere" };
+  const own = typeof root.schema.$id === "string" && ref.startsWith(`${root.schema.$id}#`);
+  const local = own ? ref.slice(ref.indexOf("#")) : ref;
+  if (isLocalPointer(local)) {
+    const target = resolvePointer(local, root.schema);
+    return target ? { kind: "local", schema: target.value, at: [...root.at, ...target.path] } : { kind: "nowhere" };
+  }
+  const named = listAnchors(walk).get(local);
+  if (named) return { kind: "local", schema: named.schema, at: named.at };
+  return { kind: local.startsWith("#") ? "nowhere" : "remote" };
+}
+
+/** The schemas of a walk with an `$id` or an anchor, by the `$ref` that leads to them. */
+const listAnchors = once((walk: Walk): ReadonlyMap<string, SchemaPlace> => {
+  const anchors = new Map<string, SchemaPlace>();
+  for (const place of walk.places) {
+    const { $id, $anchor, $dynamicAnchor } = place.schema;
+    if (typeof $id === "string") anchors.set($id, place);
+    for (const name of [$anchor, $dynamicAnchor]) if (typeof name === "string") anchors.set(`#${name}`, place);
+  }
+  return anchors;
+});
+
+/**
+ * Finds the first `$ref` that leads back to a schema it is part of, by a depth-first search that enters each schema
+ * once.
+ */
+export function findRecursiveRef(walk: Walk): SchemaPlace | undefined {
+  const [root] = walk.places;
+  if (!root || !walk.places.some(({ schema }) => typeof schema.$ref === "string")) return undefined;
+  const open = new Set<JsonObject>();
+  const seen = new Set<JsonObject>();
+  const stack: { place: SchemaPlace; next: Iterator<SchemaPlace> }[] = [];
+  const enter = (place: SchemaPlace) => {
+    open.add(place.schema);
+    seen.add(place.schema);
+    stack.push({ place, next: listReachable(place, walk) });
+  };
+  enter(root);
+  for (let top = stack.at(-1); top; top = stack.at(-1)) {
+    const { value: place } = top.next.next();
+    if (!place) {
+      open.delete(top.place.schema);
+      stack.pop();
+    } else if (open.has(place.schema)) return top.place;
+    else if (!seen.has(place.schema) && place.at.length <= maxPath) enter(place);
+  }
+  return undefined;
+}
+
+function* listReachable(place: SchemaPlace, walk: Walk): Iterator<SchemaPlace> {
+  const target = typeof place.schema.$ref === "string" ? followRef(place.schema.$ref, walk) : undefined;
+  if (target?.kind === "local" && isJsonObject(target.schema)) {
+    yield { ...place, schema: target.schema, at: target.at };
+  }
+  yield* listChildren(place);
+}

@@ -1,0 +1,80 @@
+import { sumOf } from "../sum.ts";
+import { type CaseCounts, type HeadNull, headNull } from "./counts.ts";
+import { type Summand, tailOfSum } from "./distributions.ts";
+
+/**
+ * Whether a p-value is at most `alpha`. An exact p-value that equals alpha (3 of 3 against 0 of 3 is 1/20) may come out
+ * a rounding error above it, so a relative error of 1e-9 is allowed. Every decision uses this function.
+ */
+export function isSignificant(p: number, alpha: number): boolean {
+  return p <= alpha * (1 + 1e-9);
+}
+
+/**
+ * `p`: the exact one-sided p-value. `score`: the observed statistic. `informative`: how many cases could have shown a
+ * drop at all; with none of them p is 1 and has no meaning.
+ */
+export type GlobalTest = { p: number; score: number; informative: number };
+
+/**
+ * The exact test of "no case dropped from base to head", against "at least one did".
+ *
+ * Given its total passes, a case's head passes Y are hypergeometric if nothing changed. With the mid-p value
+ * m(y) = P(Y < y) + P(Y = y)/2, a case scores a(y) = round(16 min(14, -ln m(y))^1.5), less its least score; the
+ * statistic is the sum over cases, and p = P0(sum >= observed) by convolution. The power 1.5 lies between Fisher's
+ * combination (1), good when all cases drop a little, and the minimum p (infinity), good when one case breaks.
+ * Valid for any pass rates and unequal trials: it is conditional on each case's total (Fisher's argument, stratified).
+ * With the totals kept, a larger drop never raises p. One head failure more changes a total, and with it what could
+ * have happened: together with other cases that can raise p, as in any exact conditional test of several tables.
+ */
+export function globalTest(cases: readonly CaseCounts[]): GlobalTest {
+  const nulls = cases.map(headNull).filter(({ masses }) => masses.length > 1);
+  const summands: Summand[] = nulls.map((one) => ({ scores: scoresOf(one), masses: one.masses }));
+  const score = nulls.reduce((sum, one, i) => sum + (summands[i]?.scores[one.observed] ?? 0), 0);
+  return { p: tailOfSum(summands, score), score, informative: nulls.length };
+}
+
+/** The score of every attainable number of head passes: 0 for the most, larger for fewer. */
+function scoresOf({ masses }: HeadNull): number[] {
+  let below = 0;
+  const raw = Array.from(masses, (mass) => {
+    const midP = below + mass / 2;
+    below += mass;
+    // Many masses can add up to a rounding error more than 1, and its power would not be a number.
+    return Math.round(16 * Math.max(0, Math.min(14, -Math.log(midP))) ** 1.5);
+  });
+  const least = Math.min(...raw);
+  return raw.map((score) => score - least);
+}
+
+/**
+ * The p of the exact Cochran-Mantel-Haenszel test that head dropped, with one common effect over all cases: the lower
+ * tail of the sum of head passes, given each case's totals, P0(S <= s). 1 without informative cases.
+ * Strong when all cases move together, weak when one breaks.
+ * Source: Agresti, Categorical Data Analysis, 3rd edition (exact inference for stratified 2 x 2 tables).
+ */
+export function cochranMantelHaenszel(cases: readonly CaseCounts[]): number {
+  const nulls = cases.map(headNull);
+  const summands: Summand[] = nulls.map(({ masses }) => ({
+    masses,
+    scores: Array.from(masses, (_, j) => masses.length - 1 - j),
+  }));
+  const missing = sumOf(nulls, ({ masses, observed }) => masses.length - 1 - observed);
+  return tailOfSum(summands, missing);
+}
+
+/**
+ * Holm's step-down adjustment, in the order given: adj_(j) = max over l <= j of min(1, (m - l + 1) p_(l)).
+ * Rejecting every adj <= alpha errs on any true hypothesis with chance <= alpha, however the tests depend on each other.
+ * Source: Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statist. 6 (1979).
+ */
+export function holm(ps: readonly number[]): number[] {
+  const ascending = ps.map((p, index) => ({ p, index })).toSorted((a, b) => a.p - b.p);
+  const adjusted = ps.map(() => 1);
+  let largest = 0;
+  for (const [j, { p, index }] of ascending.entries()) {
+    largest = Math.max(largest, Math.min(1, (ps.length - j) * p));
+    adjusted[index] = largest;
+  }
+  return adjusted;
+}

@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import { isJsonObject, type Json } from "../types/json.ts";
+
+/** Characters that a person does not see and a model reads, by code point. */
+export const hiddenRanges = [
+  { from: 0x00, to: 0x08, what: "control characters" },
+  { from: 0x0b, to: 0x1f, what: "control characters" },
+  { from: 0x80, to: 0x9f, what: "control characters" },
+  { from: 0x200b, to: 0x200f, what: "zero-width characters and direction marks" },
+  { from: 0x202a, to: 0x202e, what: "direction overrides" },
+  { from: 0x2060, to: 0x2069, what: "invisible operators and direction isolates" },
+  { from: 0xfeff, to: 0xfeff, what: "byte order marks" },
+  { from: 0xe0000, to: 0xe007f, what: "tag characters" },
+] as const;
+
+const hex = (code: number) => code.toString(16);
+const hiddenClass = hiddenRanges.map(({ from, to }) => `\\u{${hex(from)}}-\\u{${hex(to)}}`).join("");
+const hidden = new RegExp(`[${hiddenClass}]`, "gu");
+/** A zero-width joiner between two emoji makes them one: it hides nothing. */
+const joinedEmoji = /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d$/u;
+/** After a letter of Arabic or of an Indic script, joiners and direction marks are part of the spelling. */
+const spelledMark = /[\u0590-\u08ff\u0900-\u0dff][\u200c-\u200f]$/;
+
+/** A hidden character in a text: its code point and its index. */
+export type HiddenCharacter = { code: number; index: number };
+
+/** The hidden characters of a text, in order. The carriage return of a CRLF line end does not count. */
+export function* findHidden(text: string): Iterable<HiddenCharacter> {
+  if (/^[\n\t -~]*$/.test(text)) return;
+  for (const { 0: character, index } of text.matchAll(hidden)) {
+    if (character === "\r" && text[index + 1] === "\n") continue;
+    if (character === "\u200d" && joinedEmoji.test(text.slice(Math.max(0, index - 2), index + 1))) continue;
+    if (spelledMark.test(text.slice(Math.max(0, index - 1), index + 1))) continue;
+    yield { code: character.codePointAt(0) ?? 0, index };
+  }
+}
+
+/** Marks without width, of which copied text has a few. To hide a message takes a run of them, or other characters. */
+const strayMarks = "\\u200b-\\u200f\\u2060\\ufeff";
+const strayMark = new RegExp(`[${strayMarks}]`);
+const strayRun = new RegExp(`[${strayMarks}]{4}`);
+
+/** The hidden characters of a text that can carry a message, or those that are left of copying. */
+export function* findHiddenOf(kind: "message" | "stray", text: string): Iterable<HiddenCharacter> {
+  const hasRun = strayRun.test(text);
+  for (const one of findHidden(text)) {
+    const isStray = !hasRun && strayMark.test(String.fromCodePoint(one.code));
+    if (isStray === (kind === "stray")) yield one;
+  }
+}
+
+/** `U+200B (zero-width characters and direction marks)`. */
+export function describeHidden(code: number): string {
+  const what = hiddenRanges.find(({ from, to }) => code >= from && code <= to)?.what ?? "hidden characters";
+  return `U+${hex(code).toUpperCase().padStart(4, "0")} (${what})`;
+}
+
+/** A string that is not blank. */
+export function isText(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+/** A text for a message: in double quotes, at most 60 characters, hidden characters escaped. */
+export function quote(text: string): string {
+  return quoteWhole(text.length > 60 ? `${text.slice(0, 60)}...` : text);
+}
+
+/** A text in double quotes, uncut, hidden characters escaped. */
+export function quoteWhole(text: string): string {
+  return JSON.stringify(text).replace(hidden, (character) => `\\u{${hex(character.codePointAt(0) ?? 0)}}`);
+}
+
+/** A value for a message: strings as `quote` writes them, arrays and objects by kind only. */
+export function showValue(value: Json): string {
+  if (typeof value === "string") return quote(value);
+  return Array.isArray(value) ? "an array" : isJsonObject(value) ? "an object" : String(value);
+}
+
+/** Up to five values for a message, and how many there are more. */
+export function showValues(values: readonly Json[]): string {
+  return values.slice(0, 5).map(showValue).join(", ") + (values.length > 5 ? ` and ${values.length - 5} more` : "");
+}
+
+/** A value as JSON for a message, cut to 200 characters. */
+export function showJson(value: Json): string {
+  return cut(JSON.stringify(value));
+}
+
+/**
+ * A text for the record: unchanged up to `limit` characters; of a longer one its start, its end, its length and its
+ * SHA-256, so that two of them can be compared.
+ */
+export function excerpt(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const hash = createHash("sha256").update(text).digest("hex");
+  const tail = Math.floor(limit / 8);
+  return `${text.slice(0, limit - tail)}… [cut: ${text.length} characters in total, SHA-256 ${hash}] …${text.slice(-tail)}`;
+}
+
+/** The answer of a model without white space around it and, if all of it is in a Markdown code block, without the fences. */
+export function stripCodeFence(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed.length < 6 || !trimmed.startsWith("```") || !trimmed.endsWith("```")) return trimmed;
+  return trimmed.slice(3, -3).replace(/^json/, "").trim();
+}
+
+/** A text for a message, cut to `most` characters. The mark at its end shows where a secret could be cut, which is then redacted. */
+export function cut(text: string, most = 200): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
+/**
+ * Controls (C0, C1, DEL), format characters (bidi, zero width, tags), line separators, lone surrogates, non-characters.
+ */

@@ -1,0 +1,185 @@
+import * as z from "zod";
+import { knownSecrets } from "../secrets/secrets.ts";
+import { usageError } from "./errors.ts";
+import type { JsonObject } from "./json.ts";
+import type { Cost, Usage } from "./trial.ts";
+
+/** Waits for this time in ms, or until the signal aborts. Does not reject. */
+export type Delay = (ms: number, signal: AbortSignal) => Promise<void>;
+
+/** How a model service is reached and used. The comments name the default of an absent option. */
+export type EndpointOptions = {
+  /** The environment, with API keys and base URLs. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** Default: the provider's variable in `env`, else its public address. */
+  baseUrl?: string;
+  /** Maximum output tokens per reply. Default 4096: room for a call and the thinking before it. */
+  maxTokens?: number;
+  /** Limit for one attempt, including its whole body. Default 120,000. */
+  timeoutMs?: number;
+  /** Maximum retries for transient errors. Default 4. */
+  retries?: number;
+  effort?: string;
+  /** Whether the tool search of the API will be used, which a provider may have in only one of its APIs. */
+  toolSearch?: boolean;
+  prices?: Prices;
+  /** Set if no request will be made, so that a missing key is only a warning. */
+  isDryRun?: boolean;
+  /** Set if requests are made by other processes, which have the key. */
+  isAskedElsewhere?: boolean;
+  /** Called at most once per warning. */
+  warn?: (message: string) => void;
+  /** Waits between attempts; tests replace it. */
+  delay?: Delay;
+};
+
+type ProviderDefaults = {
+  name: string;
+  keyVariable: string;
+  baseUrlVariable: string;
+  baseUrl: string;
+  efforts: readonly string[];
+  maxTokensLimit: number;
+};
+
+type Endpoint = {
+  apiKey: string;
+  baseUrl: string;
+  maxTokens: number;
+  timeoutMs: number;
+  retries: number;
+  effort?: string;
+  /** The settings to record: neither the key nor credentials in the URL. */
+  record: JsonObject;
+};
+
+/** Checks the options and fills in defaults. Throws a usage error. */
+export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefaults): Endpoint {
+  const { env, effort } = options;
+  const baseUrl = parseBaseUrl(options.baseUrl ?? (env[provider.baseUrlVariable] || provider.baseUrl), provider);
+  const apiKey = env[provider.keyVariable] || (isLocal(baseUrl.hostname) ? "no-key-needed" : undefined);
+  if (apiKey === undefined && options.isDryRun)
+    options.warn?.(`${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set. A dry run needs none.`);
+  if (apiKey === undefined && !options.isDryRun && !options.isAskedElsewhere) {
+    throw usageError(
+      `${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set.`,
+      `Set ${provider.keyVariable}, use a local server (--base-url or ${provider.baseUrlVariable}), or use the offline model "lexical".`,
+    );
+  }
+  if (effort !== undefined && !provider.efforts.includes(effort)) {
+    throw usageError(`Unknown effort "${effort}" for ${provider.name}.`, `Use one of: ${provider.efforts.join(", ")}.`);
+  }
+  const numbers = {
+    maxTokens: checkInteger("--max-tokens", options.maxTokens ?? 4096, 1, provider.maxTokensLimit),
+    timeoutMs: checkInteger("The timeout in ms", options.timeoutMs ?? 120_000, 1, 3_600_000),
+    retries: checkInteger("--retries", options.retries ?? 4, 0, 20),
+  };
+  const secrets = knownSecrets(env);
+  secrets.addUrl(provider.baseUrlVariable, baseUrl.href);
+  if (apiKey !== undefined && env[provider.keyVariable]) secrets.add(provider.keyVariable, apiKey);
+  const shared = { ...numbers, ...(effort !== undefined && { effort }) };
+  return {
+    apiKey: apiKey ?? "dry-run",
+    baseUrl: baseUrl.href,
+    ...shared,
+    record: { baseUrl: withoutSecrets(baseUrl), ...shared },
+  };
+}
+
+function parseBaseUrl(text: string, { name }: ProviderDefaults): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol)) return url;
+  throw usageError(
+    `"${text}" is not a valid base URL for ${name}.`,
+    "Give a complete URL, for example http://127.0.0.1:8080/v1.",
+  );
+}
+
+/** The URL without user, password and query. */
+export function withoutSecrets(url: URL | string): string {
+  if (!URL.canParse(String(url))) return String(url);
+  const shown = new URL(url);
+  shown.username = "";
+  shown.password = "";
+  shown.search = "";
+  return shown.href;
+}
+
+/** This machine or its private network: servers there rarely need a key. */
+function isLocal(hostname: string): boolean {
+  return (
+    /^(localhost|\[::1\]|0\.0\.0\.0|host\.docker\.internal)$|\.(local|localhost|internal)$/.test(hostname) ||
+    /^(127|10)\.\d+\.\d+\.\d+$|^192\.168\.\d+\.\d+$|^172\.(1[6-9]|2\d|3[01])\.\d+\.\d+$/.test(hostname)
+  );
+}
+
+function checkInteger(name: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw usageError(`${name} is ${value}, not an integer from ${min} to ${max}.`, `Give a value from ${min} to ${max}.`);
+}
+
+const dollars = z.number().min(0);
+
+const priceSchema = z.strictObject({
+  input: dollars.describe("US dollars per million input tokens"),
+  output: dollars.describe("US dollars per million output tokens"),
+  cacheRead: dollars.optional().describe("per million tokens read from the prompt cache; default 0.1 x input"),
+  cacheWrite: dollars
+    .optional()
+    .describe("per million tokens written to the cache; default 1.25 x input (kept 5 minutes)"),
+  batch: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe("what a request in a batch costs, as a share of these prices; default 0.5"),
+  above: z
+    .strictObject({ promptTokens: z.number().int().min(1), input: dollars, output: dollars })
+    .optional()
+    .describe("prices of a request whose prompt, including cached tokens, is longer than this"),
+});
+type Price = z.infer<typeof priceSchema>;
+
+/** Prices given by the user: model name -> price. They take precedence over the built-in list. */
+export const pricesSchema = z.record(z.string().min(1), priceSchema);
+export type Prices = z.infer<typeof pricesSchema>;
+
+/** List prices of the Anthropic API, November 2026. */
+const listPrices: Prices = {
+  "claude-fable-5-1": { input: 10, output: 50 },
+  "claude-opus-5-5": { input: 4, output: 20 },
+  "claude-sonnet-5-5": { input: 2, output: 10 },
+  "claude-haiku-5-5": { input: 0.1, output: 0.5, above: { promptTokens: 100_000, input: 0.5, output: 2.5 } },
+};
+
+const datedSuffix = /^[-@](latest|\d{8}|\d{4}-\d{2}-\d{2})$/;
+
+/** Finds the price of a model by its name, with or without a date; never that of a model with a similar name. */
+function findPrice(prices: Prices, model: string): Price | undefined {
+  const name = Object.keys(prices).find(
+    (key) => model === key || (model.startsWith(key) && datedSuffix.test(model.slice(key.length))),
+  );
+  return name === undefined ? undefined : prices[name];
+}
+
+/**
+ * The cost of one request in US dollars at list price, or "unknown" when the model has no known price. Several requests
+ * must be priced one by one: a longer prompt may have another price. `by`: it was asked in a batch, where all tokens, those
+ * of a cache too, cost half as a rule.
+ */
+export function priceUsage(usage: Usage, model: string, custom: Prices = {}, by?: "batch"): Cost {
+  const price = findPrice(custom, model) ?? findPrice(listPrices, model);
+  if (!price) return "unknown";
+  const prompt = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  const tier = price.above && prompt > price.above.promptTokens ? price.above : price;
+  // Cache prices scale with the input price of the tier.
+  const scale = price.input > 0 ? tier.input / price.input : 1;
+  const read = (price.cacheRead ?? 0.1 * price.input) * scale;
+  const write = (price.cacheWrite ?? 1.25 * price.input) * scale;
+  const millionths =
+    usage.inputTokens * tier.input +
+    usage.outputTokens * tier.output +
+    usage.cacheReadTokens * read +
+    usage.cacheWriteTokens * write;
+  return (millionths / 1_000_000) * (by === "batch" ? (price.batch ?? 0.5) : 1);
+}

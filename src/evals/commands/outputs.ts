@@ -1,0 +1,56 @@
+import * as z from "zod";
+import { lintReportSchema, rulesOutputSchema } from "../base/types/lint.ts";
+import type { OutputName } from "../base/types/outputNames.ts";
+import { dryRunSchema, runSummarySchema, shardReportSchema } from "../base/types/run.ts";
+import { trialSchema } from "../base/types/trial.ts";
+import { tryResultSchema } from "../base/types/tryout.ts";
+import { verifyReportSchema } from "../base/types/verify.ts";
+import { crowdSummarySchema } from "../experiments/arms/crowdVerdict.ts";
+import { blameReportSchema } from "../experiments/blame/verdict.ts";
+import { calibrationSummarySchema } from "../experiments/calibrate/verdict.ts";
+import { comparisonOutputSchema } from "../experiments/compare/report.ts";
+import { judgeCheckSummarySchema } from "../experiments/judge/verdict.ts";
+import { historyOutputSchema } from "../experiments/run/report/trend.ts";
+import { variantsSummarySchema } from "../experiments/variants/verdict.ts";
+import { doctorReportSchema } from "../inspection/doctor/diagnosis/report.ts";
+import { importOutputSchema } from "../inspection/importReport.ts";
+import { probeReportSchema } from "../inspection/probe/plan/report.ts";
+import { searchReportSchema } from "../inspection/search/report.ts";
+import { skillListingSchema } from "../inspection/skillsReport.ts";
+import { toolsOutputSchema } from "../inspection/toolsReport.ts";
+
+const sentences = { headline: z.string(), reason: z.string(), next: z.string() };
+const blamedCaseSchema = blameReportSchema.shape.cases.element.extend(sentences);
+const blameOutputSchema = blameReportSchema.extend({ cases: z.array(blamedCaseSchema) });
+
+/**
+ * What each command prints with `--json`. `merge` and `report` print the output of the command that made the record;
+ * `show` prints one object per line.
+ */
+const outputSchemas = {
+  run: runSummarySchema,
+  shard: shardReportSchema,
+  "dry-run": dryRunSchema,
+  variants: z.intersection(variantsSummarySchema, z.object(sentences)),
+  blame: z.object({ blames: z.array(blameOutputSchema), exitCode: z.number().int() }),
+  crowd: crowdSummarySchema,
+  calibrate: calibrationSummarySchema,
+  compare: comparisonOutputSchema,
+  judge: judgeCheckSummarySchema,
+  history: historyOutputSchema,
+  show: trialSchema,
+  try: tryResultSchema,
+  import: importOutputSchema,
+  lint: lintReportSchema,
+  "lint-rules": rulesOutputSchema,
+  search: searchReportSchema,
+  probe: probeReportSchema,
+  doctor: doctorReportSchema,
+  verify: verifyReportSchema,
+  tools: toolsOutputSchema,
+  skills: skillListingSchema,
+} as const satisfies Readonly<Record<OutputName, z.ZodType>>;
+
+/** The JSON Schema (draft 2020-12) of what a command prints with `--json`. */
+export const outputJsonSchema = (name: OutputName): unknown =>
+  z.toJSONSchema(outputSchemas[name], { target: "draft-2020-12" });

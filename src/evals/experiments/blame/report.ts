@@ -1,0 +1,234 @@
+import { groupBy } from "../../base/groupBy.ts";
+import { pool } from "../../base/stats/counts.ts";
+import {
+  type Block,
+  diff,
+  facts,
+  heading,
+  type Inline,
+  makeColumns,
+  section,
+  type Tone,
+  table,
+  text,
+} from "../../reports/document.ts";
+import { count, integer, level, money, percent, probability, ratio, some } from "../../reports/format.ts";
+import { modelLabel } from "../results/text.ts";
+import type { BlamedCase, BlameTest } from "./blameVerdict.ts";
+import type { BlameReport } from "./verdict.ts";
+
+type CaseReport = BlameReport["cases"][number];
+/** Cases with the same verdict on the same changes. */
+type Group = { cases: readonly CaseReport[]; verdict: BlamedCase | null };
+
+/**
+ * The report of `evals blame` on one suite and model: what broke which cases, the changed wording, and the evidence.
+ */
+export function blameDocument(report: BlameReport): Block[] {
+  const { suite, model, note, from, stopped, costUsd, calls, dir } = report;
+  const made = calls.search + calls.confirmation;
+  const parts =
+    calls.confirmation > 0 ? `: ${integer(calls.search)} to search, ${integer(calls.confirmation)} to confirm` : "";
+  return [
+    ...groupCases(report.cases).flatMap((group) => groupBlocks(group, report)),
+    facts(
+      ["Suite", `${suite} · ${modelLabel({ model, note })}, against ${from}`],
+      ["Trials", `${integer(made)}${parts}, at most ${integer(calls.most)} · cost ${money(costUsd)}`],
+      ["Stopped", stopped ?? undefined],
+      ["Record", dir],
+    ),
+  ];
+}
+
+/** A report as `evals blame --json` prints it. */
+export function blameJson(report: BlameReport) {
+  const cases = report.cases.map((one) => ({ ...one, ...describe({ cases: [one], verdict: one.verdict }, report) }));
+  return { ...report, cases };
+}
+
+function groupCases(cases: readonly CaseReport[]): Group[] {
+  const groups = groupBy(cases, ({ case: id, verdict }) => {
+    const isNamed = verdict && verdict.descriptions.length > 0;
+    return JSON.stringify(isNamed ? [verdict.kind, verdict.descriptions, verdict.relation] : id);
+  });
+  return [...groups.values()].map((members) => ({ cases: members, verdict: members[0]?.verdict ?? null }));
+}
+
+const nameCases = ({ cases }: Group) => joinNames(cases.map((one) => one.case));
+
+function joinNames(names: readonly string[]): string {
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+function groupBlocks(group: Group, report: BlameReport): Block[] {
+  const { cases, verdict } = group;
+  const { headline, reason, next } = describe(group, report);
+  const named = verdict?.descriptions ?? [];
+  const culprits = (cases[0]?.changes ?? []).filter(({ id }) => named.includes(id));
+  const asked = cases.map((one): Inline => {
+    const { old, new: now } = one.known;
+    const rates = now ? `: ${ratio(old)} with the old list, ${ratio(now)} with the new one. ` : ". ";
+    return ["Case ", { code: one.case }, rates, { code: `"${one.input}"`, max: 90, dim: true }];
+  });
+  return [
+    heading(1, headline, tone(verdict)),
+    text(reason, `Next: ${next}`),
+    text(...asked),
+    ...section(culprits.length === 1 ? "The change" : "The changes", [diff(culprits, 6)]),
+    ...section("Exact tests on fresh trials (p over all cases of a change)", [testTable(group, report.tests)]),
+    ...openSets(verdict),
+  ];
+}
+
+function tone(verdict: BlamedCase | null): Tone {
+  return verdict?.kind === "blamed" || verdict?.kind === "in-part" ? "bad" : "warn";
+}
+
+/** The verdict in plain words. `next`: what to do next, as an imperative clause. */
+function describe(group: Group, { tests, run }: BlameReport): { headline: string; reason: string; next: string } {
+  const { verdict } = group;
+  const cases = nameCases(group);
+  if (!verdict)
+    return {
+      headline: `NOT DECIDED: ${cases}`,
+      reason: `The search for what broke ${cases} was stopped.`,
+      next: `finish it with \`evals blame --resume ${run}\`.`,
+    };
+  const named = joinNames(verdict.descriptions);
+  switch (verdict.kind) {
+    case "blamed":
+      return {
+        headline: `BLAMED: ${named}`,
+        reason: verdict.seen
+          ? describeSeen(verdict.seen, cases)
+          : `${describeTests(group, tests)}${describeRelation(verdict)}`,
+        next: `revert or reword ${named}.`,
+      };
+    case "in-part":
+      return {
+        headline: `BLAMED IN PART: ${named}`,
+        reason: `${describeTests(group, tests)} It may not be all: ${likeliest(verdict)}.`,
+        next: `revert or reword ${named}, then check again.`,
+      };
+    case "undecided":
+      return { headline: `UNDECIDED: ${cases}`, ...describeUndecided(verdict, cases) };
+    case "chance":
+      return {
+        headline: `NOTHING TO BLAME: ${cases}`,
+        reason: `Most likely none of the changes broke ${cases}, and its fall was chance (not tested).`,
+        next: "check again; if it still falls, look at what changed besides the tool list.",
+      };
+    case "nothing":
+      return { headline: `NOTHING TO EXPLAIN: ${cases}`, ...describeNothing(verdict.because, cases) };
+  }
+}
+
+function describeUndecided(verdict: BlamedCase, cases: string): { reason: string; next: string } {
+  if (verdict.because === "missing")
+    return {
+      reason: `Too many trials of ${cases} got no answer, so nothing can be decided.`,
+      next: "find out why trials broke, then run it again.",
+    };
+  const likely = joinNames(verdict.sets[0]?.descriptions ?? []);
+  return {
+    reason: `What broke ${cases} is undecided: ${likeliest(verdict)}.`,
+    next: likely
+      ? `revert ${likely}, the likeliest, and check again.`
+      : "check again; if it still falls, revert half of the changes.",
+  };
+}
+
+function describeSeen({ reverted, breaking }: NonNullable<BlamedCase["seen"]>, cases: string): string {
+  const alone =
+    breaking.length > 1 ? `${joinNames(breaking)} together break it` : `${joinNames(breaking)} alone breaks it`;
+  return `Reverting ${joinNames(reverted)} repairs ${cases}, and ${alone}. The model is deterministic, so this is certain.`;
+}
+
+/** `The change of get_file breaks c3 and c7: with it reverted, they pass 23 of 24 times; with it, 8 of 24.` */
+function describeTests(group: Group, tests: readonly BlameTest[]): string {
+  return confirmedTests(group, tests)
+    .map(({ description, own }) => {
+      const reverted = pool(own.map((one) => one.reverted));
+      const served = pool(own.map((one) => one.new));
+      const cases = joinNames(own.map((one) => one.case));
+      const passes = own.length === 1 ? `${cases} passes` : "they pass";
+      return `The change of ${description} breaks ${cases}: with it reverted, ${passes} ${integer(reverted.passed)} of ${count(reverted.trials, "time")}; with it, ${integer(served.passed)} of ${integer(served.trials)}.`;
+    })
+    .join(" ");
+}
+
+function confirmedTests({ cases, verdict }: Group, tests: readonly BlameTest[]) {
+  const ids = new Set(cases.map((one) => one.case));
+  return (verdict?.descriptions ?? []).flatMap((description) => {
+    const test = tests.find(
+      (one) => one.isConfirmed && one.description === description && one.cases.some((own) => ids.has(own.case)),
+    );
+    return test ? [{ description, own: test.cases.filter((own) => ids.has(own.case)) }] : [];
+  });
+}
+
+const relations: Readonly<Record<BlamedCase["relation"], string>> = {
+  none: "",
+  single: "",
+  or: " Either of them is enough to break it (likeliest, not tested).",
+  and: " It takes both to break it (likeliest, not tested).",
+  add: " Each of them does a part (likeliest, not tested).",
+};
+const describeRelation = ({ relation, descriptions }: BlamedCase) =>
+  descriptions.length > 1 ? relations[relation] : "";
+
+/** `probably get_file (48%), read_file (25%), or no change at all (18%), none of them tested` */
+function likeliest({ sets }: BlamedCase): string {
+  const named = sets.map(({ descriptions, chance }) => {
+    const what = descriptions.length === 0 ? "no change at all" : joinNames(descriptions);
+    return `${what} (${percent(chance)})`;
+  });
+  return `${named.length > 0 ? `likeliest ${some(named, 3)}` : "nothing is likely"}, not tested`;
+}
+
+function describeNothing(because: BlamedCase["because"], cases: string): { reason: string; next: string } {
+  const next = "nothing to do.";
+  switch (because) {
+    case "unchanged":
+      return { reason: `Nothing changed in the tool list of ${cases}.`, next };
+    case "passes-new":
+      return { reason: `${cases} passes with everything new.`, next };
+    case "fails-old":
+      return {
+        reason: `${cases} fails with the old list, too, so no change of the list broke it.`,
+        next: "look at what changed besides the tool list: the model, the server's answers, the case.",
+      };
+    default:
+      return { reason: `${cases} did not drop.`, next };
+  }
+}
+
+function testTable(group: Group, tests: readonly BlameTest[]): Block {
+  const ids = new Set(group.cases.map((one) => one.case));
+  const rows = tests.flatMap(({ description, cases, p, level: alpha, isConfirmed }) =>
+    cases
+      .filter((one) => ids.has(one.case))
+      .map((one) => [
+        ...[description, one.case, ratio(one.reverted), ratio(one.new)],
+        ...[probability(p), level(Number(alpha.toPrecision(2))), isConfirmed ? "confirmed" : "not confirmed"],
+      ]),
+  );
+  const columns = makeColumns(
+    ["name", "change", "case"],
+    ["figure", "reverted", "new", "p", "alpha"],
+    ["text", "result"],
+  );
+  return table("test", columns, rows);
+}
+
+/** The remaining possibilities of a verdict that is not settled. */
+function openSets(verdict: BlamedCase | null): Block[] {
+  if (verdict?.kind !== "undecided" && verdict?.kind !== "in-part") return [];
+  const rows = verdict.sets.map(({ descriptions, relation, chance }) => [
+    descriptions.length === 0 ? "no change at all" : descriptions.join(" + "),
+    { single: "by itself", or: "either is enough", and: "both together", add: "each a part", none: "chance" }[relation],
+    percent(chance),
+  ]);
+  const columns = makeColumns(["name", "changes"], ["text", "how"], ["figure", "probability"]);
+  return section("What remains (90% together, not tested)", [table("possibility", columns, rows, { max: 8 })]);
+}

@@ -1,0 +1,314 @@
+import { resolve } from "node:path";
+import { countOrders } from "../../asking/trials/orders.ts";
+import { getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
+import type { PlanEnd } from "../../asking/trials/runPlan.ts";
+import { type Baseline, toComparedRun } from "../../base/types/baseline.ts";
+import type { CheckPlan, ComparePlan, LostCases } from "../../base/types/check.ts";
+import { printProblem, usageError } from "../../base/types/errors.ts";
+import { nameExposure } from "../../base/types/exposure.ts";
+import type { Io } from "../../base/types/io.ts";
+import { canonicalJson, type JsonObject } from "../../base/types/json.ts";
+import { isSameModel, type Model } from "../../base/types/model.ts";
+import type { RunManifest } from "../../base/types/run.ts";
+import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
+import type { OfferedTool } from "../../base/types/tool.ts";
+import { baselineFile, type NamedBaseline, readBaseline, readSuiteBaselines } from "../../records/baseline.ts";
+import { findLikelyName, indexByName } from "../../servers/changes/names.ts";
+import { type ComparedRun, comparability } from "../design/comparable.ts";
+import { defaultTrials, mostTrials } from "../design/statistics.ts";
+import { type DriftRunOptions, planDrift } from "../drift/ask.ts";
+import { ArmCases, type Ask, type GetToolset, runDesign } from "../pipeline/pipeline.ts";
+import { version } from "../workspace/version.ts";
+import { explainLost } from "./checkText.ts";
+import type { Check } from "./verdict.ts";
+
+export type CheckOptions = DriftRunOptions & {
+  check?: "on" | "screen" | "thorough" | "anytime" | "off" | undefined;
+  /** The cap of a check, the trials of a night, and the trials of cases that are not checked. */
+  trials?: number | undefined;
+  baselines: string;
+  host: string;
+  batch?: boolean | undefined;
+};
+
+/** The checks of a run: plans by suite, and the tool lists of the base arms by hash. */
+export type PlannedChecks = { plans: ReadonlyMap<string, readonly CheckPlan[]>; toolsets: RunManifest["toolsets"] };
+
+/** Reads the baselines and plans one check for each suite and model that has one. */
+export async function planChecks(
+  options: CheckOptions,
+  suites: readonly Suite[],
+  models: readonly Model[],
+  cases: readonly PlannedCase[],
+  io: Io,
+): Promise<PlannedChecks> {
+  const plans = new Map<string, CheckPlan[]>();
+  const toolsets: RunManifest["toolsets"] = {};
+  if (options.check === "off") {
+    if (!options.nightly) return { plans, toolsets };
+    throw usageError("--nightly has no effect with --check off.", "Omit one of them.");
+  }
+  const cap = chooseCap(options, io);
+  const dir = resolve(io.cwd, options.baselines);
+  const names = suites.map(({ name }) => name);
+  for (const suite of suites) {
+    // Lift is measured within each run, against the same queries without the skill.
+    if (suite.lift !== undefined) continue;
+    for (const model of models.filter((one) => asksModel(suite, one))) {
+      const { file, found, others } = await findBaseline(dir, suite, model, names);
+      if (!found) {
+        if (options.check === undefined && !options.nightly) {
+          if (others.length > 0) warnUnchecked(suite.name, model.id, others, io);
+          continue;
+        }
+        throw usageError(
+          `There is no baseline of "${suite.name}" on ${model.id} to check against.`,
+          `Accept one with \`evals baseline accept\` after a run, or omit --${options.nightly ? "nightly" : "check"}. The expected file is ${file}.`,
+        );
+      }
+      const own = cases.filter((planned) => planned.suite === suite);
+      const margin = suite.margin ?? options.margin;
+      const plan = await planCheck(found.baseline, found.file, own, model, { ...options, cap, margin });
+      if (plan.kind === "not comparable") warnNotComparable(suite.name, plan, io);
+      plans.set(suite.name, [...(plans.get(suite.name) ?? []), plan]);
+      Object.assign(toolsets, found.baseline.toolsets);
+    }
+  }
+  const compared = [...plans.values()].flat().filter((plan) => plan.kind === "compare");
+  if (compared.length > 0 && cap > mostTrials)
+    throw usageError(
+      `-n ${cap} is more than a check can use: it takes at most ${mostTrials} trials per case and tool list.`,
+      `Use -n ${mostTrials} or less, or --check off.`,
+    );
+  for (const plan of compared) plan.families = compared.length;
+  const watched = [...plans.values()].flat().flatMap((plan) => (plan.kind === "unchanged" && plan.drift) || []);
+  for (const drift of watched) drift.families = watched.length;
+  if (options.nightly && watched.length === 0) warnAboutNightly(compared.length > 0, io);
+  return { plans, toolsets };
+}
+
+/** Whether a suite has a baseline on one of these models. `suites`: all suites of the run. */
+export async function isAccepted(
+  { baselines }: Pick<CheckOptions, "baselines">,
+  suite: Suite,
+  models: readonly Model[],
+  suites: readonly Suite[],
+  { cwd }: Pick<Io, "cwd">,
+): Promise<boolean> {
+  const names = suites.map(({ name }) => name);
+  const asked = models.filter((one) => asksModel(suite, one));
+  const all = await Promise.all(asked.map((model) => findBaseline(resolve(cwd, baselines), suite, model, names)));
+  return all.some(({ found }) => found !== undefined);
+}
+
+/** Warns that a model is not checked, because its suite has baselines on other models only. */
+function warnUnchecked(
+  suite: string,
+  model: string,
+  others: readonly { baseline: Baseline }[],
+  io: Pick<Io, "err">,
+): void {
+  const models = others.map(({ baseline }) => baseline.model.id).join(", ");
+  const message = `The suite "${suite}" has no baseline on ${model}, so nothing is checked; it has one on ${models}.`;
+  const hint = "Run one of those models with -m, or accept this run with `evals baseline accept`.";
+  printProblem(io)({ severity: "warning", message, hint });
+}
+
+/** Warns before the first model call, which would be paid for without a check. */
+function warnNotComparable(
+  suite: string,
+  { model, reasons }: Extract<CheckPlan, { kind: "not comparable" }>,
+  io: Pick<Io, "err">,
+): void {
+  const message = `The suite "${suite}" cannot be compared with its baseline on ${model}, so nothing is checked.`;
+  printProblem(io)({ severity: "warning", message, hint: reasons.join("\n") });
+}
+
+/**
+ * Finds the baseline of a suite on a model, even under a former id or an alias of the model, or a former name of the
+ * suite. `names`: all suites of the run. Returns the expected file, and in `others` the baselines of the suite on any
+ * model.
+ */
+export async function findBaseline(
+  dir: string,
+  suite: Suite,
+  model: Model,
+  names: readonly string[],
+): Promise<{ file: string; found: NamedBaseline | undefined; others: NamedBaseline[] }> {
+  const [file = "", ...formerFiles] = [model.id, ...(model.formerIds ?? [])].map((id) =>
+    baselineFile(dir, suite.name, id),
+  );
+  const others = await readSuiteBaselines(dir, suite.name);
+  const find = async () => {
+    for (const one of [file, ...formerFiles]) {
+      const baseline = await readBaseline(one);
+      if (baseline) return { file: one, baseline };
+    }
+    const alias = others.find((one) => isSameModel(one.baseline.model, model));
+    return alias ?? (others.length === 0 ? await findRenamed(dir, suite, model, names) : undefined);
+  };
+  return { file, found: await find(), others };
+}
+
+/** Finds the only baseline on this model that shares most cases and whose suite is not in the run: it was renamed. */
+async function findRenamed(
+  dir: string,
+  { cases }: Suite,
+  model: Model,
+  names: readonly string[],
+): Promise<NamedBaseline | undefined> {
+  const hashes = new Map(cases.map(({ id, hash }) => [id, hash]));
+  const alike = (await readSuiteBaselines(dir)).filter(({ baseline }) => {
+    const kept = baseline.cases.filter(({ id, hash }) => hashes.get(id) === hash).length;
+    const isMost = 2 * kept > Math.max(baseline.cases.length, cases.length);
+    return isMost && isSameModel(baseline.model, model) && !names.includes(baseline.suite);
+  });
+  return alike.length === 1 ? alike[0] : undefined;
+}
+
+/** The caps that the designs of earlier versions stand for. */
+const legacyCaps = { screen: 12, thorough: 25, anytime: 100 } as const;
+
+function chooseCap({ check, trials }: CheckOptions, io: Io): number {
+  if (check === undefined || check === "on" || check === "off") return trials ?? defaultTrials;
+  const cap = trials ?? legacyCaps[check];
+  const message = `--check ${check} is a name of an earlier version, and now means -n ${legacyCaps[check]}.`;
+  const hint = `Use --check on${trials === undefined ? ` -n ${cap}` : ""}.`;
+  printProblem(io)({ severity: "warning", message, hint });
+  return cap;
+}
+
+function warnAboutNightly(isChanged: boolean, io: Io): void {
+  const message = isChanged
+    ? "--nightly: the tools are no longer those of the baseline, so they are checked, and no night is added."
+    : "--nightly: there is nothing to watch, because no model can drift or no run can be compared.";
+  const hint = isChanged ? "Accept a new baseline; later nights are compared with it." : "See the report.";
+  printProblem(io)({ severity: "warning", message, hint });
+}
+
+async function planCheck(
+  baseline: Baseline,
+  file: string,
+  cases: readonly PlannedCase[],
+  model: Model,
+  options: CheckOptions & { cap: number },
+): Promise<CheckPlan> {
+  const now = describeRun(cases, model, options);
+  // A baseline under another suite name was found by its cases, so compare as if the name were the same.
+  const compared = comparability({ ...toComparedRun(baseline), suite: now.suite }, now, { areAskedAnew: true });
+  if (compared.kind === "not comparable") return { kind: "not comparable", model: model.id, reasons: compared.reasons };
+  if (baseline.suite !== now.suite)
+    compared.notes.unshift(
+      `The suite is called "${baseline.suite}" in the baseline, and is taken for the same: most cases are the same`,
+    );
+  const before = new Map(baseline.cases.map((one) => [one.id, one]));
+  const planned = new Map(cases.map((one) => [one.case.id, one]));
+  const lost = compared.cases.flatMap((id) => {
+    const [one, accepted] = [planned.get(id), before.get(id)];
+    return one?.unavailable ? [findLost(one, baseline.toolsets[accepted?.toolset ?? ""] ?? [])] : [];
+  });
+  const lostIds = new Set(lost.map((one) => one.case));
+  if (lost.length > 0 && lost.length === compared.cases.length)
+    return { kind: "not comparable", model: model.id, reasons: explainLost(lost) };
+  const comparable = compared.cases.filter((id) => !lostIds.has(id)).flatMap((id) => before.get(id) ?? []);
+  const isSame = ({ id, toolset }: Baseline["cases"][number]) => planned.get(id)?.toolset.hash === toolset;
+  if (comparable.length > 0 && comparable.every(isSame))
+    return {
+      kind: "unchanged",
+      model: model.id,
+      notes: compared.notes,
+      ...(!model.deterministic && {
+        drift: await planDrift({ baseline, file, suite: now.suite, same: compared.cases }, cases, model, options),
+      }),
+    };
+  // A case that could not be graded for the baseline will not be now: its trials would be asked three times for
+  // nothing.
+  const graded = comparable.filter(({ trials }) => trials > 0);
+  if (comparable.length > 0 && graded.length === 0)
+    return { kind: "not comparable", model: model.id, reasons: ["No case has a graded trial in the baseline."] };
+  const ungraded = comparable.filter(({ trials }) => trials === 0).map(({ id }) => id);
+  if (ungraded.length > 0)
+    compared.notes.push(`Without a graded trial in the baseline (not compared): ${ungraded.join(", ")}`);
+  return {
+    kind: "compare",
+    model: model.id,
+    design: "pairs",
+    cap: options.cap,
+    margin: options.margin,
+    baseline: {
+      file,
+      run: baseline.run,
+      acceptedAt: baseline.acceptedAt,
+      ...(baseline.git && { commit: baseline.git.commit }),
+      ...(baseline.model.repliedBy !== undefined && { repliedBy: baseline.model.repliedBy }),
+    },
+    cases: graded.map(({ id, passed, trials, toolset }) => {
+      const one = planned.get(id);
+      const lists = [baseline.toolsets[toolset] ?? [], one?.toolset.tools ?? []];
+      const requests = countRequests(lists, model) * (one?.case.paraphrases?.length ?? 1);
+      return { id, bank: { passed, trials }, toolset, ...(Number.isFinite(requests) && { requests }) };
+    }),
+    ...(lost.length > 0 && { lost }),
+    notes: compared.notes,
+  };
+}
+
+/** Explains why a case cannot be asked, with the likely new names of expected tools that are no longer listed. */
+function findLost({ case: one, toolset, unavailable }: PlannedCase, before: readonly OfferedTool[]): LostCases[number] {
+  const [then, now] = [before, toolset.tools].map((tools) => indexByName(tools as readonly JsonObject[]));
+  const gone = listCaseCalls(one).flatMap(({ tools }) => tools.filter((name) => then?.has(name) && !now?.has(name)));
+  const likely = [...new Set(gone)].flatMap((tool) => {
+    const name = then && now && findLikelyName(tool, then, now);
+    return name === undefined ? [] : [{ tool, now: name }];
+  });
+  const reason = (unavailable?.message ?? "").replace(`Case "${one.id}": `, "");
+  return { case: one.id, reason, ...(likely.length > 0 && { likely }) };
+}
+
+/** The different requests of a case: its tool orders, or one if a host sets the order or it does not matter. */
+function countRequests(lists: readonly (readonly OfferedTool[])[], model: Model): number {
+  return model.deterministic || "converse" in model ? 1 : Math.min(...lists.map(countOrders));
+}
+
+/** Describes everything that decides whether these cases on this model can be compared with a baseline. */
+export function describeRun(
+  cases: readonly PlannedCase[],
+  model: Model,
+  { host, batch }: { host: string; batch?: boolean | undefined },
+): ComparedRun {
+  return {
+    suite: cases[0]?.suite.name ?? "",
+    model: model.id,
+    settings: canonicalJson(model.settings),
+    host,
+    exposure: nameExposure(getExposure(model)),
+    batch,
+    harness: version,
+    cases: cases.map(({ case: { id, hash } }) => ({ id, hash })),
+  };
+}
+
+/** Runs the trials that a check requests. Throws a usage error for a check that an earlier version planned. */
+export async function runCheck(
+  { design, record }: Check,
+  plan: ComparePlan,
+  cases: readonly PlannedCase[],
+  model: Model,
+  { toolsets, seed }: RunManifest,
+  ask: Ask,
+): Promise<PlanEnd> {
+  if (!design) {
+    if (plan.cases.length === 0) return "complete";
+    throw usageError(
+      `The run cannot be resumed: an earlier version of tool-evals planned its check by the ${plan.design} design.`,
+      "Start a new run; `evals report` still reads its record.",
+    );
+  }
+  const base = new Map(plan.cases.map(({ id, toolset: hash }) => [id, { hash, tools: toolsets[hash] ?? [] }]));
+  const arms = new Map<string, GetToolset>([
+    ["head", ({ toolset }) => toolset],
+    ["base", (planned) => base.get(planned.case.id)],
+  ]);
+  const armCases = new ArmCases(cases, arms, seed);
+  return (await runDesign(design, record, { cases: armCases, model }, ask)).end;
+}

@@ -1,0 +1,200 @@
+import type { CheckSummary, ComparedCheck } from "../../base/types/check.ts";
+import type { CaseSummary, SuiteSummary } from "../../base/types/run.ts";
+import {
+  type Block,
+  diff,
+  facts,
+  heading,
+  makeColumns,
+  section,
+  type TextChange,
+  type Tone,
+  table,
+  text,
+} from "../../reports/document.ts";
+import { count, integer, money, probability, ratio, share } from "../../reports/format.ts";
+import { checkFacts, explainCheck } from "./checkFacts.ts";
+import {
+  checkHeadline,
+  checkNext,
+  checkReason,
+  type FollowUp,
+  isCompared,
+  isExhausted,
+  listNotes,
+  lostLines,
+  type Named,
+  netSentence,
+} from "./checkText.ts";
+
+type ArmNames = { base: string; head: string };
+const arms: ArmNames = { base: "baseline", head: "now" };
+
+export const checkTone: Readonly<Record<CheckSummary["kind"], Tone>> = {
+  regressed: "bad",
+  changed: "warn",
+  "no-regression": "good",
+  inconclusive: "warn",
+  unchanged: "good",
+  "not-comparable": "warn",
+};
+
+/**
+ * The regression check of a suite, if there is one: what happened, what to do, and the figures. `isLeading`: the lead
+ * of the report already has the first two.
+ */
+export function checkBlocks(
+  suite: SuiteSummary,
+  {
+    explain = false,
+    isLeading = false,
+    followUp = {},
+  }: { explain?: boolean; isLeading?: boolean; followUp?: FollowUp } = {},
+): Block[] {
+  const check = suite.verdict;
+  if (!check) return [];
+  const title = heading(3, checkHeadline(check), checkTone[check.kind]);
+  if (!isCompared(check)) return [title, text(checkNext(check, followUp), ...listNotes(check))];
+  const exhausted = isExhausted(check);
+  return [
+    title,
+    text(
+      ...(isLeading ? [] : [checkReason(check), ...lostLines(check), checkNext(check, followUp)]),
+      netSentence(check),
+    ),
+    ...drawNetChange(check),
+    ...changedCases("Cases that dropped (passed/answered)", check.flagged, exhausted, arms),
+    ...changedCases("Cases that rose (passed/answered)", check.rose, exhausted, arms),
+    ...changedCases("Cases that look worse, possibly by chance (passed/answered)", check.suspects, exhausted, arms),
+    ...flippedCases(check, arms),
+    ...grownConfusions(check.grew, arms),
+    ...changedTools(check, suite.cases),
+    facts(...checkFacts(check), ["Spent on the suite", money(suite.totals.costUsd)]),
+    text(...listNotes(check)),
+    ...(explain ? explainCheck(check) : []),
+  ];
+}
+
+function drawNetChange(check: ComparedCheck): Block[] {
+  const { kind, net, margin } = check;
+  if (!net) return [];
+  const interval = isExhausted(check) ? ([net.change, net.change] as const) : net.interval;
+  return [{ kind: "scale", change: net.change, interval, margin, tone: checkTone[kind] }];
+}
+
+/** A table of the cases that changed, with their tests. */
+export function changedCases(
+  title: string,
+  cases: readonly Named[],
+  exhausted: boolean,
+  { base, head }: ArmNames,
+): Block[] {
+  const p = (one: Named) => (exhausted ? [] : [probability(one.p)]);
+  const rows = cases.map((one) => [one.case, ratio(one.base), ratio(one.head), ...p(one)]);
+  const columns = makeColumns(["id", "case"], ["figure", base, head, ...(exhausted ? [] : ["p"])]);
+  return section(title, [table("case", columns, rows)]);
+}
+
+/** Every case with answers that differ, in either direction: the evidence of a CHANGED verdict. */
+export function flippedCases({ flips }: ComparedCheck, { base, head }: ArmNames): Block[] {
+  const rows = flips.map(({ case: id, down, up, pairs }) => [id, integer(down), integer(up), integer(pairs)]);
+  const columns = makeColumns(["id", "case"], ["figure", `only ${base}`, `only ${head}`, "pairs"]);
+  return section("Answers that differ (passed in only one of the two)", [table("case", columns, rows)]);
+}
+
+/** A table of the confusions that became more frequent. */
+export function grownConfusions(grew: ComparedCheck["grew"], { base, head }: ArmNames): Block[] {
+  const rows = grew.map((one) => {
+    const picked = one.acceptable ? `${one.picked} (acceptable)` : one.picked;
+    return [one.expected, picked, share(one.base), share(one.head)];
+  });
+  const columns = makeColumns(["name", "expected", "picked"], ["figure", base, head]);
+  return section("Confusions that grew (of graded trials)", [table("pair", columns, rows)]);
+}
+
+/** Changes beyond this number are listed without a word diff, which takes time to compute. */
+const maxWordings = 20;
+
+const namedTools = (label: string) => label.match(/(?:skill:)?[\w-]+/g) ?? [];
+
+/** The cases whose result changed, with the tools they expect: `read-notes: 10/10 -> 2/10`. */
+function listMoved(
+  { flagged, rose, suspects, flips }: ComparedCheck,
+  cases: readonly CaseSummary[],
+): { text: string; expected: readonly string[]; isDropped: boolean }[] {
+  const dropped = new Set([...flagged, ...flips].map((one) => one.case));
+  const rates = [...flagged, ...rose, ...suspects];
+  return cases.flatMap(({ id, expected }) => {
+    const [rate, flip] = [rates.find((one) => one.case === id), flips.find((one) => one.case === id)];
+    const text = rate
+      ? `${ratio(rate.base)} -> ${ratio(rate.head)}`
+      : flip && `passed only before ${flip.down}, only now ${flip.up} of ${flip.pairs}`;
+    return text === undefined
+      ? []
+      : [{ text: `${id}: ${text}`, expected: namedTools(expected), isDropped: dropped.has(id) }];
+  });
+}
+
+/**
+ * Changes of tools that a dropped case expects or a grown confusion names come first, the others collapsed. If none is
+ * named, all come first. Each change lists the cases that expect its tool and whose result changed.
+ */
+function changedTools(check: ComparedCheck, cases: readonly CaseSummary[]): Block[] {
+  const { grew, changes } = check;
+  const moved = listMoved(check, cases);
+  const named = new Set([
+    ...moved.flatMap(({ expected, isDropped }) => (isDropped ? expected : [])),
+    ...grew.flatMap(({ expected, picked }) => [...namedTools(expected), ...namedTools(picked)]),
+  ]);
+  const findTool = ({ label }: { label: string }) => /^(?:skill:)?[\w-]+/.exec(label)?.[0] ?? "";
+  const isInvolved = (change: { label: string }) => named.has(findTool(change));
+  const first = changes.filter(isInvolved);
+  const sorted = [...first, ...changes.filter((change) => !isInvolved(change))].map((change, at): TextChange => {
+    const beside = moved.filter(({ expected }) => expected.includes(findTool(change))).map(({ text: one }) => one);
+    return { ...toTextChange(change, at), ...(beside.length > 0 && { beside }) };
+  });
+  const involved = first.length > 0 ? first.length : sorted.length;
+  const others = sorted.slice(involved);
+  return section("Changes in the tool list", [
+    diff(sorted.slice(0, involved), 6),
+    {
+      kind: "details",
+      title: `${count(others.length, "change")} in tools that are not involved`,
+      blocks: [diff(others)],
+      brief: true,
+    },
+  ]);
+}
+
+function toTextChange(
+  { label, class: known, before, after }: ComparedCheck["changes"][number],
+  at: number,
+): TextChange {
+  const effect = known === "unknown" ? "may break callers" : known;
+  const full = effect === undefined || effect === "description only" ? label : `${label} (${effect})`;
+  return at < maxWordings ? { label: full, ...(before && { before }), ...(after && { after }) } : { label: full };
+}
+
+/** The verdict and its evidence as plain lines, for forms without layout. */
+export function checkLines(check: CheckSummary, max: number, followUp: FollowUp = {}): string[] {
+  const headline = checkHeadline(check);
+  if (!isCompared(check))
+    return [headline, checkNext(check, followUp), ...listNotes(check)].filter((line) => line !== "");
+  return [
+    `${headline} · ${checkReason(check)}`,
+    checkNext(check, followUp),
+    netSentence(check),
+    ...check.flagged.slice(0, max).map((one) => `Dropped: ${one.case}: ${ratio(one.base)} -> ${ratio(one.head)}`),
+    ...check.rose.slice(0, max).map((one) => `Rose: ${one.case}: ${ratio(one.base)} -> ${ratio(one.head)}`),
+    ...check.flips
+      .slice(0, max)
+      .map((one) => `Differs: ${one.case}: only before ${one.down}, only now ${one.up} of ${one.pairs}`),
+    ...check.grew.slice(0, max).map((one) => {
+      const what = one.acceptable ? "Substituted more often" : "Confused more often";
+      return `${what}: ${one.expected} -> ${one.picked}: ${share(one.base)} -> ${share(one.head)}`;
+    }),
+    ...check.changes.slice(0, max).map(({ label }) => `Changed: ${label}`),
+    ...checkFacts(check).map((fact) => fact.join(": ")),
+    ...listNotes(check),
+  ].filter((line) => line !== "");
+}

@@ -1,0 +1,211 @@
+import { resolve } from "node:path";
+import { getOrAdd } from "../../base/getOrAdd.ts";
+import { type ExitCode, exitCodes, printProblem, usageError } from "../../base/types/errors.ts";
+import { allDefinitions, nameExposure } from "../../base/types/exposure.ts";
+import type { Io } from "../../base/types/io.ts";
+import { canonicalJson } from "../../base/types/json.ts";
+import { isModelNamed, isSameModel } from "../../base/types/model.ts";
+import type { RunManifest } from "../../base/types/run.ts";
+import type { Trial } from "../../base/types/trial.ts";
+import { readBaseline } from "../../records/baseline.ts";
+import { findRecord, findRun, listRecords, type Warn } from "../../records/find.ts";
+import { readManifest, readTrials } from "../../records/record.ts";
+import { comparisonReport } from "../reporting/experimentForms.ts";
+import { type FormName, forms } from "../run/report/forms.ts";
+import { version } from "../workspace/version.ts";
+import { type ComparedRecord, compareSides } from "./comparison.ts";
+import type { ComparisonReport } from "./report.ts";
+
+/** A run or a baseline, with one side for each suite and model in it. `dir`: the folder of a run. */
+type Recorded = {
+  name: string;
+  what: string;
+  dir?: string;
+  sides: readonly ComparedRecord[];
+  notes: readonly string[];
+};
+
+export type CompareOptions = {
+  base: string;
+  head: string;
+  suite?: readonly string[] | undefined;
+  model?: readonly string[] | undefined;
+  margin: number;
+  out: string;
+  json: boolean;
+  as?: FormName | undefined;
+};
+
+/** `evals compare`: compares two records and prints the result. */
+export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> {
+  const { report, exitCode } = await compareRecords(flags, io);
+  const form = flags.json ? "json" : (flags.as ?? "terminal");
+  io.out(forms[form].render(comparisonReport(report, exitCode, version), io));
+  return exitCode;
+}
+
+/** Reads two records and compares what they have in common. Throws a usage error if that is nothing. */
+export async function compareRecords(
+  flags: Omit<CompareOptions, "json" | "as">,
+  io: Pick<Io, "cwd" | "err">,
+): Promise<{ report: ComparisonReport; exitCode: ExitCode }> {
+  const out = resolve(io.cwd, flags.out);
+  const warn = printProblem(io);
+  const [base, head] = await Promise.all([
+    flags.base.endsWith(".json") ? readBaselineRecord(flags.base, out, io) : readRunRecord(flags.base, out, warn),
+    readRunRecord(flags.head, out, warn),
+  ]);
+  if (base.dir !== undefined && base.dir === head.dir)
+    throw usageError(`Both name the run ${head.name}.`, "Name two different runs, or a baseline file and a run.");
+  const wanted = ({ suite, model }: ComparedRecord) =>
+    (flags.suite?.includes(suite) ?? true) && (flags.model?.some((written) => isModelNamed(written, model)) ?? true);
+  const [then, now] = [base.sides.filter(wanted), head.sides.filter(wanted)];
+  if (then.length === 0 || now.length === 0) throw nothingLeft(then.length === 0 ? base : head, flags);
+  const pairs = pairSides(then, now);
+  const settings = { margin: flags.margin, families: pairs.length };
+  const comparisons = pairs.map(([a, b]) => compareSides(a, b, settings));
+  const codes = comparisons.map((one) => one.exitCode);
+  const exitCode = [exitCodes.failed, exitCodes.incomplete].find((code) => codes.includes(code)) ?? exitCodes.passed;
+  const instead = comparisons.every(({ kind }) => kind === "refused") ? await suggestRuns(now, [base, head], out) : [];
+  const notes = [...base.notes, ...head.notes, ...unpaired("A", then, pairs), ...unpaired("B", now, pairs), ...instead];
+  const named = ({ name, what }: Recorded) => ({ name, what });
+  const report = { base: named(base), head: named(head), interleaved: false as const, comparisons, notes };
+  return { report, exitCode };
+}
+
+/** Pairs the suites and models that both have; if there are none, each with the nearest, to report what differs. */
+function pairSides(
+  base: readonly ComparedRecord[],
+  head: readonly ComparedRecord[],
+): [ComparedRecord, ComparedRecord][] {
+  const same = head.flatMap((b) =>
+    base
+      .filter((a) => a.suite === b.suite && isSameModel(nameModel(a), nameModel(b)))
+      .map((a): [ComparedRecord, ComparedRecord] => [a, b]),
+  );
+  if (same.length > 0) return same;
+  return head.flatMap((b) => {
+    const nearest = base.find((a) => a.suite === b.suite) ?? base.find((a) => a.model === b.model) ?? base[0];
+    return nearest ? [[nearest, b] satisfies [ComparedRecord, ComparedRecord]] : [];
+  });
+}
+
+const nameModel = ({ model: id, repliedBy }: ComparedRecord) => ({ id, repliedBy });
+
+function unpaired(
+  name: string,
+  sides: readonly ComparedRecord[],
+  pairs: readonly [ComparedRecord, ComparedRecord][],
+): string[] {
+  const paired = new Set<ComparedRecord>(pairs.flat());
+  return sides.filter((side) => !paired.has(side)).map(({ suite, model }) => `Only in ${name}: ${suite} on ${model}`);
+}
+
+const maxSearched = 50;
+
+/** Suggests the newest other run of each suite and model of B: runs of different models cannot be compared. */
+async function suggestRuns(
+  sides: readonly ComparedRecord[],
+  compared: readonly Recorded[],
+  out: string,
+): Promise<string[]> {
+  const names = new Set(compared.map(({ name }) => name));
+  const found = new Map<string, string>();
+  let searched = 0;
+  for await (const { manifest } of listRecords("run", out, () => {})) {
+    if (++searched > maxSearched) break;
+    if (names.has(manifest.id)) continue;
+    for (const { suite, model } of sides) {
+      const isOfSide =
+        manifest.models.some(({ id }) => id === model) && manifest.suites.some(({ name }) => name === suite);
+      const key = `${suite} on ${model}`;
+      if (isOfSide && !found.has(key)) found.set(key, manifest.id);
+    }
+  }
+  const head = compared[1]?.name ?? "";
+  return [...found].map(([what, id]) => `Another run of ${what}: evals compare ${id} ${head}`);
+}
+
+function nothingLeft({ name, sides }: Recorded, { suite, model }: Pick<CompareOptions, "suite" | "model">) {
+  const asked = [...(suite ?? []), ...(model ?? [])].join(", ");
+  const known = sides.map((side) => `${side.suite} on ${side.model}`).join(", ");
+  return usageError(`${name} does not contain ${asked}.`, `It contains ${known}.`);
+}
+
+async function readRunRecord(run: string, out: string, warn: Warn): Promise<Recorded> {
+  if (run.endsWith(".json"))
+    throw usageError(
+      `"${run}" is a file, but B must be a run.`,
+      "Put the baseline first: evals compare <baseline> <run>.",
+    );
+  const { dir, manifest } = await findRecord("run", run, out, warn);
+  const { id, finishedAt, startedAt } = manifest;
+  if (manifest.cache)
+    throw usageError(
+      `The run ${id} was made with --cache: it repeats replies of earlier runs, so it cannot be compared.`,
+      "Run again without --cache, and compare that run.",
+    );
+  const makeKey = (suite: string, model: string) => JSON.stringify([suite, model]);
+  const seen = new Map<string, { trials: Trial[]; repliedBy: Set<string> }>();
+  for await (const { turns, ...trial } of readTrials(dir, id)) {
+    const { suite, model, arm } = trial.cell;
+    if (arm !== "head") continue;
+    const side = getOrAdd(seen, makeKey(suite, model), () => ({ trials: [], repliedBy: new Set<string>() }));
+    for (const turn of turns) if (turn.model !== undefined) side.repliedBy.add(turn.model);
+    // Only scores are compared. Do not keep the replies in memory.
+    side.trials.push({ ...trial, turns: [] });
+  }
+  const { host, harness, toolsets } = manifest;
+  const sides = manifest.models.map(async (model) => {
+    const asked = await findAskedModel(model, out);
+    const exposure = nameExposure(model.exposures?.[0] ?? allDefinitions);
+    return manifest.suites.map(({ name: suite, file, cases }): ComparedRecord => {
+      const { trials = [], repliedBy = [] } = seen.get(makeKey(suite, model.id)) ?? {};
+      const [named, ...others] = repliedBy;
+      const alone = named !== undefined && others.length === 0 && { repliedBy: named };
+      const common = { suite, file, host, exposure, harness, cases, toolsets, ...asked };
+      return { ...common, ...alone, seen: { kind: "trials", trials } };
+    });
+  });
+  const unfinished = `The run ${id} was interrupted: only its recorded trials are compared`;
+  return {
+    name: id,
+    what: `the run of ${startedAt.slice(0, 16).replace("T", " ")} UTC`,
+    dir: resolve(dir),
+    sides: (await Promise.all(sides)).flat(),
+    notes: finishedAt === undefined ? [unfinished] : [],
+  };
+}
+
+async function readBaselineRecord(given: string, out: string, io: Pick<Io, "cwd">): Promise<Recorded> {
+  const baseline = await readBaseline(resolve(io.cwd, given));
+  if (!baseline) throw usageError(`There is no baseline "${given}".`, "Write one with `evals baseline accept`.");
+  const { suite, model, host, harness, cases, toolsets, exposure = allDefinitions, acceptedAt, run } = baseline;
+  const { repliedBy } = model;
+  const counts = new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials }]));
+  const side: ComparedRecord = {
+    ...{ suite, host, exposure: nameExposure(exposure), harness, cases, toolsets },
+    ...(await findAskedModel(model, out)),
+    ...(repliedBy !== undefined && { repliedBy }),
+    seen: { kind: "counts", counts },
+  };
+  const what = `the baseline of ${acceptedAt.slice(0, 10)}, from the run ${run}`;
+  return { name: given, what, sides: [side], notes: [] };
+}
+
+type ModelEntry = Pick<RunManifest["models"][number], "id" | "kind" | "settings" | "deterministic">;
+
+/** The model that answered. For recorded answers: the recorded model, with its settings if its run is readable. */
+async function findAskedModel(
+  { id, kind, settings, deterministic }: ModelEntry,
+  out: string,
+): Promise<Pick<ComparedRecord, "model" | "settings" | "deterministic">> {
+  const { run, model } = settings;
+  if (kind !== "recorded answers" || typeof run !== "string" || typeof model !== "string")
+    return { model: id, settings: canonicalJson(settings), deterministic };
+  const recording = await findRun(run, out)
+    .then(readManifest)
+    .catch(() => undefined);
+  const recorded = recording?.models.find((one) => one.id === model);
+  return recorded ? findAskedModel(recorded, out) : { model, deterministic };
+}

@@ -1,0 +1,129 @@
+import { canonicalJson, type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
+import { isSameModel } from "../../base/types/model.ts";
+
+/** The facts about a run or baseline that determine whether two runs of a suite can be compared. */
+export type ComparedRun = {
+  suite: string;
+  model: string;
+  /** The model that the replies name, if known: `model` may be an alias of it. */
+  repliedBy?: string | undefined;
+  /** The model's settings as one canonical text (temperature and the like), if known. */
+  settings?: string | undefined;
+  /** The host profile: how tool names were shown. */
+  host: string;
+  /** How tools were shown (see `nameExposure`). */
+  exposure: string;
+  /** Whether its requests were sent in batches. */
+  batch?: boolean | undefined;
+  /** The version of the harness. */
+  harness: string;
+  cases: readonly { id: string; hash: string }[];
+};
+
+/** `cases`: ids that are in both runs unchanged, in the order of the new run. */
+export type Comparability =
+  | { kind: "comparable"; cases: string[]; notes: string[] }
+  | { kind: "not comparable"; reasons: string[] };
+
+/**
+ * The cases that can be compared between then (a baseline or an earlier run) and now, or every reason why none can.
+ * `areAskedAnew`: the earlier tools are tested and graded again, so that the earlier results do not matter. Settings are
+ * compared only if both are known.
+ */
+export function comparability(
+  then: ComparedRun,
+  now: ComparedRun,
+  { areAskedAnew = false }: { areAskedAnew?: boolean } = {},
+): Comparability {
+  const parse = ({ settings = "{}" }: ComparedRun) => jsonObjectSchema.parse(JSON.parse(settings));
+  const areKnown = then.settings !== undefined && now.settings !== undefined;
+  const [was, is] = areKnown ? [parse(then), parse(now)] : [{}, {}];
+  const isJudged = !areAskedAnew && isSameModel({ id: then.model }, { id: now.model });
+  const reasons = [
+    ...findDifferences({ ...then, settings: readDeciding(was) }, { ...now, settings: readDeciding(is) }),
+    ...(isJudged ? describeJudged(now.model, was, is) : []),
+  ];
+  if (reasons.length > 0) return { kind: "not comparable", reasons };
+  const before = new Map(then.cases.map(({ id, hash }) => [id, hash]));
+  const after = new Set(now.cases.map(({ id }) => id));
+  const ids = (keep: (one: { id: string; hash: string }) => boolean) => now.cases.filter(keep).map(({ id }) => id);
+  const cases = ids(({ id, hash }) => before.get(id) === hash);
+  // A reworded case has another prompt or expectation, so its rates cannot be compared.
+  const others = {
+    Added: ids(({ id }) => !before.has(id)),
+    Removed: then.cases.filter(({ id }) => !after.has(id)).map(({ id }) => id),
+    Reworded: ids(({ id, hash }) => before.has(id) && before.get(id) !== hash),
+  };
+  return {
+    kind: "comparable",
+    cases,
+    notes: [
+      ...(cases.length === 0 ? ["No case is the same in both, so nothing can be compared"] : []),
+      ...Object.entries(others).flatMap(([what, all]) =>
+        all.length > 0 ? [`${what} (not compared): ${all.join(", ")}`] : [],
+      ),
+      ...describeUrls(was, is),
+      ...describeBatches(then, now),
+    ],
+  };
+}
+
+/** Settings that affect how a model is reached, not what it answers. */
+const reaching = new Set(["baseUrl", "retries", "timeoutMs"]);
+/** The setting for which part of an answer is judged. */
+const judging = "judged";
+
+/** The settings that can change an answer, as one canonical text. */
+function readDeciding(settings: JsonObject): string {
+  return canonicalJson(
+    Object.fromEntries(Object.entries(settings).filter(([key]) => !reaching.has(key) && key !== judging)),
+  );
+}
+
+/** Results from before and after a model's arguments stopped being judged cannot be compared, because the rules differ. */
+function describeJudged(model: string, { [judging]: before }: JsonObject, { [judging]: after }: JsonObject): string[] {
+  if (before === after) return [];
+  const [judges, ignores] = before === undefined ? ["the first", "the second"] : ["the second", "the first"];
+  return [
+    `The arguments that ${model} makes up were judged in ${judges}, and are not in ${ignores}. Run it again, or accept a new baseline.`,
+  ];
+}
+
+function describeUrls({ baseUrl: before }: JsonObject, { baseUrl: after }: JsonObject): string[] {
+  if (typeof before !== "string" || typeof after !== "string" || before === after) return [];
+  return [`Another base URL is asked now (${after}, before ${before}): the same model is assumed behind both`];
+}
+
+function describeBatches({ batch: before = false }: ComparedRun, { batch: now = false }: ComparedRun): string[] {
+  if (before === now) return [];
+  const [was, is] = before ? ["in batches", "one by one"] : ["one by one", "in batches"];
+  return [`Requests are sent ${is} now, and were sent ${was} before: the same model is assumed behind both`];
+}
+
+function findDifferences(then: ComparedRun & { settings: string }, now: ComparedRun & { settings: string }): string[] {
+  const reasons: string[] = [];
+  const compare = (what: string, before: string, after: string, remedy: string) => {
+    if (before !== after) reasons.push(`${what} differs: "${before}" before, "${after}" now. ${remedy}.`);
+  };
+  compare("The suite", then.suite, now.suite, "Compare runs of the same suite");
+  const identify = ({ model: id, repliedBy }: ComparedRun) => ({ id, repliedBy });
+  if (!isSameModel(identify(then), identify(now)))
+    compare("The model", then.model, now.model, "Run the same model, or accept a new baseline for it");
+  else
+    compare(
+      "The settings of the model",
+      then.settings,
+      now.settings,
+      "Use the same settings, or accept a new baseline",
+    );
+  compare("The host profile", then.host, now.host, "Use the same --host, or accept a new baseline for it");
+  compare("The exposure", then.exposure, now.exposure, "Use the same --exposure, or accept a new baseline for it");
+  compare("The major version", major(then.harness), major(now.harness), "Accept a new baseline with this version");
+  return reasons;
+}
+
+/** Before 1.0.0, a minor version may change anything (semver.org, 4), so it counts as a major one. */
+function major(version: string): string {
+  const [first = "", second = ""] = version.split(".");
+  return first === "0" ? `0.${second}` : first;
+}

@@ -1,0 +1,130 @@
+import type { TrialRecord } from "../../asking/trials/design.ts";
+import type { CaseCounts } from "../../base/stats/counts.ts";
+import { cochranMantelHaenszel, isSignificant } from "../../base/stats/hypothesisTests.ts";
+import { adviseOpen, simulateReach } from "./advice.ts";
+import { decideExhausted, exhaustedLevel } from "./exhausted.ts";
+import { boundaries, caseError, defaultMargin, isWithinMargin, type LookPlan, type MeanDrop } from "./statistics.ts";
+import {
+  countAnswered,
+  countCalls,
+  fallP,
+  joinJudgements,
+  judgeSuite,
+  lacksAnswers,
+  missingAnswers,
+  nameCases,
+  netChange,
+  type PairTally,
+  readArm,
+  type SuiteJudgement,
+  tallyCase,
+} from "./tally.ts";
+import type { CheckVerdict, Figures } from "./verdict.ts";
+
+/**
+ * Two finished records. `samePairs`: trial t of a case had the same tool order in both; whether the records are of one time
+ * is the caller's to say: if not, a change of the model looks like a change of the wording.
+ */
+export type CompareSetup = {
+  cases: readonly string[];
+  record: TrialRecord;
+  samePairs: boolean;
+  /** Whether the model always gives the same reply to the same request, so that there is no noise. */
+  alwaysAlike?: boolean;
+  seed: number;
+  margin?: number;
+  /** Comparisons that share the error rate, as for a check. */
+  families?: number;
+  /** As for a check. */
+  withReach?: boolean;
+};
+
+/**
+ * Compares two finished records in one look, without asking for anything. With the same orders: the tests of a check on the
+ * first pairs that both records have, a = .04 for the suite, .01/n for a case. With different orders: the exact
+ * Cochran-Mantel-Haenszel test at .04, and D with the pooled variance r(1-r)(1/k_b + 1/k_h), r = (s + 1/2)/(N + 1), in place
+ * of the pairs. Levels are divided by `families`. Missing answers count both ways. `cases`: those with a trial in both
+ * records, at least one.
+ */
+export function compareRecords(setup: CompareSetup): CheckVerdict {
+  const { cases, record, seed, margin = defaultMargin, families = 1, withReach = true } = setup;
+  // A deterministic model gives the same answer in any order.
+  const samePairs = setup.samePairs || setup.alwaysAlike === true;
+  if (cases.length === 0) throw new RangeError("a comparison needs at least one case");
+  const { suiteLevel: level, z } = boundaries(1, cases.length);
+  const suiteLevel = level / families;
+  const tallies = cases.map((id) => {
+    const [base, head] = [readArm(record, id, "base"), readArm(record, id, "head")];
+    return tallyCase(base, head, samePairs ? Math.min(base.answers.length, head.answers.length) : undefined);
+  });
+  const suite = samePairs
+    ? judgeSuite(tallies, margin, z)
+    : joinJudgements(tallies, (counted) => judgeUnpaired(counted, margin, z));
+  const trials = Math.min(...tallies.flatMap(({ base, head }) => [base.trials, head.trials]));
+  const caseLevel = caseError / cases.length / families;
+  const plan: LookPlan = { looks: [trials], rungs: [trials], least: 1, suiteLevel, z, caseLevel, riseLevel: caseLevel };
+  const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, p: fallP(tally) }));
+  const isHit = ({ p }: { p: number }) => isSignificant(p, caseLevel);
+  const figures: Figures = {
+    method: samePairs ? "records" : "unpaired-records",
+    look: 1,
+    looks: 1,
+    trials,
+    cap: trials,
+    margin,
+    families,
+    cases: cases.length,
+    net: netChange(suite.mean, z, cases.length),
+    suite: {
+      down: samePairs ? suite.down : null,
+      up: samePairs ? suite.up : null,
+      p: suite.p,
+      level: suiteLevel,
+    },
+    suspects: nameCases(tested.filter((one) => !isHit(one) && isSignificant(one.p, 0.2))),
+    missing: missingAnswers(tallies),
+    reach: withReach && trials > 0 ? simulateReach(tallies, plan, 1, seed) : null,
+    calls: countCalls(
+      record,
+      cases,
+      tallies.map(({ pairs }) => pairs),
+    ),
+  };
+  if (setup.alwaysAlike) {
+    const exhausted: Figures = { ...figures, method: "exhausted", reach: null, suspects: [] };
+    return decideExhausted(cases, tallies, exhaustedLevel / families, exhausted);
+  }
+  const fell = tested.filter(isHit);
+  if (fell.length > 0) return { kind: "regressed", by: "cases", fell: nameCases(fell), ...figures };
+  if (isSignificant(suite.p, suiteLevel)) return { kind: "regressed", by: "suite", ...figures };
+  if (suite.lacksAnswers) return { kind: "inconclusive", because: "missing", ...figures };
+  if (suite.isClear) return { kind: "no-regression", ...figures };
+  const advice = suite.mean && trials > 0 ? adviseOpen(suite.mean, trials, margin, z) : null;
+  return { kind: "inconclusive", because: "cap", advice, ...figures };
+}
+
+/** The test of the suite by counts, for arms without common tool orders. */
+function judgeUnpaired(tallies: readonly PairTally[], margin: number, z: number): SuiteJudgement {
+  const answered = tallies.map(countAnswered);
+  const mean = pooledDrop(tallies);
+  return {
+    down: 0,
+    up: 0,
+    p: Math.max(cochranMantelHaenszel(tallies), cochranMantelHaenszel(answered)),
+    mean,
+    isClear: isWithinMargin(mean, margin, z) && isWithinMargin(pooledDrop(answered), margin, z),
+    lacksAnswers: lacksAnswers(tallies),
+  };
+}
+
+function pooledDrop(cases: readonly CaseCounts[]): MeanDrop | undefined {
+  let drop = 0;
+  let variance = 0;
+  for (const { base, head } of cases) {
+    if (base.trials === 0 || head.trials === 0) return undefined;
+    drop += base.passed / base.trials - head.passed / head.trials;
+    const r = (base.passed + head.passed + 0.5) / (base.trials + head.trials + 1);
+    variance += r * (1 - r) * (1 / base.trials + 1 / head.trials);
+  }
+  return { drop: drop / cases.length, standardError: Math.sqrt(variance) / cases.length };
+}

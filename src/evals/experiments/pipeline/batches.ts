@@ -1,0 +1,134 @@
+import { Ledger } from "../../asking/batches/ledger.ts";
+import { createBatchedModel } from "../../asking/batches/model.ts";
+import { BatchQueue } from "../../asking/batches/queue.ts";
+import type { Asker } from "../../asking/trials/asker.ts";
+import { isBatched, type PlannedCase, type PlannedCell } from "../../asking/trials/plan.ts";
+import { runTrial, type TrialContext } from "../../asking/trials/runTrial.ts";
+import { knownSecrets } from "../../base/secrets/secrets.ts";
+import { printableLines } from "../../base/secrets/visible.ts";
+import { EvalsError, type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { AskedModel, Model } from "../../base/types/model.ts";
+import { asksModel } from "../../base/types/suite.ts";
+import { lockRun } from "../../records/lock.ts";
+import { count, some } from "../../reports/format.ts";
+import { openModels, type RequestOptions } from "../workspace/models.ts";
+import type { OpenRecord } from "./record.ts";
+import type { Resumed } from "./recordedOptions.ts";
+
+const mostWaiting = 100_000;
+
+/** Throws a usage error if no case can be asked in a batch. Returns a note if some cases are asked directly. */
+export function checkBatches(
+  cases: readonly PlannedCase[],
+  models: readonly Model[],
+  { blame }: { blame: boolean },
+): string | undefined {
+  const without = models.filter((model) => !("ask" in model && model.batches));
+  if (without.length > 0)
+    throw usageError(
+      `--batch: ${without.map(({ id }) => id).join(", ")} cannot be asked in batches.`,
+      "Use anthropic:<model> or openai:<model>, and ask other models in a run without --batch.",
+    );
+  if (blame)
+    throw usageError("--blame asks its trials one by one, not in batches.", "Run `evals blame` after the run instead.");
+  const asked = models.flatMap((model) =>
+    cases.flatMap((planned) => (asksModel(planned.suite, model) && !planned.unavailable ? [{ planned, model }] : [])),
+  );
+  const direct = asked.filter(({ planned, model }) => !isBatched(planned, model));
+  if (direct.length === 0) return undefined;
+  if (direct.length === asked.length)
+    throw usageError(
+      "--batch: no case can be asked in a batch, because each needs more than one request.",
+      "Omit --batch. Batches suit cases of one reply (maxTurns: 1) that are shown all definitions.",
+    );
+  const ids = [...new Set(direct.map(({ planned }) => planned.case.id))];
+  return `Asked directly, at list price, because each trial needs more than one request: ${count(ids.length, "case")} (${some(ids)}).`;
+}
+
+/** Asks cases that need one request in batches, and all others directly at the same time. */
+export async function openBatchAsker(
+  { dir, manifest, retried }: OpenRecord,
+  { context, models }: { context: TrialContext; models: readonly Model[] },
+  { out, concurrency }: { out: string; concurrency: number },
+  io: Io,
+): Promise<Asker> {
+  const report = (...lines: string[]) => io.err(printableLines(...lines));
+  const ledger = await Ledger.open(dir, manifest.id, knownSecrets(io.env).redact);
+  await ledger.restart(retried);
+  const opened = new Map<string, { queue: BatchQueue; model: AskedModel }>();
+  for (const model of models) {
+    if (!("ask" in model) || !model.batches) continue;
+    const queue = new BatchQueue(model, await model.batches(), { ledger, concurrency, report });
+    const batched = createBatchedModel(model, queue, (one) => context.limits.guard(one));
+    opened.set(model.id, { queue, model: batched });
+  }
+  const find = ({ planned, model }: PlannedCell) => (isBatched(planned, model) ? opened.get(model.id) : undefined);
+  return {
+    ask: async (plannedCell, signal) => {
+      const found = find(plannedCell);
+      if (!found) return await runTrial(plannedCell, context, signal);
+      const { queue, model } = found;
+      return await runTrial({ ...plannedCell, model }, context, signal).finally(() => queue.finish(plannedCell.cell));
+    },
+    settle: ({ cell }) => opened.get(cell.model)?.queue.settle(cell),
+    lanes: (cells) => {
+      const all = [...cells];
+      return [
+        { cells: all.filter((one) => find(one)), concurrency: mostWaiting },
+        { cells: all.filter((one) => !find(one)), concurrency },
+      ];
+    },
+    close: async () => {
+      const left = (await Promise.all([...opened.values()].map(({ queue }) => queue.close()))).flat();
+      await ledger.close();
+      if (left.length === 0) return;
+      const resume = `evals run --resume ${out === "reports" ? manifest.id : dir}`;
+      report(
+        `Still running at the provider, and charged for: ${left.join(", ")}.`,
+        `  To get the replies: ${resume}`,
+        `  To cancel: ${resume} --cancel-batch`,
+      );
+    },
+  };
+}
+
+/** `--cancel-batch`: asks the providers to cancel the batches of a record. Throws EvalsError if one does not. */
+export async function cancelBatches(resumed: Resumed | undefined, options: RequestOptions, io: Io): Promise<ExitCode> {
+  if (!resumed) throw usageError("--cancel-batch needs the run whose batches are canceled.", "Name it with --resume.");
+  const { dir, manifest } = resumed;
+  if (manifest.flags.batch !== true)
+    throw usageError(`The run ${manifest.id} has no batches: it was started without --batch.`);
+  const lock = await lockRun(dir);
+  try {
+    const ledger = await Ledger.open(dir, manifest.id, knownSecrets(io.env).redact);
+    const ids = manifest.models.map(({ id }) => id).filter((id) => ledger.list(id).length > 0);
+    const canceled: string[] = [];
+    for (const model of await openModels(ids, options, io)) {
+      if (!("ask" in model) || !model.batches) continue;
+      const queue = new BatchQueue(model, await model.batches(), { ledger, concurrency: 1, report: () => {} });
+      const result = await queue.cancel(io.signal);
+      if ("kind" in result)
+        throw new EvalsError(
+          {
+            severity: "error",
+            message: `A batch of ${model.id} was not canceled: ${result.message}.`,
+            hint: "Try again, or cancel it in the provider's dashboard.",
+          },
+          exitCodes.incomplete,
+        );
+      canceled.push(...result);
+    }
+    await ledger.close();
+    io.out(
+      printableLines(
+        canceled.length === 0
+          ? "No batch of this run is running."
+          : `Canceling: ${canceled.join(", ")}. Requests that were answered are charged for; --resume collects their replies.`,
+      ),
+    );
+    return exitCodes.passed;
+  } finally {
+    await lock.release();
+  }
+}

@@ -1,0 +1,129 @@
+import { hashPrompt } from "../../asking/scoring/judge.ts";
+import { listExpectedTools, readSkillExpectation } from "../../asking/scoring/labels.ts";
+import { labelCase } from "../../asking/scoring/userTurns.ts";
+import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { allDefinitions } from "../../base/types/exposure.ts";
+import type { JsonObject } from "../../base/types/json.ts";
+import type { AskedModel } from "../../base/types/model.ts";
+import type { Experiment, RunManifest } from "../../base/types/run.ts";
+import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
+import { newRunId } from "../../records/record.ts";
+import type { PlannedChecks } from "../check/ask.ts";
+import { version } from "../workspace/version.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+
+type ManifestParts = Workspace & {
+  flags: JsonObject;
+  seed: number;
+  checks?: PlannedChecks;
+  experiment?: Experiment;
+  /** Tool lists of arms other than head, by hash. */
+  otherToolsets?: RunManifest["toolsets"];
+  failOn?: RunManifest["failOn"];
+  partial?: RunManifest["partial"];
+  /** Whether replies of earlier runs are reused. */
+  cache?: boolean | undefined;
+};
+
+/** Creates the manifest, which records everything that affects a run's answers before the first model call. */
+export function createManifest(parts: ManifestParts): RunManifest {
+  const now = new Date();
+  return {
+    format: "tool-evals run 1",
+    id: newRunId(now),
+    startedAt: now.toISOString(),
+    ...(parts.failOn && { failOn: parts.failOn }),
+    ...(parts.partial && { partial: parts.partial }),
+    ...(parts.cache && { cache: true as const }),
+    harness: version,
+    node: process.version,
+    ...(parts.git && { git: parts.git }),
+    flags: parts.flags,
+    seed: parts.seed,
+    host: parts.host,
+    models: parts.models.map((model) => ({
+      id: model.id,
+      kind: model.kind,
+      ...(model.note && { note: model.note }),
+      settings: model.settings,
+      deterministic: model.deterministic,
+      exposures: [...(model.askedUnder ?? [allDefinitions])],
+    })),
+    ...(parts.judge && { judge: describeJudge(parts.judge, parts.judgeFigure) }),
+    suites: parts.suites.map((suite) => describeSuite(suite, parts)),
+    ...(parts.experiment && { experiment: parts.experiment }),
+    toolsets: { ...parts.checks?.toolsets, ...parts.otherToolsets, ...indexToolsets(parts.cases) },
+  };
+}
+
+function describeJudge({ id, settings }: AskedModel, figure: string | undefined): RunManifest["judge"] {
+  return { model: id, settings: { ...settings, prompt: hashPrompt() }, ...(figure !== undefined && { figure }) };
+}
+
+/** The tool lists of these cases, by hash. */
+export function indexToolsets(cases: readonly PlannedCase[]): RunManifest["toolsets"] {
+  return Object.fromEntries(cases.map(({ toolset }) => [toolset.hash, [...toolset.tools]]));
+}
+
+function describeSuite(
+  suite: Suite,
+  { servers, configurations, cases, checks, models, surfaceCases }: ManifestParts,
+): RunManifest["suites"][number] {
+  const inArms = surfaceCases.filter((one) => one.suite === suite);
+  const surfaces = [...new Set(inArms.map(({ arm }) => arm))].map((name) => ({
+    name,
+    cases: inArms.filter(({ arm }) => arm === name).map((one) => one.case.id),
+  }));
+  const server = servers.get(suite.name);
+  const members = configurations.get(suite.name);
+  const planned = checks?.plans.get(suite.name);
+  const ofCases = cases.filter((one) => one.suite === suite).flatMap((one) => one.case.mocks?.list ?? []);
+  const mocks = [...new Map(ofCases.map((mock) => [mock.label, mock])).values()];
+  return {
+    name: suite.name,
+    file: suite.file,
+    hash: suite.hash,
+    execute: suite.execute,
+    ...(suite.denial !== undefined && { denial: suite.denial }),
+    isolate: suite.isolate,
+    ...(suite.models && { models: models.filter((model) => asksModel(suite, model)).map(({ id }) => id) }),
+    ...(surfaces.length > 0 && { surfaces }),
+    ...(suite.dispatch && { dispatchers: Object.keys(suite.dispatch) }),
+    ...(suite.failOn && { failOn: [...suite.failOn] }),
+    ...(suite.lift !== undefined && { lift: suite.lift }),
+    ...(mocks.length > 0 && {
+      mocks: mocks.map(({ label }) => label),
+      mockPlaces: mocks.map(({ place }) => [place?.file, place?.line].filter((one) => one !== undefined).join(":")),
+    }),
+    ...(server && { server }),
+    ...(members && { servers: [...members] }),
+    ...(planned && { checks: [...planned] }),
+    cases: cases.filter((planned) => planned.suite === suite).map(describeCase),
+  };
+}
+
+function describeCase({ case: one, toolset, owner }: PlannedCase): RunManifest["suites"][number]["cases"][number] {
+  return {
+    id: one.id,
+    hash: one.hash,
+    input:
+      one.turns?.map(({ content }) => content).join(" > ") ??
+      one.messages.findLast((message) => message.role === "user")?.content ??
+      "",
+    ...(one.paraphrases && { paraphrases: [...one.paraphrases] }),
+    expected: labelCase(one),
+    expectedTools: [...listExpectedTools(one)],
+    expectedCalls: listCaseCalls(one).map(({ tools, args }) => ({
+      tools: [...tools],
+      ...(args && { args }),
+    })),
+    ...(readSkillExpectation(one.expect) && { skills: readSkillExpectation(one.expect) }),
+    ...(owner !== undefined && { server: owner }),
+    toolset: toolset.hash,
+    trials: one.trials,
+    passRate: one.passRate,
+    maxTurns: one.maxTurns,
+    file: one.place.file,
+    line: one.place.line ?? 1,
+  };
+}

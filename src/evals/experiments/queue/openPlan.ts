@@ -1,0 +1,155 @@
+import { realpath } from "node:fs/promises";
+import { isAbsolute, relative, resolve } from "node:path";
+import type { PlannedCase, PlannedCell } from "../../asking/trials/plan.ts";
+import { EvalsError, messageOf } from "../../base/types/errors.ts";
+import { type ExecutionPolicy, executionPolicies } from "../../base/types/execution.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { SuiteSettings } from "../../base/types/suite.ts";
+import type { Toolset } from "../../base/types/tool.ts";
+import { readSuiteBaselines } from "../../records/baseline.ts";
+import { addExposureArms, addLiftArms } from "../workspace/cases.ts";
+import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
+import { type Workspace, withWorkspace } from "../workspace/workspace.ts";
+import { nameProvider, type TrialJob } from "./messages.ts";
+import { describePlan, listPlanDifferences, type Plan } from "./plan.ts";
+
+/** What a worker permits, whatever is on the queue. */
+export type Permissions = {
+  /** Files and folders whose suites it runs; default: `evals/`. */
+  paths?: readonly string[] | undefined;
+  /** The providers that it calls. */
+  providers: ReadonlySet<string>;
+  /** The most permissive policy with which a run may override that of a suite. */
+  execute: ExecutionPolicy;
+  baseUrl?: string | undefined;
+  claudePath?: string | undefined;
+  suiteSettings?: Readonly<Record<string, SuiteSettings>> | undefined;
+};
+
+/** A plan whose suites, servers and models are open here. */
+export type OpenPlan = { workspace: Workspace; find(job: TrialJob): PlannedCell; close(): Promise<void> };
+
+/** Why a worker refuses to run a plan, as a clause. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+}
+
+/**
+ * Opens a plan in this checkout. Throws a Refusal if the worker does not permit it, or if anything that affects the
+ * answers differs from what the coordinator planned with.
+ */
+export async function openPlanHere(plan: Plan, permissions: Permissions, io: Io): Promise<OpenPlan> {
+  await refuseForbidden(plan, permissions, io.cwd);
+  const { providers, baseUrl, claudePath, suiteSettings } = permissions;
+  const { options } = plan;
+  const held = await holdWorkspace(
+    {
+      ...options,
+      model: options.model ?? [],
+      host: options.host ?? "plain",
+      out: "reports",
+      given: new Set(plan.given),
+      isServed: (model) => providers.has(nameProvider(model)),
+      baseUrl,
+      claudePath,
+      suiteSettings,
+    },
+    io,
+  ).catch((error: unknown) => {
+    if (error instanceof EvalsError) throw new Refusal(error.problems.map(({ message }) => message).join(" "));
+    throw error;
+  });
+  try {
+    const { workspace } = held;
+    await verifySearches(workspace.models, io.signal);
+    const differences = listPlanDifferences(plan, describePlan(workspace, options, plan.given));
+    if (differences.length > 0) throw new Refusal(differences.join("; "));
+    return { ...held, find: await indexCells(workspace, plan, io.cwd) };
+  } catch (error) {
+    await held.close();
+    if (error instanceof EvalsError) throw new Refusal(messageOf(error));
+    throw error;
+  }
+}
+
+/** Whoever writes to the queue must not control what is executed here: neither which files nor what tools may do. */
+async function refuseForbidden({ options, models, judge }: Plan, permissions: Permissions, cwd: string): Promise<void> {
+  const { paths = [], execute, providers } = permissions;
+  const allowed = paths.length > 0 ? paths : ["evals"];
+  for (const path of options.paths ?? [])
+    if (!(await isInside(path, allowed, cwd)))
+      throw new Refusal(
+        `this worker runs suites in ${allowed.join(", ")}, not ${path}: name it when starting the worker`,
+      );
+  const asked = [...(options.model ?? []), ...models.map(({ id }) => id), ...(judge ? [judge.id] : [])];
+  const files = asked.filter((id) => id.startsWith("custom:")).map((id) => id.slice("custom:".length));
+  for (const path of [...files, options.prices, options.baselines, ...(options.hostDir ?? [])])
+    if (path !== undefined && !(await isInside(path, ["."], cwd)))
+      throw new Refusal(`${path} is not in the folder of this worker`);
+  if (judge && !providers.has(nameProvider(judge.id)))
+    throw new Refusal(
+      `this worker does not ask the judge ${judge.id}: start it with --hosts ${nameProvider(judge.id)}`,
+    );
+  if (options.execute !== undefined && executionPolicies.indexOf(options.execute) < executionPolicies.indexOf(execute))
+    throw new Refusal(`the run asks for --execute ${options.execute}: start the worker with it, too`);
+}
+
+/** Whether a relative path is one of these roots or inside one, with symbolic links resolved. */
+async function isInside(path: string, roots: readonly string[], cwd: string): Promise<boolean> {
+  if (isAbsolute(path)) return false;
+  const real = async (one: string) => await realpath(resolve(cwd, one)).catch(() => resolve(cwd, one));
+  const target = await real(path);
+  const folders = await Promise.all(roots.map(real));
+  return folders.some((folder) => {
+    const way = relative(folder, target);
+    return way !== ".." && !/^\.\.[/\\]/.test(way) && !isAbsolute(way);
+  });
+}
+
+/** Opens a workspace that stays open until `close`. */
+function holdWorkspace(
+  options: Parameters<typeof withWorkspace>[0],
+  io: Io,
+): Promise<{ workspace: Workspace; close(): Promise<void> }> {
+  return new Promise((resolve, reject) => {
+    const over = new AbortController();
+    const ended = withWorkspace(options, io, async (workspace) => {
+      const close = async () => {
+        over.abort();
+        await ended.catch(() => {});
+      };
+      resolve({ workspace, close });
+      await new Promise<void>((end) => over.signal.addEventListener("abort", () => end(), { once: true }));
+    });
+    ended.catch(reject);
+  });
+}
+
+const key = (...parts: readonly string[]) => JSON.stringify(parts);
+
+/** Indexes the planned cells. The result throws a Refusal for a job that is not planned here with these tools. */
+async function indexCells(workspace: Workspace, { options }: Plan, cwd: string): Promise<OpenPlan["find"]> {
+  const { cases, surfaceCases, models } = workspace;
+  const inArms = [...addExposureArms(addLiftArms(cases), listFurtherExposures(options)), ...surfaceCases];
+  const byKey = new Map(inArms.map((planned) => [key(planned.suite.name, planned.case.id, planned.arm), planned]));
+  // The arm `base` of a check has the tools of a committed baseline. Read all, because a suite may have been renamed.
+  const accepted = new Map<string, Toolset>();
+  for (const { baseline } of await readSuiteBaselines(resolve(cwd, options.baselines ?? "evals/baselines")))
+    for (const [hash, tools] of Object.entries(baseline.toolsets)) accepted.set(hash, { hash, tools });
+  const findPlanned = ({ cell: { suite, case: id, arm }, toolset: hash }: TrialJob): PlannedCase | undefined => {
+    const head = byKey.get(key(suite, id, "head"));
+    const toolset = arm === "base" ? accepted.get(hash) : undefined;
+    return byKey.get(key(suite, id, arm)) ?? (head && toolset && { ...head, arm, toolset });
+  };
+  return (job) => {
+    const { cell, orderSeed, toolset } = job;
+    const planned = findPlanned(job);
+    const model = models.find(({ id }) => id === cell.model);
+    if (!planned || !model)
+      throw new Refusal(`${cell.case} of ${cell.suite} is not asked in ${cell.arm} on ${cell.model}`);
+    if (planned.unavailable) throw new Refusal(planned.unavailable.message);
+    if (planned.toolset.hash !== toolset)
+      throw new Refusal(`the tools of ${cell.case} (${planned.suite.file}) differ in ${cell.arm}`);
+    return { planned, model, cell, orderSeed };
+  };
+}

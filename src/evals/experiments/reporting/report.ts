@@ -1,0 +1,142 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import * as z from "zod";
+import { importModule } from "../../base/code/module.ts";
+import type { Reporter } from "../../base/types/custom.ts";
+import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem, usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import { formatIssues } from "../../base/types/issues.ts";
+import type { RunManifest } from "../../base/types/run.ts";
+import { baselineFile, readBaseline } from "../../records/baseline.ts";
+import { findAnyRecord } from "../../records/find.ts";
+import { readTrials } from "../../records/record.ts";
+import { readResults } from "../pipeline/record.ts";
+import { csvHead, csvWriter } from "../run/report/csv.ts";
+import { type Form, type FormName, formNames, forms, listForms, type Report, runReport } from "../run/report/forms.ts";
+import { PageTrialCollector } from "../run/report/pageTrials.ts";
+import type { RunInput } from "../run/report/run.ts";
+import { exportTraces } from "./otlp.ts";
+
+export type ReportOptions = {
+  run?: string | undefined;
+  as: FormName | "csv";
+  out: string;
+  explain?: boolean;
+  otlp?: string | undefined;
+};
+
+/** `evals report`: reads a record and prints it in the requested form. `csv` lists its trials, one per line. */
+export async function report({ run, as, out, explain = false, otlp }: ReportOptions, io: Io): Promise<ExitCode> {
+  const record = await findAnyRecord(run ?? "latest", resolve(io.cwd, out), printProblem(io));
+  const { dir, manifest } = record;
+  const problem = otlp === undefined ? undefined : await exportTraces({ dir, run: manifest.id }, otlp, io);
+  if (problem) printProblem(io)(problem);
+  if (as === "csv") {
+    const write = csvWriter(manifest);
+    io.out(csvHead);
+    for await (const trial of readTrials(dir, manifest.id)) io.out(write(trial));
+  } else {
+    const accept = await isAccepted(manifest, io);
+    const read = await readReport(record, { explain, withTrials: as === "html", accept });
+    if (!listForms(read).includes(as))
+      throw usageError(
+        `A badge shows the pass rates of a run, and a record of \`evals ${read.command}\` has none.`,
+        "Use `evals report --as badge` for the latest run.",
+      );
+    printReport(as, read, io);
+  }
+  return problem ? exitCodes.incomplete : exitCodes.passed;
+}
+
+/** Whether a run is the baseline of all of its suites by now, so that its report does not propose to accept it. */
+async function isAccepted({ id, flags, suites, models }: RunManifest, { cwd }: Io): Promise<boolean> {
+  const { baselines } = flags;
+  if (typeof baselines !== "string" || suites.length === 0) return false;
+  const files = suites.flatMap(({ name }) =>
+    models.map((model) => baselineFile(resolve(cwd, baselines), name, model.id)),
+  );
+  // One that cannot be read is reported where it is used.
+  const found = await Promise.all(files.map((file) => readBaseline(file).catch(() => undefined)));
+  return found.every((baseline) => baseline?.run === id);
+}
+
+/** Creates the report of a record. `accept`: it was accepted as the baseline. Throws a usage error for an experiment without a result that can be read. */
+export async function readReport(
+  { dir, manifest }: { dir: string; manifest: RunManifest },
+  {
+    explain = false,
+    withTrials = false,
+    accept = false,
+  }: { explain?: boolean; withTrials?: boolean; accept?: boolean },
+): Promise<Report> {
+  const { id, experiment } = manifest;
+  const trials = new PageTrialCollector(manifest);
+  const read = () => readResults(dir, manifest, withTrials ? trials : undefined);
+  if (!experiment)
+    return runReport({ summary: (await read()).summary(), manifest, explain, trials, followUp: { accept } });
+  if (withTrials) await read();
+  if (!experiment.result)
+    throw usageError(
+      `The record ${id} of \`evals ${experiment.command}\` has no result.`,
+      `Finish it with \`evals ${experiment.command} --resume ${id}\`: no recorded trial is asked again.`,
+    );
+  const { experimentReport } = await import("./experimentForms.ts");
+  try {
+    return experimentReport(manifest, experiment, trials);
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+    throw usageError(
+      `The result of the record ${id} cannot be read: ${formatIssues(error)}.`,
+      `Another version of tool-evals wrote it. Run \`evals ${experiment.command}\` again.`,
+    );
+  }
+}
+
+/** Prints the report of a run in one form. */
+export function printRun(name: FormName, input: RunInput, io: Io): void {
+  printReport(name, runReport(input), io);
+}
+
+/** Prints a report in one form. */
+export function printReport(name: FormName, made: Report, io: Io): void {
+  const form: Form = forms[name];
+  for (const part of form.parts?.(made) ?? [form.render(made, io)]) io.out(part);
+}
+
+/** The file of a custom reporter; undefined for a form of this program. */
+const reporterFile = (name: string) => /^custom:(.*)$/s.exec(name)?.[1];
+
+/** Throws a usage error for a custom reporter without a file, before the run that it would report is paid for. */
+export async function refuseMissingReporters(names: readonly string[] = [], cwd: string): Promise<void> {
+  for (const file of names.flatMap((name) => reporterFile(name) ?? [])) {
+    const found = await stat(resolve(cwd, file)).catch(() => undefined);
+    if (!found?.isFile())
+      throw usageError(`There is no file "${file}" for a reporter.`, "Name it relative to the working directory.");
+  }
+}
+
+/**
+ * Prints an additional form of a run, or calls a custom reporter. With --json, standard output is reserved for the JSON
+ * object: other forms are not printed, and the text of a reporter goes to standard error. Throws an error with exit
+ * code 3 if a reporter fails, because the run is already recorded.
+ */
+export async function printForm(name: string, input: RunInput & { dir: string }, json: boolean, io: Io): Promise<void> {
+  const { summary, manifest, dir } = input;
+  const file = reporterFile(name);
+  if (file === undefined) {
+    const form = formNames.find((known) => known === name);
+    if (!json && form) printRun(form, input, io);
+    return;
+  }
+  const fail = (message: string, hint: string) =>
+    new EvalsError({ severity: "error", message, hint, place: { file } }, exitCodes.incomplete);
+  let text: unknown;
+  try {
+    const { default: report } = await importModule(resolve(io.cwd, file));
+    if (typeof report !== "function") throw new Error("its default export is not a function");
+    text = await (report as Reporter)({ summary, manifest, dir });
+  } catch (error) {
+    throw fail(`The reporter failed: ${messageOf(error)}.`, `The run is recorded in ${dir}.`);
+  }
+  if (typeof text === "string") (json ? io.err : io.out)(text.endsWith("\n") ? text : `${text}\n`);
+}

@@ -1,0 +1,90 @@
+import { getOrAdd } from "../../base/getOrAdd.ts";
+import type { ComparedCheck } from "../../base/types/check.ts";
+import type { Score, Trial } from "../../base/types/trial.ts";
+
+/** The expected and the picked label of a trial. */
+export type Pair = { expected: string; picked: string };
+type Growth = ComparedCheck["grew"][number];
+
+/** The selections that count as confusions. A right pick with wrong arguments is not one. */
+const confusions: ReadonlySet<Score["selection"]> = new Set([
+  "wrong-tool",
+  "no-call",
+  "unknown-tool",
+  "several-calls",
+  "over-triggered",
+  "refused",
+  "cut-off",
+]);
+
+/** The expected and the picked label of a trial with a confusion. */
+export function confusedPair({ verdict }: Pick<Trial, "verdict">): Pair | undefined {
+  if (!verdict || verdict.grade === "not-gradable" || !confusions.has(verdict.selection)) return undefined;
+  return { expected: verdict.expected, picked: verdict.picked };
+}
+
+/** The expected and the picked label of a trial that passed with an acceptable substitute. */
+export function substitutedPair({ verdict }: Pick<Trial, "verdict">): Pair | undefined {
+  return verdict?.substituted && { expected: verdict.expected, picked: verdict.picked };
+}
+
+/** The parts of a trial from which confusions are counted. */
+export type CountedTrial = Pick<Trial, "cell" | "verdict" | "copy">;
+
+/** Counts confusions and substitutions in two arms, and lists those that got more frequent. */
+export class ConfusionGrowth {
+  readonly #arms: readonly [string, string];
+  /** Graded trials by expectation and arm, the denominator of a pair's count. */
+  readonly #graded = new Map<string, number>();
+  readonly #pairs = new Map<string, { pair: Pair & Pick<Growth, "acceptable">; counts: [number, number] }>();
+
+  constructor(base: string, head: string) {
+    this.#arms = [base, head];
+  }
+
+  add(trial: CountedTrial): void {
+    this.#count(trial, 1);
+  }
+
+  #count(trial: CountedTrial, by: 1 | -1): void {
+    const arm = this.#arms.indexOf(trial.cell.arm);
+    const { verdict, copy } = trial;
+    if (arm < 0 || copy || !verdict || verdict.grade === "not-gradable") return;
+    const key = JSON.stringify([verdict.expected, arm]);
+    this.#graded.set(key, (this.#graded.get(key) ?? 0) + by);
+    const substituted = substitutedPair(trial);
+    const pair = substituted ? { ...substituted, acceptable: true as const } : confusedPair(trial);
+    if (!pair) return;
+    const known = getOrAdd(this.#pairs, JSON.stringify(pair), () => ({ pair, counts: [0, 0] as [number, number] }));
+    known.counts[arm as 0 | 1] += by;
+  }
+
+  /** The same without some of the added trials. */
+  pairsWithout(trials: readonly CountedTrial[]): Growth[] {
+    for (const trial of trials) this.#count(trial, -1);
+    const pairs = this.pairs();
+    for (const trial of trials) this.#count(trial, 1);
+    return pairs;
+  }
+
+  /** The pairs whose share of trials is larger in head, largest growth first. */
+  pairs(): Growth[] {
+    const count = (expected: string, arm: 0 | 1, passed: number) => ({
+      passed,
+      trials: this.#graded.get(JSON.stringify([expected, arm])) ?? 0,
+    });
+    const share = ({ passed, trials }: Growth["base"]) => (trials === 0 ? 0 : passed / trials);
+    const growth = (one: Growth) => share(one.head) - share(one.base);
+    return (
+      [...this.#pairs.values()]
+        .map(({ pair, counts: [base, head] }) => ({
+          ...pair,
+          base: count(pair.expected, 0, base),
+          head: count(pair.expected, 1, head),
+        }))
+        // Without trials of the base arm, which a screening lacks for most cases, growth cannot be shown.
+        .filter((one) => one.base.trials > 0 && growth(one) > 0)
+        .sort((a, b) => growth(b) - growth(a) || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1))
+    );
+  }
+}

@@ -1,0 +1,32 @@
+import type { Gate } from "../../base/types/check.ts";
+import { type ExitCode, exitCodes } from "../../base/types/errors.ts";
+
+/** The events that `--fail-on` can name. */
+type Happened = Exclude<Gate, "any">;
+
+/**
+ * The exit code of a decision: 1 if it failed, or if an event occurred that `failOn` names; otherwise 3 if nothing could be
+ * decided; otherwise 0. `stopped` is the exit code of whatever stopped it before the decision.
+ */
+export function toExitCode({
+  failed = false,
+  happened = [],
+  failOn = [],
+  undecided,
+  stopped,
+}: {
+  failed?: boolean;
+  happened?: readonly Happened[];
+  failOn?: readonly Gate[];
+  undecided: boolean;
+  stopped?: ExitCode | undefined;
+}): ExitCode {
+  if (stopped !== undefined) return stopped;
+  if (failed || listFailed(happened, failOn).length > 0) return exitCodes.failed;
+  return undecided ? exitCodes.incomplete : exitCodes.passed;
+}
+
+/** The events that occurred and that `failOn` names. */
+export function listFailed(happened: readonly Happened[], failOn: readonly Gate[]): Happened[] {
+  return happened.filter((one) => failOn.includes(one) || failOn.includes("any"));
+}

@@ -1,0 +1,112 @@
+import { getOrAdd } from "../../base/getOrAdd.ts";
+import { canonicalJson } from "../../base/types/json.ts";
+import type { SuiteSummary } from "../../base/types/run.ts";
+import type { OfferedTool } from "../../base/types/tool.ts";
+import type { Call, Score, Trial } from "../../base/types/trial.ts";
+import { Counter, Ranking } from "./tally.ts";
+
+type Misses = NonNullable<SuiteSummary["misses"]>;
+type ParameterMisses = Misses["parameters"][number];
+
+const wrongArguments: ReadonlySet<Score["selection"]> = new Set(["malformed-arguments", "wrong-arguments"]);
+const picked: ReadonlySet<Score["selection"]> = new Set([...wrongArguments, "right-tool", "wrong-result"]);
+const faultKeys = {
+  missing: "missing",
+  "wrong-type": "wrongType",
+  "wrong-value": "wrongValue",
+  invented: "invented",
+} as const;
+
+/**
+ * Counts why trials of a suite missed: how often an expected tool was picked with wrong arguments, what was called first if
+ * it was called too late, the faults of each parameter, and calls that were repeated although they had been denied or had
+ * failed.
+ */
+export class MissTally {
+  readonly #tools = new Map<string, Omit<Misses["tools"][number], "instead"> & { instead: Counter }>();
+  readonly #parameters = new Map<string, ParameterMisses>();
+  readonly #before = new Ranking<{ tool: string; before: string; named: boolean }>();
+  readonly #repeated = new Ranking<{ tool: string; after: "denial" | "error" }>();
+  #hasFailed = false;
+
+  /** `offered`: the tools that were shown in the trial. */
+  add({ turns, verdict }: Trial, offered: readonly OfferedTool[]): void {
+    const calls = turns.flatMap((turn) => turn.calls.filter(({ role }) => role === undefined).map(toInner));
+    for (const repeat of findRepeated(calls)) this.#repeated.add(repeat);
+    if (!verdict || verdict.grade === "not-gradable") return;
+    const names = verdict.expected.split(" | ");
+    // Several calls, no call and skills have labels of their own.
+    if (verdict.expected.startsWith("(") || names.some((name) => / |^skill:/.test(name))) {
+      this.#addFaults(verdict);
+      return;
+    }
+    const tally = getOrAdd(this.#tools, verdict.expected, () => ({
+      ...{ expected: verdict.expected, trials: 0, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0 },
+      instead: new Counter(),
+    }));
+    tally.trials++;
+    if (verdict.grade === "pass") tally.passed++;
+    if (picked.has(verdict.selection) && !verdict.substituted) tally.picked++;
+    else tally.instead.add(verdict.picked);
+    if (wrongArguments.has(verdict.selection)) tally.wrongArguments++;
+    this.#addFaults(verdict);
+    const at = calls.findIndex(({ tool }) => names.includes(tool));
+    if (verdict.selection !== "wrong-tool" || at < 1) return;
+    tally.reachedLater++;
+    const reached = calls[at]?.tool ?? "";
+    const { description = "" } = offered.find(({ name }) => name === reached) ?? {};
+    for (const tool of new Set(calls.slice(0, at).map((call) => call.tool)))
+      this.#before.add({ tool: reached, before: tool, named: mentions(description, tool) });
+  }
+
+  #addFaults({ grade, checks }: Score): void {
+    if (grade === "fail") this.#hasFailed = true;
+    const faults = checks.flatMap(({ fault, furtherFaults = [] }) => (fault ? [fault, ...furtherFaults] : []));
+    for (const { tool, parameter, kind } of faults) {
+      const none = { tool, parameter, missing: 0, wrongType: 0, wrongValue: 0, invented: 0 };
+      getOrAdd(this.#parameters, JSON.stringify([tool, parameter]), () => none)[faultKeys[kind]]++;
+    }
+  }
+
+  /** Undefined if nothing failed and nothing was repeated. */
+  summary(): Misses | undefined {
+    if (!this.#hasFailed && this.#repeated.size === 0) return undefined;
+    const total = ({ missing, wrongType, wrongValue, invented }: ParameterMisses) =>
+      missing + wrongType + wrongValue + invented;
+    return {
+      tools: [...this.#tools.values()]
+        .filter(({ passed, trials }) => passed < trials)
+        .map(({ instead, ...tool }) => ({
+          ...tool,
+          instead: instead.ranked().map(([name, n]) => ({ picked: name, n })),
+        }))
+        .sort((a, b) => b.trials - b.passed - (a.trials - a.passed) || (a.expected < b.expected ? -1 : 1)),
+      parameters: [...this.#parameters.values()].sort(
+        (a, b) => total(b) - total(a) || (`${a.tool}.${a.parameter}` < `${b.tool}.${b.parameter}` ? -1 : 1),
+      ),
+      preconditions: this.#before.ranked(),
+      repeated: this.#repeated.ranked(),
+    };
+  }
+}
+
+/** The call inside, for a call through a dispatcher. */
+const toInner = (call: Call): Call => (call.inner ? { ...call, ...call.inner } : call);
+
+/** Calls with the tool and arguments of an earlier call that was not executed or returned an error. */
+function findRepeated(calls: readonly Call[]): { tool: string; after: "denial" | "error" }[] {
+  if (calls.length < 2) return [];
+  const failed = new Map<string, "denial" | "error">();
+  return calls.flatMap(({ tool, arguments: args, execution }) => {
+    const key = canonicalJson([tool, args ?? null]);
+    const after = failed.get(key);
+    if (execution?.status === "skipped") failed.set(key, "denial");
+    else if (execution?.result.isError) failed.set(key, "error");
+    return after ? [{ tool, after }] : [];
+  });
+}
+
+/** Whether a description names a tool as a separate word. */
+function mentions(description: string, tool: string): boolean {
+  return description.split(/[^\w.-]+/).some((word) => word.replace(/(?<!\.)\.+$/, "") === tool);
+}

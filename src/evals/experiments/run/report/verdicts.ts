@@ -1,0 +1,176 @@
+import { exitCodes } from "../../../base/types/errors.ts";
+import type { Severity } from "../../../base/types/lint.ts";
+import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
+import { tally } from "../../../reports/format.ts";
+import { discoverySentence } from "../../arms/exposuresReport.ts";
+import type { FollowUp } from "../../check/checkText.ts";
+import { checkLines } from "../../check/report.ts";
+import { driftLines } from "../../drift/report.ts";
+import { type CaseState, caseSentence, caseState, headline, isGatedByRate, modelLabel } from "../../results/text.ts";
+import type { RunInput } from "./run.ts";
+
+export type Place = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
+
+/**
+ * One decision of a command, for the forms that list results: a JUnit test case, a GitHub annotation, a SARIF result.
+ * The levels `failed` (missed a gate) and `error` (no answer to judge) are red.
+ */
+export type Verdict = {
+  rule: keyof typeof verdictRules;
+  /** The subject, such as the id of a case. */
+  name: string;
+  level: "failed" | "error" | "warning" | "notice" | "passed";
+  /** The state in one word. */
+  kind: string;
+  /** The first line can stand alone. Empty if there is nothing to explain. */
+  lines: readonly string[];
+  place?: Place | undefined;
+  /** The summed time of all trials in milliseconds; trials can run concurrently. */
+  ms?: number | undefined;
+};
+
+/** The verdicts on one suite and model. `facts`: additional properties by name. */
+export type VerdictSuite = {
+  name: string;
+  model?: string;
+  facts: Readonly<Record<string, string | undefined>>;
+  verdicts: readonly Verdict[];
+};
+
+/** All verdicts of a command. `where` completes "see all …". `ms`: wall-clock time. */
+export type VerdictList = {
+  suites: readonly VerdictSuite[];
+  where: string;
+  startedAt?: string | undefined;
+  ms?: number | undefined;
+};
+
+/** What each kind of verdict requires. */
+export const verdictRules = {
+  case: "A case passes in at least the share of its trials that its pass rate names.",
+  "regression-check": "With the tools as they are now, cases pass as often as with those of the baseline.",
+  drift: "While the tools are unchanged, cases pass as often as on the nights before.",
+  run: "Every planned trial gets an answer that can be graded.",
+  blame: "A change that broke a case is found and confirmed by reverting it.",
+  experiment: "The experiment reaches a verdict.",
+} as const;
+/** The severity of each level in forms that list problems; what simply passed is not listed. */
+export const severities: Readonly<Record<Verdict["level"], Severity | undefined>> = {
+  failed: "error",
+  error: "error",
+  warning: "warning",
+  notice: "info",
+  passed: undefined,
+};
+
+export const isRed = ({ level }: Verdict) => level === "failed" || level === "error";
+
+/** The verdicts of a run: each check, drift and case. A run that is red for another reason also has one of its own. */
+export function runVerdicts({ summary, manifest, followUp = {} }: RunInput): VerdictList {
+  const suites = summary.suites.map((suite): VerdictSuite => {
+    const { name, model, note, discovery } = suite;
+    const search = discovery && discoverySentence(discovery);
+    return {
+      name,
+      model,
+      facts: { model, note, ...manifestFacts(manifest), search },
+      verdicts: [
+        ...checkVerdicts(suite, followUp),
+        ...driftVerdicts(suite),
+        ...suite.cases.map((one) => caseVerdict(suite, one)),
+      ],
+    };
+  });
+  // Every form on its own must show that the run is red.
+  const isShown = summary.exitCode === exitCodes.passed || suites.some(({ verdicts }) => verdicts.some(isRed));
+  return {
+    suites: isShown ? suites : [...suites, { name: "the run as a whole", facts: {}, verdicts: [wholeRun(summary)] }],
+    where: ` in the report in ${summary.dir}`,
+    ...measureTime(manifest),
+  };
+}
+
+export const manifestFacts = ({ id, seed, git }: RunManifest) => ({
+  run: id,
+  seed: String(seed),
+  commit: git?.commit,
+});
+
+/** When a record was started, and how long it took if finished. */
+export function measureTime({ startedAt, finishedAt }: RunManifest): Pick<VerdictList, "startedAt" | "ms"> {
+  const ms = Date.parse(finishedAt ?? "") - Date.parse(startedAt);
+  return { startedAt, ...(Number.isFinite(ms) && { ms }) };
+}
+
+function wholeRun(summary: RunSummary): Verdict {
+  return { rule: "run", name: `run ${summary.run}`, level: "error", kind: "run", lines: [headline(summary)] };
+}
+
+/** Placed on the case that dropped most, or on the first case of the suite. */
+function checkVerdicts({ verdict, cases }: SuiteSummary, followUp: FollowUp): Verdict[] {
+  if (!verdict) return [];
+  const { kind, exitCode } = verdict;
+  const worst = "flagged" in verdict ? verdict.flagged[0]?.case : undefined;
+  const open = kind === "regressed" ? "warning" : "notice";
+  const level = exitCode === exitCodes.failed ? "failed" : exitCode === exitCodes.passed ? open : "error";
+  return [
+    {
+      rule: "regression-check",
+      name: "regression check",
+      level,
+      kind,
+      lines: checkLines(verdict, 100, followUp),
+      place: findPlace(cases, worst),
+    },
+  ];
+}
+
+/** Placed on the case that drifted, or on the first case of the suite. */
+function driftVerdicts({ drift, failed = [], cases }: SuiteSummary): Verdict[] {
+  const lines = drift ? driftLines(drift) : [];
+  if (!drift || lines.length === 0) return [];
+  const { verdict } = drift;
+  const { kind } = verdict;
+  const worst = "alarm" in verdict ? verdict.alarm.cases[0]?.case : undefined;
+  const isFailed = (kind === "drifted" || kind === "inconclusive") && failed.includes(kind);
+  const isOpen = drift.nightly && drift.uncounted !== null;
+  const free = kind === "drifted" ? "warning" : "notice";
+  const level = isFailed ? "failed" : isOpen ? "error" : free;
+  return [{ rule: "drift", name: "drift", level, kind, lines, place: findPlace(cases, worst) }];
+}
+
+function findPlace(cases: readonly CaseSummary[], id: string | undefined): Place | undefined {
+  return casePlace(cases.find((one) => one.id === id) ?? cases[0]);
+}
+
+/** Where a case is; undefined for one that was made from no file. */
+export function casePlace(one: { file: string; line: number } | undefined): Place | undefined {
+  return one === undefined || one.file === "" ? undefined : { file: one.file, line: one.line };
+}
+
+function caseVerdict(suite: SuiteSummary, one: CaseSummary): Verdict {
+  const kind = caseState(one);
+  const level = caseLevel(suite, one, kind);
+  const isPlain = level === "passed" && one.reasons.length === 0;
+  const lines = isPlain ? [] : describeCase(suite, one);
+  return { rule: "case", name: one.id, level, kind, lines, place: casePlace(one), ms: one.ms };
+}
+
+function caseLevel(suite: SuiteSummary, one: CaseSummary, state: CaseState): Verdict["level"] {
+  // A check does not gate on the pass rate, so missing it is only a warning.
+  if (state === "failed") return isGatedByRate(suite) ? "failed" : "warning";
+  if (state !== "passed") return "error";
+  return one.trials >= one.planned ? "passed" : "warning";
+}
+
+function describeCase(suite: SuiteSummary, one: CaseSummary): string[] {
+  return [
+    caseSentence(one),
+    `input: ${one.input}`,
+    `expected: ${one.expected}`,
+    `model: ${modelLabel(suite)}`,
+    `outcomes: ${tally(one.outcomes).join(", ") || "none"}`,
+    ...(one.broken > 0 ? [`broken (excluded from the rate): ${tally(one.brokenStages).join(", ")}`] : []),
+    ...one.reasons.map(({ text, n }) => `${n}x ${text}`),
+  ];
+}

@@ -1,0 +1,94 @@
+import type { Gate } from "../../base/types/check.ts";
+import { usageError } from "../../base/types/errors.ts";
+import type { CheckOptions } from "../check/ask.ts";
+import type { AskOptions } from "../pipeline/pipeline.ts";
+import type { ExposureOptions } from "../workspace/exposures.ts";
+import type { RequestOptions } from "../workspace/models.ts";
+import type { SuiteOptions } from "../workspace/suites.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+
+/** The flags of `evals run`, which its help explains. */
+export type RunOptions = SuiteOptions &
+  RequestOptions &
+  ExposureOptions &
+  AskOptions &
+  CheckOptions & {
+    model: readonly string[];
+    host: Workspace["host"];
+    seed?: number | undefined;
+    cancelBatch?: boolean | undefined;
+    shard?: string | undefined;
+    failOn?: Gate[] | undefined;
+    explain?: boolean;
+    blame: boolean;
+    dryRun: boolean;
+    resume?: string | undefined;
+    retryBroken: boolean;
+    json: boolean;
+    accept?: boolean | undefined;
+    surfaces?: boolean | undefined;
+    reporter?: readonly string[] | undefined;
+    changed?: boolean | undefined;
+    watch?: boolean | undefined;
+    rate?: number | undefined;
+    otlp?: string | undefined;
+  };
+
+/** The number of comparisons within a run: further exposures of the tools, and cases on other surfaces. */
+type Compared = { exposures: number; surfaces: number };
+
+/** Throws a usage error for options that cannot be combined. */
+export function refuseContradictions(options: RunOptions, isResumed: boolean, compared: Compared): void {
+  if (options.shard !== undefined) refuseWithShard(options, isResumed);
+  if (options.cache) refuseWithCache(options);
+  if (options.surfaces) refuseOddSurfaces(compared);
+  const isChecked = options.check !== undefined && options.check !== "off";
+  if (isChecked && compared.exposures + compared.surfaces > 0)
+    throw usageError(
+      "A run of several exposures or surfaces compares them with each other, not with a baseline.",
+      "Omit --check, or compare nothing else.",
+    );
+}
+
+function refuseWithShard({ seed, accept, blame, shard }: RunOptions, isResumed: boolean): void {
+  if (seed === undefined && !isResumed)
+    throw usageError(
+      "--shard needs --seed: all shards of a run must have the same plan.",
+      "Give all of them the same --seed, for example the number of the CI run.",
+    );
+  const whole = accept ? "--accept" : blame ? "--blame" : undefined;
+  if (whole)
+    throw usageError(
+      `${whole} needs a whole run, and --shard ${shard} asks a part of it.`,
+      accept ? "Give --accept to `evals merge`." : "Run `evals blame` on the merged run.",
+    );
+}
+
+/** Reused replies are not new evidence and decide nothing. Settings of the project file are ignored, not refused. */
+function refuseWithCache({ check = "off", nightly, accept, blame, failOn, shard, batch, given }: RunOptions): void {
+  const isGiven = (name: string) => given?.has(name) ?? true;
+  const deciding = [
+    ...(check !== "off" && isGiven("check") ? ["--check"] : []),
+    ...(nightly ? ["--nightly"] : []),
+    ...(accept ? ["--accept"] : []),
+    ...(blame ? ["--blame"] : []),
+    ...(failOn !== undefined && isGiven("failOn") ? ["--fail-on"] : []),
+    ...(shard === undefined ? [] : ["--shard"]),
+    ...(batch ? ["--batch"] : []),
+  ];
+  if (deciding.length === 0) return;
+  throw usageError(
+    `${deciding.join(", ")} cannot be used with --cache, which repeats replies of earlier runs and decides nothing.`,
+    "Omit --cache.",
+  );
+}
+
+function refuseOddSurfaces({ exposures, surfaces }: Compared): void {
+  if (exposures > 0)
+    throw usageError("A run compares several surfaces or several exposures, not both.", "Name one exposure.");
+  if (surfaces === 0)
+    throw usageError(
+      "No suite has `surfaces`.",
+      "List other servers of the same cases under `surfaces`, or omit --surfaces.",
+    );
+}

@@ -1,0 +1,154 @@
+import { resolve } from "node:path";
+import { printableLines } from "../../base/secrets/visible.ts";
+import { toComparedRun } from "../../base/types/baseline.ts";
+import { type ExitCode, exitCodes, printProblem, usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { Model } from "../../base/types/model.ts";
+import type { PartialRun, RunManifest, RunSummary } from "../../base/types/run.ts";
+import { asksModel, type Suite } from "../../base/types/suite.ts";
+import { partialFolder } from "../../records/find.ts";
+import { asciiJson } from "../../reports/escape.ts";
+import type { AcceptedRecord, CurrentCases } from "../../servers/changes/accepted.ts";
+import { findTouched } from "../../servers/changes/touched.ts";
+import { describeRun, findBaseline } from "../check/ask.ts";
+import { comparability } from "../design/comparable.ts";
+import { toFlag } from "../pipeline/recordedOptions.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { describePartial } from "./report/partial.ts";
+import type { RunOptions } from "./runOptions.ts";
+
+// A partial run asks the cases that a change touches once. It is a quick look that decides nothing for the suite.
+
+/**
+ * Returns the options of a partial run: each case is asked once unless -n is given, nothing is checked, and the record
+ * is written where `latest` does not find it. It shares the cache of whole runs. Throws a usage error for an option
+ * that needs a whole run.
+ */
+export function toPartialOptions(options: RunOptions): RunOptions {
+  const flag = options.watch ? "--watch" : "--changed";
+  const isGiven = (name: keyof RunOptions) =>
+    options.given?.has(name) && options[name] !== false && options[name] !== "off";
+  const whole = (["accept", "blame", "check", "nightly", "shard", "resume"] as const).find(isGiven);
+  if (whole)
+    throw usageError(`${flag} asks a part of the cases, and ${toFlag(whole)} needs a whole run.`, "Omit one of them.");
+  const once = options.watch ? (["json", "dryRun", "batch"] as const).find(isGiven) : undefined;
+  if (once) throw usageError(`--watch and ${toFlag(once)} exclude each other.`, "Omit --watch, or use --changed.");
+  const trials = options.given?.has("trials") ? options.trials : 1;
+  const given = new Set([...(options.given ?? []), "trials"]);
+  const { out } = options;
+  return { ...options, trials, given, check: "off", blame: false, out: partialFolder(out), cacheIn: out };
+}
+
+/** Finds what the cases of a suite on a model were last asked with; undefined if unknown. */
+export type FindRecord = (suite: Suite, model: Model) => AcceptedRecord | undefined;
+
+/** Reads the accepted baselines as records. Ignores one that a run cannot be compared with, with a warning. */
+export async function readAccepted(
+  { suites, models, cases }: Workspace,
+  { baselines, host, batch }: Pick<RunOptions, "baselines" | "host" | "batch">,
+  io: Pick<Io, "cwd" | "err">,
+): Promise<FindRecord> {
+  const found: { suite: Suite; model: Model; record: AcceptedRecord }[] = [];
+  const names = suites.map(({ name }) => name);
+  for (const suite of suites) {
+    const own = cases.filter((planned) => planned.suite === suite);
+    // Lift is measured within each run, so such a suite has no baseline.
+    for (const model of suite.lift === undefined ? models.filter((one) => asksModel(suite, one)) : []) {
+      const { found: accepted } = await findBaseline(resolve(io.cwd, baselines), suite, model, names);
+      if (!accepted) continue;
+      const compared = comparability(
+        { ...toComparedRun(accepted.baseline), suite: suite.name },
+        describeRun(own, model, { host, batch }),
+        { areAskedAnew: true },
+      );
+      if (compared.kind === "comparable") found.push({ suite, model, record: accepted.baseline });
+      else {
+        const message = `Every case of "${suite.name}" is asked: its baseline cannot be compared. ${compared.reasons.join(" ")}`;
+        printProblem(io)({ severity: "warning", message });
+      }
+    }
+  }
+  return (suite, model) => found.find((one) => one.suite === suite && one.model === model)?.record;
+}
+
+/** Selects the cases that changes since their records touch, on any of their models; all cases without a record. */
+export function selectTouched(
+  { suites, models, cases }: Workspace,
+  findRecord: FindRecord,
+  since: PartialRun["since"],
+): PartialRun {
+  const perSuite = suites.map((suite) => {
+    const now = describeCases({ cases }, suite);
+    const asked = new Map<string, PartialRun["asked"][number]>();
+    for (const model of models.filter((one) => asksModel(suite, one))) {
+      const record = findRecord(suite, model);
+      const touched = record
+        ? findTouched(record, now)
+        : now.cases.map(({ id }) => ({ id, why: "no record" as const, tools: [] }));
+      for (const { id, why, tools } of touched)
+        if (!asked.has(id)) asked.set(id, { suite: suite.name, case: id, why, tools });
+    }
+    return { suite, asked: now.cases.flatMap(({ id }) => asked.get(id) ?? []), total: now.cases.length };
+  });
+  return {
+    since,
+    asked: perSuite.flatMap(({ asked }) => asked),
+    leftOut: perSuite.flatMap(({ suite, asked, total }) =>
+      total > asked.length ? [{ suite: suite.name, why: "unchanged" as const, cases: total - asked.length }] : [],
+    ),
+  };
+}
+
+/** The cases of a suite with the tools that they are shown now. */
+export function describeCases({ cases }: Pick<Workspace, "cases">, suite: Suite): CurrentCases {
+  const own = cases.filter((planned) => planned.suite === suite);
+  return {
+    cases: own.map((planned) => ({ ...planned.case, toolset: planned.toolset.hash })),
+    toolsets: Object.fromEntries(own.map(({ toolset }) => [toolset.hash, toolset.tools])),
+  };
+}
+
+/** Reduces a workspace to these cases, each of which is asked in all its wordings. */
+export function keepCases(workspace: Workspace, asked: readonly { suite: string; case: string }[]): Workspace {
+  const wanted = new Set(asked.map((one) => JSON.stringify([one.suite, one.case])));
+  const keep = (planned: Workspace["cases"][number]) =>
+    wanted.has(JSON.stringify([planned.suite.name, planned.case.id]));
+  const askAll = (planned: Workspace["cases"][number]) => {
+    const { trials, paraphrases = [] } = planned.case;
+    return { ...planned, case: { ...planned.case, trials: Math.max(trials, paraphrases.length) } };
+  };
+  const cases = workspace.cases.filter(keep).map(askAll);
+  const suites = workspace.suites.filter((suite) => cases.some((planned) => planned.suite === suite));
+  return { ...workspace, suites, cases, surfaceCases: workspace.surfaceCases.filter(keep).map(askAll) };
+}
+
+/** Reports a partial run without cases. It makes no record. */
+export function reportNothing({ json }: RunOptions, partial: PartialRun, io: Io): ExitCode {
+  const totals = { trials: 0, passed: 0, broken: 0, missing: 0, calls: 0, executed: 0, toolErrors: 0 };
+  const summary: RunSummary = {
+    run: "",
+    dir: "",
+    suites: [],
+    totals: { ...totals, inputTokens: 0, outputTokens: 0, costUsd: 0 },
+    partial,
+    ok: true,
+    exitCode: exitCodes.passed,
+  };
+  io.out(json ? `${asciiJson(summary)}\n` : printableLines(...describePartial(partial)));
+  return exitCodes.passed;
+}
+
+/** Selects the cases of a run: those of the partial record that it finishes, those that changed, or all. */
+export async function selectCases(
+  workspace: Workspace,
+  options: RunOptions,
+  resumed: { manifest: RunManifest } | undefined,
+  io: Io,
+): Promise<{ workspace: Workspace; partial?: PartialRun }> {
+  const recorded = resumed?.manifest.partial;
+  if (recorded) return { workspace: keepCases(workspace, recorded.asked), partial: recorded };
+  if (!options.changed || resumed) return { workspace };
+  const partial = selectTouched(workspace, await readAccepted(workspace, options, io), "baseline");
+  if (partial.asked.length > 0) io.err(printableLines(...describePartial(partial)));
+  return { workspace: keepCases(workspace, partial.asked), partial };
+}

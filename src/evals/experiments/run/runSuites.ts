@@ -1,0 +1,186 @@
+import { type PlannedCase, type PlannedCell, planCells } from "../../asking/trials/plan.ts";
+import type { PlanEnd } from "../../asking/trials/runPlan.ts";
+import { assignShards, parseShard, type Shard } from "../../asking/trials/shards.ts";
+import { groupBy } from "../../base/groupBy.ts";
+import { printableLines } from "../../base/secrets/visible.ts";
+import { type ExitCode, exitCodes } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { Model } from "../../base/types/model.ts";
+import type { PartialRun, RunManifest, RunSummary } from "../../base/types/run.ts";
+import type { Suite } from "../../base/types/suite.ts";
+import { safeJson } from "../../reports/escape.ts";
+import { planChecks, runCheck } from "../check/ask.ts";
+import { runDrift } from "../drift/ask.ts";
+import { planJson, planRun, renderPlan } from "../pipeline/dryRun.ts";
+import { randomSeed } from "../pipeline/experiment.ts";
+import { describeForecasts, forecastPlans } from "../pipeline/forecast.ts";
+import { createManifest, indexToolsets } from "../pipeline/manifest.ts";
+import { runOnRecord } from "../pipeline/pipeline.ts";
+import { chooseTier } from "../pipeline/price.ts";
+import type { RunQueue } from "../pipeline/queued.ts";
+import type { OpenRecord } from "../pipeline/record.ts";
+import { pickRecorded, type Resumed } from "../pipeline/recordedOptions.ts";
+import { refuseMissingReporters } from "../reporting/report.ts";
+import { addExposureArms, addLiftArms } from "../workspace/cases.ts";
+import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { type RunOptions, refuseContradictions } from "./runOptions.ts";
+
+/** All runs with the cache use one seed, because another order of the tools makes another request. */
+const cacheSeed = 0;
+
+/** Reports the run. Called after the workspace is closed, because reports may need as much memory. */
+export type FinalReport = () => ExitCode | Promise<ExitCode>;
+
+/** Plans the cases and checks, then prints the plan (dry run), or runs what is not on the record. */
+export async function runSuites(
+  workspace: Workspace,
+  options: RunOptions,
+  resumed: Resumed | undefined,
+  io: Io,
+  {
+    partial,
+    queue,
+    onSummary,
+  }: { partial?: PartialRun | undefined; queue?: RunQueue | undefined; onSummary?(summary: RunSummary): void } = {},
+): Promise<FinalReport> {
+  const { suites, models, cases, context, judge } = workspace;
+  const shard = options.shard === undefined ? undefined : parseShard(options.shard);
+  await refuseMissingReporters(options.reporter, io.cwd);
+  if (options.otlp !== undefined) (await import("../reporting/otlp.ts")).parseCollector(options.otlp, io);
+  const seed = resumed?.manifest.seed ?? options.seed ?? (options.cache ? cacheSeed : randomSeed());
+  const further = listFurtherExposures(options);
+  const { surfaceCases } = workspace;
+  const compared = { exposures: further.length, surfaces: surfaceCases.length };
+  refuseContradictions(options, resumed !== undefined, compared);
+  const isCompared = compared.exposures + compared.surfaces > 0;
+  const check = isCompared || options.cache ? "off" : options.check;
+  const checks = await planChecks({ ...options, check }, suites, models, cases, io);
+  const planned = interleave(addExposureArms(addLiftArms(cases), further), surfaceCases);
+  const batches = options.batch ? await import("../pipeline/batches.ts") : undefined;
+  const batchNote = batches?.checkBatches(planned, models, options);
+  if (batchNote) io.err(printableLines(batchNote));
+  const isWhole = !resumed && !partial && !isCompared;
+  if (isWhole) for (const line of describeUnaskedSurfaces(suites)) io.err(printableLines(line));
+  const getTier = chooseTier(options.batch);
+  if (options.dryRun) {
+    const plan = planRun(planned, models, seed, checks, { judge, getTier });
+    io.out(options.json ? safeJson(planJson(plan), 2) : renderPlan(plan));
+    return reportNone;
+  }
+  // With a queue, the workers have the keys, and verify this.
+  if (!queue) await verifySearches(models, io.signal);
+  const flags = pickRecorded(options);
+  const { failOn } = options;
+  const manifest = createManifest({
+    ...workspace,
+    otherToolsets: indexToolsets(planned),
+    surfaceCases,
+    seed,
+    checks,
+    flags,
+    failOn,
+    partial,
+    cache: options.cache,
+  });
+  const forecasts = forecastPlans(checks, cases, models, { seed, getTier });
+  // Announce only language models: others are free and answer at once.
+  const isCostly = ({ model }: { model: Model }) => !resumed && model.kind === "language model";
+  const costly = { checks: forecasts.checks.filter(isCostly), nights: forecasts.nights.filter(isCostly) };
+  for (const line of describeForecasts(costly)) io.err(printableLines(line));
+  const typical = [...forecasts.checks.map((one) => one.typical), ...forecasts.nights.map((one) => one.trials)];
+  const running = runOnRecord(
+    {
+      manifest,
+      resumed,
+      retryBroken: options.retryBroken,
+      ...(batches && {
+        openAsker: (record: OpenRecord) => batches.openBatchAsker(record, workspace, options, io),
+      }),
+      ...(queue && { openAsker: (record: OpenRecord) => queue.openAsker(workspace, options, record, io) }),
+      cap: ({ results }) => typical.reduce((sum, trials) => sum + trials, results.summary().totals.trials),
+      run: async (ask, { manifest, results }) => {
+        const share = createShardFilter(manifest, shard);
+        // Checks run first, because they interleave the trials of both arms.
+        const checked = await runEach(workspace, manifest, share, ({ name, checks }, model, own) => {
+          const plan = checks?.find((one) => one.model === model.id);
+          const check = results.check(name, model.id);
+          return check && plan?.kind === "compare" ? runCheck(check, plan, own, model, manifest, ask) : undefined;
+        });
+        if (checked !== "complete") return { end: checked };
+        const nights = await runEach(workspace, manifest, share, ({ name }, model, own) => {
+          const watch = results.drift(name, model.id);
+          return watch && runDrift(watch, own, model, manifest, ask);
+        });
+        if (nights !== "complete") return { end: nights };
+        // Cases that a check covers have all the trials they need.
+        const covers = ({ suite, case: one }: PlannedCase, model: Model) =>
+          results.check(suite.name, model.id)?.covers(one.id) ||
+          results.drift(suite.name, model.id)?.design !== undefined;
+        const rest = planCells(planned, models, manifest.seed, covers);
+        return { end: await ask(share.select(rest), "last") };
+      },
+    },
+    context,
+    queue ? { ...options, concurrency: queue.concurrency } : options,
+    io,
+  );
+  // Reports are loaded during the first trials.
+  const [finished, { reportRun }] = await Promise.all([running, import("./runEnd.ts")]);
+  onSummary?.(finished.summary);
+  // Bound, because a closure would keep the workspace in memory.
+  return reportRun.bind(undefined, finished, options, io);
+}
+
+const reportNone: FinalReport = () => exitCodes.passed;
+
+type ShardFilter = ReturnType<typeof createShardFilter>;
+
+/** Selects what this run asks of its plan: everything, or the part of its shard. */
+function createShardFilter(manifest: RunManifest, shard: Shard | undefined) {
+  if (!shard) return { select: (cells: Iterable<PlannedCell>) => cells, ownsDesign: () => true };
+  const { cell, design } = assignShards(manifest, shard.count);
+  return {
+    *select(cells: Iterable<PlannedCell>) {
+      for (const planned of cells) if (cell(planned.cell) === shard.index) yield planned;
+    },
+    ownsDesign: (suite: string, model: string) => design(suite, model) === shard.index,
+  };
+}
+
+/** Without --surfaces, nothing else says that a suite has any. */
+function describeUnaskedSurfaces(suites: readonly Suite[]): string[] {
+  return suites.flatMap(({ name, surfaces = [] }) => {
+    const names = surfaces.map((one) => one.name).join(", ");
+    return names === "" ? [] : [`Not asked: the surfaces of ${name} (${names}). --surfaces compares them.`];
+  });
+}
+
+/** Inserts each case's arms on further surfaces after it. */
+function interleave(cases: readonly PlannedCase[], surfaces: readonly PlannedCase[]): readonly PlannedCase[] {
+  if (surfaces.length === 0) return cases;
+  const key = ({ suite, case: one }: PlannedCase) => JSON.stringify([suite.name, one.id]);
+  const byCase = groupBy(surfaces, key);
+  return cases.flatMap((planned) => [planned, ...(planned.arm === "head" ? (byCase.get(key(planned)) ?? []) : [])]);
+}
+
+/** Calls `run` for each suite and model of this shard until the run is over. A stopped model does not end it. */
+async function runEach(
+  { cases, models }: Workspace,
+  { suites }: RunManifest,
+  share: ShardFilter,
+  run: (
+    suite: RunManifest["suites"][number],
+    model: Model,
+    own: readonly PlannedCase[],
+  ) => Promise<PlanEnd> | undefined,
+): Promise<PlanEnd> {
+  for (const suite of suites) {
+    const own = cases.filter((planned) => planned.suite.name === suite.name);
+    for (const model of models.filter(({ id }) => share.ownsDesign(suite.name, id))) {
+      const end = await run(suite, model, own);
+      if (end === "cancelled" || end === "budget") return end;
+    }
+  }
+  return "complete";
+}

@@ -1,0 +1,394 @@
+import { noTrials } from "../../base/stats/counts.ts";
+import { wilson } from "../../base/stats/intervals.ts";
+import { sumOf } from "../../base/sum.ts";
+import type { CheckPlan, CheckSummary, Gate } from "../../base/types/check.ts";
+import { exitCodes } from "../../base/types/errors.ts";
+import { allDefinitions, type Exposure } from "../../base/types/exposure.ts";
+import type {
+  CaseSummary,
+  ManifestCase,
+  ManifestSuite,
+  RunManifest,
+  RunSummary,
+  SuiteSummary,
+} from "../../base/types/run.ts";
+import { skillEntryName } from "../../base/types/skill.ts";
+import { plannedTrials } from "../../base/types/suite.ts";
+import { isOwnTool } from "../../base/types/tool.ts";
+import { addCost, type Trial } from "../../base/types/trial.ts";
+import { type ComparedArm, ExposureTally, listExposureArms } from "../arms/exposuresVerdict.ts";
+import { ServersTally } from "../arms/serversVerdict.ts";
+import { LiftTally, SkillTally } from "../arms/skillEffectVerdict.ts";
+import { Check, readEvents, settledCheck } from "../check/verdict.ts";
+import { DriftWatch, parsePasses, readDriftEvents } from "../drift/verdict.ts";
+import { confusedPair, type Pair, substitutedPair } from "../results/confusions.ts";
+import { DenialTally } from "../results/denials.ts";
+import { DiscoveryTally } from "../results/discovery.ts";
+import { listFailed, toExitCode } from "../results/exitCode.ts";
+import { MissTally } from "../results/misses.ts";
+import { MockTally } from "../results/mocks.ts";
+import { CaseTally, Counter, Ranking, Spending } from "../results/tally.ts";
+
+type Totals = RunSummary["totals"];
+
+/** Makes the summary of a run from the trials of its record. */
+export type Summariser = ReturnType<typeof summariser>;
+
+/**
+ * Makes the summariser of a run. A case is ok if it was graded, no trial was left ungraded, and its rate is at least its
+ * pass rate; broken trials do not count in rates. A suite exits with 1 if an event occurred that `failOn` names: by default
+ * a regression if there is a check, nothing for a retrieval baseline, otherwise a case below its pass rate. Otherwise it
+ * exits with 3 if the check, or a case that it does not cover, is incomplete, and else with 0. The run exits with 1 if any
+ * suite does, otherwise with 3 if any does, and else with 0.
+ */
+export function summariser(manifest: RunManifest, dir: string) {
+  const tallies = new Map(
+    manifest.suites.map((suite) => {
+      const models = manifest.models.filter(({ id }) => suite.models?.includes(id) ?? true);
+      return [suite.name, new Map(models.map((model) => [model.id, new SuiteTally(manifest, suite, model)]))];
+    }),
+  );
+  const skills = skillTallies(manifest);
+  return {
+    add(trial: Trial): void {
+      tallies.get(trial.cell.suite)?.get(trial.cell.model)?.add(trial);
+      if (!trial.copy) skills.add(trial);
+    },
+    /** The regression check of a suite on a model, if there is one. */
+    check: (suite: string, model: string) => tallies.get(suite)?.get(model)?.check,
+    /** The drift monitor of a suite on a model, if its tools are those of its baseline. */
+    drift: (suite: string, model: string) => tallies.get(suite)?.get(model)?.drift,
+    summary(): RunSummary {
+      const suites = [...tallies.values()].flatMap((models) => [...models.values()].map((tally) => tally.summary()));
+      const ok = suites.length > 0 && suites.every((suite) => suite.ok);
+      const failed = suites.some((suite) => (suite.failed ?? []).length > 0);
+      const exitCode = toExitCode({ failed, undecided: !ok });
+      const totals = addTotals(suites.map((suite) => suite.totals));
+      const triggered = skills.summary();
+      const { judge } = manifest;
+      return {
+        run: manifest.id,
+        dir,
+        suites,
+        totals,
+        ...(triggered.length > 0 && { skills: triggered }),
+        ...(judge && { judge: { model: judge.model, ...(judge.figure !== undefined && { figure: judge.figure }) } }),
+        ...(manifest.partial && { partial: manifest.partial }),
+        ...(manifest.cache && { cache: manifest.cache }),
+        ok,
+        exitCode,
+      };
+    },
+  };
+}
+
+/** One tally of triggering per model over all suites, because a skill's false positives come from the cases of others. */
+function skillTallies(manifest: RunManifest) {
+  const tallies = new Map(manifest.models.map(({ id }) => [id, new SkillTally()]));
+  const prefix = skillEntryName("");
+  const offered = (hash: string) =>
+    (manifest.toolsets[hash] ?? []).flatMap(({ name, origin }) =>
+      origin === "skill" ? [name.slice(prefix.length)] : [],
+    );
+  const lists = new Map<string, readonly string[]>();
+  const suites = new Map(
+    manifest.suites.map(({ name, cases }) => {
+      const known = cases.flatMap(({ id, skills, toolset }) => {
+        if (!skills) return [];
+        lists.set(toolset, lists.get(toolset) ?? offered(toolset));
+        return [[id, { about: skills, offered: lists.get(toolset) ?? [] }] as const];
+      });
+      return [name, new Map(known)];
+    }),
+  );
+  return {
+    add(trial: Trial) {
+      const one = trial.cell.arm === "head" ? suites.get(trial.cell.suite)?.get(trial.cell.case) : undefined;
+      if (one) tallies.get(trial.cell.model)?.add(trial, one.about, one.offered);
+    },
+    summary: () => [...tallies].flatMap(([model, tally]) => tally.summary(model) ?? []),
+  };
+}
+
+function addTotals(all: readonly Totals[]): Totals {
+  const sum = (key: Exclude<keyof Totals, "costUsd">) => sumOf(all, (one) => one[key] ?? 0);
+  const cached = sum("cached");
+  return {
+    trials: sum("trials"),
+    passed: sum("passed"),
+    broken: sum("broken"),
+    missing: sum("missing"),
+    calls: sum("calls"),
+    executed: sum("executed"),
+    toolErrors: sum("toolErrors"),
+    inputTokens: sum("inputTokens"),
+    outputTokens: sum("outputTokens"),
+    costUsd: all.map((one) => one.costUsd).reduce(addCost, 0),
+    ...(cached > 0 && { cached }),
+  };
+}
+
+type ManifestModel = RunManifest["models"][number];
+
+/**
+ * Whether there is a baseline to compare with. If so, pass rates of single cases are not a gate: a case that was flaky
+ * before and is no worse now is no reason to stop a change.
+ */
+const isChecked = (plan: CheckPlan | undefined) => plan?.kind === "compare" || plan?.kind === "unchanged";
+
+/** Passes and graded trials of each case in the baseline that has not changed since. */
+function readBank(plan: CheckPlan | undefined): ReadonlyMap<string, CaseSummary["before"]> {
+  if (plan?.kind === "compare") return new Map(plan.cases.map(({ id, bank }) => [id, bank]));
+  const bank = plan?.kind === "unchanged" ? plan.drift?.bank : undefined;
+  return new Map(
+    Object.entries(bank ?? {}).map(([id, text]) => {
+      const { passed, trials } = parsePasses(text);
+      return [id, { passed, trials }];
+    }),
+  );
+}
+
+/** The default of `--fail-on`. The result of a keyword search is too weak to fail a build. */
+function defaultGates(plan: CheckPlan | undefined, { kind }: ManifestModel): Gate[] {
+  if (isChecked(plan)) return ["regressed"];
+  return kind === "retrieval baseline" ? [] : ["rate"];
+}
+
+/**
+ * The trials of one suite on one model. The gate, rates and confusions are of the arm `head`; cost and tokens are of all
+ * arms.
+ */
+class SuiteTally {
+  readonly #manifest: RunManifest;
+  readonly #suite: ManifestSuite;
+  readonly #model: ManifestModel;
+  readonly #cases = new Map<string, CaseTally>();
+  readonly #confusion = new Ranking<Pair>();
+  readonly #substituted = new Ranking<Pair>();
+  readonly #points: number[] = [];
+  readonly #misses = new MissTally();
+  readonly #denials = new DenialTally();
+  readonly #spending = new Spending();
+  readonly #repliedBy = new Set<string>();
+  readonly #unchecked = new Counter();
+  readonly #settled: CheckSummary | undefined;
+  readonly #bank: ReturnType<typeof readBank>;
+  readonly #failOn: readonly Gate[];
+  readonly #lift: LiftTally | undefined;
+  readonly #mocks: MockTally | undefined;
+  readonly #servers: ServersTally | undefined;
+  readonly #discovery = new DiscoveryTally();
+  readonly #exposures: ExposureTally | undefined;
+  readonly check: Check | undefined;
+  readonly drift: DriftWatch | undefined;
+
+  constructor(manifest: RunManifest, suite: ManifestSuite, model: ManifestModel) {
+    this.#manifest = manifest;
+    this.#suite = suite;
+    this.#model = model;
+    for (const one of suite.cases) this.#cases.set(one.id, new CaseTally(one.paraphrases?.length));
+    this.#mocks = suite.mocks && new MockTally(suite.mocks, suite.mockPlaces);
+    this.#servers = suite.servers && new ServersTally(suite, suite.servers, manifest.toolsets);
+    this.#lift = suite.lift === undefined ? undefined : new LiftTally(suite.lift);
+    const { exposures = [], deterministic } = model;
+    const compared = listCompared(suite, exposures);
+    const labels = new Map(suite.cases.map(({ id, expected }) => [id, expected]));
+    if (compared.length > 1)
+      this.#exposures = new ExposureTally(compared, { seed: manifest.seed, isDeterministic: deterministic }, labels);
+    const plan = suite.checks?.find((check) => check.model === model.id);
+    this.#bank = readBank(plan);
+    this.#failOn = manifest.cache ? [] : (suite.failOn ?? manifest.failOn ?? defaultGates(plan, model));
+    if (plan?.kind === "compare")
+      this.check = new Check(plan, {
+        seed: manifest.seed,
+        isDeterministic: model.deterministic,
+        failOn: this.#failOn,
+        toolsets: manifest.toolsets,
+        headToolsets: new Map(suite.cases.map(({ id, toolset }) => [id, toolset])),
+      });
+    else if (plan) this.#settled = settledCheck(plan);
+    if (plan?.kind === "unchanged" && plan.drift) {
+      const ids = suite.cases.map(({ id }) => id);
+      this.drift = new DriftWatch(plan.drift, manifest.id, ids);
+    }
+  }
+
+  add(trial: Trial): void {
+    this.#spending.add(trial);
+    this.check?.add(trial);
+    this.drift?.add(trial);
+    this.#lift?.add(trial);
+    this.#mocks?.add(trial);
+    this.#exposures?.add(trial);
+    if (trial.cell.arm !== "head" || trial.copy) return;
+    for (const { model } of trial.turns) if (model !== undefined) this.#repliedBy.add(model);
+    this.#cases.get(trial.cell.case)?.add(trial);
+    this.#discovery.add(trial);
+    this.#servers?.add(trial);
+    for (const what of trial.verdict?.unchecked ?? []) this.#unchecked.add(what);
+    this.#confusion.add(confusedPair(trial));
+    this.#substituted.add(substitutedPair(trial));
+    this.#misses.add(trial, this.#manifest.toolsets[trial.toolset] ?? []);
+    this.#denials.add(trial);
+    if (trial.verdict?.points !== undefined) this.#points.push(trial.verdict.points);
+  }
+
+  summary(): SuiteSummary {
+    const cases = this.#suite.cases.map((one) => this.#caseSummary(one));
+    const sum = (count: (one: CaseSummary) => number) => sumOf(cases, count);
+    const planned = sum((one) => one.planned);
+    const broken = sum((one) => one.broken);
+    const lift = this.#lift?.summary();
+    const others = this.#countOtherArms(planned);
+    const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable) + others.missing;
+    const verdict = this.check?.summary() ?? this.#settled;
+    const drift = this.drift?.summary(cases);
+    const discovery = this.#discovery.summary();
+    const substituted = this.#substituted.ranked();
+    const misses = this.#misses.summary();
+    const denials = this.#denials.summary();
+    const { denial } = this.#suite;
+    const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
+    const { latencies, batched, cached, ...spent } = this.#spending;
+    const isBelow = cases.some((one) => one.rate !== null && one.rate < one.passRate);
+    const happened = [
+      ...(verdict && "method" in verdict ? readEvents(verdict) : []),
+      ...(drift ? readDriftEvents(drift) : []),
+      ...(isBelow ? ["rate" as const] : []),
+    ];
+    const failed = listFailed(happened, this.#failOn);
+    // Whether missing answers matter in the cases of a check depends on its verdict.
+    const isAnswered = (one: CaseSummary) => one.rate !== null && one.notGradable + one.broken === 0;
+    const isComplete =
+      cases.length > 0 &&
+      cases.every((one) => one.compared || isAnswered(one)) &&
+      others.broken === 0 &&
+      missing === 0 &&
+      verdict?.exitCode !== exitCodes.incomplete &&
+      !(drift?.nightly && drift.uncounted);
+    // An experiment requests the trials that its design needs, so none can be missing.
+    const counted = this.#manifest.experiment
+      ? { missing: 0 }
+      : {
+          trials: planned + others.planned,
+          passed: sum((one) => one.passed),
+          broken: broken + others.broken,
+          missing,
+        };
+    return {
+      name: this.#suite.name,
+      model: this.#model.id,
+      kind: this.#model.kind,
+      ...(this.#model.note && { note: this.#model.note }),
+      cases,
+      confusion: this.#confusion.ranked(),
+      ...(substituted.length > 0 && { substituted }),
+      ...(misses && { misses }),
+      ...(denials && { denials: { ...denials, ...(denial !== undefined && { text: denial }) } }),
+      ...(this.#points.length > 0 && { points: summarisePoints(this.#points) }),
+      ...(this.#mocks && { mocks: this.#mocks.summary() }),
+      ...(unchecked.length > 0 && { unchecked }),
+      ...(this.#servers && { servers: this.#servers.summary() }),
+      coverage: measureCoverage(this.#manifest, this.#suite),
+      ...(discovery && { discovery }),
+      ...(this.#exposures && { exposures: this.#exposures.summary(), choices: this.#exposures.choices() }),
+      ...(lift && { lift }),
+      ...(drift && { drift }),
+      ...(verdict && { verdict }),
+      failOn: [...this.#failOn],
+      failed,
+      ...(this.#repliedBy.size > 0 && { repliedBy: [...this.#repliedBy].sort() }),
+      latencyMs: percentiles(latencies),
+      ...(batched > 0 && { batched }),
+      totals: { ...spent, ...counted, ...(cached > 0 && { cached }) },
+      ok: failed.length === 0 && isComplete,
+    };
+  }
+
+  /**
+   * The trials without a skill, of further exposures and of surfaces. Each arm has as many planned trials as `head`, except
+   * that a surface only has the cases that it supports. A broken or missing trial leaves the run incomplete.
+   */
+  #countOtherArms(each: number): { planned: number; broken: number; missing: number } {
+    const without = this.#lift && { arms: 1, broken: this.#lift.summary().arms.without.broken };
+    const exposures = this.#exposures?.others();
+    const further = (this.#model.exposures ?? []).slice(1).length;
+    const asked = (this.#suite.surfaces ?? []).flatMap(({ cases }) => cases);
+    const trials = new Map(this.#suite.cases.map((one) => [one.id, plannedTrials(one, this.#model)]));
+    const onSurfaces = sumOf(asked, (id) => trials.get(id) ?? 0);
+    const planned = each * ((without?.arms ?? 0) + further) + onSurfaces;
+    const recorded = (this.#lift?.recorded() ?? 0) + (exposures?.recorded ?? 0);
+    return { planned, broken: (without?.broken ?? 0) + (exposures?.broken ?? 0), missing: planned - recorded };
+  }
+
+  #caseSummary(one: ManifestCase): CaseSummary {
+    const tally = this.#cases.get(one.id) ?? new CaseTally();
+    const graded = tally.passed + tally.failed;
+    const rate = graded > 0 ? tally.passed / graded : null;
+    const made = graded + tally.broken + tally.notGradable;
+    const before = this.#bank.get(one.id);
+    const isCompared = (this.check?.covers(one.id) ?? false) || this.drift?.design !== undefined;
+    return {
+      id: one.id,
+      input: one.input,
+      expected: one.expected,
+      trials: graded,
+      // A check and a nightly run request as many trials as they need.
+      planned: isCompared ? made : Math.max(plannedTrials(one, this.#model), made),
+      passed: tally.passed,
+      broken: tally.broken,
+      notGradable: tally.notGradable,
+      rate,
+      interval: wilson({ passed: tally.passed, trials: graded }) ?? null,
+      passRate: one.passRate,
+      ...(one.paraphrases && {
+        paraphrases: one.paraphrases.map((input, i) => ({ input, ...(tally.paraphrases[i] ?? noTrials) })),
+      }),
+      ...(before && { before }),
+      ...(isCompared && { compared: true as const }),
+      ms: tally.ms,
+      outcomes: tally.outcomes.toObject(),
+      brokenStages: tally.stages.toObject(),
+      reasons: tally.reasons.ranked().map(([text, n]) => ({ text, n })),
+      ok: rate !== null && rate >= one.passRate && tally.notGradable === 0,
+      file: one.file,
+      line: one.line,
+    };
+  }
+}
+
+/** What a run compares in a suite: its surfaces, or the exposures of the model. */
+function listCompared({ surfaces = [] }: ManifestSuite, exposures: readonly Exposure[]): ComparedArm[] {
+  const [exposure = allDefinitions] = exposures;
+  if (surfaces.length === 0) return listExposureArms(exposures);
+  return [
+    { arm: "head", exposure, surface: "default" },
+    ...surfaces.map(({ name }) => ({ arm: name, exposure, surface: name })),
+  ];
+}
+
+function summarisePoints(all: readonly number[]): NonNullable<SuiteSummary["points"]> {
+  const counts = new Counter();
+  for (const points of all) counts.add(String(points));
+  const mean = sumOf(all, (points) => points) / all.length;
+  return { mean, trials: all.length, counts: counts.toObject() };
+}
+
+/** Which tools of the suite's own servers an expectation names. Distractors need no coverage. */
+function measureCoverage(manifest: RunManifest, suite: ManifestSuite): SuiteSummary["coverage"] {
+  const own = new Set<string>();
+  for (const hash of new Set(suite.cases.map((one) => one.toolset)))
+    for (const tool of manifest.toolsets[hash] ?? []) if (isOwnTool(tool)) own.add(tool.name);
+  for (const name of suite.dispatchers ?? []) own.delete(name);
+  const expected = new Set(suite.cases.flatMap((one) => one.expectedTools));
+  const missing = [...own].filter((name) => !expected.has(name)).sort();
+  return { tools: own.size, expected: own.size - missing.length, missing };
+}
+
+/** Nearest-rank percentiles. */
+function percentiles(values: readonly number[]): { p50: number; p95: number } | null {
+  if (values.length === 0) return null;
+  const sorted = Float64Array.from(values).sort();
+  const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+  return { p50: at(0.5), p95: at(0.95) };
+}

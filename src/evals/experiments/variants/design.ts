@@ -1,0 +1,315 @@
+import {
+  bringSpans,
+  countPasses,
+  type Design,
+  lacksAnswers,
+  type Play,
+  type TrialRecord,
+} from "../../asking/trials/design.ts";
+import { type CaseCounts, type Counts, meanChange, noTrials, swapArms } from "../../base/stats/counts.ts";
+import { globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
+import { upperDrop } from "../../base/stats/meanDrop.ts";
+import { sumOf } from "../../base/sum.ts";
+import { caseP, defaultMargin } from "../design/statistics.ts";
+import type { NamedCase } from "../design/verdict.ts";
+import type { Gain, VariantFigures, VariantVerdict } from "./variantVerdict.ts";
+
+/** The arm of the wording in use. */
+export const incumbentArm = "incumbent";
+
+/**
+ * `bank`: passes of the wording in use from its baseline; a case that is not in it is measured first. `harm`: the loss of a
+ * single case that an adoption must rule out; `harmUnsteady`: the same for cases that the incumbent passes in less than
+ * 85 %, which costs a third fewer calls. `harmCases`: the only cases that the certificate is for (all by default).
+ */
+export type VariantSetup = {
+  cases: readonly string[];
+  challengers: readonly string[];
+  seed: number;
+  bank?: ReadonlyMap<string, Counts>;
+  margin?: number;
+  harm?: number;
+  harmUnsteady?: number;
+  harmCases?: readonly string[];
+};
+
+const roomTrials = 20;
+/** A case has room if the incumbent passes less than this share of its bank. */
+const roomShare = 0.95;
+
+/** Looks of the gain test, in new trials per case and arm. Their shares add up to 5 %. */
+const gainLooks = [
+  { trials: 8, share: 0.005, futile: 0.8 },
+  { trials: 16, share: 0.005, futile: 0.6 },
+  { trials: 32, share: 0.008, futile: 0.4 },
+  { trials: 56, share: 0.008, futile: 0.3 },
+  { trials: 80, share: 0.008, futile: 0.2 },
+  { trials: 120, share: 0.008, futile: 0.15 },
+  { trials: 200, share: 0.008, futile: 0 },
+] as const;
+
+/** The certificate: the trials at which it can be given, the z of its bound, and the level of a drop that refuses it. */
+const certificates = {
+  strict: { looks: [34, 68, 136, 272, 400], z: 2.4 },
+  cheap: { looks: [29, 58, 116, 200], z: 2.24 },
+} as const;
+const defaultHarm = 0.15;
+const steadyShare = 0.85;
+const breakError = 0.025;
+const z95 = 1.6448536269514722;
+
+/**
+ * One design for any number of challengers. Cases with room, screening, a gain test of the one left on fresh interleaved
+ * trials, and a certificate for every case that it is not harmed.
+ *
+ * Screening data never enter a test and only one wording is tested, so a false adoption has chance <= .05 however many
+ * challengers there are. Adopting a harmful one takes a false certificate of that very case (one-sided .8 % a look, at
+ * most five looks). A stale bank can hide a gain, never fake one.
+ */
+export function variants(setup: VariantSetup): Design<VariantVerdict> {
+  const { cases, challengers } = setup;
+  const most = certificateOf(setup).looks.at(-1) ?? 0;
+  const screening = sumOf(screeningTrials(challengers.length, 1), (trials) => trials);
+  const cap = cases.length * (roomTrials + challengers.length * screening + 2 * most);
+  return { cap, play: (record) => new PlayedVariants(setup, record, cap).play() };
+}
+
+const certificateOf = ({ harmUnsteady }: VariantSetup) =>
+  harmUnsteady === undefined ? certificates.strict : certificates.cheap;
+
+/** Trials per case in each round, which halve the field until one is left. `room`: cases with room. */
+function screeningTrials(challengers: number, room: number): number[] {
+  const rounds: number[] = [];
+  for (let left = challengers; left > 1; left = Math.ceil(left / 2)) {
+    const least = [8, 10][rounds.length] ?? 12;
+    rounds.push(Math.max(least, Math.min(30, Math.ceil(48 / room))));
+  }
+  return rounds;
+}
+
+class PlayedVariants {
+  readonly #setup: VariantSetup;
+  readonly #record: TrialRecord;
+  readonly #margin: number;
+  readonly #figures: VariantFigures;
+  /** Trials of the tests are numbered from here, in both arms alike: they share their orders. */
+  #from = 1;
+
+  constructor(setup: VariantSetup, record: TrialRecord, cap: number) {
+    this.#setup = setup;
+    this.#record = record;
+    this.#margin = setup.margin ?? defaultMargin;
+    this.#figures = {
+      cases: setup.cases.length,
+      room: [],
+      margin: this.#margin,
+      screening: [],
+      gain: null,
+      change: null,
+      certificates: [],
+      calls: { room: 0, screening: 0, test: 0, most: cap },
+    };
+  }
+
+  *play(): Play<VariantVerdict> {
+    const room = yield* this.#findRoom();
+    this.#figures.room = room;
+    if (this.#lacksAnswers([incumbentArm])) return this.#missing();
+    if (room.length === 0 || this.#setup.challengers.length === 0) return this.#keep("no-room");
+    const challenger = yield* this.#screen(room);
+    if (this.#lacksAnswers(this.#setup.challengers)) return this.#missing();
+    const arms = [incumbentArm, challenger];
+    for (const [j, { trials, share, futile }] of gainLooks.entries()) {
+      yield* this.#bring(room, challenger, () => trials);
+      const seen = room.map((id) => this.#fresh(id, challenger, trials));
+      const gain = testGain(challenger, seen, j);
+      this.#figures.gain = gain;
+      if (this.#lacksAnswers(arms)) return this.#missing();
+      if (isSignificant(gain.p, share)) return yield* this.#certify(challenger, trials);
+      if (isSignificant(globalTest(seen).p, share)) return this.#keep("breaks", listDropped(seen));
+      if (gain.p > futile && gain.upper < this.#margin) return this.#keep("no-gain");
+    }
+    return { kind: "inconclusive", because: "gain", settle: this.#settleGain(), ...this.#counted() };
+  }
+
+  #lacksAnswers(arms: readonly string[]): boolean {
+    return arms.some((arm) => lacksAnswers(this.#record, this.#setup.cases, [arm]));
+  }
+
+  #missing(): VariantVerdict {
+    return { kind: "inconclusive", because: "missing", ...this.#counted() };
+  }
+
+  /** The trials per wording at which the gain would be shown or ruled out, the rates staying as they are. */
+  #settleGain(): { cases: string[]; trials: number } | null {
+    const { gain } = this.#figures;
+    const last = gainLooks.at(-1);
+    if (!gain || !last) return null;
+    const likely = gain.cases.filter(({ p }) => p <= likelyGain);
+    const cases = (likely.length > 0 ? likely : gain.cases).map((one) => one.case);
+    for (const factor of furtherFactors) {
+      const swapped = gain.cases.map(({ base, head }) => ({ base: scale(head, factor), head: scale(base, factor) }));
+      const isSettled =
+        isSignificant(globalTest(swapped).p, last.share) || (upperDrop(swapped, z95) ?? 1) < this.#margin;
+      if (isSettled) return { cases, trials: Math.round(gain.trials * factor) };
+    }
+    return null;
+  }
+
+  *#findRoom(): Play<string[]> {
+    const { cases, bank, seed } = this.#setup;
+    const unknown = cases.filter((id) => (bank?.get(id)?.trials ?? 0) === 0);
+    const spans = unknown.map((id) => ({ case: id, arms: [incumbentArm], from: 1, to: roomTrials }));
+    if (unknown.length > 0) {
+      yield* bringSpans(this.#record, spans, 1, seed);
+      this.#from = roomTrials + 1;
+    }
+    return cases.filter((id) => {
+      const known = bank?.get(id);
+      const { passed, trials } = known?.trials ? known : countPasses(this.#record, id, incumbentArm, 1, roomTrials);
+      return trials > 0 && passed < roomShare * trials;
+    });
+  }
+
+  /** Halves the field by passes over all rounds until one wording is left. Ties go to the order given. */
+  *#screen(room: readonly string[]): Play<string> {
+    const { challengers, seed } = this.#setup;
+    let left = [...challengers];
+    let asked = 0;
+    for (const trials of screeningTrials(challengers.length, room.length)) {
+      asked += trials;
+      const spans = room.map((id) => ({ case: id, arms: left, from: 1, to: asked }));
+      yield* bringSpans(this.#record, spans, 1, seed);
+      const ranked = left.map((challenger) => ({ challenger, rate: this.#meanRate(room, challenger, asked) }));
+      ranked.sort((a, b) => b.rate - a.rate);
+      this.#figures.screening.push(ranked);
+      left = ranked.slice(0, Math.ceil(left.length / 2)).map(({ challenger }) => challenger);
+    }
+    this.#from = Math.max(this.#from, asked + 1);
+    return left[0] ?? "";
+  }
+
+  #meanRate(room: readonly string[], arm: string, trials: number): number {
+    const scored = room.map((id) => countPasses(this.#record, id, arm, 1, trials)).filter((one) => one.trials > 0);
+    return sumOf(scored, ({ passed, trials: k }) => passed / k) / Math.max(1, scored.length);
+  }
+
+  *#bring(cases: readonly string[], challenger: string, trials: (id: string) => number, look = 2): Play<void> {
+    const from = this.#from;
+    const arms = [incumbentArm, challenger];
+    const spans = cases.map((id) => ({ case: id, arms, from, to: from + trials(id) - 1 }));
+    yield* bringSpans(this.#record, spans, look, this.#setup.seed);
+  }
+
+  /** Incumbent (base) and challenger (head) on the first new trials. */
+  #fresh(id: string, challenger: string, trials: number): SeenCase {
+    const count = (arm: string) => countPasses(this.#record, id, arm, this.#from, this.#from + trials - 1);
+    return { case: id, base: count(incumbentArm), head: count(challenger) };
+  }
+
+  /** Case by case: the loss that is left possible is below the harm. A case that dropped refuses the adoption. */
+  *#certify(challenger: string, tested: number): Play<VariantVerdict> {
+    const { cases, harmCases = cases, harm = defaultHarm, harmUnsteady = harm } = this.#setup;
+    const { looks, z: width } = certificateOf(this.#setup);
+    const trials = new Map(cases.map((id) => [id, this.#figures.room.includes(id) ? tested : 0]));
+    const later = (id: string) => looks.find((look) => look > (trials.get(id) ?? 0));
+    let pending = [...harmCases];
+    for (const id of harmCases) trials.set(id, Math.max(trials.get(id) ?? 0, looks[0]));
+    for (;;) {
+      yield* this.#bring(pending, challenger, (id) => trials.get(id) ?? 0, 3);
+      const seen = new Map(cases.map((id) => [id, this.#fresh(id, challenger, trials.get(id) ?? 0)]));
+      this.#figures.change = meanChange([...seen.values()]) ?? 0;
+      if (this.#lacksAnswers([incumbentArm, challenger])) return this.#missing();
+      if (this.#figures.change <= 0) return this.#keep("no-net-gain");
+      const certified = harmCases.map((id) => {
+        const { base = noTrials, head = noTrials } = seen.get(id) ?? {};
+        const isSteady = base.passed >= steadyShare * base.trials;
+        const bound = upperDrop([{ base, head }], width) ?? 1;
+        return { case: id, incumbent: base, challenger: head, bound, harm: isSteady ? harm : harmUnsteady };
+      });
+      this.#figures.certificates = certified.toSorted((a, b) => b.bound - a.bound);
+      const open = certified.filter(({ bound, harm: limit }) => bound >= limit);
+      if (open.length === 0) return { kind: "adopt", winner: challenger, ...this.#counted() };
+      const broken = open
+        .map((one) => ({ case: one.case, base: one.incumbent, head: one.challenger }))
+        .map((one) => ({ ...one, p: fisher(one) }))
+        .filter(({ p }) => isSignificant(p, breakError / cases.length));
+      if (broken.length > 0) return this.#keep("breaks", broken);
+      pending = open.map((one) => one.case);
+      if (pending.some((id) => later(id) === undefined))
+        return { kind: "inconclusive", because: "harm", settle: settleHarm(open, width), ...this.#counted() };
+      for (const id of pending) trials.set(id, later(id) ?? 0);
+    }
+  }
+
+  #keep(because: "no-room" | "no-gain" | "breaks" | "no-net-gain", broken: NamedCase[] = []): VariantVerdict {
+    return { kind: "keep", because, broken, ...this.#counted() };
+  }
+
+  #counted(): VariantFigures {
+    const { cases, challengers } = this.#setup;
+    const { most } = this.#figures.calls;
+    const sum = (arms: readonly string[], of: (id: string, arm: string) => number) =>
+      sumOf(cases, (id) => sumOf(arms, (arm) => of(id, arm)));
+    // Trials from before the tests have lower numbers.
+    const before = (id: string, arm: string) =>
+      this.#record
+        .answers(id, arm)
+        .slice(0, this.#from - 1)
+        .filter((answer) => answer !== undefined).length;
+    const room = sum([incumbentArm], before);
+    const screening = sum(challengers, before);
+    const all = sum([incumbentArm, ...challengers], (id, arm) => this.#record.paid(id, arm).calls);
+    return { ...this.#figures, calls: { room, screening, test: all - room - screening, most } };
+  }
+}
+
+const likelyGain = 0.2;
+/** How many times as many trials are considered when asking what would settle a verdict. */
+const furtherFactors = [1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
+
+const scale = ({ passed, trials }: Counts, factor: number): Counts => {
+  const all = Math.round(trials * factor);
+  return { passed: Math.min(all, Math.round(passed * factor)), trials: all };
+};
+
+/** The trials per wording at which a loss of the harm would be ruled out on all of these, the rates staying as they are. */
+function settleHarm(open: VariantFigures["certificates"], width: number): { cases: string[]; trials: number } | null {
+  const needed = open.map(({ incumbent, challenger, harm }) => {
+    const factor = furtherFactors.find((times) => {
+      const pair = { base: scale(incumbent, times), head: scale(challenger, times) };
+      return (upperDrop([pair], width) ?? 1) < harm;
+    });
+    return factor === undefined ? Number.POSITIVE_INFINITY : Math.round(incumbent.trials * factor);
+  });
+  const trials = Math.max(...needed);
+  return Number.isFinite(trials) ? { cases: open.map((one) => one.case), trials } : null;
+}
+
+type SeenCase = CaseCounts & { case: string };
+
+/** "Some case gains": the global test with the arms exchanged, and the most that the mean gain may be. */
+function testGain(challenger: string, seen: readonly SeenCase[], j: number): Gain {
+  const swapped = seen.map(swapArms);
+  const { trials = 0, share = 0 } = gainLooks[j] ?? {};
+  const bounds = swapped.map((one) => ({ case: one.case, upper: upperDrop([one], z95) ?? 1 }));
+  return {
+    challenger,
+    look: j + 1,
+    trials,
+    p: globalTest(swapped).p,
+    level: share,
+    mean: meanChange(seen) ?? 0,
+    upper: upperDrop(swapped, z95) ?? 1,
+    cases: seen.map((one) => ({ ...one, p: fisher(swapArms(one)) })).toSorted((a, b) => a.p - b.p),
+    largest: bounds.toSorted((a, b) => b.upper - a.upper)[0] ?? { case: "", upper: 1 },
+  };
+}
+
+/** The cases that look worse, by their own p. */
+function listDropped(seen: readonly SeenCase[]): NamedCase[] {
+  const tested = seen.map((one) => ({ ...one, p: fisher(one) }));
+  return tested.filter(({ p }) => p <= 0.05).toSorted((a, b) => a.p - b.p);
+}
+
+const fisher = ({ base, head }: CaseCounts): number => caseP(base, head);

@@ -1,0 +1,254 @@
+import { join, resolve } from "node:path";
+import type { ClaudeCodeOptions } from "../../asking/hosts/claudeCode.ts";
+import type { CustomOptions } from "../../asking/models/custom.ts";
+import type { ReplayOptions } from "../../asking/models/replay.ts";
+import { refuseAsJudge } from "../../asking/trials/judge.ts";
+import { knownSecrets } from "../../base/secrets/secrets.ts";
+import { nearest } from "../../base/text/nearest.ts";
+import { type Prices, pricesSchema } from "../../base/types/endpoint.ts";
+import { messageOf, printProblem, usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import { formatIssues } from "../../base/types/issues.ts";
+import { type AskedModel, lexicalId, type Model, noUsage } from "../../base/types/model.ts";
+import { readText } from "../../input/parsing/read.ts";
+import { failToWrite } from "../../records/disk.ts";
+import { findRecord, findRun } from "../../records/find.ts";
+import { readManifest, readTrials } from "../../records/record.ts";
+import { type ExposureOptions, parseExposures } from "./exposures.ts";
+import { version } from "./version.ts";
+
+/** How models are reached and asked. */
+export type RequestOptions = {
+  /** The folder of run records. */
+  out: string;
+  /** In dollars. */
+  budget?: number | undefined;
+  maxRequests?: number | undefined;
+  /** In seconds. */
+  maxTime?: number | undefined;
+  baseUrl?: string | undefined;
+  maxTokens?: number | undefined;
+  /** In seconds. */
+  timeout?: number | undefined;
+  retries?: number | undefined;
+  effort?: string | undefined;
+  prices?: string | undefined;
+  dryRun?: boolean | undefined;
+  /** The queue whose workers make the requests, so that no key is needed here. */
+  queue?: string | undefined;
+  claudePath?: string | undefined;
+  /** Reuses replies of earlier runs. */
+  cache?: boolean | undefined;
+  /** The folder with the cache; default: `out`. */
+  cacheIn?: string | undefined;
+} & Pick<ExposureOptions, "exposure">;
+
+/** Opens the models with these ids, each once. Throws a usage error before any request. */
+export async function openModels(ids: readonly string[], options: RequestOptions, io: Io): Promise<Model[]> {
+  const toolSearch = options.exposure !== undefined && parseExposures(options.exposure).includes("search");
+  const settings = { ...(await readModelOptions(options, io)), ...(toolSearch && { toolSearch }) };
+  const opened = await Promise.all([...new Set(ids)].map((id) => openModel(id, settings)));
+  // A model can have two names: "lexical" is the newest "lexical-<n>".
+  const models = [...new Map(opened.map((model) => [model.id, model])).values()];
+  if (options.budget !== undefined) for (const model of models) refuseUnpriced(model);
+  return models;
+}
+
+/** Returns a function that adds the cache to a model, if `--cache` is given. Warns if that has no effect. */
+export async function addCache(options: RequestOptions, io: Io): Promise<<M extends Model>(model: M) => M> {
+  if (!options.cache) return (model) => model;
+  const { cacheFolder, cacheReplies, openReplyCache } = await import("../../asking/models/cache.ts");
+  const { redact } = knownSecrets(io.env);
+  const dir = join(resolve(io.cwd, options.cacheIn ?? options.out), cacheFolder);
+  const cache = await openReplyCache(dir, redact).catch(failToWrite(dir));
+  return <M extends Model>(model: M) => {
+    if ("ask" in model && /^(?:anthropic|openai):/.test(model.id)) return cacheReplies(model, cache, version) as M;
+    if (model.kind !== "language model") return model;
+    const message = `--cache has no effect on ${model.id}: only replies of anthropic and openai models are kept.`;
+    printProblem(io)({ severity: "warning", message });
+    return model;
+  };
+}
+
+/** Opens the judge, if one is named. Throws a usage error if the model cannot judge. */
+export async function openJudge(
+  { judge, ...options }: RequestOptions & { judge?: string | undefined },
+  io: Io,
+): Promise<AskedModel | undefined> {
+  if (judge === undefined) return undefined;
+  const model = await openAskedModel(judge, await readModelOptions(options, io));
+  refuseAsJudge(model);
+  if (options.budget !== undefined) refuseUnpriced(model);
+  return model;
+}
+
+async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelOptions> {
+  const { baseUrl, maxTokens, timeout, retries, effort, claudePath } = options;
+  const prices = options.prices === undefined ? undefined : readPrices(resolve(io.cwd, options.prices));
+  return {
+    env: io.env,
+    cwd: io.cwd,
+    ...(baseUrl !== undefined && { baseUrl }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
+    ...(retries !== undefined && { retries }),
+    ...(effort !== undefined && { effort }),
+    ...(claudePath !== undefined && { claudePath }),
+    ...(options.budget !== undefined && { maxCostUsd: options.budget }),
+    ...(prices && { prices }),
+    ...(options.dryRun && { isDryRun: true }),
+    ...(options.queue !== undefined && { isAskedElsewhere: true }),
+    warn: (message: string) => printProblem(io)({ severity: "warning", message }),
+    recorded: async (run: string) => {
+      const out = resolve(io.cwd, options.out);
+      // Any command may have written the record; `latest` is the latest of `evals run`.
+      const dir = run === "latest" ? (await findRecord("run", run, out)).dir : await findRun(run, out);
+      const { id, models } = await readManifest(dir);
+      return { models, trials: readTrials(dir, id) };
+    },
+  };
+}
+
+const maxPricesBytes = 16 * 1024 * 1024;
+
+function readPrices(file: string): Prices {
+  const read = readText(file, maxPricesBytes, { pipes: true });
+  if ("kind" in read)
+    throw usageError(`The price list cannot be read: ${read.reason}.`, "Give --prices the path of a JSON file.", {
+      file,
+    });
+  let data: unknown;
+  try {
+    data = JSON.parse(read.text);
+  } catch (error) {
+    throw usageError(`The price list is not JSON: ${messageOf(error)}.`, undefined, { file });
+  }
+  const parsed = pricesSchema.safeParse(data);
+  if (!parsed.success) throw usageError(`Not a price list: ${formatIssues(parsed.error)}.`, undefined, { file });
+  return parsed.data;
+}
+
+/** A budget can only be kept where costs are known. */
+function refuseUnpriced(model: Model): void {
+  if (model.cost({ ...noUsage, inputTokens: 1, outputTokens: 1 }) !== "unknown") return;
+  throw usageError(`--budget cannot be kept: the price of ${model.id} is unknown.`, "Give its price with --prices.");
+}
+
+/** The options of all providers; each reads those that it needs. */
+export type ModelOptions = ClaudeCodeOptions & ReplayOptions & CustomOptions;
+
+/** How to open a model. `takes`: what may follow the provider in its id, after a colon. */
+type Provider = {
+  example: string;
+  takes: "name" | "nothing" | "either";
+  open(id: string, name: string, options: ModelOptions): Promise<Model>;
+};
+
+/** All providers. Each is loaded on first use: an SDK takes longer to load than most runs. */
+const providers = {
+  lexical: {
+    example: "lexical",
+    takes: "nothing",
+    open: async () => (await import("../../asking/models/lexical.ts")).lexical(),
+  },
+  anthropic: {
+    example: "anthropic:claude-sonnet-5-5",
+    takes: "name",
+    open: async (...args) => (await import("../../asking/models/anthropic.ts")).anthropic(...args),
+  },
+  openai: {
+    example: "openai:gpt-5",
+    takes: "name",
+    open: async (id, name, options) =>
+      options.toolSearch
+        ? (await import("../../asking/models/openaiResponses.ts")).openaiResponses(id, name, options)
+        : (await import("../../asking/models/openai.ts")).openai(id, name, options),
+  },
+  "claude-code": {
+    example: "claude-code or claude-code:claude-sonnet-5-5",
+    takes: "either",
+    open: async (...args) => (await import("../../asking/hosts/claudeCode.ts")).claudeCode(...args),
+  },
+  codex: {
+    example: "codex:gpt-6.1-sol",
+    takes: "name",
+    open: async (...args) => (await import("../../asking/hosts/codex.ts")).codex(...args),
+  },
+  copilot: {
+    example: "copilot:claude-sonnet-5-5",
+    takes: "name",
+    open: async (...args) => (await import("../../asking/hosts/copilot.ts")).copilot(...args),
+  },
+  goose: {
+    example: "goose:anthropic/claude-sonnet-5-5",
+    takes: "name",
+    open: async (...args) => (await import("../../asking/hosts/goose.ts")).goose(...args),
+  },
+  replay: {
+    example: "replay:<run> or replay:<run>#<model>",
+    takes: "name",
+    open: async (...args) => (await import("../../asking/models/replay.ts")).replay(...args),
+  },
+  custom: {
+    example: "custom:<file>",
+    takes: "name",
+    open: async (...args) => (await import("../../asking/models/custom.ts")).custom(...args),
+  },
+} as const satisfies Record<string, Provider>;
+
+type ProviderName = keyof typeof providers;
+
+/** Opens the model `<provider>` or `<provider>:<name>`. Throws a usage error, such as for a missing key. */
+export async function openModel(id: string, options: ModelOptions): Promise<Model> {
+  if (id === lexicalId) return openModel("lexical", options);
+  const colon = id.indexOf(":");
+  const provider = colon < 0 ? id : id.slice(0, colon);
+  const name = colon < 0 ? "" : id.slice(colon + 1);
+  if (!isProvider(provider)) throw unknownProvider(id, provider);
+  const { takes, example, open }: Provider = providers[provider];
+  const isNameless = name === "" && (takes === "name" || (takes === "either" && colon >= 0));
+  if (isNameless) throw usageError(`The model id "${id}" has no model name.`, `Write ${example}.`);
+  if (takes === "nothing" && colon >= 0) {
+    throw usageError(`The model id "${id}" has a name, but "${provider}" takes none.`, `Write ${example}.`);
+  }
+  return open(id, name, options);
+}
+
+/** Opens a model that answers single requests, as a judge must. Throws a usage error for a host. */
+export async function openAskedModel(id: string, options: ModelOptions): Promise<AskedModel> {
+  const model = await openModel(id, options);
+  if ("ask" in model) return model;
+  throw usageError(
+    `"${id}" is a host, which cannot answer single requests.`,
+    "Name a language model, for example anthropic:claude-sonnet-5-5.",
+  );
+}
+
+function isProvider(name: string): name is ProviderName {
+  return Object.hasOwn(providers, name);
+}
+
+function unknownProvider(id: string, provider: string) {
+  const known = Object.values(providers).map(({ example }) => example);
+  const near = nearest(provider, Object.keys(providers));
+  const meant = guessModel(id) ?? (near && near + id.slice(provider.length));
+  return usageError(
+    `Unknown model "${id}".`,
+    `${meant ? `Did you mean "${meant}"? ` : ""}Use one of: ${known.join(", ")}.`,
+  );
+}
+
+/** Guesses the intended id from a bare model name, or one with another separator; undefined without a guess. */
+function guessModel(id: string): string | undefined {
+  const [, prefix = "", name = id] = /^([a-z]+)[/:](.+)$/i.exec(id) ?? [];
+  const vendor = prefix.toLowerCase();
+  if (isProvider(vendor)) return `${vendor}:${name}`;
+  if (/^claude-(?!cod)|^(opus|sonnet|haiku|fable)\b/i.test(name) && /^(|claude)$/.test(vendor))
+    return `anthropic:${/^claude-/i.test(name) ? name : `claude-${name}`}`;
+  if (/^(gpt|o\d|chatgpt|codex)\b/i.test(name) && /^(|gpt)$/.test(vendor)) return `openai:${name}`;
+  // Open models are served through the same API, usually on this machine.
+  const isOpen = /^(llama|qwen|mistral|mixtral|gemma|phi|deepseek|glm|kimi|grok|gemini|command|granite|olmo)/i.test(
+    name,
+  );
+  return isOpen ? `openai:${name} --base-url <url>` : undefined;
+}

@@ -1,0 +1,225 @@
+import { createHash } from "node:crypto";
+import { resolve } from "node:path";
+import { EvalsError, type Place, type Problem } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { SkillEval, SkillPackage, SkillRoot } from "../../base/types/skill.ts";
+import type { Case, Suite } from "../../base/types/suite.ts";
+import { realPath } from "../../input/parsing/confined.ts";
+import type { Discovery } from "../../input/skills/discover.ts";
+import { readSkillEvals } from "../../input/skills/evals.ts";
+import type { Hidden, HostRules, HostSkills } from "../../input/skills/hosts.ts";
+import { findOfferedFolder } from "../../input/skills/packageFiles.ts";
+import { buildSkillSuite } from "../../input/suites/skillSuite.ts";
+import type { HostName } from "../../servers/host.ts";
+
+/** Which skills to find, as which host, and whether to judge their expected behaviour. */
+export type SkillOptions = {
+  skill?: readonly string[] | undefined;
+  hostDir?: readonly string[] | undefined;
+  userSkills?: boolean | undefined;
+  host?: HostName | undefined;
+  judge?: string | undefined;
+};
+
+/** Skills that are offered together, and the folders they were found in. `subjects`: those whose evals are run. */
+export type Offered = {
+  skills: readonly SkillPackage[];
+  folders: readonly string[];
+  subjects: readonly SkillPackage[];
+  warnings: readonly Problem[];
+};
+
+type OfferedSkills = Pick<Offered, "skills" | "warnings">;
+
+/** The folders in which a host looks for skills here, and the rules that it applies. */
+export async function findSkillFolders(
+  { host = "plain", hostDir, userSkills = false }: SkillOptions,
+  io: Io,
+): Promise<HostSkills> {
+  const home = io.env.HOME ?? io.env.USERPROFILE;
+  const place = { home: home || undefined, cwd: io.cwd, env: io.env, withUser: userSkills };
+  const { findHostSkills } = await loadSkillReader();
+  return findHostSkills(host, place, hostDir);
+}
+
+/**
+ * Finds the skills that a host would load here: those of the project, and with `userSkills` those of the user. The
+ * latter are not included by default, because reproducible results and committed baselines must not depend on one
+ * machine. A run distinguishes skills by name only, so it offers one of each name.
+ */
+export async function findOfferedSkills(options: SkillOptions, io: Io): Promise<Offered> {
+  const { roots, rules } = await findSkillFolders(options, io);
+  const { skills, warnings } = await findUnder(roots, io, { rules: { ...rules, keepsEqualNames: false } });
+  return { skills, folders: roots.map(({ dir }) => dir), subjects: skills, warnings };
+}
+
+/**
+ * Finds the packages with these paths, each with the skills it is offered with: those that the host loads if it is one
+ * of them, otherwise the packages in the same folder, if that belongs to the same repository.
+ */
+export async function findNamedSkills(
+  packages: readonly string[],
+  byHosts: Offered | undefined,
+  io: Io,
+): Promise<Offered[]> {
+  const folders = new Map<string, Set<string>>();
+  for (const path of packages) {
+    const dir = realPath(resolve(io.cwd, path)) ?? resolve(io.cwd, path);
+    const folder = findOfferedFolder(dir, io.cwd);
+    folders.set(folder, (folders.get(folder) ?? new Set()).add(dir));
+  }
+  const offered = await Promise.all(
+    [...folders].map(async ([folder, wanted]): Promise<Offered> => {
+      const { skills, warnings } = await findUnder([{ dir: folder, level: "named" }], io, { isReported: isSkillFile });
+      const subjects = skills.filter((skill) => wanted.has(skill.dir));
+      return { skills, folders: [folder], subjects, warnings };
+    }),
+  );
+  return offered.map((one) => {
+    const loaded = byHosts?.skills.filter(({ dir }) => one.subjects.some((subject) => subject.dir === dir)) ?? [];
+    return byHosts && loaded.length > 0 && loaded.length === one.subjects.length
+      ? { ...byHosts, subjects: loaded }
+      : one;
+  });
+}
+
+/** Only skill files are reported next to a named package, where there may be any files. */
+const isSkillFile = (file: string) => /[/\\]SKILL\.md(?::\d+)?$/.test(file);
+
+/** Finds the skills of suites that name folders of skills, by suite name. Reads each folder once. */
+export async function findSuiteSkills(
+  suites: readonly Suite[],
+  io: Io,
+): Promise<{ skills: Map<string, readonly SkillPackage[]>; warnings: Problem[] }> {
+  const skills = new Map<string, readonly SkillPackage[]>();
+  const warnings: Problem[] = [];
+  const read = new Map<string, Promise<OfferedSkills>>();
+  for (const suite of suites) {
+    if (suite.skills.length === 0) continue;
+    const roots = suite.skills.map((folder) => ({ dir: resolve(suite.dir, folder), level: "named" as const }));
+    const key = JSON.stringify(roots);
+    const known = read.get(key);
+    const reading = known ?? findUnder(roots, io);
+    read.set(key, reading);
+    const found = await reading;
+    if (!known) warnings.push(...found.warnings);
+    skills.set(suite.name, found.skills);
+    if (found.skills.length === 0) warnings.push(emptyFolders(suite));
+  }
+  return { skills, warnings };
+}
+
+function emptyFolders({ name, skills, file }: Suite): Problem {
+  return {
+    severity: "warning",
+    message: `The suite "${name}" offers no skill: none was found in ${skills.join(", ")}.`,
+    hint: "Name folders that hold skill packages, each with a SKILL.md; paths are relative to the suite's folder.",
+    place: { file },
+  };
+}
+
+/** Loads the reader of skills, with its YAML parser, which suites in JSON do without. */
+async function loadSkillReader() {
+  return { ...(await import("../../input/skills/discover.ts")), ...(await import("../../input/skills/hosts.ts")) };
+}
+
+/** Finds the packages in folders that a model is offered, as shown to it. Warns about those that it is not offered. */
+async function findUnder(
+  roots: readonly SkillRoot[],
+  io: Io,
+  given: { rules?: HostRules; isReported?: (file: string) => boolean } = {},
+): Promise<OfferedSkills> {
+  const { discoverSkills, formatRules } = await loadSkillReader();
+  const { rules = formatRules, isReported = () => true } = given;
+  const found = await discoverSkills(roots, { cwd: io.cwd, rules });
+  const all = found.skills.map((skill) => ({ skill, shown: rules.show(skill) }));
+  const skills = all.flatMap(({ skill, shown }) => ("hidden" in shown ? [] : [{ ...skill, ...shown }]));
+  const hidden = all.flatMap(({ skill, shown }) => ("hidden" in shown ? [describeHidden(skill, shown)] : []));
+  const skipped = describeSkipped(found).filter(({ place }) => isReported(place.file));
+  return { skills, warnings: [...found.warnings, ...skipped, ...hidden] };
+}
+
+function describeHidden({ name, file, document }: SkillPackage, { hidden, key }: Hidden): Problem {
+  const message = `The skill "${name}" is not offered to models: ${hidden}.`;
+  const hint = `Its eval files are not run. ${key === undefined ? "See `evals skills list`." : "Remove the key to let models load it."}`;
+  const place = { file, ...(key !== undefined && document.places[key]) };
+  return { severity: "warning", message, hint, place };
+}
+
+function describeSkipped({ shadowed, skipped }: Discovery): (Problem & { place: Place })[] {
+  const hint = "Its eval files are not run. See `evals skills list`.";
+  const warning = (message: string, file: string) => ({ severity: "warning" as const, message, hint, place: { file } });
+  return [
+    ...skipped.map(({ file, reason }) => warning(`No host can load this skill: ${reason}.`, file)),
+    ...shadowed.map(({ name, file, by }) =>
+      warning(`Another skill "${name}" is loaded instead of this one: ${by}.`, file),
+    ),
+  ];
+}
+
+/** Suites made from eval files of packages. `skills`: the skills that each suite offers, by suite name. */
+export type SkillSuites = {
+  suites: Suite[];
+  skills: Map<string, readonly SkillPackage[]>;
+  warnings: Problem[];
+};
+
+/** Makes suites from eval files. Behaviour is measured only with a judge. Throws EvalsError with all problems. */
+export async function makeSkillSuites(
+  offered: readonly Offered[],
+  { skill: wanted, judge }: Pick<SkillOptions, "skill" | "judge">,
+  io: Io,
+): Promise<SkillSuites> {
+  const made: SkillSuites = { suites: [], skills: new Map(), warnings: [] };
+  const errors: EvalsError[] = [];
+  const taken = new Map<string, SkillPackage>();
+  // A named package may also be among those that hosts load: print each warning once.
+  made.warnings.push(...new Set(offered.flatMap(({ warnings }) => warnings)));
+  for (const { skills, folders, subjects } of offered) {
+    for (const skill of subjects.filter(({ name }) => wanted?.includes(name) ?? true)) {
+      const other = taken.get(skill.name);
+      if (other && other.dir !== skill.dir) made.warnings.push(duplicateName(skill, other));
+      if (other) continue;
+      taken.set(skill.name, skill);
+      const read = await readSkillEvals(skill, { repository: io.cwd, cwd: io.cwd }).catch(expectEvalsError);
+      if (read instanceof EvalsError) {
+        errors.push(read);
+        continue;
+      }
+      const measures = judge === undefined ? (["trigger"] as const) : (["trigger", "behaviour"] as const);
+      const suites = measures.flatMap((measure) => buildSkillSuite(skill, read.evals, measure, folders) ?? []);
+      made.suites.push(...suites);
+      for (const { name } of suites) made.skills.set(name, skills);
+      made.warnings.push(...read.warnings, ...(judge === undefined ? describeUngraded(skill, read.evals) : []));
+    }
+  }
+  if (errors.length > 0) throw EvalsError.all(errors);
+  return made;
+}
+
+function expectEvalsError(thrown: unknown): EvalsError {
+  if (thrown instanceof EvalsError) return thrown;
+  throw thrown;
+}
+
+function duplicateName({ name, file }: SkillPackage, other: SkillPackage): Problem {
+  const message = `The eval files of this skill are skipped: ${other.file} has the name "${name}" too.`;
+  return { severity: "warning", message, hint: "Rename one of them, or give its path.", place: { file } };
+}
+
+function describeUngraded({ name, file }: SkillPackage, evals: readonly SkillEval[]): Problem[] {
+  const sentences = evals.reduce((sum, { expectedBehavior }) => sum + expectedBehavior.length, 0);
+  if (sentences === 0) return [];
+  const message = `The expected behaviour of the skill "${name}" (${sentences} ${sentences === 1 ? "sentence" : "sentences"}) is not graded, only whether it is loaded.`;
+  return [{ severity: "warning", message, hint: "Name a judge with --judge <model>.", place: { file } }];
+}
+
+/** Adds the hash of its skills to the judged cases of a suite, whose results depend on the skills' instructions. */
+export function addPackageHash(suite: Suite, skills: readonly SkillPackage[] = []): Suite {
+  if (skills.length === 0) return suite;
+  const hash = createHash("sha256");
+  for (const skill of skills) hash.update(`${skill.name}\0${skill.hash}\n`);
+  const packageHash = hash.digest("hex");
+  const add = (one: Case) => (one.expectedBehavior.length > 0 ? { ...one, packageHash } : one);
+  return { ...suite, cases: suite.cases.map(add) };
+}

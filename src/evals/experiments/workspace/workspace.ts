@@ -1,0 +1,278 @@
+import { resolve } from "node:path";
+import { preflight } from "../../asking/scoring/preflight.ts";
+import { SpendingLimits } from "../../asking/trials/limits.ts";
+import type { PlannedCase } from "../../asking/trials/plan.ts";
+import type { TrialContext } from "../../asking/trials/runTrial.ts";
+import { CodeCaller } from "../../base/code/caller.ts";
+import { groupBy } from "../../base/groupBy.ts";
+import { EvalsError, type Problem, printProblem, usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { JsonObject } from "../../base/types/json.ts";
+import type { AskedModel, Model } from "../../base/types/model.ts";
+import type { RunManifest } from "../../base/types/run.ts";
+import type { Suite } from "../../base/types/suite.ts";
+import type { HostName } from "../../servers/host.ts";
+import type { Source } from "../../servers/source.ts";
+import {
+  createTrialContext,
+  findDispatchProblems,
+  findHostProblems,
+  findRepeats,
+  findReservedNames,
+  findReservedSearch,
+  findUnlistedMocks,
+  findUnofferedLift,
+  planCases,
+  type TrialSetup,
+} from "./cases.ts";
+import { applyExposures, type ExposureOptions } from "./exposures.ts";
+import { readGitState } from "./git.ts";
+import { addCache, openJudge, openModels, type RequestOptions } from "./models.ts";
+import { closeServers, isUnavailable, type Opened, openServers, refuseMistakes, suggestDoctor } from "./servers.ts";
+import { type SuiteOptions, selectSuites } from "./suites.ts";
+import { addSurfaceArms, listSurfaces, type SurfaceSuite } from "./surfaces.ts";
+
+export type WorkspaceOptions = SuiteOptions &
+  RequestOptions &
+  ExposureOptions & {
+    model: string | readonly string[];
+    host: HostName;
+    /** Takes exactly one suite, of this name if one is given. Its server must be available. */
+    only?: { suite?: string | undefined };
+    /** Also opens the surfaces of suites. */
+    surfaces?: boolean | undefined;
+    /** Limits that several workspaces share, instead of those in the options. */
+    limits?: SpendingLimits | undefined;
+    /**
+     * Whether a suite has a baseline on one of these models. If none of its cases can be asked with the current tools,
+     * the check reports that, and it is not treated as a mistake in the suite. Default: no suite has one.
+     */
+    isAccepted?: ((suite: Suite, models: readonly Model[], all: readonly Suite[]) => Promise<boolean>) | undefined;
+    /** Whether to open a model. Default: all. */
+    isServed?: ((id: string) => boolean) | undefined;
+  };
+
+/** Everything that trials need, opened and validated. */
+export type Workspace = {
+  suites: readonly Suite[];
+  /** The cases of all suites, in the arm `head`. */
+  cases: readonly PlannedCase[];
+  /** With --surfaces: the same cases on the surfaces of their suites. */
+  surfaceCases: readonly PlannedCase[];
+  context: TrialContext;
+  /** What the server of each suite reports about itself, by suite name. */
+  servers: ReadonlyMap<string, JsonObject>;
+  /** The servers of each suite over a whole configuration, by suite name. */
+  configurations: ReadonlyMap<string, NonNullable<Source["members"]>>;
+  models: readonly Model[];
+  judge: AskedModel | undefined;
+  /** How far the judge agrees with people, as a sentence; undefined if not measured. */
+  judgeFigure: string | undefined;
+  host: HostName;
+  git: RunManifest["git"];
+};
+
+/**
+ * Opens suites, skills, servers, models and the judge, checks every expectation against the tools, calls `use`, and
+ * closes the servers, even after an error. Prints warnings. `meanwhile` runs while servers start.
+ *
+ * An unreachable server does not stop other suites, and an expectation that no trial could meet does not stop other
+ * cases: the affected trials break, with the cause. Throws one EvalsError with all mistakes in the suites, before any
+ * model call.
+ */
+export async function withWorkspace<R>(
+  options: WorkspaceOptions,
+  io: Io,
+  use: (workspace: Workspace) => Promise<R>,
+  meanwhile: () => Promise<unknown> = async () => {},
+): Promise<R> {
+  const readingGit = readGitState(io);
+  const { suites: found, skills, warnings } = await selectSuites(options, io);
+  const suites = options.only ? [pickSuite(found, options.only.suite)] : found;
+  const surfaces = options.surfaces ? listSurfaces(suites) : [];
+  const opening = openServers([...suites, ...surfaces.map(({ suite }) => suite)], io);
+  const code = new CodeCaller();
+  try {
+    warn(warnings, io);
+    const ids = listModels(suites, options);
+    const limits = options.limits ?? createLimits(options);
+    const [asked, grader] = await Promise.all([openModels(ids, options, io), openJudge(options, io), meanwhile()]);
+    // The cache wraps the limits, because a cached reply is not a request.
+    const withCache = await addCache(options, io);
+    const models = applyExposures(asked, options).map((model) => withCache(limits.guard(model)));
+    const judge = grader && withCache(limits.guard(grader));
+    if (options.only) refuseSeveralExposures(models);
+    const [all, git] = await Promise.all([opening, readingGit]);
+    const opened = all.slice(0, suites.length);
+    const others = surfaces.map((surface, at) => ({ ...surface, opened: all[suites.length + at] as Opened }));
+    if (options.only) refuseUnavailable(opened);
+    const { host } = options;
+    const isAccepted = async (suite: Suite) => (await options.isAccepted?.(suite, models, suites)) ?? false;
+    const prepared = await prepare(opened, { host, skills, judge, code, limits }, models, others, isAccepted);
+    // An experiment compares cases, so drop those that cannot be asked.
+    if (options.only) prepared.cases = prepared.cases.filter(({ unavailable }) => !unavailable);
+    warn(prepared.warnings, io);
+    const judgeFigure = judge && (await readFigure(judge, io.cwd));
+    return await use({ suites, ...prepared, models, judge, judgeFigure, host, git });
+  } finally {
+    await code.close();
+    await closeServers(await opening);
+  }
+}
+
+/** Creates the limits that the options set. */
+export function createLimits({ budget: budgetUsd, maxRequests, maxTime: maxSeconds }: RequestOptions): SpendingLimits {
+  return new SpendingLimits({ budgetUsd, maxRequests, maxSeconds });
+}
+
+function warn(problems: readonly Problem[], io: Io): void {
+  for (const problem of problems) printProblem(io)(problem);
+}
+
+function pickSuite(found: readonly Suite[], name: string | undefined): Suite {
+  const suites = found.filter((suite) => name === undefined || suite.name === name);
+  const [suite, ...others] = suites;
+  if (suite && others.length === 0) return suite;
+  if (!suite) {
+    const names = found.map((one) => `"${one.name}"`).join(", ");
+    throw usageError(`There is no suite "${name}"; found are ${names}.`, "Name its file.");
+  }
+  const files = suites.map(({ file }) => file).join(", ");
+  throw usageError(`This command takes one suite, but there are ${suites.length}: ${files}.`, "Name one of them.");
+}
+
+function refuseUnavailable(opened: readonly Opened[]): void {
+  for (const one of opened)
+    if ("failure" in one && isUnavailable(one.failure)) throw suggestDoctor(one.failure, one.suite.file);
+}
+
+/** The ids of all models of the suites. Throws a usage error if a command for one model would get several. */
+function listModels(suites: readonly Suite[], { model, only, isServed = () => true }: WorkspaceOptions): string[] {
+  const ids = [...new Set(suites.flatMap(({ models }) => models ?? [model].flat()))].filter(isServed);
+  if (only && ids.length > 1)
+    throw usageError(
+      `This command takes one model, but the suite names ${ids.join(", ")}.`,
+      "Name one of them with -m.",
+    );
+  return ids;
+}
+
+function refuseSeveralExposures(models: readonly Model[]): void {
+  const kinds = models.flatMap(({ askedUnder = [] }) => askedUnder.map(({ kind }) => kind));
+  if (kinds.length <= models.length) return;
+  throw usageError(
+    `This command takes one exposure, but there are ${kinds.length}: ${kinds.join(", ")}.`,
+    "Name one of them; `evals run` compares several.",
+  );
+}
+
+/** Plans the cases and checks every expectation against the tools that it will be shown. */
+async function prepare(
+  opened: readonly Opened[],
+  setup: TrialSetup,
+  models: readonly Model[],
+  surfaces: readonly (SurfaceSuite & { opened: Opened })[],
+  isAccepted: (suite: Suite) => Promise<boolean>,
+): Promise<
+  Pick<Workspace, "cases" | "surfaceCases" | "context" | "servers" | "configurations"> & {
+    warnings: readonly Problem[];
+  }
+> {
+  refuseMistakes([...opened, ...surfaces.map((one) => one.opened)]);
+  const { skills } = setup;
+  const planned = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
+  const ofSuites = [
+    ...opened.flatMap(({ suite }) => findUnofferedLift(suite, skills.get(suite.name) ?? [])),
+    ...opened.flatMap((one) => findDispatchProblems(one)),
+    ...opened.flatMap(({ suite }) => findReservedNames(suite, planned)),
+    ...opened.flatMap(({ suite }) => findRepeats(suite)),
+    ...opened.flatMap(({ suite }) => findHostProblems(suite, planned, models)),
+    ...opened.flatMap(({ suite }) => findReservedSearch(suite, planned, models)),
+  ];
+  const { cases, problems: ofCases } = await excludeImpossible(planned, isAccepted);
+  const inSurfaces = addSurfaceArms(cases, surfaces, skills);
+  const problems = [
+    ...ofSuites,
+    // Check mocks with the impossible cases excluded: these make no calls.
+    ...opened.flatMap(({ suite }) => findUnlistedMocks(suite, cases)),
+    ...ofCases,
+    // A surface often dispatches to the tools that the suite itself lists.
+    ...surfaces.flatMap((one) => findDispatchProblems(one.opened, listNames(opened, one.of))),
+    ...inSurfaces.problems,
+  ];
+  if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
+  const sources = opened.flatMap((one) => ("source" in one ? [one] : []));
+  const ofSurfaces = surfaces.flatMap((one) => ("source" in one.opened ? [one.opened] : []));
+  const unavailable = opened.flatMap((one) =>
+    "failure" in one && isUnavailable(one.failure) ? suggestDoctor(one.failure, one.suite.file).problems : [],
+  );
+  return {
+    cases,
+    surfaceCases: inSurfaces.cases.filter(({ source }) => source !== undefined),
+    context: createTrialContext([...sources, ...ofSurfaces], setup),
+    servers: new Map(
+      sources.flatMap(({ suite, source }) => (source.server ? [[suite.name, source.server.about]] : [])),
+    ),
+    configurations: new Map(
+      sources.flatMap(({ suite, source }) => (source.members ? [[suite.name, source.members]] : [])),
+    ),
+    warnings: [...unavailable, ...sources.flatMap(({ source }) => source.warnings), ...problems],
+  };
+}
+
+function listNames(opened: readonly Opened[], suite: Suite): ReadonlySet<string> {
+  const own = opened.flatMap((one) => (one.suite === suite && "source" in one ? one.source.tools : []));
+  return new Set(own.map(({ name }) => name));
+}
+
+/**
+ * Checks every expectation against the tools. The trials of a case that none could pass break without a request, with
+ * the reason. Its problems are warnings if its suite has other cases to ask, or has a baseline, and errors otherwise.
+ */
+async function excludeImpossible(
+  planned: readonly PlannedCase[],
+  isAccepted: (suite: Suite) => Promise<boolean>,
+): Promise<{ cases: PlannedCase[]; problems: Problem[] }> {
+  const checked = planned.map((one) => {
+    const problems = one.unavailable ? [] : preflight(one.case, one.toolset, one.suite.execute);
+    const errors = problems.filter(({ severity }) => severity === "error").map(({ message }) => message);
+    if (errors.length === 0) return { one, problems };
+    const unavailable = { kind: "broken", stage: "setup", message: errors.join(" ") } as const;
+    return { one: { ...one, unavailable }, problems };
+  });
+  const asked = new Set(checked.flatMap(({ one }) => (one.unavailable ? [] : [one.suite])));
+  for (const suite of new Set(planned.map((one) => one.suite)))
+    if (!asked.has(suite) && (await isAccepted(suite))) asked.add(suite);
+  const downgrade = (suite: Suite, problem: Problem): Problem => {
+    if (problem.severity !== "error" || !asked.has(suite)) return problem;
+    return { ...problem, severity: "warning", hint: `${problem.hint ?? ""} Until then the case is left out.`.trim() };
+  };
+  return {
+    cases: checked.map(({ one }) => one),
+    problems: mergeProblems(
+      checked.flatMap(({ one, problems }) =>
+        problems.map((problem) => ({ ...one, problem: downgrade(one.suite, problem) })),
+      ),
+    ),
+  };
+}
+
+/** Merges equal problems of several cases of a suite into the first, which then names the other cases. */
+function mergeProblems(found: readonly { suite: Suite; case: PlannedCase["case"]; problem: Problem }[]): Problem[] {
+  const groups = groupBy(found, ({ suite, case: one, problem: { severity, message, hint } }) =>
+    JSON.stringify([suite.name, severity, message.replace(`Case "${one.id}"`, ""), hint]),
+  );
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    if (first === undefined || others.length === 0) return first?.problem ?? [];
+    const named = others.slice(0, 3).map((one) => `"${one.case.id}"`);
+    const more = others.length > named.length ? `, and ${others.length - named.length} more` : "";
+    const { problem } = first;
+    return { ...problem, message: `${problem.message.slice(0, -1)}; likewise ${named.join(", ")}${more}.` };
+  });
+}
+
+/** Reads how far the judge agrees with people. The module is loaded late, because few runs have a judge. */
+async function readFigure({ id }: AskedModel, cwd: string): Promise<string | undefined> {
+  const { judgesFolder, readJudgeFigure } = await import("./judgeFigure.ts");
+  return (await readJudgeFigure(resolve(cwd, judgesFolder), id))?.sentence;
+}

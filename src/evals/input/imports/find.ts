@@ -1,0 +1,125 @@
+import { readdirSync, type Stats, statSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { nearest } from "../../base/text/nearest.ts";
+import { EvalsError, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
+import { hints, maxBytes, readText } from "../parsing/read.ts";
+import { parseData } from "./formats/data.ts";
+import type { Format, ImportContext, ImportedFile, SourceFile } from "./formats/imported.ts";
+import { formats } from "./formats/index.ts";
+
+/** The files of one format, in the order of their paths. */
+export type FormatFiles = {
+  format: Pick<Format, "name" | "label" | "isSource" | "hasPlaceholders">;
+  files: ImportedFile[];
+};
+
+/** Folders that are not searched. */
+const otherFolders = new Set(["node_modules", ".git", "dist", "build", "coverage", ".next", "vendor"]);
+const endings = /\.(?:ya?ml|json|jsonl|md|[mc]?[jt]sx?)$/;
+
+/**
+ * Reads every file under `paths` that is in the format of another tool, or in the format `from`. A file in `paths`
+ * itself must be in one. A file that cannot be read is a problem (a warning where only its folder is in `paths`), and does
+ * not stop the others. Throws EvalsError for a path that does not exist or an unknown format.
+ */
+export async function findImports(
+  paths: readonly string[],
+  { from, ...context }: ImportContext & { from?: string | undefined },
+): Promise<{ found: FormatFiles[]; problems: Problem[] }> {
+  const chosen = from === undefined ? formats : [findFormat(from)];
+  const found = new Map<Format, FormatFiles>();
+  const problems: Problem[] = [];
+  for (const { path, isNamed } of listFiles(paths, context.cwd)) {
+    const source = readSource(path, context.cwd);
+    if ("reason" in source) {
+      problems.push(...(isNamed ? [unreadable(source)] : skip([unreadable(source)])));
+      continue;
+    }
+    const format = isNamed && from !== undefined ? chosen[0] : chosen.find((one) => one.recognises(source));
+    if (!format) {
+      const malformed = await findMalformed(source);
+      if (!isNamed) problems.push(...skip(malformed));
+      else problems.push(...(malformed.length > 0 ? malformed : [unrecognised(source)]));
+      continue;
+    }
+    try {
+      const file = await format.read(source, context);
+      const known = found.get(format) ?? { format, files: [] };
+      known.files.push(file);
+      found.set(format, known);
+    } catch (error) {
+      if (!(error instanceof EvalsError)) throw new Error(`${source.file}: ${messageOf(error)}`, { cause: error });
+      problems.push(...error.problems);
+    }
+  }
+  return { found: [...found.values()], problems };
+}
+
+function findFormat(name: string): Format {
+  const format = formats.find((one) => one.name === name);
+  if (format) return format;
+  const names = formats.map((one) => one.name);
+  const near = nearest(name, names);
+  const hint = near === undefined ? `Use one of: ${names.join(", ")}.` : `Did you mean "${near}"?`;
+  throw usageError(`--from: there is no format "${name}".`, hint);
+}
+
+/** A file that is not well-formed shows no format: its first mistake is what to correct. */
+async function findMalformed(source: SourceFile): Promise<readonly Problem[]> {
+  if (!/\.(?:ya?ml|json)$/i.test(source.file)) return [];
+  try {
+    await parseData(source);
+    return [];
+  } catch (error) {
+    if (error instanceof EvalsError) return error.problems;
+    throw error;
+  }
+}
+
+/** Problems of a file that only its folder names: whether it has cases is not known, so the import goes on. */
+const skip = (problems: readonly Problem[]): Problem[] =>
+  problems.map((one) => ({ ...one, severity: "warning", message: `Skipped. ${one.message}` }));
+
+function unrecognised({ file }: SourceFile): Problem {
+  const message = "The file is in none of the known formats.";
+  const hint = `Name its format with --from: ${formats.map(({ name }) => name).join(", ")}.`;
+  return { severity: "error", message, hint, place: { file } };
+}
+
+function unreadable({ file, reason, hint }: Unreadable): Problem {
+  return { severity: "error", message: `The file cannot be read: ${reason}.`, hint, place: { file } };
+}
+
+function listFiles(paths: readonly string[], cwd: string): { path: string; isNamed: boolean }[] {
+  const hint = "Give the file or folder with the cases.";
+  return paths.flatMap((given): { path: string; isNamed: boolean }[] => {
+    const path = resolve(cwd, given);
+    let found: Stats | undefined;
+    try {
+      found = statSync(path, { throwIfNoEntry: false });
+      if (found?.isDirectory()) return [...walkFolder(path)].map((one) => ({ path: one, isNamed: false }));
+    } catch (error) {
+      // Such as a symbolic link to itself, or a folder that may not be read.
+      throw usageError(`"${given}" cannot be read: ${messageOf(error)}.`, hint);
+    }
+    if (!found) throw usageError(`There is no file or folder "${given}".`, hint);
+    return [{ path, isNamed: true }];
+  });
+}
+
+function* walkFolder(folder: string): Generator<string> {
+  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && !otherFolders.has(entry.name)) yield* walkFolder(path);
+    else if (entry.isFile() && endings.test(entry.name)) yield path;
+  }
+}
+
+type Unreadable = { file: string; reason: string; hint: string };
+
+function readSource(path: string, cwd: string): SourceFile | Unreadable {
+  const file = relative(cwd, path) || path;
+  const read = readText(path, maxBytes);
+  return "kind" in read ? { file, reason: read.reason, hint: hints[read.kind] } : { path, file, text: read.text };
+}

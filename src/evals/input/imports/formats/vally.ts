@@ -1,0 +1,264 @@
+import { dirname, join } from "node:path";
+import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
+import type { CaseFile } from "../../../base/types/suite.ts";
+import { readCaseFiles } from "../../parsing/caseFiles.ts";
+import { realPath } from "../../parsing/confined.ts";
+import { asObject, asText, listObjects, listOtherKeys, parseData, readTexts } from "./data.ts";
+import {
+  expectCall,
+  type FileCall,
+  type Format,
+  keepJudged,
+  leaveOut,
+  oneOrSeveral,
+  type SourceFile,
+  type Unsaid,
+} from "./imported.ts";
+
+type GraderExpectations = {
+  calls: FileCall[];
+  avoid: string[];
+  skills: string[];
+  sentences: string[];
+  unsaid: Unsaid[];
+};
+
+/** Vally: `{ stimuli: [{ name, prompt, graders: [{ type, config }] }] }`. */
+export const vally: Format = {
+  name: "vally",
+  label: "Vally's evaluations",
+  recognises: ({ file, text }) => /\.ya?ml$/.test(file) && /^stimuli:/m.test(text),
+  async read(source, context) {
+    const parsed = await parseData(source);
+    const shared = asObject(parsed.value);
+    const behind = new Map<string, string>();
+    const known = ["name", "prompt", "environment", "tags", "graders", "constraints", "prompts"];
+    const cases = listObjects(parsed, ["stimuli"], '"stimuli"').map(({ path, entry }) => {
+      const [name, prompt] = [asText(entry.name), asText(entry.prompt)];
+      const found = readGraders([shared.graders, entry.graders], behind);
+      const unsaid = [...found.unsaid, ...listOtherKeys(entry, known)];
+      const common = { name: name ?? prompt ?? "", place: parsed.place(path), unsaid };
+      if (entry.prompts !== undefined) return leaveOut(common, "several prompts of one session");
+      if (prompt === undefined) return leaveOut(common, "it has no prompt");
+      const expect = buildExpectation(found);
+      const content = { input: prompt, ...(expect && { expect, maxTurns: 8 }) };
+      return keepJudged(context, common, content, found.sentences, expectsNothing);
+    });
+    const settings = ["name", "description", "type", "stimuli", "graders", "environment", "tags"];
+    const dispatch = Object.fromEntries([...behind.values()].map((name) => [name, { name: "command" }]));
+    const unsaid = listOtherKeys(shared, settings);
+    return { file: source.file, cases, unsaid, ...(behind.size > 0 && { dispatch, behind }) };
+  },
+};
+
+const expectsNothing = "no grader says which tool or skill is expected";
+
+function buildExpectation({ calls, avoid, skills }: GraderExpectations): CaseFile["expect"] {
+  const avoided = avoid.length > 0 ? { avoid: oneOrSeveral(avoid) } : {};
+  if (calls.length > 0) return { calls, order: "any", extras: true, ...avoided };
+  const [skill, ...others] = new Set(skills);
+  if (skill !== undefined && others.length === 0) return { skill, ...avoided };
+  return avoid.length > 0 ? avoided : undefined;
+}
+
+/** `behind` gets the dispatcher of each tool that is called through one. */
+function readGraders(lists: readonly (Json | undefined)[], behind: Map<string, string>): GraderExpectations {
+  const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], unsaid: [] };
+  for (const grader of lists.flatMap((list) => (Array.isArray(list) ? list : []))) {
+    const { type, config } = asObject(grader);
+    const settings = asObject(config);
+    const name = asText(type) ?? "without a type";
+    const sentence = name === "prompt" ? (asText(settings.prompt) ?? asText(settings.rubric)) : undefined;
+    if (name === "tool-calls") readToolCalls(settings, found, behind);
+    else if (name === "skill-invocation") {
+      const required = readTexts(settings.required, "required", found.unsaid);
+      found.skills.push(...required);
+      if (required.length > 1) found.unsaid.push(severalSkills);
+      const disallowed = readTexts(settings.disallowed, "disallowed", found.unsaid);
+      found.avoid.push(...disallowed.map((skill) => `skill:${skill}`));
+    } else if (sentence !== undefined) found.sentences.push(sentence);
+    else found.unsaid.push({ what: `the grader "${name}"` });
+  }
+  return found;
+}
+
+const severalSkills: Unsaid = { what: "several skills that must all be loaded" };
+
+/** Converts patterns of arguments to matchers. A pattern that is not text is ignored. */
+function matchPatterns(patterns: Readonly<Record<string, Json | undefined>>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(patterns).flatMap(([key, pattern]) =>
+      typeof pattern === "string" ? [[key, { $regex: pattern }]] : [],
+    ),
+  );
+}
+
+function readToolCalls(
+  settings: JsonObject,
+  { calls, avoid, unsaid }: GraderExpectations,
+  behind: Map<string, string>,
+): void {
+  for (const entry of [settings.required ?? []].flat() as Json[]) {
+    const { name, command, args, ...others } = typeof entry === "string" ? { name: entry } : asObject(entry);
+    const tools = readNames(asText(name) ?? "");
+    for (const key of Object.keys(others)) unsaid.push({ what: `"${key}" of an expected call` });
+    if (!tools) {
+      unsaid.push(explainNoNames(name, entry));
+      continue;
+    }
+    const inner = asText(command);
+    const patterns = asObject(args);
+    const [tool = ""] = tools;
+    if (inner !== undefined && tools.length === 1 && /^[a-z][a-z0-9]*(?:_[a-z0-9-]+)+$/.test(inner)) {
+      // A dispatcher that takes the name of a tool: that tool is expected.
+      behind.set(inner, tool);
+      calls.push(expectCall(inner, matchPatterns(patterns)));
+    } else calls.push(expectCall(oneOrSeveral(tools), matchPatterns({ command: inner, ...patterns })));
+  }
+  for (const entry of [settings.disallowed ?? []].flat() as Json[]) {
+    const { name, ...others } = typeof entry === "string" ? { name: entry } : asObject(entry);
+    const tools = readNames(asText(name) ?? "");
+    if (tools && Object.keys(others).length === 0) avoid.push(...tools);
+    else if (asText(name) === undefined) unsaid.push(explainNoNames(name, entry));
+    else unsaid.push({ what: "a forbidden call with arguments or a pattern of names" });
+  }
+}
+
+/** Why a call has no names of tools: its name is a pattern, or not text. */
+const explainNoNames = (name: Json | undefined, call: Json): Unsaid =>
+  asText(name) === undefined
+    ? { what: "a call whose tool name is not text", detail: JSON.stringify(call) }
+    : { what: "a pattern of tool names", detail: String(name) };
+
+/** The names in a regular expression that is a plain list of names; undefined for any other pattern. */
+function readNames(pattern: string): string[] | undefined {
+  const bare = pattern
+    .replace(/^\(\?i\)/, "")
+    .replace(/^\^/, "")
+    .replace(/\$$/, "")
+    .replace(/^\((?:\?:)?(.*)\)$/, "$1");
+  const names = bare.split("|").map((name) => name.replaceAll("\\.", "."));
+  return names.every((name) => /^[\w.:/-]+$/.test(name)) ? names : undefined;
+}
+
+/** waza: a task `{ id, name, inputs: { prompt }, graders, expected }`, or an evaluation with such tasks. */
+export const waza: Format = {
+  name: "waza",
+  label: "waza's tasks",
+  recognises: ({ file, text }) =>
+    /\.ya?ml$/.test(file) &&
+    (/^inputs:\s*^[ \t]+prompt:/m.test(text) ||
+      (/^skill:/m.test(text) && /^tasks:/m.test(text) && /^[ \t]+prompt:/m.test(text))),
+  async read(source, context) {
+    const parsed = await parseData(source);
+    const whole = asObject(parsed.value);
+    const isTask = isJsonObject(whole.inputs);
+    const skill = asText(whole.skill);
+    const entries = isTask
+      ? [{ path: [], entry: whole }]
+      : listObjects(parsed, ["tasks"], '"tasks"').filter(({ entry }) => entry.id !== undefined);
+    const texts = ["id", "name", "description", "tags", "prompt"];
+    const known = [...texts, "enabled", "inputs", "expected", "graders", "validators"];
+    const cases = entries.map(({ path, entry }) => {
+      const id = asText(entry.id);
+      const inputs = asObject(entry.inputs);
+      const prompt = asText(inputs.prompt) ?? asText(entry.prompt);
+      const found = readWazaGraders(entry, skill);
+      const files = readFixtures(inputs.files, source);
+      const unsaid = [
+        ...found.unsaid,
+        ...files.unsaid,
+        ...listOtherKeys(inputs, ["prompt", "files"]).map(({ what }) => ({ what: `${what} of the inputs` })),
+        ...listOtherKeys(entry, known),
+      ];
+      const common = { name: id ?? prompt ?? "", place: parsed.place(path), unsaid };
+      if (prompt === undefined) return leaveOut(common, "it has no prompt");
+      if (entry.enabled === false) return leaveOut(common, "it is not enabled");
+      if (files.missing !== undefined) return leaveOut(common, files.missing);
+      const expect = buildExpectation(found);
+      const content = {
+        ...(id !== undefined && { id }),
+        input: prompt,
+        ...files.content,
+        ...(expect && { expect, maxTurns: 8 }),
+      };
+      return keepJudged(context, common, content, found.sentences, expectsNothing);
+    });
+    return { file: source.file, cases, unsaid: [] };
+  },
+};
+
+/**
+ * Reads the files of a task with their content, because the suite may be written elsewhere. Paths are relative to the
+ * folder `fixtures` next to the evaluation; its tasks are in the same folder or in a subfolder. `missing`: why the task
+ * cannot be asked.
+ */
+function readFixtures(
+  given: Json | undefined,
+  { path }: SourceFile,
+): { content?: Pick<CaseFile, "files">; unsaid: Unsaid[]; missing?: string } {
+  if (given === undefined || given === null) return { unsaid: [] };
+  const folders = [dirname(path), dirname(dirname(path))].flatMap((dir) => realPath(join(dir, "fixtures")) ?? []);
+  const bases = folders.map((dir) => ({ dir, within: dir }));
+  const read = readCaseFiles(given, { bases, where: "the folder fixtures", bytesLeft: 1024 * 1024 });
+  const missing = read.wrong.length > 0 ? "a file of its inputs cannot be read" : undefined;
+  return {
+    ...(read.files.length > 0 && { content: { files: read.files } }),
+    unsaid: [
+      ...read.wrong.map(({ message }) => ({ what: "a file that cannot be read", detail: message })),
+      ...read.binary.map((detail) => ({ what: "a file that is not text", detail })),
+    ],
+    ...(missing !== undefined && { missing }),
+  };
+}
+
+function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderExpectations {
+  const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], unsaid: [] };
+  const expected = asObject(entry.expected);
+  const { required_tools, forbidden_tools, ...limits } = asObject(expected.behavior);
+  const readNamed = (value: Json | undefined, what: string) => readTexts(value, what, found.unsaid);
+  found.calls.push(...readNamed(required_tools, "required_tools").map((tool) => ({ tool })));
+  found.avoid.push(...readNamed(forbidden_tools, "forbidden_tools"));
+  if (skill !== undefined && expected.should_trigger === true) found.skills.push(skill);
+  if (skill !== undefined && expected.should_trigger === false) found.avoid.push(`skill:${skill}`);
+  if (typeof entry.expected === "string") found.sentences.push(entry.expected);
+  for (const key of Object.keys(limits)) found.unsaid.push({ what: `the limit "${key}"` });
+  for (const key of ["outcomes", "tool_calls", "output_contains", "output_not_contains"])
+    if (expected[key] !== undefined) found.unsaid.push({ what: `"${key}" of the expectation` });
+  for (const grader of ([entry.graders ?? [], entry.validators ?? []].flat() as Json[]).map(asObject)) {
+    const config = asObject(grader.config);
+    const type = asText(grader.type) ?? "without a type";
+    if (type === "tool_constraint") {
+      found.calls.push(...readSpecs(config.expect_tools, found));
+      found.avoid.push(
+        ...readSpecs(config.reject_tools, found).flatMap(({ tool, args }) => (args ? [] : [tool].flat())),
+      );
+    } else if (type === "action_sequence") {
+      found.calls.push(...readNamed(config.expected_actions, "expected_actions").map((tool) => ({ tool })));
+      if (config.matching_mode !== "any_order_match")
+        found.unsaid.push({ what: "the order of a sequence among other expected calls" });
+    } else if (type === "skill_invocation") {
+      const required = readNamed(config.required_skills, "required_skills");
+      found.skills.push(...required.slice(0, 1));
+      if (required.length > 1) found.unsaid.push(severalSkills);
+    } else if (type === "prompt") found.sentences.push(...readNamed(grader.rubric ?? config.prompt, "rubric"));
+    else if (type === "behavior") {
+      found.calls.push(...readNamed(config.required_tools, "required_tools").map((tool) => ({ tool })));
+      found.avoid.push(...readNamed(config.forbidden_tools, "forbidden_tools"));
+    } else found.unsaid.push({ what: `the grader "${type}"` });
+  }
+  return found;
+}
+
+function readSpecs(value: Json | undefined, { unsaid }: GraderExpectations): FileCall[] {
+  return (Array.isArray(value) ? value : []).flatMap((spec): FileCall[] => {
+    const { tool, command_pattern: command, path_pattern: path, skill_pattern: skill } = asObject(spec);
+    const name = typeof spec === "string" ? spec : tool;
+    const names = readNames(asText(name) ?? "");
+    if (!names) {
+      unsaid.push(explainNoNames(name, spec));
+      return [];
+    }
+    return [expectCall(oneOrSeveral(names), matchPatterns({ command, path, skill }))];
+  });
+}

@@ -1,0 +1,130 @@
+import { statSync } from "node:fs";
+import { basename, join, posix } from "node:path";
+import { toInnerPath, whyNoFile } from "../../base/text/innerPath.ts";
+import { isJsonObject, type Json } from "../../base/types/json.ts";
+import type { EvalFile } from "../../base/types/skill.ts";
+import { isNotText, isWithin, listFiles, readConfined, realPath } from "./confined.ts";
+
+/** A larger file would not fit into a request to a model. */
+const maxFileBytes = 1024 * 1024;
+const maxBytes = 32 * 1024 * 1024;
+
+/**
+ * The folders in which the files of cases are looked up, in this order. `within` is the real folder that links must
+ * stay in; `where` names the folders in messages; `bytesLeft` is how much may still be read.
+ */
+export type CaseFiles = { bases: readonly { dir: string; within: string }[]; where: string; bytesLeft: number };
+
+/** For the cases of a package: its folder, its `evals/`, then the repository. Both arguments are real paths. */
+export function createPackageFiles(skillDir: string, repository: string): CaseFiles {
+  const bases = [
+    { dir: skillDir, within: skillDir },
+    { dir: join(skillDir, "evals"), within: skillDir },
+    { dir: repository, within: repository },
+  ];
+  return { bases, where: "the package's folder, its evals folder or the repository", bytesLeft: maxBytes };
+}
+
+/** For the cases of a suite: the folder of the suite. `dir` is a real path. */
+export function createSuiteFiles(dir: string): CaseFiles {
+  return { bases: [{ dir, within: dir }], where: "the folder of the suite", bytesLeft: maxBytes };
+}
+
+/** Why a file of a case cannot be used. */
+type FileProblem = { message: string; hint: string };
+
+/** `wrong`: what cannot be used. `binary`: files that are skipped because they are not UTF-8 text. */
+export type ReadCaseFiles = { files: EvalFile[]; wrong: FileProblem[]; binary: string[] };
+
+/**
+ * Reads the `files` of a case: paths of files or folders, files with their content (`{ path, content }`), or files and
+ * folders that get another path (`{ path, from }`; `path: "."` for the content of a folder). Nothing outside of the
+ * bases of `from` is read, and no path leads out of the workspace. If a path is given twice, the last content wins.
+ */
+export function readCaseFiles(given: Json, from: CaseFiles): ReadCaseFiles {
+  const binary: string[] = [];
+  const read = (Array.isArray(given) ? given : [given]).map((one) => readCaseFile(one, from, binary));
+  const { files, wrong } = overlayFiles(
+    [],
+    read.flatMap((one) => ("message" in one ? [] : one)),
+  );
+  return { files, wrong: [...read.flatMap((one) => ("message" in one ? [one] : [])), ...wrong], binary };
+}
+
+/**
+ * Adds files to others, replacing those with the same path. `wrong`: files that cannot exist beside the others, such as
+ * a file inside another file.
+ */
+export function overlayFiles(below: readonly EvalFile[], above: readonly EvalFile[]): Omit<ReadCaseFiles, "binary"> {
+  const files = new Map(below.map((file) => [file.path, file]));
+  const wrong: FileProblem[] = [];
+  for (const file of above) {
+    const why = whyNoFile(file.path, files.keys());
+    if (why === undefined) files.set(file.path, file);
+    else wrong.push({ message: `The file "${file.path}" ${why}.`, hint: "Give it another path." });
+  }
+  return { files: [...files.values()], wrong };
+}
+
+function readCaseFile(given: Json, from: CaseFiles, binary: string[]): EvalFile[] | FileProblem {
+  const { path: name, content, from: source = name } = isJsonObject(given) ? given : { path: given };
+  if (typeof name !== "string" || name === "" || typeof source !== "string" || source === "")
+    return {
+      message: "A file must be given by its path.",
+      hint: 'Write a path, or { "path": "...", "content": "..." }.',
+    };
+  const path = toInnerPath(name);
+  const sourcePath = toInnerPath(source);
+  if (path === undefined || sourcePath === undefined) {
+    const hint = `Give a path relative to ${from.where}, without a leading \`..\`.`;
+    const wrong = path === undefined ? name : source;
+    return { message: `The file "${wrong}" is absolute or outside of ${describeOutside(from)}.`, hint };
+  }
+  if (typeof content === "string") return [{ path, content }];
+  if (content !== undefined && content !== null)
+    return { message: `The content of "${name}" is not text.`, hint: "Give it as text." };
+  return readSource(sourcePath, path, from, binary);
+}
+
+const describeOutside = ({ bases }: CaseFiles) => (bases.length > 1 ? "the package" : "the folder of the suite");
+
+/** Reads a file, or every file of a folder, and places it at `path`. */
+function readSource(source: string, path: string, from: CaseFiles, binary: string[]): EvalFile[] | FileProblem {
+  for (const { dir, within } of from.bases) {
+    const real = realPath(join(dir, source));
+    if (real !== undefined && isWithin(within, real) && statSync(real).isDirectory()) {
+      const inside = listFiles(real);
+      if (inside === undefined)
+        return { message: `The folder "${source}" holds too many files.`, hint: "Name the files." };
+      const read = inside.map((one) => {
+        const file = { source: posix.join(source, one.path), path: posix.join(path, one.path) };
+        return readOne(file, { dir, within }, from, binary);
+      });
+      const wrong = read.find((one): one is FileProblem => one !== undefined && "message" in one);
+      return wrong ?? read.flatMap((one) => (one && !("message" in one) ? one : []));
+    }
+    const found = readOne({ source, path: path === "." ? basename(source) : path }, { dir, within }, from, binary);
+    if (found) return found;
+  }
+  const hint = `Put it into ${from.where}${from.bases.length > 1 ? ": these are searched in this order" : ""}.`;
+  return { message: `There is no file "${source}".`, hint };
+}
+
+/** Reads one file under a base; undefined if it does not exist. A file that is not text is only added to `binary`. */
+function readOne(
+  { source, path }: { source: string; path: string },
+  { dir, within }: CaseFiles["bases"][number],
+  from: CaseFiles,
+  binary: string[],
+): EvalFile[] | FileProblem | undefined {
+  const found = readConfined(join(dir, source), within, Math.min(maxFileBytes, from.bytesLeft));
+  if ("text" in found) {
+    from.bytesLeft -= Buffer.byteLength(found.text);
+    return [{ path, content: found.text }];
+  }
+  if (found.kind === "missing") return undefined;
+  if (!isNotText(found))
+    return { message: `The file "${source}" cannot be read: ${found.reason}.`, hint: `Put it into ${from.where}.` };
+  binary.push(source);
+  return [];
+}

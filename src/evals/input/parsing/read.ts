@@ -1,0 +1,137 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { isUtf8 } from "node:buffer";
+import { closeSync, constants, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { messageOf, usageError } from "../../base/types/errors.ts";
+import { type ParsedFile, type ParseOptions, parseJson } from "./json.ts";
+
+const mib = 1024 * 1024;
+
+/** The maximum size of a parsed file. Nobody could review a larger suite. */
+export const maxBytes = 10 * mib;
+/** Tool lists are written by programs and may be larger. */
+const maxLenientBytes = 100 * mib;
+
+/** Why a file was not read. `kind` is for code; `reason` completes "The file cannot be read: …". */
+export type Refusal = {
+  kind: "missing" | "not a file" | "too large" | "utf-16" | "binary" | "not utf-8" | "unreadable";
+  reason: string;
+};
+
+const tracked = new AsyncLocalStorage<Map<string, string>>();
+
+/**
+ * Calls `use`, and adds every file that this module reads or misses during the call to `reads`: its path, with its
+ * stamp (see `stampFile`) before it was first read.
+ */
+export function trackReads<R>(reads: Map<string, string>, use: () => Promise<R>): Promise<R> {
+  return tracked.run(reads, use);
+}
+
+/** A stamp that changes when the file is written or replaced; empty if there is none that can be reached. */
+export function stampFile(path: string): string {
+  try {
+    const { mtimeMs, size, ino } = statSync(path);
+    return `${mtimeMs} ${size} ${ino}`;
+  } catch {
+    return "";
+  }
+}
+
+/**
+ * Reads a UTF-8 file of at most `limit` bytes, without its byte order mark; with `pipes`, also a pipe or device.
+ * Synchronous, because thousands of small skill files are read before any other work starts, which is four times as
+ * fast as through the thread pool.
+ */
+export function readText(path: string, limit: number, { pipes = false } = {}): { text: string } | Refusal {
+  let bytes: Buffer;
+  const reads = tracked.getStore();
+  if (reads && !reads.has(path)) reads.set(path, stampFile(path));
+  try {
+    const found = statSync(path);
+    // Checked before opening: opening a pipe would block.
+    if (!found.isFile() && (!pipes || found.isDirectory()))
+      return { kind: "not a file", reason: "it is not a regular file" };
+    const tooLarge = { kind: "too large", reason: `it is larger than ${limit / mib} MiB` } as const;
+    if (found.size > limit) return tooLarge;
+    bytes = found.isFile() ? readFileSync(path) : readStream(path, limit);
+    if (bytes.length > limit) return tooLarge;
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    return isMissing
+      ? { kind: "missing", reason: "it does not exist" }
+      : { kind: "unreadable", reason: messageOf(error) };
+  }
+  if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff))
+    return { kind: "utf-16", reason: "it is UTF-16 text" };
+  if (bytes.includes(0)) return { kind: "binary", reason: "it is binary" };
+  if (!isUtf8(bytes)) return { kind: "not utf-8", reason: "it is not UTF-8 text" };
+  return { text: bytes.toString("utf8").replace(/^\uFEFF/, "") };
+}
+
+/** How long to wait for the writer of a pipe. */
+const silenceMs = 10_000;
+const pollMs = 5;
+
+/** Reads slightly more than `limit` bytes of a pipe or device. Does not block, as a pipe may have no writer. */
+function readStream(path: string, limit: number): Buffer {
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const parts: Uint8Array[] = [];
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  let bytes = 0;
+  try {
+    for (let silent = 0; bytes <= limit; ) {
+      const part = new Uint8Array(64 * 1024);
+      const read = readSome(file, part);
+      if (read === 0 && bytes > 0) break;
+      if (read === 0 || read === "nothing yet") {
+        silent += pollMs;
+        if (silent > silenceMs) throw new Error(`nothing was written to it for ${silenceMs / 1_000} s`);
+        Atomics.wait(sleeper, 0, 0, pollMs);
+        continue;
+      }
+      silent = 0;
+      bytes += read;
+      parts.push(part.subarray(0, read));
+    }
+    return Buffer.concat(parts);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readSome(file: number, part: Uint8Array): number | "nothing yet" {
+  try {
+    return readSync(file, part);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EAGAIN") return "nothing yet";
+    throw error;
+  }
+}
+
+export const hints: Record<Refusal["kind"], string> = {
+  missing: "Check the path; a path in a suite file is relative to its folder.",
+  unreadable: "Check the path and its permissions.",
+  "not a file": "Give a .yaml, .yml or .json file.",
+  binary: "Give a .yaml, .yml or .json file.",
+  "too large": "Split it into several files.",
+  "utf-16": "Save it as UTF-8.",
+  "not utf-8": "Save it as UTF-8.",
+};
+
+/**
+ * Reads and parses a file by the ending of its name (see `parseText`). `file` is how places name it. Throws EvalsError
+ * with the place of everything that makes it unusable.
+ */
+export async function readParsed(path: string, file: string, options: ParseOptions = {}): Promise<ParsedFile> {
+  const read = options.lenient ? readText(path, maxLenientBytes, { pipes: true }) : readText(path, maxBytes);
+  if ("kind" in read) throw usageError(`The file cannot be read: ${read.reason}.`, hints[read.kind], { file });
+  return parseText(read.text, file, options);
+}
+
+/** Parses a text by the ending of the file's name: JSON or YAML; other names are JSON if `lenient`, otherwise YAML. */
+export async function parseText(text: string, file: string, options: ParseOptions = {}): Promise<ParsedFile> {
+  if (/\.json$/i.test(file) || (options.lenient && !/\.ya?ml$/i.test(file))) return parseJson(text, file, options);
+  // Loaded on demand, because most tool lists are JSON.
+  const { parseYaml } = await import("./yaml.ts");
+  return parseYaml(text, file, options);
+}

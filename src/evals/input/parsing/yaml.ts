@@ -1,0 +1,265 @@
+import {
+  type Alias,
+  Composer,
+  type CST,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  Lexer,
+  type Node,
+  type Pair,
+  Parser,
+  visit,
+  type YAMLMap,
+} from "yaml";
+import { EvalsError, type Place, type Problem, usageError } from "../../base/types/errors.ts";
+import type { Json, JsonObject, Path } from "../../base/types/json.ts";
+import {
+  createEmptyFileError,
+  createLocator,
+  getMaxDepth,
+  locateProblem,
+  type ParsedFile,
+  type ParseOptions,
+  reportDuplicateKey,
+  reportNotFinite,
+  reportTooDeep,
+  type TextProblem,
+} from "./json.ts";
+import { explainYamlError, findUnclosed, listInnerTokens } from "./yamlErrors.ts";
+
+/** The size of some 30,000 cases. Each token costs more time and memory than in JSON, and nothing ends the parser early. */
+const maxTokens = 1_000_000;
+/** More values, with aliases expanded, than that many tokens need. An alias bomb has far more. */
+const maxValues = 1_000_000;
+/** Every further one is most likely a consequence of these. */
+const maxErrors = 100;
+
+/**
+ * Parses one YAML 1.2 document that holds plain JSON data; aliases are expanded. `file` is how places name the text.
+ * Throws EvalsError for a text with too many tokens, and with the place of every syntax error (at most one per line), or of
+ * everything that is not plain data.
+ */
+export function parseYaml(text: string, file: string, options: ParseOptions = {}): ParsedFile {
+  const locate = createLocator(text, file);
+  const toProblems = (problems: readonly TextProblem[]) => problems.map((problem) => locateProblem(problem, locate));
+  const maxDepth = getMaxDepth(options);
+  const { root, problems } = composeNodes(text, file, maxDepth);
+  if (problems.length > 0)
+    throw new EvalsError(
+      keepFirstOfEachLine(
+        problems.map((problem) => {
+          const located = locateProblem(problem, locate);
+          return problem.isSyntax
+            ? { ...located, excerpt: renderExcerpt(text, problem.offset, located.place) }
+            : located;
+        }),
+      ),
+    );
+  if (!root) throw createEmptyFileError(file);
+  const tree = new YamlTree(root, maxDepth);
+  const isUsable = tree.problems.every(({ fatal }) => !fatal) && !(options.lenient && tree.problems.length > 0);
+  if (!isUsable) throw new EvalsError(toProblems(tree.problems));
+  return {
+    file,
+    value: tree.value,
+    problems: toProblems(tree.problems),
+    place: (path, part = "value") => locate(tree.findOffset(path, part)),
+  };
+}
+
+/** Composes the node tree of a document; no `root` if the text has no value, or problems make it unusable. */
+function composeNodes(
+  text: string,
+  file: string,
+  maxDepth: number,
+): { root?: Node | undefined; problems: TextProblem[] } {
+  const tokens = [...parseTokens(text, file)];
+  // Checked before composing: the composer recurses, and a stack overflow there can crash the process.
+  const deep = findTooDeep(tokens, maxDepth);
+  if (deep) return { problems: [deep] };
+  // `uniqueKeys` takes quadratic time; `YamlTree` finds duplicate keys instead.
+  const composer = new Composer({ prettyErrors: false, uniqueKeys: false, logLevel: "error" });
+  // Composes no more than two, of any number.
+  const [document, second] = composer.compose(tokens, true, text.length);
+  if (second) {
+    const hint = 'Write one document per file, without a "---" in between.';
+    return { problems: [{ offset: second.range[0], message: "The file holds several YAML documents.", hint }] };
+  }
+  const errors = [...(document?.errors ?? []), ...(document?.warnings ?? [])];
+  // The parser reports a line that is indented too far more than once.
+  const first = new Map(errors.toReversed().map((error) => [error.pos[0], error]));
+  const distinct = errors.filter((error) => first.get(error.pos[0]) === error).slice(0, maxErrors);
+  const unclosed = distinct.length > 0 ? findUnclosed(tokens) : {};
+  const problems = distinct.map((error) => explainYamlError(error, text, unclosed));
+  return { root: document?.contents ?? undefined, problems };
+}
+
+/** Throws EvalsError if there are more than `maxTokens`. */
+function* parseTokens(text: string, file: string): Generator<CST.Token> {
+  const parser = new Parser();
+  let found = 0;
+  for (const token of new Lexer().lex(text)) {
+    if (++found > maxTokens)
+      throw usageError(
+        "The file has more than 1,000,000 YAML tokens, which take long to read.",
+        "Write it as JSON. The cases of a suite can also be in a file in CSV or JSON Lines.",
+        { file },
+      );
+    yield* parser.next(token);
+  }
+  yield* parser.end();
+}
+
+function findTooDeep(tokens: readonly CST.Token[], maxDepth: number): TextProblem | undefined {
+  const open = tokens.map((token) => ({ token, depth: 0 }));
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { token, depth } = next;
+    if (depth > maxDepth) return reportTooDeep("offset" in token ? token.offset : 0, maxDepth);
+    for (const inner of listInnerTokens(token)) open.push({ token: inner, depth: depth + 1 });
+  }
+  return undefined;
+}
+
+/** Renders the line of a place with its number and a mark below the column; a long line is cut around the mark. */
+function renderExcerpt(text: string, offset: number, place: Place | undefined): string {
+  const { line = 1, column = 1 } = place ?? {};
+  const from = Math.max(0, column - 1 - 50);
+  const start = offset - (column - 1) + from;
+  const [shown = ""] = text.slice(start, start + 70).split("\n");
+  return `${line} | ${shown.replaceAll("\t", " ").trimEnd()}\n${" ".repeat(String(line).length)} | ${" ".repeat(column - 1 - from)}^`;
+}
+
+/** Keeps the first problem of each line: one mistake often causes several errors, and only the first helps. */
+function keepFirstOfEachLine(problems: readonly Problem[]): Problem[] {
+  const lines = new Set<number | undefined>();
+  return problems.filter(({ place }) => !lines.has(place?.line) && lines.add(place?.line));
+}
+
+/** A node tree as JSON data, with the offset of every value. */
+class YamlTree {
+  readonly value: Json;
+  readonly problems: TextProblem[] = [];
+  readonly #root: Node;
+  readonly #maxDepth: number;
+  #targets: ReadonlyMap<Alias, Node> | undefined;
+  /** The members of the objects on the way to a place that was asked for, by key. */
+  readonly #members = new WeakMap<YAMLMap, ReadonlyMap<string | undefined, Pair>>();
+  #values = 0;
+  #isBroken = false;
+
+  constructor(root: Node, maxDepth: number) {
+    this.#root = root;
+    this.#maxDepth = maxDepth;
+    this.value = this.#read(root, 0);
+  }
+
+  findOffset(path: Path, part: "key" | "value"): number {
+    let node: unknown = this.#root;
+    let offset = getStart(node) ?? 0;
+    for (const [i, step] of path.entries()) {
+      const found = this.#findChild(this.#follow(node), step);
+      if (!found) return offset;
+      const wantsKey = part === "key" && i === path.length - 1;
+      offset = (wantsKey ? undefined : getStart(found.value)) ?? getStart(found.key) ?? offset;
+      node = found.value;
+    }
+    return offset;
+  }
+
+  #findChild(node: unknown, step: string | number): { key?: unknown; value: unknown } | undefined {
+    if (isSeq(node) && typeof step === "number")
+      return step < node.items.length ? { value: node.items[step] } : undefined;
+    if (!isMap(node)) return undefined;
+    let members = this.#members.get(node);
+    if (!members) {
+      // The first of several equal keys.
+      members = new Map(node.items.toReversed().map((pair) => [readKey(pair.key), pair]));
+      this.#members.set(node, members);
+    }
+    return members.get(String(step));
+  }
+
+  #follow(node: unknown): unknown {
+    if (!isAlias(node)) return node;
+    this.#targets ??= findAliasTargets(this.#root);
+    return this.#targets.get(node);
+  }
+
+  #read(node: unknown, depth: number): Json {
+    if (this.#isBroken) return null;
+    if (++this.#values > maxValues)
+      return this.#refuse(node, "The file holds more than 1,000,000 values (aliases expanded).");
+    if (depth > this.#maxDepth) {
+      const limit = `more than ${this.#maxDepth} levels deep`;
+      return this.#refuse(node, `The value is nested ${limit}, or an alias is inside its own anchor.`);
+    }
+    if (node === null) return null;
+    if (isAlias(node)) {
+      const target = this.#follow(node);
+      return target
+        ? this.#read(target, depth + 1)
+        : this.#refuse(node, `There is no anchor &${node.source} before this alias.`);
+    }
+    if (isSeq(node)) return node.items.map((item) => this.#read(item, depth + 1));
+    if (isMap(node)) return this.#readMap(node.items, depth);
+    return isScalar(node) ? this.#readScalar(node, node.value) : this.#refuse(node, "This is not a JSON value.");
+  }
+
+  #readScalar(node: Node, value: unknown): Json {
+    if (value === null || typeof value === "boolean" || typeof value === "string") return value;
+    if (typeof value !== "number") return this.#refuse(node, "This is not a JSON value.");
+    if (Number.isFinite(value)) return value;
+    this.#isBroken = true;
+    this.problems.push(reportNotFinite(getStart(node) ?? 0));
+    return null;
+  }
+
+  #readMap(pairs: readonly Pair[], depth: number): JsonObject {
+    const seen = new Set<string>();
+    const members = pairs.map(({ key, value }): [string, Json] => {
+      const name = readKey(this.#follow(key));
+      if (name === undefined) this.#refuse(key, "A key must be text.");
+      else if (name === "__proto__") this.#refuse(key, '"__proto__" cannot be a key.');
+      else if (seen.has(name)) this.problems.push(reportDuplicateKey(getStart(key) ?? 0, name));
+      else seen.add(name);
+      return [name ?? "", this.#read(value, depth + 1)];
+    });
+    return Object.fromEntries(members);
+  }
+
+  /** Stops reading: the value is incomplete, so checking it further would report misleading problems. */
+  #refuse(node: unknown, message: string): null {
+    this.#isBroken = true;
+    this.problems.push({ offset: getStart(node) ?? 0, message, fatal: true });
+    return null;
+  }
+}
+
+function findAliasTargets(root: Node): Map<Alias, Node> {
+  const anchors = new Map<string, Node>();
+  const targets = new Map<Alias, Node>();
+  visit(root, {
+    Node(_, node) {
+      const target = isAlias(node) ? anchors.get(node.source) : undefined;
+      if (isAlias(node) && target) targets.set(node, target);
+      else if ("anchor" in node && node.anchor) anchors.set(node.anchor, node);
+    },
+  });
+  return targets;
+}
+
+/** Converts a scalar key to text as it is written, because keys are text in JSON; undefined for other keys. */
+function readKey(key: unknown): string | undefined {
+  if (key === null) return "";
+  if (!isScalar(key)) return undefined;
+  return typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
+}
+
+/** The offset at which a node starts; undefined for an empty value (`key:`), which has no position. */
+function getStart(node: unknown): number | undefined {
+  const range = isNode(node) ? node.range : undefined;
+  return range && range[0] < range[1] ? range[0] : undefined;
+}

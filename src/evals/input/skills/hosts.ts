@@ -1,0 +1,211 @@
+import { dirname, join } from "node:path";
+import { isJsonObject, type Json } from "../../base/types/json.ts";
+import type { SkillPackage, SkillRoot } from "../../base/types/skill.ts";
+import { readConfined } from "../parsing/confined.ts";
+import { parseYaml } from "../parsing/yaml.ts";
+import { type ClaudeSettings, readClaudeSettings } from "./claudeSettings.ts";
+import type { Reader } from "./package.ts";
+import { findGitRoot } from "./packageFiles.ts";
+
+/** How a host finds, names and shows the packages in its folders. */
+export type HostRules = {
+  reader: Reader;
+  /** The level whose skill is loaded if two skills have the same name. */
+  precedence: "project" | "user";
+  /** What names a skill: the name in its front matter, or its folder. */
+  namedBy: "name" | "folder";
+  /** Whether skills with the same name are offered side by side. Otherwise only the first is loaded. */
+  keepsEqualNames: boolean;
+  /** The maximum depth of a package below a root, in folders. */
+  depth: number;
+  isSearched(folder: string): boolean;
+  /** The description of a loaded skill that the model is shown, or why it is not shown. */
+  show(skill: SkillPackage): { description: string } | Hidden;
+};
+
+/** Why a skill is not shown to models. `key`: the key of its front matter that says so. */
+export type Hidden = { hidden: string; key?: string };
+
+/** The front matter key that hides a skill from models, so that only users can start it. */
+const hidingKey = "disable-model-invocation";
+
+/** The rules of the Agent Skills format, for hosts that were not measured. */
+export const formatRules: HostRules = {
+  reader: "format",
+  precedence: "project",
+  namedBy: "name",
+  keepsEqualNames: false,
+  depth: 1,
+  isSearched: (folder) => !folder.startsWith(".") && folder !== "node_modules",
+  show: ({ description, document: { frontMatter } }) => {
+    if (frontMatter[hidingKey] !== true) return { description };
+    return { hidden: `\`${hidingKey}\` is true`, key: hidingKey };
+  },
+};
+
+/** Where a host is started: absolute paths and environment variables. */
+export type HostPlace = {
+  home: string | undefined;
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Whether to include the skills, plugins and settings of the user, in addition to those of the project. */
+  withUser: boolean;
+};
+
+/** Where a host looks for skills, and the rules that it applies. */
+export type HostSkills = { roots: SkillRoot[]; rules: HostRules };
+
+/** The folders that contain `skills/`. `includesParents`: also in parent folders up to the repository root. */
+type Layout = { project: readonly string[]; user: readonly string[]; includesParents?: boolean; rules: HostRules };
+
+const showToModels = ({ description }: SkillPackage) => ({ description: toLine(description) });
+
+/** Hosts that read packages as the format specifies. */
+const layouts: Readonly<Record<string, Layout>> = {
+  copilot: {
+    project: [".github", ".agents", ".claude"],
+    user: [".copilot", ".agents"],
+    includesParents: true,
+    rules: {
+      ...formatRules,
+      depth: Number.POSITIVE_INFINITY,
+      isSearched: (folder) => !folder.startsWith("."),
+      show: (skill) =>
+        (skill.document.frontMatter[hidingKey] ?? false) === false
+          ? showToModels(skill)
+          : { hidden: `\`${hidingKey}\` is set`, key: hidingKey },
+    },
+  },
+  goose: {
+    project: [".agents", ".goose", ".claude"],
+    user: [".agents", ".config/goose", ".claude", ".config/agents"],
+    rules: { ...formatRules, depth: Number.POSITIVE_INFINITY, isSearched: () => true, show: showToModels },
+  },
+  "gemini-cli": {
+    project: [".agents", ".gemini"],
+    user: [".agents", ".gemini"],
+    rules: { ...formatRules, show: showToModels },
+  },
+};
+const formatDirs = [".claude", ".agents"];
+
+/**
+ * Where a host looks for skills, and the rules that it applies, so that the result is what its pinned version shows to
+ * the model, except for commands and bundled skills. For other hosts: `.claude` and `.agents`, by the rules of the
+ * format. With `hostDirs`: these folders, by the rules of the format.
+ */
+export function findHostSkills(host: string, place: HostPlace, hostDirs?: readonly string[]): HostSkills {
+  if (hostDirs === undefined && host === "claude-code") return describeClaudeCode(place);
+  if (hostDirs === undefined && host === "codex") return describeCodex(place);
+  const dirs = hostDirs ?? formatDirs;
+  const rules: HostRules = { ...formatRules, precedence: host === "claude-code" ? "user" : "project" };
+  const layout = (hostDirs === undefined && layouts[host]) || { project: dirs, user: dirs, rules };
+  const { home, cwd, withUser } = place;
+  const under = (base: string, level: SkillRoot["level"], names: readonly string[]) =>
+    names.map((name) => ({ dir: join(base, name, "skills"), level }));
+  return {
+    roots: [
+      ...(home !== undefined && withUser ? under(home, "user", layout.user) : []),
+      ...(layout.includesParents ? listRepositoryFolders(cwd) : [cwd]).flatMap((base) =>
+        under(base, "project", layout.project),
+      ),
+    ],
+    rules: layout.rules,
+  };
+}
+
+function describeClaudeCode({ home, cwd, withUser }: HostPlace): HostSkills {
+  const settings = readClaudeSettings(withUser ? home : undefined, cwd);
+  const skills = (base: string, level: SkillRoot["level"]) => ({ dir: join(base, ".claude/skills"), level });
+  return {
+    roots: [
+      ...(home !== undefined && withUser ? [skills(home, "user")] : []),
+      ...listFoldersAbove(cwd, home).map((folder) => skills(folder, "project")),
+      ...settings.plugins.map(({ name, dir }) => ({ dir, level: "plugin" as const, plugin: name })),
+    ],
+    rules: {
+      reader: "claude-code",
+      precedence: "user",
+      namedBy: "folder",
+      keepsEqualNames: false,
+      depth: 1,
+      isSearched: () => true,
+      show: (skill) => showInClaudeCode(skill, settings),
+    },
+  };
+}
+
+function showInClaudeCode(skill: SkillPackage, { overrides }: ClaudeSettings): ReturnType<HostRules["show"]> {
+  const { name, level, description } = skill;
+  const values = skill.document.frontMatter;
+  if (isSet(values[hidingKey])) return { hidden: `\`${hidingKey}\` is set`, key: hidingKey };
+  const override = level === "plugin" ? undefined : overrides[name];
+  if (override === "off" || override === "user-invocable-only")
+    return { hidden: `the setting \`skillOverrides\` has "${override}" for it` };
+  if (isForSomeFiles(values.paths))
+    return { hidden: "it is shown only once the model works on files that `paths` names", key: "paths" };
+  const situation = typeof values.when_to_use === "string" ? values.when_to_use : "";
+  if (level === "plugin" && !values.description && !situation)
+    return { hidden: "a skill of a plugin is shown only with a `description` or `when_to_use`" };
+  if (override === "name-only") return { description: "" };
+  return { description: toLine(situation === "" ? description : `${description} - ${situation}`) };
+}
+
+const isSet = (value: Json | undefined) => !Array.isArray(value) && /^(?:true|yes|on|1)$/i.test(String(value));
+
+function isForSomeFiles(paths: Json | undefined): boolean {
+  const list = Array.isArray(paths) ? paths : typeof paths === "string" && paths !== "" ? [paths] : [];
+  return list.some((one) => one !== "**");
+}
+
+function describeCodex({ home, cwd, env, withUser }: HostPlace): HostSkills {
+  const own = env.CODEX_HOME || (home !== undefined && join(home, ".codex"));
+  const root = (dir: string, level: SkillRoot["level"]): SkillRoot => ({ dir: join(dir, "skills"), level });
+  const userRoots = [...(own ? [root(own, "user")] : []), ...(home ? [root(join(home, ".agents"), "user")] : [])];
+  return {
+    roots: [
+      ...listRepositoryFolders(cwd).flatMap((folder) =>
+        [".codex", ".agents"].map((dir) => root(join(folder, dir), "project")),
+      ),
+      ...(withUser ? userRoots : []),
+    ],
+    rules: {
+      reader: "codex",
+      precedence: "project",
+      namedBy: "name",
+      keepsEqualNames: true,
+      depth: 6,
+      isSearched: (folder) => !folder.startsWith("."),
+      show: (skill) =>
+        isHiddenFromCodex(skill)
+          ? { hidden: "agents/openai.yaml has `allow_implicit_invocation: false`" }
+          : { description: toLine(skill.description) },
+    },
+  };
+}
+
+function isHiddenFromCodex({ dir }: SkillPackage): boolean {
+  const read = readConfined(join(dir, "agents/openai.yaml"), dir, 64 * 1024);
+  if (!("text" in read)) return false;
+  const { value, problems } = parseYaml(read.text, "");
+  const policy = problems.length === 0 && isJsonObject(value) ? value.policy : undefined;
+  return isJsonObject(policy) && policy.allow_implicit_invocation === false;
+}
+
+/** A folder and its parents in its repository, nearest first; only the folder if it is in no repository. */
+function listRepositoryFolders(cwd: string): string[] {
+  return findGitRoot(cwd) === undefined ? [cwd] : listFoldersAbove(cwd);
+}
+
+/** A folder and its parents, nearest first: up to the root of its repository, or else up to `home`, exclusive. */
+function listFoldersAbove(cwd: string, home?: string): string[] {
+  const last = findGitRoot(cwd);
+  const folders: string[] = [];
+  for (let folder = cwd; folder !== home; folder = dirname(folder)) {
+    folders.push(folder);
+    if (folder === last || folder === dirname(folder)) break;
+  }
+  return folders;
+}
+
+const toLine = (text: string) => text.replace(/\s+/g, " ").trim();

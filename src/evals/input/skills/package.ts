@@ -1,0 +1,224 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { EvalsError, messageOf, type Problem } from "../../base/types/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
+import { frontMatterKeys, type SkillDocument, type SkillPackage } from "../../base/types/skill.ts";
+import { readConfined } from "../parsing/confined.ts";
+import { parseYaml } from "../parsing/yaml.ts";
+import { parseBody } from "./body.ts";
+import { hashPackage } from "./packageFiles.ts";
+
+/** A host loads the file into a model's context, which a larger file does not fit. */
+const maxSkillBytes = 1024 * 1024;
+/** Far more than any front matter needs, and small enough to parse quickly. */
+const maxFrontMatterChars = 64 * 1024;
+
+/** Why a package cannot be loaded, as the end of a sentence, and the line of its `SKILL.md`. */
+export type LoadFailure = { reason: string; line?: number };
+
+type PackageLocation = Pick<SkillPackage, "dir" | "folder" | "file" | "level">;
+
+/**
+ * How a `SKILL.md` is read: by the Agent Skills format, or like a host that also reads what violates it. Claude Code
+ * and Codex convert numbers to text, and quote values that are not valid YAML. Claude Code also reads a file without
+ * front matter or description, and describes it by the first line of its body.
+ */
+export type Reader = "format" | "claude-code" | "codex";
+
+/** Reads the package in a folder, or says why it cannot be loaded. */
+export function readPackage(
+  location: PackageLocation,
+  reader: Reader = "format",
+): { skill: SkillPackage; warnings: Problem[] } | LoadFailure {
+  const read = readConfined(join(location.dir, "SKILL.md"), location.dir, maxSkillBytes);
+  if ("reason" in read) return { reason: `SKILL.md cannot be loaded: ${read.reason}` };
+  if (reader === "codex" && readFileSync(join(location.dir, "SKILL.md"))[0] === 0xef)
+    return { reason: "it starts with a byte order mark, which Codex does not read", line: 1 };
+  const isRepository = existsSync(join(location.dir, ".git"));
+  const parsed = parseSkill(read.text, { ...location, isRepository }, reader);
+  if ("reason" in parsed) return parsed;
+  try {
+    const hashed = hashPackage(location.dir);
+    if ("reason" in hashed) return hashed;
+    const { warnings, ...parts } = parsed;
+    return {
+      skill: { ...location, ...parts, hash: hashed.hash },
+      warnings: [...warnings, ...hashed.strays.map((stray) => warnStrayLink(stray, location.file))],
+    };
+  } catch (error) {
+    return { reason: `its files cannot be read: ${messageOf(error)}` };
+  }
+}
+
+function warnStrayLink({ path, reason }: { path: string; reason: string }, file: string): Problem {
+  return {
+    severity: "warning",
+    message: `The link ${reason} and is not followed.`,
+    hint: "Put the file into the package: a host that copies the package would lose it.",
+    place: { file: join(dirname(file), path) },
+  };
+}
+
+export type ParsedSkill = Pick<SkillPackage, "name" | "description" | "document"> & { warnings: Problem[] };
+
+/**
+ * Parses the text of a `SKILL.md`. Only what makes hosts skip the skill is a failure; everything else is a warning.
+ * `isRepository`: the folder is a whole repository, whose name depends on the clone. Takes linear time, and does not
+ * throw.
+ */
+export function parseSkill(
+  text: string,
+  { folder, file, isRepository }: Pick<PackageLocation, "folder" | "file"> & { isRepository?: boolean },
+  reader: Reader = "format",
+): ParsedSkill | LoadFailure {
+  const plain = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
+  const isClaude = reader === "claude-code";
+  const read = readFrontMatter(plain, reader);
+  const front = isClaude && "reason" in read ? { ...noFrontMatter, body: plain } : read;
+  if ("reason" in front) return front;
+  const { values, places, body, bodyLine } = front;
+  const name = readText(values, "name", reader) ?? folder;
+  const written = readText(values, "description", reader);
+  const description = isClaude && typeof written !== "string" ? describeByBody(body) : written;
+  if (typeof name === "object") return { ...name, ...findLine(front, "name") };
+  if (description === undefined) return { reason: 'it has no "description"', line: 1 };
+  if (typeof description === "object") return { ...description, ...findLine(front, "description") };
+  const document: SkillDocument = { frontMatter: values, places, body, bodyLine, ...parseBody(body, bodyLine) };
+  const warnings = checkFrontMatter(front, folder, file, isRepository === true);
+  return { name, description, document, warnings };
+}
+
+const noFrontMatter: Omit<FrontMatter, "body"> = { values: {}, places: {}, quoted: [], bodyLine: 1 };
+
+/** How Claude Code describes a skill without a description: by the first line of its body, without heading marks. */
+function describeByBody(body: string): string {
+  const line =
+    /^.*\S.*$/m
+      .exec(body)?.[0]
+      .trim()
+      .replace(/^#+\s+/, "") ?? "Skill";
+  return line.length > 100 ? `${line.slice(0, 97)}...` : line;
+}
+
+/** Reads a text from the front matter; undefined if it is empty, which hosts treat as missing. */
+function readText(values: JsonObject, key: string, reader: Reader): string | LoadFailure | undefined {
+  const value = Object.hasOwn(values, key) ? values[key] : undefined;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string") return value.trim() || undefined;
+  if (reader !== "format" && typeof value !== "object") return String(value);
+  if (reader === "claude-code" && key === "name") return String(value);
+  return { reason: `its "${key}" is ${describeType(value)}, not text: put it in quotes` };
+}
+
+function describeType(value: Json): string {
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "a map" : `a ${typeof value}`;
+}
+
+function findLine({ places }: FrontMatter, key: string): { line?: number } {
+  const place = places[key];
+  return place ? { line: place.line } : {};
+}
+
+function checkFrontMatter(
+  { values, places, quoted }: FrontMatter,
+  folder: string,
+  file: string,
+  isRepository: boolean,
+): Problem[] {
+  const warning = (key: string, message: string, hint: string): Problem => {
+    return { severity: "warning", message, hint, place: { file, ...(places[key] ?? { line: 1 }) } };
+  };
+  const quoteAll = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(", ");
+  const name = readText(values, "name", "format");
+  const extra = Object.keys(values).filter((key) => !frontMatterKeys.has(key));
+  return [
+    ...quoted.slice(0, 1).map((key) => {
+      const message = `The front matter is not valid YAML: ${quoteAll(quoted)} contains characters of YAML outside of quotes, such as ": ".`;
+      return warning(
+        key,
+        message,
+        "Put the value in quotes. It is read as if it were quoted, but not every host does so.",
+      );
+    }),
+    ...(name === undefined
+      ? [warning("name", `The skill has no "name"; its folder's name is used: ${folder}.`, `Add "name: ${folder}".`)]
+      : []),
+    ...(typeof name === "string" && name !== folder && !isRepository
+      ? [warning("name", `The name "${name}" differs from its folder "${folder}".`, "Use the same name for both.")]
+      : []),
+    ...extra.slice(0, 1).map((key) => {
+      const message = `The front matter has keys that are not part of the Agent Skills format: ${quoteAll(extra)}.`;
+      return warning(key, message, 'Put your own data under "metadata": only some hosts read other keys.');
+    }),
+  ];
+}
+
+/** The front matter of a `SKILL.md`. Line numbers are those of the file. */
+type FrontMatter = {
+  values: JsonObject;
+  places: Record<string, { line: number; column: number }>;
+  /** The keys whose values had to be quoted to be valid YAML. */
+  quoted: readonly string[];
+  body: string;
+  bodyLine: number;
+};
+
+const delimited = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
+
+/** Splits a `SKILL.md` and reads its front matter. As in hosts, a plain value with ": " in it is read as if quoted. */
+function readFrontMatter(text: string, reader: Reader): FrontMatter | LoadFailure {
+  if (!/^---[ \t]*(?:\n|$)/.test(text)) return { reason: 'it has no front matter: line 1 is not "---"', line: 1 };
+  const found = delimited.exec(text);
+  if (!found) return { reason: 'its front matter is not closed by a second line "---"', line: 1 };
+  const [whole, yaml = ""] = found;
+  if (yaml.length > maxFrontMatterChars) return { reason: "its front matter is longer than 64 KiB", line: 1 };
+  const rest = { body: text.slice(whole.length), bodyLine: whole.split("\n").length };
+  const read = readYaml(yaml);
+  if (!("reason" in read)) return { ...read, ...rest, quoted: [] };
+  const repaired = quoteValues(yaml, reader === "format" ? plainEntry : anyEntry);
+  const again = repaired.quoted.length > 0 ? readYaml(repaired.yaml) : read;
+  return "reason" in again ? read : { ...again, ...rest, quoted: repaired.quoted };
+}
+
+function readYaml(yaml: string): Pick<FrontMatter, "values" | "places"> | LoadFailure {
+  if (yaml.split("\n").every((line) => /^\s*(?:#|$)/.test(line))) return { values: {}, places: {} };
+  try {
+    const { value, problems, place } = parseYaml(yaml, "");
+    if (problems.length > 0) throw new EvalsError(problems);
+    if (!isJsonObject(value)) return { reason: 'its front matter is not a map of "key: value"', line: 2 };
+    const places = Object.keys(value).map((key) => {
+      const { line = 0, column = 1 } = place([key], "key");
+      return [key, { line: line + 1, column }];
+    });
+    return { values: value, places: Object.fromEntries(places) };
+  } catch (error) {
+    const [problem] = error instanceof EvalsError ? error.problems : [];
+    if (!problem) throw error;
+    const reason = `its front matter cannot be read: ${problem.message.replace(/\.$/, "")}`;
+    // The YAML starts on line 2 of the file.
+    return { reason, line: (problem.place?.line ?? 1) + 1 };
+  }
+}
+
+/** An unindented key followed by the start of a plain value. */
+const plainEntry = /^([A-Za-z][\w-]*:[ \t]+)([^\s"'[{|>&*!#%@`].*)$/;
+/** The same, including values that start a list, a map or another form of YAML. */
+const anyEntry = /^([A-Za-z][\w-]*:[ \t]+)([^\s"'|>#].*)$/;
+
+/** Quotes the values of unindented keys that cannot be read as plain YAML, with their continuation lines. */
+function quoteValues(yaml: string, entry: RegExp): { yaml: string; quoted: string[] } {
+  const lines = yaml.split("\n");
+  const quoted: string[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const [, key = "", first] = entry.exec(lines[at] ?? "") ?? [];
+    if (first === undefined) continue;
+    let end = at + 1;
+    while (/^[ \t]/.test(lines[end] ?? "")) end++;
+    const value = [first, ...lines.slice(at + 1, end)].join("\n").trimEnd();
+    if (!/:(?:\s|$)/.test(value) && plainEntry.test(lines[at] ?? "")) continue;
+    lines.splice(at, end - at, ...`${key}"${value.replace(/[\\"]/g, "\\$&")}"`.split("\n"));
+    quoted.push(key.slice(0, key.indexOf(":")));
+  }
+  return { yaml: lines.join("\n"), quoted };
+}

@@ -1,0 +1,239 @@
+import { hash } from "node:crypto";
+import { basename, dirname, extname, resolve } from "node:path";
+import { canonicalJson, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
+import type { Case, CaseFile, Expectation, ExpectedCall, Suite, UserTurn } from "../../base/types/suite.ts";
+import type { Tool } from "../../base/types/tool.ts";
+import type { ParsedFile } from "../parsing/json.ts";
+import { type ExpectFile, getKind, listCodeFiles, toNames } from "./expectation.ts";
+import { buildMocks } from "./mocks.ts";
+import type { CheckedSuite, SuiteHeader } from "./validate.ts";
+import type { WorkspaceFiles } from "./workspaceFiles.ts";
+
+const defaults = {
+  trials: 5,
+  passRate: 0.8,
+  maxTurns: 1,
+  maxTurnsOfConversation: 8,
+  execute: "safe",
+  isolate: "run",
+  unmatched: "error",
+} as const;
+
+/** What was read for the cases: the hash of each code file, by path, and the workspace files of each case. */
+type CaseContents = { code?: ReadonlyMap<string, string>; files?: WorkspaceFiles };
+
+/** Builds the suite of a checked file, with defaults and hashes. The file's path is relative to `cwd`. */
+export function buildSuite(
+  { header, cases }: CheckedSuite,
+  parsed: ParsedFile,
+  cwd: string,
+  { code = new Map(), files: workspaces = [] }: CaseContents = {},
+): Suite {
+  const share = shareEqualLists();
+  const ids = createCaseIds(cases.map(({ content }) => ({ id: content.id, input: getPrompt(content) })));
+  const suite = {
+    name: header.name ?? basename(parsed.file, extname(parsed.file)),
+    file: parsed.file,
+    dir: dirname(resolve(cwd, parsed.file)),
+    ...(header.server && { server: header.server }),
+    distractors: header.distractors ?? [],
+    ...(header.dispatch && {
+      dispatch: header.dispatch,
+      dispatchPlace: (path: readonly string[]) => parsed.place(["dispatch", ...path]),
+    }),
+    ...(header.catalog !== undefined && { catalog: header.catalog }),
+    ...(header.surfaces && { surfaces: header.surfaces }),
+    skills: header.skills ?? [],
+    ...(header.model !== undefined && { models: toNames(header.model) }),
+    ...(header.lift !== undefined && { lift: header.lift }),
+    execute: header.execute ?? defaults.execute,
+    ...(header.denial !== undefined && { denial: header.denial }),
+    isolate: header.isolate ?? defaults.isolate,
+    ...(header.lint && { lint: header.lint }),
+    cases: cases.map(({ path, content }, i) => {
+      const id = ids[i] ?? "";
+      const files = code.size > 0 ? listCodeFiles(content).map((file) => [file, code.get(file) ?? ""]) : [];
+      const workspace = workspaces[i];
+      const one = Object.assign(buildCase(content, header, share), {
+        ...(workspace && { files: workspace }),
+        ...addMocks(id, content, header, parsed, path),
+        ...(files.length > 0 && { code: Object.fromEntries(files) }),
+        id,
+        place: parsed.place(path),
+      });
+      return Object.assign(one, { hash: hashCase(one) });
+    }),
+  };
+  return { ...suite, hash: hashSuite(suite) };
+}
+
+type InlineTools = NonNullable<CaseFile["tools"]>;
+
+/** Converts tool lists so that equal ones become the same object, which is then hashed and compiled only once. */
+function shareEqualLists(): (tools: InlineTools) => readonly Tool[] {
+  const lists = new Map<string, readonly Tool[]>();
+  return (tools) => {
+    const text = JSON.stringify(tools);
+    const list = lists.get(text) ?? tools.map(pickToolFields);
+    lists.set(text, list);
+    return list;
+  };
+}
+
+function buildCase(
+  content: CaseFile,
+  header: SuiteHeader,
+  share: (tools: InlineTools) => readonly Tool[],
+): Omit<Case, "id" | "hash" | "place"> {
+  const messages = content.messages ?? [{ role: "user" as const, content: getPrompt(content) }];
+  const { input, expect, tools } = content;
+  return {
+    messages: header.system === undefined ? messages : [{ role: "system", content: header.system }, ...messages],
+    ...(typeof input === "object" && input.length > 1 && { paraphrases: input }),
+    ...(expect && getKind(expect) && { expect: buildExpectation(expect) }),
+    ...(expect?.assert !== undefined && { assertions: toNames(expect.assert) }),
+    ...(expect?.files && { expectedFiles: expect.files as JsonObject }),
+    ...(content.turns && { turns: content.turns.map(buildUserTurn) }),
+    ...(content.searches && { searches: content.searches }),
+    expectedBehavior: toNames(content.expected_behavior),
+    ...(tools && { tools: share(tools) }),
+    ...(header.dispatch && { dispatch: header.dispatch }),
+    trials: content.trials ?? header.trials ?? defaults.trials,
+    passRate: content.passRate ?? header.passRate ?? defaults.passRate,
+    maxTurns: content.maxTurns ?? header.maxTurns ?? getDefaultTurns(content, header),
+  };
+}
+
+/** The mocks of a case take precedence over those of its suite. */
+function addMocks(
+  id: string,
+  content: CaseFile,
+  header: SuiteHeader,
+  parsed: ParsedFile,
+  path: Path,
+): Pick<Case, "mocks"> {
+  const own = buildMocks(content.mocks, parsed, [...path, "mocks"], `case ${id}: `);
+  const list = [...own, ...buildMocks(header.mocks, parsed, ["mocks"])];
+  return list.length === 0 ? {} : { mocks: { list, unmatched: header.unmatched ?? defaults.unmatched } };
+}
+
+function buildUserTurn({ input, expect }: NonNullable<CaseFile["turns"]>[number]): UserTurn {
+  return { content: input, ...(expect && { expect: buildExpectation(expect) }) };
+}
+
+/** A first pick needs one turn; loading a skill, reading files, and several calls or messages need more. */
+function getDefaultTurns({ expect, turns, files }: CaseFile, header: SuiteHeader): number {
+  const hasFiles = files || header.files || expect?.files;
+  const hasSeveralCalls = (expect?.calls?.length ?? 0) > 1;
+  const isConversation = turns || hasFiles || hasSeveralCalls || expect?.skill !== undefined;
+  return isConversation ? defaults.maxTurnsOfConversation : defaults.maxTurns;
+}
+
+/** The prompt of a case: its first paraphrase, first turn or last message. */
+function getPrompt({ input, messages, turns }: CaseFile): string {
+  return [input].flat()[0] ?? turns?.[0]?.input ?? messages?.at(-1)?.content ?? "";
+}
+
+function pickToolFields({ name, description, inputSchema }: InlineTools[number]): Tool {
+  return { name, ...(description !== undefined && { description }), inputSchema };
+}
+
+function buildExpectation(expect: ExpectFile): Expectation {
+  const avoid = toNames(expect.avoid);
+  const rules = { argsMode: expect.argsMode ?? "partial", argsMatch: expect.argsMatch ?? "matchers" } as const;
+  const extras = expect.extras ?? false;
+  switch (getKind(expect)) {
+    case "tool":
+      return { avoid, kind: "tool", call: buildCall(expect), extras, ...rules };
+    case "none":
+      return { avoid, kind: "none", ...(expect.argsMatch === "mongodb" && { hasPoints: true }) };
+    case "any":
+      return { avoid, kind: "any", ...(expect.result && { result: expect.result }) };
+    case "calls":
+      return {
+        avoid,
+        kind: "calls",
+        calls: (expect.calls ?? []).map(buildCall),
+        order: expect.order ?? "strict",
+        extras,
+        ...rules,
+      };
+    case "skill":
+      return { avoid, kind: "skill", skill: expect.skill ?? "" };
+    default:
+      return { avoid, kind: "avoid" };
+  }
+}
+
+type CallFile = Pick<ExpectFile, "tool" | "acceptable" | "args" | "result"> & { optional?: boolean | undefined };
+
+function buildCall({ tool, acceptable, optional, args, result }: CallFile): ExpectedCall {
+  return {
+    tools: toNames(tool),
+    ...(acceptable && { acceptable: toNames(acceptable) }),
+    ...(optional && { optional }),
+    ...(args && { args }),
+    ...(result && { result }),
+  };
+}
+
+const maxSlugLength = 50;
+
+/** The id of each case: its own, or a slug of its input, numbered if another case has it, even a later one. */
+export function createCaseIds(cases: readonly { id?: string | undefined; input: string }[]): string[] {
+  const taken = new Set(cases.flatMap(({ id }) => id ?? []));
+  // Continuing from the last number keeps the time linear for a thousand equal inputs.
+  const last = new Map<string, number>();
+  return cases.map(({ id, input }) => {
+    if (id !== undefined) return id;
+    const slug = createSlug(input);
+    let n = last.get(slug) ?? 1;
+    while (taken.has(addNumber(slug, n))) n++;
+    last.set(slug, n);
+    taken.add(addNumber(slug, n));
+    return addNumber(slug, n);
+  });
+}
+
+const addNumber = (slug: string, n: number) => (n === 1 ? slug : `${slug}-${n}`);
+
+/** Joins lower-case ASCII words by hyphens, up to 50 characters; "case" if there is no word. */
+function createSlug(input: string): string {
+  // The rest of a longer input cannot end up in the slug.
+  const words =
+    input
+      .slice(0, 1000)
+      .normalize("NFKD")
+      .replace(/\p{M}/gu, "")
+      .toLowerCase()
+      .match(/[a-z0-9]+/g) ?? [];
+  let slug = "";
+  for (const word of words) {
+    const longer = slug === "" ? word.slice(0, maxSlugLength) : `${slug}-${word}`;
+    if (longer.length > maxSlugLength) break;
+    slug = longer;
+  }
+  return slug === "" ? "case" : slug;
+}
+
+/** SHA-256 (hex) of what a case asks and expects. Its tools are not included, because their changes can be checked. */
+export function hashCase(one: Omit<Case, "hash">): string {
+  const { expect, expectedFiles, assertions, code, expectedBehavior } = one;
+  const { messages, paraphrases, turns, dispatch, files, packageHash, maxTurns, mocks: given } = one;
+  const expected = { expect, expectedFiles, assertions, code, expectedBehavior };
+  const asked = { messages, paraphrases, turns, ...expected, dispatch, files, packageHash, maxTurns };
+  const results = given?.list.map(({ tool, args, result }) => ({ tool, args, result }));
+  return hashValue({ ...asked, mocks: given && { unmatched: given.unmatched, results } });
+}
+
+/** SHA-256 (hex) of a suite: its servers (not the tools that they list), its settings, and its cases in order. */
+export function hashSuite(suite: Omit<Suite, "hash">): string {
+  const { name, server, distractors, catalog, execute, denial, isolate, lift } = suite;
+  const settings = { name, server, distractors, catalog, execute, denial, isolate, lift };
+  return hashValue({ ...settings, cases: suite.cases.map(({ hash }) => hash) });
+}
+
+function hashValue(value: object): string {
+  // `canonicalJson` omits undefined members.
+  return hash("sha256", canonicalJson(value as Json));
+}

@@ -1,0 +1,198 @@
+import { toInnerPath } from "../../base/text/innerPath.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
+import { readMatcher } from "../../base/types/matcher.ts";
+import type { CaseFile, ResultMatcher } from "../../base/types/suite.ts";
+import type { PathProblem } from "./explain.ts";
+import { checkMatcher, checkPattern } from "./matchers.ts";
+
+export type ExpectFile = NonNullable<CaseFile["expect"]>;
+type Kind = "tool" | "none" | "any" | "calls" | "skill" | "avoid";
+type Key = keyof ExpectFile;
+
+/** How messages name each kind of expectation, and the keys that apply to it. */
+const kinds: Record<Kind, { name: string; keys: readonly Key[] }> = {
+  tool: { name: '"tool"', keys: ["tool", "acceptable", "avoid", "args", "argsMode", "argsMatch", "result", "extras"] },
+  none: { name: '"tool: none"', keys: ["tool", "avoid", "argsMatch"] },
+  any: { name: '"tool: any"', keys: ["tool", "avoid", "result"] },
+  calls: { name: '"calls"', keys: ["calls", "avoid", "order", "extras", "argsMode", "argsMatch"] },
+  skill: { name: '"skill"', keys: ["skill", "avoid"] },
+  avoid: { name: '"avoid" alone', keys: ["avoid"] },
+};
+
+/** The names under `tool` and similar keys, which take one name or a list. */
+export function toNames(value: string | readonly string[] | undefined): readonly string[] {
+  return typeof value === "string" ? [value] : (value ?? noNames);
+}
+
+/** Shared by all cases, because a suite may have very many. */
+const noNames: readonly string[] = [];
+
+/** The kind of an `expect`; undefined if it names no tool or skill. */
+export function getKind(expect: ExpectFile): Kind | undefined {
+  if (expect.calls) return "calls";
+  if (expect.skill !== undefined) return "skill";
+  const names = toNames(expect.tool);
+  const [name] = names;
+  if (names.length === 1 && (name === "none" || name === "any")) return name;
+  if (names.length > 0) return "tool";
+  return expect.avoid ? "avoid" : undefined;
+}
+
+/** The code files of a case, each once: those of its assertions and its custom matchers. */
+export function listCodeFiles({ expect, turns = [] }: CaseFile): readonly string[] {
+  const files = new Set(toNames(expect?.assert));
+  const add = (value: unknown) => {
+    if (value !== undefined) for (const file of listCustom(value as Json)) files.add(file);
+  };
+  for (const part of [expect, ...turns.map((turn) => turn.expect)])
+    for (const { args, result } of part ? [part, ...(part.calls ?? [])] : []) {
+      add(args);
+      add(result?.json);
+    }
+  for (const value of Object.values(expect?.files ?? {})) add(value);
+  return [...files];
+}
+
+/** The code files of the custom matchers in an expected value. */
+function listCustom(value: Json): string[] {
+  if (Array.isArray(value)) return value.flatMap(listCustom);
+  if (!isJsonObject(value)) return [];
+  const read = readMatcher(value);
+  if (read.kind !== "matcher") return Object.values(value).flatMap(listCustom);
+  const { equals: _, custom, ...others } = read.operands;
+  const file = isJsonObject(custom ?? null) ? (custom as JsonObject).file : custom;
+  return [...(typeof file === "string" ? [file] : []), ...Object.values(others).flatMap(listCustom)];
+}
+
+/** Checks an `expect` for what its schema cannot express: exclusive keys, names and matchers. */
+export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] {
+  const present = (Object.keys(expect) as Key[]).filter((key) => expect[key] !== undefined);
+  const [main, second] = present.filter((key) => key === "tool" || key === "calls" || key === "skill");
+  if (main && second) {
+    const message = `"${main}" and "${second}" exclude each other in one "expect".`;
+    return [{ path: [...path, second], part: "key", message, hint: "Keep one of them, or write two cases." }];
+  }
+  const kind = getKind(expect);
+  if (!kind && expect.assert === undefined && expect.files === undefined) {
+    const message = '"expect" names no tool or skill, so nothing would be checked.';
+    return [{ path, message, hint: 'Add "tool", "calls", "skill", "avoid", "files" or "assert".' }];
+  }
+  const misplaced = present.filter(
+    (key) => key !== "assert" && key !== "files" && !(kind && kinds[kind].keys.includes(key)),
+  );
+  return [
+    ...misplaced.map((key) => reportMisplacedKey(key, expect, path)),
+    ...checkFiles(expect, path),
+    ...checkNames(expect, path),
+    ...checkHasRequiredCall(expect, path),
+    ...checkMongodb(expect, path),
+    ...checkAcceptable(expect, path),
+    ...(expect.calls ?? []).flatMap((call, i) => checkAcceptable(call, [...path, "calls", i])),
+    ...checkCall(expect, path, expect.argsMatch),
+    ...(expect.calls ?? []).flatMap((call, i) => checkCall(call, [...path, "calls", i], expect.argsMatch)),
+  ];
+}
+
+/** Expected files are named by their paths in the workspace. */
+function checkFiles({ files = {} }: ExpectFile, path: Path): PathProblem[] {
+  return Object.entries(files).flatMap(([name, value]): PathProblem[] => {
+    const at = [...path, "files", name];
+    const inner = toInnerPath(name);
+    if (inner !== undefined && inner !== ".") return checkMatcher(value as Json, at);
+    const message = `"${name}" is not a path in the workspace.`;
+    return [{ path: at, part: "key", message, hint: "Give the path of a file, relative to the workspace." }];
+  });
+}
+
+function reportMisplacedKey(key: Key, expect: ExpectFile, path: Path): PathProblem {
+  const kind = getKind(expect);
+  const isOfCall = kind === "calls" && (key === "args" || key === "result" || key === "acceptable");
+  const hint = isOfCall ? `Write "${key}" next to "tool" in the entries of "calls".` : "Remove it.";
+  return {
+    path: [...path, key],
+    part: "key",
+    message: `"${key}" has no effect with ${kind ? kinds[kind].name : expect.assert === undefined ? '"files" alone' : '"assert" alone'}.`,
+    hint,
+  };
+}
+
+function checkNames(expect: ExpectFile, path: Path): PathProblem[] {
+  const calls = expect.calls ?? [];
+  const lists = [
+    { at: [...path, "tool"], names: toNames(expect.tool), isAlone: toNames(expect.tool).length === 1 },
+    { at: [...path, "acceptable"], names: toNames(expect.acceptable), isAlone: false },
+    ...calls.flatMap(({ tool, acceptable }, i) => [
+      { at: [...path, "calls", i, "tool"], names: toNames(tool), isAlone: false },
+      { at: [...path, "calls", i, "acceptable"], names: toNames(acceptable), isAlone: false },
+    ]),
+  ];
+  const avoided = new Set(toNames(expect.avoid));
+  return lists.flatMap(({ at, names, isAlone }) =>
+    names.flatMap((name, i): PathProblem[] => {
+      if (avoided.has(name)) {
+        const message = `"${name}" is both expected and avoided, so no trial can pass.`;
+        return [{ path: [...at, i], message, hint: "Remove it from one of the two." }];
+      }
+      if (isAlone || (name !== "none" && name !== "any")) return [];
+      const message = `"${name}" cannot be used ${expect.calls ? 'in "calls"' : "in a list of tools"}.`;
+      const hint = 'Name the tools; "none" and "any" are only valid as "tool: none" and "tool: any".';
+      return [{ path: [...at, i], message, hint }];
+    }),
+  );
+}
+
+/** If every call is optional and others are allowed, any conversation would pass. */
+function checkHasRequiredCall({ calls = [], extras }: ExpectFile, path: Path): PathProblem[] {
+  if (calls.length === 0 || !extras || calls.some(({ optional }) => !optional)) return [];
+  const message = 'All calls are optional and "extras" allows others, so nothing would be checked.';
+  return [{ path: [...path, "calls"], part: "key", message, hint: "Require a call, or drop extras." }];
+}
+
+/** MongoDB's rules ignore the order of calls and compare no results. */
+function checkMongodb(expect: ExpectFile, path: Path): PathProblem[] {
+  const { argsMatch, argsMode, order, calls = [] } = expect;
+  const kind = getKind(expect);
+  if (argsMatch !== undefined && argsMatch !== "mongodb" && kind === "none")
+    return [reportMisplacedKey("argsMatch", expect, path)];
+  if (argsMatch !== "mongodb" || kind === "none") return [];
+  const without = (key: string, hint: string): PathProblem => {
+    return { path: [...path, key], part: "key", message: `"${key}" has no effect with "argsMatch: mongodb".`, hint };
+  };
+  if (kind !== "calls") return [without("tool", 'Write "calls: [{ tool: ... }]".')];
+  const keys = ["result", "acceptable"] as const;
+  return [
+    ...(order === "strict" ? [without("order", "Remove it: the order of calls is not checked.")] : []),
+    ...(argsMode === undefined ? [] : [without("argsMode", "Remove it: the number of arguments is compared.")]),
+    ...calls.flatMap((call, i) =>
+      keys.flatMap((key) => {
+        if (call[key] === undefined) return [];
+        return [{ ...without(key, "Remove it."), path: [...path, "calls", i, key] }];
+      }),
+    ),
+  ];
+}
+
+function checkAcceptable({ tool, acceptable }: Pick<ExpectFile, "tool" | "acceptable">, path: Path): PathProblem[] {
+  const twice = toNames(acceptable).find((name) => toNames(tool).includes(name));
+  if (twice === undefined) return [];
+  const message = `"${twice}" is both expected and acceptable.`;
+  return [{ path: [...path, "acceptable"], message, hint: "Remove it from one of the two." }];
+}
+
+type CallPart = { args?: JsonObject | undefined; result?: ResultMatcher | undefined };
+
+function checkCall({ args, result }: CallPart, path: Path, argsMatch: ExpectFile["argsMatch"]): PathProblem[] {
+  const argsProblems = Object.entries(args ?? {}).flatMap(([name, value]): PathProblem[] => {
+    const at = [...path, "args", name];
+    if (argsMatch !== "bfcl") return checkMatcher(value, at);
+    if (Array.isArray(value)) return [];
+    const message = `"${name}" must be a list of accepted values with "argsMatch: bfcl".`;
+    return [{ path: at, message, hint: "Write the accepted values as a list." }];
+  });
+  const at = [...path, "result"];
+  return [
+    ...argsProblems,
+    ...checkPattern(result?.matches, [...at, "matches"]),
+    ...(result?.json === undefined ? [] : checkMatcher(result.json, [...at, "json"])),
+  ];
+}

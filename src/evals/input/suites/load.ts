@@ -1,0 +1,156 @@
+import { createHash } from "node:crypto";
+import { basename, dirname, join, resolve } from "node:path";
+import { readRegularFile } from "../../base/files/readRegularFile.ts";
+import { EvalsError, type Place, type Problem, usageError } from "../../base/types/errors.ts";
+import { isJsonObject, type Json, type Path } from "../../base/types/json.ts";
+import { type LintSettings, lintSettingsSchema } from "../../base/types/lint.ts";
+import type { Suite } from "../../base/types/suite.ts";
+import type { ParsedFile } from "../parsing/json.ts";
+import { readParsed } from "../parsing/read.ts";
+import { buildSuite } from "./build.ts";
+import { readCaseList } from "./caseList.ts";
+import { listCodeFiles } from "./expectation.ts";
+import { explain, type PathProblem, placeProblem } from "./explain.ts";
+import { withMockFiles } from "./mocks.ts";
+import { type CheckedSuite, checkSuite } from "./validate.ts";
+import { readWorkspaceFiles } from "./workspaceFiles.ts";
+
+type Loaded = { suite?: Suite; namePlace?: Problem["place"]; problems: readonly Problem[] };
+
+/**
+ * Reads suite files, in the given order. `files` are relative to `cwd` or absolute; messages name them as given.
+ * `parsed` is the content of files that were parsed before. Throws one EvalsError with all problems of all files if any
+ * of them is an error; otherwise returns the warnings.
+ */
+export async function loadSuites(
+  files: readonly string[],
+  { cwd, parsed = new Map() }: { cwd: string; parsed?: ReadonlyMap<string, ParsedFile> },
+): Promise<{ suites: Suite[]; warnings: Problem[] }> {
+  const read = async (file: string) => {
+    if (caseListName.test(file))
+      throw usageError(
+        "This is a list of cases, and not a suite.",
+        `Name it in a suite beside the server: \`cases: ${basename(file)}\`.`,
+        { file },
+      );
+    return parsed.get(file) ?? (await readParsed(resolve(cwd, file), file));
+  };
+  const loaded: Loaded[] = [];
+  // One after the other, so that the text of only one large file is in memory.
+  for (const file of files) loaded.push(await loadSuite(() => read(file), cwd));
+  return collect(loaded);
+}
+
+/** Like `loadSuites`, for suites given as objects. Messages name them `suite-1` and so on. */
+export async function loadInlineSuites(contents: readonly unknown[], { cwd }: { cwd: string }) {
+  const loaded = contents.map((content, at) => {
+    const file = `suite-${at + 1}`;
+    // A copy without functions and undefined members, like the content of a file.
+    const parse = async () => {
+      const value = JSON.parse(JSON.stringify(content ?? null)) as Json;
+      return { file, value, problems: [], place: () => ({ file }) };
+    };
+    return loadSuite(parse, cwd);
+  });
+  return collect(await Promise.all(loaded));
+}
+
+function collect(loaded: readonly Loaded[]): { suites: Suite[]; warnings: Problem[] } {
+  const problems = [...loaded.flatMap((one) => one.problems), ...findRepeatedNames(loaded)];
+  if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
+  return { suites: loaded.flatMap(({ suite }) => suite ?? []), warnings: problems };
+}
+
+async function loadSuite(read: () => Promise<ParsedFile>, cwd: string): Promise<Loaded> {
+  try {
+    const parsed = withMockFiles(await withCaseList(await read(), cwd), cwd);
+    const { problems: found, checked } = checkSuite(parsed.value);
+    const dir = dirname(resolve(cwd, parsed.file));
+    const code = await hashCode(checked?.cases ?? [], dir);
+    const workspaces = checked && readWorkspaceFiles(checked, parsed.file, cwd);
+    const all = [...found, ...code.problems, ...(workspaces?.problems ?? [])];
+    const problems = [...parsed.problems, ...all.map((problem) => placeProblem(problem, parsed))].sort(byPlace);
+    return checked
+      ? {
+          suite: buildSuite(checked, parsed, cwd, { code: code.hashes, files: workspaces?.files ?? [] }),
+          namePlace: parsed.place(["name"]),
+          problems,
+        }
+      : { problems };
+  } catch (error) {
+    if (error instanceof EvalsError) return { problems: error.problems };
+    throw error;
+  }
+}
+
+/** Hashes the code files that cases name. Each case whose file cannot be read is a problem. */
+async function hashCode(cases: CheckedSuite["cases"], dir: string) {
+  const named = cases.flatMap(({ path, content }) => listCodeFiles(content).map((file) => ({ path, file })));
+  const hashes = new Map<string, string>();
+  const problems: PathProblem[] = [];
+  for (const { path, file } of named) {
+    try {
+      const text = await readRegularFile(resolve(dir, file));
+      hashes.set(file, createHash("sha256").update(text).digest("hex"));
+    } catch {
+      const hint = "Paths are relative to the suite file.";
+      problems.push({ path: [...path, "expect"], message: `There is no file "${file}".`, hint });
+    }
+  }
+  return { hashes, problems };
+}
+
+const caseListName = /\.(csv|jsonl)$/i;
+
+/** If `cases` names a CSV or JSON Lines file, inserts the cases of that file, with their places in it. */
+async function withCaseList(parsed: ParsedFile, cwd: string): Promise<ParsedFile> {
+  const { value, file } = parsed;
+  if (!isJsonObject(value) || typeof value.cases !== "string") return parsed;
+  if (!caseListName.test(value.cases))
+    throw usageError(
+      `"cases" names "${value.cases}", which is neither a .csv nor a .jsonl file.`,
+      "List the cases, or name a file with one of these endings.",
+      parsed.place(["cases"]),
+    );
+  const listed = join(dirname(file), value.cases);
+  const { cases, place } = await readCaseList(resolve(cwd, listed), listed);
+  return {
+    ...parsed,
+    value: { ...value, cases: [...cases] },
+    place: (path, part) => {
+      const [key, index] = path;
+      return key === "cases" && typeof index === "number" ? place(index) : parsed.place(path, part);
+    },
+  };
+}
+
+function byPlace({ place: a }: Problem, { place: b }: Problem): number {
+  return (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0);
+}
+
+/** Records and baselines are found by suite name, so two suites must not have the same one. */
+function findRepeatedNames(loaded: readonly Loaded[]): Problem[] {
+  const first = new Map<string, string>();
+  return loaded.flatMap(({ suite, namePlace }): Problem[] => {
+    if (!suite) return [];
+    const other = first.get(suite.name);
+    if (other === undefined) {
+      first.set(suite.name, suite.file);
+      return [];
+    }
+    const message = `The suite name "${suite.name}" is already used by ${other}.`;
+    const hint = 'Give one of them another "name".';
+    return [{ severity: "error", message, hint, ...(namePlace && { place: namePlace }) }];
+  });
+}
+
+/** Lint settings, and the place of each of their values. */
+export type PlacedSettings = { settings: LintSettings; place(path: Path): Place };
+
+/** Reads lint settings as strictly as a suite. Throws EvalsError with every problem and its place. */
+export async function loadLintSettings(file: string, { cwd }: { cwd: string }): Promise<PlacedSettings> {
+  const parsed = await readParsed(resolve(cwd, file), file);
+  const problems = explain(lintSettingsSchema, parsed.value).map((problem) => placeProblem(problem, parsed));
+  if (parsed.problems.length + problems.length > 0) throw new EvalsError([...parsed.problems, ...problems]);
+  return { settings: lintSettingsSchema.parse(parsed.value), place: parsed.place };
+}

@@ -1,0 +1,77 @@
+import { resolve } from "node:path";
+import * as z from "zod";
+import { importModule } from "../../base/code/module.ts";
+import { EvalsError, messageOf, type Place, usageError } from "../../base/types/errors.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
+import { type SuiteSettings, suiteSettingsSchema } from "../../base/types/suite.ts";
+import { maxBytes, readParsed, readText } from "../parsing/read.ts";
+import { explain, placeProblem } from "./explain.ts";
+
+/** The schema of `evals.config.*` with these options, which are also allowed under `ci`. */
+export function createProjectSchema(options: Record<string, z.ZodType>) {
+  const optionsSchema = z.strictObject(options);
+  return optionsSchema.extend({
+    $schema: z.string().optional(),
+    ci: optionsSchema.optional().describe("Replaces the values above where the environment variable CI is set"),
+    suites: z
+      .record(z.string(), suiteSettingsSchema)
+      .optional()
+      .describe("Replaces values of single suites, by their name"),
+  });
+}
+type ProjectSchema = ReturnType<typeof createProjectSchema>;
+type ProjectContent = { $schema?: string; ci?: JsonObject; suites?: Record<string, SuiteSettings> };
+
+/** The options of a project (flag names in camel case), the settings of single suites, and the place of each value. */
+export type Project = {
+  options: Readonly<Record<string, Json>>;
+  suites: Readonly<Record<string, SuiteSettings>>;
+  place(name: string): Place;
+};
+
+/** Reads the configuration file of a project. `isCi`: the values under `ci` apply. Throws EvalsError with the place. */
+export async function loadProject(
+  file: string,
+  { schema, cwd, isCi }: { schema: ProjectSchema; cwd: string; isCi: boolean },
+): Promise<Project> {
+  const { value, place, problems: repeated } = await readValue(resolve(cwd, file), file);
+  const problems = explain(schema, value).map((one) => placeProblem(one, { file, value, problems: [], place }));
+  if (repeated.length + problems.length > 0) throw new EvalsError([...repeated, ...problems]);
+  const { $schema: _, ci, suites = {}, ...options } = schema.parse(value) as ProjectContent;
+  return {
+    options: JSON.parse(JSON.stringify({ ...options, ...(isCi && ci) })) as Record<string, Json>,
+    suites,
+    place: (name) => place(isCi && ci && name in ci ? ["ci", name] : [name]),
+  };
+}
+
+type Read = Pick<Awaited<ReturnType<typeof readParsed>>, "value" | "place" | "problems">;
+
+async function readValue(path: string, file: string): Promise<Read> {
+  if (/\.(?:json|ya?ml)$/.test(file)) return await readParsed(path, file);
+  const exported = await importProject(path, file);
+  const value: unknown = exported.default;
+  if (!isJsonObject(value as Json))
+    throw usageError("The file has no object as its default export.", "Write: export default { ... }.", { file });
+  const place = (_: Path): Place => ({ file });
+  return { value: JSON.parse(JSON.stringify(value)) as Json, place, problems: [] };
+}
+
+async function importProject(path: string, file: string): Promise<{ default?: unknown }> {
+  // Node would wait for the writer of a pipe without end.
+  const read = readText(path, maxBytes);
+  if ("kind" in read)
+    throw usageError(`The file cannot be read: ${read.reason}.`, "Replace it with a readable file, or remove it.", {
+      file,
+    });
+  try {
+    return await importModule(path);
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    const hint =
+      code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX"
+        ? "Node only strips types: use no enum, namespace or parameter property."
+        : "Fix the file, or write the same keys in evals.config.yaml.";
+    throw usageError(`The file cannot be loaded: ${messageOf(error).replace(/\s+/g, " ").trim()}.`, hint, { file });
+  }
+}

@@ -1,0 +1,70 @@
+import { dirname } from "node:path";
+import { type SkillEval, type SkillPackage, skillEntryName } from "../../base/types/skill.ts";
+import type { Case, Expectation, Suite } from "../../base/types/suite.ts";
+import { createCaseIds, hashCase, hashSuite } from "./build.ts";
+
+/** Enough to make some calls before loading a skill, and to follow its instructions; most trials end much earlier. */
+const maxTurns = { trigger: 8, behaviour: 12 } as const;
+
+/** What the queries of a package measure: whether the skill is loaded, or how well the task is done with it. */
+export type Measure = keyof typeof maxTurns;
+
+/**
+ * Builds the suite of a package's eval files; undefined if they contain nothing for the measure. `trigger`: the skill
+ * must load for its positives and must not load for its negatives, for which another skill may load. `behaviour`: a
+ * judge grades the expected behaviour of each query, asked with and without the skill. `folders` contain the skills
+ * offered next to it. The hash of a behaviour case covers the package, because its instructions decide the outcome.
+ */
+export function buildSkillSuite(
+  skill: SkillPackage,
+  evals: readonly SkillEval[],
+  measure: Measure,
+  folders: readonly string[],
+): Suite | undefined {
+  const asked = measure === "trigger" ? evals : evals.filter(({ expectedBehavior }) => expectedBehavior.length > 0);
+  const [first] = asked;
+  if (!first) return undefined;
+  const ids = createCaseIds(dropRepeatedIds(asked));
+  const cases = asked.map((one, index): Case => {
+    const content = { ...buildCase(one, skill, measure), id: ids[index] ?? "", place: one.place };
+    return { ...content, hash: hashCase(content) };
+  });
+  const entry = skillEntryName(skill.name);
+  const suite = {
+    name: measure === "trigger" ? entry : `${entry} behaviour`,
+    file: first.place.file,
+    dir: dirname(skill.dir),
+    distractors: [],
+    skills: folders,
+    execute: "safe" as const,
+    isolate: "run" as const,
+    ...(measure === "behaviour" && { lift: skill.name }),
+    cases,
+  };
+  return { ...suite, hash: hashSuite(suite) };
+}
+
+/** Drops ids that are not unique, because the eval files of a package often all count from 1. */
+function dropRepeatedIds(evals: readonly SkillEval[]): Pick<SkillEval, "id" | "input">[] {
+  const uses = new Map<string, number>();
+  for (const { id } of evals) if (id !== undefined) uses.set(id, (uses.get(id) ?? 0) + 1);
+  return evals.map(({ id, input }) => (id !== undefined && uses.get(id) === 1 ? { id, input } : { input }));
+}
+
+function buildCase(one: SkillEval, skill: SkillPackage, measure: Measure): Omit<Case, "id" | "hash" | "place"> {
+  return {
+    messages: [{ role: "user", content: one.input }],
+    ...(measure === "trigger" && { expect: buildExpectation(one, skill.name) }),
+    expectedBehavior: measure === "behaviour" ? one.expectedBehavior : [],
+    ...(one.files.length > 0 && { files: one.files }),
+    ...(one.unusable !== undefined && { unusable: one.unusable }),
+    ...(measure === "behaviour" && { packageHash: skill.hash }),
+    trials: 5,
+    passRate: 0.8,
+    maxTurns: maxTurns[measure],
+  };
+}
+
+function buildExpectation({ triggers }: SkillEval, skill: string): Expectation {
+  return triggers ? { kind: "skill", skill, avoid: [] } : { kind: "avoid", avoid: [skillEntryName(skill)] };
+}

@@ -1,0 +1,130 @@
+import { type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { LintReport, Profile } from "../../base/types/lint.ts";
+import { version } from "../../experiments/workspace/version.ts";
+import { safeJson } from "../../reports/escape.ts";
+import { githubLint } from "../../reports/github.ts";
+import { lintSarif } from "../../reports/sarif.ts";
+import { renderTerminal } from "../../reports/terminal.ts";
+import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
+import { resolveTargets, type Target, type TargetOptions } from "../targets.ts";
+import {
+  type CollectContext,
+  type Collected,
+  collectSuite,
+  collectTools,
+  joinCollected,
+  readSettings,
+} from "./collect.ts";
+import type { LintJudgeOptions } from "./judge.ts";
+import { lint as runRules } from "./lint.ts";
+import { lintDocument, rulesDocument } from "./lintReport.ts";
+import { rulesMarkdown } from "./lintRulesReport.ts";
+import type { ToolsetSubject } from "./rule.ts";
+import { listConfusablePairs } from "./rules/confusable.ts";
+import { catalogue, rules } from "./rules/index.ts";
+
+type Format = "table" | "json" | "sarif" | "github" | "markdown";
+
+/** The options of `evals lint`. `severity` has items like `name-length=error`. */
+export type LintOptions = TargetOptions &
+  LintJudgeOptions &
+  ThresholdOptions & {
+    confusable: boolean;
+    against?: string | undefined;
+    severity?: string[] | undefined;
+    profile?: Profile | undefined;
+    all: boolean;
+    format: Format;
+    json: boolean;
+    rules: boolean;
+  };
+
+/** `evals lint`: runs the rules over everything that the options name, and prints the findings. Throws EvalsError. */
+export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
+  const format = options.json ? "json" : options.format;
+  if (options.rules) return printRules(format, io);
+  if (format === "markdown")
+    throw usageError("--format markdown works only with --rules.", "Use table, json, sarif or github.");
+  const judge = options.judge === undefined ? undefined : await (await import("./judge.ts")).openJudging(options, io);
+  const settings = await readSettings(options, io);
+  const { targets, warnings } = await resolveTargets(options, io, { projectSkills: true });
+  const parts = await Promise.all(targets.map((target) => collect(target, { io, settings })));
+  const listed = joinCollected([{ subjects: [], problems: [], warnings }, ...parts]);
+  const collected = judge ? joinCollected([listed, await judge(listed.subjects)]) : listed;
+  if (io.signal.aborted) return io.signalExitCode();
+  const skillFolders = targets.flatMap((one) => (one.kind === "skills" && one.isFound ? [one.dir] : []));
+  const report = await makeReport(collected, skillFolders, options, io);
+  if (format === "json") io.out(safeJson(report, 2));
+  else if (format === "sarif") io.out(lintSarif(report, { rules: catalogue(rules), version }));
+  else if (format === "github") io.out(githubLint(report, io));
+  else {
+    // Infos are asked for where they affect the exit code, and as grades of the judge.
+    const isWhole = options.all || options.judge !== undefined || report.failOn === "info";
+    io.out(renderTerminal(lintDocument(report, { isWhole }), io));
+  }
+  // GitHub runs workflow commands from both streams, so in its format all problems are in the report, escaped.
+  if (format !== "github")
+    for (const problem of [...collected.warnings, ...collected.problems, ...describeUnused(report)])
+      io.err(`${formatProblem(problem)}\n`);
+  return report.exitCode as ExitCode;
+}
+
+async function printRules(format: Format, io: Io): Promise<ExitCode> {
+  const list = catalogue(rules);
+  if (format === "sarif" || format === "github")
+    throw usageError(`--rules cannot be printed as ${format}.`, "Use table, json or markdown.");
+  if (format === "markdown") io.out(rulesMarkdown(list, (await import("./examples.ts")).examples));
+  else if (format === "json") io.out(`${JSON.stringify({ rules: list }, null, 2)}\n`);
+  else io.out(renderTerminal(rulesDocument(list), io));
+  return exitCodes.passed;
+}
+
+async function collect(target: Target, context: CollectContext): Promise<Collected> {
+  if (target.kind === "skills") return (await import("./skills.ts")).collectSkills(target, context);
+  return target.kind === "suite" ? collectSuite(target, context) : collectTools(target, context);
+}
+
+async function makeReport(
+  { subjects, problems }: Collected,
+  skillFolders: string[],
+  options: LintOptions,
+  io: Io,
+): Promise<LintReport> {
+  const { against } = options;
+  const failOn = readThreshold(options, io);
+  const lists = subjects.flatMap((subject) => (subject.kind === "toolsets" ? [subject] : []));
+  const versions =
+    against === undefined ? undefined : await (await import("./versions.ts")).compareVersions(against, lists, io);
+  const linted = runRules([...subjects, ...(versions ? [versions.subject] : [])], rules);
+  const { error, warning, info } = linted.counts;
+  const counts = { error, warning: warning + linted.unusedSuppressions.length, info };
+  const exitCode = decideExitCode(counts, failOn, problems.length === 0);
+  return {
+    ...linted,
+    problems: problems.map(({ message, hint, place }) => ({ message, ...(hint && { hint }), ...(place && { place }) })),
+    ...(skillFolders.length > 0 && { skillFolders }),
+    ...(options.confusable && { confusable: lists.flatMap(({ subject }) => listConfusable(subject)) }),
+    ...(versions && { changes: versions.changes }),
+    failOn,
+    ok: exitCode === exitCodes.passed,
+    exitCode,
+  };
+}
+
+function listConfusable({ server, tools }: ToolsetSubject): NonNullable<LintReport["confusable"]> {
+  return listConfusablePairs(tools).map(({ a, b, similarity, shared }) => ({
+    ...{ server, a, b },
+    similarity: Number(similarity.toFixed(4)),
+    shared: [...shared],
+  }));
+}
+
+function describeUnused({ unusedSuppressions }: LintReport): Problem[] {
+  return unusedSuppressions.map(({ rule, tool, reason, place }) => ({
+    severity: "warning",
+    message: `The suppression of ${rule}${tool === undefined ? "" : ` for ${tool}`} suppresses nothing.`,
+    hint: `Remove it. Its reason was: ${reason}`,
+    ...(place && { place }),
+  }));
+}

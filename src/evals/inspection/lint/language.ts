@@ -1,0 +1,276 @@
+import { once } from "../../base/once.ts";
+import type { JsonObject } from "../../base/types/json.ts";
+
+/** What a tool named by a verb does: read (query), change (mutation) or cause something (action). */
+type VerbKind = "query" | "mutation" | "action" | "vague";
+
+/**
+ * Base forms by kind. Sources: the approved verbs of PowerShell (except New and Out, which are not verbs), the standard
+ * methods of Google's AIP-130, the verbs of WordNet 3.1 that it counts at least six times and more often than the noun
+ * with the same spelling, if a program can do them, and what only programs do (gzip, rebase, upsert). Excludes words
+ * that mostly name things in software (file, page, table, text, user), although they can be verbs.
+ */
+const words: Record<VerbKind, string> = {
+  query: `
+    access analyse analyze answer approximate ask assess audit benchmark browse calc calculate check choose cite
+    clarify classify cluster collect compare compute consult contrast convert correlate count crawl debug decide
+    decode decrypt deduce define derive describe detect determine diagnose diff differentiate discover display divide
+    download dump echo encode encrypt enumerate estimate evaluate examine excerpt explain explore export extract
+    extrapolate factor fetch filter find forecast gather gauge geocode get glob grep group guess has hash identify
+    infer inspect integrate interpolate interpret interview introspect investigate is judge list locate look lookup map
+    match measure monitor multiply normalize observe obtain outline parse peek ping plot poll predict preview print
+    probe profile project proofread prove pull quantify query quiz quote rank rate read recall receive recommend
+    reflect report research resolve retrieve review sample scan score scrape scroll search see seek select show
+    simulate sniff solve sort split stat subtract suggest sum summarise summarize survey tabulate tail tally tell test
+    think tokenize total trace track transcribe translate trend triage understand validate vectorize verify view
+    visualize watch weigh`,
+  mutation: `
+    accept acknowledge acquire activate adapt add adjust advance allocate allot allow alter amend amplify annotate
+    append apply approve archive arrange assemble assign associate attach augment authorize award backfill balance ban
+    bind blend block book bookmark boost borrow bump buy cache calibrate cancel cap capture certify change charge
+    clean clear clip clone close combine comment commit compact complete compress concat concatenate condense
+    configure confirm consolidate contribute copy correct create credit crop customise customize cut deactivate
+    deallocate debit decline decompress decorate decrease decrement dedicate deduct dedupe deduplicate del delegate
+    delete demote deny deposit deprecate deregister designate destroy detach detail devise disable discard dislike
+    dismantle dismiss dismount distribute draft drag draw drop duplicate edit embed empty enable enact encapsulate
+    endorse enhance enqueue enrich enroll erase escalate evict evolve exchange exclude expand expire extend fabricate
+    favorite fill fix flag flatten flesh flip flush fold follow forget fork format fund fuse generate give grade
+    graduate grant grow gunzip gzip harmonize hide highlight hire ignore implement import impose improve impute
+    include incorporate increase increment index inflate initialise initialize inject insert install instantiate
+    intercept invalidate invest invite isolate issue itemize join keep label leave lend like limit link lock log
+    loosen lower maintain make mark mask memorize merge migrate mint mix modify mount move mult mute name nest note
+    obfuscate offer omit optimise optimize order organise organize overlay override overwrite own pad paint partition
+    paste patch pay penalize pick pin place plan polish pop populate post prefer prepare prepend preserve prettify
+    prioritise prioritize promote propose protect prune publish purchase purge push put quarantine raise randomize
+    rasterize rearrange reassign rebase rebuild reclaim recolor reconcile record recover redact redeem redo reduce
+    refactor refine reformat reframe refresh refund regenerate register reimburse reject relate release relocate
+    remember remix remodel remove rename renew rent reopen reorder reorganize repair repay rephrase replace replicate
+    reply reposition repurpose reschedule reserve reset reshape resize restock restore restrict retain retire return
+    revert revise revoke reward rewrite roll rotate sanitize save scaffold schedule seal seed segment sell sequence
+    serialize set settle shorten shuffle sign sketch smooth snooze spawn splice stabilize stack stamp standardize star
+    stash stitch store straighten strip style submit subscribe substitute supersede suppress suspend swap sync
+    synchronise synchronize tag tailor take thread tidy tighten tilt tokenise touch train transact transfer transform
+    transition transpose trash trim truncate tune twist unarchive unassign unban unblock undelete underline undo
+    unfollow unhide unify uninstall unite unlink unlock unmute unpack unpause unpin unpublish unregister unroll unset
+    unstar unsubscribe untar unzip update upgrade upload upsert vote waive wipe withdraw wrap write zip`,
+  action: `
+    abort act advise alert announce approach argue arm attack attend authenticate avoid await bake begin boil boot
+    branch brew bring broadcast build bundle call cast catch chat click collaborate communicate compile compliment
+    compose conduct connect contact continue control cook cool coordinate crack cycle deliver demo demonstrate deploy
+    dial dictate dim direct disarm disconnect discuss dispatch drain drill drive eject elaborate elicit email emit
+    emulate encourage end enforce engage ensure enter escape establish eval exec execute exit explode exploit
+    facilitate fail feed finalise finalize finish focus force forward free fuzz go greet guard halt handoff handover
+    hang harvest heal heat help hibernate hold hover illustrate impersonate inform instruct interact interrupt invent
+    invoke juggle jump kick kill launch lead learn lint listen load login logout lubricate mail manufacture mediate
+    meet message mock mutate narrate navigate negotiate notarize notify nudge open orchestrate pause perform permit
+    persist persuade pinpoint plant play pour press prevent proceed produce prompt propagate provide provision proxy
+    quit rally reach rebalance reboot recite reconnect redeploy redirect rehearse relaunch reload remind render repeat
+    request rerun rescue resend respond restart resume retry reverse rewind ride ring rinse rollback route run say
+    screen send serve share ship shoot shut shutdown signal skip sleep speak spin stand start steal steer step stop
+    stream stress strike summon supervise supply sustain switch tap teach terminate throttle throw tick toggle
+    transcode transmit transport traverse trigger troubleshoot turn tweet type unload unmount unroute unwatch utter
+    vacuum visit wait wake walk warm warn win wink yield`,
+  vague: `administer deal do handle manage operate perform process support treat use work`,
+};
+
+const kinds = new Map<string, VerbKind>();
+for (const kind of ["action", "query", "mutation", "vague"] as const) {
+  for (const word of words[kind].trim().split(/\s+/)) kinds.set(word, kind);
+}
+
+/** Words that are often nouns as the first word of a name, if one of `plainVerbs` follows. */
+const ambiguous = new Set(
+  (
+    "book bookmark branch cache call chat comment commit draft email fork group index issue label link log mail map " +
+    "match message note order patch post process profile project prompt query quote record report request research review " +
+    "route sample schedule score share sign step store stream style tag test trace track transfer trend " +
+    "trigger type vote"
+  ).split(" "),
+);
+const plainVerbs = new Set("add check create delete fetch find get insert lookup remove send set update".split(" "));
+
+/** The kind of a verb in its base form; undefined for any other word. */
+export function getVerbKind(word: string): VerbKind | undefined {
+  const known = kinds.get(word);
+  if (known) return known;
+  const inner = /^(?:un|re|de|dis|pre|auto|bulk|batch|multi)-?(\w{3,})$/.exec(word)?.[1];
+  if (inner !== undefined && kinds.has(inner)) return kinds.get(inner);
+  return /^\w{3,}(?:ify|i[sz]e)$/.test(word) && !notVerbs.has(word) ? "mutation" : undefined;
+}
+
+const notVerbs = new Set(
+  "size resize franchise expertise merchandise enterprise exercise premise promise noise".split(" "),
+);
+
+/** Whether a name, as lower-case words, starts with a verb: `route_request` does, `order_get` and `tabs` do not. */
+export function startsWithVerb(name: readonly string[]): boolean {
+  const [first = ""] = name;
+  const last = name.at(-1) ?? "";
+  return getVerbKind(first) !== undefined && !(name.length > 1 && ambiguous.has(first) && plainVerbs.has(last));
+}
+
+/** The verb among the words of a name: `search` in `research_search_papers`, whose first word may be a noun. */
+export function findVerb(name: readonly string[]): string | undefined {
+  const [first, second = ""] = name.filter((word) => getVerbKind(word) !== undefined);
+  if (first === undefined) return undefined;
+  return ambiguous.has(first) && second !== "" && !ambiguous.has(second) ? second : first;
+}
+
+const endings = ["s", "es", "ies", "ing", "ed", "ied", "d"];
+
+/** The word and its possible base forms: apply for `applies`, push for `pushes`, use for `using`, get for `getting`. */
+export function listBaseForms(word: string): readonly string[] {
+  const stems = endings.filter((ending) => word.endsWith(ending)).map((ending) => word.slice(0, -ending.length));
+  return [word, ...stems.flatMap((stem) => [stem, `${stem}e`, `${stem}y`, stem.replace(/(.)\1$/, "$1")])];
+}
+
+/** The number of characters of a text that the rules read. */
+const maxRead = 20_000;
+
+const english = new Set(
+  "a an and are as at be by can for from if in into is it its not of on or that the then this to use when with you".split(
+    " ",
+  ),
+);
+const foreign = new Set(
+  (
+    "aus das dem den der die ein eine einen für ist mit nicht oder und wenn zu del el en es la las los para por que se " +
+    "sin un una y cuando au aux ce dans de des du est et le les ou pour sur une che di il per quando della com da do não " +
+    "os uma het een van voor niet met"
+  ).split(" "),
+);
+
+/** Whether a text is English, by its letters and function words; without function words, by its letters alone. */
+export function isEnglish(text: string): boolean {
+  const start = text.slice(0, 500);
+  if (!hasLatinLetters(start)) return false;
+  const words = start.toLowerCase().match(/\p{L}+/gu) ?? [];
+  const count = (of: ReadonlySet<string>) => words.filter((word) => of.has(word)).length;
+  return count(foreign) <= count(english);
+}
+
+/** Whether at least 90% of the letters are A to Z. */
+function hasLatinLetters(text: string): boolean {
+  if (/^[\0-\x7f]*$/.test(text)) return /[A-Za-z]/.test(text);
+  const letters = text.replace(/\P{L}+/gu, "").length;
+  const plain = text.replace(/[^A-Za-z]+/g, "").length;
+  return plain > 0 && plain >= 0.9 * letters;
+}
+
+const needsCleaning = /[\u2018\u2019\u201c\u201d\r\t\u00a0]| {2}/;
+
+/** Normalizes a text for the rules: truncated, with straight quotation marks and single spaces. */
+function normalizeText(text: string): string {
+  const read = text.slice(0, maxRead);
+  if (!needsCleaning.test(read)) return read;
+  return read
+    .replace(/[\u2018\u2019]/g, "'")
+    .replace(/[\u201c\u201d]/g, '"')
+    .replace(/\r\n?/g, "\n")
+    .replace(/[ \t\u00a0]+/g, " ");
+}
+
+/** Removes quoted text: example queries, values and code are not about the tool itself. */
+function removeQuotes(text: string): string {
+  return text.replace(/"[^"\n]{0,200}"|`[^`\n]{0,200}`|(?<![\w])'[^'\n]{0,200}'(?!\w)/g, '""');
+}
+
+/** Splits a text into sentences and list items, without bullets. Abbreviations such as "e.g." do not end a sentence. */
+export function splitSentences(text: string): readonly string[] {
+  return text
+    .replace(/\b(e\.g|i\.e|etc|vs|approx)\./gi, (short) => short.replaceAll(".", ""))
+    .split(/(?<=[.!?;])\s+|\n+|;\s|\s\|\s/)
+    .map((sentence) => sentence.replace(/^[\s\-*•#>\d.)]+/, "").trim())
+    .filter(Boolean);
+}
+
+/** A tool's description, normalized; undefined if it is not a string. */
+export const getPlainDescription = once(({ description }: JsonObject) =>
+  typeof description === "string" ? normalizeText(description) : undefined,
+);
+
+/** The same without text in quotation marks, because example queries may say anything. Code in backticks is kept. */
+export const getUnquotedDescription = once((tool: JsonObject) =>
+  getPlainDescription(tool)?.replace(/"[^"\n]{0,200}"/g, '""'),
+);
+
+/** An English description, normalized, without quotes and code; undefined for another language. */
+export const getEnglishDescription = once((tool: JsonObject) => {
+  const { description } = tool;
+  const text = typeof description === "string" && isEnglish(description) ? getPlainDescription(tool) : undefined;
+  return text === undefined ? undefined : removeQuotes(text);
+});
+
+const call = "(?:use|call|invoke|run|choose|pick|prefer|try|load|apply|activate|reach for)";
+const tool = "(?:it|this|these)(?: (?:tool|function|command|one|method|action|operation))?";
+const allowed = "(?<!\\b(?:not|never|don't|cannot|can't|shouldn't|without) (?:be )?)";
+const person =
+  "(?:(?:the|a|an) )?(?:user|users|customer|caller|person|human|guest|someone|somebody|anyone|everybody|people)";
+const need =
+  "(?:(?:only|really|first|also|just) )?(?:need|want|wish|ask|have to|must|would like|are (?:asked|about to|looking|unsure)|" +
+  "(?:do not|don't) (?:know|have|need))";
+const moment = "(?:when|whenever|if|after|once|before|while|until|as soon as)";
+const fits =
+  "(?:useful|helpful|handy|essential|ideal|perfect|great|suitable|suited|intended|designed|meant|appropriate|best|recommended)";
+
+/** Ways to say when to use a tool. Every repetition is bounded, so that matching takes linear time. */
+const ways: readonly RegExp[] = [
+  // "Use when", "call this before", "use to find". "Use X to" is about something else than the tool.
+  new RegExp(
+    `${allowed}\\b${call} (?:(?:only|also|mainly|primarily) )?(?:${tool} )?(?:${moment}|for|to|first|in order|in place|instead|over|during)\\b`,
+    "i",
+  ),
+  new RegExp(`${allowed}\\b${call} ${tool}(?! (?:with|parameter|id|value|url|field)\\b)(?=[ .,;:!]|$)`, "i"),
+  new RegExp(`\\b${moment} ${person}\\b`, "i"),
+  new RegExp(`\\b${moment} (?:you|we) ${need}\\b`, "i"),
+  // "Useful for", at the start of a clause: "events suitable for groups" is about events.
+  new RegExp(
+    `(?:^|[.!?;:,(*\\n] ?|\\b(?:tool|command|function|this|it) is )(?:\\w+ly |very |also )?${fits}(?: used)? (?:for|to|in order to|in cases?|${moment})\\b`,
+    "i",
+  ),
+  new RegExp(`\\b(?:(?:can|should|must|may|to) be|is) (?:used|called|invoked|run) (?:for|in order|${moment})\\b`, "i"),
+  // After another tool: "Stop the recording started with start_recording".
+  /\b(?:started|opened|created|launched|returned|produced) (?:with|by|using|through) (?:the )?["'`]?[a-z]+(?:_[a-z]+)+/,
+  // Preferred over an alternative.
+  /\b(?:better|cheaper|faster|more efficient|more reliable) than\b|\bprefer \w+ing\b.{1,60}\bover\b/i,
+  /\bwhen to (?:use|call)\b|\buse cases?\b|\bfor (?:questions|requests|queries) (?:about|on|such as|like)\b/i,
+];
+
+/** Whether a normalized English text without quotes says in which situation or for which request to call the tool. */
+export function saysWhenToUse(text: string): boolean {
+  return ways.some((way) => way.test(text));
+}
+
+const limits =
+  /\b(?:do not|don't|does not|doesn't|never|cannot|must not|should not|not)\b[^.;]{0,40}?\b(?:use[ds]?|for|when|if|trigger|appl(?:y|ies)|invoke|handles?|covers?|meant|intended|load)\b|\bskip (?:this|it|when|if|for)\b|\b(?:out of scope|exclud(?:es?|ing)|except|other than|instead|rather than|but not)\b|\bonly (?:for|when|if)\b/i;
+
+/** Whether a description says what a skill must not be used for. English only. */
+export function saysWhenNotToUse(description: string): boolean {
+  return limits.test(normalizeText(description));
+}
+
+const quoted = /"[^"\n]{2,120}"|`[^`\n]{2,120}`|(?<!\w)'[^'\n]{2,120}'(?!\w)/g;
+const cue =
+  /\b(?:triggers?(?: (?:on|for|include|phrases|words|when))*|mentions?|says?|asks? (?:for|to|about|how)|phrases(?: like| such as)?|such as|keywords?|e\.g\.,?|for example|requests? (?:like|such as|for|to))\b:?/gi;
+
+/** Counts the phrases in a description that a user would say: in quotes, or listed after a cue such as "mentions". */
+export function countTriggerPhrases(description: string): number {
+  const plain = normalizeText(description);
+  const lists = [...plain.matchAll(cue)].map(({ 0: { length }, index }) => {
+    const [sentence = ""] = plain.slice(index + length, index + length + 1_000).split(/[.;!?](?:\s|$)|\n\n/);
+    return sentence.split(/,|\bor\b|\band\b/).filter((part) => /\w/.test(part)).length;
+  });
+  return Math.max(plain.match(quoted)?.length ?? 0, ...lists);
+}
+
+const onlyWhen =
+  /^\W*(?:(?:always |only |also )?(?:use[ds]?|load|invoke|activate|trigger|apply)s?\b|when(?:ever)?\b|do not|don't|not\b|never)/i;
+const toDo = /\b(?:use|used|skill|helps?|guides?)\b[^.]{0,40}?\bto [a-z]{3,}/i;
+
+/** Whether a description says what a skill does, not only when: in a separate sentence, or as "use this to ...". */
+export function saysWhatItDoes(description: string): boolean {
+  const plain = normalizeText(description);
+  if (toDo.test(plain.replace(/\buser\b[^.]*?\bto\b/g, "user"))) return true;
+  const parts = plain.split(/[.;!?:](?:\s|$)|\n\n| [-–—]+ /);
+  return parts.some((part) => !onlyWhen.test(part) && (part.match(/[\p{L}\p{N}]+/gu) ?? []).length > 2);
+}

@@ -1,0 +1,214 @@
+import { groupBy } from "../../base/groupBy.ts";
+import { sumOf } from "../../base/sum.ts";
+import type { Finding, LintReport, RuleInfo, Severity, Where } from "../../base/types/lint.ts";
+import {
+  type Block,
+  heading,
+  type Item,
+  list,
+  makeColumns,
+  type Span,
+  section,
+  table,
+  text,
+  unlimited,
+} from "../../reports/document.ts";
+import { count, some, withoutOutput } from "../../reports/format.ts";
+
+const severities: readonly Severity[] = ["error", "warning", "info"];
+
+/** The most entries to show; the JSON has all of them. */
+const maxItems = 500;
+
+/**
+ * The report of `evals lint`: the counts, a summary by rule, then the findings by subject, errors first, each with its
+ * fix. Repeated findings are folded into one entry with their places, and infos are only counted, unless `isWhole`.
+ */
+export function lintDocument(report: LintReport, { isWhole = false } = {}): Block[] {
+  const { confusable, changes, ok, skillFolders = [] } = report;
+  const findings = worstFirst(report.findings);
+  const shown = isWhole ? findings : findings.filter(({ severity }) => severity !== "info");
+  const entries = isWhole ? shown.map(showAlone) : foldFindings(shown);
+  const sections = groupBy(entries.slice(0, maxItems), ({ subject }) => subject);
+  const left = sumOf(entries.slice(maxItems), ({ others }) => 1 + others.length);
+  return [
+    heading(1, headline(report), ok ? "good" : "bad"),
+    text(...leadLines(report, shown.length)),
+    ...(skillFolders.length > 0 ? [text(`Includes the skills in ${some(skillFolders)}, as in \`evals run\`.`)] : []),
+    ...(shown.length < findings.length ? [text(hiddenInfos(findings))] : []),
+    ...summaryByRule(shown),
+    ...[...sections].flatMap(([subject, own]) => section(subject, [list("finding", own.map(entryItem), maxItems)])),
+    ...(left > 0 ? [text(`… and ${count(left, "more finding")}: --json has them all`)] : []),
+    ...(confusable ? confusablePairs(confusable) : []),
+    ...(changes ? changeList(changes) : []),
+  ];
+}
+
+function leadLines({ counts: { error }, problems }: LintReport, shown: number): string[] {
+  const [first] = problems;
+  if (first) return [`Next: fix what could not be linted: ${withoutOutput(first.message)}`];
+  if (shown === 0) return ["Next: see what a model picks with `evals run`."];
+  const [sure, next] =
+    error > 0
+      ? ["an error breaks a client, a model or a requirement of the specification", "the errors"]
+      : ["warnings and infos break nothing; `evals run` measures whether they matter to a model", "what applies"];
+  return [`How sure: ${sure}.`, `Next: fix ${next}; each has its remedy below.`];
+}
+
+/** The infos that the report leaves out, counted by rule. */
+function hiddenInfos(findings: readonly Finding[]): string {
+  const infos = findings.filter(({ severity }) => severity === "info");
+  const byRule = [...groupBy(infos, ({ rule }) => rule)].sort(([, a], [, b]) => b.length - a.length);
+  const rules = byRule.map(([rule, own]) => `${own.length} ${rule}`).join(", ");
+  return `Not shown: ${count(infos.length, "info", "info")} (${rules}). Show ${infos.length === 1 ? "it" : "them"} with --all.`;
+}
+
+/** The findings that are not suppressed, errors first. The order within a severity stays. */
+export function worstFirst<F extends { severity: Severity; suppressed?: unknown }>(findings: readonly F[]): F[] {
+  const rank = ({ severity }: F) => severities.indexOf(severity);
+  return findings.filter(({ suppressed }) => suppressed === undefined).sort((a, b) => rank(a) - rank(b));
+}
+
+/** What a finding is about: `server · tool`, `skill name`, or the file. */
+export function subjectText({ server, tool, skill, file }: Where): string {
+  if (skill !== undefined) return `skill ${skill}`;
+  if (server !== undefined) return tool === undefined ? server : `${server} · ${tool}`;
+  return file ?? "";
+}
+
+/** Fewer findings need no summary. */
+const minSummarised = 8;
+
+function summaryByRule(findings: readonly Finding[]): Block[] {
+  if (findings.length < minSummarised) return [];
+  const rules = [...groupBy(findings, ({ rule }) => rule)].map(([rule, own]) => ({
+    rule,
+    severity: own[0]?.severity ?? "info",
+    findings: own.length,
+    subjects: new Set(own.map(({ where }) => subjectText(where))).size,
+  }));
+  const rows = rules
+    .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity) || b.findings - a.findings)
+    .map(({ rule, severity, findings, subjects }) => [severity, rule, String(findings), String(subjects)]);
+  const columns = makeColumns(["text", "severity", "rule"], ["figure", "findings", "affected"]);
+  return [table("rule", columns, rows, { max: maxItems })];
+}
+
+/** Findings that are shown as one: the first in full, the others as their places. */
+type Entry = { subject: string; first: Finding; others: readonly Finding[] };
+
+const showAlone = (one: Finding): Entry => ({ subject: subjectText(one.where), first: one, others: [] });
+
+/** The most findings of a rule to show individually; more are folded. */
+const maxPerRule = 3;
+
+/** Folds findings of one rule: those that say the same of several tools of a server, and those on one subject. */
+function foldFindings(findings: readonly Finding[]): Entry[] {
+  const repeated = new Set(
+    [...groupBy(findings, makeShapeKey)].flatMap(([key, own]) =>
+      own.length > maxPerRule && countTools(own) > 1 ? [key] : [],
+    ),
+  );
+  const groups = groupBy(findings, (one) => {
+    const key = makeShapeKey(one);
+    return repeated.has(key) ? key : JSON.stringify([subjectText(one.where), one.severity, one.rule]);
+  });
+  return [...groups.values()].flatMap((own): Entry[] => {
+    const [first, ...others] = own;
+    if (!first || own.length <= maxPerRule) return own.map(showAlone);
+    const { server } = first.where;
+    return [
+      { subject: server !== undefined && countTools(own) > 1 ? server : subjectText(first.where), first, others },
+    ];
+  });
+}
+
+const countTools = (findings: readonly Finding[]) => new Set(findings.map(({ where }) => where.tool)).size;
+
+/** Equal for findings of one rule on one server whose texts differ only in names, values and numbers. */
+function makeShapeKey({ severity, rule, message, fix, where: { server, file } }: Finding): string {
+  return JSON.stringify([server ?? file, severity, rule, readShape(message), readShape(fix)]);
+}
+
+const variable = /"(?:[^"\\]|\\.)*"|`[^`]*`|\d[\d.,]*/g;
+
+function readShape(message: string): string {
+  return message.replace(variable, "…").replace(/…(?:(?:, | and | or )…)+/g, "…");
+}
+
+export function showSeverity(severity: Severity): Span {
+  return { strong: severity, ...(severity !== "info" && { tone: severity === "error" ? "bad" : "warn" }) };
+}
+
+/** The most places of an entry to show, fewer where each names its tool too. */
+const maxPlaces = { ofSubject: 10, ofServer: 4 };
+
+function entryItem({ first, others }: Entry): Item {
+  const tools = countTools([first, ...others]);
+  const showPlace = ({ where }: Finding) => `${tools > 1 ? `${where.tool} ` : ""}${placeText(where)}`;
+  const times = others.length > 0 ? ` (${others.length + 1} times${tools > 1 ? ` in ${tools} tools` : ""})` : "";
+  const places = others.slice(0, tools > 1 ? maxPlaces.ofServer : maxPlaces.ofSubject).map(showPlace);
+  const left = others.length - places.length;
+  const rest = left > 0 ? [`${left} more (--all shows each)`] : [];
+  return {
+    text: [showSeverity(first.severity), ` ${first.rule}${times}  ${showPlace(first)}`],
+    items: [
+      first.message,
+      `Fix: ${first.fix}`,
+      ...(places.length === 0 ? [] : [`Also: ${[...places, ...rest].join(", ")}`]),
+    ],
+  };
+}
+
+/** `file:line:column` if the finding is in a file, then the path within the subject. */
+function placeText({ file, line, column, path }: Where): string {
+  const place = [file, line, column].filter((part) => part !== undefined).join(":");
+  return [place, path].filter(Boolean).join(" ");
+}
+
+function confusablePairs(pairs: NonNullable<LintReport["confusable"]>): Block[] {
+  if (pairs.length === 0) return [text("No two tools are easily confused.")];
+  const several = new Set(pairs.map(({ server }) => server)).size > 1;
+  const rows = pairs.map(({ server, a, b, similarity, shared }) => [
+    ...[similarity.toFixed(2), { lines: [a, b] }, shared.join(" ")],
+    ...(several ? [server] : []),
+  ]);
+  const columns = makeColumns(
+    ["figure", "similarity"],
+    ["text", "tools", "shared words", ...(several ? ["server"] : [])],
+  );
+  return section("Tools that a model can confuse", [table("pair", columns, rows, { max: unlimited })]);
+}
+
+function changeList(changes: NonNullable<LintReport["changes"]>): Block[] {
+  if (changes.length === 0) return [text("The tool list is unchanged.")];
+  const items = changes.map((change) => `${change.class}: ${change.what}`);
+  return section("Changes in the tool list", [list("change", items, maxItems)]);
+}
+
+function headline({ counts, ok, exitCode, problems, unusedSuppressions }: LintReport): string {
+  const { error, warning, info, suppressed, linted } = counts;
+  const word = ok ? "PASSED" : exitCode === 1 ? "FAILED" : "INCOMPLETE";
+  const found = [count(error, "error"), count(warning, "warning"), count(info, "info", "info")];
+  const subjects = Object.entries(linted)
+    .filter(([kind]) => kind !== "toolsets" && kind !== "versions")
+    .map(([kind, n]) => count(n, kind.replace(/ies$/, "y").replace(/s$/, ""), kind));
+  return [
+    `${word} ${found.join(", ")}`,
+    ...(suppressed > 0 ? [`${suppressed} suppressed`] : []),
+    ...(unusedSuppressions.length > 0 ? [count(unusedSuppressions.length, "unused suppression")] : []),
+    ...(problems.length > 0 ? [count(problems.length, "problem")] : []),
+    `linted ${subjects.join(", ") || "nothing"}`,
+  ].join(" · ");
+}
+
+/** The report of `evals lint --rules`. */
+export function rulesDocument(rules: readonly RuleInfo[]): Block[] {
+  return [
+    heading(1, count(rules.length, "rule")),
+    ...[...groupBy(rules, ({ on }) => on)].flatMap(([family, own]) => {
+      const items = own.map(({ id, severity, why }) => ({ text: `${id} (${severity})`, items: [why] }));
+      return section(`${family}: ${count(own.length, "rule")}`, [list("rule", items, maxItems)]);
+    }),
+  ];
+}

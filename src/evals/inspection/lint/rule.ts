@@ -1,0 +1,157 @@
+import { type SchemaPlace, type Walk, walkToolSchema } from "../../base/jsonSchema/walk.ts";
+import type { JsonObject, Path } from "../../base/types/json.ts";
+import type { LintSettings, Severity, Suppression, Where } from "../../base/types/lint.ts";
+import type { SkillEval, SkillPackage } from "../../base/types/skill.ts";
+import type { Suite } from "../../base/types/suite.ts";
+
+/** What a rule reports: the path inside its subject, what is wrong, and how to fix it, in one sentence each. */
+export type Violation = { at: Path; message: string; fix: string };
+
+/** The facts about a rule, as a table states them. */
+export type RuleHead = {
+  /** Stable, kebab-case, unique over all families. */
+  readonly id: string;
+  /** Default: warning. */
+  readonly severity?: Severity;
+  /** For a convention of wording or form that breaks nothing: the only profile in which the rule is on. */
+  readonly profile?: "spec";
+  /** One line: what goes wrong when the convention is broken. */
+  readonly why: string;
+  /** The source of the convention. Default: that of the table. */
+  readonly docs?: string;
+  /** Each requirement of the convention, in a few words. The tests contain a violation of each. */
+  readonly clauses: readonly string[];
+};
+
+/** One convention and its check, which is pure, never throws, and takes time linear in the size of the subject. */
+export type Rule<Subject> = Required<Pick<RuleHead, "severity" | "docs">> & RuleHead & Check<Subject>;
+type Check<Subject> = { check(subject: Subject): Iterable<Violation> };
+
+/** A rule with one condition at one place: `find` returns the message of the violation, if any. */
+type SimpleCheck<Subject> = {
+  readonly at: Path;
+  readonly fix: string;
+  find(subject: Subject): string | false | undefined;
+};
+
+/** A row of a table of rules. */
+export type RuleRow<Subject> = RuleHead & (Check<Subject> | SimpleCheck<Subject>);
+
+/** Turns a table into a list of rules. `docs`: the source of the rows that name none. */
+export function defineRules<Subject>(docs: string, table: readonly RuleRow<Subject>[]): readonly Rule<Subject>[] {
+  return table.map((row) => {
+    if ("check" in row) return { severity: "warning", docs, ...row };
+    const { at, fix, find, ...head } = row;
+    const check = (subject: Subject): Violation[] => {
+      const message = find(subject);
+      return message ? [{ at, message, fix }] : [];
+    };
+    return { severity: "warning", docs, ...head, check };
+  });
+}
+
+/**
+ * A tool as listed, unvalidated: any field may be missing or of a wrong type. `siblings` are the names of the other
+ * tools of the same list; `shownName` is the longest name under which a known host shows it.
+ */
+export type ToolSubject = { server: string; tool: JsonObject; siblings: Names; shownName: string };
+
+type Names = Iterable<string> & { readonly size: number; has(name: string): boolean };
+
+/** A whole tool list. `hasSuites`: its suites are linted too. Paths: `[index of a tool, ...]`, `["instructions"]`. */
+export type ToolsetSubject = {
+  server: string;
+  tools: readonly JsonObject[];
+  instructions?: string;
+  hasSuites?: boolean;
+};
+
+/** The grades of a judge model for one tool: a score (1 to 5) and a reason for each rule. Paths lead into the tool. */
+export type JudgedSubject = { judge: string; grades: readonly { rule: string; score: number; reason: string }[] };
+
+/** Two states of a tool list. Paths start with the name of a tool, and lead into the newer state if possible. */
+export type VersionSubject = { before: readonly JsonObject[]; after: readonly JsonObject[] };
+
+/**
+ * A skill package, and its files by path relative to its folder (undefined for binary and too large ones). Paths:
+ * `["frontMatter", key]`, `["line", n]` for line n of SKILL.md, `["file", path]`.
+ */
+export type SkillSubject = {
+  package: SkillPackage;
+  files: ReadonlyMap<string, string | undefined>;
+  /** Whether the package is a whole repository, whose folder name depends on the clone. */
+  isRepository: boolean;
+  /** What a path out of the package leads to. `beyond`: out of the repository as well, where nothing is opened. */
+  outside: (path: string) => "file" | "missing" | "beyond";
+  siblings: readonly { name: string; description: string }[];
+};
+
+/** An eval file: its raw content, and its queries. `all`: those of its package. Paths lead into the raw content. */
+export type EvalsFileSubject = { skill: string; raw: unknown; evals: readonly SkillEval[]; all: readonly SkillEval[] };
+
+/**
+ * A suite, for what its schema cannot express, and the tools of its server, if they could be listed: their names, and
+ * the tools themselves, unvalidated. Paths: `["cases", index]`, or a key of the suite.
+ */
+export type SuiteSubject = { suite: Suite; tools?: readonly string[]; listed?: readonly JsonObject[] };
+
+/** One entry of a host's configuration file, unvalidated, and functions for what depends on the environment. */
+export type RegistrationSubject = {
+  name: string;
+  entry: unknown;
+  /** Whether a path is absolute on this system, and whether a file exists there. */
+  absolute(path: string): boolean;
+  exists(path: string): boolean;
+  /** Whether an environment variable is set for this program, which is probably the same for the host. */
+  isSet?(variable: string): boolean;
+};
+
+/** The kinds of subjects that can be linted, by their names in reports. */
+export type Subjects = {
+  tools: ToolSubject;
+  toolsets: ToolsetSubject;
+  "judged tools": JudgedSubject;
+  suites: SuiteSubject;
+  skills: SkillSubject;
+  "eval files": EvalsFileSubject;
+  "host entries": RegistrationSubject;
+  versions: VersionSubject;
+};
+export type SubjectKind = keyof Subjects;
+
+/** The rules for each kind of subject. */
+export type Families = { readonly [K in SubjectKind]: readonly Rule<Subjects[K]>[] };
+
+/** The settings of one file or of the command line. Suppressions have their place. */
+export type Settings = Pick<LintSettings, "severities" | "profile"> & { readonly ignore?: readonly Suppression[] };
+
+/** One subject to lint, its settings, in order of precedence, and a function that locates a path in its source. */
+export type LintSubjectOf<K extends SubjectKind> = {
+  readonly kind: K;
+  readonly subject: Subjects[K];
+  /** The names of the tools, skills or entries in it, which suppressions can use. */
+  readonly names: readonly string[];
+  readonly settings: readonly Settings[];
+  where(path: Path): Where;
+};
+export type LintSubject = { [K in SubjectKind]: LintSubjectOf<K> }[SubjectKind];
+
+/** Applies a check to every schema in the inputSchema of a tool. */
+export function inInput(check: (place: SchemaPlace) => Iterable<Violation>) {
+  return ({ tool }: ToolSubject) => visit(walkToolSchema(tool, "inputSchema"), check);
+}
+
+/** Applies a check to every schema in the inputSchema and the outputSchema of a tool. */
+export function inSchemas(check: (place: SchemaPlace) => Iterable<Violation>) {
+  return ({ tool }: ToolSubject) => [
+    ...visit(walkToolSchema(tool, "inputSchema"), check),
+    ...visit(walkToolSchema(tool, "outputSchema"), check),
+  ];
+}
+
+/** Not a generator: most places have no violation, and a generator for each takes longer than the checks. */
+function visit({ places }: Walk, check: (place: SchemaPlace) => Iterable<Violation>): Violation[] {
+  const violations: Violation[] = [];
+  for (const place of places) for (const one of check(place)) violations.push(one);
+  return violations;
+}

@@ -1,0 +1,160 @@
+import { listProperties } from "../../../base/jsonSchema/values.ts";
+import { quote, showValue, showValues } from "../../../base/text/text.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
+import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
+import { splitName } from "../text.ts";
+
+const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
+const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
+
+/** Rules about annotations, which hosts use to decide whether to ask the user before a call. */
+export const annotationRules = defineRules<ToolSubject>(docs, [
+  {
+    id: "annotation-shape",
+    severity: "error",
+    why: "Clients check the shape of the list, and reject all of it for one hint that is not a boolean.",
+    clauses: ["annotations are an object", "hints are true or false", "a title is a string"],
+    *check({ tool: { annotations, title } }) {
+      if (title !== undefined) yield* checkTitle(title, ["title"]);
+      if (annotations === undefined) return;
+      if (!isJsonObject(annotations)) {
+        const message = `annotations is ${showValue(annotations)}, not an object.`;
+        yield { at: ["annotations"], message, fix: "Make annotations an object of hints, or remove it." };
+        return;
+      }
+      for (const hint of hints) {
+        const value = annotations[hint];
+        if (value === undefined || typeof value === "boolean") continue;
+        const message = `${hint} is ${showValue(value)}, not true or false.`;
+        yield { at: ["annotations", hint], message, fix: `Make ${hint} true or false, or remove it.` };
+      }
+      if (annotations.title !== undefined) yield* checkTitle(annotations.title, ["annotations", "title"]);
+    },
+  },
+  {
+    id: "annotation-unknown",
+    why: "Hosts ignore a misspelled hint and use the cautious default instead.",
+    clauses: ["hints are spelled as in the protocol"],
+    *check({ tool: { annotations } }) {
+      if (!isJsonObject(annotations)) return;
+      for (const key of Object.keys(annotations).slice(0, 1000)) {
+        const meant = hints.find((hint) => hint !== key && stem(hint) === stem(key));
+        if (!meant || Object.hasOwn(annotations, meant)) continue;
+        const message = `${quote(key)} is not an annotation of the protocol.`;
+        yield { at: ["annotations", key], message, fix: `Spell it ${meant}.` };
+      }
+    },
+  },
+  {
+    id: "annotation-contradiction",
+    // By the specification destructiveHint means nothing here; annotation-against-verb reports what changes something.
+    severity: "info",
+    why: "A host that trusts readOnlyHint calls the tool without asking, whatever the other hints say.",
+    clauses: ["a read-only tool is not destructive"],
+    at: ["annotations", "destructiveHint"],
+    fix: "Set the wrong one to false.",
+    find: ({ tool: { annotations } }) =>
+      isJsonObject(annotations) &&
+      annotations.readOnlyHint === true &&
+      annotations.destructiveHint === true &&
+      "readOnlyHint and destructiveHint are both true.",
+  },
+  {
+    id: "annotation-against-verb",
+    why: "A host asks the user by the hints and a model chooses by the name; here the two disagree.",
+    clauses: [
+      "a tool named for a change is not read-only",
+      "a tool named for a deletion is destructive",
+      "a read-only tool has no operation that changes something",
+    ],
+    *check({ server, tool: { name, annotations, inputSchema } }) {
+      if (typeof name !== "string" || !isJsonObject(annotations)) return;
+      const operation = annotations.readOnlyHint === true ? findChange(inputSchema) : undefined;
+      if (operation) {
+        const message = `readOnlyHint is true, but ${quote(operation.parameter)} can be ${quote(operation.value)}.`;
+        const fix = "Set readOnlyHint to false, or make a second tool for what changes something.";
+        yield { at: ["annotations", "readOnlyHint"], message, fix };
+      }
+      const verb = readVerb(name, server);
+      if (annotations.readOnlyHint === true && (changing.has(verb) || deleting.has(verb))) {
+        const message = `readOnlyHint is true, but a tool named "${verb}" changes something.`;
+        const fix = "Set readOnlyHint to false, or name the tool for what it reads.";
+        yield { at: ["annotations", "readOnlyHint"], message, fix };
+      }
+      if (annotations.destructiveHint === false && annotations.readOnlyHint !== true && deleting.has(verb)) {
+        const message = `destructiveHint is false, but a tool named "${verb}" destroys something.`;
+        const fix = "Set destructiveHint to true, or choose a verb that says what is kept.";
+        yield { at: ["annotations", "destructiveHint"], message, fix };
+      }
+    },
+  },
+]);
+
+const deleting = new Set("delete destroy drop erase purge truncate wipe".split(" "));
+const changing = new Set(
+  "create edit insert modify move overwrite patch publish remove rename replace send update upload write".split(" "),
+);
+
+const operations = new Set(["action", "operation", "op", "command", "subcommand", "method", "verb"]);
+/** Verbs that change something if they are the whole operation, unlike runQuery, which may only read. */
+const writes = new Set("add append clear disable enable install put restart set start stop trigger".split(" "));
+
+/** Finds an operation that changes something: a parameter such as `action`, and one of its values. */
+function findChange(inputSchema: Json | undefined): { parameter: string; value: string } | undefined {
+  const parameters = isJsonObject(inputSchema) ? listProperties(inputSchema).slice(0, 100) : [];
+  for (const [parameter, schema] of parameters) {
+    if (!operations.has(parameter.toLowerCase()) || !isJsonObject(schema) || !Array.isArray(schema.enum)) continue;
+    const value = schema.enum.slice(0, 100).find((one) => {
+      const [verb = "", object] = typeof one === "string" ? splitName(one) : [];
+      // With an object the verb may mean something else: uploadPlan may return a plan.
+      return deleting.has(verb) || (object === undefined && (changing.has(verb) || writes.has(verb)));
+    });
+    if (typeof value === "string") return { parameter, value };
+  }
+  return undefined;
+}
+
+/** Rules about the annotations of a whole list. */
+export const sharedAnnotationRules = defineRules<ToolsetSubject>(docs, [
+  {
+    id: "annotations-missing",
+    severity: "info",
+    why: "Without annotations a host takes a tool for destructive, and asks the user before each call.",
+    clauses: ["every tool has annotations"],
+    *check({ tools }) {
+      const without = [...tools.entries()].filter(([, { annotations }]) => !hasHint(annotations));
+      const [first] = without;
+      if (!first) return;
+      const names = without.flatMap(([, { name }]) => (typeof name === "string" ? [name] : []));
+      const message = `${without.length} of ${tools.length} tools have no annotations: ${showValues(names)}.`;
+      const fix = "Set readOnlyHint on tools that change nothing, and destructiveHint on the others.";
+      yield { at: [first[0], "annotations"], message, fix };
+    },
+  },
+]);
+
+function hasHint(annotations: Json | undefined): boolean {
+  return (
+    annotations !== undefined && (!isJsonObject(annotations) || hints.some((hint) => Object.hasOwn(annotations, hint)))
+  );
+}
+
+/** The first word of a name after the server's name: `create` in `github_create_issue` of the server github. */
+function readVerb(name: string, server: string): string {
+  const own = new Set(splitName(server));
+  return splitName(name).find((word) => !own.has(word)) ?? "";
+}
+
+function stem(hint: string): string {
+  const letters = hint
+    .slice(0, 100)
+    .toLowerCase()
+    .replace(/[^a-z]/g, "");
+  return letters.replace(/hint$/, "");
+}
+
+function* checkTitle(title: JsonObject[string], at: readonly string[]) {
+  if (typeof title === "string") return;
+  const message = `The title is ${showValue(title ?? null)}, not a string.`;
+  yield { at, message, fix: "Give the tool a name for people in a few words, or remove the title." };
+}

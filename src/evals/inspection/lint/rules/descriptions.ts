@@ -1,0 +1,370 @@
+import { followRef, type SchemaPlace, type Walk, walkToolSchema } from "../../../base/jsonSchema/walk.ts";
+import {
+  describeHidden,
+  findHiddenOf,
+  hiddenRanges,
+  isText,
+  quote,
+  showValue,
+  showValues,
+} from "../../../base/text/text.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
+import {
+  getEnglishDescription,
+  getPlainDescription,
+  getVerbKind,
+  listBaseForms,
+  saysWhenToUse,
+  splitSentences,
+} from "../language.ts";
+import { defineRules, type Rule, type ToolSubject } from "../rule.ts";
+import { collectTexts, injectionPatterns, isNamedIn, splitName, takeFirst } from "../text.ts";
+
+const writing =
+  "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#best-practices-for-tool-definitions";
+const maxBytes = 2048;
+/** What Claude Code shows, in UTF-16 units, measured with a description of 40,000 characters in a captured request. */
+export const maxShown = 4096;
+const shorten = "Keep what decides the choice, and move the rest to the parameters.";
+/** In characters; longer descriptions are never too short. */
+const maxShort = 100;
+
+/** Rules about the text that reaches the model: descriptions, and hidden or malicious text. */
+export const descriptionRules = defineRules<ToolSubject>(writing, [
+  {
+    id: "description-missing",
+    // A warning, because the protocol allows it, and hosts send such a tool.
+    why: "A model chooses by the description; without one, only the name is left.",
+    clauses: ["there is a description", "the description is not blank"],
+    at: ["description"],
+    fix: "Say what the tool does, when to call it, and which sibling to call otherwise.",
+    find({ tool: { description } }) {
+      if (description === undefined) return "The tool has no description.";
+      return typeof description === "string" && !isText(description) && "The description is blank.";
+    },
+  },
+  {
+    id: "description-shape",
+    severity: "error",
+    docs: "https://modelcontextprotocol.io/specification/2025-11-25/schema#tool",
+    why: "Clients check the shape of the list, and reject all of it for one description that is not a string.",
+    clauses: ["the description is a string"],
+    at: ["description"],
+    fix: "Make the description a string, or remove it.",
+    find: ({ tool: { description } }) =>
+      description !== undefined &&
+      typeof description !== "string" &&
+      `The description is ${showValue(description)}, not a string.`,
+  },
+  {
+    id: "description-cut",
+    docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
+    why: "Claude Code (measured: 2.1.330) silently cuts a description after 4,096 characters, and the model never sees the rest.",
+    clauses: ["at most 4,096 characters"],
+    at: ["description"],
+    fix: shorten,
+    find: ({ tool: { description } }) =>
+      typeof description === "string" &&
+      description.length > maxShown &&
+      `The description has ${description.length} characters; a host cuts it after ${maxShown}.`,
+  },
+  {
+    id: "description-over-2kb",
+    severity: "info",
+    docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
+    why: "By its documentation Claude Code truncates a description after 2 kB; other versions than the measured one may.",
+    clauses: ["at most 2,048 bytes of UTF-8"],
+    at: ["description"],
+    fix: shorten,
+    find({ tool: { description } }) {
+      if (typeof description !== "string" || description.length > maxShown) return undefined;
+      const bytes = Buffer.byteLength(description);
+      return bytes > maxBytes && `The description has ${bytes} bytes; the documented limit of a host is ${maxBytes}.`;
+    },
+  },
+  {
+    id: "description-too-short",
+    why: "Where neither the description nor the parameters say more than the name, a model guesses how to call.",
+    clauses: [
+      "three words or more, or described parameters",
+      "more than the words of the name, or described parameters",
+    ],
+    at: ["description"],
+    fix: "Say what the tool does and returns, and when to call it.",
+    find({ tool }) {
+      const { name, description } = tool;
+      if (!isText(description) || description.length > maxShort) return undefined;
+      // Described parameters, and names such as delete_note, say enough.
+      if (![...listUndescribed(tool)].some(({ at }) => at.length <= parameterDepth)) return undefined;
+      const words = splitText(description);
+      const named = new Set(typeof name === "string" ? splitName(name).map(stem) : []);
+      if (words.length > 0 && words.every((word) => named.has(stem(word)) || filler.has(word)))
+        return `The description ${quote(description.trim())} only repeats the name.`;
+      return words.length < 3 && `The description ${quote(description.trim())} has fewer than three words.`;
+    },
+  },
+  {
+    id: "parameter-description-missing",
+    severity: "info",
+    why: "Without a description, a model guesses the format and the meaning of a parameter from its name.",
+    clauses: ["every parameter has a description", "a description is not blank"],
+    *check({ tool }) {
+      for (const { at, name } of listUndescribed(tool)) {
+        if (at.length > parameterDepth || isMentionedIn(tool.description, name)) continue;
+        const message = `The parameter ${quote(name)} has no description.`;
+        yield { at, message, fix: "Say what it is, in which format, and with an example where one helps." };
+      }
+    },
+  },
+  {
+    id: "nested-description-missing",
+    severity: "info",
+    profile: "spec",
+    why: "Without descriptions, a model guesses how to fill an object from the names in it.",
+    clauses: ["most properties inside a parameter have a description"],
+    *check({ tool }) {
+      const groups = new Map<string, { at: Path; names: string[] }>();
+      for (const { at, name } of listUndescribed(tool)) {
+        if (at.length <= parameterDepth || isNamedIn(tool.description, name)) continue;
+        const parameter = String(at[parameterDepth - 1]);
+        const group = groups.get(parameter) ?? { at: at.slice(0, parameterDepth), names: [] };
+        groups.set(parameter, { ...group, names: [...group.names, name] });
+      }
+      for (const [parameter, { at, names }] of groups) {
+        if (names.length < leastNested || names.length < countNested(tool, at) / 2) continue;
+        const message = `${names.length} properties inside ${quote(parameter)} have no description: ${showValues(names)}.`;
+        yield { at, message, fix: "Describe those whose format or meaning the name does not say." };
+      }
+    },
+  },
+  {
+    id: "description-example-queries",
+    severity: "info",
+    profile: "spec",
+    why: "A list of example requests takes tokens in every request, and a model treats it as complete.",
+    clauses: ["fewer than three requests of users in quotes"],
+    *check({ tool }) {
+      const queries = getPlainDescription(tool)?.match(quotedRequest) ?? [];
+      if (queries.length < mostQueries) return;
+      const message = `The description quotes ${queries.length} requests of users, such as ${queries[0]}.`;
+      yield { at: ["description"], message, fix: "Say in one sentence for which requests it is, with one example." };
+    },
+  },
+  {
+    id: "hidden-unicode",
+    severity: "error",
+    docs: "https://www.unicode.org/reports/tr36/",
+    why: "A model reads characters that no reviewer sees, which is how instructions are smuggled into a tool.",
+    clauses: [...new Set(hiddenRanges.map(({ what }) => `no ${what}`))],
+    check: inTexts("message"),
+  },
+  {
+    id: "stray-unicode",
+    docs: "https://www.unicode.org/reports/tr36/",
+    why: "Marks without width come with copied text; words that contain one are not found, and compare as different.",
+    clauses: ["no single zero-width characters, direction marks and byte order marks"],
+    check: inTexts("stray"),
+  },
+  {
+    id: "injection-wording",
+    severity: "error",
+    docs: "https://invariantlabs.ai/blog/mcp-security-notification-tool-poisoning-attacks",
+    why: "Instructions that go beyond the tool's own use are the mark of tool poisoning; hosts and scanners block them.",
+    clauses: injectionPatterns.map(({ clause }) => clause),
+    *check({ tool }) {
+      for (const { text, at } of collectTexts(tool).texts) {
+        // Every pattern needs one of these, and most texts of a schema (names, types) have none.
+        if (!/[\s<[]/.test(text)) continue;
+        const plain = text.replace(/\s+/g, " ");
+        for (const { pattern, does } of injectionPatterns) {
+          const [match] = pattern.exec(plain) ?? [];
+          if (match === undefined) continue;
+          const fix = "Say what this tool does and when to call it, and nothing about anything else.";
+          yield { at, message: `The text ${does}: ${quote(match)}.`, fix };
+        }
+      }
+    },
+  },
+]);
+
+/** inputSchema, properties, name. */
+const parameterDepth = 3;
+/** Fewer undescribed properties inside a parameter are not reported. */
+const leastNested = 3;
+
+/** The properties of an inputSchema without a description, except those that their name or schema explains. */
+function* listUndescribed(tool: JsonObject): Iterable<SchemaPlace> {
+  const walk = walkToolSchema(tool, "inputSchema");
+  for (const place of walk.places) {
+    const { schema, role, name } = place;
+    if (role !== "property" || isDescribed(schema, walk) || isPlain(name, schema) || hasProperties(schema)) continue;
+    const isSwitchOrCount = schema.default !== undefined && (schema.type === "boolean" || schema.maximum !== undefined);
+    const forms = [schema, schema.items, ...listBranches(schema)].filter(isJsonObject);
+    if (!isSwitchOrCount && !forms.some((form) => saysForm.some((key) => Object.hasOwn(form, key)))) yield place;
+  }
+}
+
+function listBranches({ anyOf, oneOf }: JsonObject): readonly Json[] {
+  return [anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? list.slice(0, 100) : []));
+}
+
+function countNested(tool: JsonObject, parameter: Path): number {
+  const isInside = ({ role, at }: SchemaPlace) =>
+    role === "property" && at.length > parameter.length && parameter.every((step, index) => at[index] === step);
+  return walkToolSchema(tool, "inputSchema").places.filter(isInside).length;
+}
+
+/** Names that need no description: coordinates, sizes, usual texts and paging. */
+const plainNames = new RegExp(
+  [
+    /^(?:(?:min|max)?_?(?:lat|lon|lng|latitude|longitude)|width|height|x|y|title|name|description|url|email)$/,
+    /^(?:limit|offset|cursor|page|page_?size|page_?number|per_?page|page_?token|max_?(?:results|steps|pages|items))$/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "i",
+);
+/** Ids: their name, or that of the tool, says of what. */
+const idNames = /^ids?$|_ids?$|[a-z]Ids?$|[a-z]IDs?$/;
+const plainSwitches = /^(?:include|exclude|ignore|is|has)(?=[_A-Z])|enabled$/i;
+
+function isPlain(name: string, { type }: JsonObject): boolean {
+  return plainNames.test(name) || idNames.test(name) || (type === "boolean" && plainSwitches.test(name));
+}
+
+/** Whether a schema describes objects, or lists of objects, by their properties. */
+function hasProperties(schema: JsonObject): boolean {
+  return [schema, ...listBranches(schema)].some((one) => {
+    const { properties, items } = isJsonObject(one) ? one : {};
+    const inside = isJsonObject(items) ? items.properties : undefined;
+    return [properties, inside].some((names) => isJsonObject(names) && Object.keys(names).length > 0);
+  });
+}
+
+/** Keywords that describe the accepted values. */
+const saysForm = ["enum", "const", "format", "pattern"];
+
+/** Whether the tool's description contains the words of a parameter's name, and so probably explains it. */
+function isMentionedIn(description: unknown, parameter: string): boolean {
+  if (typeof description !== "string" || !/^\w{1,100}$/.test(parameter)) return false;
+  return new RegExp(`\\b${splitName(parameter).join("[ _-]?")}\\b`, "i").test(description.slice(0, 20_000));
+}
+
+/** At least four words in quotes are a request, not a value. */
+const quotedRequest = /"[A-Z][^"\n]{1,40}(?: [^"\s]{1,40}){3,20}"/g;
+const mostQueries = 3;
+
+const filler = new Set(["a", "an", "the", "this", "tool", "function", "to", "of", "for"]);
+
+/** For languages that are written without spaces between words. */
+const segmenter = new Intl.Segmenter("en", { granularity: "word" });
+
+function splitText(text: string): readonly string[] {
+  if (/^[\s!-~]*$/.test(text)) return splitName(text);
+  const words = [...segmenter.segment(text)].filter(({ isWordLike }) => isWordLike);
+  return words.flatMap(({ segment }) => splitName(segment));
+}
+
+/** `reads` and `read`, `files` and `file` are the same word here. */
+function stem(word: string): string {
+  return word.replace(/e?s$/, "").replace(/e$/, "");
+}
+
+/** A parameter is described in its own schema, in the one it refers to, or in a branch of it. */
+function isDescribed(schema: JsonObject, walk: Walk): boolean {
+  const target = typeof schema.$ref === "string" ? followRef(schema.$ref, walk) : undefined;
+  const branches = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => (Array.isArray(list) ? list : []));
+  const all = [schema, target?.kind === "local" ? target.schema : undefined, ...branches.slice(0, 100)];
+  return all.some((one) => isJsonObject(one) && isText(one.description));
+}
+
+const docs =
+  "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use#best-practices-for-tool-definitions";
+
+/** Rules about whether a description says when to call the tool, and what it does. */
+export const purposeRules = defineRules<ToolSubject>(docs, [
+  {
+    id: "description-when",
+    profile: "spec",
+    why: "A model that does not know when a tool applies calls it too often, or answers without it.",
+    clauses: ["says when to call the tool"],
+    at: ["description"],
+    fix: 'Add the situation or the request that it is for: "Use this when the user asks ...".',
+    find({ tool }) {
+      const text = getEnglishDescription(tool);
+      if (text === undefined || /\bdeprecated\b/i.test(text)) return undefined;
+      const { name } = tool;
+      const own = typeof name === "string" && name.length > 3 ? text.replaceAll(name, "this tool") : text;
+      return !saysWhenToUse(own) && "The description does not say when to call the tool.";
+    },
+  },
+  {
+    id: "description-what",
+    severity: "info",
+    profile: "spec",
+    why: "From a label or from usage hints alone, a model cannot tell what a call does.",
+    clauses: ["says what a call does, with a verb", "says more than when to call it"],
+    at: ["description"],
+    fix: 'Start with it, verb first, such as "Returns the orders of a customer, newest first".',
+    find({ tool }) {
+      const text = getEnglishDescription(tool);
+      if (text === undefined || isBare(text, tool.name) || splitSentences(text).some(saysWhat)) return undefined;
+      return "The description does not say what the tool does.";
+    },
+  },
+]);
+
+/** Whether a text has fewer than three words, or only those of the name, which description-too-short reports. */
+function isBare(text: string, name: unknown): boolean {
+  const words = new Set(splitName(text).filter((word) => !determiners.has(word)));
+  const named = new Set(typeof name === "string" ? splitName(name) : []);
+  return words.size < 3 || [...words].every((word) => named.has(word));
+}
+
+const hint =
+  /^(?:(?:always |only |please )?(?:use|call|invoke|prefer)\b|do not|don't|never|useful|helpful|ideal|perfect|great\b)/i;
+const purpose = /\b(?:used?|call|invoke)(?: \w+){0,3} to (\w+)/i;
+const situation = /^(?:when|whenever|if|for|before|after|once|while)\b/i;
+const determiners = new Set("a an the all any one some this your its up each every multiple several new".split(" "));
+const prepositions = new Set("of for in on at from with by about to and or".split(" "));
+/** Words that may precede the verb of a sentence, in addition to a punctuation mark or an adverb. */
+const leads = new Set(
+  "to and or then will can could may would should must that which it this these tool function you we i lets helps by for is are be".split(
+    " ",
+  ),
+);
+
+/** Whether a sentence says what the tool does, rather than when it is used or what it is called. */
+function saysWhat(sentence: string): boolean {
+  const to = purpose.exec(sentence)?.[1];
+  if (to !== undefined && isVerb(to.toLowerCase())) return true;
+  if (hint.test(sentence)) return false;
+  // "When the user asks, returns ...": what it does follows the comma.
+  const main = situation.test(sentence) ? (/[,:](.*)$/.exec(sentence)?.[1] ?? "") : sentence;
+  const words = main.toLowerCase().match(/[a-z][\w'-]*|[,:(\u2013\u2014]/g) ?? [];
+  return words.some((word, at) => {
+    const [before, next = ""] = [words[at - 1], words[at + 1]];
+    const leading = before === undefined || leads.has(before) || before.length === 1 || before.endsWith("ly");
+    if (leading && (isVerb(word) || (determiners.has(next) && /^\w{3,}$/.test(word) && !leads.has(word)))) return true;
+    // The third person of a known verb, or at the start: "The assistant drafts e-mails", "Brews coffee".
+    if (!/[a-z]{2,}[^us]s$/.test(word) || !/\w/.test(next) || prepositions.has(next)) return false;
+    return before === undefined || isVerb(word);
+  });
+}
+
+function isVerb(word: string): boolean {
+  return listBaseForms(word).some((base) => getVerbKind(base) !== undefined);
+}
+
+/** A check of the hidden characters of one kind in every text of a tool. */
+function inTexts(kind: "message" | "stray"): Rule<ToolSubject>["check"] {
+  return function* ({ tool }) {
+    for (const { text, at } of collectTexts(tool).texts) {
+      const [first, ...others] = takeFirst(100, findHiddenOf(kind, text));
+      if (!first) continue;
+      const more = others.length === 0 ? "" : ` and ${others.length >= 99 ? "at least " : ""}${others.length} more`;
+      const message = `The text has hidden characters: ${describeHidden(first.code)} at character ${first.index + 1}${more}.`;
+      yield { at, message, fix: "Remove them, and find out where they came from." };
+    }
+  };
+}

@@ -1,0 +1,62 @@
+import { didYouMean } from "../../../base/text/nearest.ts";
+import type { RuleInfo } from "../../../base/types/lint.ts";
+import type { Families, SubjectKind } from "../rule.ts";
+import { annotationRules, sharedAnnotationRules } from "./annotations.ts";
+import { confusableRules } from "./confusable.ts";
+import { descriptionRules, purposeRules } from "./descriptions.ts";
+import { dispatcherRules, listedDispatcherRules } from "./dispatchers.ts";
+import { nameRules, nameWordingRules, sharedNameRules } from "./names.ts";
+import { propertyRules } from "./properties.ts";
+import { registrationRules } from "./registration.ts";
+import { rubricRules } from "./rubric.ts";
+import { schemaRules } from "./schemas.ts";
+import { instructionRules, skillListingRules, suiteSearchRules } from "./search.ts";
+import { alikeRules, siblingRules, tellingApartRules } from "./siblings.ts";
+import { skillFormatRules } from "./skillFormat.ts";
+import { skillWordingRules } from "./skillWording.ts";
+import { styleRules } from "./style.ts";
+import { evalsFileRules, suiteRules } from "./suites.ts";
+import { versioningRules } from "./versioning.ts";
+
+/** Rules about the wording of tools that word lists can judge. Those that depend on words are for English only. */
+export const wordingRules = [...nameWordingRules, ...purposeRules, ...styleRules, ...siblingRules];
+
+/** Every rule, by the kind of its subject. */
+export const rules: Families = {
+  tools: [...nameRules, ...descriptionRules, ...wordingRules, ...schemaRules, ...propertyRules, ...annotationRules],
+  toolsets: [
+    ...sharedNameRules,
+    ...confusableRules,
+    ...alikeRules,
+    ...tellingApartRules,
+    ...sharedAnnotationRules,
+    ...instructionRules,
+    ...listedDispatcherRules,
+  ],
+  "judged tools": rubricRules,
+  versions: versioningRules,
+  skills: [...skillFormatRules, ...skillWordingRules, ...skillListingRules],
+  "eval files": evalsFileRules,
+  "host entries": registrationRules,
+  suites: [...suiteRules, ...suiteSearchRules, ...dispatcherRules],
+};
+
+/** Lists the facts about every rule for reports and documentation, family by family. */
+export function catalogue(families: Families): RuleInfo[] {
+  return (Object.keys(families) as SubjectKind[]).flatMap((kind) =>
+    families[kind].map(({ id, severity, profile, why, docs, clauses }) => {
+      const on = kind === "judged tools" ? "tools, with --judge" : kind;
+      return { id, severity, ...(profile && { profile }), on, why, docs, clauses };
+    }),
+  );
+}
+
+/** Explains an unknown rule id; undefined if the rule exists. */
+export function explainUnknownRule(id: string, families: Families): { message: string; hint: string } | undefined {
+  const ids = catalogue(families).map((rule) => rule.id);
+  if (ids.includes(id)) return undefined;
+  return {
+    message: `There is no rule "${id}".`,
+    hint: didYouMean(id, ids, "List all rules with `evals lint --rules`."),
+  };
+}

@@ -1,0 +1,191 @@
+import { walkToolSchema } from "../../../base/jsonSchema/walk.ts";
+import { once } from "../../../base/once.ts";
+import { quote, showValues } from "../../../base/text/text.ts";
+import { findVerb, getVerbKind, isEnglish, startsWithVerb } from "../language.ts";
+import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
+import { splitName } from "../text.ts";
+
+const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool";
+const writing = "https://www.anthropic.com/engineering/writing-tools-for-agents";
+const maxLength = 64;
+const maxShown = 128;
+
+/** Rules about the names of a tool and of its parameters. */
+export const nameRules = defineRules<ToolSubject>(writing, [
+  {
+    id: "name-missing",
+    severity: "error",
+    docs: specification,
+    why: "A tool without a name cannot be called, and clients reject the whole list that contains it.",
+    clauses: ["there is a name", "the name is a string", "the name is not empty"],
+    at: ["name"],
+    fix: "Name the tool with a verb and what it acts on, such as get_weather.",
+    find: ({ tool: { name } }) =>
+      name === undefined
+        ? "The tool has no name."
+        : (typeof name !== "string" || name === "") && "The name is not a string of one character or more.",
+  },
+  {
+    id: "name-length",
+    severity: "error",
+    docs: "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools",
+    why: "OpenAI's API rejects a name of more than 64 characters; Claude Code leaves a tool out whose name has more than 128 with its prefix.",
+    clauses: ["at most 64 characters", "at most 128 characters with the prefix of a host"],
+    *check({ tool: { name }, shownName }) {
+      if (typeof name !== "string") return;
+      if (name.length > maxLength) {
+        const fix = `Shorten it by at least ${name.length - maxLength}.`;
+        yield { at: ["name"], message: `The name ${quote(name)} has ${name.length} characters.`, fix };
+      } else if (shownName.length > maxShown) {
+        const message = `A host shows the tool as ${quote(shownName)}, which has ${shownName.length} characters.`;
+        const fix = `Shorten the name of the tool or of the server by at least ${shownName.length - maxShown}.`;
+        yield { at: ["name"], message, fix };
+      }
+    },
+  },
+  {
+    id: "name-charset",
+    severity: "error",
+    docs: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#specifying-client-tools",
+    why: "Model APIs accept letters, digits, _ and - in a name, and reject a request with any other character.",
+    clauses: ["only letters, digits, _ and -", "no dots"],
+    at: ["name"],
+    fix: "Use letters, digits, _ and - only, for example _ instead of a dot.",
+    find({ tool: { name } }) {
+      if (typeof name !== "string") return undefined;
+      const invalid = [...new Set(name.slice(0, 1000).replace(/[A-Za-z0-9_-]/g, ""))];
+      return (
+        invalid.length > 0 && `The name ${quote(name)} has characters that model APIs reject: ${showValues(invalid)}.`
+      );
+    },
+  },
+  {
+    id: "parameter-name-vague",
+    profile: "spec",
+    why: "A model fills a parameter by its name first, and guesses when the name says nothing.",
+    clauses: ["more than one letter", "not a placeholder such as data, arg1 or val"],
+    *check({ tool }) {
+      for (const { role, name, at } of walkToolSchema(tool, "inputSchema").places) {
+        const reason = role === "property" && at.length === parameterDepth ? explainVagueness(name) : undefined;
+        if (reason === undefined) continue;
+        const message = `The parameter name ${quote(name)} is ${reason}.`;
+        yield { at, message, fix: "Name it for what it holds, such as city or max_results." };
+      }
+    },
+  },
+]);
+
+/** inputSchema, properties, name. The context explains deeper names. */
+const parameterDepth = 3;
+const coordinates = new Set(["x", "y", "z"]);
+const placeholder =
+  /^(?:(?:arg|val|var|data|obj|tmp|foo|bar|baz|thing|stuff)\d*|(?:args|input|param|value|field)\d+)$/i;
+
+function explainVagueness(name: string): string | undefined {
+  const isLetter = /^\p{L}\d*$/u.test(name) && !coordinates.has(name.toLowerCase().replace(/\d+$/, ""));
+  return isLetter ? "a single letter" : placeholder.test(name) ? "a placeholder" : undefined;
+}
+
+/** Rules that compare all tools of a list. */
+export const sharedNameRules = defineRules<ToolsetSubject>(specification, [
+  {
+    id: "name-shared",
+    severity: "error",
+    why: "Of two tools with one name only one can be called, and clients reject such a list.",
+    clauses: ["no two tools of a list have the same name"],
+    *check({ tools }) {
+      const seen = new Set<string>();
+      for (const [at, { name }] of tools.entries()) {
+        if (typeof name !== "string") continue;
+        if (seen.has(name)) {
+          const message = `An earlier tool has the same name, ${quote(name)}.`;
+          yield { at: [at, "name"], message, fix: "Name each tool for what only it does, or list it once." };
+        }
+        seen.add(name);
+      }
+    },
+  },
+]);
+
+/** Rules about what the name of a tool says it does. */
+export const nameWordingRules = defineRules<ToolSubject>(writing, [
+  {
+    id: "name-verb",
+    profile: "spec",
+    why: "A name that starts with what the tool does stands out among its siblings; a noun could be any of them.",
+    clauses: ["starts with a verb, after the prefix that names of the list share"],
+    *check(subject) {
+      const { name, description } = subject.tool;
+      if (typeof name !== "string" || !/[A-Za-z]/.test(name)) return;
+      const starts = listStarts(subject);
+      if (starts.some(startsWithVerb)) return;
+      const text = typeof description === "string" ? description.slice(0, 500) : "";
+      // Other languages have other verbs. The list of English verbs is not complete, so the description is read too.
+      if (text.trim() !== "" && !isEnglish(text)) return;
+      if (starts.some(([first = ""]) => isUsedAsVerb(first, text))) return;
+      const verb = findVerb(starts.at(-1) ?? []);
+      const fix =
+        verb === undefined ? "Start it with what the tool does, such as get_ or create_." : `Put ${quote(verb)} first.`;
+      yield { at: ["name"], message: `The name ${quote(name)} does not start with a verb.`, fix };
+    },
+  },
+  {
+    id: "name-kind",
+    profile: "spec",
+    why: "A verb such as handle or manage covers both reading and writing, so a model calls it to read and changes something.",
+    clauses: ["the verb shows whether the tool reads, writes or acts"],
+    at: ["name"],
+    fix: "Use a specific verb, such as get_, create_, update_ or send_; split a tool that does several of these.",
+    find(subject) {
+      const { name } = subject.tool;
+      if (typeof name !== "string") return undefined;
+      const verbs = listStarts(subject)
+        .filter(startsWithVerb)
+        .map(([first = ""]) => first);
+      const vague = verbs.find((verb) => getVerbKind(verb) === "vague");
+      if (vague === undefined || verbs.some((verb) => getVerbKind(verb) !== "vague")) return undefined;
+      return `${quote(vague)} in the name ${quote(name)} does not say whether the tool reads or changes something.`;
+    },
+  },
+]);
+
+/** The words of a name from each position where a verb may be: the start, after the last dot, after a shared prefix. */
+const listStarts = once(({ server, siblings, tool: { name } }: ToolSubject): readonly (readonly string[])[] => {
+  if (typeof name !== "string") return [];
+  const words = splitName(name);
+  const starts = [words, splitName(name.slice(name.lastIndexOf(".") + 1))];
+  const own = splitName(server);
+  for (let at = 0; at < Math.min(3, words.length - 1); at++) {
+    const sharing = countPrefixes(siblings).get(words.slice(0, at + 1).join(" ")) ?? 0;
+    // A list may have tools of several services, each with a first word as its prefix. Further words are only a prefix
+    // if all names share them; otherwise they name an object.
+    const enough = at === 0 ? Math.min(leastSharing, siblings.size) : siblings.size;
+    const isShared = siblings.size > 1 && sharing >= enough;
+    if (!isShared && own[at] !== words[at]) break;
+    starts.push(words.slice(at + 1));
+  }
+  return starts;
+});
+
+/** A first word that at least this many names share is the prefix of a service. */
+const leastSharing = 3;
+
+/** Counts the names of a list that begin with the same one, two or three words. */
+const countPrefixes = once((names: ToolSubject["siblings"]): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>();
+  for (const name of names) {
+    const words = splitName(name);
+    for (let length = 1; length <= Math.min(3, words.length); length++) {
+      const prefix = words.slice(0, length).join(" ");
+      counts.set(prefix, (counts.get(prefix) ?? 0) + 1);
+    }
+  }
+  return counts;
+});
+
+const determiners = "(?:a|an|the|all|any|one|some|this|your|its|up|each|every|multiple|new)";
+
+/** Whether the description uses the word as a verb: "Defrosts the fridge". */
+function isUsedAsVerb(word: string, description: string): boolean {
+  return /^[a-z]{3,20}$/.test(word) && new RegExp(`^\\W*${word}e?s? ${determiners}\\b`, "i").test(description);
+}

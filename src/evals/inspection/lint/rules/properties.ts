@@ -1,0 +1,323 @@
+import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../../../base/jsonSchema/values.ts";
+import type { SchemaPlace } from "../../../base/jsonSchema/walk.ts";
+import { once } from "../../../base/once.ts";
+import { quote, showValue } from "../../../base/text/text.ts";
+import { isJsonObject, type JsonObject, type Path } from "../../../base/types/json.ts";
+import { defineRules, inInput, type RuleHead, type RuleRow, type ToolSubject, type Violation } from "../rule.ts";
+import { splitName } from "../text.ts";
+
+const reference = "https://json-schema.org/understanding-json-schema/reference";
+
+/** A rule that is violated by every property, at any depth, for which `matches` returns true. */
+type PropertyRule = RuleHead & {
+  matches(property: Property): boolean;
+  message(quotedName: string): string;
+  fix: string;
+};
+
+/** Rules about whether properties have the narrowest suitable type. */
+const table: readonly PropertyRule[] = [
+  {
+    id: "unit-without-enum",
+    severity: "info",
+    docs: `${reference}/enum`,
+    why: "A model writes a free unit in any spelling (C, celsius, degrees), and the tool knows only some.",
+    clauses: ["a unit is an enum of the allowed units"],
+    matches: (property) => isFreeString(property) && isUnit(property) && !isOpen(property),
+    message: (name) => `The unit ${name} is a free string.`,
+    fix: "List the allowed units in an enum.",
+  },
+  {
+    id: "priority-without-enum",
+    severity: "info",
+    docs: `${reference}/enum`,
+    why: "A model writes a free priority in any words (urgent, P1, 1), and the tool knows only some.",
+    clauses: ["a priority or severity is an enum of its levels"],
+    matches: (property) => isFreeString(property) && isPriority(property) && !isOpen(property),
+    message: (name) => `The priority ${name} is a free string.`,
+    fix: "List the allowed values in an enum, such as low, medium, high.",
+  },
+  {
+    id: "count-as-string",
+    why: 'A count as a string arrives as "10", "ten" or "about 10".',
+    clauses: ["a count is an integer, not a string"],
+    matches: (property) => isFreeString(property) && isNamedCount(property),
+    message: (name) => `The count ${name} is a string.`,
+    fix: "Make its type integer.",
+  },
+  {
+    id: "count-as-number",
+    severity: "info",
+    profile: "spec",
+    why: "A count with a fraction is one that the tool has to round or to reject.",
+    clauses: ["a count is an integer, not any number"],
+    matches: (property) => property.type === "number" && isCount(property) && !hasIntegerRange(property),
+    message: (name) => `The count ${name} can be any number, including fractions.`,
+    fix: "Make its type integer.",
+  },
+  {
+    id: "id-as-number",
+    severity: "info",
+    profile: "spec",
+    why: "A fraction is no id and no page; with the type number, a model and a validator take 1.5 for one.",
+    clauses: ["an id is an integer, not any number", "a page is an integer, not any number"],
+    matches: ({ type, words }) => type === "number" && (words.at(-1) === "id" || words.at(-1) === "page"),
+    message: (name) => `${name} can be any number, including fractions.`,
+    fix: "Make its type integer.",
+  },
+  {
+    id: "enabled-as-string",
+    docs: `${reference}/boolean`,
+    why: "A switch as a string arrives as true, yes, on or 1, and the tool knows only some.",
+    clauses: ["what is on or off by its name is a boolean"],
+    matches: (property) => isFreeString(property) && isSwitch(property),
+    message: (name) => `${name} is a switch, but its type is string.`,
+    fix: "Make its type boolean.",
+  },
+  {
+    id: "tags-as-string",
+    docs: `${reference}/array`,
+    why: "A list in one string is split by a separator that a model can get wrong or that a value can contain.",
+    clauses: ["tags are an array of strings, or their separator is described"],
+    matches: (property) => isFreeString(property) && isList(property) && !saysSeparator(property),
+    message: (name) => `The list ${name} is one string, and nothing says how its values are separated.`,
+    fix: "Make its type array, with items of type string.",
+  },
+  {
+    id: "enum-in-description",
+    docs: `${reference}/enum`,
+    why: "An enum binds a model; values that are only in the description it can miss or vary.",
+    clauses: ["allowed values that the description lists are an enum"],
+    matches: (property) =>
+      property.depth <= choiceDepth &&
+      isFreeString(property) &&
+      isChoice(property) &&
+      !isUnit(property) &&
+      !isPriority(property),
+    message: (name) => `The allowed values of ${name} are only in its description.`,
+    fix: "List them in an enum.",
+  },
+];
+
+const nothing: readonly Violation[] = [];
+/** inputSchema, properties, name. */
+const parameterDepth = 3;
+
+export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
+  {
+    id: "property-type",
+    severity: "info",
+    why: "A model is most reliable with a value that can have only one type.",
+    clauses: ["a property has a type", "it has one type, or that type and null", "null is not its only type"],
+    check: inInput(function* ({ schema, at, role }) {
+      const isOwn = (role === "property" || role === "items") && at.at(-1) !== "additionalProperties";
+      const message = isOwn ? explainType(schema, at) : undefined;
+      const fix = "Declare one type: string, integer, number, boolean, array or object.";
+      if (message !== undefined) yield { at, message, fix };
+    }),
+  },
+  {
+    id: "array-items-missing",
+    severity: "error",
+    docs: `${reference}/array#items`,
+    why: "OpenAI's API rejects the request, with all of its tools (array schema missing items); VS Code rejects the tool.",
+    clauses: ["an array declares its items"],
+    check: inInput(({ schema, at }) => {
+      if (!listTypes(schema).includes("array") || "items" in schema || "prefixItems" in schema) return nothing;
+      return [
+        { at, message: "The array does not declare its items.", fix: 'Add items, such as { "type": "string" }.' },
+      ];
+    }),
+  },
+  {
+    id: "enum-single",
+    severity: "info",
+    profile: "spec",
+    docs: `${reference}/enum`,
+    why: "A parameter that can have one value only carries no information, and takes tokens in every request.",
+    clauses: ["an enum of a parameter has two values or more"],
+    check: inInput(({ schema: { enum: values }, at, role, name }) => {
+      // Inside an object, a single value distinguishes alternatives.
+      if (role !== "property" || at.length > parameterDepth || !Array.isArray(values) || values.length !== 1)
+        return nothing;
+      const message = `The parameter ${quote(name)} allows one value only: ${showValue(values[0] ?? null)}.`;
+      return [{ at: [...at, "enum"], message, fix: "Remove the parameter, or list the other values." }];
+    }),
+  },
+  ...table.map(({ matches, message, fix, ...head }): RuleRow<ToolSubject> => {
+    const check = inInput((place): readonly Violation[] => {
+      const property = place.role === "property" ? readProperty(place) : undefined;
+      return property && matches(property) ? [{ at: place.at, message: message(quote(property.name)), fix }] : nothing;
+    });
+    return { ...head, check };
+  }),
+]);
+
+const typeKeywords = ["type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if"];
+
+/** Explains what is wrong with the type of a schema. Another rule reports empty schemas. */
+function explainType(schema: JsonObject, at: Path): string | undefined {
+  if (Object.keys(schema).length > 0 && !typeKeywords.some((key) => Object.hasOwn(schema, key)))
+    return "The schema declares no type.";
+  const branches = flattenBranches(schema);
+  const types = branches.flatMap(listTypes);
+  const values = [...new Set(types)].filter((type) => type !== "null");
+  // A branch that names no type (an enum, a reference) allows other values too.
+  const isTyped = branches.every((branch) => listTypes(branch).length > 0 || "anyOf" in branch || "oneOf" in branch);
+  if (types.length > 0 && values.length === 0 && isTyped) return "Null is the only type.";
+  const isMixed = values.length > 1 && values.join() !== "integer,number" && values.join() !== "number,integer";
+  // Alternatives inside an object usually follow the format of a service, so the author cannot change them.
+  if (!isMixed || at.length > parameterDepth || isAnyValue(values) || isOneOrMany(branches, values)) return undefined;
+  const isScalar = !values.includes("object") && !values.includes("array");
+  const isExplained = typeof schema.description === "string" || /ids?$/i.test(String(at.at(-1)));
+  return isScalar && isExplained ? undefined : `The value can be ${nameTypes(values)}.`;
+}
+
+/** Whether text, numbers and booleans are allowed, as for the value of any setting or cell. */
+function isAnyValue(types: readonly Type[]): boolean {
+  return types.includes("string") && types.includes("boolean") && types.some((type) => /number|integer/.test(type));
+}
+
+/** Whether one value, or a list of such values, is allowed. */
+function isOneOrMany(branches: readonly JsonObject[], types: readonly Type[]): boolean {
+  const [one] = types.filter((type) => type !== "array");
+  if (types.length !== 2 || !types.includes("array") || one === undefined) return false;
+  const items = branches.flatMap((branch) => (isJsonObject(branch.items) ? [branch.items] : []));
+  return items.length > 0 && items.every((item) => listTypes(item).join() === one);
+}
+
+/** A schema and the branches of its anyOf and oneOf, including nested ones, at most 100. */
+function flattenBranches(schema: JsonObject): JsonObject[] {
+  const all = [schema];
+  for (const { anyOf, oneOf } of all) {
+    if (all.length >= 100) break;
+    for (const list of [anyOf, oneOf]) if (Array.isArray(list)) all.push(...list.slice(0, 100).filter(isJsonObject));
+  }
+  return all.slice(0, 100);
+}
+
+/** A property. `schema` and `type` exclude null; `about` is the description in lower case, `depth` the path length. */
+type Property = {
+  name: string;
+  depth: number;
+  words: readonly string[];
+  schema: JsonObject;
+  type: Type | undefined;
+  about: string;
+};
+
+const readProperty = once((place: SchemaPlace): Property => {
+  const schema = withoutNull(place.schema);
+  const about = typeof schema.description === "string" ? schema.description.slice(0, 2000).toLowerCase() : "";
+  const { name, at } = place;
+  return { name, depth: at.length, words: splitName(name), schema, type: getSingleType(schema), about };
+});
+
+function isFreeString({ type, schema }: Property): boolean {
+  return type === "string" && !["enum", "const", "pattern", "format"].some((key) => Object.hasOwn(schema, key));
+}
+
+function setOf(...words: readonly string[]): ReadonlySet<string> {
+  return new Set(words.flatMap((some) => some.split(" ")));
+}
+
+const measures = setOf(
+  "temperature distance length weight mass height width size speed volume area angle pressure time duration energy",
+  "power measurement from to source target",
+);
+/** Units that measure nothing. */
+const otherUnits =
+  /\b(?:apartment|suite|address|business|organi[sz]ation\w*|department|systemd|service|military|course|lesson|ad|storage) units?\b|\bsystemd\b/;
+
+const priorities = setOf("priority severity urgency importance");
+
+function isUnit({ words, about }: Property): boolean {
+  const [last, before] = [words.at(-1), words.at(-2)];
+  if ((last !== "unit" && last !== "units") || otherUnits.test(about)) return false;
+  return before === undefined || (words.length === 2 && measures.has(before));
+}
+
+function isPriority({ words, about }: Property): boolean {
+  return priorities.has(words.at(-1) ?? "") && !/\b(?:order|sort)/.test(about);
+}
+
+/** Whether the minimum is that of an integer type, as generators write it. */
+function hasIntegerRange({ schema: { minimum } }: Property): boolean {
+  return minimum === -(2 ** 15) || minimum === -(2 ** 31);
+}
+
+/** What a maximum counts. */
+const counted = setOf("results items count tokens rows pages entries depth retries");
+const listWords = setOf("page result results row rows item items record records query search max");
+const pageWords = setOf("size number num index idx");
+/** Excludes "the number of the invoice", which is an id, and "number of seconds", which may be a fraction. */
+const describedCount =
+  /^(?:the |a )?(?:(?:max|maximum|minimum|total|exact) )?number of (?!the\b|an?\b|this\b)(?!(?:\w*seconds|minutes|hours|days|weeks|months|years|units|ms)\b)\w/;
+
+function isCount(property: Property): boolean {
+  return isNamedCount(property) || describedCount.test(property.about.trim());
+}
+
+function isNamedCount({ words, about }: Property): boolean {
+  const [first, second] = words;
+  const last = words.at(-1) ?? "";
+  if (/\b(?:cursor|token|opaque|for pagination|next page)\b/.test(about)) return false;
+  if (last === "limit" || last === "offset") return words.length === 1 || listWords.has(words.at(-2) ?? "");
+  if (last === "count" || (first === "number" && second === "of") || (first === "num" && words.length > 1)) return true;
+  return words.length === 2 && ((first === "max" && counted.has(last)) || (first === "page" && pageWords.has(last)));
+}
+
+function isSwitch({ words, about }: Property): boolean {
+  const last = words.at(-1);
+  if (last === "enabled" || last === "disabled") return true;
+  if (words.length > 1 && /^(?:is|should)$/.test(words[0] ?? "")) return true;
+  // "has text" may ask for the text.
+  if (words.length > 1 && words[0] === "has" && /^(?:whether|if)\b/.test(about)) return true;
+  return /^\W*(?:set to )?["'`]?true["'`]? (?:or|if|to)\b/.test(about) || /\b(?:true\/false|yes\/no)\b/.test(about);
+}
+
+const listed = /^(?:tag|label|keyword|id|name|file|path|url|email|item|column|field)s?$/;
+
+function isList({ words, about }: Property): boolean {
+  // The colour, mode or text of labels is not a list.
+  if (words.length > 2 || /\b(?:selector|colou?r|style|mode|text|font)\b/.test(about)) return false;
+  const [last, before] = [words.at(-1) ?? "", words.at(-2) ?? ""];
+  return last === "tags" || last === "labels" || (last === "list" && listed.test(before));
+}
+
+/** Whether a description says, or shows in an example, how the values of a list are separated. */
+function saysSeparator({ about }: Property): boolean {
+  return /\b(?:separated|delimited|separator|delimiter|csv|json|commas?)\b|\w[,;|]\w|["'`][^"'`\n]{1,60}[,;|][^"'`\n]{1,60}["'`]/.test(
+    about,
+  );
+}
+
+const word = "[\"'`]?[\\w-]{1,40}[\"'`]?";
+const quoted = "[\"'`][\\w -]{1,40}[\"'`](?: for [\\w ]{1,30})?";
+const joint = "(?:, ?(?:or |and )?| or | ?\\| ?| ?/ ?)";
+/** "one of: a, b, c" and the like. Without a colon the values must be quoted, because it may be a sentence. */
+const choice = new RegExp(
+  `\\b(?:one of|(?:allowed|valid|possible|supported|accepted|available) (?:values|options|types|formats)(?: are)?|options(?: are)?|accepts) ?[:(] ?${word}(?:${joint}${word}){1,20}` +
+    `|(?:\\b(?:one of|must be|can be|either|values(?: are)?) |\\()${quoted}(?:${joint}${quoted}){1,20}`,
+);
+/** The depth of a property directly inside a parameter. Deeper ones usually follow the format of a service. */
+const choiceDepth = parameterDepth + 2;
+/** Descriptions that allow other values: examples, and lists that continue. */
+const open = /e\.g\.|for example|such as|\betc\b|\.\.\.|…|examples?\b|\bor (?:any|an?|another|the|your)\b/;
+
+/** Several values at once, or values that come from elsewhere: "Coin id ('bitcoin', 'ethereum')". */
+const notChosen = /\b(?:combin\w*|comma[- ]separated|json|array|ids?|exact)\b|[{[]/;
+
+/** The formats of a file are no values of its path. */
+const fileFormats = /\b(?:types|formats)(?: are)? ?[:(]/;
+
+function isChoice({ about, words }: Property): boolean {
+  if (fileFormats.test(about) && /^(?:path|file|filename|url|uri|archive|image)$/.test(words.at(-1) ?? ""))
+    return false;
+  return choice.test(about) && !open.test(about) && !notChosen.test(about);
+}
+
+/** Whether a description gives examples, or says that the values are names of something. */
+function isOpen({ about }: Property): boolean {
+  return open.test(about) || /\b(?:names?|ids?)\b/.test(about);
+}

@@ -1,0 +1,243 @@
+import { quote, showValue } from "../../../base/text/text.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
+import { defineRules, type RegistrationSubject, type RuleHead, type RuleRow, type Violation } from "../rule.ts";
+
+const docs = "https://modelcontextprotocol.io/docs/develop/connect-local-servers";
+const claudeCode = "https://code.claude.com/docs/en/mcp";
+
+/** A rule that checks only entries that are objects. */
+type EntryRule = RuleHead & {
+  check(entry: JsonObject, subject: RegistrationSubject): Iterable<Violation>;
+};
+
+const table: readonly EntryRule[] = [
+  {
+    id: "registration-command",
+    severity: "error",
+    why: "The command is started as written, without a shell, so nothing splits it or expands variables in it.",
+    clauses: ["a string", "not blank", "the program alone, its arguments under args"],
+    *check({ command, args }, { exists }) {
+      const at = ["command"];
+      if (command === undefined) return;
+      if (typeof command !== "string" || command.trim() === "") {
+        const message = command === "" ? "The command is empty." : `The command is ${showValue(command)}.`;
+        yield { at, message, fix: "Name the program that starts the server." };
+      } else if (/^[\w.-]+\s+\S/.test(command) && !exists(command)) {
+        const more = args === undefined ? "" : ", before the existing ones";
+        yield { at, message: `The command ${quote(command)} contains arguments.`, fix: `Put them under args${more}.` };
+      }
+    },
+  },
+  {
+    id: "registration-args",
+    severity: "error",
+    why: "Arguments reach the server one by one; a host rejects a list that contains anything but strings.",
+    clauses: ["args is a list", "of strings"],
+    *check({ args }) {
+      if (args === undefined) return;
+      const fix = 'Write each argument as a separate string: ["/path/server.js", "--port", "80"].';
+      if (!Array.isArray(args)) yield { at: ["args"], message: `args is ${showValue(args)}, not a list.`, fix };
+      else
+        for (const [index, one] of args.entries())
+          if (typeof one !== "string")
+            yield { at: ["args", index], message: `The argument is ${showValue(one)}, not a string.`, fix };
+    },
+  },
+  {
+    id: "registration-env",
+    severity: "error",
+    docs: claudeCode,
+    why: "Environment variables and headers are strings; a host rejects an entry with any other value.",
+    clauses: ["env is a map of strings", "headers is a map of strings"],
+    *check(entry) {
+      const fix = "Write its values in quotes.";
+      for (const key of ["env", "headers"]) {
+        const map = entry[key];
+        if (map === undefined) continue;
+        if (!isJsonObject(map)) {
+          yield { at: [key], message: `${key} is ${showValue(map)}, not a map.`, fix };
+          continue;
+        }
+        const [name, value] = Object.entries(map).find(([, one]) => typeof one !== "string") ?? [];
+        if (name === undefined || value === undefined) continue;
+        yield { at: [key, name], message: `${quote(name)} is ${showValue(value)}, not a string.`, fix };
+      }
+    },
+  },
+  {
+    id: "registration-command-relative",
+    why: "A host starts the server in a folder of its choice, so a relative path leads elsewhere.",
+    clauses: ["a command with a path has an absolute one", "no ~, which only a shell expands"],
+    *check({ command }, { absolute }) {
+      if (typeof command !== "string" || !/[/\\]|^~/.test(command)) return;
+      if (absolute(command) || command.startsWith("${")) return;
+      const message = `The command ${quote(command)} is a relative path.`;
+      yield { at: ["command"], message, fix: "Write an absolute path." };
+    },
+  },
+  {
+    id: "registration-absolute-script",
+    severity: "error",
+    why: "A host starts the server in a folder of its choice, where a script with a relative path is not found.",
+    clauses: ["the script has an absolute path"],
+    *check(entry, { absolute }) {
+      const script = findScript(entry);
+      if (!script || absolute(script.path) || script.path.startsWith("${")) return;
+      const message = `The script ${quote(script.path)} is a relative path.`;
+      yield { at: ["args", script.index], message, fix: "Write an absolute path." };
+    },
+  },
+  {
+    id: "registration-script-missing",
+    severity: "error",
+    why: "The server cannot start, and the host shows no tools.",
+    clauses: ["the script exists", "a command with an absolute path exists"],
+    *check(entry, { absolute, exists }) {
+      const isMissing = (path: string) => absolute(path) && !path.includes("${") && !exists(path);
+      const script = findScript(entry);
+      const { command } = entry;
+      const fix = "Build the server, or correct the path.";
+      if (typeof command === "string" && isMissing(command))
+        yield { at: ["command"], message: `The program ${quote(command)} does not exist.`, fix };
+      if (script && isMissing(script.path))
+        yield { at: ["args", script.index], message: `The script ${quote(script.path)} does not exist.`, fix };
+    },
+  },
+  {
+    id: "registration-unset-variable",
+    docs: `${claudeCode}#environment-variable-expansion-in-mcp-json`,
+    why: "A host does not expand a variable that is not set, so the server gets its name as the value.",
+    clauses: ["a variable without a default is set"],
+    *check(entry, { isSet }) {
+      for (const { text, at } of isSet ? listTexts(entry) : [])
+        for (const [, variable = ""] of text.matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)\}/g)) {
+          if (isSet?.(variable)) continue;
+          const fix = `Set it, or give a default: \${${variable}:-value}.`;
+          yield { at, message: `The variable ${variable} is not set.`, fix };
+        }
+    },
+  },
+  {
+    id: "registration-url",
+    severity: "error",
+    docs: claudeCode,
+    why: "A host can reach a server only by an http or https URL.",
+    clauses: ["a URL", "http or https"],
+    *check({ url }) {
+      if (url === undefined || hasVariable(url) || parseUrl(url)) return;
+      const message = `The url is ${showValue(url)}, which is not an http or https URL.`;
+      yield { at: ["url"], message, fix: "Write it as https://host/path." };
+    },
+  },
+  {
+    id: "registration-url-plain",
+    docs: "https://modelcontextprotocol.io/specification/2025-11-25/basic/security_best_practices",
+    why: "Requests, answers and the token in the headers can be read and changed on the way.",
+    clauses: ["https, except for localhost"],
+    *check({ url }) {
+      const parsed = hasVariable(url) ? undefined : parseUrl(url);
+      if (parsed?.protocol !== "http:" || localhost.test(parsed.hostname)) return;
+      yield { at: ["url"], message: `Calls to ${quote(parsed.host)} are not encrypted.`, fix: "Use https." };
+    },
+  },
+];
+
+/** Patterns of tokens by their prefix, long enough not to match other texts. */
+const tokens: readonly { what: string; pattern: RegExp }[] = [
+  { what: "a GitHub token", pattern: /\b(?:gh[opsu]_[A-Za-z0-9]{30,}|github_pat_\w{40,})/ },
+  { what: "an Anthropic token", pattern: /\bsk-ant-[\w-]{20,}/ },
+  { what: "an OpenAI token", pattern: /\bsk-(?:proj|svcacct)-[\w-]{20,}|\bsk-[A-Za-z0-9]{40,}/ },
+  { what: "an AWS token", pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/ },
+  { what: "a Google token", pattern: /\bAIza[\w-]{35}/ },
+  { what: "a Slack token", pattern: /\bxox[abprs]-[\w-]{10,}/ },
+  { what: "a GitLab token", pattern: /\bglpat-[\w-]{20,}/ },
+  { what: "an npm token", pattern: /\bnpm_[A-Za-z0-9]{36}/ },
+  { what: "a Hugging Face token", pattern: /\bhf_[A-Za-z0-9]{30,}/ },
+  { what: "a Stripe token", pattern: /\b[rs]k_live_[A-Za-z0-9]{20,}/ },
+  { what: "a JSON Web Token", pattern: /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/ },
+];
+
+/** Rules about the entries that register servers with a host. */
+export const registrationRules = defineRules<RegistrationSubject>(docs, [
+  {
+    id: "registration-entry",
+    severity: "error",
+    why: "A host skips an entry that neither starts a server nor has a URL, or rejects the whole file.",
+    clauses: ["an object", "a command or a url", "not both"],
+    *check({ entry }) {
+      const fix = "Give a command with args for a local server, or a url for a remote one.";
+      if (!isJsonObject(entry)) yield { at: [], message: `The entry is ${showValue(entry as Json)}.`, fix };
+      else if (entry.command === undefined && entry.url === undefined)
+        yield { at: [], message: "The entry has neither a command nor a url.", fix };
+      else if (entry.command !== undefined && entry.url !== undefined)
+        yield { at: ["url"], message: "The entry has both a command and a url.", fix };
+    },
+  },
+  {
+    id: "registration-name",
+    docs: claudeCode,
+    why: "Hosts prefix the name to that of every tool, where only letters, digits, _ and - are allowed.",
+    clauses: ["only letters, digits, _ and -"],
+    *check({ name }) {
+      if (/^[\w-]+$/.test(name)) return;
+      const message = `Hosts replace or reject characters of the name ${quote(name)}.`;
+      yield { at: [], message, fix: "Use letters, digits, _ and -." };
+    },
+  },
+  ...table.map(({ check, ...head }): RuleRow<RegistrationSubject> => {
+    return { ...head, check: (subject) => (isJsonObject(subject.entry) ? check(subject.entry, subject) : []) };
+  }),
+  {
+    id: "registration-secret",
+    docs: `${claudeCode}#environment-variable-expansion-in-mcp-json`,
+    why: "The file is shared or committed sooner or later, and the secret with it.",
+    clauses: [...tokens.map(({ what }) => `no ${what.replace(/^an? /, "")}`), "no password in a url"],
+    // The secret itself is never repeated in a message.
+    *check({ entry }) {
+      const fix = `Put it in an environment variable, and write \${NAME} here.`;
+      for (const { text, at } of isJsonObject(entry) ? listTexts(entry) : []) {
+        const start = text.slice(0, 10_000);
+        const token = tokens.find(({ pattern }) => pattern.test(start));
+        if (token) yield { at, message: `The entry contains ${token.what}.`, fix };
+        else if (/^[a-z][a-z0-9+.-]*:\/\/[^\s/:@]+:(?!\$\{)[^\s/@]+@/i.test(start))
+          yield { at, message: "The url contains a password.", fix };
+      }
+    },
+  },
+]);
+
+/** The texts of an entry in which hosts expand variables: command, args, env, url and headers. */
+function* listTexts(entry: JsonObject): Iterable<{ text: string; at: Path }> {
+  for (const key of ["command", "args", "env", "url", "headers"]) {
+    const value = entry[key];
+    if (typeof value === "string") yield { text: value, at: [key] };
+    else if (Array.isArray(value) || isJsonObject(value))
+      for (const [step, one] of Array.isArray(value) ? value.entries() : Object.entries(value))
+        if (typeof one === "string") yield { text: one, at: [key, step] };
+  }
+}
+
+const interpreters =
+  /(?:^|[/\\])(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pythonw?|ruby|php|perl|bash|sh|java)(?:\.exe)?$/i;
+const scriptEnding = /\.(?:[cm]?[jt]s|py|rb|php|pl|sh|jar)$/i;
+
+/** The argument that is the script of an interpreter; undefined if it runs a module, a package or inline code. */
+export function findScript({ command, args }: JsonObject): { path: string; index: number } | undefined {
+  if (typeof command !== "string" || !interpreters.test(command) || !Array.isArray(args)) return undefined;
+  const index = args.findIndex((one) => typeof one === "string" && scriptEnding.test(one) && !one.startsWith("-"));
+  const path = args[index];
+  const before = args.slice(0, Math.max(0, index));
+  if (typeof path !== "string" || ["-m", "-e", "-c"].some((flag) => before.includes(flag))) return undefined;
+  return { path, index };
+}
+
+const localhost = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|.*\.localhost)$/;
+
+function hasVariable(value: Json | undefined): boolean {
+  return typeof value === "string" && value.includes("${");
+}
+
+function parseUrl(value: Json | undefined): URL | undefined {
+  const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : undefined;
+  return url && /^https?:$/.test(url.protocol) ? url : undefined;
+}

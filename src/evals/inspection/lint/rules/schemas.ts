@@ -1,0 +1,284 @@
+import { findMalformed } from "../../../base/jsonSchema/malformed.ts";
+import {
+  explainMisfit,
+  getProperty,
+  listProperties,
+  listRequired,
+  listTypes,
+  nameTypes,
+  type Type,
+} from "../../../base/jsonSchema/values.ts";
+import type { SchemaPlace } from "../../../base/jsonSchema/walk.ts";
+import { isText, quote, showValue, showValues } from "../../../base/text/text.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
+import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";
+import { isNamedIn } from "../text.ts";
+import { findContradictions } from "./schemaContradictions.ts";
+import { schemaLimitRules } from "./schemaLimits.ts";
+
+const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools";
+const reference = "https://json-schema.org/understanding-json-schema/reference";
+/** inputSchema, properties, name, items. Deeper schemas usually follow the format of a service. */
+const parameterDepth = 4;
+/** With this many required parameters, a model often lacks a value and makes it up. */
+const manyRequired = 6;
+
+/** Rules about whether a schema is valid, is accepted by hosts and providers, and can be matched by a value. */
+export const schemaRules = defineRules<ToolSubject>(reference, [
+  {
+    id: "input-schema-missing",
+    severity: "error",
+    docs: `${specification}#tool`,
+    why: "The protocol requires an inputSchema; clients reject the whole list for one tool without it.",
+    clauses: ["there is an inputSchema", "the inputSchema is an object"],
+    at: ["inputSchema"],
+    fix: 'Add one; without parameters it is { "type": "object", "properties": {} }.',
+    find: ({ tool: { inputSchema } }) =>
+      inputSchema === undefined
+        ? "The tool has no inputSchema."
+        : !isJsonObject(inputSchema) && `inputSchema is ${showValue(inputSchema)}, not an object.`,
+  },
+  {
+    id: "input-schema-type",
+    severity: "error",
+    docs: `${specification}#tool`,
+    why: "Arguments are always an object; clients reject a list in which an inputSchema has any other type.",
+    clauses: ['the type of the inputSchema is "object"'],
+    at: ["inputSchema", "type"],
+    fix: 'Set the type of the inputSchema to "object".',
+    find({ tool: { inputSchema } }) {
+      if (!isJsonObject(inputSchema) || inputSchema.type === "object") return undefined;
+      const { type } = inputSchema;
+      return type === undefined ? "The inputSchema has no type." : `The type of the inputSchema is ${showValue(type)}.`;
+    },
+  },
+  {
+    id: "output-schema-type",
+    severity: "error",
+    docs: `${specification}#output-schema`,
+    why: "Clients reject a list in which the type of an outputSchema is not object.",
+    clauses: ["the outputSchema is an object", 'its type is "object"'],
+    *check({ tool: { outputSchema } }) {
+      if (outputSchema === undefined) return;
+      const at = ["outputSchema"];
+      if (!isJsonObject(outputSchema)) {
+        const message = `outputSchema is ${showValue(outputSchema)}, not an object.`;
+        yield { at, message, fix: "Make it a schema, or remove it." };
+        return;
+      }
+      if (outputSchema.type !== "object") {
+        const message = `The type of the outputSchema is ${showValue(outputSchema.type ?? null)}.`;
+        yield { at, message, fix: 'Set its type to "object", and put the result in one of its properties.' };
+      }
+    },
+  },
+  {
+    id: "root-combinator",
+    severity: "error",
+    docs: "https://github.com/anthropics/claude-code/issues/56174",
+    why: "One provider rejects the whole request, with all of its tools, for oneOf, anyOf or allOf at the root.",
+    clauses: ["no oneOf at the root", "no anyOf at the root", "no allOf at the root"],
+    *check({ tool: { inputSchema } }) {
+      if (!isJsonObject(inputSchema)) return;
+      for (const keyword of ["oneOf", "anyOf", "allOf"].filter((key) => Object.hasOwn(inputSchema, key))) {
+        const message = `The inputSchema has ${keyword} at its root.`;
+        const fix = "List all properties in one object and describe which belong together, or make two tools.";
+        yield { at: ["inputSchema", keyword], message, fix };
+      }
+    },
+  },
+  {
+    id: "empty-schema",
+    severity: "info",
+    docs: `${reference}/object#properties`,
+    why: "A schema without restrictions lets a model send anything, and some providers reject it.",
+    clauses: ["no parameter has an empty schema", "an object declares its content"],
+    *check(subject) {
+      const about = subject.tool.description;
+      yield* inInput(function* ({ schema, at, role }) {
+        // Deeper schemas follow the format of a service. What the tool's description explains may have any form.
+        if (role === "root" || at.length > parameterDepth || isNamedIn(about, String(at[2]))) return;
+        const { items } = schema;
+        if (isJsonObject(items)) {
+          if (!isEmpty(items)) yield* explainBareObject(items, [schema.description, about], [...at, "items"]);
+          else if (!isText(schema.description)) yield reportEmpty([...at, "items"]);
+        } else if (role === "property") {
+          if (isEmpty(schema)) yield reportEmpty(at);
+          else yield* explainBareObject(schema, [about], at);
+        }
+      })(subject);
+    },
+  },
+  {
+    id: "required-shape",
+    severity: "error",
+    docs: `${reference}/object#required`,
+    why: "A required that is not a list of names makes the schema invalid: the tool is listed, but its calls fail.",
+    clauses: ["required is a list", "of strings", "each named once"],
+    check: inSchemas(function* ({ schema: { required }, at }) {
+      const names = Array.isArray(required) ? required.slice(0, 10_000) : [];
+      const invalid = names.find((name) => typeof name !== "string");
+      const message =
+        required !== undefined && !Array.isArray(required)
+          ? `required is ${showValue(required)}, not a list of names.`
+          : invalid !== undefined
+            ? `required contains ${showValue(invalid)}, which is not a name.`
+            : new Set(names).size < names.length && "required lists a name twice.";
+      const fix = "Make required a list of property names, each once.";
+      if (message) yield { at: [...at, "required"], message, fix };
+    }),
+  },
+  {
+    id: "required-unknown",
+    severity: "error",
+    docs: `${reference}/object#required`,
+    why: "Gemini's API rejects a request with such a tool (property is not defined); nothing says how to give the property.",
+    clauses: ["required names properties of the schema"],
+    check: inSchemas(function* (place) {
+      const { schema, at } = place;
+      if (!isComplete(place) || isJsonObject(schema.patternProperties)) return;
+      const unknown = listRequired(schema).filter((name) => getProperty(schema, name) === undefined);
+      if (unknown.length === 0) return;
+      const message = `Required but not among the properties: ${showValues(unknown)}.`;
+      yield { at: [...at, "required"], message, fix: "Describe it under properties, or remove it from required." };
+    }),
+  },
+  {
+    id: "required-with-default",
+    docs: `${reference}/object#required`,
+    why: "A parameter with a default is optional; listed as required, a model must make up a value for it.",
+    clauses: ["a parameter with a default is not required"],
+    check: inInput(function* ({ schema, at }) {
+      for (const name of listRequired(schema)) {
+        const property = getProperty(schema, name);
+        if (!isJsonObject(property) || property.default === undefined) continue;
+        const message = `${quote(name)} is required although it has the default ${showValue(property.default)}.`;
+        yield { at: [...at, "properties", name], message, fix: "Remove it from required, or remove its default." };
+      }
+    }),
+  },
+  {
+    id: "required-many",
+    severity: "info",
+    profile: "spec",
+    docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
+    why: "Each required parameter that the user did not mention is one that a model makes up.",
+    clauses: ["few parameters are required"],
+    at: ["inputSchema", "required"],
+    fix: "Give a default to those that the tool can run without, and remove them from required.",
+    find({ tool: { inputSchema } }) {
+      const names = isJsonObject(inputSchema) ? listRequired(inputSchema) : [];
+      return names.length >= manyRequired && `${names.length} parameters are required: ${showValues(names)}.`;
+    },
+  },
+  {
+    id: "schema-not-valid",
+    severity: "error",
+    why: "A validator rejects the whole schema for one malformed keyword: the tool is listed, but its calls fail.",
+    clauses: [
+      "types are those of JSON Schema",
+      "properties, items and branches contain schemas",
+      "bounds are numbers and lengths whole numbers",
+      "an enum is a list",
+      "a pattern is a regular expression",
+      "titles, descriptions and formats are strings",
+    ],
+    check: inSchemas(({ schema, at }) => locate(findMalformed(schema), at)),
+  },
+  {
+    id: "schema-unsatisfiable",
+    severity: "error",
+    why: "No value fits, so a call that gives one is rejected; the validator ajv does not even compile an empty enum.",
+    clauses: [
+      "a minimum is not above its maximum",
+      "a minimum length is not above its maximum",
+      "a minimum number of items is not above its maximum",
+      "an enum allows a value",
+      "the values of an enum are of the type",
+      "a const agrees with the type and the enum",
+      "what is required can be given",
+      "the branches of allOf agree",
+      "there are as many different items as are required",
+    ],
+    check: inSchemas(({ schema, at }) => locate(findContradictions(schema), at)),
+  },
+  {
+    id: "default-violates-schema",
+    docs: `${reference}/annotations`,
+    why: "A model copies the default it sees, and a call with it is rejected.",
+    clauses: ["a default is of the type", "a default is an allowed value", "a default is within the bounds"],
+    check: inInput(function* ({ schema, at }) {
+      const reason = schema.default === undefined ? undefined : explainMisfit(schema.default, schema);
+      if (reason === undefined) return;
+      const message = `The default ${showValue(schema.default ?? null)} ${reason}.`;
+      yield { at: [...at, "default"], message, fix: "Give a default that the schema allows, or correct the schema." };
+    }),
+  },
+  {
+    id: "keyword-of-other-type",
+    docs: `${reference}/type`,
+    why: "A keyword for another type has no effect: the intended bound is neither shown nor checked.",
+    clauses: [
+      "bounds are for numbers",
+      "lengths and patterns are for strings",
+      "items are for arrays",
+      "properties are for objects",
+    ],
+    check: inInput(function* ({ schema, at }) {
+      const types = listTypes(schema);
+      for (const [type, keywords] of types.length === 0 ? [] : keywordsByType) {
+        if (types.includes(type) || (type === "number" && types.includes("integer"))) continue;
+        const stray = keywords.filter((keyword) => Object.hasOwn(schema, keyword));
+        if (stray.length === 0) continue;
+        const message = `${stray.join(", ")} has no effect on ${nameTypes(types)}.`;
+        yield { at, message, fix: `Make the type ${type === "number" ? "integer or number" : type}, or remove it.` };
+      }
+    }),
+  },
+  ...schemaLimitRules,
+]);
+
+const keywordsByType: readonly (readonly [Type, readonly string[]])[] = [
+  ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
+  ["string", ["minLength", "maxLength", "pattern"]],
+  ["array", ["items", "prefixItems", "minItems", "maxItems", "uniqueItems"]],
+  // Generators write additionalProperties everywhere.
+  ["object", ["properties", "minProperties", "maxProperties"]],
+];
+
+const contentKeywords = "$ref allOf anyOf oneOf additionalProperties patternProperties enum const".split(" ");
+
+function reportEmpty(at: Path): Violation {
+  return { at, message: "The schema is empty.", fix: "Declare at least its type, and describe it." };
+}
+
+/** Reports an object without declared content, unless a description shows its form: { "id": 1 }. */
+function explainBareObject(schema: JsonObject, texts: readonly (Json | undefined)[], at: Path): Violation[] {
+  if (!isBareObject(schema) || texts.some((text) => isText(text) && text.includes("{"))) return [];
+  const fix = "List its properties, or allow any explicitly with additionalProperties.";
+  return [{ at, message: "The object does not declare its content.", fix }];
+}
+
+function isEmpty(schema: Json | undefined): boolean {
+  return isJsonObject(schema) && Object.keys(schema).length === 0;
+}
+
+function isBareObject(schema: JsonObject): boolean {
+  // An object with a description may have any content.
+  return (
+    listTypes(schema).join() === "object" &&
+    !isText(schema.description) &&
+    !contentKeywords.some((key) => Object.hasOwn(schema, key)) &&
+    listProperties(schema).length === 0
+  );
+}
+
+/** Whether a schema describes all of its properties itself, not in branches or references. */
+function isComplete({ role, schema }: SchemaPlace): boolean {
+  return role !== "branch" && !["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"].some((key) => key in schema);
+}
+
+/** Adds the path of their schema to violations of single keywords. */
+function* locate(found: ReturnType<typeof findMalformed>, at: SchemaPlace["at"]): Iterable<Violation> {
+  for (const { keyword, message, fix } of found) yield { at: [...at, keyword], message, fix };
+}

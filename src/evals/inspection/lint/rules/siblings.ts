@@ -1,0 +1,221 @@
+import { nearest } from "../../../base/text/nearest.ts";
+import { quote, showValues } from "../../../base/text/text.ts";
+import { isJsonObject, type Json } from "../../../base/types/json.ts";
+import { findVerb, getPlainDescription, getUnquotedDescription, startsWithVerb } from "../language.ts";
+import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
+import { splitName, takeFirst } from "../text.ts";
+
+const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
+/** Limits: names and values that are read in a schema, and siblings that are compared with an unknown name. */
+const limits = { names: 2000, siblings: 25 } as const;
+
+/** Rules about references to other tools. */
+export const siblingRules = defineRules<ToolSubject>(docs, [
+  {
+    id: "sibling-exists",
+    why: "A model that is referred to a tool which is not listed calls it anyway, or gives up.",
+    clauses: ["a tool named in the description is listed"],
+    *check({ tool, siblings }) {
+      const text = getUnquotedDescription(tool);
+      // A tool that is linted alone has unknown siblings.
+      if (text === undefined || siblings.size === 0) return;
+      const missing = new Set(findToolNames(text).filter((one) => one !== tool.name && !siblings.has(one)));
+      if (missing.size === 0) return;
+      const listed = takeFirst(limits.siblings, siblings);
+      // Names of one word have no style, so they count only if there are no others.
+      const compound = listed.filter((name) => splitName(name).length > 1);
+      const styles = new Set((compound.length > 0 ? compound : listed).map(getStyle));
+      const known = [collectNames(tool.inputSchema), collectNames(tool.outputSchema)];
+      for (const name of missing) {
+        if (!styles.has(getStyle(name)) || known.some((names) => names.has(name))) continue;
+        const close = nearest(name, listed);
+        const message = `The description names the tool ${quote(name)}, which is not listed.`;
+        const fix =
+          close === undefined ? "Name a tool that is listed, or list this one." : `Did you mean ${quote(close)}?`;
+        yield { at: ["description"], message, fix };
+      }
+    },
+  },
+]);
+
+/** Words before the name of a tool, unless it is a step of this one: "For each face, use interpolate_box". */
+const cue =
+  "(?<!\\b[Ff]or each [^.\\n]{1,60})\\b(?:[Uu]se|[Cc]all|[Rr]un|[Ii]nvoke|[Tt]ry|[Pp]refer|[Ss]ee|from|via|pass(?:es|ing)? \\S{1,40} to)";
+/** What must not follow, because it shows that the name is that of a value. */
+const notValue =
+  "(?!(?:\\(\\))?(?: ?[=:]|\\.\\w| (?:parameter|param|argument|arg|option|field|flag|property|value|mode|key|column)s?\\b| to (?:order|sort|group)\\b))";
+/** `get_order`, `getOrder`, `get-order`. Plain words have hyphens too, so such names must be in backticks. */
+const marked = "`([a-z][a-z0-9]*(?:[_-][a-z0-9]+|[A-Z][a-z0-9]*)+)(?:\\(\\))?`";
+const bare = "([a-z][a-z0-9]*(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\\b(?:\\(\\))?";
+const referredTo = new RegExp(`${cue} (?:the )?(?:${marked}|${bare})${notValue}`, "g");
+const calledTool = new RegExp(`\\bthe (?:${marked}|${bare}) tool\\b`, "g");
+/** The last words of names of values: `sort_by`, `order_id`, `read_only`. */
+const valueEndings = new Set(
+  "id ids by at on only to count token key url type name ref refs first last all".split(" "),
+);
+
+/** Finds the names that a text calls a tool, or that follow a verb such as "use" and look like the name of a tool. */
+function findToolNames(text: string): readonly string[] {
+  const matchNames = (form: RegExp) => [...text.matchAll(form)].map(([, code, word]) => code ?? word ?? "");
+  const likely = matchNames(referredTo).filter((name) => {
+    const words = splitName(name);
+    // is_enabled is a value, whatever it starts with.
+    return (
+      startsWithVerb(words) && !/^(?:is|has|can|should)$/.test(words[0] ?? "") && !valueEndings.has(words.at(-1) ?? "")
+    );
+  });
+  return [...matchNames(calledTool), ...likely];
+}
+
+/** How the words of a name are joined. A name in a style that no sibling has is that of a value. */
+function getStyle(name: string): "_" | "-" | "camel" {
+  return name.includes("_") ? "_" : name.includes("-") ? "-" : "camel";
+}
+
+/** The property names and allowed values of a schema, up to a limit. */
+function collectNames(schema: Json | undefined): ReadonlySet<string> {
+  const names = new Set<string>();
+  const waiting: (Json | undefined)[] = [schema];
+  for (let visited = 0; visited < limits.names && waiting.length > 0; visited++) {
+    const next = waiting.pop();
+    if (typeof next === "string") names.add(next);
+    else if (Array.isArray(next)) waiting.push(...next.slice(0, limits.names));
+    else if (isJsonObject(next)) {
+      for (const key of Object.keys(next).slice(0, limits.names)) {
+        names.add(key);
+        waiting.push(next[key]);
+      }
+    }
+  }
+  return names;
+}
+
+/** Rules about the descriptions of tools with similar names. */
+export const alikeRules = defineRules<ToolsetSubject>(docs, [
+  {
+    id: "description-sibling",
+    severity: "info",
+    profile: "spec",
+    why: "Of two similar tools a model takes either; naming the sibling shows where one ends and the other begins.",
+    clauses: [
+      "names the sibling with the same verb and kind of object",
+      "names the sibling with a similar verb and the same object",
+    ],
+    *check({ tools }) {
+      const groups = new Map<string, Set<string>>();
+      const named = tools.flatMap((tool, index) => {
+        const { name } = tool;
+        return typeof name === "string" ? [{ tool, index, name, keys: listGroupKeys(name) }] : [];
+      });
+      for (const { name, keys } of named)
+        for (const key of keys) groups.set(key, (groups.get(key) ?? new Set()).add(name));
+      for (const { tool, index, name, keys } of named) {
+        const own = keys.flatMap((key) => groups.get(key) ?? []);
+        const others = new Set(own.flatMap((names) => takeFirst(6, names)).filter((other) => other !== name));
+        const text = getPlainDescription(tool);
+        if (text === undefined || others.size === 0 || /\bdeprecated\b/i.test(text) || namesOneOf(own, text, name))
+          continue;
+        const message = `The description does not distinguish the tool from ${showValues([...others])}.`;
+        yield { at: [index, "description"], message, fix: "Say what it is not for, and name the tool for that." };
+      }
+    },
+  },
+]);
+
+/** Verbs that mean the same for any object, unlike add and create for a label, or query and search for a table. */
+const sameVerbs = ["get fetch retrieve", "find search lookup", "update edit modify", "delete remove"].map(
+  (verbs) => new Set(verbs.split(" ")),
+);
+
+/** Replaces the verb in a name by its group of verbs with the same meaning; undefined without such a verb. */
+function nameMeaning(name: string): string | undefined {
+  const words = splitName(name);
+  const at = words.findIndex((word) => sameVerbs.some((verbs) => verbs.has(word)));
+  const verb = words[at];
+  if (verb === undefined || words.length < 2) return undefined;
+  return words.toSpliced(at, 1, `(${sameVerbs.findIndex((verbs) => verbs.has(verb))})`).join(" ");
+}
+
+/** Rules about names and titles by which a model can tell tools apart. */
+export const tellingApartRules = defineRules<ToolsetSubject>(docs, [
+  {
+    id: "name-same-meaning",
+    why: "Of two tools whose names differ only in verbs of one meaning, a model takes either.",
+    clauses: ["no two names differ only in get and fetch, delete and remove or the like"],
+    *check({ tools }) {
+      const first = new Map<string, { name: string; text: string }>();
+      for (const [index, tool] of tools.entries()) {
+        const { name } = tool;
+        const text = getPlainDescription(tool) ?? "";
+        const meaning = typeof name === "string" ? nameMeaning(name) : undefined;
+        if (meaning === undefined || typeof name !== "string") continue;
+        const other = first.get(meaning);
+        if (other === undefined) first.set(meaning, { name, text });
+        else if (
+          other.name !== name &&
+          !/\bdeprecated\b/i.test(text) &&
+          !text.includes(other.name) &&
+          !other.text.includes(name)
+        ) {
+          const message = `The names ${quote(other.name)} and ${quote(name)} differ only in a verb of the same meaning.`;
+          yield { at: [index, "name"], message, fix: "Name each for what only it does, or merge the two tools." };
+        }
+      }
+    },
+  },
+  {
+    id: "sibling-by-title",
+    severity: "info",
+    why: "A model is shown names and not titles, so it cannot call a tool that is referred to by its title.",
+    clauses: ["another tool is referred to by its name"],
+    *check({ tools }) {
+      const titled = takeFirst(limits.names, tools).flatMap(({ name, title, annotations }) => {
+        const shown = title ?? (isJsonObject(annotations) ? annotations.title : undefined);
+        return typeof name === "string" && typeof shown === "string" && /\S\s+\S/.test(shown) ? [{ name, shown }] : [];
+      });
+      for (const [index, tool] of takeFirst(limits.names, tools).entries()) {
+        const text = getPlainDescription(tool) ?? "";
+        const found = titled.find(
+          ({ name, shown }) => name !== tool.name && !text.includes(name) && text.includes(`${shown} tool`),
+        );
+        if (!found) continue;
+        const message = `The description names ${quote(found.name)} by its title, ${quote(found.shown)}.`;
+        yield { at: [index, "description"], message, fix: `Write ${found.name}.` };
+      }
+    },
+  },
+]);
+
+function namesOneOf(groups: readonly ReadonlySet<string>[], text: string, own: string): boolean {
+  const words = text.match(/\w[\w.-]*\w/g) ?? [];
+  return words.some((word) => word !== own && groups.some((names) => names.has(word)));
+}
+
+const similarVerbs = [
+  "get list find search fetch query lookup retrieve show view open",
+  "update edit modify patch write set replace change",
+  "delete clear remove purge wipe",
+  "add create insert append",
+].map((verbs) => new Set(verbs.split(" ")));
+
+const prepositions = new Set("by with as in from for using via".split(" "));
+
+/** Last words that do not identify the object of a name: the status of an order is not like that of a payment. */
+const genericHeads = new Set("id status info information details detail data list type name count all".split(" "));
+
+/** Keys that two names share if a request could mean either: verb and last word, or verb group and object. */
+function listGroupKeys(name: string): readonly string[] {
+  const words = splitName(name).map((word) => (word.length > 3 ? word.replace(/s$/, "") : word));
+  const verb = findVerb(words) ?? "";
+  const at = words.indexOf(verb);
+  // What follows says how, not what: list_directory_with_sizes, get_user_by_email.
+  const end = words.findIndex((word, index) => index > at + 1 && prepositions.has(word));
+  const object = words.filter((_, index) => index !== at && (end < 0 || index < end));
+  const head = object.at(-1);
+  if (at < 0 || head === undefined) return [];
+  const group = similarVerbs.findIndex((verbs) => verbs.has(verb));
+  return [
+    ...(genericHeads.has(head) ? [] : [`${verb} ${head}`]),
+    ...(group < 0 ? [] : [`${group}: ${object.join(" ")}`]),
+  ];
+}

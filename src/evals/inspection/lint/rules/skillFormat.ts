@@ -1,0 +1,324 @@
+import { decodePercent } from "../../../base/jsonSchema/walk.ts";
+import {
+  describeHidden,
+  findHiddenOf,
+  hiddenRanges,
+  isText,
+  quote,
+  showValue,
+  showValues,
+} from "../../../base/text/text.ts";
+import { isJsonObject, type Json, type Path } from "../../../base/types/json.ts";
+import { frontMatterKeys } from "../../../base/types/skill.ts";
+import { defineRules, type SkillSubject, type Violation } from "../rule.ts";
+import { injectionPatterns, maxSearched } from "../text.ts";
+
+const format = "https://agentskills.io/specification";
+const maxLength = { name: 64, description: 1024, compatibility: 500 } as const;
+/** The maximum number of findings of hidden characters per file. */
+const maxLines = 100;
+
+/** Rules about the front matter of a `SKILL.md`, and about the files of the package. */
+export const skillFormatRules = defineRules<SkillSubject>(format, [
+  {
+    id: "skill-name",
+    severity: "error",
+    docs: `${format}#name-field`,
+    why: "A host finds a skill by its name, and skips a package with an invalid name.",
+    clauses: [
+      "there is a name, and it is a string",
+      "1 to 64 characters",
+      "only lower-case letters, digits and hyphens",
+      "no hyphen at the start or the end",
+      "no two hyphens in a row",
+    ],
+    at: ["frontMatter", "name"],
+    fix: "Use 1 to 64 lower-case letters and digits, with single hyphens between words.",
+    find: ({ package: { document } }) => explainName(document.frontMatter.name),
+  },
+  {
+    id: "skill-name-folder",
+    docs: `${format}#name-field`,
+    why: "Some hosts use the folder and some the name: where they differ, a skill loads under either.",
+    clauses: ["the name is that of the folder"],
+    at: ["frontMatter", "name"],
+    fix: "Give both the same name.",
+    find({ package: { folder, document }, isRepository }) {
+      const { name } = document.frontMatter;
+      if (typeof name !== "string" || name === folder || isRepository) return undefined;
+      return `The name ${quote(name)} differs from that of the folder, ${quote(folder)}.`;
+    },
+  },
+  {
+    id: "skill-description-missing",
+    severity: "error",
+    docs: `${format}#description-field`,
+    why: "The description is all that a model sees before it loads a skill; without one it never does.",
+    clauses: ["there is a description", "it is a string", "it is not blank"],
+    at: ["frontMatter", "description"],
+    fix: "Say what the skill does, when to use it, and what it must not be used for.",
+    find({ package: { document } }) {
+      const { description } = document.frontMatter;
+      if (isText(description)) return undefined;
+      if (description === undefined) return "The front matter has no description.";
+      return typeof description === "string"
+        ? "The description is blank."
+        : `The description is ${showValue(description)}, not a string.`;
+    },
+  },
+  {
+    id: "skill-description-length",
+    severity: "error",
+    docs: `${format}#description-field`,
+    why: "Hosts reject or truncate a description of more than 1,024 characters.",
+    clauses: ["at most 1,024 characters"],
+    at: ["frontMatter", "description"],
+    fix: "Shorten it, and move details into the body.",
+    find: ({ package: { document } }) => explainLength(document.frontMatter.description, "description"),
+  },
+  {
+    id: "skill-compatibility-length",
+    severity: "error",
+    docs: `${format}#compatibility-field`,
+    why: "Hosts that read it reject a compatibility that is empty or has more than 500 characters.",
+    clauses: ["a string that is not empty", "at most 500 characters"],
+    at: ["frontMatter", "compatibility"],
+    fix: "Say in at most 500 characters what the skill needs, or remove it.",
+    find({ package: { document } }) {
+      const { compatibility } = document.frontMatter;
+      if (compatibility === undefined) return undefined;
+      return isText(compatibility)
+        ? explainLength(compatibility, "compatibility")
+        : `The compatibility is ${showValue(compatibility)}, not a text.`;
+    },
+  },
+  {
+    id: "skill-key-type",
+    docs: `${format}#frontmatter`,
+    why: "A host that expects another type in the front matter ignores the key, or skips the whole skill.",
+    clauses: ["license is a string", "metadata is a map of strings", "allowed-tools is a string or a list of strings"],
+    *check({ package: { document } }) {
+      const { license, metadata, "allowed-tools": tools } = document.frontMatter;
+      const report = (key: string, message: string, fix: string): Violation => ({
+        at: ["frontMatter", key],
+        message,
+        fix,
+      });
+      if (license !== undefined && typeof license !== "string")
+        yield report(
+          "license",
+          `The license is ${showValue(license)}.`,
+          "Name the license, or the file that contains it.",
+        );
+      if (metadata !== undefined && !isJsonObject(metadata))
+        yield report("metadata", `metadata is ${showValue(metadata)}.`, "Make it a map of keys to strings.");
+      const entries = isJsonObject(metadata) ? Object.entries(metadata) : [];
+      const [key, value] = entries.find(([, one]) => typeof one !== "string") ?? [];
+      if (key !== undefined && value !== undefined)
+        yield report("metadata", `${quote(key)} of metadata is ${showValue(value)}.`, "Put its value in quotes.");
+      const names = Array.isArray(tools) ? tools : [tools ?? ""];
+      if (names.some((name) => typeof name !== "string"))
+        yield report(
+          "allowed-tools",
+          "allowed-tools contains a value that is not a string.",
+          "Write names separated by spaces, or a list.",
+        );
+    },
+  },
+  {
+    id: "skill-unknown-key",
+    docs: `${format}#frontmatter`,
+    why: "A key that the format does not define is read by one host at most, or it is misspelled.",
+    clauses: ["only name, description, license, compatibility, metadata and allowed-tools"],
+    *check({ package: { document } }) {
+      for (const key of Object.keys(document.frontMatter).filter((one) => !frontMatterKeys.has(one))) {
+        const message = `The skill format does not define the key ${quote(key)}.`;
+        yield {
+          at: ["frontMatter", key],
+          message,
+          fix: "Correct the spelling, put your own data under metadata, or keep what your host reads.",
+        };
+      }
+    },
+  },
+  {
+    id: "skill-reference-missing",
+    severity: "error",
+    docs: `${format}#file-references`,
+    why: "A model that follows a reference to nothing makes up what the file would have said.",
+    clauses: ["a file that is referred to is in the package", "one outside of the package is in the repository"],
+    *check(subject) {
+      for (const { line, target, leads } of resolveReferences(subject)) {
+        if (leads !== "missing" && leads !== "missing outside") continue;
+        const where = leads === "missing" ? "leads to no file of the package" : "leads to no file of the repository";
+        const message = `The reference ${quote(target)} ${where}.`;
+        yield { at: ["line", line], message, fix: "Add the file, or correct the path." };
+      }
+    },
+  },
+  {
+    id: "skill-reference-outside",
+    severity: "info",
+    docs: `${format}#file-references`,
+    why: "A package that is installed alone does not have the files around it.",
+    clauses: ["a file that is referred to is inside of the package"],
+    *check(subject) {
+      for (const { line, target, leads } of resolveReferences(subject)) {
+        if (leads !== "file outside" && leads !== "beyond") continue;
+        const checked = leads === "beyond" ? "out of the repository, and was not checked" : "out of the package";
+        const message = `The reference ${quote(target)} leads ${checked}.`;
+        yield { at: ["line", line], message, fix: "Put the file into the package." };
+      }
+    },
+  },
+  {
+    id: "skill-hidden-unicode",
+    severity: "error",
+    docs: "https://www.unicode.org/reports/tr36/",
+    why: "A model reads characters that no reviewer sees, which is how instructions are smuggled into a skill.",
+    clauses: [...new Set(hiddenRanges.map(({ what }) => `no ${what}`))],
+    check: (subject) => findHiddenLines("message", subject),
+  },
+  {
+    id: "skill-stray-unicode",
+    docs: "https://www.unicode.org/reports/tr36/",
+    why: "Marks without width come with copied text; words and commands that contain one are different ones.",
+    clauses: ["no single zero-width characters, direction marks and byte order marks"],
+    check: (subject) => findHiddenLines("stray", subject),
+  },
+  {
+    id: "skill-injection-wording",
+    docs: "https://owasp.org/www-project-mcp-top-10/",
+    why: "Instructions against the user are the mark of skill poisoning; hosts and scanners block them.",
+    clauses: injectionPatterns.map(({ clause }) => clause),
+    *check(subject) {
+      for (const { path, text } of listModelTexts(subject)) {
+        // Replaces single characters, so that indices stay the same.
+        const plain = text.replace(/\s/g, " ");
+        for (const { pattern, does } of injectionPatterns) {
+          const match = pattern.exec(plain);
+          if (!match) continue;
+          const line = text.slice(0, match.index).split("\n").length - 1;
+          const message = `The text ${does}: ${quote(match[0])}.`;
+          yield { at: locateLine(path, line), message, fix: "Say what to do for the user's task." };
+        }
+      }
+    },
+  },
+]);
+
+function explainName(name: Json | undefined): string | undefined {
+  if (name === undefined) return "The front matter has no name.";
+  if (typeof name !== "string") return `The name is ${showValue(name)}, not a string.`;
+  if (name === "") return "The name is empty.";
+  const named = `The name ${quote(name)}`;
+  if (name.length > maxLength.name)
+    return `${named} has ${name.length} characters; at most ${maxLength.name} are allowed.`;
+  const invalid = [...new Set(name.replace(/[a-z0-9-]/g, ""))];
+  if (invalid.length > 0) return `${named} has characters that are not allowed: ${showValues(invalid)}.`;
+  if (/^-|-$/.test(name)) return `${named} starts or ends with a hyphen.`;
+  return name.includes("--") ? `${named} has two hyphens in a row.` : undefined;
+}
+
+function explainLength(value: Json | undefined, key: "description" | "compatibility"): string | undefined {
+  // A YAML block ends with a line break, which is not part of the text.
+  const length = typeof value === "string" ? [...value.slice(0, 100_000).trim()].length : 0;
+  const most = maxLength[key];
+  return length > most ? `The ${key} has ${length} characters; at most ${most} are allowed.` : undefined;
+}
+
+const fileEndings = /\.(?:md|mdx|txt|json|ya?ml|toml|csv|tsv|xml|html?|css|pdf|py|sh|js|mjs|ts|sql|png|jpe?g|svg)$/i;
+
+/** The specified folders of a package. A path that starts with one is in the package. */
+const usualFolders = new Set(["references", "scripts", "assets"]);
+
+const exampleItem = /^\W*(?:examples?|e\.g\.|for example)(?!\w)/i;
+
+/**
+ * Whether a reference is to a file of the package. A link is, unless it is a URL or a placeholder. A path that is only
+ * mentioned in a list can belong to any project, so it must start with a folder of the package, and must not be the end
+ * of the path of a file in another folder.
+ */
+function isFileReference({ text, target }: { text: string; target: string }, paths: ReadonlySet<string>): boolean {
+  if (target === "" || /^(?:#|[a-z][a-z0-9+.-]+:|\/\/)/i.test(target) || /[*{}<>$]|\.\.\./.test(target)) return false;
+  const named = normalizePath(target);
+  const [root = ""] = named.split("/");
+  // .wiki/index.md is in the project of the user.
+  if (/^\.\w/.test(root) && !paths.has(root)) return false;
+  if (!text.includes(target)) return true;
+  if (exampleItem.test(text)) return false;
+  if (!fileEndings.test(named) || [...paths].some((path) => path.endsWith(`/${named}`))) return false;
+  const [folder = "", ...inside] = named.split("/");
+  return inside.length > 0 && (folder === ".." || usualFolders.has(folder) || paths.has(folder));
+}
+
+type Reference = { line: number; target: string; leads: "missing" | "missing outside" | "file outside" | "beyond" };
+
+/** Finds references to files that are not in the package, and what they lead to. */
+function* resolveReferences({ package: { document }, files, outside }: SkillSubject): Iterable<Reference> {
+  const paths = new Set(files.keys());
+  for (const path of files.keys())
+    for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) paths.add(path.slice(0, end));
+  for (const { line, target, text } of document.references) {
+    const path = isFileReference({ text, target }, paths) ? normalizePath(target) : undefined;
+    if (path === undefined || paths.has(path) || isOfOtherSkill({ text, target, path }, outside)) continue;
+    if (!/^(?:\.\.(?:\/|$)|\/|~|[A-Za-z]:)/.test(path)) yield { line, target, leads: "missing" };
+    else {
+      const found = outside(path);
+      yield { line, target, leads: found === "beyond" ? found : `${found} outside` };
+    }
+  }
+}
+
+/** Whether the text names a skill before a path, "build-kit release `references/a.md`", and that skill has the file. */
+function isOfOtherSkill(
+  { text, target, path }: { text: string; target: string; path: string },
+  outside: SkillSubject["outside"],
+): boolean {
+  const words = text.slice(0, Math.max(0, text.indexOf(target))).match(/[a-z\d]+(?:-[a-z\d]+)*/g) ?? [];
+  const [plugin, skill] = words.slice(-2);
+  const places = [`../${words.at(-1)}/${path}`, `../../../${plugin}/skills/${skill}/${path}`];
+  return words.length > 0 && places.some((place) => outside(place) === "file");
+}
+
+/** Converts a target to a path relative to the package, without query and fragment. */
+function normalizePath(target: string): string {
+  const path = decodePercent(target.replace(/[?#].*$/s, ""));
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === ".." && parts.length > 0 && parts.at(-1) !== "..") parts.pop();
+    else if (part !== "." && (part !== "" || parts.length === 0)) parts.push(part);
+  }
+  return parts.join("/");
+}
+
+/** The texts of a package that reach a model unchanged: its Markdown files. */
+function* listModelTexts({ files }: SkillSubject): Iterable<{ path: string; text: string }> {
+  let left = maxSearched;
+  for (const [path, text] of files) {
+    if (text === undefined || left <= 0 || !/\.mdx?$/i.test(path)) continue;
+    yield { path, text: text.slice(0, left) };
+    left -= text.length;
+  }
+}
+
+/** `line` counts from 0. */
+function locateLine(path: string, line: number): Path {
+  return path === "SKILL.md" ? ["line", line + 1] : ["file", path];
+}
+
+/** The lines of the Markdown files that have hidden characters of one kind. */
+function* findHiddenLines(kind: "message" | "stray", subject: SkillSubject): Iterable<Violation> {
+  for (const { path, text } of listModelTexts(subject)) {
+    let left = maxLines;
+    const lines = text.replace(/^\ufeff/, "").split("\n");
+    for (const [index, line] of lines.entries()) {
+      // A zero-width space next to a fence is how Markdown is quoted in Markdown.
+      const shown = line.replace(/\r$/, "").replace(/\u200b(?=`{3}|~{3})|(?<=`{3}|~{3})\u200b/g, "");
+      const [first] = findHiddenOf(kind, shown);
+      if (!first || left-- <= 0) continue;
+      const message = `The text has hidden characters: ${describeHidden(first.code)}.`;
+      yield { at: locateLine(path, index), message, fix: "Remove them, and find out where they came from." };
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import { quote } from "../../../base/text/text.ts";
+import type { Path } from "../../../base/types/json.ts";
+import type { SkillDocument } from "../../../base/types/skill.ts";
+import { countTriggerPhrases, isEnglish, saysWhatItDoes, saysWhenNotToUse, saysWhenToUse } from "../language.ts";
+import { defineRules, type RuleHead, type RuleRow, type SkillSubject } from "../rule.ts";
+
+const docs = "docs/lint-rules.md";
+const writing = "https://agentskills.io/skill-creation/optimizing-descriptions";
+const minPhrases = 2;
+const limits = { description: 5_000, lines: 500, tokens: 5_000 } as const;
+/** A common estimate for English text. */
+const charactersPerToken = 4;
+
+/** A rule about the whole description, which must be English. */
+type DescriptionRule = RuleHead & {
+  fix: string;
+  isKept(description: string): boolean;
+  message: string;
+};
+
+const descriptionTable: readonly DescriptionRule[] = [
+  {
+    id: "skill-description-when",
+    why: "A model loads a skill when the situation matches its description; without one, the skill stays unused.",
+    clauses: ["states the situation in which to use it"],
+    isKept: (text) => saysWhenToUse(text) || /(?:^|[.!?]\s+)(?:when|whenever|if)\b/i.test(text),
+    message: "The description does not say when to use the skill.",
+    fix: 'Add the situation: "Use this when the user ...".',
+  },
+  {
+    id: "skill-description-what",
+    why: "Without what a skill does, a model cannot distinguish it from another for the same situation.",
+    clauses: ["says what the skill does, not only when", "more than two words"],
+    isKept: saysWhatItDoes,
+    message: "The description does not say what the skill does.",
+    fix: "Start with it, verb first: what the skill makes or changes, and from what.",
+  },
+  {
+    id: "skill-trigger-phrases",
+    profile: "spec",
+    why: "Users rarely name a skill: a model recognizes it by the words that users do say.",
+    clauses: ["two or three phrases as users say them"],
+    isKept: (text) => countTriggerPhrases(text) >= minPhrases,
+    message: "The description has fewer than two phrases that a user would say.",
+    fix: 'Add two or three, in quotes: "make this image smaller", "compress my photos".',
+  },
+  {
+    id: "skill-description-not-for",
+    profile: "spec",
+    why: "A skill that does not say what it is not for is loaded for whatever sounds similar.",
+    clauses: ["says what it must not be used for"],
+    isKept: saysWhenNotToUse,
+    message: "The description does not say what the skill must not be used for.",
+    fix: 'Name the closest thing that it is not for: "Not for ...; use ... instead".',
+  },
+];
+
+/** A rule that the body has a certain part. A violation is reported at the first line of the body. */
+type BodyRule = RuleHead & {
+  fix: string;
+  isKept(document: SkillDocument): boolean;
+  message: string;
+};
+
+const bodyTable: readonly BodyRule[] = [
+  {
+    id: "skill-title",
+    severity: "info",
+    profile: "spec",
+    why: "The title shows a model, and a reader, where the instructions of the skill begin.",
+    clauses: ["the body has a title"],
+    isKept: ({ title }) => title !== undefined,
+    message: "The body has no title.",
+    fix: "Start it with a heading: # and what the skill is for.",
+  },
+  {
+    id: "skill-situation",
+    profile: "spec",
+    why: "A model that has loaded a skill must see whether it applies before it follows the steps.",
+    clauses: ["the body states the situation"],
+    isKept: ({ situation }) => situation !== undefined,
+    message: "The body does not say in which situation the skill applies.",
+    fix: "Add a paragraph after the title, or a section that starts with When.",
+  },
+  {
+    id: "skill-steps",
+    profile: "spec",
+    why: "Models follow numbered steps in order, and prose only in parts.",
+    clauses: ["the body has numbered steps"],
+    isKept: ({ steps }) => steps.length > 0,
+    message: "The body has no numbered steps.",
+    fix: "Write what to do as a numbered list, one action each.",
+  },
+  {
+    id: "skill-never",
+    profile: "spec",
+    why: "What is not forbidden is tried: the known mistakes of a task come back unless they are listed.",
+    clauses: ["the body lists what not to do"],
+    isKept: ({ never }) => never.length > 0,
+    message: "The body has no list of things not to do.",
+    fix: 'Add a section "Do not", with one thing per line.',
+  },
+];
+
+/** Rules about what a model reads: the description before the skill is loaded, and the body afterwards. */
+export const skillWordingRules = defineRules<SkillSubject>(docs, [
+  ...descriptionTable.map(
+    ({ isKept, message, ...head }): RuleRow<SkillSubject> => ({
+      ...head,
+      docs: writing,
+      at: ["frontMatter", "description"],
+      find({ package: { description } }) {
+        // The rest is not read: skill-description-length reports longer descriptions.
+        const start = description.slice(0, limits.description);
+        return start.trim() !== "" && isEnglish(start) && !isKept(start) && message;
+      },
+    }),
+  ),
+  {
+    id: "skill-description-tags",
+    docs: "https://platform.claude.com/docs/en/agents-and-tools/agent-skills/overview#skill-structure",
+    why: "A host puts descriptions into a list of tags, so tags inside one are rejected or break that list.",
+    clauses: ["no XML tags"],
+    at: ["frontMatter", "description"],
+    fix: "Say it in words, without < and >.",
+    find({ package: { description } }) {
+      const start = description.slice(0, limits.description);
+      const [tag] = /<\/?[A-Za-z][\w-]{0,40}(?:\s[^<>]{0,200})?\/?>/.exec(start) ?? [];
+      return tag !== undefined && `The description contains the tag ${quote(tag)}.`;
+    },
+  },
+  {
+    id: "skill-sibling-exists",
+    why: "A model that is referred to a skill which does not exist makes up its steps, or goes without.",
+    clauses: ["a skill named in the description exists", "a skill named in the body exists"],
+    *check({ package: { name, description, document }, siblings }) {
+      // A package that is linted alone has unknown siblings.
+      if (siblings.length === 0) return;
+      const names = siblings.map((sibling) => sibling.name);
+      const known = new Set([name, ...names]);
+      const fix = `Install it, or name one that exists: ${names.slice(0, 5).join(", ")}.`;
+      const texts: [string, Path][] = [
+        [description, ["frontMatter", "description"]],
+        ...document.body.split("\n").map((text, at): [string, Path] => [text, ["line", document.bodyLine + at]]),
+      ];
+      for (const [text, at] of texts)
+        for (const [, quoted, unquoted] of text.slice(0, limits.description).matchAll(skillNames)) {
+          const named = quoted ?? unquoted ?? "";
+          if (known.has(named) || determiners.has(named)) continue;
+          yield { at, message: `The skill ${quote(named)} does not exist next to this one.`, fix };
+        }
+    },
+  },
+  ...bodyTable.map(({ isKept, message, fix, ...head }) => ({
+    ...head,
+    *check({ package: { document } }: SkillSubject) {
+      if (!isKept(document)) yield { at: ["line", document.bodyLine], message, fix };
+    },
+  })),
+  {
+    id: "skill-step-single-action",
+    severity: "info",
+    profile: "spec",
+    why: "Of two actions in one step the second is the one that gets lost; a vague one is done in any way.",
+    clauses: ["one action per step", "an explicit action"],
+    *check({ package: { document } }) {
+      for (const { text, line, number } of document.steps) {
+        const start = text.slice(0, 1_000).replace(/[`*]|(?<!\w)_|_(?!\w)/g, "");
+        const actions = countActions(start);
+        const at = ["line", line];
+        if (actions > 1) {
+          const message = `Step ${number} asks for ${actions} actions: ${quote(start)}.`;
+          yield { at, message, fix: "Make each a separate step." };
+        }
+        const [word] = vague.exec(start) ?? [];
+        const fix = "Say in which case, and what to do.";
+        if (word !== undefined) yield { at, message: `Step ${number} is vague: ${quote(word)}.`, fix };
+      }
+    },
+  },
+  {
+    id: "skill-body-long",
+    docs: "https://agentskills.io/specification#progressive-disclosure",
+    why: "The whole body enters the context of the model once the skill loads, and crowds out the user's task.",
+    clauses: ["fewer than 500 lines", "at most about 5,000 tokens"],
+    *check({ package: { document } }) {
+      const lines = document.body.trimEnd().split("\n").length;
+      const tokens = Math.round(document.body.length / charactersPerToken);
+      const message =
+        lines >= limits.lines
+          ? `The body has ${lines} lines; keep it under ${limits.lines}.`
+          : tokens > limits.tokens && `The body has about ${tokens} tokens; keep it to ${limits.tokens}.`;
+      const fix = "Move details into files of the package, and link to them where they are needed.";
+      if (message) yield { at: ["line", document.bodyLine], message, fix };
+    },
+  },
+]);
+
+/** A name in quotes before the word "skill", or without quotes between a verb such as "use" and the word "skill". */
+const skillNames =
+  /[`'"]([a-z0-9]+(?:-[a-z0-9]+)*)[`'"] skill\b|\b(?:use|load|see|invoke|prefer|activate) (?:the )?([a-z0-9]+(?:-[a-z0-9]+)*) skill\b/g;
+const determiners = new Set("this that the a an any another each every one other same".split(" "));
+
+// Verbs that steps start with, except words that are nouns as often (name, file).
+const verbs =
+  "add|analy[sz]e|apply|ask|build|calculate|call|check|choose|clean|click|close|collect|commit|compare|compile|compress|compute|confirm|convert|copy|create|delete|deploy|determine|download|draft|edit|ensure|evaluate|execute|explain|export|extract|fetch|fill|find|fix|format|generate|get|identify|import|inspect|install|list|load|locate|make|merge|move|open|parse|pick|print|publish|push|put|read|remove|rename|replace|report|resize|restart|return|review|rewrite|run|save|scan|search|select|send|set|show|sort|split|start|stop|submit|summari[sz]e|tell|test|update|upload|validate|verify|wait|write";
+const startsWithVerb = new RegExp(`^(?:first,? |then,? |now,? |finally,? |next,? )?(?:${verbs})\\b`, "i");
+const furtherAction = new RegExp(`(?:,? and then|,? then|[;,] and|,? and|;) (?:${verbs})\\b`, "gi");
+const vague =
+  /\b(?:as (?:needed|necessary|appropriate|required)|if (?:needed|necessary)|appropriately|and so on|somehow|etc\b\.?)/i;
+
+/** Counts the actions in a step: sentences that start with a verb, and verbs after "and" or "then". */
+function countActions(step: string): number {
+  const sentences = step.split(/[.!?:]\s+/).filter((sentence) => startsWithVerb.test(sentence));
+  return sentences.reduce((sum, sentence) => sum + 1 + (sentence.match(furtherAction)?.length ?? 0), 0);
+}

@@ -1,0 +1,179 @@
+import { listProperties } from "../../../base/jsonSchema/values.ts";
+import { quote } from "../../../base/text/text.ts";
+import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
+import { getUnquotedDescription } from "../language.ts";
+import { defineRules, type Rule, type ToolSubject } from "../rule.ts";
+import { splitName } from "../text.ts";
+
+/** A wording that does not belong in a description, unless a word of a name matches `unless`: then it is the topic. */
+type Pattern = { clause: string; what: string; pattern: RegExp; unless?: RegExp };
+
+const web =
+  /^(?:https?|request|requests|api|apis|endpoint|endpoints|fetch|url|curl|rest|graphql|openapi|webhook|webhooks)$/;
+const stores =
+  /^(?:sql|query|db|database|table|tables|row|rows|record|records|redis|postgres|mysql|mongo|mongodb|sqlite|kafka|elasticsearch)$/;
+const code =
+  /^(?:code|class|function|functions|symbol|symbols|repo|repository|git|python|java|typescript|refactor|module)$/;
+
+const stock =
+  "aiohttp|axios|psycopg2?|sqlalchemy|mongoose|mongodb|redis|memcached|postgres(?:ql)?|mysql|sqlite|dynamodb|scikit-learn|sklearn|" +
+  "pandas|numpy|tensorflow|pytorch|langchain|puppeteer|selenium|beautifulsoup|boto3|kafka|rabbitmq|celery|elasticsearch|hibernate|" +
+  "prisma|flask|fastapi|django|spring boot|asyncio|lambda function";
+
+const implementation: readonly Pattern[] = [
+  {
+    clause: "no HTTP method, path or status",
+    what: "how the request is sent",
+    pattern:
+      /\b(?:GET|POST|PUT|PATCH|DELETE) (?:request )?(?:to |from |at )?\/[\w{]|\bHTTP[ /](?:status )?(?:code )?[1-5]\d\d\b|\b[Rr]eturns? (?:200|201|204|400|401|403|404|409|422|500|503)(?= with| or| if| when| on| OK|[.,;]|$)/,
+    unless: web,
+  },
+  {
+    clause: "no endpoint, API or wrapper behind the tool",
+    what: "the backend of the tool",
+    pattern:
+      /\bthis (?:API |REST )?(?:endpoint|route|API call)\b|\b(?:calls?|hits?|wraps?) (?:the|our|an?) (?:[\w-]+ ){0,3}(?:API|endpoint|webhook|microservice)\b|\bwrapper (?:around|for|over|of)\b|\b(?:of|by) our (?:\w+ )?(?:API|backend)\b|\b(?:REST|GraphQL|gRPC) (?:API|endpoint|service)\b/i,
+    unless: web,
+  },
+  {
+    clause: "no database statement or table",
+    what: "how data is stored",
+    pattern:
+      /\bSELECT [\w*,. ]{1,60} FROM\b|\bINSERT INTO\b|\bDELETE FROM\b|\b(?:[Ee]xecutes?|[Rr]uns?|[Ii]ssues) an? (?:SELECT|INSERT|UPDATE|DELETE|JOIN)\b|\b(?:into|from|in|on) the \w+ (?:table|collection)\b(?= of|[.,;]| and|$)/,
+    unless: stores,
+  },
+  {
+    clause: "no name of a class, function or source file",
+    what: "a name from the source code",
+    pattern:
+      /\b[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:Service|Repository|Controller|Manager|Handler|DAO|DTO|Factory|Impl|Util|Utils)\b|\b[A-Za-z]\w*\.\w+\(\)|\b(?:[Ss]ee|in|from) [\w-]+\/[\w/-]+\.(?:py|[jt]s|go|java|rb|rs|cs|php)\b/,
+    unless: code,
+  },
+  {
+    clause: "no library or store it is built on",
+    what: "what the tool is built on",
+    pattern: new RegExp(
+      `\\b(?:using|via|through|with|in|of|backed by) (?:an? |the |our )?(?:[\\w-]+ ){0,2}(?:${stock})\\b`,
+      "i",
+    ),
+    unless: new RegExp(`${stores.source}|^(?:${stock})$`),
+  },
+  {
+    clause: "no inner workings",
+    what: "inner workings",
+    pattern:
+      /\binternally\b|\bunder the hood\b|\bbehind the scenes\b|\bimplemented (?:with|using|in|as|by)\b|\bdelegates? to\b|\b(?:called|used|consumed|invoked) by (?:the|our) (?:\w+ )?(?:front-?end|back-?end|UI)\b|\b(?:of|for) the (?:(?:old|legacy|new) )?(?:front|back)-?end\b|\b(?:SMTP|job|task|message) queue\b/i,
+    unless: /^(?:queue|queues|deploy|frontend|backend)$/,
+  },
+  {
+    clause: "no address of an internal host",
+    what: "an internal address",
+    pattern: /\bhttps?:\/\/[\w.-]{1,200}\.(?:internal|local|corp|lan|svc)\b/i,
+  },
+  {
+    clause: "no note to colleagues such as TODO",
+    what: "a note to colleagues",
+    pattern: /\b(?:TODO[:(]|FIXME\b|XXX:)/,
+  },
+];
+
+const docstring: readonly Pattern[] = [
+  {
+    clause: "no sections such as Args: and Raises:",
+    what: "a section of a docstring",
+    pattern:
+      /^ *(?:\*\*)?(?:args|arguments|parameters|params|kwargs)(?: explained)?:|^ *(?:raises|yields|throws|attributes): *$|[.!] (?:args|arguments|parameters|params):|^ *input: .*\n *output:/im,
+  },
+  {
+    clause: "no tags such as :param and @return",
+    what: "a tag of a docstring",
+    pattern: /(?<![\w:]):(?:param|type|returns?|rtype|raises)\b[^:\n]{0,80}:|(?<!\S)@(?:param|returns?|throws|arg)\b/,
+  },
+  {
+    clause: "no underlined headings",
+    what: "a heading of a docstring",
+    pattern: /^ *(?:parameters|returns|raises) *\n *-{3,}/im,
+  },
+  {
+    clause: "no types of a programming language",
+    what: "a type of a programming language",
+    pattern:
+      /\breturns? (?:an? |the )?(?:dict|dictionary|tuple|ndarray|DataFrame|Promise|(?:List|Dict|Optional|Tuple)\[)(?![\w-])/i,
+    unless: code,
+  },
+];
+
+const audience: readonly Pattern[] = [
+  {
+    clause: "no first person (I, we)",
+    what: "the first person",
+    pattern:
+      /(?<=^|[.!?] )(?:I|We) (?:will |can |also )?[a-z]{2,}\b|\bI (?:am|will|can)\b|\bour (?:[\w-]+ ){0,2}(?:API|platform|service|engine|assistant|product|docs)\b/m,
+  },
+  {
+    clause: "no advertising",
+    what: "advertising",
+    pattern:
+      /\b(?:powerful|blazing(?:ly)?[- ]fast|lightning[- ]fast|state[- ]of[- ]the[- ]art|cutting[- ]edge|world[- ]class|best[- ]in[- ]class|award[- ]winning|revolutionary|game[- ]chang(?:er|ing)|seamless(?:ly)?|effortless(?:ly)?|next[- ]gen(?:eration)?|industry[- ]leading|unparalleled|AI[- ]powered|trusted by|the easiest way|key features:)/i,
+  },
+  {
+    clause: "not addressed to developers",
+    what: "advice for developers",
+    pattern:
+      /(?<=^|[.!?] )Demonstrates\b|\bfor developers\b|\bby MCP (?:clients|hosts)\b|\b(?:client|schema) data validation\b|\bread the docs\b|\blearn more\b/m,
+  },
+];
+
+const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
+
+/** Rules about what does not belong in a description. */
+export const styleRules = defineRules<ToolSubject>(docs, [
+  {
+    id: "description-implementation",
+    profile: "spec",
+    why: "How a tool is built does not help to choose it, costs tokens, and goes out of date.",
+    ...findPatterns(implementation, "mentions", "Say what the tool does for the user, and leave out how."),
+  },
+  {
+    id: "description-docstring",
+    profile: "spec",
+    why: "A docstring tells a programmer how to call; parameters belong in the schema, where a model looks for them.",
+    ...findPatterns(
+      docstring,
+      "has",
+      "Describe each parameter in its schema, and say here when to call the tool and what it does.",
+    ),
+  },
+  {
+    id: "description-for-model",
+    profile: "spec",
+    why: "Praise and asides to people take the space of what a model chooses by.",
+    ...findPatterns(audience, "has", "Write it to the model: when to call the tool, and what it does."),
+  },
+]);
+
+function findPatterns(
+  patterns: readonly Pattern[],
+  verb: string,
+  fix: string,
+): Pick<Rule<ToolSubject>, "clauses" | "check"> {
+  return {
+    clauses: patterns.map(({ clause }) => clause),
+    *check({ server, tool }) {
+      const text = getUnquotedDescription(tool);
+      if (text === undefined) return;
+      const isTopic = (about: RegExp) => [...splitName(server), ...listTopics(tool)].some((word) => about.test(word));
+      for (const { what, pattern, unless } of patterns) {
+        const [match] = pattern.exec(text) ?? [];
+        if (match === undefined || (unless !== undefined && isTopic(unless))) continue;
+        yield { at: ["description"], message: `The description ${verb} ${what}: ${quote(match.trim())}.`, fix };
+      }
+    },
+  };
+}
+
+/** The words of a tool's name and of its parameters. */
+function listTopics({ name, inputSchema }: JsonObject): readonly string[] {
+  const parameters = isJsonObject(inputSchema) ? listProperties(inputSchema).slice(0, 100) : [];
+  return [...(typeof name === "string" ? [name] : []), ...parameters.map(([key]) => key)].flatMap(splitName);
+}

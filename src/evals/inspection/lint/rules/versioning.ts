@@ -1,0 +1,142 @@
+import { once } from "../../../base/once.ts";
+import type { ChangeEffect } from "../../../servers/changes/effect.ts";
+import { listEffects } from "../../../servers/changes/tools.ts";
+import { defineRules, type RuleHead, type VersionSubject } from "../rule.ts";
+
+/** Memoized for all rules, because the comparison takes most of the time. */
+const getEffects = once(({ before, after }: VersionSubject) => listEffects(before, after));
+
+/** A rule that reports effects of some kinds, if the effect or the rule has a `fix`. */
+type Row = RuleHead & { kinds: readonly ChangeEffect["kind"][]; fix?: string };
+
+const docs = "docs/lint-rules.md";
+const schemaReference = "https://json-schema.org/understanding-json-schema/reference";
+const specification = "https://modelcontextprotocol.io/specification/2025-11-25";
+
+const rows: readonly Row[] = [
+  {
+    id: "version-tool-removed",
+    kinds: ["tool-removed", "tool-renamed"],
+    severity: "error",
+    why: "Calls of a tool that is no longer listed fail, and so does everything that names it: suites, skills, prompts.",
+    clauses: ["a tool stays listed", "a tool keeps its name"],
+  },
+  {
+    id: "version-deprecated-early",
+    kinds: ["deprecated-early"],
+    severity: "error",
+    why: "Callers can move to a new version only while the old one still works and names its successor.",
+    clauses: [
+      "a tool is marked deprecated before it is removed",
+      "it is listed together with its successor before it is removed",
+      "its successor is listed when it is removed",
+    ],
+  },
+  {
+    id: "version-successor-missing",
+    kinds: ["successor-missing"],
+    severity: "error",
+    why: "A model that is referred to another tool calls it, and the call fails where it is not listed.",
+    clauses: ["the tool that a deprecation names is listed"],
+  },
+  {
+    id: "version-parameter-removed",
+    kinds: ["parameter-removed"],
+    severity: "error",
+    why: "A call that gives the parameter is rejected, or what it asked for is silently ignored.",
+    clauses: ["a parameter stays", "a parameter keeps its name"],
+  },
+  {
+    id: "version-newly-required",
+    kinds: ["newly-required"],
+    severity: "error",
+    why: "Calls without the parameter were valid and now fail.",
+    clauses: ["an optional parameter stays optional", "a new parameter is optional"],
+  },
+  {
+    id: "version-no-default",
+    kinds: ["no-default"],
+    why: "Without a default, nothing says that a call made as before still does what it did.",
+    clauses: ["a new parameter has a default"],
+  },
+  {
+    id: "version-narrowed",
+    kinds: ["narrowed"],
+    severity: "error",
+    docs: schemaReference,
+    why: "Values that were accepted are now rejected.",
+    clauses: [
+      "types stay",
+      "allowed values stay",
+      "bounds stay as wide",
+      "no pattern is added",
+      "properties that the schema does not name are still accepted",
+    ],
+  },
+  {
+    id: "version-default-changed",
+    kinds: ["default"],
+    severity: "error",
+    docs: `${schemaReference}/annotations`,
+    why: "A call without the parameter now does something else, although nobody changed the call.",
+    clauses: ["a default keeps its value", "a default is not removed"],
+  },
+  {
+    id: "version-meaning-changed",
+    kinds: ["meaning"],
+    why: "The same value now means something else; a new meaning belongs in a new tool, such as search_v2.",
+    clauses: ["a parameter's description keeps its meaning", "a parameter's unit stays"],
+  },
+  {
+    id: "version-output-changed",
+    kinds: ["output"],
+    severity: "error",
+    docs: `${specification}/server/tools#output-schema`,
+    why: "Clients read the structured result by its schema, and fail where a field is missing or has other values.",
+    clauses: [
+      "an outputSchema stays",
+      "a field of the result stays",
+      "a field that was always present still is",
+      "a field holds no values of other kinds",
+    ],
+  },
+  {
+    id: "version-annotation-changed",
+    kinds: ["annotation"],
+    docs: `${specification}/schema#toolannotations`,
+    why: "Hosts that could call the tool without asking must now ask, or a tool does more than users agreed to.",
+    clauses: [
+      "a read-only tool stays read-only",
+      "a non-destructive tool stays non-destructive",
+      "an idempotent tool stays idempotent",
+      "a closed-world tool stays closed-world",
+    ],
+  },
+  {
+    id: "version-unclear",
+    kinds: ["unclear"],
+    why: "The two schemas do not show whether calls still work, so someone has to look.",
+    clauses: ["patterns and formats stay", "conditions and branches stay"],
+  },
+  {
+    id: "version-reworded",
+    kinds: ["wording"],
+    severity: "info",
+    why: "Models react to wording down to the punctuation: only asking the queries again shows what a change did.",
+    clauses: ["a description stays as it was tested"],
+    fix: "Run the suite again: evals run --check on.",
+  },
+];
+
+/** Rules about changes of a tool list that affect the callers of the older one. */
+export const versioningRules = defineRules<VersionSubject>(
+  docs,
+  rows.map(({ kinds, fix: given, ...rule }) => ({
+    ...rule,
+    *check(subject) {
+      for (const { kind, path, what, fix = given } of getEffects(subject)) {
+        if (kinds.includes(kind) && fix !== undefined) yield { at: path, message: what, fix };
+      }
+    },
+  })),
+);

@@ -1,0 +1,65 @@
+import type { JsonObject } from "../../../base/types/json.ts";
+import type { RuleInfo } from "../../../base/types/lint.ts";
+import type { CallOutcome } from "../../../base/types/tool.ts";
+
+/** What a probe tests. All kinds except `missing` and `wrong type` have arguments that match the inputSchema. */
+export type ProbeKind =
+  | "valid"
+  | "boundary"
+  | "reference"
+  | "defaults"
+  | "repeat"
+  | "missing"
+  | "wrong type"
+  | "unknown tool";
+
+/** A tool with its schemas compiled. */
+export type ProbedTool = {
+  readonly name: string;
+  readonly inputSchema: JsonObject;
+  readonly readOnly: boolean;
+  readonly idempotent: boolean;
+  /** Whether arguments match the inputSchema. */
+  allows(args: JsonObject): boolean;
+  /** How structured content violates the outputSchema; absent without an outputSchema that compiles. */
+  outputFault?(structured: JsonObject): string | undefined;
+};
+
+/** One test of a tool. `base` matches its inputSchema; shrinking makes it smaller. */
+export type Probe = {
+  readonly kind: ProbeKind;
+  /** The parameter under test. Shrinking keeps its value in the base, except for boundaries. */
+  readonly parameter?: string;
+  readonly base: JsonObject;
+  /** The arguments of the calls to make, in order. */
+  calls(base: JsonObject): readonly JsonObject[];
+};
+
+/** The outcome of one call, and whether the server was still running afterwards. */
+export type ProbeAnswer = { readonly outcome: CallOutcome; readonly alive: boolean };
+
+/** A probe that was made. No call follows a broken one, so there may be fewer answers than calls. */
+export type ProbeObservation = {
+  readonly tool: ProbedTool;
+  readonly probe: Probe;
+  readonly calls: readonly JsonObject[];
+  readonly answers: readonly ProbeAnswer[];
+};
+
+/** `wrong` is a sentence for a report. */
+export type RuleResult = "ok" | "does not apply" | { readonly wrong: string };
+
+/** One requirement that every tool has to meet. Pure; `check` does not throw. */
+export type ProbeRule = Pick<RuleInfo, "id" | "severity" | "profile" | "why" | "docs"> & {
+  /** How to fix a violation, in one sentence. */
+  readonly fix: string;
+  /** What has to be observed before it can be checked. */
+  readonly needs: string;
+  check(observation: ProbeObservation): RuleResult;
+};
+
+/** Whether a probe with this base is still the same test: the base is valid, and the calls are valid or not as intended. */
+export function isSameProbe({ allows }: ProbedTool, { kind, calls }: Probe, base: JsonObject): boolean {
+  const isInvalid = kind === "missing" || kind === "wrong type";
+  return allows(base) && calls(base).every((args) => allows(args) !== isInvalid);
+}

@@ -1,0 +1,180 @@
+import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { type SearchDocument, toSearchDocument } from "../../base/search/document.ts";
+import { type RankerName, rankerNames } from "../../base/search/rankers.ts";
+import { type ListingHost, listingHosts, listSkills, skillListings } from "../../base/search/skillListing.ts";
+import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import { skillEntryName } from "../../base/types/skill.ts";
+import { type Case, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
+import { isAlwaysLoaded, type OfferedTool, type Toolset } from "../../base/types/tool.ts";
+import type { SuiteOptions } from "../../experiments/workspace/suites.ts";
+import { withWorkspace } from "../../experiments/workspace/workspace.ts";
+import { asciiJson } from "../../reports/escape.ts";
+import { renderTerminal } from "../../reports/terminal.ts";
+import { type HostName, presentTools } from "../../servers/host.ts";
+import { evaluateSearch, type QueryResult, type SearchCase, summarizeRanker } from "./evaluate.ts";
+import { findShortfall, parseThreshold, type Threshold } from "./gate.ts";
+import type { ListingResult, SearchReport, SuiteSearch } from "./report.ts";
+import { searchDocument } from "./searchReport.ts";
+
+/** The options of `evals search`. */
+export type SearchOptions = SuiteOptions & {
+  host: HostName;
+  ranker?: readonly RankerName[] | undefined;
+  failOn?: readonly string[] | undefined;
+  json: boolean;
+};
+
+type Context = { rankers: readonly RankerName[]; host: HostName; thresholds: readonly Threshold[] };
+
+/**
+ * `evals search`: how well a search finds the tools and skills that the cases of suites expect. No model is called. Exits
+ * with 1 if a threshold is not reached, otherwise with 3 if a case could not be searched for or none expects a tool. Throws
+ * EvalsError for mistakes in thresholds and suites.
+ */
+export async function search(options: SearchOptions, io: Io): Promise<ExitCode> {
+  const { ranker: chosen, failOn = [], json, ...selected } = options;
+  const thresholds = failOn.map(readThreshold);
+  const rankers = rankerNames.filter((name) => chosen?.includes(name) ?? true);
+  const suites = await withWorkspace({ ...selected, model: [], out: "reports" }, io, async ({ suites, cases, host }) =>
+    suites.map((suite) => {
+      const own = cases.filter((planned) => planned.suite === suite);
+      return searchSuite(suite, own, { rankers, host, thresholds });
+    }),
+  );
+  const report: SearchReport = { host: options.host, thresholds: thresholds.map(({ text }) => text), suites };
+  io.out(json ? `${asciiJson(report, 2)}\n` : renderTerminal(searchDocument(report), io));
+  if (suites.some(({ shortfalls }) => shortfalls.length > 0)) return exitCodes.failed;
+  const isSearched = suites.some(({ queries, listings }) => queries.length > 0 || listings.length > 0);
+  const isBroken = suites.some(({ leftOut }) => leftOut.some(({ broken }) => broken));
+  return isSearched && !isBroken ? exitCodes.passed : exitCodes.incomplete;
+}
+
+function readThreshold(text: string): Threshold {
+  const threshold = parseThreshold(text);
+  if (threshold) return threshold;
+  throw usageError(
+    `--fail-on: "${text}" is not a threshold.`,
+    "Write recall@<1, 3, 5 or 10>=<share>, for example recall@5=0.9, or rank=<number>, for example rank=5.",
+  );
+}
+
+/** A case with its queries, for a search of tools or of skills. */
+type Searched = { kind: "tools" | "skills"; toolset: Toolset; search: SearchCase };
+
+function searchSuite(suite: Suite, cases: readonly PlannedCase[], { rankers, host, thresholds }: Context): SuiteSearch {
+  const searched: Searched[] = [];
+  const leftOut: SuiteSearch["leftOut"][number][] = [];
+  for (const planned of cases) {
+    const made = toSearched(planned);
+    if ("reason" in made) leftOut.push({ case: planned.case.id, ...made });
+    else searched.push(made);
+  }
+  const queries = groupByToolset(searched, "tools").flatMap(([{ tools }, asked]) => {
+    const { documents, toShown } = indexTools(tools, host);
+    const shown = asked.map((one) => ({ ...one, expected: one.expected.map((names) => names.map(toShown)) }));
+    return evaluateSearch(documents, shown, rankers);
+  });
+  const results = queries.length > 0 ? rankers.map((ranker) => summarizeRanker(ranker, queries)) : [];
+  const ofSkills = groupByToolset(searched, "skills");
+  const listed = ofSkills.length > 0 ? listingHosts.map((name) => searchListing(name, ofSkills)) : [];
+  const shortfalls = thresholds.flatMap((threshold) => [
+    ...results.flatMap((result) => toSentence(result.ranker, findShortfall(threshold, result, queries))),
+    ...listed.flatMap(({ result, queries: asked }) =>
+      toSentence(`skills as ${result.host} lists them`, findShortfall(threshold, { ...result, ranker: "bm25" }, asked)),
+    ),
+  ]);
+  const offered = cases.flatMap(({ toolset }) => toolset.tools);
+  return {
+    suite: suite.name,
+    file: suite.file,
+    tools: countNames(offered, (tool) => tool.origin !== "skill" && tool.origin !== "instructions"),
+    skills: countNames(offered, (tool) => tool.origin === "skill"),
+    queries,
+    rankers: results,
+    listings: listed.map(({ result }) => result),
+    leftOut,
+    shortfalls,
+  };
+}
+
+function toSentence(subject: string, shortfall: string | undefined): string[] {
+  return shortfall === undefined ? [] : [`${subject}: ${shortfall}`];
+}
+
+function countNames(tools: readonly OfferedTool[], isCounted: (tool: OfferedTool) => boolean): number {
+  return new Set(tools.filter(isCounted).map(({ name }) => name)).size;
+}
+
+/** What a case searches for, or why it is left out. */
+function toSearched({ case: one, toolset, unavailable }: PlannedCase): Searched | { reason: string; broken: boolean } {
+  if (unavailable?.stage === "server") return { reason: "The server could not be listed.", broken: true };
+  if (unavailable) return { reason: unavailable.message, broken: true };
+  const { expect } = one;
+  const queries = listQueries(one);
+  if (expect?.kind === "skill" && expect.skill !== "none") {
+    return { kind: "skills", toolset, search: { id: one.id, queries, expected: [[expect.skill]] } };
+  }
+  const calls = listExpectedCalls(expect);
+  if (calls.length === 0) return { reason: "It expects no tool and no skill by name.", broken: false };
+  const loaded = new Set(toolset.tools.filter(isAlwaysLoaded).map(({ name }) => name));
+  const sets = new Map(calls.map(({ tools }) => [JSON.stringify(tools), tools]));
+  const expected = [...sets.values()].filter((names) => !names.some((name) => loaded.has(name)));
+  if (expected.length === 0) return { reason: "Its tool is always loaded, so no search is needed.", broken: false };
+  return { kind: "tools", toolset, search: { id: one.id, queries, expected } };
+}
+
+function listQueries({ messages, paraphrases, searches = [] }: Case): SearchCase["queries"] {
+  const requests = paraphrases ?? [messages.at(-1)?.content ?? ""];
+  return [
+    ...requests.map((text) => ({ kind: "request" as const, text })),
+    ...searches.map((text) => ({ kind: "written" as const, text })),
+  ];
+}
+
+/** The cases that search for tools, or for skills, grouped by their toolset. */
+function groupByToolset(searched: readonly Searched[], kind: Searched["kind"]): [Toolset, SearchCase[]][] {
+  const groups = new Map<string, [Toolset, SearchCase[]]>();
+  for (const one of searched.filter((each) => each.kind === kind)) {
+    const group = groups.get(one.toolset.hash) ?? [one.toolset, []];
+    group[1].push(one.search);
+    groups.set(one.toolset.hash, group);
+  }
+  return [...groups.values()];
+}
+
+/** The tools that a host defers, with the names that it shows; `toShown` maps a listed name to the shown one. */
+function indexTools(tools: readonly OfferedTool[], host: HostName) {
+  const presented = presentTools(tools, host);
+  const shownNames = new Map(presented.tools.map(({ name }) => [presented.findListed(name)?.name ?? name, name]));
+  const deferred = presented.tools.filter((tool) => !isAlwaysLoaded(tool));
+  return {
+    documents: deferred.map((tool) => toSearchDocument(tool, tool._meta?.["anthropic/searchHint"])),
+    toShown: (name: string) => shownNames.get(name) ?? name,
+  };
+}
+
+/** How well queries find their skills in the list that a host shows. A model would read that list; BM25 stands in for it. */
+function searchListing(host: ListingHost, groups: readonly [Toolset, SearchCase[]][]) {
+  const lists = groups.map(([toolset, cases]) => ({ cases, listed: listSkills(listOffered(toolset), host) }));
+  const queries = lists.flatMap(({ listed, cases }): QueryResult[] => {
+    const documents = listed.map((skill): SearchDocument => ({ ...skill, parameterNames: [] }));
+    return evaluateSearch(documents, cases, ["bm25"]);
+  });
+  const all = lists.flatMap(({ listed }) => listed);
+  const { ranker: _, ...found } = summarizeRanker("bm25", queries);
+  const { version, budget } = skillListings[host];
+  const names = (shown: "whole" | "cut" | "name only") => [
+    ...new Set(all.filter((skill) => skill.shown === shown).map(({ name }) => name)),
+  ];
+  const counts = { whole: names("whole").length, cut: names("cut").length, nameOnly: names("name only") };
+  const result: ListingResult = { host, version, budget, ...counts, ...found };
+  return { result, queries };
+}
+
+function listOffered({ tools }: Toolset): { name: string; description: string }[] {
+  const prefix = skillEntryName("");
+  return tools
+    .filter(({ origin }) => origin === "skill")
+    .map(({ name, description = "" }) => ({ name: name.slice(prefix.length), description }));
+}

@@ -1,0 +1,214 @@
+import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describeFileError } from "../base/files/fileError.ts";
+import { makeFolder } from "../base/files/makeFolder.ts";
+import { readRegularFile } from "../base/files/readRegularFile.ts";
+import { replaceFile } from "../base/files/replaceFile.ts";
+import { type Baseline, baselineFormat, baselineSchema } from "../base/types/baseline.ts";
+import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../base/types/errors.ts";
+import { allDefinitions } from "../base/types/exposure.ts";
+import { formatIssues } from "../base/types/issues.ts";
+import { canonicalJson, isJsonObject, type Json, jsonSchema } from "../base/types/json.ts";
+import type { RunManifest } from "../base/types/run.ts";
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const byCodeUnit = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+
+const acceptAgain = "Accept it again: `evals run -n 20 --check off`, then `evals baseline accept`.";
+
+/**
+ * Creates the baseline of one suite and model of a run. `counts`: passed and graded trials by case id; none for a case
+ * without an entry. `repliedBy`: the models that the replies name. Throws when the run does not contain this suite and
+ * model.
+ */
+export function createBaseline(
+  manifest: RunManifest,
+  suiteName: string,
+  modelId: string,
+  counts: ReadonlyMap<string, { passed: number; trials: number }>,
+  acceptedAt: Date,
+  repliedBy: readonly string[] = [],
+): Baseline {
+  const suite = manifest.suites.find(({ name }) => name === suiteName);
+  const model = manifest.models.find(({ id }) => id === modelId);
+  if (!suite || !model) throw new Error(`the run ${manifest.id} does not contain ${suiteName} on ${modelId}`);
+  const cases = suite.cases.map(({ id, hash, toolset }) => {
+    const { passed, trials } = counts.get(id) ?? { passed: 0, trials: 0 };
+    return { id, hash, passed, trials, toolset };
+  });
+  const hashes = [...new Set(cases.map(({ toolset }) => toolset))].sort();
+  const sorted = (hash: string) => (manifest.toolsets[hash] ?? []).toSorted((a, b) => byCodeUnit(a.name, b.name));
+  const content = {
+    suite: suiteName,
+    model: {
+      id: model.id,
+      kind: model.kind,
+      settings: model.settings,
+      deterministic: model.deterministic,
+      ...(repliedBy.length === 1 && { repliedBy: repliedBy[0] }),
+    },
+    host: manifest.host,
+    exposure: model.exposures?.[0] ?? allDefinitions,
+    ...(manifest.flags.batch === true && { batch: true as const }),
+    harness: manifest.harness,
+    node: manifest.node,
+    acceptedAt: acceptedAt.toISOString(),
+    run: manifest.id,
+    ...(manifest.git && { git: manifest.git }),
+    cases: cases.toSorted((a, b) => byCodeUnit(a.id, b.id)),
+    toolsets: Object.fromEntries(hashes.map((hash) => [hash, sorted(hash)])),
+  };
+  const checksum = computeChecksum(jsonSchema.parse({ format: baselineFormat, ...content }));
+  return { format: baselineFormat, checksum, ...content };
+}
+
+/** Hashes everything except the checksum, as canonical text, so that white space and line endings do not matter. */
+function computeChecksum(data: Json): string {
+  const rest = isJsonObject(data) ? Object.entries(data).filter(([key]) => key !== "checksum") : [];
+  return sha256(canonicalJson(Object.fromEntries(rest)));
+}
+
+/** The file of the baseline of a suite and model, `<dir>/<suite>.<model>.json`; unique for each pair. */
+export function baselineFile(dir: string, suite: string, model: string): string {
+  // The suite part contains no dot, so the first dot always ends it.
+  return join(dir, `${toFileName(suite, /[^a-z0-9_-]+/g)}.${toFileName(model, /[^a-z0-9._-]+/g)}.json`);
+}
+
+const maxLength = 80;
+/** Windows device names, with any extension. */
+const reserved = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/;
+
+/** The name itself if every file system accepts it, including case-insensitive ones; otherwise a slug with a hash. */
+function toFileName(name: string, replaced: RegExp): string {
+  const slug = name
+    .toLowerCase()
+    .replace(replaced, "-")
+    .replace(/\.{2,}/g, "-")
+    .replace(/^[-.]+|(?<![-.])[-.]+$/g, "");
+  const safe = slug.slice(0, maxLength);
+  return safe === name && safe !== "" && !reserved.test(safe)
+    ? name
+    : [safe, sha256(name).slice(0, 8)].filter((part) => part !== "").join("-");
+}
+
+/** The readable baselines of a suite on any model; of all suites if none is named. */
+export async function readSuiteBaselines(dir: string, suite?: string): Promise<NamedBaseline[]> {
+  const names = await readdir(dir).catch((): string[] => []);
+  const prefix = suite === undefined ? "" : `${toFileName(suite, /[^a-z0-9_-]+/g)}.`;
+  const { found } = await readFiles(
+    dir,
+    names.filter((name) => name.startsWith(prefix)),
+  );
+  return found.filter(({ baseline }) => suite === undefined || baseline.suite === suite);
+}
+
+export type NamedBaseline = { file: string; baseline: Baseline };
+
+/** Reads the baselines among these files of a folder, sorted by name, and collects what could not be read. */
+async function readFiles(
+  dir: string,
+  names: readonly string[],
+): Promise<{ found: NamedBaseline[]; errors: unknown[] }> {
+  const files = names
+    .filter((name) => name.endsWith(".json"))
+    .sort()
+    .map((name) => join(dir, name));
+  const read = await Promise.allSettled(files.map(readBaseline));
+  return {
+    found: read.flatMap((one, at) =>
+      one.status === "fulfilled" && one.value ? [{ file: files[at] ?? "", baseline: one.value }] : [],
+    ),
+    errors: read.flatMap((one) => (one.status === "rejected" ? [one.reason] : [])),
+  };
+}
+
+/** Writes a baseline atomically. */
+export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
+  try {
+    await makeFolder(dirname(file));
+    await replaceFile(file, `${JSON.stringify(baseline, null, 2)}\n`);
+  } catch (error) {
+    const message = `The baseline cannot be written: ${describeFileError(error).message}.`;
+    const hint = "Free space, or choose another folder with --baselines.";
+    throw new EvalsError({ severity: "error", message, hint, place: { file } }, exitCodes.incomplete);
+  }
+}
+
+/** Reads a baseline; undefined if there is no file. Throws EvalsError for one that is invalid or edited by hand. */
+export async function readBaseline(file: string): Promise<Baseline | undefined> {
+  const text = await readRegularFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw usageError(`The baseline cannot be read: ${error.message}.`, undefined, { file });
+  });
+  return text === undefined ? undefined : parseBaseline(text, file);
+}
+
+function parseBaseline(text: string, file: string): Baseline {
+  let data: Json;
+  try {
+    data = JSON.parse(text) as Json;
+  } catch (error) {
+    throw explainSyntax(text, messageOf(error), file);
+  }
+  if (!isJsonObject(data) || typeof data.format !== "string" || !data.format.startsWith("tool-evals baseline ")) {
+    throw usageError("This is not a baseline of tool-evals.", "Write baselines with `evals baseline accept`.", {
+      file,
+    });
+  }
+  if (data.format !== baselineFormat) {
+    const found = `its format is "${data.format}", this version reads "${baselineFormat}"`;
+    throw usageError(`The baseline was written by another version of tool-evals: ${found}.`, acceptAgain, { file });
+  }
+  if (data.checksum !== computeChecksum(data)) {
+    throw usageError("The baseline was edited by hand: checksum mismatch.", acceptAgain, { file });
+  }
+  const parsed = baselineSchema.safeParse(data);
+  if (parsed.success) return parsed.data;
+  throw usageError(`Not a baseline of this version: ${formatIssues(parsed.error)}.`, acceptAgain, { file });
+}
+
+/** Describes where the text is not JSON, as far as the parser reports it. */
+function explainSyntax(text: string, message: string, file: string): EvalsError {
+  const conflict = /^<{7} /m.exec(text)?.index;
+  const position = /at position (\d+)/.exec(message)?.[1];
+  const end = text.trimEnd().length;
+  const at = conflict ?? (position === undefined ? undefined : Number(position));
+  const truncated = at === undefined ? /end of JSON/.test(message) : at >= end;
+  const what =
+    conflict !== undefined ? "it has a merge conflict" : truncated ? "it is truncated" : "it has a syntax error";
+  const offset = truncated ? end : at;
+  return usageError(`The baseline is not JSON: ${what}.`, acceptAgain, findPlace(text, offset, file));
+}
+
+function findPlace(text: string, offset: number | undefined, file: string): Place {
+  if (offset === undefined) return { file };
+  const lines = text.slice(0, offset).split("\n");
+  return { file, line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+}
+
+/** Throws EvalsError if the baseline in `file` is not of this suite and model. */
+export function expectSuite(baseline: Baseline, suite: string, model: string, file: string): void {
+  if (baseline.suite === suite && baseline.model.id === model) return;
+  throw usageError(
+    `The baseline is of "${baseline.suite}" on ${baseline.model.id}, not of "${suite}" on ${model}.`,
+    "Move the file away, because it was copied or renamed, then accept a baseline for this suite.",
+    { file },
+  );
+}
+
+/** The baselines in a folder, sorted by file name. Throws one EvalsError with the problems of all files. */
+export async function readBaselines(dir: string): Promise<NamedBaseline[]> {
+  const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw usageError(
+      `The folder ${dir} cannot be read: ${error.message}.`,
+      "Set the folder of baselines with --baselines.",
+    );
+  });
+  const { found, errors } = await readFiles(dir, names);
+  const internal = errors.find((error) => !(error instanceof EvalsError));
+  if (internal !== undefined) throw internal;
+  if (errors.length > 0) throw EvalsError.all(errors.filter((error) => error instanceof EvalsError));
+  return found;
+}

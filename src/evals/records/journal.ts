@@ -1,0 +1,149 @@
+import { hash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { EvalsError } from "../base/types/errors.ts";
+import type { Trial } from "../base/types/trial.ts";
+import { failToWrite, writeError } from "./disk.ts";
+import { TextWriter } from "./texts.ts";
+
+/** The append-only record of trials. */
+export type Journal = {
+  /** Resolves when the line is on disk (fdatasync). A trial counts only after that. Rejects if it cannot be written. */
+  append(trial: Trial): Promise<void>;
+  /** Writes all waiting lines and closes the file. */
+  close(): Promise<void>;
+};
+
+/** Lines that arrive within this time share a sync (group commit). */
+const syncIntervalMs = 20;
+/** The sync is early when this many lines wait: garbage collection of longer-lived objects is more expensive. */
+const syncLines = 16;
+
+/**
+ * `lines`: the number of lines already in the journal. `redact` removes secrets from a line. `verify` is called before each
+ * write, and throws if the journal may not be written any more.
+ */
+type JournalOptions = { lines?: number; redact?: (text: string) => string; verify?: () => Promise<void> };
+
+/**
+ * Opens the journal of a run for appending. Lines are written in the order of `append`, many per sync: one sync per
+ * line would cost more than the rest of a trial. After a failed write every further append rejects with the same error,
+ * so that the journal has no gap.
+ */
+export async function openJournal(
+  path: string,
+  run: string,
+  { lines = 0, redact = (text) => text, verify = async () => {} }: JournalOptions = {},
+): Promise<Journal> {
+  const file: FileHandle = await open(path, "a").catch(failToWrite(path));
+  const texts = new TextWriter();
+  let sequence = lines;
+  let { size } = await file.stat().catch(failToWrite(path));
+  let waiting: { line: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  let flushing: Promise<void> | undefined;
+  let failure: { error: unknown } | undefined;
+  let closing = false;
+  let flushNow = () => {};
+
+  const waitForLines = () =>
+    new Promise<void>((resolve) => {
+      if (closing || waiting.length >= syncLines) return resolve();
+      const timer = setTimeout(resolve, syncIntervalMs);
+      flushNow = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+
+  const write = async (text: string) => {
+    if (failure) throw failure.error;
+    try {
+      await verify();
+      await file.appendFile(text);
+      await file.datasync();
+      size += Buffer.byteLength(text);
+      // Writing to a removed file succeeds, and so does writing to one that was cut.
+      const found = await file.stat();
+      if (found.nlink === 0) throw new Error("it was removed");
+      if (found.size !== size) throw new Error("another program changed it");
+    } catch (error) {
+      failure = { error: error instanceof EvalsError ? error : writeError(path, error) };
+      throw failure.error;
+    }
+  };
+
+  const flush = async () => {
+    await waitForLines();
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      try {
+        await write(batch.map(({ line }) => line).join(""));
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+      if (waiting.length > 0) await waitForLines();
+    }
+    flushing = undefined;
+  };
+
+  return {
+    append: (trial) =>
+      new Promise((resolve, reject) => {
+        waiting.push({
+          line: formatLine(texts.stringify({ ...trial, run, seq: ++sequence }), redact),
+          resolve,
+          reject,
+        });
+        flushing ??= flush();
+        if (waiting.length >= syncLines) flushNow();
+      }),
+    async close() {
+      closing = true;
+      flushNow();
+      await flushing;
+      await file.close().catch(failToWrite(path));
+    },
+  };
+}
+
+/**
+ * Formats a JSON object as a line of a journal or of the ledger of batches. The object ends with the id of the run and
+ * the line number (`seq`, from 1); the checksum of everything before it is appended as `sum`.
+ */
+export function formatLine(json: string, redact: (text: string) => string): string {
+  const body = redact(json.slice(0, -1));
+  return `${body},"sum":"${computeChecksum(body)}"}\n`;
+}
+
+/** The first 64 bits of the SHA-256, in hexadecimal. */
+const computeChecksum = (body: string) => hash("sha256", body).slice(0, 16);
+
+const checksumField = /,"sum":"([0-9a-f]{16})"\}$/;
+
+/**
+ * Creates a check for the lines of a run's journal, called in their order. It returns what is wrong with a line, as a
+ * sentence. Journals from before lines had checksums are accepted. `file` is the name in the sentence. With `isWhole`,
+ * no line may be missing before another.
+ */
+export function createLineCheck(
+  run: string,
+  { file = "the journal", isWhole = false }: { file?: string; isWhole?: boolean } = {},
+): (text: string, line: { run?: unknown; seq?: unknown }) => string | undefined {
+  let previous = 0;
+  let isChecked: boolean | undefined;
+  return (text, { run: of, seq }) => {
+    const sum = checksumField.exec(text.slice(-40))?.[1];
+    isChecked ??= sum !== undefined;
+    if (!isChecked && sum === undefined) return undefined;
+    if (sum === undefined || sum !== computeChecksum(text.slice(0, text.lastIndexOf(',"sum":"'))))
+      return `This line of ${file} was edited: checksum mismatch.`;
+    if (of !== run) return `This line of ${file} belongs to the run ${of}, not to ${run}.`;
+    if (typeof seq !== "number" || seq <= previous)
+      return `This line of ${file} is doubled or out of order: number ${seq} after number ${previous}.`;
+    if (isWhole && seq > previous + 1)
+      return `A line of ${file} is missing before this one: number ${seq} after number ${previous}.`;
+    previous = seq;
+    return undefined;
+  };
+}

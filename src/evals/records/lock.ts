@@ -1,0 +1,236 @@
+import { randomUUID } from "node:crypto";
+import { fstatSync, readFileSync, statSync } from "node:fs";
+import { type FileHandle, link, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { EvalsError, exitCodes, usageError } from "../base/types/errors.ts";
+import { failToWrite } from "./disk.ts";
+
+/** Locks a range of bytes of an open file without waiting; false when another open file has it. */
+export type TryLock = (fd: number, offset: number, length: number) => boolean;
+
+/** A byte far behind the text, because on Windows other processes cannot read a locked byte. */
+const lockedByte = 2 ** 30;
+
+/**
+ * Makes this process the only writer of a run folder until the lock is released. Uses a kernel lock on the file `lock` in
+ * the folder, which is released when the process ends, however it ends. Where the native module is not available (musl),
+ * the file names the process by its id and, on Linux, its start, and the lock is valid while that process exists. Throws
+ * EvalsError with the process id if another process is writing the run, and for a folder with links, through which other
+ * files would be written.
+ */
+export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock()): Promise<RunLock> {
+  const file = join(dir, "lock");
+  await refuseLinks(dir);
+  const acquired = await acquire(file, tryLock).catch(failToWrite(file));
+  if ("holder" in acquired) throw lockedError(dir, acquired.holder);
+  const { release, isInPlace } = acquired;
+  return {
+    release: () => release().catch(failToWrite(file)),
+    async verify() {
+      if (isInPlace() || !(await exists(file))) return;
+      throw new EvalsError(
+        {
+          severity: "error",
+          message: `The lock of the run ${dir} was removed, and another process writes the run now.`,
+          hint: "What this process has recorded is kept. Do not remove the file lock while a run is being written.",
+        },
+        exitCodes.incomplete,
+      );
+    },
+  };
+}
+
+/**
+ * The lock of a run. `verify` throws EvalsError if another process has locked the run since, which is possible only if
+ * someone removed the lock file.
+ */
+export type RunLock = { release: Release; verify(): Promise<void> };
+
+/** Records have no links of their own. One from elsewhere, such as an artifact of CI, may have some. */
+async function refuseLinks(dir: string): Promise<void> {
+  const entries = await readdir(dir, { withFileTypes: true, recursive: true }).catch(() => []);
+  const odd = entries.find((entry) => !entry.isFile() && !entry.isDirectory());
+  if (odd)
+    throw usageError(
+      "A record has no links, pipes or devices, and this one would write to another file.",
+      "Remove it, if you trust the rest of the record.",
+      { file: join(odd.parentPath, odd.name) },
+    );
+}
+
+const exists = (file: string) =>
+  stat(file).then(
+    () => true,
+    () => false,
+  );
+
+const pollMs = 20;
+
+/**
+ * Runs work that reads and replaces a file, in one process at a time, so that none loses what another one added. Waits
+ * for the lock, `<file>.lock`, which is removed afterwards. Rejects with the error of `work` or of the file system.
+ */
+export async function withFileLock<T>(
+  file: string,
+  work: () => Promise<T>,
+  tryLock: TryLock | null = loadTryLock(),
+): Promise<T> {
+  const lock = `${file}.lock`;
+  for (;;) {
+    const acquired = await acquire(lock, tryLock);
+    if ("release" in acquired) {
+      try {
+        // The previous holder may have removed the file that is locked here.
+        if (acquired.isInPlace()) return await work().finally(acquired.remove);
+      } finally {
+        await acquired.release();
+      }
+    }
+    await delay(pollMs);
+  }
+}
+
+type Release = () => Promise<void>;
+/**
+ * `isInPlace`: whether the locked file still has its name. `remove` removes the file while it is locked. `holder`: the
+ * process id of the other process, if known.
+ */
+type Acquired = { release: Release; remove: Release; isInPlace(): boolean } | { holder: string };
+
+const acquire = (file: string, tryLock: TryLock | null) =>
+  tryLock ? acquireByKernel(file, tryLock) : acquireByProcessId(file);
+
+function loadTryLock(): TryLock | null {
+  try {
+    return (createRequire(import.meta.url)("fs-native-extensions") as { tryLock: TryLock }).tryLock;
+  } catch {
+    return null;
+  }
+}
+
+/** Synchronous, because it is called before each write of a journal, and the thread pool costs more than the calls. */
+function isSameFile({ fd }: FileHandle, file: string): boolean {
+  const own = fstatSync(fd);
+  const named = statSync(file, { throwIfNoEntry: false });
+  return own.ino === named?.ino && own.dev === named.dev;
+}
+
+/** The lock file of a run is never removed: one process could lock the removed file while another locks the new one. */
+async function acquireByKernel(file: string, tryLock: TryLock): Promise<Acquired> {
+  const handle: FileHandle = await open(file, "a+");
+  try {
+    if (!tryLock(handle.fd, lockedByte, 1)) {
+      await handle.close();
+      return { holder: await readHolder(file) };
+    }
+    await handle.truncate(0);
+    await handle.write(String(process.pid));
+  } catch (error) {
+    await handle.close().catch(() => undefined);
+    throw error;
+  }
+  const isInPlace = () => isSameFile(handle, file);
+  return { release: () => handle.close(), remove: () => rm(file, { force: true }), isInPlace };
+}
+
+/** The text of a file that another process has locked, which writes its id right after that. */
+async function readHolder(file: string): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    const holder = await readFile(file, "utf8").catch(() => undefined);
+    if (holder !== "" || attempt === 10) return holder ?? "";
+    await delay(pollMs);
+  }
+}
+
+/** The file exists while it is locked, and is created with its text: an empty file is damaged. */
+async function acquireByProcessId(file: string): Promise<Acquired> {
+  const own = `${file}.${process.pid}.${randomUUID()}`;
+  await writeFile(own, nameProcess(process.pid));
+  try {
+    for (let attempt = 1; ; attempt++) {
+      if (await succeeds(link(own, file), "EEXIST")) {
+        // Kept open until the release: otherwise a new file could get the inode number of the removed one.
+        const handle = await open(file);
+        const isInPlace = () => isSameFile(handle, file);
+        const release = once(async () => {
+          if (isInPlace()) await rm(file, { force: true });
+          await handle.close();
+        });
+        return { release, remove: release, isInPlace };
+      }
+      const holder = await readFile(file, "utf8").catch(() => undefined);
+      if (attempt === 3 || isRunning(holder)) return { holder: holder ?? "" };
+      if (holder !== undefined) await removeStale(file, holder, own);
+    }
+  } finally {
+    await rm(own, { force: true });
+  }
+}
+
+/**
+ * Removes the lock of a process that has ended. Only one process at a time checks and removes: otherwise it could
+ * remove the lock of a process that has acquired it since. `own` is a file with the id of this process.
+ */
+async function removeStale(file: string, holder: string, own: string): Promise<void> {
+  const turn = `${file}.ended`;
+  const read = (path: string) => readFile(path, "utf8").catch(() => undefined);
+  if (await succeeds(link(own, turn), "EEXIST")) {
+    if ((await read(file)) === holder) await rm(file);
+    await rm(turn, { force: true });
+    return;
+  }
+  const remover = await read(turn);
+  if (remover !== undefined && !isRunning(remover)) await rm(turn, { force: true });
+}
+
+/** Returns false if the call fails with this code. Rejects with any other error. */
+async function succeeds(call: Promise<void>, code: string): Promise<boolean> {
+  try {
+    await call;
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === code) return false;
+    throw error;
+  }
+}
+
+/** Releases only once, because the file may then be the lock of another process. A second call waits for the first. */
+function once(release: Release): Release {
+  let released: Promise<void> | undefined;
+  return () => (released ??= release());
+}
+
+/** The id of a process and, on Linux, when it started (in ticks since boot): another process can get the id later. */
+function nameProcess(pid: number): string {
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name of the program is in parentheses, and can have any characters. The start is the 20th field after it.
+    return `${pid} ${status.slice(status.lastIndexOf(")") + 2).split(" ")[19]}`;
+  } catch {
+    return String(pid);
+  }
+}
+
+/** Whether a process runs that was named by `nameProcess`. Where the start is not known, the id decides. */
+function isRunning(name = ""): boolean {
+  const pid = Number(name.split(" ")[0]);
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
+  }
+  const known = nameProcess(pid);
+  return known === name || [known, name].includes(String(pid));
+}
+
+function lockedError(dir: string, holder: string): EvalsError {
+  const [pid] = /^\d+(?=( \d+)?$)/.exec(holder.trim()) ?? [];
+  const message = `The run ${dir} is being written by ${pid === undefined ? "another process" : `process ${pid}`}.`;
+  return new EvalsError(
+    { severity: "error", message, hint: "Wait until that process has ended, or stop it." },
+    exitCodes.usage,
+  );
+}

@@ -1,0 +1,246 @@
+import { listProperties } from "../../base/jsonSchema/values.ts";
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
+import type { Tool } from "../../base/types/tool.ts";
+import { findRenamedTools, formatName, indexByName, isInstructions } from "./names.ts";
+
+/**
+ * One edit of a tool list. `id` is stable, and unique in the list of edits: `read_file` for its description,
+ * `read_file.path` for the description of a parameter, `read_file.path:schema`, `read_file:added`. `label` is for
+ * reports. `before` and `after` are the texts (JSON for other values), and absent if there is none.
+ */
+export type ToolEdit = { id: string; label: string; tool: string; before?: string; after?: string } & (
+  | { kind: "added" | "removed" | "description" | "title" | "schema" | "outputSchema" | "annotations" | "other" }
+  /** A key of `_meta` that hosts read. */
+  | { kind: "alwaysLoad" | "searchHint" }
+  /** The same description and schema under another name: a heuristic. `tool` is the old name. */
+  | { kind: "renamed"; to: string }
+  /** `parameter` is a path: `filter.tags[].name`. A parameter that became required has another schema. */
+  | { kind: "parameter"; parameter: string; what: "added" | "removed" | "description" | "schema" }
+);
+
+/** The edits that turn `base` into `head`, sorted by tool, new tools last. */
+export function findEdits(base: readonly Tool[], head: readonly Tool[]): ToolEdit[] {
+  const edits: ToolEdit[] = [];
+  mixLists(base.toSorted(byName), head, (edit) => {
+    edits.push(edit);
+    return false;
+  });
+  return edits;
+}
+
+/**
+ * Applies only the edits with these ids to the base list. No edit results in the tools of `base`, all edits in the
+ * tools of `head`. New tools are last.
+ */
+export function applyChanges<T extends Tool>(base: readonly T[], head: readonly T[], ids: ReadonlySet<string>): T[] {
+  return mixLists(base, head, ({ id }) => ids.has(id));
+}
+
+/** Called once for every edit; true applies it. One function lists and applies edits, so the two cannot differ. */
+type Choose = (edit: ToolEdit) => boolean;
+
+function mixLists<T extends Tool>(base: readonly T[], head: readonly T[], choose: Choose): T[] {
+  const after = new Map(head.map((tool) => [tool.name, tool]));
+  const before = new Set(base.map(({ name }) => name));
+  const added = head.filter(({ name }) => !before.has(name)).sort(byName);
+  const removed = base.filter(({ name }) => !after.has(name)).sort(byName);
+  const renamed = findRenamedTools(
+    indexByName(removed as readonly JsonObject[]),
+    indexByName(added as readonly JsonObject[]),
+  );
+  const kept = base.flatMap((tool) => {
+    const current = after.get(tool.name);
+    if (current) return [mixTool(tool, current, choose)];
+    const successor = after.get(renamed.get(tool.name) ?? "");
+    if (successor) return [choose(makeRenaming(tool, successor)) ? successor : tool];
+    return choose(editTool("removed", tool)) ? [] : [tool];
+  });
+  const successors = new Set(renamed.values());
+  return [...kept, ...added.filter((tool) => !successors.has(tool.name) && choose(editTool("added", tool)))];
+}
+
+const makeRenaming = ({ name }: Tool, successor: Tool): ToolEdit => ({
+  kind: "renamed",
+  id: `${formatName(name)}:renamed`,
+  label: `${formatName(name)}: renamed to ${formatName(successor.name)}`,
+  tool: name,
+  to: successor.name,
+});
+
+function editTool(kind: "added" | "removed", { name, description }: Tool): ToolEdit {
+  const isNew = kind === "added";
+  const what = isInstructions(name) ? "instructions" : "tool";
+  const [id, label] = [`${formatName(name)}:${kind}`, `${formatName(name)}: ${isNew ? "new" : "removed"} ${what}`];
+  return { kind, id, label, tool: name, ...(isNew ? formatTexts(undefined, description) : formatTexts(description)) };
+}
+
+const fields = ["description", "title", "annotations", "outputSchema"] as const;
+type DescribedKind = (typeof fields)[number] | "alwaysLoad" | "searchHint" | "other";
+
+function mixTool<T extends Tool>(base: T, head: T, choose: Choose): T {
+  let listed = 0;
+  let applied = 0;
+  const counted: Choose = (edit) => {
+    const yes = choose(edit);
+    listed++;
+    if (yes) applied++;
+    return yes;
+  };
+  const describe = (kind: DescribedKind, before: unknown, after: unknown): ToolEdit => {
+    const id = formatName(base.name) + (kind === "description" ? "" : `:${kind}`);
+    return { kind, id, label: `${formatName(base.name)}: ${kind}`, tool: base.name, ...formatTexts(before, after) };
+  };
+  const changed = fields.filter(
+    (field) => !same(base[field], head[field]) && counted(describe(field, base[field], head[field])),
+  );
+  const _meta = mixMeta(base, head, (kind, old, current) => counted(describe(kind, old, current)));
+  const [before, after] = [optional(base.inputSchema), optional(head.inputSchema)];
+  const { schema } = mixParameter({ tool: base.name, path: "" }, before, after, counted);
+  // A difference that no edit covers, such as the order of `required`, is an edit only if the tool has no other edit.
+  // Otherwise it is applied together with all of the tool's edits.
+  if (listed === 0 && !same(base, head)) counted(describe("other", differing(base, head), differing(head, base)));
+  if (applied === 0) return base;
+  const { _meta: __, ...rest } = head;
+  const mixed = { ...rest, inputSchema: schema, ...(_meta && { _meta }) };
+  return applied === listed ? head : withKeys(base, mixed, [...changed, "inputSchema", "_meta"]);
+}
+
+/** Applies the chosen changes of the `_meta` keys that hosts read; undefined if no key is left. */
+function mixMeta(
+  { _meta: base = {} }: Tool,
+  { _meta: head = {} }: Tool,
+  choose: (kind: "alwaysLoad" | "searchHint", before: unknown, after: unknown) => boolean,
+): Tool["_meta"] {
+  const mixed = { ...base };
+  for (const kind of ["alwaysLoad", "searchHint"] as const) {
+    const key = `anthropic/${kind}` as const;
+    if (same(base[key], head[key]) || !choose(kind, base[key], head[key])) continue;
+    delete mixed[key];
+    Object.assign(mixed, head[key] !== undefined && { [key]: head[key] });
+  }
+  return Object.keys(mixed).length > 0 ? mixed : undefined;
+}
+
+/** Copies these keys from `head` to `base`, and removes those that `head` lacks. */
+function withKeys<T extends object>(base: T, head: object, keys: readonly string[]): T {
+  const kept = Object.entries(base).filter(([key]) => !keys.includes(key));
+  return Object.fromEntries([...kept, ...Object.entries(head).filter(([key]) => keys.includes(key))]) as T;
+}
+
+/** The members of an object that another lacks or has with a different value. */
+function differing(one: object, other: object): object {
+  const others = new Map<string, unknown>(Object.entries(other));
+  return Object.fromEntries(Object.entries(one).filter(([key, value]) => !same(value, others.get(key))));
+}
+
+/** The schema of a parameter, of its items, or (if `path` is empty) of all arguments together. */
+type Parameter = { schema: Json; required: boolean };
+type ParameterPlace = { tool: string; path: string };
+const optional = (schema: Json): Parameter => ({ schema, required: false });
+
+function mixParameter(spot: ParameterPlace, base: Parameter, head: Parameter, choose: Choose): Parameter {
+  const [before, after] = [base.schema, head.schema];
+  if (!isJsonObject(before) || !isJsonObject(after)) {
+    return !same(base, head) && choose(editParameter(spot, "schema", format(base), format(head))) ? head : base;
+  }
+  // A description at the root is compared as part of the schema.
+  const described = spot.path !== "" && !same(before.description, after.description);
+  const { description } =
+    described && choose(editParameter(spot, "description", before.description, after.description)) ? after : before;
+  const parameters = mixProperties(spot, before, after, choose);
+  const old = { schema: pickOwnKeywords(spot, before, after), required: base.required };
+  const current = { schema: pickOwnKeywords(spot, after, before), required: head.required };
+  const isApplied = !same(old, current) && choose(editParameter(spot, "schema", format(old), format(current)));
+  const own = isApplied ? current : old;
+  const items = mixItems(spot, before, after, choose);
+  const required = [
+    ...[...parameters].flatMap(([name, parameter]) => (parameter.required ? [name] : [])),
+    ...(Array.isArray(own.schema.required) ? own.schema.required : []),
+  ];
+  const properties = Object.fromEntries([...parameters].map(([name, { schema }]) => [name, schema]));
+  const schema: JsonObject = {
+    ...own.schema,
+    ...(spot.path !== "" && description !== undefined && { description }),
+    ...((parameters.size > 0 || isJsonObject(before.properties)) && { properties }),
+    ...(items !== undefined && { items }),
+    ...(required.length > 0 && { required }),
+  };
+  return { schema, required: own.required };
+}
+
+function mixProperties({ tool, path }: ParameterPlace, before: JsonObject, after: JsonObject, choose: Choose) {
+  const [base, head] = [indexParameters(before), indexParameters(after)];
+  const mixed = new Map<string, Parameter>();
+  for (const name of new Set([...base.keys(), ...head.keys()])) {
+    const spot = { tool, path: `${path}.${formatName(name)}` };
+    const [old, current] = [base.get(name), head.get(name)];
+    const chooseWhole = () =>
+      choose(editParameter(spot, old ? "removed" : "added", old && format(old), current && format(current)));
+    const one = old && current ? mixParameter(spot, old, current, choose) : chooseWhole() ? current : old;
+    if (one) mixed.set(name, one);
+  }
+  return mixed;
+}
+
+function mixItems(
+  { tool, path }: ParameterPlace,
+  before: JsonObject,
+  after: JsonObject,
+  choose: Choose,
+): Json | undefined {
+  const [base, head] = [before.items, after.items];
+  if (!isJsonObject(base) || !isJsonObject(head)) return undefined;
+  return mixParameter({ tool, path: `${path}[]` }, optional(base), optional(head), choose).schema;
+}
+
+function indexParameters(schema: JsonObject): Map<string, Parameter> {
+  const required = new Set<Json>(Array.isArray(schema.required) ? schema.required : []);
+  return new Map(listProperties(schema).map(([name, one]) => [name, { schema: one, required: required.has(name) }]));
+}
+
+/** A schema without what is compared separately: description, parameters and which of them are required, items. */
+function pickOwnKeywords(spot: ParameterPlace, schema: JsonObject, other: JsonObject): JsonObject {
+  const named = new Set<Json>([...indexParameters(schema).keys(), ...indexParameters(other).keys()]);
+  const entries = Object.entries(schema).flatMap(([key, value]): [string, Json][] => {
+    if (key === "description" && spot.path !== "") return [];
+    if (key === "properties" && isJsonObject(value)) return [];
+    if (key === "items" && isJsonObject(value) && isJsonObject(other.items)) return [];
+    if (key !== "required" || !Array.isArray(value)) return [[key, value]];
+    const unknown = value.filter((name) => !named.has(name));
+    return unknown.length > 0 ? [[key, unknown]] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+const parameterLabels = {
+  added: "new parameter",
+  removed: "removed parameter",
+  description: "description",
+  schema: "schema",
+};
+
+function editParameter(
+  { tool, path }: ParameterPlace,
+  what: keyof typeof parameterLabels,
+  before?: Json,
+  after?: Json,
+): ToolEdit {
+  const name = formatName(tool) + path;
+  const id = what === "description" ? name : `${name}:${what}`;
+  const common = { id, label: `${name}: ${parameterLabels[what]}`, tool, ...formatTexts(before, after) };
+  return path === ""
+    ? { kind: "schema", ...common }
+    : { kind: "parameter", parameter: path.replace(/^\./, ""), what, ...common };
+}
+
+const format = ({ schema, required }: Parameter) => `${toText(schema)}${required ? " required" : ""}`;
+
+function formatTexts(before?: unknown, after?: unknown): { before?: string; after?: string } {
+  const text = (value: unknown) => (typeof value === "string" ? value : toText(value));
+  return { ...(before !== undefined && { before: text(before) }), ...(after !== undefined && { after: text(after) }) };
+}
+
+/** Everything in a tool is JSON; undefined members are omitted. */
+const toText = (value: unknown) => canonicalJson(value as Json);
+const same = (a: unknown, b: unknown) => a === b || (a !== undefined && b !== undefined && toText(a) === toText(b));
+const byName = (a: Tool, b: Tool) => (a.name < b.name ? -1 : 1);

@@ -1,0 +1,108 @@
+import { nearest } from "../../base/text/nearest.ts";
+import { isJsonObject, type Json, type JsonObject, sameJson } from "../../base/types/json.ts";
+import { instructionsEntryName } from "../../base/types/tool.ts";
+
+/** Whether an entry of a tool list is the instructions of a server, not a tool. */
+export function isInstructions(name: string): boolean {
+  return name.startsWith(instructionsEntryName(""));
+}
+
+/**
+ * Formats the name of a tool, skill (`skill:pdf`), instructions or parameter for an id or message. It is quoted if it
+ * could be read as a path.
+ */
+export function formatName(name: string): string {
+  return /^(?:skill:|instructions:)?[\w-]+$/.test(name) ? name : JSON.stringify(name);
+}
+
+/** Tools by name. The first of several tools with the same name counts; tools without a name are skipped. */
+export type ToolsByName = ReadonlyMap<string, JsonObject>;
+
+export function indexByName(tools: readonly JsonObject[]): ToolsByName {
+  const named = tools.flatMap((tool): [string, JsonObject][] =>
+    typeof tool.name === "string" ? [[tool.name, tool]] : [],
+  );
+  return new Map(named.reverse());
+}
+
+/** The names of the previous and the next version of a tool, by suffix: `search`, `search_v2`, `search_v3`. */
+export function listVersions(name: string): { previous: string | undefined; next: string } {
+  const [, base = name, suffix = "1"] = /^(.*)_v(\d{1,6})$/s.exec(name) ?? [];
+  const version = Number(suffix);
+  return {
+    previous: version < 2 ? undefined : version === 2 ? base : `${base}_v${version - 1}`,
+    next: `${base}_v${version + 1}`,
+  };
+}
+
+/** The newest listed version of a tool after the given one: `search_v3` for `search` and `search_v2`. */
+export function findSuccessor(name: string, tools: ToolsByName): string | undefined {
+  let found: string | undefined;
+  for (let { next } = listVersions(name); tools.has(next); { next } = listVersions(next)) found = next;
+  return found;
+}
+
+/**
+ * Finds the deprecation mark of a tool, with its successor: a description that starts `DEPRECATED: use X_v2` or
+ * similar.
+ */
+export function findDeprecation({ description }: JsonObject): { successor: string | undefined } | undefined {
+  if (typeof description !== "string") return undefined;
+  const found = /^\s*(?:DEPRECATED\b|Deprecated(?=[:.!]))(?::?\s*[Uu]se\s+[`"']?([\w.-]*\w))?/.exec(
+    description.slice(0, 300),
+  );
+  return found ? { successor: found[1] } : undefined;
+}
+
+/** Finds renamed tools, from old to new name: they differ only in name and title, and are not deprecated. */
+export function findRenamedTools(before: ToolsByName, after: ToolsByName): Map<string, string> {
+  const body = ({ name: _, title: __, ...rest }: JsonObject) => rest;
+  const bodies = (tools: ToolsByName) =>
+    new Map(
+      [...tools]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, tool]): [string, Json] => [name, findDeprecation(tool) ? {} : body(tool)]),
+    );
+  return findRenamed(bodies(before), bodies(after));
+}
+
+/**
+ * The likely new name of a tool that is no longer listed: that of the same tool under another name, or else the nearest
+ * name among the added tools.
+ */
+export function findLikelyName(name: string, before: ToolsByName, after: ToolsByName): string | undefined {
+  const added = [...after.keys()].filter((one) => !before.has(one) && !isInstructions(one));
+  return findRenamedTools(before, after).get(name) ?? nearest(name, added);
+}
+
+/** Limits how many values with the same description are compared, so that the time stays linear. */
+const maxCompared = 20;
+
+/**
+ * Finds values that are in both maps under different names, from old to new name. Values without a description are
+ * ignored, because they are too small to be recognized.
+ */
+export function findRenamed(before: ReadonlyMap<string, Json>, after: ReadonlyMap<string, Json>): Map<string, string> {
+  const added = new Map<string, Set<string>>();
+  for (const [name, value] of after) {
+    const key = before.has(name) ? "" : readDescription(value);
+    if (key !== "") added.set(key, (added.get(key) ?? new Set()).add(name));
+  }
+  const renamed = new Map<string, string>();
+  for (const [name, value] of before) {
+    const free = after.has(name) ? undefined : added.get(readDescription(value));
+    let compared = 0;
+    for (const to of free ?? []) {
+      if (compared++ === maxCompared) break;
+      if (!sameJson(value, after.get(to))) continue;
+      free?.delete(to);
+      renamed.set(name, to);
+      break;
+    }
+  }
+  return renamed;
+}
+
+function readDescription(value: Json): string {
+  return isJsonObject(value) && typeof value.description === "string" ? value.description : "";
+}

@@ -1,0 +1,195 @@
+import { isJsonObject, type JsonObject, sameJson } from "../../base/types/json.ts";
+import { type ChangeEffect, type Impact, sortEffects } from "./effect.ts";
+import {
+  findDeprecation,
+  findRenamedTools,
+  findSuccessor,
+  formatName,
+  indexByName,
+  isInstructions,
+  listVersions,
+  type ToolsByName,
+} from "./names.ts";
+import { listSchemaEffects } from "./parameters.ts";
+
+/**
+ * Lists the effects of all changes between two tool lists, sorted by tool, then by class. Empty for equal lists; the
+ * order of tools and keys does not matter. Accepts unvalidated lists and does not throw; what cannot be decided is
+ * `unknown`.
+ */
+export function listEffects(before: readonly JsonObject[], after: readonly JsonObject[]): ChangeEffect[] {
+  const [older, newer] = [indexByName(before), indexByName(after)];
+  const effects = [...listToolEffects(older, newer)];
+  for (const [name, old] of older) {
+    const current = newer.get(name);
+    if (current && !sameJson(old, current)) effects.push(...listEffectsInTool(name, old, current, newer));
+  }
+  return sortEffects(effects);
+}
+
+function listEffectsInTool(name: string, before: JsonObject, after: JsonObject, newer: ToolsByName): ChangeEffect[] {
+  const effects = [
+    ...listSchemaEffects({ name, before, after, successor: findSuccessor(name, newer) }),
+    ...listAnnotationEffects(name, before, after),
+    ...listWordingEffects(name, before, after),
+    ...listMetaEffects(name, before, after),
+  ];
+  const rewritten = ["inputSchema", "outputSchema", "annotations"].find(
+    (field) => !sameJson(before[field], after[field]),
+  );
+  if (effects.length > 0 || rewritten === undefined) return effects;
+  const what = `The ${rewritten} of ${formatName(name)} is written differently and means the same.`;
+  return [{ id: `${formatName(name)}:${rewritten}`, tool: name, path: [name, rewritten], ...reworded, what }];
+}
+
+const reworded = { kind: "wording", class: "description only" } as const;
+
+function* listWordingEffects(name: string, before: JsonObject, after: JsonObject): Iterable<ChangeEffect> {
+  for (const field of ["description", "title"] as const) {
+    // A deprecation mark is an effect of its own kind.
+    const isMarked = field === "description" && findDeprecation(after) && !findDeprecation(before);
+    if (isMarked || sameJson(before[field], after[field])) continue;
+    const id = `${formatName(name)}${field === "title" ? ":title" : ""}`;
+    const path = Object.hasOwn(after, field) ? [name, field] : [name];
+    yield { id, tool: name, path, ...reworded, what: `The ${field} of ${formatName(name)} was reworded.` };
+  }
+}
+
+/** Lists changes of the `_meta` keys that decide how a host shows a tool. */
+function* listMetaEffects(name: string, before: JsonObject, after: JsonObject): Iterable<ChangeEffect> {
+  const read = ({ _meta }: JsonObject, key: string) => (isJsonObject(_meta) ? _meta[key] : undefined);
+  for (const kind of ["alwaysLoad", "searchHint"] as const) {
+    const key = `anthropic/${kind}`;
+    const [was, is] = [read(before, key), read(after, key)];
+    if (sameJson(was, is)) continue;
+    const verb = was === undefined ? "added" : is === undefined ? "removed" : "changed";
+    const what = `The ${kind} of ${formatName(name)} was ${verb}.`;
+    yield { id: `${formatName(name)}:${kind}`, tool: name, path: [name, "_meta", key], ...reworded, what };
+  }
+}
+
+/** `assumed`: what a host assumes without the hint. `riskier`: the value that makes a host ask the user more often. */
+const hints = [
+  { hint: "readOnlyHint", assumed: false, riskier: false },
+  { hint: "destructiveHint", assumed: true, riskier: true },
+  { hint: "idempotentHint", assumed: false, riskier: false },
+  { hint: "openWorldHint", assumed: true, riskier: true },
+] as const;
+
+function* listAnnotationEffects(name: string, before: JsonObject, after: JsonObject): Iterable<ChangeEffect> {
+  const read = ({ annotations }: JsonObject, hint: string, assumed: boolean) => {
+    const value = isJsonObject(annotations) ? annotations[hint] : undefined;
+    return typeof value === "boolean" ? value : assumed;
+  };
+  for (const { hint, assumed, riskier } of hints) {
+    const [was, is] = [read(before, hint, assumed), read(after, hint, assumed)];
+    if (was === is) continue;
+    const place = { id: `${formatName(name)}:annotations`, tool: name, path: [name, "annotations", hint] };
+    const what = `${hint} of ${formatName(name)} changed from ${was} to ${is}.`;
+    if (is !== riskier) yield { ...place, kind: "annotation-safer", class: "compatible", what };
+    else {
+      const fix = "Restore the hint if the tool still does the same; offer new behaviour as a new tool.";
+      yield { ...place, kind: "annotation", class: "unknown", what, fix };
+    }
+  }
+}
+
+/** Lists the effects of tools that are only in one of the lists, and of deprecations. */
+function* listToolEffects(before: ToolsByName, after: ToolsByName): Iterable<ChangeEffect> {
+  const renamed = findRenamedTools(before, after);
+  for (const [name, tool] of before) {
+    const now = after.get(name);
+    const id = formatName(name);
+    if (isInstructions(name)) {
+      if (!now) yield { id: `${id}:removed`, tool: name, path: [name], ...reworded, what: `The ${id} were removed.` };
+      continue;
+    }
+    if (now) {
+      const { cause = id, ...impact } = classifyDeprecation(name, tool, now, before, after) ?? {};
+      const path = [name, "description"];
+      if ("kind" in impact) yield { id: cause, tool: name, path, ...impact };
+      continue;
+    }
+    const to = renamed.get(name);
+    const aspect = to === undefined ? "removed" : "renamed";
+    const impact = to === undefined ? classifyRemoval(name, tool, before, after) : classifyRename(name, to);
+    yield { id: `${id}:${aspect}`, tool: name, path: [name], ...impact };
+  }
+  const successors = new Set(renamed.values());
+  for (const name of after.keys()) {
+    if (before.has(name) || successors.has(name)) continue;
+    if (isInstructions(name)) {
+      const id = formatName(name);
+      yield { id: `${id}:added`, tool: name, path: [name], ...reworded, what: `The ${id} are new.` };
+      continue;
+    }
+    const { previous } = listVersions(name);
+    const next = previous !== undefined && before.has(previous) && after.has(previous);
+    const what = `${formatName(name)} is new${next ? `, next to ${formatName(previous)}` : ""}.`;
+    yield { id: `${formatName(name)}:added`, tool: name, path: [name], kind: "tool-added", class: "compatible", what };
+  }
+}
+
+function classifyRename(name: string, to: string): Impact {
+  const shown = formatName(name);
+  const what = `${shown} was renamed to ${formatName(to)}: calls of the old name fail.`;
+  const fix = `List ${shown} too for a while, with a description that starts "DEPRECATED: use ${to}".`;
+  return { kind: "tool-renamed", class: "breaking", what, fix };
+}
+
+function classifyRemoval(name: string, tool: JsonObject, before: ToolsByName, after: ToolsByName): Impact {
+  const shown = formatName(name);
+  const early = { kind: "deprecated-early", class: "breaking" } as const;
+  const deprecation = findDeprecation(tool);
+  if (!deprecation) {
+    const newer = findSuccessor(name, after);
+    if (newer === undefined) {
+      const fix = "List it again, or mark it deprecated for a while before you remove it.";
+      return { kind: "tool-removed", class: "breaking", what: `${shown} was removed.`, fix };
+    }
+    const what = `${shown} was removed without having been marked deprecated in favour of ${formatName(newer)}.`;
+    const fix = `List it again for a while, with a description that starts "DEPRECATED: use ${newer}".`;
+    return { ...early, what, fix };
+  }
+  const { successor } = deprecation;
+  if (successor === undefined) {
+    const what = `${shown} was removed after it was marked deprecated without a successor.`;
+    return { kind: "tool-retired", class: "unknown", what };
+  }
+  const newer = formatName(successor);
+  if (!after.has(successor)) {
+    const what = `${shown} was removed, and ${newer}, the successor it names, is not listed.`;
+    return { ...early, what, fix: `List ${newer}, or keep ${shown} until it is listed.` };
+  }
+  if (!before.has(successor)) {
+    const what = `${shown} was removed when ${newer} was added: the two were never listed together.`;
+    return { ...early, what, fix: `List both until callers have had time to move to ${newer}.` };
+  }
+  const what = `${shown} was removed after it was listed as deprecated together with ${newer}.`;
+  return { kind: "tool-retired", class: "compatible", what };
+}
+
+/** Classifies a new deprecation, or a successor that is newly missing (`cause` is then the id of its removal). */
+function classifyDeprecation(
+  name: string,
+  tool: JsonObject,
+  now: JsonObject,
+  before: ToolsByName,
+  after: ToolsByName,
+): (Impact & { cause?: string }) | undefined {
+  const [old, deprecation] = [findDeprecation(tool), findDeprecation(now)];
+  if (!deprecation) return undefined;
+  const { successor } = deprecation;
+  const shown = formatName(name);
+  const isOld = old !== undefined && old.successor === successor;
+  if (successor !== undefined && !after.has(successor)) {
+    if (isOld && !before.has(successor)) return undefined;
+    const newer = formatName(successor);
+    const what = `${shown} refers its callers to ${newer}, which is not listed.`;
+    const fix = `List ${newer}, or name the tool that replaces it.`;
+    return { kind: "successor-missing", class: "unknown", what, fix, ...(isOld && { cause: `${newer}:removed` }) };
+  }
+  if (isOld) return undefined;
+  const favour = successor === undefined ? "" : ` in favour of ${formatName(successor)}`;
+  return { kind: "deprecated", class: "compatible", what: `${shown} is now marked deprecated${favour}.` };
+}

@@ -1,0 +1,231 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import * as z from "zod";
+import { excerpt } from "../base/text/text.ts";
+import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../base/types/json.ts";
+import type { CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../base/types/tool.ts";
+import {
+  type ConnectContext,
+  classifyFailure,
+  failureToError,
+  noClientTimeout,
+  openSession,
+  type Session,
+  withDeadline,
+} from "./session.ts";
+import { type LiveSpec, serverError } from "./spec.ts";
+import { parseTools, readPages } from "./toolList.ts";
+
+const defaultStartMs = 30_000;
+const defaultCallMs = 60_000;
+
+/** A connected server that can also return its list as sent. */
+export type Connection = ToolServer & {
+  /** The entries of the list, all pages, unchecked and with all fields. Throws EvalsError as `list` does. */
+  listRaw(signal: AbortSignal): Promise<readonly unknown[]>;
+};
+
+/**
+ * Connects to a server: a process over stdio, or a URL over Streamable HTTP or SSE, with protocol revision 2026-07-28
+ * or an older one. `startTimeoutMs` covers connecting and the first listing together. Throws EvalsError when that
+ * fails.
+ */
+export async function connect(spec: LiveSpec, context: ConnectContext): Promise<Connection> {
+  const startMs = spec.startTimeoutMs ?? defaultStartMs;
+  const began = performance.now();
+  const session = await openSession(spec, context, startMs);
+  const leftMs = Math.max(1, Math.round(startMs - (performance.now() - began)));
+  const callMs = spec.callTimeoutMs ?? defaultCallMs;
+  return new ConnectedServer(context.name, session, { startMs, listMs: leftMs, callMs });
+}
+
+const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+/** Time limits in ms: for the start with its first list, for a list (what is left of the start), and for a call. */
+type Limits = { startMs: number; listMs: number; callMs: number };
+
+class ConnectedServer implements Connection {
+  readonly name: string;
+  readonly about: JsonObject;
+  readonly instructions: string | undefined;
+  readonly #session: Session;
+  readonly #limits: Limits;
+  #known: ReadonlyMap<string, Tool> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(name: string, session: Session, limits: Limits) {
+    this.name = name;
+    this.about = describeServer(session);
+    this.instructions = readInstructions(session);
+    this.#session = session;
+    this.#limits = limits;
+  }
+
+  alive(): boolean {
+    return !this.#session.link.lost.aborted;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#session.link.close();
+    return this.#closing;
+  }
+
+  async list(signal: AbortSignal): Promise<readonly Tool[]> {
+    const tools = parseTools(this.name, await this.listRaw(signal));
+    this.#known = new Map(tools.map((tool) => [tool.name, tool]));
+    return tools;
+  }
+
+  async listRaw(signal: AbortSignal): Promise<readonly unknown[]> {
+    const { client, link, sdk } = this.#session;
+    try {
+      return await withDeadline(this.#limits.listMs, signal, link, (abort) =>
+        readPages(this.name, (cursor) =>
+          client.request({ method: "tools/list", ...(cursor !== undefined && { params: { cursor } }) }, pageSchema, {
+            ...noClientTimeout,
+            signal: abort,
+          }),
+        ),
+      );
+    } catch (error) {
+      if (error instanceof sdk.ProtocolError) {
+        throw serverError(
+          `Server "${this.name}" answered tools/list with an error: ${excerpt(error.message, maxMessage)}.`,
+          "Declare the tools capability, and implement tools/list.",
+        );
+      }
+      throw failureToError(this.name, link, classifyFailure(error, link, this.#limits.startMs));
+    }
+  }
+
+  async call(tool: string, args: JsonObject, signal: AbortSignal): Promise<CallOutcome> {
+    const { client, link, sdk } = this.#session;
+    const listed = this.#known?.has(tool);
+    // Omits the outputSchema, because the client would hide an answer that violates it, and that answer is scored.
+    const toolDefinition = {
+      name: tool,
+      inputSchema: { type: "object" as const, ...this.#known?.get(tool)?.inputSchema },
+    };
+    try {
+      const answer = await withDeadline(this.#limits.callMs, signal, link, (abort) =>
+        client.callTool({ name: tool, arguments: args }, { ...noClientTimeout, signal: abort, toolDefinition }),
+      );
+      const result = toToolResult(answer);
+      const text = result.content.map((item) => item.text ?? "").join("\n");
+      return result.isError && isUnknownTool(tool, text, listed)
+        ? { kind: "unknown-tool", message: excerpt(text, maxMessage) }
+        : { kind: "result", result };
+    } catch (error) {
+      if (!(error instanceof sdk.ProtocolError)) return this.#broken(tool, error);
+      // The server answered, so a model would see its error.
+      if (isUnknownTool(tool, error.message, listed, error.code))
+        return { kind: "unknown-tool", message: excerpt(error.message, maxMessage) };
+      const content = [{ type: "text" as const, text: excerpt(error.message, maxText) }];
+      return { kind: "result", result: { isError: true, content } };
+    }
+  }
+
+  async #broken(tool: string, error: unknown): Promise<CallOutcome> {
+    const { link } = this.#session;
+    const failure = classifyFailure(error, link, this.#limits.callMs);
+    if (failure === "cancelled")
+      return { kind: "broken", stage: "cancelled", message: `The call of "${tool}" was cancelled.` };
+    const stage = failure.kind === "silent" ? "timeout" : "server";
+    return {
+      kind: "broken",
+      stage,
+      message: `Server "${this.name}", called for "${tool}", ${link.explain(failure).message}`,
+    };
+  }
+}
+
+function describeServer({ client, link }: Session): JsonObject {
+  const { name, version } = client.getServerVersion() ?? {};
+  const protocol = client.getNegotiatedProtocolVersion();
+  return {
+    ...(name !== undefined && { name }),
+    ...(version !== undefined && { version }),
+    ...(protocol !== undefined && { protocol }),
+    transport: link.kind,
+  };
+}
+
+/** The instructions of a server, cut with a mark after 64 Ki characters; undefined if it has none. */
+function readInstructions({ client }: Session): string | undefined {
+  const text = client.getInstructions()?.trim();
+  return text ? excerpt(text, maxText) : undefined;
+}
+
+const maxMessage = 2_000;
+/** Limits of a recorded result: characters per text, content items, characters of structured content. */
+const maxText = 64 * 1024;
+const maxItems = 1_000;
+const maxStructured = 256 * 1024;
+
+/**
+ * The answer of a server as it is recorded: text up to 64 Ki characters per item (a cut is marked), everything else as
+ * type, MIME type and size in bytes. It is not checked against the tool's outputSchema, because what the server sent is
+ * scored. Structured content that is not an object (allowed since revision 2026-07-28) is kept as text if there is no
+ * other text. Structured content that is too large or too deep is left out, with a note.
+ */
+function toToolResult(answer: CallToolResult): ToolResult {
+  const content = answer.content.slice(0, maxItems).map(toItem);
+  const isError = answer.isError === true;
+  const structured: unknown = answer.structuredContent;
+  const unkept = answer.content.length > maxItems ? `the result has more than ${maxItems} content items` : undefined;
+  if (structured === undefined) return { isError, content, ...(unkept && { omitted: unkept }) };
+  const isTooDeep = isNestedDeeper(structured);
+  const text = isTooDeep ? "" : JSON.stringify(structured);
+  const omitted = isTooDeep
+    ? `the structured content is nested more than ${maxDepth} levels deep`
+    : text.length > maxStructured
+      ? `the structured content has ${text.length} characters, more than ${maxStructured}`
+      : unkept;
+  if (!isTooDeep && (!isJsonObject(structured) || omitted) && !content.some(({ type }) => type === "text"))
+    content.push({ type: "text", text: excerpt(text, maxText) });
+  const isKept = isJsonObject(structured) && !isTooDeep && text.length <= maxStructured;
+  return {
+    isError,
+    content,
+    ...(isKept && { structuredContent: structured as JsonObject }),
+    ...(omitted && { omitted }),
+  };
+}
+
+function toItem(item: CallToolResult["content"][number]): ContentItem {
+  switch (item.type) {
+    case "text":
+      return { type: "text", text: excerpt(item.text, maxText) };
+    case "image":
+    case "audio":
+      return { type: item.type, mimeType: item.mimeType, bytes: Buffer.byteLength(item.data, "base64") };
+    case "resource_link":
+      return { type: item.type, ...mime(item.mimeType), ...(item.size !== undefined && { bytes: item.size }) };
+    case "resource": {
+      const { resource } = item;
+      const bytes = "blob" in resource ? Buffer.byteLength(resource.blob, "base64") : Buffer.byteLength(resource.text);
+      return { type: item.type, ...mime(resource.mimeType), bytes };
+    }
+  }
+}
+
+function mime(mimeType: string | undefined): { mimeType?: string } {
+  return mimeType === undefined ? {} : { mimeType };
+}
+
+/** Only the start of an error is searched for the missing tool, because an error may be long. */
+const readForName = 1_000;
+const unknownTool = /\bunknown tool\b/i;
+// `MCP error -32602: Tool x not found` (the 1.x SDK's McpServer).
+const missing = /\b(?:not found|does not exist|is not known)\b/i;
+
+/**
+ * Whether the error of a call means that the server has no such tool. A listed tool exists, whatever its error. For an
+ * unlisted one, the code -32602 is enough, which the protocol uses for unknown tools.
+ */
+function isUnknownTool(tool: string, message: string, listed: boolean | undefined, code?: number): boolean {
+  if (listed === true) return false;
+  if (listed === false && code === -32602) return true;
+  const start = message.slice(0, readForName);
+  const at = start.search(/\btool\b/i);
+  return start.includes(tool) && (unknownTool.test(start) || (at >= 0 && missing.test(start.slice(at))));
+}

@@ -1,0 +1,153 @@
+import { setMaxListeners } from "node:events";
+import type { Client } from "@modelcontextprotocol/client";
+import { EvalsError } from "../base/types/errors.ts";
+import { createHttpLink } from "./http.ts";
+import type { ClientSdk, Failure, Link } from "./link.ts";
+import { type Env, type LiveSpec, serverError } from "./spec.ts";
+import { createStdioLink, launch } from "./stdio.ts";
+
+/** What a connection needs in addition to the spec. */
+export type ConnectContext = {
+  /** How messages name the server. */
+  name: string;
+  /** The absolute folder that a relative `cwd` is resolved against; also its default. */
+  dir: string;
+  env: Env;
+  signal: AbortSignal;
+  /** The protocol revision of an earlier connection, so that an old server is not asked for it again. */
+  revision?: string;
+};
+
+/** A connected client, and its link. */
+export type Session = { client: Client; link: Link; sdk: ClientSdk };
+
+/** How to start: ask the server for its protocol revision, or use the known one (`old` servers need `initialize`). */
+type Era = "ask" | "old" | "new";
+
+/** A local server that does not answer a request for its revision within this time counts as old. */
+const probeMs = 5_000;
+const newEra = "2026-07-28";
+/** "Unsupported protocol version": how a server that supports only the new revision answers `initialize`. */
+const unsupportedVersion = -32022;
+/** Timeouts are enforced here, so the client gets the longest possible one. */
+export const noClientTimeout = { timeout: 2 ** 31 - 1 };
+
+/** Opens a session in at most `ms`. Throws EvalsError when that fails. */
+export async function openSession(spec: LiveSpec, context: ConnectContext, ms: number): Promise<Session> {
+  const began = performance.now();
+  const limits = { limitMs: ms, leftMs: ms };
+  const old = context.revision !== undefined && context.revision < newEra;
+  try {
+    return await open(spec, context, old ? "old" : "ask", limits);
+  } catch (error) {
+    if (!(error instanceof WrongEra)) throw error;
+    return await open(spec, context, error.speaks, {
+      ...limits,
+      leftMs: Math.max(1, ms - (performance.now() - began)),
+    });
+  }
+}
+
+/** Thrown when the server can be reached, but speaks another era of the protocol. */
+class WrongEra extends Error {
+  readonly speaks: "old" | "new";
+  constructor(speaks: "old" | "new") {
+    super(`speaks the ${speaks} protocol`);
+    this.speaks = speaks;
+  }
+}
+
+/** `limitMs` is the limit in messages, `leftMs` what is left of it. */
+type StartLimits = { limitMs: number; leftMs: number };
+
+async function open(spec: LiveSpec, context: ConnectContext, era: Era, limits: StartLimits): Promise<Session> {
+  const { limitMs, leftMs } = limits;
+  // The process starts before the client is loaded, so that both happen in parallel.
+  const server = "command" in spec ? launch(spec, context.dir, context.env) : spec;
+  const sdk = await import("@modelcontextprotocol/client");
+  const link = "url" in server ? createHttpLink(server, sdk, context.env) : createStdioLink(server, sdk);
+  const probe = link.kind === "stdio" && era === "ask" ? Math.min(probeMs, leftMs / 2) : leftMs;
+  const client = new sdk.Client(
+    { name: "tool-evals", version: "0" },
+    { versionNegotiation: { mode: "auto", probe: { timeoutMs: probe } } },
+  );
+  let connected = false;
+  client.onerror = (error) => {
+    if (connected) link.onError?.(error);
+  };
+  const prior = era === "old" ? { prior: { kind: "legacy" as const } } : {};
+  try {
+    await withDeadline(leftMs, context.signal, link, () =>
+      client.connect(link.transport, { ...noClientTimeout, ...prior }),
+    );
+    connected = true;
+    return { client, link, sdk };
+  } catch (error) {
+    const failure = classifyFailure(error, link, limitMs);
+    await link.close();
+    if (era === "ask" && failure !== "cancelled") {
+      // Some servers of old SDKs exit on any request before `initialize`.
+      if (failure.kind === "lost" && "pid" in server && server.pid !== undefined) throw new WrongEra("old");
+      // A slow server that supports only the new revision misses the probe, and then refuses `initialize`.
+      if (error instanceof sdk.ProtocolError && error.code === unsupportedVersion) throw new WrongEra("new");
+    }
+    throw failureToError(context.name, link, failure);
+  }
+}
+
+class Cancelled extends Error {}
+class TooLate extends Error {}
+class Lost extends Error {}
+
+/**
+ * The result of `work`. When it is cancelled, takes longer than `ms` or loses the connection, it is aborted and this
+ * rejects at once, with an error for `classifyFailure`.
+ */
+export function withDeadline<T>(
+  ms: number,
+  signal: AbortSignal,
+  link: Link,
+  work: (signal: AbortSignal) => Promise<T>,
+) {
+  return new Promise<T>((resolve, reject) => {
+    const abort = new AbortController();
+    // Every call in flight adds a listener; with many, Node would warn of a leak.
+    setMaxListeners(0, signal, link.lost);
+    const stop = (error: Error) => {
+      reject(error);
+      abort.abort(error);
+    };
+    const cancel = () => stop(new Cancelled());
+    const lose = () => stop(new Lost());
+    const timer = setTimeout(() => stop(new TooLate()), Math.min(ms, noClientTimeout.timeout));
+    if (signal.aborted) cancel();
+    signal.addEventListener("abort", cancel);
+    if (link.lost.aborted) lose();
+    link.lost.addEventListener("abort", lose);
+    work(abort.signal)
+      .then(resolve, reject)
+      .finally(() => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", cancel);
+        link.lost.removeEventListener("abort", lose);
+      });
+  });
+}
+
+/**
+ * Classifies a rejection of `withDeadline`. A lost connection explains every other failure. `limitMs` is the time limit that
+ * the user set; the deadline may be only what was left of it.
+ */
+export function classifyFailure(error: unknown, link: Link, limitMs: number): Failure | "cancelled" {
+  if (error instanceof Cancelled) return "cancelled";
+  if (error instanceof TooLate) return { kind: "silent", ms: limitMs };
+  return link.lost.aborted ? { kind: "lost", reason: String(link.lost.reason) } : { kind: "error", error };
+}
+
+/** The error message of a failure. */
+export function failureToError(name: string, link: Link, failure: Failure | "cancelled"): EvalsError {
+  if (failure === "cancelled") return serverError(`The start of server "${name}" was cancelled.`);
+  if (failure.kind === "error" && failure.error instanceof EvalsError) return failure.error;
+  const { message, hint } = link.explain(failure);
+  return serverError(`Server "${name}" ${message}`, hint);
+}

@@ -1,0 +1,200 @@
+import { basename, extname, resolve } from "node:path";
+import { EvalsError, messageOf, type Problem, usageError } from "../base/types/errors.ts";
+import type { Configuration, ServerSpec } from "../base/types/suite.ts";
+import type { OfferedTool, Tool, ToolServer } from "../base/types/tool.ts";
+import { describeFailure, joinServers, listEnabled, type Member, nameTools, noneStarted } from "./configuration.ts";
+import { connect } from "./connect.ts";
+import { type Env, type HostFile, readHostFile, resolveServer, serverError } from "./spec.ts";
+import { createInstructionsEntry, readStaticList } from "./toolList.ts";
+
+/** The parts of a suite that define where its tools come from. `dir` is absolute. */
+export type SourceParts = {
+  server?: ServerSpec | Configuration;
+  distractors: readonly ServerSpec[];
+  /** A file with the list of tools behind dispatchers. */
+  catalog?: string;
+  dir: string;
+  /** How messages name a server that is not registered under a name, for example the suite. */
+  name?: string;
+};
+
+/**
+ * The tools that a suite offers, under their listed names, with the instructions of its servers, and the live server that
+ * executes the tools of origin `server`.
+ */
+export type Source = {
+  readonly tools: readonly OfferedTool[];
+  /** Absent for a static list, and for a suite without a server. */
+  readonly server?: ToolServer;
+  /** The servers of a whole configuration, in its order, each with the reason if it could not be listed. */
+  readonly members?: readonly { name: string; failure?: string }[];
+  /** Opens another connection to the same server: a new process, or a new session. Throws EvalsError. */
+  reopen(signal: AbortSignal): Promise<ToolServer>;
+  readonly warnings: readonly Problem[];
+  /** Closes every server that was opened here, also by `reopen`. Does not throw. */
+  close(): Promise<void>;
+};
+
+type ListedServer = {
+  name: string;
+  tools: readonly (Tool & Pick<OfferedTool, "ownName">)[];
+  instructions?: string;
+  live?: Live;
+};
+
+type Live = { server: ToolServer; reopen: Source["reopen"] };
+
+/** What the server of a suite lists: one list, or those of all servers of a configuration. */
+type Main = { listed: readonly ListedServer[]; live?: Live; members?: NonNullable<Source["members"]> };
+
+/**
+ * Opens and lists the server of a suite, and lists its distractors, in parallel; distractor servers are closed again.
+ * Throws EvalsError with the problems of all of them; nothing is left open then.
+ */
+export async function openSource(parts: SourceParts, env: Env, signal: AbortSignal): Promise<Source> {
+  const warnings: Problem[] = [];
+  const opened: ToolServer[] = [];
+  let closed = false;
+  const close = async () => {
+    closed = true;
+    await Promise.all(opened.map((server) => server.close()));
+  };
+  const keep = async (connecting: Promise<ToolServer>) => {
+    const server = await connecting;
+    opened.push(server);
+    if (!closed) return server;
+    await server.close();
+    throw serverError(`The start of server "${server.name}" was cancelled.`);
+  };
+
+  const list = async (written: ServerSpec, fallback: string, shown: string, host?: HostFile): Promise<ListedServer> => {
+    if ("tools" in written) {
+      const file = resolve(parts.dir, written.tools);
+      return { name: basename(file, extname(file)), tools: await readStaticList(file) };
+    }
+    const { spec, dir, warnings: found } = await resolveServer(written, shown, parts.dir, env, host);
+    warnings.push(...found);
+    const registered = "config" in written ? written.name : undefined;
+    const context = { name: registered ?? shown, dir, env };
+    const server = await keep(connect(spec, { ...context, signal }));
+    const { name = fallback, protocol: revision } = server.about;
+    const known = typeof revision === "string" ? { revision } : {};
+    const reopen = (later: AbortSignal) => keep(connect(spec, { ...context, ...known, signal: later }));
+    return {
+      name: registered ?? String(name),
+      tools: await server.list(signal),
+      ...(server.instructions !== undefined && { instructions: server.instructions }),
+      live: { server, reopen },
+    };
+  };
+  const listAll = async ({ config, all: _, ...limits }: Configuration): Promise<Main> => {
+    const host = await readHostFile(resolve(parts.dir, config));
+    const names = listEnabled(host);
+    const ends = await Promise.allSettled(names.map((name) => list({ config, name, ...limits }, name, name, host)));
+    const results = ends.map((end, at) => {
+      const name = names[at] ?? "";
+      if (end.status === "fulfilled") return { name, listed: end.value };
+      return { name, ...describeFailure(name, host, end.reason) };
+    });
+    const started = results.flatMap((one) => ("listed" in one ? [one.listed] : []));
+    if (started.length === 0)
+      throw noneStarted(
+        config,
+        ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : [])),
+      );
+    warnings.push(...results.flatMap((one) => ("warning" in one ? [one.warning] : [])));
+    const join = async (open: (live: Live) => Promise<ToolServer>) => {
+      const members = results.map(async (one): Promise<Member> => {
+        if (!("listed" in one)) return { name: one.name, failure: one.failure };
+        const { name, listed } = one;
+        return await open(listed.live as Live).then(
+          (server) => ({ name, server }),
+          (error: unknown) => ({ name, failure: messageOf(error) }),
+        );
+      });
+      return joinServers(config, await Promise.all(members));
+    };
+    return {
+      listed: started.map((one) => ({ ...one, tools: nameTools(one.name, one.tools) })),
+      live: {
+        server: await join(async ({ server }) => server),
+        reopen: (later) => join(({ reopen }) => reopen(later)),
+      },
+      members: results.map((one) => ({ name: one.name, ...("failure" in one && { failure: one.failure }) })),
+    };
+  };
+  const listMain = async (server: ServerSpec | Configuration): Promise<Main> => {
+    if ("all" in server) return await listAll(server);
+    const listed = await list(server, "server", parts.name ?? "server");
+    return { listed: [listed], ...(listed.live && { live: listed.live }) };
+  };
+  const distract = async (written: ServerSpec, index: number) => {
+    const fallback = `distractor ${index + 1}`;
+    const listed = await list(written, fallback, parts.name ? `${parts.name}: ${fallback}` : fallback);
+    await listed.live?.server.close();
+    return toOffered(listed, "distractor");
+  };
+
+  const behind = parts.catalog === undefined ? undefined : list({ tools: parts.catalog }, "catalog", "catalog");
+  const main = parts.server && listMain(parts.server);
+  const others = parts.distractors.map(distract);
+  try {
+    await waitForAll([main, behind, ...others], parts.name === undefined ? "the server" : `"${parts.name}"`);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const own = await main;
+  const listed = [
+    ...(own?.listed ?? []).flatMap((one) => toOffered(one, one.live ? "server" : "static")),
+    ...(await Promise.all(others)).flat(),
+  ];
+  const direct = new Set(listed.map(({ name }) => name));
+  const catalog = await behind;
+  const hidden = catalog ? toOffered(catalog, "dispatched").filter(({ name }) => !direct.has(name)) : [];
+  return {
+    tools: joinInstructions([...listed, ...hidden]),
+    ...(own?.live && { server: own.live.server }),
+    ...(own?.members && { members: own.members }),
+    reopen: own?.live?.reopen ?? noServer,
+    warnings,
+    close,
+  };
+}
+
+async function noServer(): Promise<never> {
+  throw usageError("The suite has no live server to open.", 'Give it a server with a "command" or a "url".');
+}
+
+function toOffered({ name: server, tools, instructions }: ListedServer, origin: OfferedTool["origin"]): OfferedTool[] {
+  return [
+    ...tools.map((tool) => ({ ...tool, server, origin })),
+    ...(instructions === undefined ? [] : [createInstructionsEntry(server, instructions)]),
+  ];
+}
+
+/** The instructions of servers with the same name as one entry. */
+function joinInstructions(tools: readonly OfferedTool[]): OfferedTool[] {
+  const joined = new Map<string, OfferedTool>();
+  for (const tool of tools) {
+    if (tool.origin !== "instructions") continue;
+    const other = joined.get(tool.name)?.description;
+    joined.set(tool.name, { ...tool, description: [other, tool.description].filter(Boolean).join("\n\n") });
+  }
+  return [...tools.filter(({ origin }) => origin !== "instructions"), ...joined.values()];
+}
+
+/**
+ * Waits for all, then throws the problems of every EvalsError together. Any other error was caused by what a server sent, so
+ * it counts as a failure of the server, and other suites can finish.
+ */
+async function waitForAll(work: readonly (Promise<unknown> | undefined)[], name: string): Promise<void> {
+  const failures = (await Promise.allSettled(work)).flatMap((end) => {
+    if (end.status !== "rejected") return [];
+    if (end.reason instanceof EvalsError) return [end.reason];
+    return [
+      serverError(`The tools of ${name} cannot be read: ${messageOf(end.reason)}.`, "Check what its servers list."),
+    ];
+  });
+  if (failures.length > 0) throw EvalsError.all(failures);
+}

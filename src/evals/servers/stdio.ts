@@ -1,0 +1,233 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { type Exit, type ProcessGroup, startGroup } from "../base/processes/group.ts";
+import { cut, quote } from "../base/text/text.ts";
+import { messageOf } from "../base/types/errors.ts";
+import type { ClientSdk, Failure, Link } from "./link.ts";
+import { type CommandSpec, type Env, serverError } from "./spec.ts";
+
+/** The process of a server, with the processes that it started. */
+export type ServerProcess = {
+  readonly pid: number | undefined;
+  readonly stdin: ProcessGroup["child"]["stdin"];
+  readonly stdout: ProcessGroup["child"]["stdout"];
+  /** Resolves when it ends, with how it ended, for example "exited with code 1". Never rejects. */
+  readonly ended: Promise<string>;
+  /** The last part of its stderr. */
+  stderrTail(): string;
+  /** Ends the whole process group. Does not throw; safe to call twice. */
+  stop(): Promise<void>;
+};
+
+/** The time that a server gets to exit by itself after its stdin is closed. */
+const exitMs = 150;
+const orphanMs = 500;
+
+/** The variables that a server inherits, as in the default environment of the MCP SDK. Others must be configured. */
+export const inheritedVariables =
+  process.platform === "win32"
+    ? "APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATH PATHEXT PROCESSOR_ARCHITECTURE PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 SYSTEMDRIVE SYSTEMROOT TEMP USERNAME USERPROFILE WINDIR".split(
+        " ",
+      )
+    : ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
+
+/**
+ * Starts the process of a server. If the program cannot be started, `ended` resolves. Throws EvalsError for arguments that
+ * the system refuses, such as too long ones.
+ */
+export function launch(spec: CommandSpec, dir: string, env: Env): ServerProcess {
+  const cwd = resolve(dir, spec.cwd ?? ".");
+  const options = { cwd, env: { ...selectInherited(env), ...spec.env }, orphanMs };
+  const { child, exited, ended, noteEscaped, stderrTail, end } = start(spec, options);
+  return {
+    pid: child.pid,
+    stdin: child.stdin,
+    stdout: child.stdout,
+    ended: ended.then((exit) => describeExit(exit, spec.command, cwd)),
+    stderrTail,
+    stop: async () => {
+      noteEscaped();
+      child.stdin.end();
+      await Promise.race([exited, delay(exitMs, undefined, { ref: false })]);
+      await end();
+      await ended;
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
+  };
+}
+
+function start({ command, args = [] }: CommandSpec, options: Parameters<typeof startGroup>[2]): ProcessGroup {
+  try {
+    return startGroup(command, args, options);
+  } catch (thrown) {
+    throw serverError(
+      `The program ${quote(command)} could not be started: ${messageOf(thrown)}.`,
+      "Shorten its arguments and its environment.",
+    );
+  }
+}
+
+function selectInherited(env: Env): Record<string, string> {
+  return Object.fromEntries(
+    inheritedVariables.flatMap((name) => {
+      const value = env[name];
+      // An exported shell function is code and not a value.
+      return value === undefined || value.startsWith("()") ? [] : [[name, value]];
+    }),
+  );
+}
+
+function describeExit(exit: Exit, command: string, cwd: string): string {
+  if (!("error" in exit)) return exit.signal ? `was killed by ${exit.signal}` : `exited with code ${exit.code}`;
+  const { error } = exit;
+  if (!existsSync(cwd)) return `could not be started: its folder ${cwd} does not exist`;
+  if (error.code === "ENOENT") return `could not be started: there is no program "${command}"`;
+  if (error.code === "EACCES") return `could not be started: "${command}" is not executable`;
+  return `could not be started: ${error.message}`;
+}
+
+const maxLineBytes = 10 * 1024 * 1024;
+const quotedNoise = 120;
+/** On a busy machine, a failed write can be noticed this long before the end of the process. */
+const exitNoticeMs = 10_000;
+
+/**
+ * The protocol over stdin and stdout of a process, one JSON message per line.
+ *
+ * It has the properties of the SDK's stdio transport (`pid` and `stderr`), so the client treats a failed probe for the
+ * protocol revision as it does for any local process. It is not an instance of that class, so the client probes on this
+ * process instead of starting a second one, which halves the time to the first answer.
+ */
+class LineTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly stderr = null;
+  readonly pid: number | undefined;
+  /** The first line of stdout that was not a message. */
+  noise: string | undefined;
+  readonly #server: ServerProcess;
+  readonly #parse: ClientSdk["deserializeMessage"];
+  readonly #onOverlong: () => void;
+  #line: Buffer[] = [];
+  #lineBytes = 0;
+
+  constructor(server: ServerProcess, parse: ClientSdk["deserializeMessage"], onOverlong: () => void) {
+    this.pid = server.pid;
+    this.#server = server;
+    this.#parse = parse;
+    this.#onOverlong = onOverlong;
+  }
+
+  async start(): Promise<void> {
+    this.#server.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
+  }
+
+  /** Rejects when the server no longer reads, after its end if it ends: that is the better explanation. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    const failure = await new Promise<Error | null | undefined>((resolve) => {
+      this.#server.stdin.write(`${JSON.stringify(message)}\n`, resolve);
+    });
+    if (!failure) return;
+    await Promise.race([this.#server.ended, delay(exitNoticeMs, undefined, { ref: false })]);
+    throw failure;
+  }
+
+  /** Called by the client when it cannot connect. The link stops the process, after it has read why. */
+  async close(): Promise<void> {
+    this.onclose?.();
+  }
+
+  #read(chunk: Buffer): void {
+    let rest = chunk;
+    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
+      this.#append(rest.subarray(0, end));
+      const line = Buffer.concat(this.#line).toString().trim();
+      this.#line = [];
+      this.#lineBytes = 0;
+      if (line !== "") this.#deliver(line);
+      rest = rest.subarray(end + 1);
+    }
+    this.#append(rest);
+  }
+
+  #append(part: Buffer): void {
+    this.#lineBytes += part.length;
+    if (this.#lineBytes <= maxLineBytes) this.#line.push(part);
+    else this.#onOverlong();
+  }
+
+  #deliver(line: string): void {
+    let message: JSONRPCMessage;
+    try {
+      message = this.#parse(line);
+    } catch {
+      // Servers that print to stdout are common, and hosts tolerate them.
+      this.noise ??= cut(line, quotedNoise);
+      return;
+    }
+    this.onmessage?.(message);
+  }
+}
+
+/** A link to a server's process that was just launched. */
+export function createStdioLink(server: ServerProcess, sdk: ClientSdk): Link {
+  const loss = new AbortController();
+  const transport = new LineTransport(server, sdk.deserializeMessage, () => {
+    loss.abort("sent a line larger than 10 MiB on stdout");
+    void server.stop();
+  });
+  void server.ended.then((how) => {
+    loss.abort(how);
+    transport.onclose?.();
+  });
+  return {
+    kind: "stdio",
+    transport,
+    lost: loss.signal,
+    explain: (failure) => ({
+      message: `${describeFailure(failure)}.${quoteOutput(server, transport.noise)}`,
+      hint: hintFor(server, transport.noise),
+    }),
+    close: async () => {
+      loss.abort("was closed");
+      await server.stop();
+    },
+  };
+}
+
+function describeFailure(failure: Failure): string {
+  switch (failure.kind) {
+    case "lost":
+      return failure.reason;
+    case "silent":
+      return `did not answer within ${failure.ms / 1000} s`;
+    case "error":
+      return `answered with an error: ${messageOf(failure.error)}`;
+  }
+}
+
+const stderrLines = 10;
+const stackFrame = /^\s+at .{0,500}:\d+:\d+\)?$/;
+
+function quoteOutput(server: ServerProcess, noise: string | undefined): string {
+  const lines = server.stderrTail().split("\n");
+  // The message of an error comes before its stack.
+  const stderr = lines
+    .filter((line) => line.trim() !== "" && !stackFrame.test(line))
+    .slice(-stderrLines)
+    .join("\n");
+  return [
+    noise === undefined ? "" : ` Its stdout contains text other than protocol messages: ${JSON.stringify(noise)}.`,
+    stderr === "" ? "" : ` Its stderr ends with:\n${stderr.replace(/^/gm, "    ")}`,
+  ].join("");
+}
+
+function hintFor(server: ServerProcess, noise: string | undefined): string {
+  if (server.pid === undefined) return 'Check "command" and "cwd": a program must be on the PATH or given by its path.';
+  if (noise !== undefined) return "Write logs to stderr: stdout is reserved for protocol messages.";
+  return "Run the command of the server in a terminal, in the same folder, to see its output.";
+}

@@ -1,0 +1,238 @@
+import { createHash } from "node:crypto";
+import { cut } from "../base/text/text.ts";
+import { EvalsError, type Place, type Problem, usageError } from "../base/types/errors.ts";
+import { formatIssues } from "../base/types/issues.ts";
+import {
+  canonicalJson,
+  isJsonObject,
+  isNestedDeeper,
+  type Json,
+  jsonSchema,
+  maxDepth,
+  type Path,
+} from "../base/types/json.ts";
+import { type SkillPackage, skillEntryName } from "../base/types/skill.ts";
+import { instructionsEntryName, type OfferedTool, type Tool, type Toolset, toolSchema } from "../base/types/tool.ts";
+import { readParsed } from "../input/parsing/read.ts";
+import { serverError } from "./spec.ts";
+
+/**
+ * The tools with a hash of their list, which does not depend on their order. Throws EvalsError when two tools have the same name.
+ */
+export function createToolset(tools: readonly OfferedTool[]): Toolset {
+  const byName = new Map<string, OfferedTool>();
+  for (const tool of tools) {
+    const other = byName.get(tool.name);
+    if (other) {
+      throw usageError(
+        `Two tools are named "${tool.name}": one of ${describeOrigin(other)} and one of ${describeOrigin(tool)}.`,
+        "Rename one, or remove one of the two: an expectation cannot distinguish them.",
+      );
+    }
+    byName.set(tool.name, tool);
+  }
+  const sorted = [...byName.keys()].sort().map((name) => byName.get(name));
+  const text = canonicalJson(jsonSchema.parse(sorted));
+  return { hash: createHash("sha256").update(text).digest("hex"), tools: [...tools] };
+}
+
+/** Where a tool comes from, in a message: `server "files"`, `the distractor "github"`. */
+export function describeOrigin({ server, origin }: OfferedTool): string {
+  if (origin === "server" || origin === "instructions") return `server "${server}"`;
+  const kind = origin === "static" ? "list" : origin === "dispatched" ? "catalog" : "distractor";
+  return `the ${kind} "${server}"`;
+}
+
+/** A skill as an entry of a tool list, so that its description is part of the hash. */
+export function createSkillEntry({ name, description }: Pick<SkillPackage, "name" | "description">): OfferedTool {
+  return {
+    name: skillEntryName(name),
+    description,
+    inputSchema: { type: "object" },
+    server: "skills",
+    origin: "skill",
+  };
+}
+
+/** The instructions of a server as an entry of a tool list, so that they are part of the hash. */
+export function createInstructionsEntry(server: string, instructions: string): OfferedTool {
+  return {
+    name: instructionsEntryName(server),
+    description: instructions,
+    inputSchema: { type: "object" },
+    server,
+    origin: "instructions",
+  };
+}
+
+/** A schema of 100 levels inside a tool; see `jsonSchema/bounds.ts`. */
+const maxToolDepth = maxDepth + 1;
+const maxPages = 64;
+const maxTools = 10_000;
+
+/** One page of a server's list, with unchecked tools. */
+export type ToolPage = { tools: readonly unknown[]; nextCursor?: string | undefined };
+
+/**
+ * The entries of a server's list, all pages, as they were sent. Throws EvalsError for a list that does not end (more
+ * than 64 pages, a repeated cursor) and for more than 10,000 entries.
+ */
+export async function readPages(
+  server: string,
+  page: (cursor?: string) => Promise<ToolPage>,
+): Promise<readonly unknown[]> {
+  const entries: unknown[] = [];
+  const cursors = new Set<string>();
+  for (let { tools: found, nextCursor } = await page(); ; { tools: found, nextCursor } = await page(nextCursor)) {
+    for (const entry of found) entries.push(entry);
+    if (entries.length > maxTools) {
+      throw serverError(
+        `Server "${server}" lists more than 10,000 tools.`,
+        "List fewer: no model can choose from so many.",
+      );
+    }
+    if (nextCursor === undefined) break;
+    if (cursors.has(nextCursor)) {
+      throw endlessList(server, `tools/list repeats the cursor ${JSON.stringify(cut(nextCursor, 80))}`);
+    }
+    cursors.add(nextCursor);
+    if (cursors.size >= maxPages) throw endlessList(server, `tools/list has more than ${maxPages} pages`);
+  }
+  return entries;
+}
+
+/** The tools of a list. Throws EvalsError for a malformed tool and for two tools with the same name. */
+export function parseTools(server: string, entries: readonly unknown[]): readonly Tool[] {
+  const tools = entries.map((entry, at) => parseTool(server, entry, at + 1));
+  assertUniqueNames(server, tools);
+  return tools;
+}
+
+function endlessList(server: string, what: string): EvalsError {
+  return serverError(
+    `The tool list of server "${server}" does not end: ${what}.`,
+    "Send no nextCursor on the last page, or use larger pages.",
+  );
+}
+
+function parseTool(server: string, tool: unknown, position: number): Tool {
+  if (isNestedDeeper(tool, maxToolDepth)) {
+    throw serverError(
+      `Server "${server}": tool ${quoteName(tool)} (number ${position} of its list) is nested more than ${maxToolDepth} levels deep.`,
+      "Make its schemas flatter: no model reads so deep a schema.",
+    );
+  }
+  const parsed = toolSchema.safeParse(tool);
+  if (parsed.success) return withoutEmptyMeta(parsed.data);
+  throw serverError(
+    `Server "${server}": tool ${quoteName(tool)} (number ${position} of its list) is malformed: ${formatIssues(parsed.error)}.`,
+    "Correct the tool in the server: it needs a name and an inputSchema that is an object.",
+  );
+}
+
+/** Removes a `_meta` without keys that a host obeys, so that it does not change the hash of the tool. */
+function withoutEmptyMeta({ _meta, ...tool }: Tool): Tool {
+  const keys = Object.entries(_meta ?? {}).filter(([, value]) => value !== undefined);
+  return keys.length > 0 ? { ...tool, _meta: Object.fromEntries(keys) } : tool;
+}
+
+/** The name of a possible tool, for a message. */
+function quoteName(tool: unknown): string {
+  const name = typeof tool === "object" && tool !== null && "name" in tool ? tool.name : undefined;
+  return typeof name === "string" && name !== "" ? JSON.stringify(name) : "without a name";
+}
+
+function assertUniqueNames(server: string, tools: readonly Tool[]): void {
+  const seen = new Set<string>();
+  for (const { name } of tools) {
+    if (seen.has(name)) {
+      throw serverError(
+        `Server "${server}" lists two tools named "${name}".`,
+        "Rename one: a model cannot distinguish them.",
+      );
+    }
+    seen.add(name);
+  }
+}
+
+/** The entries of a tool list in a file, unchecked, and the place of a value inside the list. */
+export type ListFile = { items: readonly Json[]; place(path: Path): Place };
+
+/**
+ * Reads the tool list of a JSON or YAML file, unchecked. `shown` is how messages name the file. Throws EvalsError when
+ * the file has no list, or one of more than 10,000 entries.
+ */
+export async function readListFile(path: string, shown = path): Promise<ListFile> {
+  const { value, place } = await readParsed(path, shown, { lenient: true });
+  const list = findList(value);
+  if (!list)
+    throw usageError(
+      "This is not a tool list.",
+      "Write an array of tools, { tools: [...] }, or name a baseline.",
+      place(isJsonObject(value) && "tools" in value ? ["tools"] : []),
+    );
+  if (list.items.length > maxTools)
+    throw usageError(
+      "The list has more than 10,000 tools.",
+      "List fewer: no model can choose from so many.",
+      place(list.path),
+    );
+  return { items: list.items, place: (inside) => place([...list.path, ...inside]) };
+}
+
+/**
+ * Finds the tool list in the content of a file: an array of tools, `{ tools: [...] }` as in the answer of tools/list, or
+ * for a baseline the list that most of its cases were shown.
+ */
+function findList(value: Json): { items: readonly Json[]; path: Path } | undefined {
+  if (Array.isArray(value)) return { items: value, path: [] };
+  if (!isJsonObject(value)) return undefined;
+  if (Array.isArray(value.tools)) return { items: value.tools, path: ["tools"] };
+  const { toolsets, cases } = value;
+  if (!isJsonObject(toolsets)) return undefined;
+  const shown = Array.isArray(cases) ? cases.map((one) => (isJsonObject(one) ? one.toolset : undefined)) : [];
+  const countCases = (hash: string) => shown.filter((one) => one === hash).length;
+  const [hash] = Object.keys(toolsets).sort((a, b) => countCases(b) - countCases(a));
+  const items = hash === undefined ? undefined : toolsets[hash];
+  return hash !== undefined && Array.isArray(items) ? { items, path: ["toolsets", hash] } : undefined;
+}
+
+/**
+ * The tools of a JSON or YAML file, without the skills, instructions and distractors of a baseline. Throws EvalsError with
+ * the place of every malformed tool.
+ */
+export async function readStaticList(file: string): Promise<readonly Tool[]> {
+  const { items, place } = await readListFile(file);
+  const problems: Problem[] = [];
+  const tools: Tool[] = [];
+  const seen = new Set<string>();
+  const report = (message: string, hint: string, at: Path) =>
+    problems.push({ severity: "error", message, hint, place: place(at) });
+  for (const [index, item] of items.entries()) {
+    if (isJsonObject(item) && ["skill", "instructions", "distractor"].includes(String(item.origin))) continue;
+    if (isNestedDeeper(item, maxToolDepth)) {
+      const message = `Tool ${quoteName(item)} is nested more than ${maxToolDepth} levels deep.`;
+      report(message, "Make its schemas flatter: no model reads so deep a schema.", [index]);
+      continue;
+    }
+    const parsed = toolSchema.safeParse(item);
+    if (!parsed.success) {
+      report(`Tool ${quoteName(item)} is malformed: ${formatIssues(parsed.error)}.`, hintForTool(item), [index]);
+    } else if (seen.has(parsed.data.name)) {
+      report(`Two tools are named "${parsed.data.name}".`, "Remove one, or rename it.", [index, "name"]);
+    } else {
+      seen.add(parsed.data.name);
+      tools.push(parsed.data);
+    }
+  }
+  if (problems.length > 0) throw new EvalsError(problems);
+  return tools;
+}
+
+function hintForTool(item: unknown): string {
+  // What model APIs call the input schema.
+  const other = isJsonObject(item) && ["input_schema", "parameters"].find((key) => key in item);
+  return other
+    ? `Rename "${other}" to "inputSchema", its name in MCP.`
+    : "Write a tool with a name, a description and an inputSchema that is an object.";
+}

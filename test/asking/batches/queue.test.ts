@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { Ledger } from "../../../src/evals/asking/batches/ledger.ts";
+import { BatchQueue } from "../../../src/evals/asking/batches/queue.ts";
+import { type AskedModel, type BatchService, noUsage } from "../../../src/evals/base/types/model.ts";
+import { ledgerPath } from "../../../src/evals/records/record.ts";
+import { cell, requestOf } from "../models/request.ts";
+
+const dirs: string[] = [];
+afterEach(() => {
+  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true });
+});
+
+/** A queue on a service that answers every batch at its first poll, and keeps what was submitted. */
+async function openQueue({
+  requests = 100_000,
+  bytes = 1e9,
+  concurrency = 10,
+  ...changes
+}: { requests?: number; bytes?: number; concurrency?: number } & Partial<BatchService> = {}) {
+  const dir = mkdtempSync(join(tmpdir(), "evals-queue-"));
+  dirs.push(dir);
+  const submitted: { id: string }[][] = [];
+  const turn = { text: "ok", calls: [], stop: "done" as const, usage: noUsage };
+  const service: BatchService = {
+    limits: { requests, bytes },
+    keepsLabels: true,
+    retries: 0,
+    delay: async () => {},
+    write: (id) => ({ id }),
+    read: () => ({ kind: "turn", turn, native: undefined }),
+    submit: async (entries) => `batch_${submitted.push(entries as { id: string }[])}`,
+    list: async () => [],
+    retrieve: async (id) => ({ id, status: "ended" }),
+    readResults: async (id, onResult) => {
+      for (const entry of submitted[Number(id.slice(6)) - 1] ?? []) onResult(entry.id, { kind: "reply", body: {} });
+      return undefined;
+    },
+    cancel: async () => undefined,
+    ...changes,
+  };
+  writeFileSync(ledgerPath(dir), "");
+  const ledger = await Ledger.open(dir, "run", (text) => text);
+  const queue = new BatchQueue({ id: "m" } as AskedModel, service, { ledger, concurrency, report: () => {} });
+  const ask = (trial: number, signal = new AbortController().signal) =>
+    queue.ask(requestOf("hi", [], { cell: { ...cell, trial } }), signal);
+  return { queue, ledger, submitted, ask };
+}
+
+const cellOf = (trial: number) => ({ ...cell, trial });
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+it("submits no more requests and bytes in a batch than the service takes", async () => {
+  const all = async (limits: { requests?: number; bytes?: number }) => {
+    const { queue, ledger, submitted, ask } = await openQueue({ ...limits, concurrency: 100 });
+    await Promise.all(Array.from({ length: 10 }, (_, i) => ask(i + 1)));
+    await queue.close();
+    await ledger.close();
+    return submitted.map((entries) => entries.length);
+  };
+  expect(await all({})).toEqual([10]);
+  expect(await all({ requests: 4 })).toEqual([4, 4, 2]);
+  // An entry has an id of 45 characters.
+  expect(await all({ bytes: 170 })).toEqual([3, 3, 3, 1]);
+});
+
+it("delivers results only as fast as trials end and are recorded", async () => {
+  const { queue, ledger, ask } = await openQueue({ concurrency: 10 });
+  const got: number[] = [];
+  const asked = Array.from({ length: 500 }, (_, i) => ask(i + 1).then(() => got.push(i + 1)));
+  await Promise.race(asked);
+  await settled();
+  expect(got).toHaveLength(10);
+  let ended = 0;
+  while (ended < 500 && got.length > ended) {
+    queue.finish(cellOf(got[ended++] as number));
+    await settled();
+  }
+  expect(got).toHaveLength(200);
+  for (let recorded = 0; recorded < 500; recorded++) {
+    queue.settle(cellOf(got[recorded] as number));
+    await settled();
+    const one = got[ended];
+    if (one !== undefined) {
+      queue.finish(cellOf(one));
+      ended++;
+    }
+    await settled();
+  }
+  await Promise.all(asked);
+  expect(got).toHaveLength(500);
+  await queue.close();
+  await ledger.close();
+});
+
+it("submits no request twice", async () => {
+  const { queue, ledger, submitted, ask } = await openQueue({ concurrency: 100 });
+  await Promise.all([ask(1), ask(2)]);
+  expect(await ask(1)).toMatchObject({ kind: "turn", turn: { batch: "batch_1" } });
+  expect(submitted.map((entries) => entries.length)).toEqual([2]);
+  await queue.close();
+  await ledger.close();
+});
+
+describe("a submission that the service refuses", () => {
+  const refused = { kind: "fault", stage: "model", status: 429, message: "too many batches" } as const;
+
+  /** How often it is submitted, what becomes of its request, and whether the ledger still holds it. */
+  async function submit(isTransient: boolean, refusals: number, stopAt = 0) {
+    const stopping = new AbortController();
+    let made = 0;
+    const { queue, ledger, ask } = await openQueue({
+      retries: 2,
+      submit: async () => {
+        made++;
+        if (made === stopAt) stopping.abort();
+        return made <= refusals ? { ...refused, isTransient } : "batch_1";
+      },
+      readResults: async (_, onResult) => {
+        onResult(ids[0] ?? "", { kind: "reply", body: {} });
+        return undefined;
+      },
+      write: (id) => {
+        ids.push(id);
+        return { id };
+      },
+    });
+    const ids: string[] = [];
+    const result = await ask(1, stopping.signal);
+    await queue.close();
+    await ledger.close();
+    return { made, result };
+  }
+
+  it("is retried as often as permitted after a transient fault", async () => {
+    expect(await submit(true, 2)).toMatchObject({ made: 3, result: { kind: "turn" } });
+    const given = await submit(true, 3);
+    expect(given.made).toBe(3);
+    expect(JSON.stringify(given.result)).toContain("the batch was refused: too many batches");
+  });
+
+  it("is not retried after a permanent fault, or once the run is stopped", async () => {
+    expect((await submit(false, 1)).made).toBe(1);
+    expect((await submit(true, 3, 1)).made).toBe(1);
+  });
+});

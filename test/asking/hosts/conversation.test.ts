@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest";
+import {
+  countsAsTurn,
+  describeShown,
+  readTurns,
+  selectConversation,
+} from "../../../src/evals/asking/hosts/conversation.ts";
+import type { HostWording } from "../../../src/evals/asking/hosts/host.ts";
+import type { Exchange } from "../../../src/evals/asking/hosts/passThrough.ts";
+import type { RelayedCall } from "../../../src/evals/asking/hosts/relay.ts";
+import { noUsage } from "../../../src/evals/base/types/model.ts";
+import type { Call, Execution, StopReason } from "../../../src/evals/base/types/trial.ts";
+
+const wording: HostWording = {
+  searchTools: new Set(["find"]),
+  skillTools: new Set(["Skill"]),
+  readRefusal: ({ text }) => (text.startsWith("denied") ? text : undefined),
+};
+const offer = {
+  toListed: (name: string) => name.replace(/^s__/, ""),
+  shown: ["s__get", "s__put", "s__cut"],
+  relayed: [] as RelayedCall[],
+};
+const executed: Execution = {
+  status: "executed",
+  ms: 1,
+  result: { isError: false, content: [{ type: "text", text: "got" }] },
+};
+
+let clock = 0;
+type Part = Partial<Exchange["request"]> & { calls?: Call[]; text?: string; stop?: StopReason; silent?: boolean };
+function exchange({ calls = [], text = "", stop, silent, ...request }: Part): Exchange {
+  clock += 100;
+  const asked = { model: "m", tools: [], texts: [], opening: "Do it.", outputs: [], notes: [], ...request };
+  const reply = { id: "r", text, calls, usage: noUsage, stop: stop ?? (calls.length > 0 ? "calls" : "done") } as const;
+  return { wire: "messages", bytes: 10, sentAt: clock, ms: 50, request: asked, ...(!silent && { reply }) };
+}
+const tool = (name: string, description = `${name} it.`, deferred = false) => ({ name, description, deferred });
+
+describe("selectConversation", () => {
+  it("leaves out sub-agents and side requests", () => {
+    const main = [1, 2].map(() => exchange({ tools: [tool("s__get")], opening: "env\nDo it." }));
+    const agent = exchange({ tools: [tool("s__get")], opening: "Look around." });
+    const title = exchange({ opening: "A title for: Do it." });
+    expect(selectConversation([title, ...main, agent], "Do it.\n")).toEqual(main);
+    expect(selectConversation([title], "Do it.")).toEqual([title]);
+    expect(selectConversation([agent], "Do it.")).toEqual([]);
+  });
+});
+
+describe("countsAsTurn", () => {
+  it("does not count searches, nor requests without a reply", () => {
+    const call = (name: string): Call => ({ id: "1", tool: name, arguments: {} });
+    const counted = [[call("find")], [call("find"), call("s__get")], []].map((calls) =>
+      countsAsTurn(exchange({ calls }), wording),
+    );
+    expect(counted).toEqual([false, true, true]);
+    expect(countsAsTurn(exchange({ silent: true }), wording)).toBe(false);
+  });
+});
+
+describe("readTurns", () => {
+  it("has searches, executions of the relay, results of the host's own tools, and bodies of skills", () => {
+    const builtIns = [tool("find"), tool("Bash"), tool("Skill")];
+    const conversation = [
+      exchange({ tools: builtIns, calls: [{ id: "1", tool: "find", arguments: { query: "get" } }] }),
+      exchange({
+        tools: [...builtIns, tool("s__get")],
+        outputs: [{ callId: "1", text: "", isError: false, found: ["s__get", "s__put"] }],
+        calls: [
+          { id: "2", tool: "s__get", arguments: { b: 1, a: 2 } },
+          { id: "3", tool: "Bash", arguments: { command: "rm" } },
+          { id: "4", tool: "Skill", arguments: { skill: "x" } },
+          { id: "5", tool: "nothing", arguments: {} },
+        ],
+      }),
+      exchange({
+        tools: builtIns,
+        outputs: [
+          { callId: "2", text: "got", isError: false },
+          { callId: "3", text: "denied", isError: true },
+          { callId: "4", text: "Launching x", isError: false },
+        ],
+        notes: ["# Body of x"],
+        text: "Done.",
+      }),
+    ];
+    const relayed = [{ id: "", tool: "get", arguments: { a: 2, b: 1 }, execution: executed, at: clock - 20 }];
+    const turns = readTurns(conversation, { ...offer, relayed }, wording);
+    expect(turns[0]).toMatchObject({
+      searches: [{ query: "get", found: ["get", "put"] }],
+      calls: [{ role: "search" }],
+    });
+    expect(turns[1]?.calls).toMatchObject([
+      { id: "2", tool: "get", execution: executed },
+      { id: "3", tool: "Bash", role: "built-in", execution: { status: "skipped", reason: "denied" } },
+      {
+        id: "4",
+        tool: "Skill",
+        execution: { result: { content: [{ text: "Launching x" }, { text: "# Body of x" }] } },
+      },
+      { id: "5", tool: "nothing" },
+    ]);
+    expect(turns[1]?.calls[3]).not.toHaveProperty("role");
+    expect(turns[2]).toMatchObject({ text: "Done.", calls: [], stop: "done" });
+  });
+
+  it("adds the calls of code to the turn in which it was written", () => {
+    const code: Call = { id: "1", tool: "exec", arguments: { input: "get()" } };
+    const conversation = [exchange({ tools: [tool("exec")], calls: [code] })];
+    const at = clock + 60;
+    conversation.push(exchange({ tools: [tool("exec")], text: "Done." }));
+    const relayed = [{ id: "", tool: "get", arguments: {}, execution: executed, at }];
+    expect(readTurns(conversation, { ...offer, relayed }, wording)[0]?.calls).toMatchObject([
+      { tool: "exec", role: "built-in" },
+      { id: "1/1", tool: "get", execution: executed },
+    ]);
+  });
+
+  it("matches calls by their ids where the host passes them on", () => {
+    const call = (id: string): Call => ({ id, tool: "s__get", arguments: {} });
+    const failed: Execution = { status: "skipped", reason: "no" };
+    const relayed = [
+      { id: "b", tool: "get", arguments: {}, execution: failed, at: 0 },
+      { id: "a", tool: "get", arguments: {}, execution: executed, at: 0 },
+    ];
+    const conversation = [exchange({ tools: [tool("s__get")], calls: [call("a"), call("b")] })];
+    const calls = readTurns(conversation, { ...offer, relayed }, wording)[0]?.calls;
+    expect(calls?.map(({ execution }) => execution)).toEqual([executed, failed]);
+  });
+
+  it("drops the calls of a reply that was cut off", () => {
+    const conversation = [exchange({ calls: [{ id: "1", tool: "s__get", arguments: {} }], stop: "cut" })];
+    expect(readTurns(conversation, offer, wording)).toMatchObject([{ calls: [], stop: "cut" }]);
+  });
+});
+
+describe("describeShown", () => {
+  it("sorts tools and skills by how the first request shows them", () => {
+    const description = "Makes a table of contents for a long document.";
+    const skills = ["whole", "cut", "name", "none"].map((name) => ({
+      name: `skill-${name}`,
+      description: `${description} ${name}`,
+    }));
+    const listing = `- skill-whole: ${description} whole\n- skill-cut: ${description.slice(0, 30)}...\n- skill-name\n`;
+    const conversation = [
+      exchange({
+        tools: [tool("s__get"), tool("find"), tool("Bash")],
+        texts: ["Deferred:\ns__put\ns__cutter", listing, "Be  kind."],
+      }),
+      exchange({ tools: [tool("s__get"), tool("find"), tool("s__put", "Puts.", true)] }),
+    ];
+    const trial = { skills: skills as never, instructions: [{ server: "s", text: "Be kind." }] };
+    expect(describeShown([...conversation, exchange({})], conversation, trial, offer, wording)).toEqual({
+      tools: { full: ["get"], deferred: [], named: ["put"], hidden: ["cut"] },
+      loaded: ["put"],
+      skills: { full: ["skill-whole"], cut: ["skill-cut"], named: ["skill-name"], hidden: ["skill-none"] },
+      builtIns: ["find", "Bash"],
+      search: "find",
+      instructions: true,
+      requests: 3,
+      firstRequestBytes: 10,
+    });
+    expect(describeShown([], [], trial, offer, wording)).toBeUndefined();
+  });
+});

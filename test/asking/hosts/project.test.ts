@@ -1,0 +1,102 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { writeProject } from "../../../src/evals/asking/hosts/project.ts";
+import type { SkillPackage } from "../../../src/evals/base/types/skill.ts";
+import { parseSkill } from "../../../src/evals/input/skills/package.ts";
+
+const root = mkdtempSync(join(tmpdir(), "evals-claude-code-"));
+afterAll(() => rmSync(root, { recursive: true }));
+let folders = 0;
+const freshFolder = () => {
+  const dir = join(root, String(folders++));
+  mkdirSync(dir);
+  return dir;
+};
+
+const host = { name: "Claude Code", skillFolder: ".claude/skills", configFolders: /^\.claude$/i };
+
+describe("the project of a trial", () => {
+  const filesIn = (dir: string) =>
+    existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: "utf8" }).sort() : [];
+  const skillIn = (dir: string, front: string): SkillPackage => {
+    const text = `---\nname: pdf\n${front}\n---\n# Pdf\n\n1. Make it.\n`;
+    writeFileSync(join(dir, "SKILL.md"), text);
+    const parsed = parseSkill(text, { folder: "pdf", file: "SKILL.md" });
+    if ("reason" in parsed) throw new Error(parsed.reason);
+    const { name, description, document } = parsed;
+    return { name, description, document, folder: "pdf", dir, file: "SKILL.md", level: "named", hash: "" };
+  };
+  const lay = async (skill: SkillPackage) => {
+    const project = freshFolder();
+    await writeProject(project, host, [skill], []);
+    const target = join(project, ".claude/skills/pdf");
+    return { files: filesIn(target), text: readFileSync(join(target, "SKILL.md"), "utf8") };
+  };
+
+  it("gets a package without its tests, and no link that leads out of it", async () => {
+    const dir = freshFolder();
+    const skill = skillIn(dir, "description: Makes PDFs.");
+    for (const folder of ["evals", "references", "scripts/evals"]) mkdirSync(join(dir, folder), { recursive: true });
+    for (const file of ["evals/evals.json", "references/a.md", "scripts/evals/b.sh"])
+      writeFileSync(join(dir, file), file);
+    symlinkSync(root, join(dir, "out"));
+    symlinkSync("nowhere", join(dir, "lost"));
+    symlinkSync("..", join(dir, "up"));
+    symlinkSync(join(dir, "references/a.md"), join(dir, "scripts/a.md"));
+    expect(await lay(skill)).toEqual({
+      files: [
+        "SKILL.md",
+        "references",
+        "references/a.md",
+        "scripts",
+        "scripts/a.md",
+        "scripts/evals",
+        "scripts/evals/b.sh",
+      ],
+      text: "---\nname: pdf\ndescription: Makes PDFs.\n---\n# Pdf\n\n1. Make it.\n",
+    });
+  });
+
+  it("gets the wording under test, and no power that a skill grants itself", async () => {
+    const skill = skillIn(freshFolder(), "description: Old.\nlicense: MIT\nallowed-tools: Bash\nhooks: {}");
+    const { text } = await lay({ ...skill, description: "New: better." });
+    expect(text).toBe('---\nname: pdf\ndescription: "New: better."\nlicense: MIT\n---\n# Pdf\n\n1. Make it.\n');
+    expect((await lay(skill)).text).toBe(
+      "---\nname: pdf\ndescription: Old.\nlicense: MIT\n---\n# Pdf\n\n1. Make it.\n",
+    );
+  });
+
+  it("gets front matter and body alone of a package that is gone", async () => {
+    const gone = { ...skillIn(freshFolder(), "description: Old."), dir: "" };
+    expect(await lay(gone)).toEqual({
+      files: ["SKILL.md"],
+      text: "---\nname: pdf\ndescription: Old.\n---\n# Pdf\n\n1. Make it.\n",
+    });
+  });
+
+  it("takes the files of a case, but none outside of it and none that would configure the host", async () => {
+    const project = freshFolder();
+    await writeProject(project, host, [], [{ path: "a/b.txt", content: "hello" }]);
+    expect(readFileSync(join(project, "a/b.txt"), "utf8")).toBe("hello");
+    const refused = (path: string) =>
+      writeProject(project, host, [], [{ path, content: "" }]).catch(({ message }) => message);
+    expect(await Promise.all(["..", "../b.txt", "/etc/b.txt", "", ".Claude/settings.json"].map(refused))).toEqual([
+      '".." is not a path inside the project',
+      '"../b.txt" is not a path inside the project',
+      '"/etc/b.txt" is not a path inside the project',
+      '"" is not a path inside the project',
+      'the case\'s file ".Claude/settings.json" would configure Claude Code itself',
+    ]);
+  });
+});

@@ -1,0 +1,189 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { openai } from "../../../src/evals/asking/models/openai.ts";
+import type { EndpointOptions } from "../../../src/evals/base/types/endpoint.ts";
+import type { AskedModel, Reply } from "../../../src/evals/base/types/model.ts";
+import {
+  type CompletionAnswer,
+  type CompletionsBody,
+  startCompletionsEndpoint,
+} from "../../fixtures/endpoints/completions.ts";
+import type { Endpoint, Fault, Script } from "../../fixtures/endpoints/endpoint.ts";
+import { followUp, requestOf, tool } from "./request.ts";
+
+const tools = [tool("files.read", "Reads a file.", { path: "the path" }), tool("echo", "", { text: "the text" })];
+const signal = new AbortController().signal;
+const open: Endpoint<CompletionsBody>[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((endpoint) => endpoint.close()));
+});
+
+async function modelOn(script: Script<CompletionsBody, CompletionAnswer>, options: Partial<EndpointOptions> = {}) {
+  const endpoint = await startCompletionsEndpoint(script);
+  open.push(endpoint);
+  const baseUrl = `${endpoint.url}/v1`;
+  const model = openai("openai:qwen3", "qwen3", { env: {}, baseUrl, delay: async () => {}, ...options });
+  return { model, endpoint };
+}
+
+const ask = (model: AskedModel): Promise<Reply> => model.ask(requestOf("read notes.txt", tools), signal);
+
+async function turnOf(answer: CompletionAnswer) {
+  const { model } = await modelOn(() => answer);
+  const reply = await ask(model);
+  if (reply.kind !== "turn") throw new Error(reply.message);
+  return reply.turn;
+}
+
+describe("the request", () => {
+  it("holds the tools as functions, and max_tokens for a server that is not OpenAI's", async () => {
+    const { model, endpoint } = await modelOn(() => ({ text: "ok" }), { maxTokens: 99, effort: "low" });
+    await ask(model);
+    expect(endpoint.requests[0]?.body).toEqual({
+      model: "qwen3",
+      max_tokens: 99,
+      reasoning_effort: "low",
+      messages: [{ role: "user", content: "read notes.txt" }],
+      tool_choice: "auto",
+      tools: [
+        {
+          type: "function",
+          function: { name: "files_read", description: "Reads a file.", parameters: tools[0]?.inputSchema },
+        },
+        { type: "function", function: { name: "echo", parameters: tools[1]?.inputSchema } },
+      ],
+    });
+  });
+
+  it("asks for an answer of a form, strictly", async () => {
+    const { model, endpoint } = await modelOn(() => ({ text: '{"ok": true}' }));
+    const answerSchema = {
+      type: "object",
+      properties: { ok: { type: "boolean" } },
+      required: ["ok"],
+      additionalProperties: false,
+    };
+    expect(await model.ask({ ...requestOf("hello", []), answerSchema }, signal)).toMatchObject({ kind: "turn" });
+    expect(endpoint.requests[0]?.body).toEqual({
+      model: "qwen3",
+      max_tokens: 4096,
+      messages: [{ role: "user", content: "hello" }],
+      response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema: answerSchema } },
+    });
+    const optional = { ...answerSchema, required: [] };
+    expect(await model.ask({ ...requestOf("hello", []), answerSchema: optional }, signal)).toMatchObject({
+      kind: "broken",
+      message: expect.stringContaining("schema: 'required' must include every key in properties: 'ok'"),
+    });
+  });
+
+  it("hands back the calls, and each result after them", async () => {
+    const call = { name: "files_read", arguments: '{"path": "a"}' };
+    const { model, endpoint } = await modelOn((_, i) => (i === 0 ? { calls: [call, call] } : { text: "ok" }));
+    const request = requestOf("go", tools);
+    const first = await model.ask(request, signal);
+    if (first.kind !== "turn") throw new Error(first.message);
+    expect(await model.ask(followUp(request, first), signal)).toMatchObject({ kind: "turn", turn: { stop: "done" } });
+    expect(endpoint.requests[1]?.body.messages.slice(1)).toEqual([
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [
+          { id: "call_1_1", type: "function", function: call },
+          { id: "call_1_2", type: "function", function: call },
+        ],
+      },
+      { role: "tool", tool_call_id: "call_1_1", content: "done" },
+      { role: "tool", tool_call_id: "call_1_2", content: "done" },
+    ]);
+  });
+
+  it("sends names of at most 64 characters, and maps them back", async () => {
+    const long = tool(`server.${"x".repeat(80)}`, "Long.");
+    const { model, endpoint } = await modelOn(({ tools: sent }) => ({
+      calls: [{ name: sent?.[0]?.function.name ?? "", arguments: "{}" }],
+    }));
+    const reply = await model.ask(requestOf("go", [long]), signal);
+    expect(reply).toMatchObject({ kind: "turn", turn: { calls: [{ tool: long.name }] } });
+    expect(endpoint.requests[0]?.body.tools?.[0]?.function.name).toMatch(/^server_x{48}_[0-9a-f]{8}$/);
+  });
+});
+
+describe("arguments", () => {
+  it.each<[unknown, object]>([
+    ['{"path": "a"}', { arguments: { path: "a" } }],
+    ['{"n": 5.0}', { arguments: { n: 5 }, argumentsText: '{"n": 5.0}' }],
+    ['{"n": 12345678901234567890}', { arguments: { n: 12345678901234567000 }, argumentsText: expect.any(String) }],
+    ['{"s": "5.0", "n": -1.5}', { arguments: { s: "5.0", n: -1.5 } }],
+    ['{"path": ', { argumentsText: '{"path": ' }],
+    ["", { arguments: {}, argumentsText: "" }],
+    [{ path: "a" }, { arguments: { path: "a" } }],
+  ])("%j", async (written, expected) => {
+    const { calls } = await turnOf({ calls: [{ name: "echo", arguments: written }] });
+    expect(calls).toEqual([{ id: "call_1_1", tool: "echo", ...expected }]);
+  });
+
+  it("get ids where a server gives none, or one for all", async () => {
+    const none = await turnOf({ calls: [{ name: "echo", id: null }] });
+    const same = await turnOf({
+      calls: [
+        { name: "echo", id: "0" },
+        { name: "echo", id: "0" },
+      ],
+    });
+    expect([none, same].map(({ calls }) => calls.map(({ id }) => id))).toEqual([["call_1_1"], ["0", "call_1_2"]]);
+  });
+});
+
+describe("why it stopped", () => {
+  const calls = [{ name: "echo", arguments: "{}" }];
+
+  it.each<[string, CompletionAnswer, object]>([
+    ["stop", { text: "ok" }, { stop: "done", text: "ok" }],
+    ["stop without a word", { text: "" }, { stop: "done", text: "" }],
+    ["tool_calls", { calls }, { stop: "calls" }],
+    ["stop with calls", { calls, finishReason: "stop" }, { stop: "calls" }],
+    ["no reason with calls", { calls, finishReason: null }, { stop: "calls" }],
+    ["content_filter", { text: "", finishReason: "content_filter" }, { stop: "refused" }],
+    ["length", { calls, finishReason: "length" }, { stop: "cut", calls: [], responseId: "chatcmpl-1" }],
+    ["a refusal", { refusal: "I will not." }, { stop: "refused", text: "I will not." }],
+  ])("%s is a turn", async (_, answer, turn) => {
+    expect(await turnOf(answer)).toMatchObject(turn);
+  });
+
+  it.each<[CompletionAnswer | Fault, string]>([
+    [{ text: "", finishReason: "sunspots" }, "unknown finish reason: sunspots"],
+    [
+      { text: "", finishReason: "tool_calls" },
+      "the reply has finish reason tool_calls but no tool call (after 2 attempts)",
+    ],
+    [
+      { fault: "body", body: { error: { message: "Provider returned error", code: 502 } } },
+      "the reply is not a completion: Provider returned error (after 2 attempts)",
+    ],
+    [
+      { fault: "status", status: 503, message: "loading model" },
+      "503 server_error: loading model (request req_2) (after 2 attempts)",
+    ],
+    [{ fault: "empty" }, "the reply is empty (status 200, no body) (after 2 attempts)"],
+  ])("%j is broken", async (answer, message) => {
+    const { model } = await modelOn(() => answer, { retries: 1 });
+    expect(await ask(model)).toMatchObject({ kind: "broken", stage: "model", message });
+  });
+});
+
+it("counts cached tokens apart, and knows no price that it was not given", async () => {
+  const usage = { prompt_tokens: 100, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 60 } };
+  const prices = { qwen3: { input: 1, output: 2 } };
+  const { model } = await modelOn(() => ({ text: "ok", usage }), { prices });
+  const reply = await ask(model);
+  if (reply.kind !== "turn") throw new Error(reply.message);
+  expect(reply.turn.usage).toEqual({ inputTokens: 40, outputTokens: 10, cacheReadTokens: 60, cacheWriteTokens: 0 });
+  expect(model.cost(reply.turn.usage)).toBeCloseTo((40 + 20 + 6) / 1e6, 12);
+  const { model: unpriced } = await modelOn(() => ({ text: "ok" }));
+  expect(unpriced.cost(reply.turn.usage)).toBe("unknown");
+});
+
+it("leaves usage at nothing where a server reports none", async () => {
+  const { usage } = await turnOf({ text: "ok", usage: null });
+  expect(usage).toEqual({ inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 });
+});

@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { measureCoverage } from "../../../src/evals/asking/scoring/coverage.ts";
+import type { Expectation } from "../../../src/evals/base/types/suite.ts";
+
+const aTool = (name: string, ...parameters: string[]) => ({
+  name,
+  inputSchema: { type: "object", properties: Object.fromEntries(parameters.map((one) => [one, { type: "string" }])) },
+});
+const expects = (tools: string[], args = {}): { expect: Expectation } => ({
+  expect: {
+    ...{ kind: "tool", extras: false, argsMode: "partial", argsMatch: "matchers", avoid: [] },
+    call: { tools, args },
+  },
+});
+
+it("lists the tools that no case expects, and the parameters that no case names", () => {
+  const tools = [aTool("read", "path", "head", "tail"), aTool("list", "path"), aTool("move", "from", "to")];
+  const cases = [expects(["read"], { path: "a" }), expects(["read", "list"], { path: { any: true }, head: 3 }), {}];
+  expect(measureCoverage(tools, cases)).toEqual({
+    tools: 3,
+    uncovered: ["move"],
+    parameters: [{ tool: "read", names: ["tail"] }],
+  });
+});
+
+it("covers nothing without cases", () => {
+  expect(measureCoverage([aTool("read", "path")], [])).toEqual({ tools: 1, uncovered: ["read"], parameters: [] });
+});

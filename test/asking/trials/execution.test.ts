@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import { converse } from "../../../src/evals/asking/trials/conversation.ts";
+import { createExecutor, isolatedPool, sharedPool } from "../../../src/evals/asking/trials/execution.ts";
+import type { ExecutionPolicy } from "../../../src/evals/base/types/execution.ts";
+import type { AskedModel } from "../../../src/evals/base/types/model.ts";
+import type { Execution } from "../../../src/evals/base/types/trial.ts";
+import { scriptedModel, turn } from "../../fakes/model.ts";
+import { scriptedServer, text } from "../../fakes/server.ts";
+import { aTool, aToolset } from "../../fakes/suite.ts";
+
+const never = new AbortController().signal;
+const cell = { suite: "s", case: "c", arm: "head", model: "scripted", trial: 1 };
+const toolset = aToolset(
+  aTool("read"),
+  aTool("write", { annotations: { readOnlyHint: false } }),
+  aTool("foreign", { origin: "distractor", server: "other" }),
+);
+
+function talk(
+  model: AskedModel,
+  server = scriptedServer(() => text("found")),
+  policy: ExecutionPolicy = "safe",
+  maxTurns = 3,
+) {
+  const executor = createExecutor(
+    toolset,
+    policy,
+    sharedPool(server, async () => server),
+  );
+  const messages = [{ role: "user" as const, content: "hello" }];
+  const listedName = (shown: string) => shown.replace(/^host_/, "");
+  return converse(
+    { cell, model, messages, tools: toolset.tools, toolset: toolset.hash, listedName, maxTurns, executor },
+    never,
+  );
+}
+
+describe("converse", () => {
+  it("hands results back until the model makes no call", async () => {
+    const model = scriptedModel((request) =>
+      request.turn < 3 ? turn("", ["host_read", { n: request.turn }]) : turn("done"),
+    );
+    const server = scriptedServer((_tool, args) => text(`found ${JSON.stringify(args)}`));
+    const { outcome, turns } = await talk(model, server);
+    expect(outcome).toEqual({ kind: "answered" });
+    expect(server.calls).toEqual([
+      ["read", { n: 1 }],
+      ["read", { n: 2 }],
+    ]);
+    expect(turns.map((one) => one.calls.map((call) => call.tool))).toEqual([["read"], ["read"], []]);
+    const last = model.asked[2]?.messages;
+    expect(last?.map((message) => message.role)).toEqual(["user", "assistant", "results", "assistant", "results"]);
+    expect(last?.[2]).toEqual({
+      role: "results",
+      results: [{ callId: "call-1", tool: "read", text: 'found {"n":1}', isError: false }],
+    });
+  });
+
+  it("stops after maxTurns replies, the calls of the last one executed", async () => {
+    const model = scriptedModel(() => turn("", ["read", {}]));
+    const { turns } = await talk(model, undefined, "safe", 2);
+    expect(turns).toHaveLength(2);
+    expect(turns[1]?.calls[0]?.execution?.status).toBe("executed");
+  });
+
+  it("gives the reason for every skipped call, in the record and to the model", async () => {
+    const calls = turn("", ["write", {}], ["foreign", {}], ["nowhere", {}], ["read", [1]], ["read", undefined]);
+    const model = scriptedModel((request) => (request.turn === 1 ? calls : turn("done")));
+    const { turns } = await talk(model);
+    expect(turns[0]?.calls.map((call) => call.execution)).toMatchInlineSnapshot(`
+      [
+        {
+          "denied": true,
+          "reason": "write is not annotated read-only or non-destructive (execute: safe)",
+          "status": "skipped",
+        },
+        {
+          "denied": true,
+          "reason": "foreign is a distractor",
+          "status": "skipped",
+        },
+        {
+          "reason": "there is no tool nowhere",
+          "status": "skipped",
+        },
+        {
+          "reason": "its arguments are not a JSON object",
+          "status": "skipped",
+        },
+        {
+          "reason": "its arguments are not a JSON object",
+          "status": "skipped",
+        },
+      ]
+    `);
+    expect(model.asked[1]?.messages[2]).toMatchObject({
+      results: [{ isError: true }, { isError: true }, { isError: true }, { isError: true }, { isError: true }],
+    });
+  });
+
+  it("executes unsafe tools only if permitted, and nothing with never", async () => {
+    const model = scriptedModel(() => turn("", ["write", {}], ["read", {}]));
+    const statuses = async (policy: ExecutionPolicy) =>
+      (await talk(model, undefined, policy, 1)).turns[0]?.calls.map((call) => call.execution?.status);
+    expect(await statuses("always")).toEqual(["executed", "executed"]);
+    expect(await statuses("safe")).toEqual(["skipped", "executed"]);
+    expect(await statuses("never")).toEqual(["skipped", "skipped"]);
+  });
+
+  it("keeps the turns that were made before something broke", async () => {
+    const broken = { kind: "broken", stage: "model", message: "gone" } as const;
+    const model = scriptedModel((request) => (request.turn === 1 ? turn("", ["read", {}]) : broken));
+    const { outcome, turns } = await talk(model);
+    expect(outcome).toEqual(broken);
+    expect(turns).toHaveLength(1);
+  });
+
+  it("breaks with the server's own cause when a call breaks, the turn kept", async () => {
+    const server = scriptedServer(() => ({ kind: "broken", stage: "server", message: "died with exit code 1" }));
+    const { outcome, turns } = await talk(
+      scriptedModel(() => turn("", ["read", {}])),
+      server,
+    );
+    expect(outcome).toEqual({ kind: "broken", stage: "server", message: "died with exit code 1" });
+    expect(turns[0]?.calls).toEqual([{ id: "call-1", tool: "read", arguments: {} }]);
+  });
+});
+
+describe("server pools", () => {
+  it("restarts a dead server once for all waiting trials", async () => {
+    const dead = scriptedServer(() => text(""));
+    dead.die();
+    const opened: string[] = [];
+    const pool = sharedPool(dead, async () => {
+      opened.push("again");
+      return scriptedServer(() => text(""));
+    });
+    await Promise.all([pool.acquire(never), pool.acquire(never), pool.acquire(never)]);
+    expect(opened).toEqual(["again"]);
+  });
+
+  it("gives up after three failed starts in a row, with the cause", async () => {
+    const dead = scriptedServer(() => text(""));
+    dead.die();
+    let starts = 0;
+    const pool = sharedPool(dead, async () => {
+      throw new Error(`no start ${++starts}`);
+    });
+    for (let use = 0; use < 5; use++) await pool.acquire(never);
+    expect(starts).toBe(3);
+    expect(await pool.acquire(never)).toEqual({ kind: "broken", stage: "server", message: "no start 3" });
+  });
+
+  it("gives each trial its own process when isolated, and ends it afterwards", async () => {
+    const servers = [scriptedServer(() => text("")), scriptedServer(() => text(""))];
+    let next = 0;
+    const pool = isolatedPool(async () => servers[next++] ?? scriptedServer(() => text("")));
+    for (let trial = 0; trial < 2; trial++) {
+      const executor = createExecutor(toolset, "safe", pool);
+      await executor.execute({ id: "1", tool: "read", arguments: {} }, never);
+      await executor.execute({ id: "2", tool: "read", arguments: {} }, never);
+      await executor.close();
+    }
+    expect(servers.map((server) => [server.calls.length, server.closed])).toEqual([
+      [2, 1],
+      [2, 1],
+    ]);
+  });
+});
+
+describe("mocks", () => {
+  const mocked: Execution = { status: "executed", result: { isError: false, content: [] }, ms: 0, mock: "write" };
+  const execute = (tool: string) =>
+    createExecutor(toolset, "never", undefined, (call) => (call.tool === "write" ? mocked : undefined)).execute(
+      { id: "1", tool, arguments: {} },
+      never,
+    );
+
+  it("answer calls that the policy does not execute, and need no server", async () => {
+    expect(await execute("write")).toEqual(mocked);
+    expect(await execute("read")).toMatchObject({
+      status: "skipped",
+      reason: expect.stringContaining("execute: never"),
+    });
+    expect(await execute("nothing")).toMatchObject({ status: "skipped", reason: "there is no tool nothing" });
+  });
+});

@@ -1,0 +1,39 @@
+import { setImmediate as tick } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { SpendingLimits } from "../../../src/evals/asking/trials/limits.ts";
+import type { PlannedCell } from "../../../src/evals/asking/trials/plan.ts";
+import { runPlan } from "../../../src/evals/asking/trials/runPlan.ts";
+import { usageError } from "../../../src/evals/base/types/errors.ts";
+import { aTrial } from "../../fakes/record.ts";
+
+it("delays new trials while 32 wait for the disk, and asks no more once it fails", async () => {
+  const cells = Array.from({ length: 200 }, (_, at) => ({ cell: aTrial("c", at + 1).cell }) as PlannedCell);
+  const writes: { succeed(): void; fail(error: unknown): void }[] = [];
+  const recorded: number[] = [];
+  let asked = 0;
+  const running = runPlan(
+    cells,
+    { ask: async ({ cell }) => ({ ...aTrial("c", ++asked), cell }) },
+    {
+      concurrency: 3,
+      limits: new SpendingLimits({}),
+      done: new Set(),
+      stopped: new Map(),
+      record: () => new Promise((succeed, fail) => writes.push({ succeed, fail })),
+      onRecorded: ({ cell }) => void recorded.push(cell.trial),
+    },
+    new AbortController().signal,
+  );
+  await tick();
+  // Two more were being asked when the 32nd was to be written.
+  expect(asked).toBe(34);
+  for (const { succeed } of writes.slice(0, 10)) succeed();
+  await tick();
+  expect(recorded).toHaveLength(10);
+  expect(asked - recorded.length).toBe(34);
+  const failed = usageError("The disk is full.");
+  for (const { fail } of writes.slice(10)) fail(failed);
+  await expect(running).rejects.toBe(failed);
+  expect(recorded).toHaveLength(10);
+  expect(asked).toBe(44);
+});

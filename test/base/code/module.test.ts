@@ -1,0 +1,29 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { importModule } from "../../../src/evals/base/code/module.ts";
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "evals-module-"));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+it("imports JavaScript and TypeScript", async () => {
+  for (const name of ["a.mjs", "b.ts"]) {
+    writeFileSync(join(dir, name), `export default "${name}";`);
+    expect((await importModule(join(dir, name))).default).toBe(name);
+  }
+});
+
+it("rejects for a missing file, a folder and a pipe, for which it does not wait", async () => {
+  await expect(importModule(join(dir, "none.mjs"))).rejects.toMatchObject({ code: "ENOENT" });
+  mkdirSync(join(dir, "folder"));
+  for (const name of ["a.mjs", "b.ts"]) {
+    execFileSync("mkfifo", [join(dir, name)]);
+    await expect(importModule(join(dir, name))).rejects.toThrow("it is not a regular file");
+  }
+  await expect(importModule(join(dir, "folder"))).rejects.toThrow("it is not a regular file");
+});

@@ -1,0 +1,218 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
+import { estimateCost } from "../../../src/evals/base/jsonSchema/bounds.ts";
+import { compileSchema, type Validity } from "../../../src/evals/base/jsonSchema/validate.ts";
+import { limitTime, TimeLimitError } from "../../../src/evals/base/jsonSchema/watchdog.ts";
+import type { Json, JsonObject } from "../../../src/evals/base/types/json.ts";
+import { planProbes } from "../../../src/evals/inspection/probe/plan/plan.ts";
+import { aTool } from "../../fakes/suite.ts";
+import { probed } from "../../inspection/probe/plan/make.ts";
+import {
+  deepSchema,
+  deepValue,
+  evilPattern,
+  evilText,
+  exponentialSchema,
+  nestedAlternatives,
+  selfReference,
+} from "../../torture/schemas.ts";
+
+const validate = (schema: JsonObject, value: Json): Validity | string => {
+  const compiled = compileSchema(schema);
+  return typeof compiled === "string" ? compiled : compiled(value, "args");
+};
+const inText = (pattern: string) => ({ type: "object", properties: { text: { type: "string", pattern } } });
+
+describe("foreign patterns", () => {
+  test.each([
+    ["linear in RE2", evilPattern, evilText, "invalid"],
+    ["that match", evilPattern, "abc.Def", "valid"],
+    ["with look-ahead", "^(?=.*\\d).{3,}$", "ab1", "valid"],
+    ["with look-ahead that fails", "^(?=.*\\d).{3,}$", "abc", "invalid"],
+  ])("%s decide", (_, pattern, text, kind) => {
+    expect(validate(inText(pattern), { text })).toMatchObject({ kind });
+    expect(validate({ patternProperties: { [pattern]: { type: "string" } } }, { [text]: "x" })).toMatchObject({
+      kind: "valid",
+    });
+  });
+
+  test("that take too long leave the value unchecked, in properties and in names of properties", () => {
+    const slow = evilPattern.replace("^", "^(?=a)");
+    const why = expect.stringMatching(/ takes more than \d+ ms$/);
+    expect(validate(inText(slow), { text: evilText })).toEqual({ kind: "unchecked", why });
+    expect(validate({ patternProperties: { [slow]: true } }, { [evilText]: 1 })).toEqual({ kind: "unchecked", why });
+  });
+
+  test.each([
+    ["that compile into a hundred thousand states", `^${"\\p{L}{0,900}".repeat(300)}$`, 3_000],
+    ["of counted repetitions", `^${"a{0,90}".repeat(100)}b$`, 3_000],
+    ["of counted repetitions within others", "^(?:(?:a{1,100}){1,10}){1,10}b$", 20_000],
+  ])("%s end", (_, pattern, length) => {
+    const text = "a".repeat(length);
+    for (const schema of [inText(pattern), { patternProperties: { [pattern]: false } }])
+      expect(["valid", "invalid", "unchecked"]).toContain((validate(schema, { text, [text]: 1 }) as Validity).kind);
+  });
+
+  test("that each take almost their time leave a long list unchecked", () => {
+    const schema = { type: "array", items: { type: "string", pattern: "^(?=a)(?:(a+)+b|a*\\d*)$" } };
+    const items = Array.from({ length: 2_000 }, (_, at) => `${"a".repeat(18)}${at}`);
+    expect(validate(schema, items)).toMatchObject({ kind: "unchecked" });
+    const names = { patternProperties: { [`^${"a".repeat(5_001)}`]: {} } };
+    expect(compileSchema(names)).toBe("a pattern has more than 5000 characters");
+  });
+
+  test("are distinguished: each of many is applied", () => {
+    const schema = { allOf: [{ pattern: "^a" }, { pattern: "b$" }, { pattern: "c" }] };
+    expect(validate(schema, "acb")).toMatchObject({ kind: "valid" });
+    for (const text of ["xcb", "acx", "ab"]) expect(validate(schema, text)).toMatchObject({ kind: "invalid" });
+  });
+
+  test("that ECMAScript refuses are refused", () => {
+    expect(validate(inText("(a"), {})).toMatch(/is not a regular expression/);
+  });
+
+  test("agree with the native engine where RE2 supports them", () => {
+    const atom = fc.constantFrom("a", "b", ".", "[ab]", "[^a]", "\\d", "(?:ab|c)", "\\w", "(a|b)");
+    const part = fc.tuple(atom, fc.constantFrom("", "*", "+", "?", "{1,3}")).map((two) => two.join(""));
+    const pattern = fc
+      .tuple(fc.boolean(), fc.array(part, { minLength: 1, maxLength: 5 }), fc.boolean())
+      .map(([start, parts, end]) => `${start ? "^" : ""}${parts.join("")}${end ? "$" : ""}`);
+    const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "1", "-", "\n"), maxLength: 8 });
+    fc.assert(
+      fc.property(pattern, text, (one, other) => {
+        const isMatch = new RegExp(one, "u").test(other);
+        expect(validate({ pattern: one }, other)).toMatchObject({ kind: isMatch ? "valid" : "invalid" });
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("a schema that would not end", () => {
+  test.each<[string, JsonObject, string]>([
+    ["that refers to itself", selfReference, "it refers to itself without end"],
+    ["whose root is itself", { $ref: "#" }, "it refers to itself without end"],
+    ["of exponential alternatives", exponentialSchema(24), "more than 10000 of its parts apply to one value"],
+    ["of 800 levels", deepSchema(800), "it is nested more than 100 levels deep"],
+    ["of 100,000 levels", deepSchema(100_000), "it is nested more than 100 levels deep"],
+    [
+      "of many properties",
+      { properties: Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`p${at}`, {}])) },
+      "a part of it has more than 2000 members",
+    ],
+    ["of a huge pattern", { pattern: "a".repeat(6_000) }, "a pattern has more than 5000 characters"],
+    [
+      "of a long chain of references",
+      {
+        $defs: Object.fromEntries(Array.from({ length: 1_999 }, (_, at) => [`d${at}`, { $ref: `#/$defs/d${at + 1}` }])),
+        $ref: "#/$defs/d0",
+      },
+      "can't resolve reference #/$defs/d1999 from id inputSchema",
+    ],
+  ])("%s is refused before it is compiled", (_, schema, why) => {
+    expect(compileSchema(schema)).toBe(why);
+  });
+
+  test("whose alternatives are nested in properties leaves a value unchecked", () => {
+    const { schema, value } = nestedAlternatives(30);
+    expect(estimateCost(schema)).toEqual({ isCostly: true });
+    expect(validate(schema, value)).toEqual({ kind: "unchecked", why: "validating takes more than 1000 ms" });
+  });
+
+  test("on a value that is too deep for it leaves the value unchecked", () => {
+    const tree = { type: "object", properties: { a: { $ref: "#" } } };
+    expect(validate(tree, deepValue(20_000))).toEqual({ kind: "unchecked", why: "validating does not end" });
+    expect(validate(tree, deepValue(50))).toEqual({ kind: "valid" });
+  });
+
+  test("does not throw, whatever it is", () => {
+    const schema = fc.letrec((tie) => ({
+      schema: fc.dictionary(
+        fc.constantFrom("$ref", "allOf", "anyOf", "not", "properties", "items", "$defs", "type", "pattern", "if"),
+        fc.oneof(
+          { maxDepth: 4 },
+          fc.constantFrom("#", "#/$defs/a", "#/allOf/0", "string", "(a+)+$", "#anchor"),
+          fc.dictionary(fc.constantFrom("a", "b"), tie("schema"), { maxKeys: 2 }),
+          fc.array(tie("schema"), { maxLength: 3 }),
+          tie("schema"),
+        ),
+        { maxKeys: 4 },
+      ),
+    })).schema;
+    fc.assert(
+      fc.property(schema, fc.jsonValue(), (one, value) => {
+        const made = validate(one as JsonObject, value as Json);
+        expect(typeof made === "string" || ["valid", "invalid", "unchecked"].includes(made.kind)).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+test("a value with errors without number is refused with the first fault alone", () => {
+  const rules = Array.from({ length: 300 }, (_, at) => ({ type: "string", minLength: at }));
+  const schema = { type: "object", properties: { list: { type: "array", items: { allOf: rules } } }, required: ["x"] };
+  const list = Array.from({ length: 9_000 }, (_, at) => at % 10);
+  expect(validate(schema, { list })).toMatchObject({ kind: "invalid", faults: [{ member: "x", kind: "missing" }] });
+});
+
+describe("a trial on a tool whose schema cannot be applied", () => {
+  const slow = { type: "string", pattern: evilPattern.replace("^", "^(?=a)") };
+  const properties = { text: slow, n: { type: "integer" } };
+  const expect_ = (args: JsonObject, inputSchema: JsonObject = { type: "object", properties }) =>
+    createGrader(
+      {
+        expect: {
+          kind: "tool",
+          call: { tools: ["write"], args },
+          extras: false,
+          argsMode: "partial",
+          argsMatch: "matchers",
+          avoid: [],
+        },
+        expectedBehavior: [],
+      },
+      { hash: "list", tools: [aTool("write", { inputSchema })] },
+    )([
+      {
+        text: "",
+        stop: "calls",
+        ms: 1,
+        usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+        calls: [{ id: "1", tool: "write", arguments: { text: evilText, n: 1 } }],
+      },
+    ]);
+
+  test("is decided by the rest of the case, with a note", () => {
+    const unchecked = [expect.stringMatching(/^arguments of write: .* takes more than \d+ ms$/)];
+    expect(expect_({ n: 1 })).toMatchObject({ grade: "pass", selection: "right-tool", unchecked });
+    expect(expect_({ n: 2 })).toMatchObject({ grade: "fail", selection: "wrong-arguments", unchecked });
+    for (const reference of ["#", "#nowhere"])
+      expect(expect_({ n: 1 }, { type: "object", $dynamicRef: reference })).toMatchObject({
+        grade: "pass",
+        unchecked: [expect.stringMatching(/^arguments of write: the inputSchema cannot be compiled: /)],
+      });
+  });
+});
+
+test("probes of a hostile pattern are planned in bounded time", () => {
+  for (const pattern of [evilPattern, `${"(a|aa)+".repeat(8)}$`, "(?=a)b", `(${"a?".repeat(40)}){40}`]) {
+    const schema = { type: "object", properties: { text: { type: "string", pattern } }, required: ["text"] };
+    expect(planProbes(probed(schema), { seed: 1, runs: 3 })).toBeInstanceOf(Array);
+  }
+});
+
+test("limited work ends, also inside of other limited work", () => {
+  const forever = () => {
+    for (;;);
+  };
+  expect(() => limitTime(20, forever)).toThrow(TimeLimitError);
+  expect(limitTime(10_000, () => limitTime(5_000, () => 7))).toBe(7);
+  expect(() => limitTime(10_000, () => limitTime(20, forever))).toThrow("it takes more than 20 ms");
+  expect(() =>
+    limitTime(10_000, () => {
+      throw new RangeError("of its own");
+    }),
+  ).toThrow("of its own");
+});

@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import { compileSchema } from "../../../src/evals/base/jsonSchema/validate.ts";
+import type { Json, JsonObject } from "../../../src/evals/base/types/json.ts";
+
+const check = (schema: JsonObject, value: Json) => {
+  const validate = compileSchema(schema);
+  if (typeof validate === "string") return `unreadable: ${validate}`;
+  const validity = validate(value, "args");
+  return validity.kind === "valid" ? "valid" : validity.why;
+};
+
+describe("compileSchema", () => {
+  test("formats are checked, unknown ones and unknown keywords are not", () => {
+    const email = { properties: { to: { type: "string", format: "email" } } };
+    expect(check(email, { to: "nobody" })).toBe('args.to must match format "email", got "nobody"');
+    expect(check({ properties: { to: { type: "string", format: "smell" } }, "x-order": 1 }, { to: "a" })).toBe("valid");
+  });
+
+  test("draft 7 tuples are read with and without the draft's name", () => {
+    const pair = { properties: { p: { type: "array", items: [{ type: "number" }, { type: "string" }] } } };
+    expect(check(pair, { p: ["a", 1] })).toBe('args.p.0 must be number, got "a"');
+    const named = { $schema: "http://json-schema.org/draft-07/schema#", ...pair };
+    expect(check(named, { p: [1, 1] })).toBe("args.p.1 must be string, got 1");
+  });
+
+  test("2020-12 tuples and definitions", () => {
+    const schema = {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      properties: { p: { prefixItems: [{ $ref: "#/$defs/n" }] } },
+      $defs: { n: { type: "number" } },
+    };
+    expect(check(schema, { p: ["a"] })).toBe('args.p.0 must be number, got "a"');
+  });
+
+  test("lists the refused members of an object, the one of the message first", () => {
+    const faults = (schema: JsonObject, value: Json) => {
+      const validate = compileSchema(schema);
+      const validity = typeof validate === "string" ? undefined : validate(value, "args");
+      return validity?.kind === "invalid" && validity.faults?.map(({ member, kind }) => `${member} ${kind}`);
+    };
+    const properties = { a: { type: "string" }, b: { type: "object", properties: { c: { enum: [1] } } } };
+    const schema = { type: "object", properties, required: ["a", "b"] };
+    expect(faults(schema, { a: 1, b: { c: 2 } })).toEqual(["a wrong-type", "b wrong-value"]);
+    expect(faults(schema, {})).toEqual(["a missing", "b missing"]);
+    expect(faults({ ...schema, additionalProperties: false }, { x: 1, b: 1 })).toEqual([
+      "a missing",
+      "x invented",
+      "b wrong-type",
+    ]);
+    // One of these is enough, so not all of them are missing.
+    const either = { type: "object", anyOf: [{ required: ["a"] }, { required: ["b"] }] };
+    expect(faults(either, {})).toEqual(["a missing"]);
+    const whole = { allOf: [{ $ref: "#/$defs/t" }], unevaluatedProperties: false, $defs: { t: schema } };
+    expect(faults(whole, { a: "x", b: 1 })).toEqual(["b wrong-type"]);
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`m${at}`, at]));
+    expect(faults({ type: "object", additionalProperties: false }, many)).toHaveLength(20);
+  });
+
+  test("a $dynamicRef or $recursiveRef within one document is a $ref", () => {
+    const node = { $dynamicAnchor: "node", type: "object", properties: { n: { type: "number" } } };
+    for (const reference of ["#node", "#/$defs/node"]) {
+      const schema = { type: "object", properties: { a: { $dynamicRef: reference } }, $defs: { node } };
+      expect(check(schema, { a: { n: 1 } })).toBe("valid");
+      expect(check(schema, { a: { n: "x" } })).toBe('args.a.n must be number, got "x"');
+    }
+    const tree = { $dynamicAnchor: "tree", properties: { n: { type: "number" }, next: { $dynamicRef: "#tree" } } };
+    expect(check(tree, { next: { next: { n: "x" } } })).toBe('args.next.next.n must be number, got "x"');
+    const defined = { $ref: "#/$defs/tree", $defs: { tree: { properties: { next: { $recursiveRef: "#" } } } } };
+    expect(check({ ...defined, required: ["n"] }, { n: 1, next: {} })).toBe(
+      "args.next must have required property 'n'",
+    );
+  });
+
+  test("a $dynamicRef that leads nowhere or to itself is not checked", () => {
+    expect(check({ type: "object", properties: { a: { $dynamicRef: "#nope" } } }, { a: "x" })).toBe(
+      "unreadable: can't resolve reference #nope from id inputSchema",
+    );
+    expect(check({ type: "object", $dynamicRef: "#" }, {})).toBe("unreadable: it refers to itself without end");
+    const own = { type: "object", properties: { a: { $dynamicAnchor: "a", $dynamicRef: "#a" } } };
+    expect(check(own, { a: "x" })).toBe("unreadable: it refers to itself without end");
+  });
+
+  test("reports what cannot be compiled", () => {
+    expect(check({ properties: { a: { $ref: "#/nowhere" } } }, {})).toBe(
+      "unreadable: can't resolve reference #/nowhere from id inputSchema",
+    );
+    expect(check({ properties: { a: { $ref: "https://example.com/a" } } }, {})).toBe(
+      "unreadable: can't resolve reference https://example.com/a from id inputSchema",
+    );
+  });
+
+  test.each([
+    [{ type: "strin" }, '$: "strin" is not a type of JSON Schema'],
+    [{ properties: [] }, "$: properties is an array; it must be an object that gives each name a schema"],
+    [{ properties: { a: "string" } }, '$: "a" in properties is "string"; it must be a schema'],
+    [
+      { properties: { a: { items: { minLength: -1 } } } },
+      "$.properties.a.items: minLength is -1; it must be a whole number of 0 or more",
+    ],
+    [{ properties: { a: { multipleOf: 0 } } }, "$.properties.a: multipleOf is 0; it must be a number above 0"],
+    [{ anyOf: [] }, "$: anyOf is an array; it must be a list of one or more schemas"],
+    [{ required: "a" }, 'required value must be ["array"]'],
+  ])("a schema that JSON Schema does not allow is not compiled: %j", (schema, why) => {
+    expect(compileSchema(schema as JsonObject)).toBe(why);
+  });
+
+  test("a malformed definition that nothing refers to does no harm", () => {
+    expect(check({ $defs: { a: { type: "strin" } }, properties: { b: { type: "string" } } }, { b: 1 })).toBe(
+      "args.b must be string, got 1",
+    );
+  });
+
+  test("a schema may name itself, and an inherited member is no argument", () => {
+    const tree = { type: "object", properties: { child: { $ref: "#" }, name: { type: "string" } } };
+    expect(check(tree, { child: { child: { name: 1 } } })).toBe("args.child.child.name must be string, got 1");
+    expect(check({ type: "object", required: ["constructor"] }, {})).toBe(
+      "args must have required property 'constructor'",
+    );
+  });
+
+  test("two schemas may carry the same $id", () => {
+    const schema = (type: string) => ({ $id: "https://example.com/tool", properties: { a: { type } } });
+    expect(check(schema("string"), { a: "x" })).toBe("valid");
+    expect(check(schema("number"), { a: "x" })).toBe('args.a must be number, got "x"');
+  });
+});

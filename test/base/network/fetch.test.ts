@@ -1,0 +1,149 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { afterEach, describe, expect, it } from "vitest";
+import { anthropic } from "../../../src/evals/asking/models/anthropic.ts";
+import { openai } from "../../../src/evals/asking/models/openai.ts";
+import { createFetch } from "../../../src/evals/base/network/fetch.ts";
+import { requestOf } from "../../asking/models/request.ts";
+import { startCompletionsEndpoint } from "../../fixtures/endpoints/completions.ts";
+import type { Fault } from "../../fixtures/endpoints/endpoint.ts";
+import { startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
+import { startProxy } from "../../fixtures/endpoints/proxy.ts";
+
+const closing: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((one) => one.close()));
+});
+
+const untrusted =
+  /^the connection failed: .*certificate.* \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\); set NODE_EXTRA_CA_CERTS to a PEM file with your organization's CA$/;
+
+/** An endpoint behind a proxy, and a model that is asked once. */
+async function setUp(fault?: Fault) {
+  const endpoint = await startMessagesEndpoint(() => fault ?? { text: "hello" });
+  const proxy = await startProxy(endpoint.url);
+  closing.push(endpoint, proxy);
+  const ask = (
+    baseUrl: string,
+    env: Record<string, string>,
+    signal = new AbortController().signal,
+    timeoutMs = 60_000,
+  ) =>
+    anthropic("anthropic:x", "x", { env: { ANTHROPIC_API_KEY: "k", ...env }, baseUrl, timeoutMs, retries: 0 }).ask(
+      requestOf("hi", []),
+      signal,
+    );
+  return { endpoint, proxy, ask };
+}
+
+const answered = { kind: "turn", turn: { text: "hello" } };
+
+describe("proxies", () => {
+  it.each(["HTTP_PROXY", "http_proxy"])("%s forwards plain requests", async (name) => {
+    const { proxy, ask } = await setUp();
+    expect(await ask("http://api.test:81", { [name]: proxy.url })).toMatchObject(answered);
+    expect(proxy.requests).toEqual(["POST http://api.test:81/v1/messages"]);
+  });
+
+  it.each(["HTTPS_PROXY", "https_proxy"])("%s tunnels TLS, with its credentials", async (name) => {
+    const { proxy, ask } = await setUp();
+    const url = proxy.url.replace("//", "//me:secret@");
+    const message = expect.stringMatching(untrusted);
+    expect(await ask("https://api.test", { [name]: url })).toMatchObject({ kind: "broken", stage: "model", message });
+    expect(proxy.requests).toEqual(["CONNECT api.test:443 Basic bWU6c2VjcmV0"]);
+  });
+
+  it.each([
+    ["http://0.0.0.0", { HTTP_PROXY: "PROXY", NO_PROXY: "example.com, 0.0.0.0" }],
+    ["http://0.0.0.0", { http_proxy: "PROXY", no_proxy: "*" }],
+    ["http://0.0.0.0", { HTTPS_PROXY: "", HTTP_PROXY: "", NO_PROXY: "example.com" }],
+    ["http://127.0.0.1", { HTTP_PROXY: "PROXY", HTTPS_PROXY: "PROXY" }],
+    ["http://localhost", { HTTP_PROXY: "PROXY", NO_PROXY: "example.com" }],
+  ])("are not used for %s with %j", async (host, env) => {
+    const { endpoint, proxy, ask } = await setUp();
+    const entries = Object.entries(env).map(([name, value]) => [name, value.replace("PROXY", proxy.url)]);
+    expect(await ask(endpoint.url.replace("http://127.0.0.1", host), Object.fromEntries(entries))).toMatchObject(
+      answered,
+    );
+    expect(proxy.requests).toEqual([]);
+  });
+
+  it("serve every provider", async () => {
+    const endpoint = await startCompletionsEndpoint(() => ({ text: "hello" }));
+    const proxy = await startProxy(endpoint.url);
+    closing.push(endpoint, proxy);
+    const options = { env: { OPENAI_API_KEY: "k", HTTP_PROXY: proxy.url }, baseUrl: "http://api.test/v1" };
+    const reply = await openai("openai:x", "x", options).ask(requestOf("hi", []), new AbortController().signal);
+    expect(reply).toMatchObject(answered);
+    expect(proxy.requests).toEqual(["POST http://api.test/v1/chat/completions"]);
+  });
+
+  it.each<[Fault, string, string]>([
+    [{ fault: "truncated" }, "model", "the connection failed: the reply was cut off"],
+    [{ fault: "stalled" }, "timeout", "no reply within 0.3 s (or no connection within 10 s)"],
+    [{ fault: "status", status: 400, message: "bad" }, "model", "400 invalid_request_error: bad (request req_1)"],
+  ])("keep the meaning of %j", async (fault, stage, message) => {
+    const { proxy, ask } = await setUp(fault);
+    // Only what never answers is waited for briefly: all else may take its time on a busy machine.
+    const timeoutMs = stage === "timeout" ? 300 : undefined;
+    const reply = await ask("http://api.test", { HTTP_PROXY: proxy.url }, undefined, timeoutMs);
+    expect(reply).toMatchObject({ kind: "broken", stage, message });
+  });
+
+  it("are cancelled by the signal", async () => {
+    const { endpoint, proxy, ask } = await setUp({ fault: "hang" });
+    const controller = new AbortController();
+    const reply = ask("http://api.test", { HTTP_PROXY: proxy.url }, controller.signal);
+    await expect.poll(() => endpoint.requests.length).toBe(1);
+    controller.abort();
+    expect(await reply).toMatchObject({ stage: "cancelled" });
+  });
+
+  it("are refused when they are not URLs, without showing the value", () => {
+    const env = { ANTHROPIC_API_KEY: "k", HTTPS_PROXY: "me:secret@proxy:8080" };
+    expect(() => anthropic("anthropic:x", "x", { env })).toThrow(
+      "error: HTTPS_PROXY is not an http or https URL.\n  Write it as http://host:port.",
+    );
+  });
+});
+
+it("names the remedy for a certificate of an unknown CA, and does not retry", async () => {
+  const { proxy, endpoint, ask } = await setUp();
+  const message = expect.stringMatching(untrusted);
+  expect(await ask(`https://localhost:${proxy.tlsPort}`, {})).toMatchObject({
+    kind: "broken",
+    stage: "model",
+    message,
+  });
+  expect(endpoint.requests).toEqual([]);
+});
+
+describe("a reply that is compressed although no compression was asked for", () => {
+  async function fetchText(encoding: string, body: Buffer): Promise<string> {
+    const server = createServer((_, res) => res.writeHead(200, { "content-encoding": encoding }).end(body));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    closing.push({ close: async () => void server.close() });
+    const response = await createFetch({})(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    return await response.text();
+  }
+
+  it.each([
+    ["gzip", gzipSync],
+    ["deflate", deflateSync],
+    ["br", brotliCompressSync],
+  ])("is read (%s)", async (encoding, compress) => {
+    expect(await fetchText(encoding, compress("hello"))).toBe("hello");
+  });
+
+  it("is bounded by its length without compression", async () => {
+    const body = gzipSync(Buffer.alloc(16 * 1024 * 1024 + 1));
+    await expect(fetchText("gzip", body)).rejects.toThrow("the reply is larger than 16 MiB");
+  });
+
+  it("breaks when it is damaged or cut off", async () => {
+    const whole = gzipSync("hello");
+    await expect(fetchText("gzip", Buffer.from("hello"))).rejects.toThrow("the reply was cut off");
+    await expect(fetchText("gzip", whole.subarray(0, -4))).rejects.toThrow("the reply was cut off");
+  });
+});

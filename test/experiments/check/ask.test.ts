@@ -1,0 +1,184 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { canonicalJson } from "../../../src/evals/base/types/json.ts";
+import { baseline } from "../../../src/evals/experiments/baseline/accept.ts";
+import { run } from "../../../src/evals/experiments/run/run.ts";
+import type { RunOptions } from "../../../src/evals/experiments/run/runOptions.ts";
+import type { MessagesBody } from "../../fixtures/endpoints/messages.ts";
+import { endpoint, project, runDefaults, toolList } from "../pipeline/project.ts";
+
+/** The tool that the text of a query asks for, as the project's suite has it. */
+const wanted = (said: string) => (said.includes("notes") ? "read" : said.includes("entries") ? "list" : undefined);
+
+/**
+ * A project with a baseline on a model that answers right while the descriptions are the accepted ones, and, in `broken`
+ * cases, wrong in most trials with the changed ones.
+ */
+async function accepted(isBroken: (tool: string | undefined, index: number) => boolean = () => false) {
+  const made = project();
+  const { started, model, asked } = await endpoint((body: MessagesBody, index) => {
+    const tool = wanted(JSON.stringify(body.messages));
+    const isChanged = body.tools?.some(({ description }) => description === "Reads a file.") ?? false;
+    if (isChanged && isBroken(tool, index)) return { calls: [{ name: "move", input: {} }] };
+    return tool === undefined ? { text: "Good morning." } : { calls: [{ name: tool, input: {} }] };
+  });
+  const options: RunOptions = { ...runDefaults, ...asked, model: [model], concurrency: 4 };
+  await run({ ...options, trials: 5 }, made.io());
+  await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: false }, made.io());
+  const change = () => made.write("tools.json", toolList({ read: "Reads a file." }));
+  change();
+  const check = async (given: Partial<RunOptions> = {}) => {
+    const io = made.io();
+    const code = await run({ ...options, ...given }, io);
+    return { code, io, summary: given.json === false ? undefined : JSON.parse(io.printed()) };
+  };
+  return { ...made, started, options, check };
+}
+
+describe("the check of a run", () => {
+  it("clears a harmless change, and prints a forecast before the first call", async () => {
+    const { check } = await accepted();
+    const { code, io, summary } = await check();
+    expect(code).toBe(0);
+    expect(summary.suites[0].verdict).toMatchObject({ kind: "no-regression", method: "exhausted", cap: 25 });
+    expect(io.warned()).toMatch(
+      /^Check of files on anthropic:claude-haiku-5-5: typically [\d,]+ trials, about \$[\d.]+; 9 times in 10 at most [\d,]+, about \$[\d.]+; never more than 300\.\n$/,
+    );
+  });
+
+  it("names a broken case in few trials, whatever the suite's trials, and asks nothing more of its cases", async () => {
+    const { check, trials } = await accepted((tool) => tool === "read");
+    const { code, summary } = await check();
+    expect(code).toBe(1);
+    expect(summary.suites[0]).toMatchObject({
+      verdict: {
+        kind: "regressed",
+        by: "cases",
+        flagged: [{ case: "read" }],
+        reason: expect.stringMatching(
+          /^Your change broke read: it passed \d+ of \d+ before and 0 of \d+ now\. The other two are as before\.$/,
+        ),
+      },
+      failed: ["regressed"],
+    });
+    const made = trials(summary.run).length;
+    const { base, head } = summary.suites[0].verdict.calls;
+    expect(made).toBe(base + head);
+    expect(made).toBeLessThan(60);
+  });
+
+  it("tolerates a single broken case with --fail-on suite, and says so", async () => {
+    const { check } = await accepted((tool) => tool === "read");
+    const { code, summary } = await check({ failOn: ["suite"] });
+    expect(code).toBe(0);
+    expect(summary.suites[0]).toMatchObject({
+      verdict: { kind: "regressed", by: "cases" },
+      failed: [],
+      failOn: ["suite"],
+    });
+  });
+
+  it("obeys -n, and reads the names of earlier designs as caps with a note", async () => {
+    const { check } = await accepted();
+    const five = await check({ trials: 5 });
+    expect(five.summary.suites[0].verdict).toMatchObject({ cap: 5, kind: "inconclusive", trials: 5 });
+    expect(five.summary.suites[0].verdict.next).toMatch(/^Next: run it again with `-n \d+`/);
+    const named = await check({ check: "screen" });
+    expect(named.summary.suites[0].verdict).toMatchObject({ cap: 12 });
+    expect(named.io.warned()).toContain("--check screen is a name of an earlier version, and now means -n 12.");
+    await expect(check({ trials: 200 })).rejects.toThrow("-n 200 is more than a check can use");
+  });
+
+  it("asks cases that it cannot compare as a plain run does", async () => {
+    const { check, write, trials } = await accepted();
+    const suite = JSON.parse(readFileSync(join((await project()).dir, "evals/files.json"), "utf8"));
+    suite.cases.push({ id: "added", input: "Show me notes.txt, please", expect: { tool: "read" } });
+    write("evals/files.json", suite);
+    const { summary } = await check();
+    const added = trials(summary.run).filter(({ cell }) => cell.case === "added");
+    expect(added.map(({ cell }) => [cell.arm, cell.trial])).toEqual([
+      ["head", 1],
+      ["head", 2],
+      ["head", 3],
+    ]);
+    expect(summary.suites[0].verdict.notes).toEqual(["Added (not compared): added"]);
+  });
+
+  it("omits a case without a graded trial in the baseline", async () => {
+    const { check, dir } = await accepted();
+    const file = join(dir, "evals/baselines", readdirSync(join(dir, "evals/baselines"))[0] ?? "");
+    const { checksum: _, ...kept } = JSON.parse(readFileSync(file, "utf8"));
+    const cases = kept.cases.map((one: { id: string }) => (one.id === "none" ? { ...one, passed: 0, trials: 0 } : one));
+    const edited = { ...kept, cases };
+    const checksum = createHash("sha256").update(canonicalJson(edited)).digest("hex");
+    writeFileSync(file, JSON.stringify({ ...edited, checksum }));
+    const { summary } = await check();
+    expect(summary.suites[0].verdict).toMatchObject({
+      cases: 2,
+      notes: ["Without a graded trial in the baseline (not compared): none"],
+    });
+  });
+
+  describe("with a tool that is no longer listed under its name", () => {
+    const renamed = (name: string) => toolList().map((tool) => (tool.name === "read" ? { ...tool, name } : tool));
+
+    it("names its case as not comparable, with the likely new name, beside the verdict on the others", async () => {
+      const { check, write } = await accepted();
+      // Also where the wording was changed with the name.
+      for (const tools of [renamed("fetch"), renamed("read_file").map((one) => ({ ...one, description: "A file." }))]) {
+        write("tools.json", tools);
+        const { code, summary } = await check();
+        expect(code).toBe(3);
+        const now = tools[0]?.name;
+        expect(summary.suites[0].verdict).toMatchObject({
+          kind: "no-regression",
+          reason: expect.stringContaining("in the cases that were compared"),
+          lost: [{ case: "read", reason: 'expected tool "read" is not listed.', likely: [{ tool: "read", now }] }],
+        });
+      }
+      const { io } = await check({ json: false });
+      expect(io.printed().replace(/\s+/g, " ")).toContain(
+        'NOT COMPARABLE read: expected tool "read" is not listed. The likely new name of "read" is "read_file".',
+      );
+    });
+
+    it("reports a suite of that case alone, and refuses one that was never accepted", async () => {
+      const { check, write, dir } = await accepted();
+      const suite = JSON.parse(readFileSync(join(dir, "evals/files.json"), "utf8"));
+      write("evals/files.json", { ...suite, cases: suite.cases.slice(0, 1) });
+      write("tools.json", renamed("read_file"));
+      const { code, summary } = await check();
+      expect(code).toBe(3);
+      expect(summary.suites[0].verdict).toMatchObject({
+        kind: "not-comparable",
+        reasons: ['expected tool "read" is not listed. The likely new name of "read" is "read_file".'],
+      });
+      for (const given of [{ baselines: "none" }, { check: "off" as const }])
+        await expect(check(given)).rejects.toThrow('Case "read": expected tool "read" is not listed.');
+    });
+  });
+
+  it("resumes where it was stopped, to the same verdict", async () => {
+    const { check, dir, trials } = await accepted((tool, index) => tool === "read" && index % 3 > 0);
+    const { summary } = await check();
+    const journal = join(dir, "reports", summary.run, "trials.jsonl");
+    const lines = readFileSync(journal, "utf8").split("\n");
+    writeFileSync(journal, `${lines.slice(0, 11).join("\n")}\n`);
+    const { summary: again } = await check({ resume: summary.run });
+    expect(again.suites[0].verdict.kind).toBe(summary.suites[0].verdict.kind);
+    expect(trials(summary.run).length).toBeGreaterThan(11);
+  });
+
+  it("refuses to resume a check that an earlier version planned, and still reports it", async () => {
+    const { check, dir } = await accepted();
+    const { summary } = await check();
+    const file = join(dir, "reports", summary.run, "run.json");
+    const manifest = JSON.parse(readFileSync(file, "utf8"));
+    const [plan] = manifest.suites[0].checks;
+    manifest.suites[0].checks = [{ ...plan, design: "thorough", cap: undefined, families: undefined }];
+    writeFileSync(file, JSON.stringify(manifest));
+    await expect(check({ resume: summary.run })).rejects.toThrow(/planned its check by the thorough design/);
+  });
+});

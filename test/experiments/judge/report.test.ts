@@ -1,0 +1,167 @@
+import { describe, expect, it } from "vitest";
+import { displayWidth } from "../../../src/evals/base/text/columns.ts";
+import { judgeDocument, judgeSentence } from "../../../src/evals/experiments/judge/report.ts";
+import type { JudgeCheckSummary } from "../../../src/evals/experiments/judge/verdict.ts";
+import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
+
+const display = { colour: false, width: 100, unicode: true };
+
+const measured: JudgeCheckSummary = {
+  judge: "anthropic:claude-opus-5-5",
+  prompt: "0123456789abcdef",
+  labels: { file: "evals/labels.jsonl", sha256: "ab", count: 50 },
+  counts: {
+    met: { met: 27, "not met": 1, "cannot tell": 0 },
+    "not met": { met: 1, "not met": 19, "cannot tell": 1 },
+    "cannot tell": { met: 0, "not met": 0, "cannot tell": 1 },
+  },
+  agreed: { n: 47, of: 50, interval: [0.8378, 0.9794] },
+  kappa: { value: 0.8846, interval: [0.7601, 1] },
+  falsePasses: { n: 1, of: 21, interval: [0.0085, 0.2267] },
+  falseFails: { n: 1, of: 28, interval: [0.0063, 0.177] },
+  cannotTell: { n: 2, of: 50, interval: [0.011, 0.1346] },
+  stopped: false,
+  minKappa: null,
+  disagreements: [
+    {
+      id: "late-question",
+      line: 12,
+      criterion: "asks for a target size before it starts",
+      human: "not met",
+      judge: "met",
+      why: null,
+      evidence: "Done. Which size\ndo you want next time?",
+    },
+    {
+      id: "line 30",
+      line: 30,
+      criterion: "names the files",
+      human: "met",
+      judge: "not met",
+      why: "the judge: It names none.",
+      evidence: "Done.",
+    },
+    {
+      id: "line 44",
+      line: 44,
+      criterion: "keeps the originals",
+      human: "not met",
+      judge: "cannot tell",
+      why: "the judge quoted what is not in the transcript",
+      evidence: null,
+    },
+  ],
+  broken: [],
+  costUsd: 0.1234,
+  written: "evals/judges/anthropic-claude-opus-5-5.json",
+  exitCode: 0,
+};
+
+describe("the report of a judge", () => {
+  it("renders a fully answered check", () => {
+    expect(renderTerminal(judgeDocument(measured), display)).toMatchInlineSnapshot(`
+      "MEASURED: agrees with people on 47 of 50 labels (94%, 95% CI 84-98%), kappa 0.88 (95% CI 0.76 to
+        1.00)
+        Next: commit the figure evals/judges/anthropic-claude-opus-5-5.json, which reports of judged
+          runs quote.
+
+      anthropic:claude-opus-5-5 · evals/labels.jsonl · 50 labels · prompt 0123456789abcdef
+
+      people say   judge: met  judge: not met  judge: cannot tell
+      ───────────────────────────────────────────────────────────
+      met          27          1               0
+      not met      1           19              1
+      cannot tell  0           0               1
+
+      False passes (judge: met, people: not met): 1 of 21 (5%, 95% CI 1-23%)
+      False fails (judge: not met, people: met): 1 of 28 (4%, 95% CI 1-18%)
+      Judge undecided: 2 of 50 (4%, 95% CI 1-13%)
+
+      Disagreements, worst first
+        late-question: people not met, judge met: asks for a target size before it starts
+          Quoted: Done. Which size do you want next time?
+        line 30: people met, judge not met: names the files
+          Quoted: Done.
+          the judge: It names none.
+        line 44: people not met, judge cannot tell: keeps the originals
+          the judge quoted what is not in the transcript
+
+      Cost: $0.12
+      "
+    `);
+  });
+
+  it("renders a check without any answer", () => {
+    const none = { n: 0, of: 0, interval: null };
+    const broken = Array.from({ length: 7 }, (_, at) => ({ id: `line ${at + 1}`, line: at + 1, why: "it hangs" }));
+    const nothing = {
+      ...{ agreed: none, falsePasses: none, falseFails: none, cannotTell: none, kappa: null },
+      ...{ broken, disagreements: [], written: null, exitCode: 3 },
+    };
+    expect(renderTerminal(judgeDocument({ ...measured, ...nothing }), display)).toMatchInlineSnapshot(`
+      "NOT MEASURED: no label was answered
+        No figure was written, because not every label was answered.
+
+      anthropic:claude-opus-5-5 · evals/labels.jsonl · 50 labels · prompt 0123456789abcdef
+
+      Broken (excluded from rates)
+        line 1: it hangs
+        line 2: it hangs
+        line 3: it hangs
+        line 4: it hangs
+        line 5: it hangs
+        … and 2 more broken labels
+
+      Cost: $0.12
+      "
+    `);
+    expect(renderTerminal(judgeDocument({ ...measured, ...nothing, stopped: true }), display)).toMatch(
+      /^STOPPED before a label was answered\n/,
+    );
+  });
+
+  it.each<[string, Partial<JudgeCheckSummary>, string]>([
+    ["below the gate", { minKappa: 0.9, exitCode: 1 }, "BELOW kappa 0.90: agrees with people on 47 of 50"],
+    ["at the gate", { minKappa: 0.8 }, "MEASURED: agrees with people on 47 of 50"],
+    ["not defined", { kappa: null, minKappa: 0, exitCode: 1 }, "BELOW kappa 0.00: agrees with people on 47 of 50"],
+    ["stopped", { stopped: true, exitCode: 130 }, "STOPPED: agrees with people on 47 of 50"],
+    [
+      "broken",
+      { broken: [{ id: "a", line: 1, why: "it hangs" }], minKappa: 0.9, exitCode: 3 },
+      "INCOMPLETE: agrees with people on 47 of 50",
+    ],
+  ])("begins with what it came to: %s", (_, changes, start) => {
+    expect(renderTerminal(judgeDocument({ ...measured, ...changes }), display).startsWith(start)).toBe(true);
+  });
+
+  it("explains an undefined kappa", () => {
+    const headline = (kappa: JudgeCheckSummary["kappa"]) =>
+      renderTerminal(judgeDocument({ ...measured, kappa }), { ...display, width: 200 }).split("\n", 1)[0];
+    expect(headline(null)).toMatch(/, kappa not defined \(only one answer was ever given\)$/);
+    expect(headline({ value: 1, interval: null })).toMatch(/ kappa 1.00 \(no CI: no disagreement\)$/);
+  });
+
+  it("escapes untrusted text, and fits 80 columns in ASCII", () => {
+    const hostile = "\x1b[2J\u202eé".repeat(60);
+    const disagreements = [
+      { id: hostile, line: 1, criterion: hostile, human: "met", judge: "not met", why: hostile, evidence: hostile },
+    ] as const;
+    const broken = [{ id: hostile, line: 2, why: hostile }];
+    const text = renderTerminal(judgeDocument({ ...measured, disagreements, broken }), {
+      ...display,
+      width: 80,
+      unicode: false,
+    });
+    expect(text).toMatch(/^[\n -~]*$/);
+    for (const line of text.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(80);
+  });
+});
+
+it("is one sentence in reports of runs", () => {
+  expect(judgeSentence(measured.judge, measured)).toBe(
+    "judge anthropic:claude-opus-5-5: agreed with people on 47 of 50 labels (kappa 0.88), 1 false pass",
+  );
+  expect(judgeSentence("j", { ...measured, kappa: null, falsePasses: { n: 0, of: 3, interval: null } })).toBe(
+    "judge j: agreed with people on 47 of 50 labels (kappa not defined), 0 false passes",
+  );
+});

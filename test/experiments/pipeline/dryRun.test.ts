@@ -1,0 +1,124 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { dryRunSchema } from "../../../src/evals/base/types/run.ts";
+import { run } from "../../../src/evals/experiments/run/run.ts";
+import { baselineFile, createBaseline, writeBaseline } from "../../../src/evals/records/baseline.ts";
+import { endpoint, filesSuite, list, project, read, runDefaults, toolList } from "./project.ts";
+
+const suite = filesSuite([read, { ...list, expect: { tool: "read" }, expected_behavior: ["Names src."] }], {
+  trials: 4,
+});
+const judge = "anthropic:claude-opus-5-5";
+
+/** What a dry run prints, and how many requests were sent for it. */
+async function planOf(changes: object, prepare: (files: ReturnType<typeof project>) => unknown) {
+  const files = project({ "evals/files.json": suite });
+  const { started, asked } = await endpoint();
+  const options = { ...runDefaults, model: [asked.model], baseUrl: asked.baseUrl, seed: 7, retries: 0 };
+  if (prepare !== nothing) await run({ ...options, trials: 4, accept: true }, files.io());
+  await prepare(files);
+  const before = started.requests.length;
+  const world = files.io();
+  expect(await run({ ...options, json: false, dryRun: true, ...changes }, world)).toBe(0);
+  expect(started.requests.length).toBe(before);
+  return world.printed();
+}
+const nothing = () => {};
+
+describe("a dry run", () => {
+  it("prints the ids, what each model and the judge cost, and the total", async () => {
+    expect(await planOf({ judge }, nothing)).toMatchInlineSnapshot(`
+      "files: 2 cases, 3 tools, execute safe (evals/files.json)
+        read, list
+
+      anthropic:claude-haiku-5-5 (all definitions shown)
+        trials         8
+        calls          at most 8
+        input tokens   at most 6,384
+        output tokens  at most 32,768
+        cost           typically less than $0.01, at most $0.02
+      judge anthropic:claude-opus-5-5
+        calls          at most 4 additional
+        cost           typically $0.03, at most $0.57, in addition
+      total
+        cost           typically $0.04, at most $0.59
+
+      seed 7; no model was called
+      "
+    `);
+  });
+
+  it("counts the judged trials of a check in both arms", async () => {
+    const plan = await planOf({ judge }, async ({ dir, write, manifest, records }) => {
+      // No endpoint judges here: the baseline is as a judge would have left it.
+      const record = manifest(records()[0] ?? "");
+      const passes = new Map(["read", "list"].map((id) => [id, { passed: 4, trials: 4 }]));
+      const model = "anthropic:claude-haiku-5-5";
+      const file = baselineFile(join(dir, "evals/baselines"), "files", model);
+      await writeBaseline(file, createBaseline(record, "files", model, passes, new Date(0)));
+      write("tools.json", toolList({ read: "Opens one file." }));
+    });
+    expect(plan).toMatchInlineSnapshot(`
+      "files: 2 cases, 3 tools, execute safe (evals/files.json)
+        read, list
+      Check of files on anthropic:claude-haiku-5-5: typically 72 trials, about $0.0083; 9 times in 10 at most 100, about $0.01; never more than 200.
+
+      anthropic:claude-haiku-5-5 (all definitions shown)
+        trials         0 (besides those of the checks and nights above)
+        calls          at most 0
+        input tokens   at most 0
+        output tokens  at most 0
+        cost           at most $0.00
+      judge anthropic:claude-opus-5-5
+        calls          at most 100 additional
+        cost           typically $0.31, at most $14.27, in addition
+      total
+        cost           typically $0.32, at most $14.70
+
+      seed 7; no model was called
+      "
+    `);
+  });
+
+  it("prints the same facts as one object with --json", async () => {
+    const printed = await planOf({ judge, json: true }, ({ write }) => write("tools.json", toolList({ read: "New." })));
+    const plan = dryRunSchema.strict().parse(JSON.parse(printed));
+    expect(plan).toMatchObject({
+      suites: [{ suite: "files", cases: ["read", "list"], tools: 3, skills: 0, execute: "safe" }],
+      checks: [{ kind: "compare", suite: "files", model: "anthropic:claude-haiku-5-5", most: expect.any(Number) }],
+      nights: [],
+      models: [{ model: "anthropic:claude-haiku-5-5", trials: 4, calls: 4, costUsd: expect.any(Number) }],
+      judge: { model: judge, calls: expect.any(Number) },
+      seed: 7,
+      exitCode: 0,
+    });
+    expect(plan.costUsd).toBeGreaterThan(plan.typicalUsd as number);
+    const night = dryRunSchema.strict().parse(JSON.parse(await planOf({ nightly: true, json: true }, () => {})));
+    expect(night).toMatchObject({
+      checks: [{ kind: "unchanged" }],
+      nights: [{ suite: "files", trials: 6, most: 20 }],
+      judge: null,
+    });
+  });
+
+  it("lists and prices a night on its own line", async () => {
+    expect(await planOf({ nightly: true }, () => {})).toMatchInlineSnapshot(`
+      "files: 2 cases, 3 tools, execute safe (evals/files.json)
+        read, list
+      Check of files on anthropic:claude-haiku-5-5: the tools are those of the baseline, nothing to compare.
+      Night of files on anthropic:claude-haiku-5-5: 6 trials, about $0.0007, plus follow-ups for cases that look different; never more than 20.
+
+      anthropic:claude-haiku-5-5 (all definitions shown)
+        trials         0 (besides those of the checks and nights above)
+        calls          at most 0
+        input tokens   at most 0
+        output tokens  at most 0
+        cost           at most $0.00
+      total
+        cost           typically less than $0.01, at most $0.04
+
+      seed 7; no model was called
+      "
+    `);
+  });
+});

@@ -1,0 +1,161 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { crowd } from "../../../src/evals/experiments/arms/crowd.ts";
+import { baseline } from "../../../src/evals/experiments/baseline/accept.ts";
+import { calibrate } from "../../../src/evals/experiments/calibrate/ask.ts";
+import { run } from "../../../src/evals/experiments/run/run.ts";
+import { variants } from "../../../src/evals/experiments/variants/ask.ts";
+import { endpoint, experimentDefaults, project, runDefaults } from "./project.ts";
+
+const wordings = { variants: { vague: { read: "Does something." }, plain: { move: "Moves one file." } } };
+const foreign = Array.from({ length: 4 }, (_, index) => ({
+  name: `other_${index}`,
+  description: "Reads the text of one file.",
+  inputSchema: { type: "object" },
+}));
+
+describe("evals variants", () => {
+  const defaults = { ...experimentDefaults, margin: 0.1, baselines: "evals/baselines" };
+  const options = { ...defaults, file: "wordings.json" };
+
+  it("asks each wording once on a deterministic model, and says which to keep", async () => {
+    const { io, manifest, trials } = project({ "wordings.json": wordings });
+    const world = io();
+    expect(await variants(options, world)).toBe(0);
+    const result = JSON.parse(world.printed());
+    expect(result).toMatchObject({ kind: "keep", suite: "files", method: "deterministic", winner: null });
+    expect(manifest(result.run)).toMatchObject({
+      experiment: { command: "variants", arms: [{ name: "incumbent" }, { name: "vague" }, { name: "plain" }] },
+      flags: { file: "wordings.json", margin: 0.1, model: "lexical" },
+      totals: { trials: trials(result.run).length, missing: 0, broken: 0 },
+    });
+    expect(manifest(result.run).flags).not.toHaveProperty("write");
+  });
+
+  it("writes the named variant, and exits with 1 when there is none to write", async () => {
+    const { dir, io } = project({ "wordings.json": wordings });
+    expect(await variants({ ...options, write: "won.json" }, io())).toBe(1);
+    expect(existsSync(join(dir, "won.json"))).toBe(false);
+    expect(await variants({ ...options, write: "won.json", of: "plain" }, io())).toBe(0);
+    expect(JSON.parse(readFileSync(join(dir, "won.json"), "utf8"))).toEqual({
+      variants: { plain: wordings.variants.plain },
+    });
+  });
+
+  it("resumes with the recorded file, and refuses when its content changed", async () => {
+    const { io, write } = project({ "wordings.json": wordings });
+    const world = io();
+    await variants(options, world);
+    const again = io();
+    expect(await variants({ ...defaults, margin: 0.5, resume: "latest" }, again)).toBe(0);
+    expect(again.printed()).toBe(world.printed());
+    write("wordings.json", { variants: { vague: { read: "Does another thing." } } });
+    await expect(variants({ ...defaults, resume: "latest" }, io())).rejects.toThrow(
+      "its wordings, sizes or trials changed",
+    );
+    await expect(variants(defaults, io())).rejects.toThrow("There is no variants file.");
+  });
+
+  it("refuses to resume a record of the first design", async () => {
+    const { io, write, records, manifest } = project({ "wordings.json": wordings });
+    await variants(options, io());
+    const [id = ""] = records();
+    const { experiment, ...rest } = manifest(id);
+    const { design: _, ...setup } = experiment?.setup ?? {};
+    write(`reports/${id}/run.json`, { ...rest, experiment: { ...experiment, setup } });
+    await expect(variants({ ...defaults, resume: id }, io())).rejects.toThrow(
+      "it was made with an earlier design of `evals variants`, which plans other trials.",
+    );
+  });
+
+  it("takes the cases with room from the accepted baseline, and keeps them for a resumed record", async () => {
+    const { io, manifest } = project({ "wordings.json": wordings });
+    const { asked } = await endpoint(() => ({ calls: [{ name: "read", input: {} }] }));
+    const { model, ...request } = asked;
+    const runOptions = { ...runDefaults, ...request, model: [model], trials: 4 };
+    await run(runOptions, io());
+    await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: true }, io());
+    const world = io();
+    expect(await variants({ ...options, ...asked, case: ["read"] }, world)).toBe(0);
+    const result = JSON.parse(world.printed());
+    expect(result).toMatchObject({ kind: "keep", method: "sampled", calls: { made: 0 } });
+    expect(result.verdict).toMatchObject({ because: "no-room" });
+    expect(result.reason).toBe("Every case passes already, so no wording can be better.");
+    expect(manifest(result.run).experiment?.setup).toMatchObject({ bank: { read: { passed: 4, trials: 4 } } });
+  });
+});
+
+describe("evals crowd", () => {
+  const options = { ...experimentDefaults, distractors: ["foreign.json"], sizes: "0,4" };
+
+  it("adds foreign tools, and reports the accuracy at each size", async () => {
+    const { io, manifest } = project({ "foreign.json": foreign });
+    const world = io();
+    expect(await crowd(options, world)).toBe(0);
+    const result = JSON.parse(world.printed());
+    expect(result.points).toMatchObject([{ size: 0, passed: 3 }, { size: 4 }]);
+    expect(manifest(result.run)).toMatchObject({
+      experiment: { command: "crowd", setup: { sizes: [0, 4] } },
+      flags: { sizes: "0,4", distractors: ["foreign.json"] },
+      totals: { trials: 6, missing: 0 },
+    });
+  });
+
+  it("skips a foreign tool with a name of the suite, and needs as many as the largest size", async () => {
+    const { io } = project({ "foreign.json": [...foreign, { name: "read", inputSchema: { type: "object" } }] });
+    const world = io();
+    expect(await crowd(options, world)).toBe(0);
+    expect(world.warned()).toContain('Foreign tools skipped because of a duplicate name: "read"');
+    await expect(crowd({ ...options, sizes: "5" }, io())).rejects.toThrow(
+      "--sizes needs 5 foreign tools, but there are 4 (1 skipped).",
+    );
+  });
+
+  it("adds all foreign tools where there are fewer than the usual sizes", async () => {
+    const { io } = project({ "foreign.json": foreign });
+    const world = io();
+    expect(await crowd({ ...options, sizes: undefined }, world)).toBe(0);
+    expect(JSON.parse(world.printed()).points).toMatchObject([{ size: 0 }, { size: 4 }]);
+  });
+});
+
+describe("evals calibrate", () => {
+  it("asks two identical arms, stops at a signal, and is resumed to the same totals", async () => {
+    const { io, manifest, trials } = project();
+    const stopped = io();
+    const { started, asked } = await endpoint((_body, index) => {
+      if (index === 2) stopped.stop();
+      return undefined;
+    });
+    const options = { ...experimentDefaults, ...asked, case: ["read"], trials: 2 };
+    expect(await calibrate(options, stopped)).toBe(130);
+    const { run: id } = JSON.parse(stopped.printed());
+    expect(manifest(id).finishedAt).toBeUndefined();
+    expect(trials(id).some(({ outcome }) => outcome.kind === "broken")).toBe(true);
+
+    const resumed = io();
+    expect(await calibrate({ ...experimentDefaults, resume: id, baseUrl: started.url, trials: 50 }, resumed)).toBe(0);
+    expect(JSON.parse(resumed.printed())).toMatchObject({
+      run: id,
+      stopped: false,
+      trials: 2,
+      made: { trials: 4, broken: 0 },
+    });
+    expect(trials(id)).toHaveLength(4);
+    expect(manifest(id)).toMatchObject({
+      totals: { trials: 4, missing: 0, passed: 4 },
+      finishedAt: expect.any(String),
+    });
+  });
+
+  it("exits with 3 when the budget ends before there is a result", async () => {
+    const { io, manifest } = project();
+    const { asked } = await endpoint();
+    const world = io();
+    expect(await calibrate({ ...experimentDefaults, ...asked, trials: 3, budget: 2 }, world)).toBe(3);
+    const result = JSON.parse(world.printed());
+    expect(result).toMatchObject({ stopped: true, found: null, costUsd: expect.closeTo(2, 2) });
+    expect(manifest(result.run).totals).toMatchObject({ trials: 4, costUsd: expect.closeTo(2, 2) });
+  });
+});

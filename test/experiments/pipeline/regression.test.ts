@@ -1,0 +1,244 @@
+import { createHash } from "node:crypto";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { canonicalJson } from "../../../src/evals/base/types/json.ts";
+import { type BaselineOptions, baseline } from "../../../src/evals/experiments/baseline/accept.ts";
+import { type BlameOptions, blame } from "../../../src/evals/experiments/blame/ask.ts";
+import { compare } from "../../../src/evals/experiments/compare/ask.ts";
+import { run } from "../../../src/evals/experiments/run/run.ts";
+import { baselineFile } from "../../../src/evals/records/baseline.ts";
+import { endpoint, project, runDefaults, toolList } from "./project.ts";
+
+const accept: BaselineOptions = { action: "accept", baselines: "evals/baselines", out: "reports", force: false };
+const blameDefaults: BlameOptions = { out: "reports", concurrency: 1, json: true };
+
+/** A project whose accepted tools were changed: one description no longer fits, another is only reworded. */
+async function regressed() {
+  const made = project();
+  await run(runDefaults, made.io());
+  expect(await baseline(accept, made.io())).toBe(0);
+  made.write("tools.json", toolList({ read: "Does something.", move: "Moves or renames one file." }));
+  const world = made.io();
+  const code = await run(runDefaults, world);
+  return { ...made, code, checked: JSON.parse(world.printed()) };
+}
+
+describe("the check of a run", () => {
+  it("finds changes on a deterministic model, and none with the accepted tools", async () => {
+    const { io, write, code, checked, records, manifest } = await regressed();
+    expect(code).toBe(0);
+    expect(checked.suites[0]).toMatchObject({
+      verdict: { kind: "changed", method: "exhausted", flips: [{ case: "read", down: 1, up: 0 }] },
+      failOn: ["regressed"],
+    });
+    const gated = io();
+    expect(await run({ ...runDefaults, failOn: ["changed"] }, gated)).toBe(1);
+    expect(JSON.parse(gated.printed()).suites[0]).toMatchObject({ failed: ["changed"] });
+    const head = manifest(records().at(-1) ?? "").suites[0]?.checks;
+    expect(head).toMatchObject([
+      {
+        kind: "compare",
+        design: "pairs",
+        cap: 25,
+        families: 1,
+        cases: [{ id: "read", requests: 1 }, { id: "list" }, { id: "none" }],
+      },
+    ]);
+
+    write("tools.json", toolList());
+    const same = io();
+    expect(await run(runDefaults, same)).toBe(0);
+    expect(JSON.parse(same.printed()).suites[0].verdict).toMatchObject({ kind: "unchanged" });
+    const off = io();
+    await run({ ...runDefaults, check: "off" }, off);
+    expect(JSON.parse(off.printed()).suites[0]).not.toHaveProperty("verdict");
+  });
+
+  it("does not compare with a baseline of an earlier version of the model, nor pass for want of one", async () => {
+    const { dir, io, write } = await regressed();
+    write("tools.json", toolList());
+    const [now, former] = ["lexical-2", "lexical"].map((id) => baselineFile(join(dir, "evals/baselines"), "files", id));
+    const { checksum: _, ...content } = JSON.parse(readFileSync(now ?? "", "utf8"));
+    content.model.id = "lexical";
+    const checksum = createHash("sha256").update(canonicalJson(content)).digest("hex");
+    writeFileSync(former ?? "", JSON.stringify({ ...content, checksum }));
+    rmSync(now ?? "");
+    const world = io();
+    expect(await run(runDefaults, world)).toBe(3);
+    expect(JSON.parse(world.printed()).suites[0].verdict).toMatchObject({
+      kind: "not-comparable",
+      reasons: [expect.stringContaining('The model differs: "lexical" before, "lexical-2" now.')],
+    });
+  });
+
+  it("requires a baseline for a check", async () => {
+    await expect(run({ ...runDefaults, check: "on" }, project().io())).rejects.toThrow(
+      'There is no baseline of "files" on lexical-2 to check against.',
+    );
+  });
+
+  it("is accepted by --accept, and the report does not propose to accept it again", async () => {
+    const { io, dir } = await regressed();
+    const world = io();
+    expect(await run({ ...runDefaults, json: false, accept: true }, world)).toBe(0);
+    expect(world.printed()).toContain("Next: look at the cases that fell (below).\n");
+    const page = readFileSync(join(dir, "reports/last-result/report.html"), "utf8");
+    for (const text of [world.printed(), page]) expect(text).not.toContain("evals baseline accept");
+    const again = io();
+    expect(await run({ ...runDefaults, json: false, check: "off" }, again)).toBe(0);
+    expect(again.printed()).not.toContain("Next: keep");
+  });
+
+  it("explains the regression with --blame, in the same object", async () => {
+    const { io } = await regressed();
+    const world = io();
+    expect(await run({ ...runDefaults, blame: true }, world)).toBe(0);
+    expect(JSON.parse(world.printed()).blame).toMatchObject([{ suite: "files", cases: [{ case: "read" }] }]);
+  });
+});
+
+describe("evals blame", () => {
+  it("finds the change that broke a case, on a record that can be resumed without its flags", async () => {
+    const { io, checked, records, manifest, trials } = await regressed();
+    const world = io();
+    expect(await blame({ ...blameDefaults, run: "latest" }, world)).toBe(0);
+    const { blames } = JSON.parse(world.printed());
+    expect(blames).toMatchObject([
+      { suite: "files", model: "lexical-2", cases: [{ case: "read", verdict: { kind: "blamed" } }] },
+    ]);
+    const id = blames[0].run;
+    expect(manifest(id)).toMatchObject({
+      experiment: { command: "blame", suite: "files", model: "lexical-2", cases: ["read"] },
+      flags: { run: checked.run, suite: "files", model: "lexical-2", paths: ["evals/files.json"] },
+    });
+    expect(manifest(id).totals).toMatchObject({ trials: trials(id).length, missing: 0 });
+
+    const [made, again] = [trials(id).length, io()];
+    expect(await blame({ ...blameDefaults, run: "nowhere", resume: "latest" }, again)).toBe(0);
+    expect(JSON.parse(again.printed()).blames).toEqual(blames);
+    expect([trials(id).length, records().length]).toEqual([made, 3]);
+  });
+
+  it("takes the latest run that regressed, and says which", async () => {
+    const { io, checked } = await regressed();
+    await run({ ...runDefaults, check: "off" }, io());
+    const world = io();
+    expect(await blame({ ...blameDefaults, run: "latest" }, world)).toBe(0);
+    expect(JSON.parse(world.printed()).blames).toMatchObject([{ suite: "files", cases: [{ case: "read" }] }]);
+    expect(world.warned()).toContain(`Explaining the run ${checked.run}, the latest one with a check to explain.`);
+  });
+
+  it("compares the live tools with a baseline, for the cases that are named", async () => {
+    const { io } = await regressed();
+    const file = "evals/baselines/files.lexical-2.json";
+    const world = io();
+    expect(await blame({ ...blameDefaults, baseline: file, case: ["read"] }, world)).toBe(0);
+    expect(JSON.parse(world.printed()).blames).toMatchObject([
+      { cases: [{ case: "read", known: { old: { passed: 1, trials: 1 } } }] },
+    ]);
+    await expect(blame({ ...blameDefaults, baseline: file }, io())).rejects.toThrow("--baseline requires --case.");
+  });
+
+  it("refuses a run whose tools are no longer the live ones", async () => {
+    const { io, write } = await regressed();
+    write("tools.json", toolList({ read: "Does something else." }));
+    await expect(blame({ ...blameDefaults, run: "latest" }, io())).rejects.toThrow(
+      /The run \S+ cannot be explained: the live tools are no longer those of the run: /,
+    );
+  });
+});
+
+describe("the model of a baseline", () => {
+  const dated = "claude-haiku-5-5-20260901";
+
+  it("is the one that replied: an alias is checked against it, and one that moved is named", async () => {
+    const { io, write, records, manifest } = project();
+    const { model, asked } = await endpoint(() => ({ calls: [{ name: "read", input: {} }], model: dated }));
+    await run({ ...runDefaults, ...asked, model: [model] }, io());
+    expect(await baseline({ ...accept, force: true }, io())).toBe(0);
+    write("tools.json", toolList({ move: "Moves or renames one file." }));
+    await run({ ...runDefaults, ...asked, model: [`anthropic:${dated}`], trials: 5 }, io());
+    const plan = manifest(records().at(-1) ?? "").suites[0]?.checks?.[0];
+    expect(plan).toMatchObject({ kind: "compare", baseline: { repliedBy: dated } });
+
+    const moved = await endpoint(() => ({ calls: [{ name: "read", input: {} }], model: "claude-haiku-5-6" }));
+    const world = io();
+    await run({ ...runDefaults, ...moved.asked, baseUrl: moved.started.url, model: [model], trials: 5 }, world);
+    expect(JSON.parse(world.printed()).suites[0]).toMatchObject({
+      repliedBy: ["claude-haiku-5-6"],
+      verdict: {
+        notes: [
+          expect.stringContaining("Another base URL is asked now"),
+          `The model behind ${model} is another one: ${dated} replied for the baseline, claude-haiku-5-6 replies now`,
+        ],
+      },
+    });
+  });
+
+  it("is not compared under other settings, which is said before the first call", async () => {
+    const { io } = project();
+    const { model, asked, started } = await endpoint();
+    await run({ ...runDefaults, ...asked, model: [model], accept: true, failOn: ["rate"] }, io());
+    const world = io();
+    const calls = started.requests.length;
+    let warned = "";
+    world.err = (text) => {
+      if (started.requests.length === calls) warned += text;
+    };
+    await run({ ...runDefaults, ...asked, model: [model], maxTokens: 99 }, world);
+    expect(warned).toContain(
+      `warning: The suite "files" cannot be compared with its baseline on ${model}, so nothing is checked.\n  The settings`,
+    );
+    warned = "";
+    const free = { retries: 7, timeout: 99, concurrency: 3 };
+    await run({ ...runDefaults, ...asked, model: [model], ...free }, world);
+    expect(warned).not.toContain("compared");
+  });
+
+  it("is named before the first call when another one is asked for, because nothing is checked then", async () => {
+    const { io } = await regressed();
+    const { model, asked, started } = await endpoint();
+    const world = io();
+    let warned = "";
+    world.err = (text) => {
+      if (started.requests.length === 0) warned += text;
+    };
+    await run({ ...runDefaults, ...asked, model: [model] }, world);
+    expect(warned).toContain(
+      `warning: The suite "files" has no baseline on ${model}, so nothing is checked; it has one on lexical-2.`,
+    );
+  });
+});
+
+describe("evals compare and evals baseline", () => {
+  it("names runs that can be compared where two models cannot", async () => {
+    const { io, records } = project();
+    const { model, asked } = await endpoint();
+    for (const one of [model, "lexical", model]) await run({ ...runDefaults, ...asked, model: [one] }, io());
+    const [first = "", offline = "", last = ""] = records();
+    const world = io();
+    expect(await compare({ base: offline, head: last, margin: 0.1, out: "reports", json: false }, world)).toBe(3);
+    expect(world.printed()).toContain('The model differs: "lexical-2" before');
+    expect(world.printed().replace(/\s+/g, " ")).toContain(
+      `Another run of files on ${model}: evals compare ${first} ${last}`,
+    );
+  });
+
+  it("compares two records, and the live tools with a baseline", async () => {
+    const { io, records } = await regressed();
+    const [before = "", after = ""] = records();
+    const options = { base: before, head: after, margin: 0.1, out: "reports", json: true };
+    const world = io();
+    expect(await compare(options, world)).toBe(0);
+    expect(JSON.parse(world.printed()).comparisons).toMatchObject([{ better: "base", check: { kind: "changed" } }]);
+    await expect(compare({ ...options, head: before }, io())).rejects.toThrow(`Both name the run ${before}.`);
+
+    const show = io();
+    expect(await baseline({ ...accept, action: "show", targets: ["files"] }, show)).toBe(0);
+    expect(show.printed()).toContain("files · lexical-2");
+    await expect(baseline({ ...accept, action: "show", targets: ["fils"] }, io())).rejects.toThrow(
+      'Did you mean "files"?',
+    );
+  });
+});

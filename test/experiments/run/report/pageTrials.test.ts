@@ -1,0 +1,222 @@
+import { expect, it } from "vitest";
+import type { RunManifest } from "../../../../src/evals/base/types/run.ts";
+import type { Trial } from "../../../../src/evals/base/types/trial.ts";
+import { confusionGrid } from "../../../../src/evals/experiments/run/report/figures.ts";
+import type { PageTrial } from "../../../../src/evals/experiments/run/report/pageTrials.ts";
+import { PageTrialCollector, pageLimits } from "../../../../src/evals/experiments/run/report/pageTrials.ts";
+import { summariser } from "../../../../src/evals/experiments/run/summary.ts";
+import { checkOf } from "../../../reports/checks.ts";
+import { manifest as sample } from "../../../reports/samples.ts";
+
+const place = { hash: "h", expectedTools: ["read"], toolset: "t", trials: 5, passRate: 0.8, maxTurns: 1 };
+const manifest: RunManifest = {
+  ...sample,
+  models: sample.models.slice(0, 1),
+  suites: [
+    {
+      name: "files",
+      file: "files.yaml",
+      hash: "h",
+      execute: "never",
+      isolate: "run",
+      cases: ["a", "b"].map((id) => ({
+        ...place,
+        id,
+        input: `Do ${id}`,
+        expected: "read",
+        file: "files.yaml",
+        line: 4,
+      })),
+    },
+  ],
+};
+
+const usage = { inputTokens: 10, outputTokens: 5, cacheReadTokens: 7, cacheWriteTokens: 0 };
+
+function trial(
+  id: string,
+  number: number,
+  given: { pass?: boolean; arm?: string; text?: string } & Partial<Trial> = {},
+): Trial {
+  const { pass = true, arm = "head", text = "", ...rest } = given;
+  const picked = pass ? "read" : "list";
+  return {
+    cell: { suite: "files", case: id, arm, model: "lexical", trial: number },
+    toolset: "t",
+    orderSeed: 1,
+    outcome: { kind: "answered" },
+    turns: [{ text, calls: [{ id: "1", tool: picked, arguments: { path: "x" } }], stop: "calls", usage, ms: 3 }],
+    verdict: {
+      grade: pass ? "pass" : "fail",
+      selection: pass ? "right-tool" : "wrong-tool",
+      expected: "read",
+      picked,
+      checks: [{ what: "tool", met: pass ? "yes" : "no", ...(!pass && { why: "expected read, got list" }) }],
+    },
+    costUsd: 0,
+    startedAt: "2026-11-21T09:30:01.000Z",
+    ms: 4,
+    ...rest,
+  };
+}
+
+function collect(trials: readonly Trial[], limits?: { trials: number; characters: number }) {
+  const collector = new PageTrialCollector(manifest, limits && { limits });
+  const results = summariser(manifest, "reports/run");
+  for (const one of trials) {
+    collector.add(one);
+    results.add(one);
+  }
+  const { cases, trials: texts, recorded } = collector.collect(results.summary());
+  return { collector, cases, trials: texts.map((json) => JSON.parse(json) as PageTrial), recorded };
+}
+
+it("lists cases with the counts of each arm, and trials by case, arm and number", () => {
+  const { cases, trials, recorded } = collect([
+    trial("b", 1),
+    trial("a", 2, { pass: false }),
+    trial("a", 1, { arm: "base" }),
+    trial("a", 1),
+  ]);
+  expect(cases.map(({ id, arms }) => ({ id, arms }))).toEqual([
+    {
+      id: "a",
+      arms: [
+        { arm: "head", passed: 1, trials: 2, broken: 0, notGradable: 0 },
+        { arm: "base", passed: 1, trials: 1, broken: 0, notGradable: 0 },
+      ],
+    },
+    { id: "b", arms: [{ arm: "head", passed: 1, trials: 1, broken: 0, notGradable: 0 }] },
+  ]);
+  expect(trials.map(({ at, arm, number }) => [at, arm, number])).toEqual([
+    [0, "head", 1],
+    [0, "head", 2],
+    [0, "base", 1],
+    [1, "head", 1],
+  ]);
+  expect(trials[1]).toMatchObject({ result: "failed", outcome: "wrong-tool", picked: "list", tokens: 22 });
+  expect(recorded).toBe(4);
+});
+
+it("separates the repeated requests of a check from the trials that its verdict counts", () => {
+  const trials = [1, 2, 3].map((number) => trial("a", number, { arm: "base", pass: number < 3 }));
+  const collector = new PageTrialCollector(manifest);
+  const results = summariser(manifest, "reports/run");
+  for (const one of [...trials, trial("a", 1), trial("a", 2)]) {
+    collector.add(one);
+    results.add(one);
+  }
+  const summary = results.summary();
+  const repeated = [{ case: "a", after: 2, passed: 0, trials: 1 }];
+  const suites = summary.suites.map((suite) => ({ ...suite, verdict: checkOf({ kind: "no-regression", repeated }) }));
+  expect(collector.collect({ ...summary, suites }).cases[0]?.arms).toEqual([
+    { arm: "head", passed: 2, trials: 2, broken: 0, notGradable: 0 },
+    { arm: "base", passed: 2, trials: 2, broken: 0, notGradable: 0 },
+    { arm: "base, repeated requests", passed: 0, trials: 1, broken: 0, notGradable: 0 },
+  ]);
+});
+
+it("keeps trials that did not pass and every n-th of the others, and counts all", () => {
+  const all = Array.from({ length: 100 }, (_, at) => trial("a", at + 1, { pass: at % 10 !== 0 }));
+  const { cases, trials, recorded } = collect(all, { trials: 30, characters: 1e6 });
+  const failed = trials.filter(({ result }) => result === "failed");
+  expect(failed).toHaveLength(10);
+  expect(trials.length).toBeLessThanOrEqual(30);
+  expect(trials.length).toBeGreaterThan(15);
+  expect(recorded).toBe(100);
+  expect(cases[0]?.arms[0]).toMatchObject({ passed: 90, trials: 100 });
+});
+
+it("respects the limit on characters even if nothing passed", () => {
+  const all = Array.from({ length: 50 }, (_, at) => trial("a", at + 1, { pass: false, text: "x".repeat(1000) }));
+  const { trials } = collect(all, { trials: 1000, characters: 20_000 });
+  expect(JSON.stringify(trials).length).toBeLessThan(21_000);
+  expect(trials.length).toBeGreaterThan(3);
+});
+
+it("cuts long texts and says how much is missing", () => {
+  const { trials } = collect([trial("a", 1, { text: "x".repeat(pageLimits.text + 1234) })]);
+  expect(trials[0]?.turns[0]?.text).toMatch(/^x+\n… 1,234 more characters on the record$/);
+});
+
+it("counts the last attempt of a repeated trial, and no copies", () => {
+  const broken: Partial<Trial> = { outcome: { kind: "broken", stage: "model", message: "overloaded" }, turns: [] };
+  const again = trial("a", 1);
+  const { cases, trials } = collect([
+    trial("a", 1, broken),
+    { ...again, cell: { ...again.cell, attempt: 2 } },
+    trial("a", 2, { copy: true }),
+  ]);
+  expect(cases[0]?.arms).toEqual([{ arm: "head", passed: 1, trials: 1, broken: 0, notGradable: 0 }]);
+  expect(trials.map(({ result, reason }) => [result, reason])).toEqual([
+    ["broken", "overloaded"],
+    ["passed", undefined],
+  ]);
+});
+
+it("says how a host showed the expected and picked tools", () => {
+  const nothing = { full: [], cut: [], named: [], hidden: [] };
+  const shown: Trial["shown"] = {
+    tools: { full: ["list", "move"], deferred: ["read"], named: [], hidden: [] },
+    loaded: [],
+    skills: nothing,
+    builtIns: [],
+    requests: 1,
+    firstRequestBytes: 1,
+  };
+  const { trials } = collect([trial("a", 1, { pass: false, shown })]);
+  expect(trials[0]?.shown).toEqual(["list in full", "read deferred"]);
+});
+
+it("counts expected and picked tools in the arm head", () => {
+  const { collector } = collect([
+    trial("a", 1),
+    trial("b", 1, { pass: false }),
+    trial("b", 1, { arm: "base", pass: false }),
+  ]);
+  expect(collector.picks("files", "lexical")).toEqual([
+    { expected: "read", picked: "list", n: 1, isWrong: true },
+    { expected: "read", picked: "read", n: 1, isWrong: false },
+  ]);
+});
+
+it("leaves no part of a secret at a cut", () => {
+  const secret = "hidden-0123456789";
+  const redact = (text: string) => text.replaceAll(secret, "[redacted]");
+  const collector = new PageTrialCollector(manifest, { redact });
+  const message = `${"x".repeat(pageLimits.text - 6)}${secret}${"y".repeat(100)}`;
+  collector.add(trial("a", 1, { outcome: { kind: "broken", stage: "model", message } }));
+  expect(collector.collect().trials.join("")).not.toContain("hidden");
+});
+
+it("has the inner call of one through a dispatcher beside the outer one", () => {
+  const collector = new PageTrialCollector(manifest);
+  const outer = { id: "1", tool: "execute_tool", arguments: { name: "read", arguments: { path: "x" } } };
+  const inner = { tool: "read", arguments: { path: "x" } };
+  collector.add(trial("a", 1, { turns: [{ text: "", calls: [{ ...outer, inner }], stop: "calls", usage, ms: 3 }] }));
+  const [json = ""] = collector.collect().trials;
+  const [call] = (JSON.parse(json) as PageTrial).turns.flatMap(({ calls }) => calls);
+  expect(call).toMatchObject({ tool: "execute_tool", inner: { tool: "read", arguments: '{\n  "path": "x"\n}' } });
+});
+
+it("counts a pick as wrong if it was a confusion, whatever the labels say", () => {
+  const collector = new PageTrialCollector(manifest);
+  const avoided = (number: number, isConfused: boolean): Trial => ({
+    ...trial("a", number),
+    verdict: {
+      grade: isConfused ? "fail" : "pass",
+      selection: isConfused ? "wrong-tool" : "right-tool",
+      expected: "(avoid write)",
+      picked: isConfused ? "write" : "list",
+      checks: [],
+    },
+  });
+  for (const [at, isConfused] of [false, false, true].entries()) collector.add(avoided(at + 1, isConfused));
+  const picks = collector.picks("files", "lexical");
+  expect(picks.map(({ picked, n, isWrong }) => [picked, n, isWrong])).toEqual([
+    ["list", 2, false],
+    ["write", 1, true],
+  ]);
+  const [block] = confusionGrid("Picks", picks);
+  expect(block).toMatchObject({ figure: { columns: ["write"], cells: [[{ text: "1", tone: "bad" }]] } });
+});

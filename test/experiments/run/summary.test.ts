@@ -1,0 +1,287 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { runSummarySchema } from "../../../src/evals/base/types/run.ts";
+import type { Score, Trial } from "../../../src/evals/base/types/trial.ts";
+import { MockTally } from "../../../src/evals/experiments/results/mocks.ts";
+import { summariser } from "../../../src/evals/experiments/run/summary.ts";
+import { aManifest, aTrial, passed } from "../../fakes/record.ts";
+
+const missed: Score = {
+  grade: "fail",
+  selection: "wrong-tool",
+  expected: "read",
+  picked: "write",
+  checks: [{ what: "tool", met: "no", why: "expected read, got write" }],
+};
+const ungraded: Score = { ...passed, grade: "not-gradable", reason: "no judge model was given" };
+const brokenTrial = (id: string, trial: number) =>
+  aTrial(id, trial, {
+    outcome: { kind: "broken", stage: "server", message: "died" },
+    turns: [],
+    verdict: undefined,
+  } as never);
+
+function summarise(trials: readonly Trial[], ...cases: string[]) {
+  const { add, summary } = summariser(aManifest(...cases), "reports/run-1");
+  for (const trial of trials) add(trial);
+  return summary();
+}
+const all = (id: string, verdict: Score) => [1, 2, 3, 4, 5].map((trial) => aTrial(id, trial, { verdict }));
+
+describe("the summary of a run", () => {
+  it("is the whole object that --json prints", () => {
+    const summary = summarise(
+      [...all("a", passed).slice(0, 4), aTrial("a", 5, { verdict: missed }), brokenTrial("b", 1)],
+      "a",
+      "b",
+    );
+    expect(runSummarySchema.parse(summary)).toEqual(summary);
+    expect(summary).toMatchInlineSnapshot(`
+      {
+        "dir": "reports/run-1",
+        "exitCode": 3,
+        "ok": false,
+        "run": "run-1",
+        "suites": [
+          {
+            "cases": [
+              {
+                "broken": 0,
+                "brokenStages": {},
+                "expected": "read",
+                "file": "s.yaml",
+                "id": "a",
+                "input": "do a",
+                "interval": [
+                  0.37553462976252533,
+                  0.9637758913675698,
+                ],
+                "line": 1,
+                "ms": 15,
+                "notGradable": 0,
+                "ok": true,
+                "outcomes": {
+                  "right-tool": 4,
+                  "wrong-tool": 1,
+                },
+                "passRate": 0.8,
+                "passed": 4,
+                "planned": 5,
+                "rate": 0.8,
+                "reasons": [
+                  {
+                    "n": 1,
+                    "text": "tool: expected read, got write",
+                  },
+                ],
+                "trials": 5,
+              },
+              {
+                "broken": 1,
+                "brokenStages": {
+                  "server": 1,
+                },
+                "expected": "read",
+                "file": "s.yaml",
+                "id": "b",
+                "input": "do b",
+                "interval": null,
+                "line": 2,
+                "ms": 1,
+                "notGradable": 0,
+                "ok": false,
+                "outcomes": {},
+                "passRate": 0.8,
+                "passed": 0,
+                "planned": 5,
+                "rate": null,
+                "reasons": [
+                  {
+                    "n": 1,
+                    "text": "broken (server): died",
+                  },
+                ],
+                "trials": 0,
+              },
+            ],
+            "confusion": [
+              {
+                "expected": "read",
+                "n": 1,
+                "picked": "write",
+              },
+            ],
+            "coverage": {
+              "expected": 1,
+              "missing": [
+                "write",
+              ],
+              "tools": 2,
+            },
+            "failOn": [
+              "rate",
+            ],
+            "failed": [],
+            "kind": "language model",
+            "latencyMs": {
+              "p50": 3,
+              "p95": 5,
+            },
+            "misses": {
+              "parameters": [],
+              "preconditions": [],
+              "repeated": [],
+              "tools": [
+                {
+                  "expected": "read",
+                  "instead": [
+                    {
+                      "n": 1,
+                      "picked": "write",
+                    },
+                  ],
+                  "passed": 4,
+                  "picked": 4,
+                  "reachedLater": 0,
+                  "trials": 5,
+                  "wrongArguments": 0,
+                },
+              ],
+            },
+            "model": "scripted",
+            "name": "s",
+            "ok": false,
+            "totals": {
+              "broken": 1,
+              "calls": 5,
+              "costUsd": 0.060000000000000005,
+              "executed": 0,
+              "inputTokens": 75,
+              "missing": 4,
+              "outputTokens": 10,
+              "passed": 4,
+              "toolErrors": 0,
+              "trials": 10,
+            },
+          },
+        ],
+        "totals": {
+          "broken": 1,
+          "calls": 5,
+          "costUsd": 0.060000000000000005,
+          "executed": 0,
+          "inputTokens": 75,
+          "missing": 4,
+          "outputTokens": 10,
+          "passed": 4,
+          "toolErrors": 0,
+          "trials": 10,
+        },
+      }
+    `);
+  });
+
+  it("passes only when every case was graded, met its rate, and nothing broke or is missing", () => {
+    expect(summarise(all("a", passed), "a")).toMatchObject({ ok: true, exitCode: 0 });
+    expect(summarise(all("a", missed), "a")).toMatchObject({ ok: false, exitCode: 1 });
+    expect(summarise(all("a", ungraded), "a")).toMatchObject({ ok: false, exitCode: 3 });
+    expect(summarise([], "a")).toMatchObject({ ok: false, exitCode: 3, totals: { missing: 5 } });
+    expect(
+      summarise(
+        [1, 2, 3, 4, 5].map((n) => brokenTrial("a", n)),
+        "a",
+      ),
+    ).toMatchObject({ ok: false, exitCode: 3 });
+    expect(summarise([...all("a", passed).slice(1), brokenTrial("a", 1)], "a")).toMatchObject({
+      ok: false,
+      exitCode: 3,
+    });
+    expect(summarise([...all("a", missed), brokenTrial("b", 1)], "a", "b")).toMatchObject({ ok: false, exitCode: 1 });
+  });
+
+  it("does not pass when there is no case at all", () => {
+    expect(summarise([])).toMatchObject({ ok: false, exitCode: 3 });
+  });
+
+  it("never counts a broken or an ungraded trial in a rate", () => {
+    const [one] =
+      summarise(
+        [
+          brokenTrial("a", 1),
+          aTrial("a", 2, { verdict: ungraded }),
+          aTrial("a", 3),
+          aTrial("a", 4, { verdict: missed }),
+        ],
+        "a",
+      ).suites[0]?.cases ?? [];
+    expect(one).toMatchObject({ trials: 2, passed: 1, broken: 1, notGradable: 1, rate: 0.5 });
+  });
+
+  it("does not depend on the order in which trials finished", () => {
+    const trials = [...all("a", passed), ...all("b", missed), brokenTrial("c", 1)];
+    const inOrder = summarise(trials, "a", "b", "c");
+    fc.assert(
+      fc.property(fc.shuffledSubarray(trials, { minLength: trials.length }), (shuffled) => {
+        expect(summarise(shuffled, "a", "b", "c")).toEqual(inOrder);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("is unknown in cost as soon as one part is", () => {
+    expect(summarise([aTrial("a", 1), aTrial("a", 2, { costUsd: "unknown" })], "a").totals.costUsd).toBe("unknown");
+  });
+});
+
+describe("passes with an acceptable tool", () => {
+  const substituted: Score = { ...passed, picked: "list", substituted: ["list"] };
+
+  it("have a word and a count of their own, and are no confusion", () => {
+    const trials = [...all("a", passed).slice(0, 3), ...all("a", substituted).slice(3)];
+    const [suite] = runSummarySchema.parse(summarise(trials, "a")).suites;
+    expect(suite?.substituted).toEqual([{ expected: "read", picked: "list", n: 2 }]);
+    expect(suite?.confusion).toEqual([]);
+    expect(suite?.cases[0]).toMatchObject({ passed: 5, outcomes: { "right-tool": 3, substituted: 2 } });
+    expect(summarise(all("a", passed), "a").suites[0]).not.toHaveProperty("substituted");
+  });
+});
+
+describe("mocks", () => {
+  it("are counted, and those that answered nothing are named", () => {
+    const manifest = aManifest("a");
+    const suites = manifest.suites.map((suite) => ({ ...suite, mocks: ["read", "list[1]", "list[2]"] }));
+    const { add, summary } = summariser({ ...manifest, suites }, "reports/run-1");
+    const result = { isError: true, content: [] };
+    const calls = [
+      { id: "1", tool: "read", execution: { status: "executed" as const, result, ms: 0, mock: "read" } },
+      { id: "2", tool: "list", execution: { status: "executed" as const, result, ms: 0, mock: "list[2]" } },
+      { id: "3", tool: "list", execution: { status: "executed" as const, result, ms: 3 } },
+      {
+        id: "4",
+        tool: "x",
+        execution: { status: "skipped" as const, reason: "x has no mock", unmatched: true as const },
+      },
+      { id: "5", tool: "y", execution: { status: "skipped" as const, reason: "execute: never" } },
+    ];
+    for (const trial of [1, 2]) {
+      const one = aTrial("a", trial);
+      add({ ...one, turns: one.turns.map((turn) => ({ ...turn, calls })) });
+    }
+    const [suite] = runSummarySchema.parse(summary()).suites;
+    expect(suite?.mocks).toEqual({ answered: 4, unused: ["list[1]"], unmatched: [{ text: "x has no mock", n: 2 }] });
+    const placed = new MockTally(["read", "list[1]"], ["evals/a.yaml:3", "evals/a.yaml:5"]).summary();
+    expect([placed.unused, placed.unusedPlaces]).toEqual([
+      ["read", "list[1]"],
+      ["evals/a.yaml:3", "evals/a.yaml:5"],
+    ]);
+    expect(suite?.totals).toMatchObject({ executed: 2, toolErrors: 2 });
+  });
+});
+
+describe("the points of MongoDB's rules", () => {
+  it("have a mean, and are counted", () => {
+    const given = [1, 0.75, 1, 0, 1].map((points, at) => aTrial("a", at + 1, { verdict: { ...passed, points } }));
+    const [suite] = runSummarySchema.parse(summarise(given, "a")).suites;
+    expect(suite?.points).toEqual({ mean: 0.75, trials: 5, counts: { "0": 1, "0.75": 1, "1": 3 } });
+  });
+});

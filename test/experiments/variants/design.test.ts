@@ -1,0 +1,191 @@
+import { describe, expect, test } from "vitest";
+import { nextStep, type Observation, simulate, TrialRecord } from "../../../src/evals/asking/trials/design.ts";
+import { globalTest } from "../../../src/evals/base/stats/hypothesisTests.ts";
+import { upperDrop } from "../../../src/evals/base/stats/meanDrop.ts";
+import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
+import { incumbentArm, type VariantSetup, variants } from "../../../src/evals/experiments/variants/design.ts";
+import { variantVerdictSchema } from "../../../src/evals/experiments/variants/variantVerdict.ts";
+import { idsOf } from "../design/support.ts";
+
+const pair = (base: number, head: number, trials: number) => ({
+  base: { passed: base, trials },
+  head: { passed: head, trials },
+});
+
+describe("golden values", () => {
+  test("the bound of one case's loss at z 2.4", () => {
+    const bound = (base: number, head: number, trials: number) => upperDrop([pair(base, head, trials)], 2.4);
+    expect(bound(34, 34, 34)).toBeCloseTo(0.146714212939, 11);
+    expect(bound(33, 32, 34)).toBeCloseTo(0.209832538971, 11);
+    expect(bound(68, 66, 68)).toBeCloseTo(0.126523117869, 11);
+    expect(bound(68, 67, 136)).toBeCloseTo(0.151457052697, 11);
+    expect(bound(200, 196, 400)).toBeCloseTo(0.094521626332, 11);
+  });
+
+  test("the gain of three cases", () => {
+    const swapped = [pair(7, 2, 8), pair(6, 6, 8), pair(6, 5, 8)];
+    expect(globalTest(swapped).p).toBeCloseTo(0.0326209983311, 11);
+    expect(
+      upperDrop(
+        [pair(2, 7, 8), pair(6, 6, 8), pair(5, 6, 8)].map(({ base, head }) => ({ base: head, head: base })),
+        1.6448536269514722,
+      ),
+    ).toBeCloseTo(0.458921088367, 10);
+  });
+
+  test("the bound of a suite, of the shared statistics", () => {
+    const example = [pair(10, 6, 10), pair(9, 8, 10), pair(5, 5, 10), pair(10, 10, 10), pair(0, 1, 10)];
+    expect(upperDrop(example, 1.6448536)).toBeCloseTo(0.20313197275383577, 11);
+    expect(
+      upperDrop(
+        Array.from({ length: 10 }, () => pair(5, 5, 5)),
+        1.6448536,
+      ),
+    ).toBeCloseTo(0.05671339585660462, 11);
+    expect(
+      upperDrop(
+        Array.from({ length: 5 }, () => pair(5, 5, 5)),
+        1.6448536,
+      ),
+    ).toBeCloseTo(0.10733922003691987, 11);
+    expect(upperDrop([], 1.6)).toBeUndefined();
+  });
+});
+
+const rates = [1, 0.95, 0.9, 0.2];
+const cases = idsOf(rates);
+const bank = new Map(cases.map((id, i) => [id, { passed: Math.round(20 * (rates[i] ?? 0)), trials: 20 }]));
+const setup = (challengers: readonly string[], extra: Partial<VariantSetup> = {}): VariantSetup => ({
+  cases,
+  challengers,
+  seed: 1,
+  bank,
+  ...extra,
+});
+
+/** Rates by wording; every other wording is like the incumbent. */
+function model(better: Record<string, readonly number[]>, seed: number) {
+  return (id: string, arm: string, trial: number): Observation => {
+    const own = better[arm] ?? rates;
+    return seededRandom(deriveSeed(seed, id, arm, trial)).next() < (own[cases.indexOf(id)] ?? 0) ? "pass" : "fail";
+  };
+}
+
+describe("the verdict", () => {
+  test("one repaired case is enough to be adopted, with a certificate for every case", () => {
+    const played = simulate(variants(setup(["short"])), model({ short: rates.with(3, 0.95) }, 2));
+    const { verdict, calls, record } = played;
+    expect(verdict).toMatchObject({ kind: "adopt", winner: "short", room: ["case 3", "case 4"] });
+    expect(verdict.gain?.cases[0]).toMatchObject({ case: "case 4" });
+    expect(verdict.certificates).toHaveLength(4);
+    for (const one of verdict.certificates) expect(one.bound).toBeLessThan(one.harm);
+    expect(verdict.calls.test).toBe(calls);
+    expect(cases.every((id) => record.arms(id).includes(incumbentArm))).toBe(true);
+    expect(variantVerdictSchema.parse(verdict)).toEqual(verdict);
+  });
+
+  test("a wording that repairs one case and breaks another is kept out, and the broken case named", () => {
+    const { verdict } = simulate(variants(setup(["short"])), model({ short: [0.4, 0.95, 0.9, 0.95] }, 2));
+    expect(verdict).toMatchObject({ kind: "keep", because: "breaks", broken: [{ case: "case 1" }] });
+  });
+
+  test("no gain: kept, whatever the screening made of it", () => {
+    const names = ["a", "b", "c", "d", "e"];
+    const { verdict } = simulate(variants(setup(names)), model({}, 5));
+    expect(verdict).toMatchObject({ kind: "keep", because: "no-gain" });
+    expect(verdict.screening.map((round) => round.length)).toEqual([5, 3, 2]);
+    expect(verdict.gain?.upper).toBeLessThan(0.1);
+  });
+
+  test("the better of several is found and adopted", () => {
+    const better = rates.with(3, 0.9);
+    const winners = Array.from({ length: 6 }, (_, seed) => {
+      const { verdict } = simulate(variants(setup(["a", "b", "c", "d"], { seed })), model({ c: better }, seed));
+      return verdict.kind === "adopt" ? verdict.winner : verdict.kind;
+    });
+    expect(winners.filter((winner) => winner === "c").length).toBeGreaterThanOrEqual(5);
+  });
+
+  test("every case passes already: no call is made", () => {
+    const full = new Map(cases.map((id) => [id, { passed: 20, trials: 20 }]));
+    const { verdict, calls } = simulate(variants(setup(["a"], { bank: full })), model({}, 1));
+    expect([verdict.kind, calls]).toEqual(["keep", 0]);
+    expect(verdict).toMatchObject({ because: "no-room" });
+  });
+
+  test("without a bank the incumbent is measured first, apart from the test", () => {
+    const { bank: _, ...bare } = setup(["short"]);
+    const { verdict } = simulate(variants(bare), model({ short: rates.with(3, 0.95) }, 3));
+    expect(verdict).toMatchObject({ kind: "adopt", calls: { room: 80 } });
+  });
+
+  test("the cheaper certificate and fewer certified cases cost fewer calls", () => {
+    const answer = model({ short: rates.with(3, 0.8) }, 4);
+    const cost = (extra: Partial<VariantSetup>) => simulate(variants(setup(["short"], extra)), answer).calls;
+    expect(cost({ harmUnsteady: 0.25 })).toBeLessThan(cost({}));
+    expect(cost({ harmCases: ["case 1"] })).toBeLessThan(cost({}));
+  });
+});
+
+describe("what is left open", () => {
+  const answers = (challenger: Observation, arm: string): Observation => (arm === incumbentArm ? "pass" : challenger);
+
+  test("an outage decides nothing, and stops the experiment", () => {
+    const { verdict, calls } = simulate(variants(setup(["short"])), (_, arm) => answers("missing", arm));
+    expect(verdict).toMatchObject({ kind: "inconclusive", because: "missing" });
+    // Eight pairs of the two cases with room, the challenger's asked three times.
+    expect(calls).toBe(2 * 8 * 4);
+    const { bank: _, ...bare } = setup(["short"]);
+    const first = simulate(variants(bare), () => "missing");
+    expect(first.verdict).toMatchObject({ kind: "inconclusive", because: "missing", gain: null });
+    expect(first.calls).toBe(4 * 20 * 3);
+    const { verdict: screened } = simulate(variants(setup(["a", "b"])), (_, arm) => answers("missing", arm));
+    expect(screened).toMatchObject({ because: "missing", gain: null });
+  });
+
+  test("a loss that is not ruled out: the case, and the trials that would settle it", () => {
+    const alternate = (id: string, arm: string, trial: number): Observation => {
+      if (id === "case 4") return arm === incumbentArm ? "fail" : "pass";
+      if (id !== "case 3") return "pass";
+      // 13 of 25 before, 12 of 25 now: not shown to be worse, and never steady enough to be certified.
+      return trial % 25 < (arm === incumbentArm ? 13 : 11) ? "pass" : "fail";
+    };
+    const { verdict } = simulate(variants(setup(["short"])), alternate);
+    expect(verdict).toMatchObject({ kind: "inconclusive", because: "harm", settle: { cases: ["case 3"] } });
+    if (verdict.kind !== "inconclusive" || verdict.because !== "harm") throw new Error("another verdict");
+    expect(verdict.settle?.trials).toBeGreaterThan(400);
+    expect(variantVerdictSchema.parse(verdict)).toEqual(verdict);
+  });
+
+  test("a gain that is neither shown nor ruled out: the trials that would settle it", () => {
+    const one: VariantSetup = { cases: ["case 4"], challengers: ["short"], seed: 1, bank };
+    // 50 % before, 58 % now: p = .07 after 200 trials, and a gain of 10 points is possible.
+    const { verdict } = simulate(variants(one), (_, arm, trial) =>
+      (trial * 37) % 100 < (arm === incumbentArm ? 50 : 58) ? "pass" : "fail",
+    );
+    expect(verdict).toMatchObject({
+      kind: "inconclusive",
+      because: "gain",
+      settle: { cases: ["case 4"] },
+      gain: { look: 7, largest: { case: "case 4" } },
+    });
+    if (verdict.kind !== "inconclusive" || verdict.because !== "gain") throw new Error("another verdict");
+    expect(verdict.settle?.trials).toBeGreaterThan(200);
+  });
+});
+
+test("a run resumed from the record at every step asks and decides the same", () => {
+  const answer = model({ b: rates.with(3, 0.7) }, 7);
+  const design = variants(setup(["a", "b", "c"], { seed: 7 }));
+  const played = simulate(design, answer).verdict;
+  const record = new TrialRecord();
+  for (;;) {
+    const step = nextStep(design, record);
+    if (step.kind === "decided") {
+      expect(step.verdict).toEqual(played);
+      break;
+    }
+    for (const { case: id, trial, arms } of step.requests.slice(0, Math.ceil(step.requests.length / 2)))
+      for (const arm of arms) record.add(id, arm, trial, answer(id, arm, trial));
+  }
+});

@@ -1,0 +1,302 @@
+import { describe, expect, it } from "vitest";
+import { displayWidth } from "../../../src/evals/base/text/columns.ts";
+import { variantsDocument, variantsJson } from "../../../src/evals/experiments/variants/report.ts";
+import type { VariantVerdict } from "../../../src/evals/experiments/variants/variantVerdict.ts";
+import { type VariantsSummary, variantsSummarySchema } from "../../../src/evals/experiments/variants/verdict.ts";
+import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
+
+const display = { colour: false, width: 100, unicode: true };
+const counts = (passed: number, trials: number) => ({ passed, trials });
+
+const facts = {
+  run: "run-1",
+  dir: "/home/me/reports/run-1",
+  suite: "files",
+  model: "anthropic:claude",
+  note: null,
+  margin: 0.1,
+  cases: 4,
+  untouched: [],
+  wordings: [
+    { name: "incumbent", ...counts(98, 144), screened: null, size: { kind: "tokens" as const, mean: 812.4 } },
+    {
+      name: "terse",
+      ...counts(11, 20),
+      screened: { round: 1, rate: 0.55 },
+      size: { kind: "tokens" as const, mean: 600 },
+    },
+    {
+      name: "clear",
+      ...counts(150, 164),
+      screened: { round: 1, rate: 0.9 },
+      size: { kind: "tokens" as const, mean: 1912 },
+    },
+  ],
+  best: {
+    name: "clear",
+    changes: [{ label: "read: description", before: "Read one file.", after: "Read one text file, whole." }],
+  },
+  calls: { made: 328, missing: 2, most: 3820 },
+  costUsd: 0.1234,
+  exitCode: 0,
+};
+
+const gain: NonNullable<VariantVerdict["gain"]> = {
+  challenger: "clear",
+  look: 2,
+  trials: 16,
+  p: 0.00012,
+  level: 0.005,
+  mean: 0.4,
+  upper: 0.55,
+  cases: [
+    { case: "read-one", base: counts(2, 16), head: counts(15, 16), p: 0.00001 },
+    { case: "rename", base: counts(14, 16), head: counts(14, 16), p: 0.7 },
+  ],
+  largest: { case: "read-one", upper: 0.95 },
+};
+const figures: Omit<VariantVerdict, "kind"> = {
+  cases: 4,
+  room: ["read-one", "rename"],
+  margin: 0.1,
+  screening: [
+    [
+      { challenger: "clear", rate: 0.9 },
+      { challenger: "terse", rate: 0.55 },
+    ],
+  ],
+  gain,
+  change: 0.21,
+  certificates: [
+    { case: "rename", incumbent: counts(118, 136), challenger: counts(119, 136), bound: 0.1401, harm: 0.15 },
+    { case: "move", incumbent: counts(34, 34), challenger: counts(34, 34), bound: 0.1467, harm: 0.15 },
+    { case: "find", incumbent: counts(34, 34), challenger: counts(34, 34), bound: 0.1467, harm: 0.15 },
+    { case: "read-one", incumbent: counts(4, 34), challenger: counts(32, 34), bound: -0.51, harm: 0.15 },
+  ],
+  calls: { room: 80, screening: 40, test: 208, most: 3820 },
+} as const;
+
+const adopted: VariantsSummary = {
+  ...facts,
+  kind: "adopt",
+  winner: "clear",
+  method: "sampled",
+  verdict: { kind: "adopt", winner: "clear", ...figures },
+};
+const uncertified = { change: null, certificates: [] };
+const sampled = (verdict: VariantVerdict): VariantsSummary => ({
+  ...facts,
+  kind: verdict.kind,
+  winner: null,
+  method: "sampled",
+  verdict,
+});
+const print = (summary: VariantsSummary) => {
+  expect(variantsSummarySchema.parse(summary)).toEqual(summary);
+  return renderTerminal(variantsDocument(summary), display);
+};
+/** The verdict, its reason and the next step. */
+const brief = (summary: VariantsSummary) => print(summary).split("\n\n")[0];
+
+describe("the report of variants", () => {
+  it("renders an adopted wording", () => {
+    expect(print(adopted)).toMatchInlineSnapshot(`
+      "ADOPT clear
+        clear is better: read-one passes 15 of 16 times instead of 2. No case loses 15 pp or more.
+        Next: put the wording of clear into the server; \`--write\` saves it as a file.
+
+      files · anthropic:claude · 3 wordings, 4 cases
+      wording    screening      mean of the gain test  prompt tokens
+      ───────────────────────────────────────────────────────────────
+      incumbent  -              50%                    812
+      terse      55% (round 1)  -                      600 (-212)
+      clear      90% (round 1)  91%                    1,912 (+1,100)
+
+      Gain test on fresh trials (current wording -> clear)
+      case      passed          p of a gain
+      ─────────────────────────────────────
+      read-one  2/16 -> 15/16   <.001
+      rename    14/16 -> 14/16  .700
+
+      Largest loss that is not ruled out
+      case      passed              loss     limit
+      ────────────────────────────────────────────
+      rename    118/136 -> 119/136  14 pp    15 pp
+      move      34/34 -> 34/34      14.7 pp  15 pp
+      find      34/34 -> 34/34      14.7 pp  15 pp
+      read-one  4/34 -> 32/34       none     15 pp
+
+      Changes in clear
+        read: description
+          Read one {+text+} file{+, whole+}.
+
+      Gain test: exact global test over 2 cases with room, p < .001 against alpha = .005 (look 2, 16
+        trials per case and wording)
+      Mean gain: +40 pp, at most +55 pp (one-sided 95% CI, Miettinen-Nurminen), margin 10 pp
+      Mean change over all cases: +21 pp
+      No-harm certificate: each case by itself: one-sided upper limit of its loss at 99%
+        (Miettinen-Nurminen)
+      Trials: 328: 80 to find cases with room, 40 to screen, 208 to test (2 requests got no answer) ·
+        cost $0.12
+      Record: /home/me/reports/run-1
+      "
+    `);
+  });
+
+  it("explains why the current wording is kept", () => {
+    const kept = (because: "no-room" | "no-gain" | "breaks" | "no-net-gain", over: Partial<VariantVerdict> = {}) =>
+      brief(sampled({ kind: "keep", because, broken: [], ...figures, ...uncertified, ...over } as VariantVerdict));
+    expect(kept("no-room", { room: [], gain: null, screening: [] })).toMatchInlineSnapshot(`
+      "KEEP the current wording
+        Every case passes already, so no wording can be better.
+        Next: add cases that the current wording fails, or leave it as it is."
+    `);
+    expect(kept("no-gain", { gain: { ...gain, mean: 0.01, upper: 0.08, p: 0.61 } })).toMatchInlineSnapshot(`
+      "KEEP the current wording
+        No wording is better by 10 pp or more on the 2 cases with room for a gain.
+        Next: leave the wording as it is."
+    `);
+    const broken = [{ case: "move", base: counts(40, 40), head: counts(29, 40), p: 0.0001 }];
+    expect(kept("breaks", { broken } as Partial<VariantVerdict>)).toMatchInlineSnapshot(`
+      "KEEP the current wording
+        clear breaks 1 case: move passes 29 of 40 times instead of 40.
+        Next: reword clear so that it repairs without breaking, and test it again."
+    `);
+    expect(kept("no-net-gain", { change: -0.01 })).toMatchInlineSnapshot(`
+      "KEEP the current wording
+        clear is better on some cases, but loses as much on others.
+        Next: leave the wording as it is."
+    `);
+  });
+
+  it("says what would settle an inconclusive verdict", () => {
+    const open = (verdict: Partial<VariantVerdict>) =>
+      brief(sampled({ kind: "inconclusive", ...figures, ...uncertified, ...verdict } as VariantVerdict));
+    const settle = { cases: ["read-one", "rename"], trials: 300 };
+    const unclear = { ...gain, p: 0.04, mean: 0.06, cases: gain.cases.map((one) => ({ ...one, p: 0.2 })) };
+    expect(open({ because: "gain", settle, gain: unclear })).toMatchInlineSnapshot(`
+      "INCONCLUSIVE
+        clear may be better (+6 pp on average on the 2 cases with room for a gain), but chance is a
+          possible reason.
+        Next: keep the current wording, or test read-one, rename again with about 300 trials per
+          wording; that would settle it."
+    `);
+    expect(open({ because: "gain", settle: null, gain: unclear })).toMatchInlineSnapshot(`
+      "INCONCLUSIVE
+        clear may be better (+6 pp on average on the 2 cases with room for a gain), but chance is a
+          possible reason.
+        Next: word the difference more strongly, or keep the current wording; more trials would not
+          settle it."
+    `);
+    const certificates = [
+      { case: "rename", incumbent: counts(240, 400), challenger: counts(226, 400), bound: 0.171, harm: 0.15 },
+    ];
+    expect(
+      open({ because: "harm", settle: { cases: ["rename"], trials: 600 }, change: 0.2, certificates }),
+    ).toMatchInlineSnapshot(`
+      "INCONCLUSIVE
+        clear is better: read-one passes 15 of 16 times instead of 2. But a loss of up to 17.1 pp on
+          rename is not ruled out.
+        Next: keep the current wording, or test rename again with about 600 trials per wording; that
+          would settle it."
+    `);
+    expect(open({ because: "missing" })).toMatchInlineSnapshot(`
+      "INCONCLUSIVE
+        Too many trials got no answer, so nothing can be decided.
+        Next: find out why trials broke, then run it again."
+    `);
+  });
+
+  it("renders a gain that breaks a case on a deterministic model", () => {
+    const size = { kind: "bytes", mean: 7000 } as const;
+    const kept: VariantsSummary = {
+      ...facts,
+      model: "lexical",
+      note: "a retrieval baseline",
+      kind: "keep",
+      winner: null,
+      method: "deterministic",
+      verdict: {
+        kind: "keep",
+        because: "breaks",
+        tests: [{ challenger: "terse", repaired: ["read-one", "find"], broken: ["rename"], unanswered: [] }],
+      },
+      best: { name: "terse", changes: [] },
+      wordings: [
+        { name: "incumbent", ...counts(2, 4), screened: null, size },
+        { name: "terse", ...counts(3, 4), screened: null, size: { ...size, mean: 5766 } },
+      ],
+      untouched: ["weather"],
+      calls: { made: 8, missing: 0, most: 8 },
+      costUsd: 0,
+    };
+    expect(print(kept)).toMatchInlineSnapshot(`
+      "KEEP the current wording
+        terse repairs 2 cases, but breaks rename. The model is deterministic, so one trial per case is
+          enough.
+        Next: reword terse so that it repairs without breaking, and test it again.
+
+      files · lexical (a retrieval baseline) · 2 wordings, 4 cases
+      wording    passed  repairs         breaks  list bytes
+      ─────────────────────────────────────────────────────────
+      incumbent  2/4     -               -       7,000
+      terse      3/4     read-one, find  rename  5,766 (-1,234)
+
+      Cases that changed (current wording -> terse)
+        ✓ read-one: fails -> passes
+        ✓ find: fails -> passes
+        ✗ rename: passes -> fails
+
+      Not asked (no variant changes their tool lists): weather
+      Trials: 8 · cost $0
+      Record: /home/me/reports/run-1
+      "
+    `);
+    const test = { challenger: "terse", repaired: ["find"], broken: [], unanswered: ["move"] };
+    expect(brief({ ...kept, verdict: { kind: "inconclusive", because: "missing", tests: [test] } })).toContain(
+      "move got no answer, so the wordings cannot be compared.",
+    );
+  });
+
+  it("renders a stopped experiment", () => {
+    const stopped: VariantsSummary = {
+      ...facts,
+      kind: "inconclusive",
+      winner: null,
+      method: null,
+      verdict: null,
+      best: null,
+      wordings: facts.wordings.map((one) => ({ ...one, screened: null })),
+      costUsd: "unknown",
+      exitCode: 130,
+    };
+    expect(print(stopped)).toMatchInlineSnapshot(`
+      "INCONCLUSIVE: stopped before the verdict
+        The trials made so far are on the record.
+        Next: finish it with \`evals variants --resume run-1\`.
+
+      files · anthropic:claude · 3 wordings, 4 cases
+      wording    passed   prompt tokens
+      ──────────────────────────────────
+      incumbent  98/144   812
+      terse      11/20    600 (-212)
+      clear      150/164  1,912 (+1,100)
+
+      Trials: 328 (2 requests got no answer) · cost unknown
+      Record: /home/me/reports/run-1
+      "
+    `);
+  });
+
+  it("has the verdict in words in the JSON", () => {
+    expect(variantsJson(adopted)).toMatchObject({ headline: "ADOPT clear", verdict: { kind: "adopt" }, exitCode: 0 });
+  });
+
+  it("fits 100 columns in ASCII for any names", () => {
+    const name = `\u001b[31m${"é".repeat(80)}`;
+    const hostile = { ...adopted, suite: name, wordings: adopted.wordings.map((one) => ({ ...one, name })) };
+    const text = renderTerminal(variantsDocument(hostile), { ...display, unicode: false });
+    expect(text).toMatch(/^[\n -~]*$/);
+    for (const line of text.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(100);
+  });
+});

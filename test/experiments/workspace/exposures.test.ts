@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import type { HostModel, Model } from "../../../src/evals/base/types/model.ts";
+import { applyExposures, verifySearches } from "../../../src/evals/experiments/workspace/exposures.ts";
+import { scriptedModel, turn } from "../../fakes/model.ts";
+
+const plain = scriptedModel(() => turn(""), { id: "plain" });
+const api = scriptedModel(() => turn(""), { id: "api", searches: { bm25: "search_bm25_1", regex: "search_regex_1" } });
+const host: HostModel = {
+  ...plain,
+  id: "host",
+  note: "a host",
+  ownPromptTokens: 0,
+  exposures: ["host", "all"],
+  converse: async () => ({ outcome: { kind: "answered" }, turns: [] }),
+};
+Reflect.deleteProperty(host, "ask");
+
+const shown = (model: Model, exposure?: string, ranker?: "keyword" | "bm25" | "regex") =>
+  applyExposures([model], { exposure, ranker })[0]?.askedUnder;
+const refused = (model: Model, exposure?: string, ranker?: "keyword" | "bm25" | "regex") => {
+  try {
+    return shown(model, exposure, ranker);
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+describe("applyExposures", () => {
+  it("gives each model its default exposure, or the requested ones in order", () => {
+    expect(shown(plain)).toEqual([{ kind: "all" }]);
+    expect(shown(host)).toEqual([{ kind: "host" }]);
+    expect(shown(host, "all")).toEqual([{ kind: "all" }]);
+    expect(shown(api, "search, names,search")).toEqual([
+      { kind: "search", ranker: "search_bm25_1" },
+      { kind: "names", ranker: "keyword 1" },
+    ]);
+    expect(shown(api, "search", "regex")).toEqual([{ kind: "search", ranker: "search_regex_1" }]);
+  });
+
+  it("refuses a ranker where the default shows all definitions", () => {
+    expect(refused(plain, undefined, "bm25")).toContain("--ranker has no effect");
+  });
+
+  it("describes the exposure in the note of a model", () => {
+    const notes = applyExposures([plain, host], { exposure: "all" }).map(({ note }) => note);
+    expect(notes).toEqual(["all definitions shown", "a host; all definitions shown"]);
+  });
+
+  it("refuses an exposure that a model does not support, with a hint", () => {
+    expect([
+      refused(plain, "nmaes"),
+      refused(plain, "host"),
+      refused(plain, "search"),
+      refused(host, "names"),
+      refused(api, "search", "keyword"),
+      refused(plain, "all", "bm25"),
+    ]).toMatchInlineSnapshot(`
+      [
+        "error: --exposure: "nmaes" is not an exposure.
+        Did you mean "names"? Use all, names, search, host, with commas between several.",
+        "error: plain is asked without a host, so no host shows it the tools.
+        Use --exposure all or --exposure names, or a host such as -m claude-code.",
+        "error: The API of plain has no tool search.
+        Use --exposure names, which searches on the client.",
+        "error: host is a host, which cannot be made to show tools as "names".
+        Use --exposure host or --exposure all.",
+        "error: The tool search of api does not rank by "keyword".
+        Use --ranker bm25 or --ranker regex.",
+        "error: --ranker has no effect: all definitions are shown.
+        Add --exposure names or --exposure search.",
+      ]
+    `);
+  });
+});
+
+describe("verifySearches", () => {
+  const never = new AbortController().signal;
+  const verify = (reason: string | undefined, exposure: string) =>
+    verifySearches(applyExposures([{ ...api, refusesSearch: async () => reason }], { exposure }), never);
+
+  it("refuses a search that the API refuses, and asks only models that use it", async () => {
+    await expect(verify("400 unknown tool type", "search")).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [EvalsError: error: api refuses the tool search search_bm25_1: 400 unknown tool type.
+        Use a model that has it, or --exposure names, which searches on the client.]
+    `);
+    await verify(undefined, "search");
+    await verify("400 unknown tool type", "names");
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { type ModelOptions, openModel } from "../../../src/evals/experiments/workspace/models.ts";
+
+const key = { ANTHROPIC_API_KEY: "secret", OPENAI_API_KEY: "secret" };
+
+describe("a model that can be asked", () => {
+  it.each<[string, Partial<ModelOptions>, object]>([
+    ["lexical-2", {}, { leastShare: 1 / 3 }],
+    [
+      "anthropic:claude-sonnet-5-5",
+      { env: key },
+      { baseUrl: "https://api.anthropic.com/", maxTokens: 4096, timeoutMs: 120_000, retries: 4 },
+    ],
+    ["anthropic:x", { env: { ANTHROPIC_BASE_URL: "http://localhost:1" } }, { baseUrl: "http://localhost:1/" }],
+    [
+      "openai:meta-llama/llama:free",
+      { env: { ...key, OPENAI_BASE_URL: "http://other:1/v1" }, baseUrl: "https://me:pw@a.example/v1?k=secret" },
+      { baseUrl: "https://a.example/v1" },
+    ],
+    [
+      "openai:qwen3",
+      { baseUrl: "http://192.168.1.5:8000/v1", maxTokens: 10, timeoutMs: 5, retries: 0, effort: "high" },
+      { baseUrl: "http://192.168.1.5:8000/v1", maxTokens: 10, timeoutMs: 5, retries: 0, effort: "high" },
+    ],
+  ])("%s", async (id, options, settings) => {
+    const model = await openModel(id, { env: {}, ...options });
+    expect(model.id).toBe(id);
+    expect(model.settings).toMatchObject(settings);
+  });
+});
+
+describe("a model that cannot", () => {
+  const known =
+    "Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, copilot:claude-sonnet-5-5, goose:anthropic/claude-sonnet-5-5, replay:<run> or replay:<run>#<model>, custom:<file>.";
+
+  it.each<[string, Partial<ModelOptions>, string]>([
+    ["antropic:x", {}, `error: Unknown model "antropic:x".\n  Did you mean "anthropic:x"? ${known}`],
+    ["tortoise", {}, `error: Unknown model "tortoise".\n  ${known}`],
+    ["toString", {}, `error: Unknown model "toString".\n  ${known}`],
+    ["anthropic", {}, 'error: The model id "anthropic" has no model name.\n  Write anthropic:claude-sonnet-5-5.'],
+    ["lexical:x", {}, 'error: The model id "lexical:x" has a name, but "lexical" takes none.\n  Write lexical.'],
+    [
+      "anthropic:x",
+      {},
+      'error: api.anthropic.com needs an API key, but ANTHROPIC_API_KEY is not set.\n  Set ANTHROPIC_API_KEY, use a local server (--base-url or ANTHROPIC_BASE_URL), or use the offline model "lexical".',
+    ],
+    [
+      "openai:x",
+      { baseUrl: "https://openrouter.ai/api/v1" },
+      'error: openrouter.ai needs an API key, but OPENAI_API_KEY is not set.\n  Set OPENAI_API_KEY, use a local server (--base-url or OPENAI_BASE_URL), or use the offline model "lexical".',
+    ],
+    [
+      "openai:x",
+      { baseUrl: "localhost:8000" },
+      'error: "localhost:8000" is not a valid base URL for openai.\n  Give a complete URL, for example http://127.0.0.1:8080/v1.',
+    ],
+    [
+      "anthropic:x",
+      { env: key, maxTokens: 64_000 },
+      "error: --max-tokens is 64000, not an integer from 1 to 21333.\n  Give a value from 1 to 21333.",
+    ],
+    [
+      "anthropic:x",
+      { env: key, retries: 1.5 },
+      "error: --retries is 1.5, not an integer from 0 to 20.\n  Give a value from 0 to 20.",
+    ],
+    [
+      "anthropic:x",
+      { env: key, effort: "minimal" },
+      'error: Unknown effort "minimal" for anthropic.\n  Use one of: low, medium, high, xhigh, max.',
+    ],
+    ["replay:x", {}, 'error: "replay:x" has no recorded runs to read.'],
+  ])("%s (%#)", async (id, options, message) => {
+    await expect(openModel(id, { env: {}, ...options })).rejects.toHaveProperty("message", message);
+  });
+});
+
+describe("an unknown model", () => {
+  it.each([
+    ["claude-haiku-5-5", "anthropic:claude-haiku-5-5"],
+    ["claude:sonnet-5-5", "anthropic:claude-sonnet-5-5"],
+    ["anthropic/claude-opus-5-5", "anthropic:claude-opus-5-5"],
+    ["gpt-5", "openai:gpt-5"],
+    ["o3", "openai:o3"],
+    ["openai/gpt-5", "openai:gpt-5"],
+    ["qwen3", "openai:qwen3 --base-url <url>"],
+    ["ollama:llama3.3", "openai:llama3.3 --base-url <url>"],
+    ["lexcal", "lexical"],
+    ["claude-cod", "claude-code"],
+    ["opena:gpt-5", "openai:gpt-5"],
+  ])("%s: did you mean %s?", async (id, meant) => {
+    await expect(openModel(id, { env: {} })).rejects.toThrow(`Unknown model "${id}".\n  Did you mean "${meant}"? Use`);
+  });
+
+  it("without a similar name gets only the list", async () => {
+    await expect(openModel("zzz", { env: {} })).rejects.toThrow('Unknown model "zzz".\n  Use one of: lexical, ');
+  });
+});

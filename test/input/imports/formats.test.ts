@@ -1,0 +1,573 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { formatProblem } from "../../../src/evals/base/types/errors.ts";
+import type { Json } from "../../../src/evals/base/types/json.ts";
+import { findImports } from "../../../src/evals/input/imports/find.ts";
+import type { ImportContext } from "../../../src/evals/input/imports/formats/imported.ts";
+import { checkSuite } from "../../../src/evals/input/suites/validate.ts";
+
+/** Writes files and imports all of them: each format, its kept cases, what was left out, and what could not be said. */
+async function importFiles(files: Record<string, string>, context: Partial<ImportContext> & { from?: string } = {}) {
+  const cwd = mkdtempSync(join(tmpdir(), "imports-"));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, name)), { recursive: true });
+    writeFileSync(join(cwd, name), text);
+  }
+  const { found, problems } = await findImports(["."], { cwd, judged: false, ...context });
+  const cases = found.flatMap((one) => one.files).flatMap((file) => file.cases);
+  for (const one of cases)
+    if (one.kind === "kept") {
+      // A placeholder without a value is a warning until the suite has a table of values.
+      const wrong = checkSuite({ cases: [one.content] } as unknown as Json).problems;
+      expect(wrong.filter(({ sharedAs }) => sharedAs !== "placeholder")).toEqual([]);
+    }
+  return {
+    formats: found.map(({ format }) => format.name),
+    kept: cases.flatMap((one) => (one.kind === "kept" ? [one.content] : [])),
+    left: cases.flatMap((one) =>
+      one.kind === "left out" ? [`${one.place.file}:${one.place.line} ${one.reason}`] : [],
+    ),
+    unsaid: [
+      ...cases.flatMap((one) => one.unsaid),
+      ...found.flatMap((one) => one.files).flatMap((file) => file.unsaid),
+    ].map(({ what }) => what),
+    dispatch: found.flatMap((one) => one.files).map((file) => file.dispatch),
+    problems: problems.map(formatProblem),
+  };
+}
+
+describe("MongoDB's accuracy tests", () => {
+  const source = `
+import { describeAccuracyTests } from "./sdk/describe.js";
+import { Matcher } from "./sdk/matcher.js";
+import { names } from "./names.js";
+import type { Result } from "@scope/types";
+
+const lookUps: (database: string) => Call[] = (database) => [
+  { toolName: "list-databases", parameters: {}, optional: true },
+  { toolName: names.collections, parameters: { database }, optional: true },
+];
+const mockedTools = {
+  [names.collections]: (): Result => ({ content: [{ type: "text", text: "books" }] }),
+  "count": (params: { n: number }) => ({ content: [{ type: "text", text: String(params.n) }] }),
+};
+
+describeAccuracyTests([
+  {
+    prompt: \`How many books are in '\${"comics"}.books'?\`,
+    mockedTools,
+    expectedToolCalls: [
+      ...lookUps("comics"),
+      {
+        toolName: "count",
+        parameters: {
+          database: "comics",
+          query: { year: { $gt: 1990 }, kind: Matcher.anyOf(Matcher.undefined, Matcher.value("book")) },
+          limit: Matcher.number((value) => value >= 10),
+          name: Matcher.anyOf(Matcher.undefined, Matcher.string()),
+          filter: Matcher.emptyObjectOrUndefined,
+          hint: Matcher.undefined,
+          title: Matcher.caseInsensitiveString("Emma"),
+          stages: [{ type: "search" }, Matcher.anyOf(Matcher.undefined, Matcher.value({ $sort: Matcher.anyValue }))],
+          flag: Matcher.not(Matcher.boolean(true)),
+        },
+      },
+    ],
+  },
+  { prompt: "Say hello", systemPrompt: "Be brief", expectedToolCalls: [], customScorer: (score: number) => score },
+  ...["a", "b"].map((letter) => ({ prompt: "List " + letter, expectedToolCalls: [{ toolName: "list-databases", parameters: {} }] })),
+  { prompt: process.env.PROMPT, expectedToolCalls: [] },
+  { prompt: "Nothing required", expectedToolCalls: lookUps("x") },
+  ...load(),
+], { userConfig: { readOnly: "true" } });
+`;
+  const names = `export const names = { collections: "list-collections" } as const;\n`;
+
+  it("load with their constants, functions, spreads and matchers, without being run", async () => {
+    const { formats, kept, left, unsaid } = await importFiles({ "a.test.ts": source, "names.ts": names });
+    expect(formats).toEqual(["mongodb"]);
+    expect(kept).toMatchSnapshot();
+    expect(left).toEqual([
+      "a.test.ts:40 its prompt is not known: process is not known without running the source (line 40)",
+      "a.test.ts:16 load is not known without running the source (line 42)",
+    ]);
+    expect(unsaid).toEqual([
+      "a mocked tool that computes its result",
+      "a scorer that is a function (customScorer)",
+      "settings of the server under test",
+      "the system prompt of the agent, which is not in agent.ts",
+    ]);
+  });
+
+  it("expect the connection that their harness adds, where the list of tools is known", async () => {
+    const tools = new Map([["find", new Set(["connectionId", "database"])]]);
+    const one = `import { describeAccuracyTests } from "./x.js";
+describeAccuracyTests([{ prompt: "Find", expectedToolCalls: [{ toolName: "find", parameters: { database: "d" } }] }]);`;
+    const { kept } = await importFiles({ "a.test.ts": one }, { tools });
+    expect(kept[0]?.expect).toEqual({
+      calls: [{ tool: "find", args: { database: "d", connectionId: "preconfigured" } }],
+      order: "any",
+      extras: true,
+      argsMatch: "mongodb",
+    });
+  });
+
+  it("that cannot be parsed are named with the place, and the others load", async () => {
+    const { problems, kept } = await importFiles({
+      "a.test.ts": "import x from 'y';\ndescribeAccuracyTests([{ prompt: ]);\n",
+      "b.test.ts": `describeAccuracyTests([]);`,
+    });
+    expect(kept).toEqual([]);
+    expect(problems).toEqual([
+      "a.test.ts:2:34: error: The source cannot be parsed: Unexpected token.\n  Correct the file, or name another with --from.",
+    ]);
+  });
+});
+
+describe("vitest-evals", () => {
+  it("loads data with expected tools, and what tasks assert of tool names", async () => {
+    const evals = `
+import { describeEval } from "vitest-evals";
+import { FIXTURES, TOOLS } from "./shared";
+describeEval("issues", {
+  data: async () => [
+    { input: \`Open issues of \${FIXTURES.slug}\`, expectedTools: [
+      { name: "find_organizations", arguments: {} },
+      { name: "search_issues", arguments: { slug: FIXTURES.slug, query: { type: "string" } } },
+    ] },
+    { input: "Thanks", expectedTools: [] },
+    { input: "Who am I?", expectedTools: [{ name: "whoami", arguments: {} }], expected: { query: /me/ } },
+    { input: new Date().toString(), expectedTools: [] },
+  ],
+  task: NoOp(), scorers: [ToolPredictionScorer()], threshold: 0.6,
+});
+eachModel("$modelName", ({ model }) => {
+  describeEval("list", {
+    data: async () => [{ input: "List my namespaces", expected: \`The \${TOOLS.list} tool is called\` }],
+    task: async (input: string) => {
+      const { toolCalls } = await runTask(model, input);
+      const call = toolCalls.find((one) => one.toolName === TOOLS.list);
+      expect(call).toBeDefined();
+      expect(toolCalls).toEqual(expect.arrayContaining([expect.objectContaining({ toolName: "write", args: { a: 1 } })]));
+    },
+    scorers: [checkFactuality], threshold: 1,
+  });
+});
+`;
+    const shared = `export const FIXTURES = { slug: "acme" };\nexport enum TOOLS { list = "namespaces_list" }\n`;
+    const result = await importFiles({ "a.eval.ts": evals, "shared.ts": shared });
+    expect(result.kept).toMatchSnapshot();
+    expect(result.left).toEqual(["a.eval.ts:12 its input is not known: new Date(...) is not run (line 12)"]);
+    expect(result.unsaid).toEqual([
+      "an expected output that is an object (of an agent inside a tool)",
+      "an assertion about arguments of a call",
+      "a sentence for a judge, which --judged keeps",
+      "a threshold on the score: `passRate` counts trials instead",
+      "a threshold on the score: `passRate` counts trials instead",
+    ]);
+    const { kept } = await importFiles({ "a.eval.ts": evals, "shared.ts": shared }, { judged: true });
+    expect(kept.at(-1)?.expected_behavior).toEqual(["The namespaces_list tool is called"]);
+  });
+
+  it("loads tests with a harness that run one text", async () => {
+    const { kept, left } = await importFiles({
+      "a.eval.ts": `
+import { describeEval } from "vitest-evals";
+describeEval("refund", { harness }, (it) => {
+  it("approves", async ({ run }) => {
+    const expected = { expected: "It is refunded.", expectedTools: ["lookup", "refund"] };
+    const result = await run("Refund invoice 1");
+  });
+  it("does two things", async ({ run }) => { await run("a"); await run("b"); });
+});`,
+    });
+    expect(kept).toEqual([
+      {
+        input: "Refund invoice 1",
+        expect: { calls: [{ tool: "lookup" }, { tool: "refund" }], order: "any", extras: true },
+        maxTurns: 8,
+      },
+    ]);
+    expect(left).toEqual(["a.eval.ts:8 it does not run one text that is written in the source"]);
+  });
+});
+
+describe("lists of tasks", () => {
+  it("load from Apify's picks and tasks", async () => {
+    const picks = {
+      version: "1",
+      testCases: [
+        { id: "a", category: "x", query: "Details of x?", expectedTools: ["details"], reference: "Must name x." },
+        { id: "b", category: "x", query: "Try again", expectedTools: ["publish"], context: "It failed before." },
+        { id: "c", category: "x", query: "Hello", expectedTools: [] },
+        { id: "d", category: "x", query: "Both", expectedTools: ["one", "two"] },
+        { id: "e", category: "x", query: "Nothing" },
+      ],
+    };
+    const tasks = [
+      { id: "t1", category: "c", query: "Run it", reference: "It ran.", maxTurns: 12, failTools: ["call"] },
+      { id: "t2", category: "c", query: "Run it", reference: "" },
+    ];
+    const result = await importFiles({
+      "test_cases.json": JSON.stringify(picks),
+      "dataset_snapshot.json": JSON.stringify(tasks),
+    });
+    expect(result).toMatchSnapshot();
+  });
+
+  it("load from PostHog's tasks, where any expected tool passes and an acceptable one substitutes", async () => {
+    const result = await importFiles({
+      "tasks.yaml": `version: 1
+tasks:
+  - id: daily
+    category: sql
+    intent: How many events came each day?
+    expected_tools: [execute-sql]
+    acceptable_tools: [query-trends]
+    success_criteria: A count for each day.
+    probe: { tool: execute-sql, args: { query: SELECT 1 } }
+  - id: chain
+    category: insights
+    intent: Create an insight and run it.
+    expected_tools: [insight-create, insight-query]
+    success_criteria: Both happened.
+  - id: empty
+    category: sql
+    intent: Nothing is expected here.
+    expected_tools: []
+`,
+    });
+    expect(result).toMatchSnapshot();
+  });
+
+  it("load from whichtool's task sets", async () => {
+    const { kept, left } = await importFiles({
+      "whichtool.tasks.yaml": `version: 1
+surface: null
+tasks:
+  - id: users.list
+    prompt: Show all users
+    expected: list_users
+    tags: [users]
+  - id: distractor
+    prompt: Delete the account
+    expected: null
+  - id: broken
+    prompt: No expectation
+`,
+    });
+    expect(kept).toEqual([
+      { id: "users.list", input: "Show all users", expect: { tool: "list_users" } },
+      { id: "distractor", input: "Delete the account", expect: { tool: "none" } },
+    ]);
+    expect(left).toEqual(["whichtool.tasks.yaml:11 it expects nothing"]);
+  });
+});
+
+describe("tables and lists of prompts", () => {
+  it("load by tool; rows that cannot be asked as they are have their reason", async () => {
+    const result = await importFiles({
+      "prompts.md": `## Accounts
+
+| Tool Name | Test Prompt | Interaction |
+|:----------|:------------|:------------|
+| account_list | List all accounts in <subscription> | none |
+| account_list | Show a \\| b |
+| account_create | Create an account | clarification-required |
+| account_delete | | none |
+`,
+      "namespace-prompts.json": JSON.stringify({ acr: ["List registries"], aks: ["List clusters", "Scale it"] }),
+    });
+    expect(result).toMatchSnapshot();
+  });
+});
+
+describe("rows and lists of prompts that are malformed", () => {
+  it("are left out with their place; rows of other tables are no cases", async () => {
+    const { left, kept } = await importFiles({
+      "prompts.md": `| Option | Meaning |
+|---|---|
+| verbose | Print more |
+
+| Tool Name | Test Prompt |
+|:---|:---|
+| \`acr_list\` | List my registries |
+| acr_list |
+| | Which registry is the largest |
+| two words | Scale it |
+`,
+      "more-prompts.json": JSON.stringify({ acr: ["List registries", 5, ""] }),
+    });
+    expect(kept.map(({ input, expect: { tool } = {} }) => [tool, input])).toEqual([
+      ["acr", "List registries"],
+      ["acr_list", "List my registries"],
+    ]);
+    expect(left).toEqual([
+      "more-prompts.json:1 the prompt is not a text",
+      "more-prompts.json:1 the prompt is not a text",
+      "prompts.md:8 the row has no prompt",
+      "prompts.md:9 the row does not begin with the name of a tool",
+      "prompts.md:10 the row does not begin with the name of a tool",
+    ]);
+  });
+});
+
+describe("Vally and waza", () => {
+  it("load required and forbidden tools, skills and rubrics; a namespace's command is the expected tool", async () => {
+    const result = await importFiles({
+      "eval.yaml": `name: registry
+type: capability
+stimuli:
+  - name: List
+    prompt: List my registries
+    environment: \${ENVIRONMENT}
+    graders:
+      - type: tool-calls
+        config: { required: [{ name: acr, command: acr_registry_list }], disallowed: [{ name: ^aks$ }] }
+      - type: file-exists
+        config: { path: a }
+  - name: Shell
+    prompt: Ask the API
+    graders:
+      - type: tool-calls
+        config: { required: [{ name: "(?i)^(bash|powershell)$", command: "az rest .*", args: { mode: ^get$ } }] }
+      - type: prompt
+        config: { prompt: The answer names the API. }
+  - name: Skill
+    prompt: Review the code
+    graders: [{ type: skill-invocation, config: { required: [review] } }]
+  - name: Nothing
+    prompt: Hello
+    graders: [{ type: output-contains, config: { substring: hi } }]
+`,
+    });
+    expect(result).toMatchSnapshot();
+  });
+
+  it("loads waza's graders of tools and skills, and the files of its tasks with their content", async () => {
+    const result = await importFiles({
+      "fixtures/a.py": "print(1)\n",
+      "tasks/missing.yaml": `id: missing
+inputs:
+  prompt: Explain it
+  files: [{ path: gone.py }]
+expected: { behavior: { required_tools: [view] } }
+`,
+      "tasks/edit.yaml": `id: edit-1
+name: Edit
+inputs:
+  prompt: Add a function
+  files: [{ path: a.py }, { path: b.py, content: "print(2)" }]
+expected:
+  behavior: { required_tools: [view], forbidden_tools: [rm], max_tool_calls: 5 }
+graders:
+  - name: guard
+    type: tool_constraint
+    config: { expect_tools: [{ tool: bash, command_pattern: "azd\\\\s+up" }], reject_tools: [{ tool: push }] }
+  - { name: out, type: text, config: {} }
+`,
+    });
+    expect(result).toMatchSnapshot();
+  });
+});
+
+describe("promptfoo", () => {
+  it("loads prompts with their variables and assertions about calls", async () => {
+    const result = await importFiles({
+      "promptfooconfig.yaml": `description: agent
+prompts: ["Answer: {{query}}", "file://other.txt"]
+providers: [openai:gpt]
+defaultTest: { assert: [{ type: cost, threshold: 0.1 }] }
+tests:
+  - vars: { query: Where is order 7? }
+    assert:
+      - { type: "trajectory:tool-used", value: search_orders }
+      - { type: "trajectory:tool-args-match", value: { name: search_orders, args: { id: 7, where: { type: string } } } }
+      - { type: "not-trajectory:tool-used", value: issue_refund }
+      - { type: llm-rubric, value: Names the order. }
+  - vars: { query: Compose }
+    assert:
+      - { type: "trajectory:tool-sequence", value: { mode: exact, steps: [search, compose] } }
+  - vars: { query: F1 }
+    assert: [{ type: tool-call-f1, value: "a, b", threshold: 1 }]
+  - vars: { other: 1 }
+    assert: [{ type: "trajectory:tool-used", value: a }]
+  - vars: { query: Only text }
+    assert: [{ type: contains, value: x }]
+  - file://more.yaml
+`,
+    });
+    expect(result).toMatchSnapshot();
+  });
+});
+
+describe("mcp-evals and the Berkeley leaderboard", () => {
+  it("load what has an expectation", async () => {
+    const line = {
+      id: "simple_0",
+      question: [[{ role: "user", content: "Area of 3 and 4?" }]],
+      function: [
+        {
+          name: "triangle.area",
+          description: "Area.",
+          parameters: { type: "dict", properties: { a: { type: "float" }, b: { type: "integer" } }, required: ["a"] },
+        },
+      ],
+      ground_truth: [{ "triangle.area": { a: [3, 3.0], b: [4, ""] } }],
+    };
+    const { ground_truth: _, ...open } = line;
+    const result = await importFiles({
+      "evals.yaml": `model: { provider: openai, name: gpt-4o }
+evals:
+  - { name: weather, description: Weather, prompt: Weather in Oslo?, expected_result: Names a temperature. }
+  - { name: bare, description: Bare, prompt: Hello }
+`,
+      "evals.ts": `import { grade } from "mcp-evals";\nexport const e = { run: async () => grade(model, "Weather?") };\n`,
+      "bfcl.jsonl": [line, { ...open, id: "simple_1" }, { ...open, id: "irrelevance_0" }]
+        .map((one) => JSON.stringify(one))
+        .join("\n"),
+    });
+    expect(result).toMatchSnapshot();
+  });
+});
+
+describe("promptfoo's assertions about the first call of a reply", () => {
+  it("expect its tool and its arguments", async () => {
+    const first = "output[0].function";
+    const { kept, left } = await importFiles({
+      "promptfooconfig.yaml": `prompts: ["Weather in {{city}}?"]
+tests:
+  - vars: { city: Boston }
+    assert:
+      - { type: is-valid-openai-tools-call }
+      - { type: javascript, value: "${first}.name === 'get_weather'" }
+      - { type: javascript, value: "JSON.parse(${first}.arguments).location === 'Boston, MA'" }
+      - { type: javascript, value: "JSON.parse(${first}.arguments).days === 3" }
+  - vars: { city: Oslo }
+    options: { transform: "${first}.name" }
+    assert: [{ type: equals, value: get_weather }]
+  - { vars: { city: Rome }, assert: [{ type: is-valid-openai-tools-call }] }
+  - { vars: { city: Bern }, assert: [{ type: javascript, value: "output.length > 3" }] }
+  - { vars: { city: Mars } }
+`,
+    });
+    expect(kept.map(({ expect: expected }) => expected)).toEqual([
+      { tool: "get_weather", args: { location: "Boston, MA", days: 3 }, extras: true },
+      { tool: "get_weather", extras: true },
+      { tool: "any" },
+    ]);
+    expect(left).toEqual([
+      expect.stringContaining("no assertion is about tools or has a rubric"),
+      expect.stringContaining("it has no assertion"),
+    ]);
+  });
+});
+
+describe("what is malformed or not known", () => {
+  it("is named with its place", async () => {
+    const { problems } = await importFiles({
+      "test_cases.json": '{ "testCases": { "expectedTools": 1 } }',
+      "tasks.yaml": "tasks:\n  - intent: x\n    expected_tools: [a\n",
+    });
+    expect(problems).toMatchSnapshot();
+  });
+
+  it("is a format that does not exist, a path that does not, and a named file in no format", async () => {
+    await expect(importFiles({}, { from: "promptfo" })).rejects.toThrow('there is no format "promptfo"');
+    const cwd = mkdtempSync(join(tmpdir(), "imports-"));
+    writeFileSync(join(cwd, "notes.md"), "# Notes\n");
+    await expect(findImports(["gone"], { cwd, judged: false })).rejects.toThrow('There is no file or folder "gone".');
+    const { problems } = await findImports(["notes.md"], { cwd, judged: false });
+    expect(problems.map(formatProblem).join()).toContain("notes.md: error: The file is in none of the known formats.");
+  });
+
+  it("is a named file that is cut off before it shows its format, or cannot be read", async () => {
+    const cwd = mkdtempSync(join(tmpdir(), "imports-"));
+    writeFileSync(join(cwd, "tasks.yaml"), "tasks:\n  - id: a\n    intent: [x\n");
+    writeFileSync(join(cwd, "cases.json"), Buffer.from([0x7b, 0, 0, 0x7d]));
+    const { problems } = await findImports(["tasks.yaml", "cases.json"], { cwd, judged: false });
+    expect(problems.map(({ place, message }) => [place, message])).toEqual([
+      [expect.objectContaining({ file: "tasks.yaml", line: 3 }), 'Invalid YAML: list without a closing "]".'],
+      [{ file: "cases.json" }, expect.stringContaining("The file cannot be read: ")],
+    ]);
+  });
+
+  it("is a file of a folder that is cut off or cannot be read: a warning, and the others are read", async () => {
+    const task = "tasks:\n  - intent: Count\n    expected_tools: [sql]\n";
+    const { kept, problems } = await importFiles({
+      "a/tasks.yaml": task,
+      "a/cut.yaml": "tasks:\n  - id: a\n    intent: [x\n",
+      "a/binary.json": "\0{}",
+    });
+    expect(kept).toHaveLength(1);
+    expect(problems).toEqual([
+      expect.stringMatching(/^a\/binary.json: warning: Skipped. The file cannot be read: /),
+      expect.stringMatching(/^a\/cut.yaml:3:\d+: warning: Skipped. Invalid YAML: list without a closing "]"./),
+    ]);
+  });
+});
+
+describe("an entry of a list that is not text", () => {
+  it("is named where the case is kept, and leaves out a case that has no other", async () => {
+    const tool = (config: string) => `inputs:\n  prompt: Go\ngraders:\n  - { type: behavior, config: ${config} }\n`;
+    const result = await importFiles({
+      "posthog.yaml": `tasks:
+  - { id: some, intent: Count, expected_tools: [5, execute], acceptable_tools: [true, other] }
+  - { id: none, intent: Count, expected_tools: [5] }
+`,
+      "apify.json": JSON.stringify({
+        testCases: [
+          { id: "some", query: "Find", expectedTools: [5, "search"], reference: [{}] },
+          { id: "none", query: "Find", expectedTools: [5] },
+          { id: "text", query: "Find", expectedTools: "search" },
+        ],
+      }),
+      "waza.yaml": tool("{ required_tools: [5, view], forbidden_tools: [{ a: 1 }, rm] }"),
+      "vally.yaml": `stimuli:
+  - name: Go
+    prompt: Go
+    graders:
+      - { type: tool-calls, config: { required: [5, view, { name: 7 }], disallowed: [6, rm] } }
+      - { type: skill-invocation, config: { disallowed: [8, other] } }
+`,
+      "whichtool.yaml": "tasks:\n  - { prompt: Go, expected: 5 }\n",
+    });
+    expect(result.kept.map(({ expect: expected }) => expected)).toEqual([
+      { tool: "search" },
+      { tool: "search" },
+      { calls: [{ tool: "execute", acceptable: "other" }], extras: true },
+      { calls: [{ tool: "view" }], order: "any", extras: true, avoid: ["rm", "skill:other"] },
+      { calls: [{ tool: "view" }], order: "any", extras: true, avoid: "rm" },
+    ]);
+    expect(result).toMatchSnapshot();
+  });
+
+  it("is a test of promptfoo that is no object, or a tool that is a number", async () => {
+    const { kept, left, unsaid } = await importFiles({
+      "promptfooconfig.yaml": `prompts: ["{{q}}"]
+tests:
+  - 5
+  - file://more.yaml
+  - vars: { q: Go }
+    assert:
+      - { type: "trajectory:tool-used", value: [7, search] }
+      - { type: "trajectory:tool-args-match", value: { name: 8, args: { id: 1 } } }
+      - { type: skill-used, value: [a, b] }
+`,
+    });
+    expect(kept.map(({ expect: expected }) => expected)).toEqual([
+      { calls: [{ tool: "search" }], order: "any", extras: true },
+    ]);
+    expect(left).toEqual([
+      "promptfooconfig.yaml:3 the test is not an object",
+      "promptfooconfig.yaml:4 tests of another file",
+    ]);
+    expect(unsaid).toEqual([
+      "a tool name that is not text",
+      "a tool name that is not text",
+      "several skills that must all be loaded",
+    ]);
+  });
+});

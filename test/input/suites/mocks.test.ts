@@ -1,0 +1,178 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { loadSuites } from "../../../src/evals/input/suites/load.ts";
+import { complaint, load, loadYaml, workspace } from "./workspace.ts";
+
+const expectRead = "expect: { tool: read }";
+const suite = (mocks: string, more = "") => `
+mocks: ${mocks}
+cases:
+  - input: hi
+    id: a
+    ${expectRead}
+    ${more}
+`;
+
+describe("mocks", () => {
+  it("are read with their results, those of the case first", async () => {
+    const files = {
+      "evals/s.yaml": suite(
+        "{ read: [{ args: { n: { $gte: 1 } }, result: one }, { file: results/two.json }], list: { file: results/list.txt } }",
+        "mocks: { read: { error: gone } }",
+      ),
+      "evals/results/two.json": '{ "content": [{ "type": "text", "text": "two" }], "isError": true }',
+      "evals/results/list.txt": "a\nb\n",
+    };
+    const { suites } = await loadSuites(["evals/s.yaml"], { cwd: await workspace(files) });
+    expect(suites).toHaveLength(1);
+    expect(suites[0]?.cases[0]?.mocks).toMatchInlineSnapshot(`
+      {
+        "list": [
+          {
+            "label": "case a: read",
+            "place": {
+              "column": 14,
+              "file": "evals/s.yaml",
+              "line": 7,
+            },
+            "result": {
+              "content": [
+                {
+                  "text": "gone",
+                  "type": "text",
+                },
+              ],
+              "isError": true,
+            },
+            "tool": "read",
+          },
+          {
+            "args": {
+              "n": {
+                "$gte": 1,
+              },
+            },
+            "label": "read[1]",
+            "place": {
+              "column": 17,
+              "file": "evals/s.yaml",
+              "line": 2,
+            },
+            "result": {
+              "content": [
+                {
+                  "text": "one",
+                  "type": "text",
+                },
+              ],
+              "isError": false,
+            },
+            "tool": "read",
+          },
+          {
+            "label": "read[2]",
+            "place": {
+              "column": 60,
+              "file": "evals/s.yaml",
+              "line": 2,
+            },
+            "result": {
+              "content": [
+                {
+                  "text": "two",
+                  "type": "text",
+                },
+              ],
+              "isError": true,
+            },
+            "tool": "read",
+          },
+          {
+            "label": "list",
+            "place": {
+              "column": 89,
+              "file": "evals/s.yaml",
+              "line": 2,
+            },
+            "result": {
+              "content": [
+                {
+                  "text": "a
+      b
+      ",
+                  "type": "text",
+                },
+              ],
+              "isError": false,
+            },
+            "tool": "list",
+          },
+        ],
+        "unmatched": "error",
+      }
+    `);
+  });
+
+  it("answer with JSON as text and as structured content", async () => {
+    const { cases } = await loadYaml(suite("{ read: { result: { found: [1] } }, list: { result: [1] } }"));
+    expect(cases[0]?.mocks?.list.map(({ result }) => result)).toEqual([
+      { isError: false, content: [{ type: "text", text: '{"found":[1]}' }], structuredContent: { found: [1] } },
+      { isError: false, content: [{ type: "text", text: "[1]" }] },
+    ]);
+  });
+
+  it("are part of the hash of a case, and absent ones are not", async () => {
+    const hash = async (text: string) => (await loadYaml(text)).cases[0]?.hash;
+    const plain = await hash(`cases: [{ input: hi, id: a, ${expectRead} }]`);
+    // Baselines hold this hash: what a suite does not use is not in it.
+    const content = {
+      expect: {
+        argsMatch: "matchers",
+        argsMode: "partial",
+        avoid: [],
+        call: { tools: ["read"] },
+        extras: false,
+        kind: "tool",
+      },
+      expectedBehavior: [],
+      maxTurns: 1,
+      messages: [{ content: "hi", role: "user" }],
+    };
+    expect(plain).toBe(createHash("sha256").update(JSON.stringify(content)).digest("hex"));
+    expect(await hash(suite("{ read: { result: a } }"))).not.toBe(plain);
+    expect(await hash(suite("{ read: { result: a } }"))).not.toBe(await hash(suite("{ read: { result: b } }")));
+    expect(await hash(suite("{ read: { result: a } }"))).not.toBe(
+      await hash(`unmatched: server\n${suite("{ read: { result: a } }")}`),
+    );
+  });
+
+  it.each([
+    [
+      "{ read: {} }",
+      's.yaml:2:16: error: The mock of "read" has no result.\n  Give one of "result", "file" and "error".',
+    ],
+    [
+      "{ read: [{ result: a, error: b }] }",
+      's.yaml:2:17: error: The mock of "read" has more than one result.\n  Give one of "result", "file" and "error".',
+    ],
+    ["{ read: hi }", 's.yaml:2:16: error: "read" must be an object or a list of objects, got "hi".'],
+    ["{ read: { resultt: a } }", 's.yaml:2:18: error: Unknown key "resultt".\n  Did you mean "result"?'],
+    [
+      "{ read: { file: no.json } }",
+      's.yaml:2:24: error: The result of a mock cannot be read from "no.json": it does not exist.\n  Its path is relative to the suite.',
+    ],
+    [
+      "{ read: { args: { n: { $gt: 1 } }, result: a } }",
+      's.yaml:2:31: error: "$gt" is not a matcher keyword.\n  Did you mean "$gte"? If the object is meant literally, write { $equals: ... }.',
+    ],
+  ])("%s is refused", async (mocks, message) => {
+    expect(await complaint(load({ "s.yaml": suite(mocks) }))).toBe(message);
+  });
+
+  it("are required by `unmatched`", async () => {
+    const text = `unmatched: server\ncases: [{ input: hi, ${expectRead} }]`;
+    expect(await complaint(load({ "s.yaml": text }))).toBe(
+      's.yaml:1:1: error: "unmatched" has no effect: the suite has no "mocks".\n  Remove it, or add mocks.',
+    );
+  });
+});

@@ -1,0 +1,445 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../../../src/evals/base/types/json.ts";
+import type { CallOutcome } from "../../../../src/evals/base/types/tool.ts";
+import { diagnose, type ServerFacts } from "../../../../src/evals/inspection/doctor/diagnosis/diagnose.ts";
+import type { LocalStart } from "../../../../src/evals/inspection/doctor/diagnosis/local.ts";
+import type { RemoteStart } from "../../../../src/evals/inspection/doctor/diagnosis/remote.ts";
+
+const started: LocalStart = {
+  kind: "local",
+  command: "node",
+  program: { kind: "found" },
+  folder: { path: "/srv", exists: true },
+  answered: true,
+  ms: 80,
+  stderr: [],
+  noise: [],
+  notPassedOn: new Set(["HOME_OF_KEYS", "API_KEY"]),
+};
+const show: ServerFacts["show"] = {
+  direct: "cd /srv && node server.js",
+  lint: "evals lint",
+  call: (tool) => `evals probe ${tool}`,
+};
+const tool = { name: "get_weather", inputSchema: { type: "object" } };
+const working: ServerFacts = {
+  show,
+  entry: [],
+  start: started,
+  connected: { kind: "yes" },
+  listed: { kind: "yes", tools: [tool] },
+  calls: [],
+};
+
+/** The diagnoses of these facts: `severity id: what is wrong | evidence -> remedy`. */
+function summarize(facts: Partial<ServerFacts>): string[] {
+  return diagnose({ show, entry: [], calls: [], ...facts }).map(
+    ({ severity, id, wrong, evidence, remedy }) => `${severity} ${id}: ${wrong} | ${evidence.join(" | ")} -> ${remedy}`,
+  );
+}
+
+const local = (changes: Partial<LocalStart>, command = "node") =>
+  summarize({ start: { ...started, command, answered: false, ...changes } });
+const ended = (...stderr: string[]) => local({ ended: "exited with code 1", stderr })[0]?.split(" | ")[0];
+
+test("a working server has no diagnoses", () => {
+  expect(summarize(working)).toEqual([]);
+});
+
+test("why a local server does not start", () => {
+  expect([
+    ...local({ folder: { path: "/no/such", exists: false } }),
+    ...local({ program: { kind: "missing", searched: ["/bin", "/usr/bin"], instead: "python3" } }, "python"),
+    ...local({ program: { kind: "missing", searched: ["/bin"] } }, "uvx"),
+    ...local({ program: { kind: "missing", searched: ["/srv/run.sh"] } }, "./run.sh"),
+    ...local({ program: { kind: "not executable", path: "/srv/run.sh" } }, "./run.sh"),
+    ...local({ script: { given: "a.js", path: "/srv/a.js", relative: true, exists: false }, ended: "exited" }),
+    ...local({ script: { given: "/a.js", path: "/a.js", relative: false, exists: false }, ended: "exited" }),
+    ...local({ ended: "was killed by SIGKILL" }),
+    ...local({ ended: "exited with code 1", stderr: ["API_KEY is required"], noise: ["Hello"] }),
+    ...local({ ended: "exited with code 1", stderr: ["MY_API_KEY is required"] }),
+    ...local({ program: { kind: "missing", searched: ["/bin"] } }, `\${BIN}/run`),
+    ...local({
+      script: { given: `\${env:DIST}/a.js`, path: `/srv/\${env:DIST}/a.js`, relative: true, exists: false },
+      ended: "exited",
+    }),
+    ...local({ ms: 30_000 }),
+    ...local({ ms: 30_000, noise: ["Welcome!"] }),
+    ...local({ ms: 30_000, stderr: ["Server running on http://localhost:3000"] }),
+  ]).toMatchInlineSnapshot(`
+    [
+      "error folder-missing: The working directory does not exist: /no/such. |  -> Correct or remove "cwd".",
+      "error program-missing: The program "python" was not found. On this machine it is called "python3". | not found in PATH: /bin, /usr/bin -> Use "python3" as the command.",
+      "error program-missing: The program "uvx" was not found. | not found in PATH: /bin -> Install uv, or use the absolute path of the program: a host may have a shorter PATH than a shell.",
+      "error program-missing: The program "./run.sh" was not found. | not found at /srv/run.sh -> Build it, or use its absolute path.",
+      "error program-not-executable: /srv/run.sh is not executable. |  -> Run chmod +x on it, or use its interpreter as the command.",
+      "error script-missing: The script /srv/a.js does not exist. | "a.js" is relative to /srv -> Use the absolute path of the script: hosts start servers in different working directories.",
+      "error script-missing: The script /a.js does not exist. |  -> Build the server, or correct the path.",
+      "error exits: The server exits before it answers, and prints nothing to stderr. | was killed by SIGKILL -> Connect the transport and keep running until stdin closes. Print the reason for an early exit to stderr.",
+      "error variable-missing: The server needs the environment variable API_KEY. | exited with code 1 | stderr: API_KEY is required | stdout: Hello | API_KEY is set in this shell, but is not passed on to servers -> Add API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.",
+      "error variable-missing: The server needs the environment variable MY_API_KEY. | exited with code 1 | stderr: MY_API_KEY is required -> Add MY_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.",
+      "error program-missing: The program "\${BIN}/run" was not found. | not found at /bin -> Set BIN in the environment of the host, or write the path without the variable.",
+      "error script-missing: The script /srv/\${env:DIST}/a.js does not exist. | "\${env:DIST}/a.js" is relative to /srv -> Set DIST in the environment of the host, or write the path without the variable.",
+      "error silent: The server is running, but did not answer within 30 s. |  -> Check that the command starts an MCP server over stdio.",
+      "error stdout-noise: The server is running, but did not answer within 30 s. It writes output other than protocol messages to stdout. | stdout: Welcome! -> Write logs to stderr: stdout is reserved for the protocol.",
+      "error web-server: The server is running, but did not answer within 30 s. It appears to serve HTTP. | stderr: Server running on http://localhost:3000 -> Register it by its URL, or start it with its option for stdio.",
+    ]
+  `);
+});
+
+// What servers from npm print without a key.
+test.each([
+  [
+    "Error: A Brave API key is required via --brave-api-key, BRAVE_API_KEY, or BRAVE_API_KEY_FILE.\nInvalid configuration",
+    "variable-missing: The server needs the environment variable BRAVE_API_KEY.",
+  ],
+  [
+    "/srv/stripe/cli.js:34\n  throw new Error('Stripe API key not provided. Pass --api-key=$KEY or set the STRIPE_SECRET_KEY environment variable.');\n    at Module._load (node:internal/modules/cjs/loader:1091:12)",
+    "variable-missing: The server needs the environment variable STRIPE_SECRET_KEY.",
+  ],
+  [
+    "Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables",
+    "variable-missing: The server needs the environment variables SLACK_BOT_TOKEN and SLACK_TEAM_ID.",
+  ],
+  [
+    "Error: No access token was provided.\nRun `sentry-mcp auth login` first, or pass `--access-token` / `SENTRY_ACCESS_TOKEN`.\nUsage: sentry-mcp",
+    "variable-missing: The server needs the environment variable SENTRY_ACCESS_TOKEN.",
+  ],
+  ["KeyError: 'WEATHER_API_KEY'", "variable-missing: The server needs the environment variable WEATHER_API_KEY."],
+  ["Error: 401 Unauthorized", "credentials: The server has no valid API key or token."],
+  // Only a notice: the server goes on without the key.
+  [
+    "No FIRECRAWL_API_KEY set — running in keyless mode.\nError: listen EADDRINUSE",
+    "port-in-use: The port of the server is already in use.",
+  ],
+  [
+    "Please provide a database URL as a command-line argument",
+    "arguments: The server was started with the wrong arguments.",
+  ],
+  ["CITY_NAME is not set", "variable-missing: The server needs the environment variable CITY_NAME."],
+  ["SyntaxError: Unexpected token ':'", "syntax: The interpreter cannot parse the code of the server."],
+  // The server goes on without the module, and stops for want of the key.
+  [
+    "[WARN] Failed to initialize encryption: Error: Cannot find module '../build/Release/keytar.node'\nRequire stack:\nError: appId and appSecret are required",
+    "credentials: The server has no valid API key or token.",
+  ],
+  [
+    "[WARN] Cannot find module 'keytar'\nError: Cannot find module '/srv/a.js'",
+    "module-missing: The server cannot load /srv/a.js.",
+  ],
+])("stderr of a server without its key: %s", (text, expected) => {
+  expect(ended(...text.split("\n"))).toBe(`error ${expected}`);
+});
+
+test("a silent server whose stderr names the cause", () => {
+  const ofSilent = (...stderr: string[]) => local({ ms: 30_000, stderr })[0];
+  expect(ofSilent("TypeError: fetch failed")).toContain(
+    "error service-unreachable: The server cannot reach a service that it needs to start. The server is running, but",
+  );
+  expect(ofSilent("no TAVILY_API_KEY set; running in keyless mode")).toContain("error silent:");
+});
+
+// Codes of errors are written like variables.
+test.each([
+  ["API request failed with status undefined: getaddrinfo EAI_AGAIN api.example.com", "warning service-unreachable"],
+  ["VALIDATION_ERROR: provide a name", "warning call-fails"],
+  ["9 FAILED_PRECONDITION: the project must be set", "warning call-fails"],
+  ["INVALID_ARGUMENT: the parent was not found", "warning call-fails"],
+  ["DATABASE_URL is not set", "error variable-missing"],
+  ["Request failed with status code 403", "error credentials"],
+  ["403 Client Error: Forbidden for url: https://api.example.com/v1/items", "error credentials"],
+  ["HTTP Error 403: Forbidden", "error credentials"],
+  ['{"status":403,"message":"Resource not accessible"}', "error credentials"],
+  ["Forbidden", "error credentials"],
+  ["HTTP error! status: 401", "error credentials"],
+  ["Error: 403 items are too many", "warning call-fails"],
+  ["The name has forbidden characters", "warning call-fails"],
+])("a call that answers %s", (text, expected) => {
+  expect(calling(answer(text))[0]).toContain(`${expected}:`);
+});
+
+test("tools that fail with the same answer are one diagnosis", () => {
+  const calls = Object.entries({ a: "No project is open.", b: "Not found.", c: "No project is open." });
+  expect(
+    summarize({ ...working, calls: calls.map(([tool, text]) => ({ tool, outcome: answer(text) })) }),
+  ).toMatchInlineSnapshot(`
+      [
+        "warning call-fails: A call of "a" without arguments fails, although its schema requires none. | the server answered "No project is open." | for the same reason: c -> If it needs something first, such as another call, a program or a setting, say so in its description.",
+        "warning call-fails: A call of "b" without arguments fails, although its schema requires none. | the server answered "Not found." -> If it needs something first, such as another call, a program or a setting, say so in its description.",
+      ]
+    `);
+});
+
+test("a notice of a missing key is the first diagnosis of a server that starts", () => {
+  const notice = { ...started, stderr: ["no TAVILY_API_KEY set; running in keyless mode"] };
+  const refusal = answer("search error (401): API key must be provided as an environment variable (TAVILY_API_KEY)");
+  expect([
+    ...summarize({ ...working, start: { ...notice, noise: ["Welcome!"] } }),
+    ...summarize({ ...working, start: notice, calls: [{ tool: "get_weather", outcome: refusal }] }),
+    ...summarize({
+      ...working,
+      calls: ["a", "b"].map((tool) => ({ tool, outcome: answer("connect ECONNREFUSED 127.0.0.1:5432") })),
+    }),
+    ...calling(answer("MCP error -32602: Invalid arguments: access token is required")),
+    ...calling(answer('{"success":false,"error":"no API key","retry_hint":"set it"}')),
+  ]).toMatchInlineSnapshot(`
+    [
+      "warning variable-missing: The server starts, but reports that it has no TAVILY_API_KEY: some of its tools may fail. | stderr: no TAVILY_API_KEY set; running in keyless mode -> Add TAVILY_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.",
+      "warning stdout-noise: The server writes output other than protocol messages to stdout; some hosts then close the connection. | stdout: Welcome! -> Write logs to stderr.",
+      "error variable-missing: A call of "get_weather" fails: the server needs the environment variable TAVILY_API_KEY. | the server answered "search error (401): API key must be provided as an environment variable (TAVILY_API_KEY)" -> Add TAVILY_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.",
+      "warning service-unreachable: A call of "a" fails: the server cannot reach a service. | the server answered "connect ECONNREFUSED 127.0.0.1:5432" | for the same reason: b -> Check the network and its proxy, and the address of the service.",
+      "error call-fails: A call of "get_weather" without arguments fails, although its schema requires none. | the server answered "MCP error -32602: Invalid arguments: access token is required" -> Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".",
+      "error credentials: A call of "get_weather" fails: the server has no valid API key or token. | the server answered "{\\"success\\":false,\\"error\\":\\"no API key\\",\\"retry_hint\\":\\"set it\\"}" -> Give it one in "env" or "args" of its entry, as its documentation describes.",
+    ]
+  `);
+});
+
+test.each([
+  ["a module", "Error: Cannot find module '/srv/dist/a.js'", "module-missing: The server cannot load /srv/dist/a.js."],
+  [
+    "a package",
+    "ModuleNotFoundError: No module named 'mcp.server'",
+    "module-missing: The server cannot load mcp.server.",
+  ],
+  ["a script", "python3: can't open file '/srv/a.py': [Errno 2]", "module-missing: The server cannot load /srv/a.py."],
+  ["the end of a trace", "  code: 'ERR_MODULE_NOT_FOUND'", "module-missing: The server cannot load a module."],
+  ["npm", "npm error code E404", "package-missing: The package of the server was not found in the registry."],
+  [
+    "a port",
+    "Error: listen EADDRINUSE: address already in use",
+    "port-in-use: The port of the server is already in use.",
+  ],
+  ["syntax", "SyntaxError: Unexpected token ':'", "syntax: The interpreter cannot parse the code of the server."],
+  [
+    "a variable first",
+    "GITHUB_TOKEN is not set",
+    "variable-missing: The server needs the environment variable GITHUB_TOKEN.",
+  ],
+  [
+    "a variable last",
+    "Missing GITHUB_TOKEN",
+    "variable-missing: The server needs the environment variable GITHUB_TOKEN.",
+  ],
+  [
+    "a permission",
+    "EACCES: permission denied, open '/x'",
+    "permission: The server does not have permission to open a file or port that it needs.",
+  ],
+  [
+    "a service",
+    "connect ECONNREFUSED 127.0.0.1:5432",
+    "service-unreachable: The server cannot reach a service that it needs to start.",
+  ],
+  ["usage", "Usage: server <folder>", "arguments: The server was started with the wrong arguments."],
+  ["something else", "ValueError: boom", "exits: The server exits before it answers."],
+])("stderr that shows %s", (_, line, expected) => {
+  expect(ended(line)).toBe(`error ${expected}`);
+});
+
+const remote = (answer: RemoteStart["answer"], url = "https://example.com/mcp", transport: "http" | "sse" = "http") =>
+  summarize({
+    start: { kind: "remote", url, transport, answer },
+    connected: { kind: "no", message: "no MCP here", hint: "Check the url." },
+  });
+const none = (code: string, url?: string) => remote({ kind: "none", code, message: `${code} it is` }, url);
+
+test("why a client cannot connect to a URL", () => {
+  expect([
+    ...none("ECONNREFUSED"),
+    ...none("ENOTFOUND"),
+    ...none("DEPTH_ZERO_SELF_SIGNED_CERT"),
+    ...none("ERR_SSL_WRONG_VERSION_NUMBER"),
+    ...none("TIMEOUT"),
+    ...none("UND_ERR_SOCKET"),
+    ...none("", "ftp://example.com/mcp"),
+    ...remote({ kind: "status", status: 308, location: "https://example.com/v2/mcp" }),
+    ...remote({ kind: "status", status: 401, authenticate: 'Bearer realm="a"', said: '{"error":"set X-Api-Key"}' }),
+    ...remote({ kind: "status", status: 403, type: "text/html" }),
+    ...remote({ kind: "status", status: 404 }),
+    ...remote({ kind: "status", status: 405 }, "https://example.com/sse", "sse"),
+    ...remote({ kind: "status", status: 502 }),
+    ...remote({ kind: "status", status: 200, type: "text/html" }),
+  ]).toMatchInlineSnapshot(`
+    [
+      "error port-refused: The connection was refused: nothing listens on the port. | ECONNREFUSED it is -> Start the server, and check host and port of the URL.",
+      "error host-unknown: The host name could not be resolved. | ENOTFOUND it is -> Correct the URL, and check the network and its proxy.",
+      "error certificate: The certificate of the server is not trusted. | DEPTH_ZERO_SELF_SIGNED_CERT it is -> Install a trusted certificate, or set NODE_EXTRA_CA_CERTS to the file of its certificate authority.",
+      "error tls: The TLS handshake failed. | ERR_SSL_WRONG_VERSION_NUMBER it is -> Use http:// if the server has no TLS, or put a TLS proxy in front of it.",
+      "error no-answer: The server did not answer in time. | TIMEOUT it is -> Check that it is running, and that no firewall blocks the connection.",
+      "error unreachable: The server cannot be reached. | UND_ERR_SOCKET it is -> Check host, port and path of the URL.",
+      "error no-url: This is not an HTTP or HTTPS URL. |  it is -> Write it as https://host/path.",
+      "error redirect: The URL redirects to https://example.com/v2/mcp. | HTTP 308 | client: no MCP here -> Use the target URL: hosts drop headers on redirects, or do not follow them.",
+      "error credentials: The server requires credentials. | HTTP 401 | WWW-Authenticate: Bearer realm="a" | body: {"error":"set X-Api-Key"} | client: no MCP here -> Add them to "headers" as Authorization: Bearer <token>, or log in with \`evals login https://example.com/mcp\`.",
+      "error credentials: The server rejects the credentials. | HTTP 403, text/html | client: no MCP here -> Add them to "headers", or log in with \`evals login https://example.com/mcp\`.",
+      "error no-endpoint: There is no MCP endpoint at this URL. | HTTP 404 | client: no MCP here -> Check the path (often /mcp or /sse), and whether the server uses the transport sse (\`--transport sse\`).",
+      "error no-endpoint: There is no MCP endpoint at this URL. | HTTP 405 | client: no MCP here -> Check the path (often /mcp or /sse), and whether the server uses the transport http (\`--transport http\`).",
+      "error server-fault: The server has an internal error. | HTTP 502 | client: no MCP here -> Check its log.",
+      "error not-mcp: The URL answers, but not with MCP. | HTTP 200, text/html | client: no MCP here -> Check the url.",
+    ]
+  `);
+});
+
+test("a request that the server refuses with 401 or 403, after it answered others", () => {
+  const message = 'Server "a", called for "b", answers with HTTP 403 at https://example.com/mcp.';
+  expect([
+    ...calling({ kind: "broken", stage: "server", message }),
+    ...listing(message),
+    ...summarize({
+      start: {
+        kind: "remote",
+        url: "https://example.com/mcp",
+        transport: "http",
+        answer: { kind: "status", status: 200, type: "application/json" },
+      },
+      connected: { kind: "no", message: message.replace("403", "401"), hint: "Log in." },
+    }),
+  ]).toMatchInlineSnapshot(`
+    [
+      "error credentials: A call of "get_weather" is refused with HTTP 403. | Server "a", called for "b", answers with HTTP 403 at https://example.com/mcp. -> Give credentials that may call it, under "headers" or with \`evals login\`.",
+      "error credentials: The server connects, but answers the request for its tools with HTTP 403. | Server "a", called for "b", answers with HTTP 403 at https://example.com/mcp. -> Fix it.",
+      "error credentials: The server requires credentials. | HTTP 200, application/json | client: Server "a", called for "b", answers with HTTP 401 at https://example.com/mcp. -> Add them to "headers", or log in with \`evals login https://example.com/mcp\`.",
+    ]
+  `);
+});
+
+const listing = (message: string) => summarize({ ...working, listed: { kind: "no", message, hint: "Fix it." } });
+const answer = (text: string, isError = true): CallOutcome => {
+  return { kind: "result", result: { isError, content: [{ type: "text", text }] } };
+};
+const calling = (outcome: CallOutcome) => summarize({ ...working, calls: [{ tool: "get_weather", outcome }] });
+
+test("a call that fails is an error where the schema of its tool is invalid, and a warning where only the answer is odd", () => {
+  const fails = (inputSchema: JsonObject, other: JsonObject = { type: "object" }) =>
+    diagnose({
+      ...working,
+      listed: {
+        kind: "yes",
+        tools: [
+          { ...tool, inputSchema },
+          { name: "get_other", inputSchema: other },
+        ],
+      },
+      calls: [{ tool: "get_weather", outcome: answer("Log in first.") }],
+    }).flatMap(({ id, severity }) => (id === "call-fails" ? [severity] : []));
+  const invalid = { type: "object", required: ["city"] };
+  expect(fails(invalid)).toEqual(["error"]);
+  expect(fails({ type: "object" })).toEqual(["warning"]);
+  expect(fails({ type: "object" }, invalid)).toEqual(["warning"]);
+});
+
+test("what is wrong with a server that starts", () => {
+  expect([
+    ...summarize({ start: started, connected: { kind: "no", message: "closed the connection", hint: "Fix it." } }),
+    ...listing('server "a" lists two tools named "b"'),
+    ...listing('server "a": tool "b" (number 2 of its list) is malformed: inputSchema'),
+    ...listing('server "a" answered tools/list with an error: no'),
+    ...summarize({ ...working, listed: { kind: "yes", tools: [] } }),
+    ...summarize({
+      ...working,
+      listed: { kind: "yes", tools: [{ name: "a", inputSchema: { type: "object", required: "b" } }] },
+    }),
+    ...calling({ kind: "broken", stage: "server", message: "exited with code 9" }),
+    ...calling({ kind: "broken", stage: "timeout", message: "did not answer within 10 s" }),
+    ...calling({ kind: "unknown-tool", message: "Unknown tool: get_weather" }),
+    ...calling(answer("MCP error -32602: Tool get_weather not found")),
+    ...calling(answer("Invalid arguments: city is required")),
+    ...calling(answer("Log in first.")),
+    ...summarize({ ...working, start: { ...started, ms: 12_300, noise: ["Welcome!"] } }),
+  ]).toMatchInlineSnapshot(`
+    [
+      "error no-session: The server starts, but no client can connect to it. | closed the connection -> Fix it.",
+      "error duplicate-tools: Two of its tools have the same name. | server "a" lists two tools named "b" -> Give each tool a unique name: neither a host nor a model can tell them apart.",
+      "error malformed-tool: A malformed tool makes clients reject the list. | server "a": tool "b" (number 2 of its list) is malformed: inputSchema -> Fix it.",
+      "error list-fails: The server connects, but its tools cannot be listed. | server "a" answered tools/list with an error: no -> Fix it.",
+      "error no-tools: The server lists no tools. |  -> Register tools before the server answers tools/list. Some servers need settings to offer any.",
+      "error malformed-schema: 1 tool has an invalid inputSchema. | a: $.inputSchema.required: required is "b", not a list of names. -> Correct the schema: hosts refuse such a tool, or its calls fail.",
+      "error call-breaks: A call of "get_weather" breaks the server. | exited with code 9 -> Catch the exception in the tool, and return an error result that says how to recover.",
+      "warning call-silent: A call of "get_weather" was not answered in time. | did not answer within 10 s -> If the tool hangs, return an error result instead. If it is slow by nature, say so in its description.",
+      "error call-unknown: "get_weather" is listed, but the server does not know it when it is called. | the server answered "Unknown tool: get_weather" -> Handle calls under the names that are listed.",
+      "error call-unknown: "get_weather" is listed, but the server does not know it when it is called. | the server answered "MCP error -32602: Tool get_weather not found" -> Handle calls under the names that are listed.",
+      "error call-fails: A call of "get_weather" without arguments fails, although its schema requires none. | the server answered "Invalid arguments: city is required" -> Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".",
+      "warning call-fails: A call of "get_weather" without arguments fails, although its schema requires none. | the server answered "Log in first." -> If it needs something first, such as another call, a program or a setting, say so in its description.",
+      "warning slow-start: The server takes 12 s to answer; some hosts give up after 10 s. |  -> Install it instead of downloading it at each start, and load heavy dependencies on first use.",
+      "warning stdout-noise: The server writes output other than protocol messages to stdout; some hosts then close the connection. | stdout: Welcome! -> Write logs to stderr.",
+    ]
+  `);
+});
+
+test("each diagnosis comes with a command that reproduces it", () => {
+  const shown = (facts: Partial<ServerFacts>) => diagnose({ ...working, ...facts }).map((one) => one.show);
+  const stopped: LocalStart = { ...started, answered: false, ended: "exited with code 1" };
+  expect([
+    shown({ start: { ...stopped, stderr: ["API_KEY is required"] } }),
+    shown({ start: { ...stopped, stderr: ["OTHER_KEY is required"] } }),
+    shown({ listed: { kind: "no", message: "no", hint: "Fix it." } }),
+    shown({ listed: { kind: "yes", tools: [] } }),
+    shown({ calls: [{ tool: "get_weather", outcome: answer("Log in first.") }] }),
+    shown({ show: { direct: "curl", lint: "curl" }, calls: [{ tool: "get_weather", outcome: answer("No.") }] }),
+  ]).toEqual([
+    ["(unset API_KEY; cd /srv && node server.js)"],
+    ["cd /srv && node server.js"],
+    ["evals lint"],
+    ["evals lint"],
+    ["evals probe get_weather"],
+    ["curl"],
+  ]);
+});
+
+test("a failure that explains how to recover is not a fault", () => {
+  expect(calling(answer('{"success":false,"error":"no city","retry_hint":"name one"}'))).toEqual([]);
+  expect(calling(answer("fine", false))).toEqual([]);
+});
+
+test("faults of an entry are errors unless the server works here, and are not repeated", () => {
+  const entry = [
+    { id: "registration-absolute-script", severity: "error" as const, message: "It is relative.", fix: "Fix it." },
+    { id: "registration-script-missing", severity: "error" as const, message: "It is not there.", fix: "Fix it." },
+    { id: "registration-name", severity: "info" as const, message: "It is odd.", fix: "Fix it." },
+  ];
+  const ids = (facts: ServerFacts) => diagnose(facts).map(({ severity, id }) => `${severity} ${id}`);
+  expect(ids({ show, entry, calls: [] })).toEqual([
+    "error registration-absolute-script",
+    "error registration-script-missing",
+  ]);
+  expect(ids({ ...working, entry })).toEqual([
+    "warning registration-absolute-script",
+    "warning registration-script-missing",
+  ]);
+  const script = { given: "a.js", path: "/srv/a.js", relative: true, exists: false };
+  expect(ids({ show, entry, calls: [], start: { ...started, answered: false, script } })).toEqual([
+    "error script-missing",
+    "error registration-absolute-script",
+  ]);
+});
+
+test("quotes a long stderr from both ends, and the line that names the cause in between", () => {
+  const noise = (n: number) => Array.from({ length: n }, (_, at) => `step ${at} of the start-up was done`);
+  const cause = "Error: ACME_API_KEY is not set";
+  const stderr = [...noise(80), cause, ...noise(80)];
+  const [found] = diagnose({
+    show,
+    entry: [],
+    calls: [],
+    start: { ...started, answered: false, ended: "exited with code 1", stderr },
+  });
+  expect(found).toMatchObject({
+    id: "variable-missing",
+    wrong: "The server needs the environment variable ACME_API_KEY.",
+  });
+  expect(found?.evidence).toContain(`stderr: ${cause}`);
+  expect(found?.evidence.filter((line) => line.includes("characters left out"))).toHaveLength(1);
+  expect(found?.evidence.join("\n").length).toBeLessThan(3_200);
+});
+
+test("names a rate limit", () => {
+  const start: RemoteStart = {
+    kind: "remote",
+    url: "https://example.com/mcp",
+    transport: "http",
+    answer: { kind: "status", status: 429, said: "quota exceeded" },
+  };
+  const connected = { kind: "no" as const, message: "HTTP 429", hint: "" };
+  expect(summarize({ start, connected })).toEqual([
+    "error rate-limit: The server refuses further requests for now. | HTTP 429 | body: quota exceeded | client: HTTP 429 -> Wait, then try again; ask the operator of the server for a higher limit if it stays.",
+  ]);
+});

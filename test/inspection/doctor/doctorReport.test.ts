@@ -1,0 +1,166 @@
+import { expect, test } from "vitest";
+import {
+  type DoctorReport,
+  doctorReportSchema,
+  type Examined,
+} from "../../../src/evals/inspection/doctor/diagnosis/report.ts";
+import { doctorDocument } from "../../../src/evals/inspection/doctor/doctorReport.ts";
+import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
+
+const good: Examined = {
+  name: "weather",
+  via: ".mcp.json",
+  starts: "node /srv/weather/server.js",
+  healthy: true,
+  about: { name: "weather", version: "1.2.3", protocol: "2025-11-25", transport: "stdio" },
+  startMs: 320,
+  listMs: 1_240,
+  tools: 9,
+  called: [
+    { tool: "get_weather", answered: true, ms: 4 },
+    { tool: "get_page", answered: false, ms: 5 },
+  ],
+  notCalled: [
+    ...["a", "b", "c", "d", "e", "f"].map((tool) => ({ tool, why: "needs arguments" })),
+    { tool: "delete_all", why: "not annotated read-only or non-destructive" },
+  ],
+  diagnoses: [
+    {
+      id: "stdout-noise",
+      severity: "warning",
+      wrong: "It writes to stdout what is not the protocol; some hosts close the connection for that.",
+      evidence: ["stdout: Listening \u001b[31mhere"],
+      remedy: "Write logs to stderr.",
+      show: "cd /srv && node /srv/weather/server.js",
+    },
+  ],
+};
+const bad: Examined = {
+  name: "node a.js",
+  starts: "node a.js",
+  healthy: false,
+  called: [],
+  notCalled: [],
+  diagnoses: [
+    {
+      id: "exits",
+      severity: "error",
+      wrong: "It ends before it answers.",
+      evidence: ["exited with code 1", ...Array.from({ length: 13 }, (_, at) => `stderr: line ${at}`)],
+      remedy: "Run the command by hand in the same folder, and fix what it reports.",
+      show: `cd /srv && node a.js '${"a long argument ".repeat(6)}'`,
+    },
+  ],
+};
+const reportOn = (...servers: Examined[]): DoctorReport => {
+  const unhealthy = servers.filter(({ healthy }) => !healthy).length;
+  const ok = unhealthy === 0;
+  return doctorReportSchema.parse({
+    servers,
+    healthy: servers.length - unhealthy,
+    unhealthy,
+    ok,
+    exitCode: ok ? 0 : 1,
+  });
+};
+const screen = { colour: false, width: 80, unicode: true };
+
+test("renders servers with a warning and with an error", () => {
+  expect(renderTerminal(doctorDocument(reportOn(good, bad)), screen)).toMatchInlineSnapshot(`
+    "UNHEALTHY: 1 of 2 servers; 1 healthy
+      How sure: observed just now, by starting each on this machine.
+      Next: apply the fix of the first error below, then run this again.
+
+    ✓ weather (.mcp.json)
+      node /srv/weather/server.js
+      weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 9 tools
+        listed in 1.2 s
+      2 tools called, 1 answered; not called: a, b, c, d, e and 1 more (needs
+        arguments); delete_all (not annotated read-only or non-destructive)
+
+      warning: It writes to stdout what is not the protocol; some hosts close the
+        connection for that. [stdout-noise]
+        Fix: Write logs to stderr.
+        | stdout: Listening \\x1b[31mhere
+        $ cd /srv && node /srv/weather/server.js
+
+    ✗ node a.js
+      error: It ends before it answers. [exits]
+        Fix: Run the command by hand in the same folder, and fix what it reports.
+        | exited with code 1
+        | stderr: line 0
+        | stderr: line 1
+        | stderr: line 2
+        | stderr: line 3
+        | stderr: line 4
+        | stderr: line 5
+        | stderr: line 6
+        | stderr: line 7
+        | stderr: line 8
+        | stderr: line 9
+        | stderr: line 10
+        | stderr: line 11
+        | stderr: line 12
+        $ cd /srv && node a.js 'a long argument a long argument a long argument a long argument a long argument a long argument '
+    "
+  `);
+});
+
+test("colours the verdict and severities, but no text of a server", () => {
+  const colours = renderTerminal(doctorDocument(reportOn({ ...good, notCalled: [] })), { ...screen, colour: true });
+  expect(colours.replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
+    "ESC[32mHEALTHY: 1 serverESC[39m
+      How sure: observed just now, by starting each on this machine.
+      Next: check the wording of the tools with \`evals lint\`, or draft a suite
+        with \`evals init\`.
+
+    ESC[32m✓ weather (.mcp.json)ESC[39m
+      node /srv/weather/server.js
+      weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 9 tools
+        listed in 1.2 s
+      2 tools called, 1 answered
+
+      ESC[33mwarningESC[39m: It writes to stdout what is not the protocol; some hosts close the
+        connection for that. [stdout-noise]
+        Fix: Write logs to stderr.
+        | stdout: Listening \\x1b[31mhere
+        $ cd /srv && node /srv/weather/server.js
+    "
+  `);
+});
+
+test("is ASCII without unicode", () => {
+  expect(renderTerminal(doctorDocument(reportOn(bad)), { ...screen, unicode: false })).toMatch(/^[\n -~]*$/);
+});
+
+test("renders servers without permitted or listed tools", () => {
+  const [first, second] = [
+    renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], diagnoses: [] })), screen),
+    renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], tools: 0, diagnoses: [] })), screen),
+  ];
+  expect([first, second]).toMatchInlineSnapshot(`
+    [
+      "HEALTHY: 1 server
+      How sure: observed just now, by starting each on this machine.
+      Next: check the wording of the tools with \`evals lint\`, or draft a suite
+        with \`evals init\`.
+
+    ✓ weather (.mcp.json)
+      node /srv/weather/server.js
+      weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 9 tools
+        listed in 1.2 s
+      no tool called
+    ",
+      "HEALTHY: 1 server
+      How sure: observed just now, by starting each on this machine.
+      Next: check the wording of the tools with \`evals lint\`, or draft a suite
+        with \`evals init\`.
+
+    ✓ weather (.mcp.json)
+      node /srv/weather/server.js
+      weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 0 tools
+        listed in 1.2 s
+    ",
+    ]
+  `);
+});

@@ -1,0 +1,80 @@
+import type { ToolSubject, ToolsetSubject } from "../../../../src/evals/inspection/lint/rule.ts";
+import { aChangedTool, aLintedTool, aToolSubject, aToolsetSubject, type CasesOf } from "./cases.ts";
+
+const annotated = (annotations: unknown, name = "get_weather") => aChangedTool({ name, annotations });
+
+const operating = (values: readonly string[], annotations: object = { readOnlyHint: true }) =>
+  aChangedTool({
+    annotations,
+    inputSchema: { type: "object", properties: { operation: { type: "string", enum: [...values] } } },
+  });
+
+export const annotationCases: CasesOf<ToolSubject> = {
+  "annotation-shape": {
+    clean: [
+      aChangedTool({}),
+      annotated({}),
+      aChangedTool({ title: "Weather", annotations: { title: "Weather", readOnlyHint: true, destructiveHint: false } }),
+    ],
+    violations: {
+      "annotations are an object": [annotated([]), annotated("read-only"), annotated(null)],
+      "hints are true or false": [annotated({ readOnlyHint: "true" }), annotated({ idempotentHint: 1 })],
+      "a title is a string": [annotated({ title: 1 }), aChangedTool({ title: 5 })],
+    },
+  },
+  "annotation-unknown": {
+    clean: [annotated({ readOnlyHint: true, audience: "user", readonly: false }), annotated({ cost: 1 })],
+    violations: {
+      "hints are spelled as in the protocol": [
+        annotated({ readonlyHint: true }),
+        annotated({ readOnly: true }),
+        annotated({ open_world_hint: false }),
+      ],
+    },
+  },
+  "annotation-contradiction": {
+    clean: [annotated({ readOnlyHint: true, destructiveHint: false }), annotated({ destructiveHint: true })],
+    violations: {
+      "a read-only tool is not destructive": [annotated({ readOnlyHint: true, destructiveHint: true })],
+    },
+  },
+  "annotation-against-verb": {
+    clean: [
+      annotated({ readOnlyHint: true }),
+      annotated({ readOnlyHint: true }, "list_deleted_files"),
+      annotated({ readOnlyHint: true }, "get_update_status"),
+      annotated({ destructiveHint: true }, "delete_file"),
+      annotated({ destructiveHint: false }, "create_file"),
+      operating(["get", "list"]),
+      operating(["get", "set"], {}),
+      operating(["runQuery", "uploadPlan"]),
+    ],
+    violations: {
+      "a read-only tool has no operation that changes something": [
+        operating(["get", "set"]),
+        operating(["list", "delete_all"]),
+      ],
+      "a tool named for a change is not read-only": [
+        annotated({ readOnlyHint: true }, "create_issue"),
+        annotated({ readOnlyHint: true }, "deleteFile"),
+        // The server of the subjects is called weather.
+        aToolSubject(aLintedTool({ name: "weather_send_alert", annotations: { readOnlyHint: true } })),
+      ],
+      "a tool named for a deletion is destructive": [annotated({ destructiveHint: false }, "delete_file")],
+    },
+  },
+};
+
+const readOnly = aLintedTool({ annotations: { readOnlyHint: true } });
+
+export const sharedAnnotationCases: CasesOf<ToolsetSubject> = {
+  "annotations-missing": {
+    clean: [aToolsetSubject(), aToolsetSubject(readOnly), aToolsetSubject(aLintedTool({ annotations: "none" }))],
+    violations: {
+      "every tool has annotations": [
+        aToolsetSubject(readOnly, aLintedTool({ name: "send_mail" })),
+        aToolsetSubject(aLintedTool({ annotations: { title: "Weather" } })),
+      ],
+    },
+  },
+};

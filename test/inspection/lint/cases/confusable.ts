@@ -1,0 +1,99 @@
+import type { ToolsetSubject } from "../../../../src/evals/inspection/lint/rule.ts";
+import { aLintedTool, aToolsetSubject, type CasesOf } from "./cases.ts";
+
+const weather = aLintedTool();
+const mail = aLintedTool({
+  name: "send_mail",
+  description: "Sends a letter to one person. Call this when the user asks to write to someone.",
+  inputSchema: { type: "object", properties: { to: { type: "string", description: "The address." } } },
+});
+const named = (name: string, changes = {}) => aLintedTool({ name, ...changes });
+const blank = { description: " ", inputSchema: { type: "object" } };
+
+const template = (what: string) => ({
+  description: `Find ${what} in the tracker. Use this when the user wants to see ${what}. Returns at most 25 results.`,
+});
+
+export const confusableCases: CasesOf<ToolsetSubject> = {
+  "same-description": {
+    clean: [
+      aToolsetSubject(weather, mail),
+      aToolsetSubject(named("a_tool", blank), named("other", blank), named("none", { description: undefined })),
+    ],
+    violations: {
+      "no two descriptions are the same": [
+        aToolsetSubject(weather, mail, named("fetch_forecast")),
+        aToolsetSubject(named("a", { inputSchema: {} }), named("b", { description: ` ${weather.description}\n` })),
+        aToolsetSubject(...Array.from({ length: 40 }, (_, at) => named(`tool_${at}`, { description: "To do." }))),
+      ],
+    },
+  },
+  "near-duplicate-tools": {
+    clean: [
+      aToolsetSubject(),
+      aToolsetSubject(weather),
+      aToolsetSubject(weather, mail),
+      aToolsetSubject(named("a_tool", blank), named("other", blank), named("none", { description: undefined })),
+      // A deprecated tool is listed together with its successor for a while.
+      aToolsetSubject(
+        named("get_weather", { description: `DEPRECATED: use get_weather_v2. ${weather.description}` }),
+        named("get_weather_v2"),
+      ),
+      // Made from one template, each with the word of its name.
+      aToolsetSubject(...["teams", "projects"].map((what) => named(`find_${what}`, template(what)))),
+      aToolsetSubject(weather, named("get_weather_now", { description: `${weather.description} Not get_weather.` })),
+    ],
+    violations: {
+      "no two tools have nearly the same description": [
+        aToolsetSubject(
+          weather,
+          mail,
+          named("get_weather_now", { description: `${weather.description} Updated hourly.` }),
+        ),
+      ],
+    },
+  },
+};
+
+const called = (...names: readonly string[]) => aToolsetSubject(...names.map((name) => named(name)));
+const warnings = { title: "Storm Warnings" };
+
+export const tellingApartCases: CasesOf<ToolsetSubject> = {
+  "name-same-meaning": {
+    clean: [
+      called("get_order", "get_orders", "find_order", "delete_order"),
+      called("get", "fetch"),
+      called("create_label", "add_label"),
+      called("query_tables", "search_tables"),
+      aToolsetSubject(named("get_order"), named("fetch_order", { description: "From the archive, unlike get_order." })),
+      aToolsetSubject(named("get_order"), named("fetch_order", { description: "Deprecated: use get_order." })),
+    ],
+    violations: {
+      "no two names differ only in get and fetch, delete and remove or the like": [
+        called("get_order", "fetch_order"),
+        called("deleteFile", "remove_file"),
+        called("shop_find_order", "shop_search_order"),
+      ],
+    },
+  },
+  "sibling-by-title": {
+    clean: [
+      aToolsetSubject(weather, named("get_warnings", warnings)),
+      aToolsetSubject(
+        named("get_weather", { description: "For storms use the Storm Warnings tool, get_warnings." }),
+        named("get_warnings", warnings),
+      ),
+      aToolsetSubject(named("get_weather", { ...warnings, description: "The Storm Warnings tool." })),
+    ],
+    violations: {
+      "another tool is referred to by its name": [
+        ...[warnings, { annotations: warnings }].map((titled) =>
+          aToolsetSubject(
+            named("get_weather", { description: "For storms use the Storm Warnings tool." }),
+            named("get_warnings", titled),
+          ),
+        ),
+      ],
+    },
+  },
+};

@@ -1,0 +1,72 @@
+import type { ToolSubject, ToolsetSubject } from "../../../../src/evals/inspection/lint/rule.ts";
+import { aChangedTool, aLintedTool, aToolsetSubject, aToolWith, type CasesOf } from "./cases.ts";
+
+const text = { type: "string", description: "What it is." };
+
+/** `a` repeated is shown as mcp__weather__ and the name: 14 characters more. */
+const ofLength = (length: number) => aChangedTool({ name: "a".repeat(length) });
+
+export const nameCases: CasesOf<ToolSubject> = {
+  "name-missing": {
+    clean: [aChangedTool({})],
+    violations: {
+      "there is a name": [aChangedTool({ name: undefined })],
+      "the name is a string": [aChangedTool({ name: 7 }), aChangedTool({ name: ["get_weather"] })],
+      "the name is not empty": [aChangedTool({ name: "" })],
+    },
+  },
+  "name-length": {
+    clean: [aChangedTool({}), ofLength(64)],
+    violations: {
+      "at most 64 characters": [ofLength(65)],
+      "at most 128 characters with the prefix of a host": [
+        { ...aChangedTool({}), shownName: `mcp__${"a".repeat(124)}__get_weather` },
+      ],
+    },
+  },
+  "name-charset": {
+    clean: [aChangedTool({}), aChangedTool({ name: "Get-weather_2" })],
+    violations: {
+      "only letters, digits, _ and -": ["get weather", "wetter_für", "files/read", "get_weather\n", "天気"].map(
+        (name) => aChangedTool({ name }),
+      ),
+      "no dots": [aChangedTool({ name: "weather.get" })],
+    },
+  },
+  "parameter-name-vague": {
+    clean: [
+      aToolWith({
+        city: text,
+        x: { type: "number" },
+        y: { type: "number" },
+        id: text,
+        database: text,
+        arguments: text,
+      }),
+      // What is inside of a parameter is named in its light.
+      aToolWith({ blob: { type: "object", properties: { data: text } } }),
+    ],
+    violations: {
+      "more than one letter": ["a", "q", "t0"].map((name) => aToolWith({ [name]: text })),
+      "not a placeholder such as data, arg1 or val": [
+        "data",
+        "arg",
+        "arg1",
+        "val",
+        "input1",
+        "param2",
+        "obj",
+        "foo",
+      ].map((name) => aToolWith({ [name]: text })),
+    },
+  },
+};
+
+const named = (...names: unknown[]) => aToolsetSubject(...names.map((name) => aLintedTool({ name })));
+
+export const sharedNameCases: CasesOf<ToolsetSubject> = {
+  "name-shared": {
+    clean: [named("get_weather", "get_Weather", "constructor"), named(undefined, undefined, 7, 7)],
+    violations: { "no two tools of a list have the same name": [named("get_weather", "list_cities", "get_weather")] },
+  },
+};

@@ -1,0 +1,312 @@
+import type { ToolSubject } from "../../../../src/evals/inspection/lint/rule.ts";
+import { aChangedTool, aToolWith, type CasesOf } from "./cases.ts";
+
+const city = { type: "string", description: "The city." };
+const input = (inputSchema: unknown) => aChangedTool({ inputSchema });
+const output = (outputSchema: unknown) => aChangedTool({ outputSchema });
+const one = (schema: unknown) => aToolWith({ city: schema as Record<string, unknown> });
+const root = (more: Record<string, unknown>) => input({ type: "object", properties: { city }, ...more });
+const plain = aChangedTool({});
+const none = input({ type: "object", properties: {} });
+const nested = (levels: number) => {
+  let schema: Record<string, unknown> = city;
+  for (let level = 0; level < levels; level++) schema = { type: "object", properties: { inner: schema } };
+  return input(schema);
+};
+const names = (count: number) => Array.from({ length: count }, (_, index) => `part_${index}`);
+const properties = (count: number) => Object.fromEntries(names(count).map((name) => [name, city]));
+
+const shapeCases: CasesOf<ToolSubject> = {
+  "input-schema-missing": {
+    clean: [plain, none],
+    violations: {
+      "there is an inputSchema": [input(undefined)],
+      "the inputSchema is an object": [input(null), input([]), input("object"), input(true)],
+    },
+  },
+  "input-schema-type": {
+    clean: [plain, none],
+    violations: {
+      'the type of the inputSchema is "object"': [
+        input({ properties: {} }),
+        input({ type: "string" }),
+        input({ type: ["object"], properties: {} }),
+      ],
+    },
+  },
+  "output-schema-type": {
+    clean: [plain, output({ type: "object", properties: {} }), output({ type: "object", oneOf: [{}] })],
+    violations: {
+      "the outputSchema is an object": [output("object"), output([])],
+      'its type is "object"': [output({ type: "array", items: city }), output({ properties: {} })],
+    },
+  },
+  "root-combinator": {
+    clean: [plain, one({ anyOf: [{ type: "string" }, { type: "null" }] })],
+    violations: {
+      "no oneOf at the root": [root({ oneOf: [{ required: ["city"] }] })],
+      "no anyOf at the root": [root({ anyOf: [{ required: ["city"] }] })],
+      "no allOf at the root": [root({ allOf: [{ required: ["city"] }] })],
+    },
+  },
+  "empty-schema": {
+    clean: [
+      plain,
+      none,
+      input({ type: "object" }),
+      one({ type: "array", description: "The values of the placeholders.", items: {} }),
+      one({ type: "array", description: 'Steps such as {"do":"click"}.', items: { type: "object" } }),
+      one({ type: "array", items: { type: "object", properties: { values: { type: "object" } } } }),
+      aChangedTool({
+        description: "Stores a value.\n\nArgs:\n  city: any value",
+        inputSchema: { type: "object", properties: { city: {} } },
+      }),
+      one({ type: "object", additionalProperties: true }),
+      one({ type: "object", additionalProperties: {} }),
+      one({ type: "object", properties: { name: city } }),
+      one({ type: "object", description: "The values of the chart, as its README has them." }),
+    ],
+    violations: {
+      "no parameter has an empty schema": [
+        one({}),
+        one({ type: "array", items: {} }),
+        one({ type: "array", items: { type: "array", items: {} } }),
+      ],
+      "an object declares its content": [one({ type: "object" }), one({ type: "object", properties: {} })],
+    },
+  },
+  "required-shape": {
+    clean: [plain, none],
+    violations: {
+      "required is a list": [root({ required: "city" }), one({ ...city, required: true })],
+      "of strings": [root({ required: [1] }), root({ required: [null] })],
+      "each named once": [root({ required: ["city", "city"] })],
+    },
+  },
+  "required-unknown": {
+    clean: [
+      plain,
+      one({ type: "object", properties: { a: city, b: city }, anyOf: [{ required: ["a"] }, { required: ["b"] }] }),
+      one({ type: "object", required: ["a"], allOf: [{ properties: { a: city } }] }),
+    ],
+    violations: {
+      "required names properties of the schema": [
+        root({ required: ["town"] }),
+        root({ required: ["constructor"] }),
+        input({ type: "object", required: ["city"] }),
+        one({ type: "object", properties: { name: city }, required: ["title"] }),
+        output({ type: "object", properties: {}, required: ["result"] }),
+      ],
+    },
+  },
+  "required-with-default": {
+    clean: [plain, aToolWith({ city: { ...city, default: "Oslo" } })],
+    violations: {
+      "a parameter with a default is not required": [
+        aToolWith({ city: { ...city, default: "Oslo" } }, ["city"]),
+        aToolWith({ city: { ...city, default: null } }, ["city"]),
+        one({ type: "object", properties: { name: { ...city, default: "" } }, required: ["name"] }),
+      ],
+    },
+  },
+  "required-many": {
+    clean: [plain, aToolWith(properties(9), names(5))],
+    violations: { "few parameters are required": [aToolWith(properties(9), names(6))] },
+  },
+};
+
+const contentCases: CasesOf<ToolSubject> = {
+  "schema-not-valid": {
+    clean: [
+      plain,
+      one({ type: "array", items: [city, city] }),
+      one({ ...city, pattern: "^(?<!x)(?=a)\\p{L}+$" }),
+      one({ type: "integer", exclusiveMinimum: 0, multipleOf: 5 }),
+      // Names of properties are no keywords.
+      aToolWith({ type: city, pattern: city, enum: city, minimum: city }),
+    ],
+    violations: {
+      "types are those of JSON Schema": [
+        one({ type: "int" }),
+        one({ type: "any" }),
+        one({ type: ["string", "str"] }),
+        one({ type: [] }),
+        one({ type: 5 }),
+        output({ type: "object", properties: { city: { type: "String" } } }),
+      ],
+      "properties, items and branches contain schemas": [
+        root({ properties: ["city"] }),
+        one("string"),
+        one({ type: "array", items: "string" }),
+        one({ anyOf: [] }),
+        one({ anyOf: { type: "string" } }),
+        one({ type: "object", additionalProperties: "no" }),
+      ],
+      "bounds are numbers and lengths whole numbers": [
+        one({ type: "integer", minimum: "1" }),
+        one({ type: "integer", minimum: 0, exclusiveMinimum: true }),
+        one({ ...city, maxLength: 1.5 }),
+        one({ ...city, minLength: -1 }),
+        one({ type: "integer", multipleOf: 0 }),
+      ],
+      "an enum is a list": [one({ ...city, enum: "a|b" })],
+      "a pattern is a regular expression": [
+        one({ ...city, pattern: "(" }),
+        one({ ...city, pattern: "(?i)oslo" }),
+        one({ ...city, pattern: 5 }),
+      ],
+      "titles, descriptions and formats are strings": [
+        one({ ...city, description: ["The city."] }),
+        one({ ...city, title: 5 }),
+      ],
+    },
+  },
+  "schema-unsatisfiable": {
+    clean: [
+      plain,
+      one({ type: "integer", minimum: 1, maximum: 1 }),
+      one({ type: "integer", exclusiveMinimum: 0, exclusiveMaximum: 2 }),
+      one({ type: ["string", "null"], enum: ["a", null] }),
+      one({ type: "number", enum: [1, 2.5] }),
+      one({ allOf: [{ type: "integer" }, { type: "number", minimum: 1 }] }),
+    ],
+    violations: {
+      "a minimum is not above its maximum": [
+        one({ type: "integer", minimum: 2, maximum: 1 }),
+        one({ type: "number", exclusiveMinimum: 1, maximum: 1 }),
+        one({ type: "integer", exclusiveMinimum: 1, exclusiveMaximum: 2 }),
+        one({ type: "integer", minimum: 1.2, maximum: 1.8 }),
+      ],
+      "a minimum length is not above its maximum": [one({ ...city, minLength: 5, maxLength: 4 })],
+      "a minimum number of items is not above its maximum": [
+        one({ type: "array", items: city, minItems: 2, maxItems: 1 }),
+        one({ type: "object", minProperties: 2, maxProperties: 1 }),
+      ],
+      "an enum allows a value": [one({ ...city, enum: [] })],
+      "the values of an enum are of the type": [
+        one({ type: "integer", enum: ["1", "2"] }),
+        one({ ...city, enum: ["a", null] }),
+      ],
+      "a const agrees with the type and the enum": [
+        one({ ...city, const: 5 }),
+        one({ ...city, const: "c", enum: ["a", "b"] }),
+      ],
+      "what is required can be given": [root({ properties: { city: false }, required: ["city"] })],
+      "the branches of allOf agree": [
+        one({ allOf: [{ type: "string" }, { type: "integer" }] }),
+        one({ type: "integer", minimum: 5, allOf: [{ maximum: 4 }] }),
+      ],
+      "there are as many different items as are required": [
+        one({ type: "array", items: { enum: ["a", "b"] }, minItems: 3, uniqueItems: true }),
+      ],
+    },
+  },
+  "default-violates-schema": {
+    clean: [
+      plain,
+      one({ type: "integer", default: 5, minimum: 1, maximum: 5 }),
+      one({ anyOf: [{ type: "string" }, { type: "null" }], default: null }),
+      one({ type: "array", items: { enum: ["a"] }, default: ["a"] }),
+      one({ $ref: "#/$defs/City", default: 5 }),
+    ],
+    violations: {
+      "a default is of the type": [
+        one({ type: "integer", default: "5" }),
+        one({ type: "boolean", default: "false" }),
+        one({ ...city, default: null }),
+        one({ type: "array", items: city, default: [1] }),
+        one({ anyOf: [{ type: "string" }, { type: "null" }], default: 1 }),
+      ],
+      "a default is an allowed value": [
+        one({ ...city, enum: ["a", "b"], default: "all" }),
+        one({ const: 1, default: 2 }),
+      ],
+      "a default is within the bounds": [
+        one({ type: "integer", minimum: 1, default: 0 }),
+        one({ ...city, maxLength: 2, default: "Oslo" }),
+        one({ type: "array", items: city, minItems: 1, default: [] }),
+      ],
+    },
+  },
+  "keyword-of-other-type": {
+    clean: [
+      plain,
+      one({ type: "number", minimum: 1 }),
+      one({ type: ["string", "null"], maxLength: 5 }),
+      one({ minimum: 1 }),
+      one({ ...city, additionalProperties: false }),
+    ],
+    violations: {
+      "bounds are for numbers": [one({ ...city, minimum: 1 }), one({ type: "array", items: city, maximum: 5 })],
+      "lengths and patterns are for strings": [
+        one({ type: "integer", maxLength: 5 }),
+        one({ type: "array", pattern: "a" }),
+      ],
+      "items are for arrays": [one({ ...city, items: city }), one({ ...city, maxItems: 5 })],
+      "properties are for objects": [one({ type: "array", items: city, properties: { city } })],
+    },
+  },
+};
+
+const hostCases: CasesOf<ToolSubject> = {
+  "ref-unresolved": {
+    clean: [
+      plain,
+      root({
+        properties: { a: { $ref: "#/$defs/a~1b" }, c: { $ref: "#/$defs/%C3%A4" } },
+        $defs: { "a/b": city, ä: city },
+      }),
+      root({ properties: { a: { $ref: "#city" } }, $defs: { city: { ...city, $anchor: "city" } } }),
+    ],
+    violations: {
+      "a local $ref leads to a schema": [
+        one({ $ref: "#/$defs/City" }),
+        one({ $ref: "#City" }),
+        one({ $ref: "#/constructor" }),
+        output({ type: "object", properties: { a: { $ref: "#/definitions/A" } } }),
+      ],
+    },
+  },
+  "ref-remote": {
+    clean: [
+      plain,
+      root({
+        $id: "https://example.com/a",
+        properties: { a: { $ref: "https://example.com/a#/$defs/b" } },
+        $defs: { b: city },
+      }),
+    ],
+    violations: {
+      "no $ref leads to another document": [
+        one({ $ref: "https://example.com/city.json" }),
+        one({ $ref: "city.json#/a" }),
+      ],
+    },
+  },
+  "ref-recursive": {
+    clean: [plain, root({ properties: { a: { $ref: "#/$defs/c" }, b: { $ref: "#/$defs/c" } }, $defs: { c: city } })],
+    violations: {
+      "no $ref leads back to a schema it is part of": [
+        one({ $ref: "#" }),
+        root({ properties: { a: { $ref: "#/$defs/a" } }, $defs: { a: { $ref: "#/$defs/a" } } }),
+        root({
+          properties: { a: { $ref: "#/$defs/a" } },
+          $defs: { a: { items: { $ref: "#/$defs/b" } }, b: { anyOf: [{ $ref: "#/$defs/a" }] } },
+        }),
+      ],
+    },
+  },
+  "schema-too-deep": {
+    clean: [plain, nested(10)],
+    violations: { "at most 10 levels": [nested(11), nested(500)] },
+  },
+  "schema-too-large": {
+    clean: [plain, aToolWith(properties(1000))],
+    violations: {
+      "at most 5,000 properties": [aToolWith(properties(5001)), one({ anyOf: Array(7000).fill({ type: "string" }) })],
+      "at most 100,000 characters": [aChangedTool({ description: "a".repeat(100_001) })],
+    },
+  },
+};
+
+export const schemaCases: CasesOf<ToolSubject> = { ...shapeCases, ...contentCases, ...hostCases };

@@ -1,0 +1,176 @@
+import type { JsonObject } from "../../../../src/evals/base/types/json.ts";
+import type { Case, ExpectedCall, Suite } from "../../../../src/evals/base/types/suite.ts";
+import type { SuiteSubject, ToolsetSubject } from "../../../../src/evals/inspection/lint/rule.ts";
+import { aLintedTool, aSuiteSubject, aToolsetSubject, type CasesOf } from "./cases.ts";
+
+type Changes = Partial<Case>;
+
+const asks = (content: string): Changes => ({ messages: [{ role: "user", content }] });
+const rules = { avoid: [], extras: false, argsMode: "partial", argsMatch: "matchers" } as const;
+const picks = (...tools: string[]): Changes => ({ expect: { ...rules, kind: "tool", call: { tools } } });
+const calls = (...list: ExpectedCall[]): Changes => ({
+  expect: { ...rules, kind: "calls", calls: list, order: "strict" },
+});
+const loads = (skill: string): Changes => ({ expect: { avoid: [], kind: "skill", skill } });
+const abstains: Changes = { expect: { avoid: [], kind: "none" } };
+const any: Changes = { expect: { avoid: [], kind: "any" } };
+
+const five = [picks("get_weather"), picks("get_weather"), picks("find_city"), abstains, abstains];
+const sound = aSuiteSubject(five);
+
+const withTools = (tools: readonly string[], ...cases: Changes[]): SuiteSubject => ({
+  ...aSuiteSubject(cases),
+  tools,
+});
+
+const listing = (
+  name: string,
+  description: string,
+  properties: JsonObject,
+  changes: Partial<Suite> = {},
+): SuiteSubject => ({
+  suite: { ...sound.suite, ...changes },
+  tools: [name],
+  listed: [{ name, description, inputSchema: { type: "object", properties } }],
+});
+const text = { type: "string" };
+const nameAndArguments = { name: text, arguments: { type: "object" } };
+
+const quoting = (query: string) => ({ name: "get_weather", description: `Returns the forecast, as in "${query}".` });
+
+const listed = (name: string, properties: object, hasSuites = false) => ({
+  ...aToolsetSubject(aLintedTool({ name, description: "Calls a tool.", inputSchema: { type: "object", properties } })),
+  ...(hasSuites && { hasSuites }),
+});
+
+export const listedDispatcherCases: CasesOf<ToolsetSubject> = {
+  "dispatcher-tool": {
+    clean: [
+      aToolsetSubject(),
+      listed("rename", { name: text, path: text }),
+      listed("execute_tool", nameAndArguments, true),
+    ],
+    violations: {
+      "no tool calls others": [listed("execute_tool", nameAndArguments)],
+      "no tool searches for others": [listed("search_tools", { query: text })],
+    },
+  },
+};
+
+export const suiteCases: CasesOf<SuiteSubject> = {
+  "dispatcher-undeclared": {
+    clean: [
+      sound,
+      listing("execute_tool", "Calls a tool.", nameAndArguments, { dispatch: { execute_tool: { name: "name" } } }),
+      listing("rename", "Renames a file.", { name: text, path: text }),
+      listing("search_issues", "Finds issues.", { query: text }),
+      listing("run", "Runs a program with parameters.", { name: text, parameters: { type: "object" } }),
+    ],
+    violations: {
+      "a tool that calls others is under dispatch": [
+        listing("execute_sentry_tool", "Executes a tool by its name.", nameAndArguments),
+        listing("acr", "Commands for container registries.", {
+          intent: text,
+          command: text,
+          parameters: { type: "object" },
+          learn: { type: "boolean" },
+        }),
+      ],
+      "a tool that searches for others is under dispatch": [
+        listing("search_sentry_tools", "Finds tools by a text.", { query: text }),
+      ],
+    },
+  },
+  "suite-size": {
+    clean: [sound],
+    violations: { "at least 5 cases": [aSuiteSubject(five.slice(1)), aSuiteSubject([])] },
+  },
+  "negative-case": {
+    // Where sentences alone are expected, nothing is picked that could be picked too often.
+    clean: [sound, aSuiteSubject([loads("a"), loads("none")]), aSuiteSubject([{ expectedBehavior: ["Asks."] }])],
+    violations: {
+      "some query needs no tool": [[picks("a")], [calls({ tools: ["a"] })], [any]].map((list) => aSuiteSubject(list)),
+      "some query needs no skill": [aSuiteSubject([loads("a")])],
+    },
+  },
+  "query-in-description": {
+    clean: [
+      sound,
+      { ...aSuiteSubject([{ ...asks("Will it rain?"), ...picks("get_weather") }]), listed: [quoting("Will it rain?")] },
+      {
+        ...aSuiteSubject([{ ...asks("Will it rain in Oslo?"), ...picks("get_weather") }]),
+        listed: [quoting("Will it rain in Rome?")],
+      },
+    ],
+    violations: {
+      "no description of an expected tool contains the query of the case": [
+        {
+          ...aSuiteSubject([{ ...asks("Will it rain in Oslo"), ...picks("get_weather") }]),
+          listed: [quoting("will it  rain in Oslo?")],
+        },
+      ],
+    },
+  },
+  "tool-coverage": {
+    clean: [
+      sound,
+      withTools(["get_weather", "find_city"], ...five),
+      withTools(["a", "b", "c"], picks("a", "b"), calls({ tools: ["c"] })),
+    ],
+    violations: {
+      "every listed tool is expected by a case": [
+        withTools(["a", "b"], picks("a")),
+        withTools(["a"], any),
+        withTools(["a"], { expect: { avoid: ["a"], kind: "avoid" } }),
+      ],
+    },
+  },
+  "duplicate-input": {
+    clean: [
+      sound,
+      aSuiteSubject([asks("Will it rain?"), asks("Will it snow?")]),
+      aSuiteSubject([
+        asks("Hi"),
+        { messages: [{ role: "system", content: "Be short." }, ...(asks("Hi").messages ?? [])] },
+      ]),
+      // Another list makes it another question.
+      aSuiteSubject([asks("Hi"), { ...asks("Hi"), tools: [{ name: "a", inputSchema: {} }] }]),
+    ],
+    violations: {
+      "no conversation twice": [aSuiteSubject([asks("Will it rain?"), asks("Bye"), asks("Will it rain?")])],
+      "no two that differ only in case and white space": [
+        aSuiteSubject([asks("Will it rain?"), asks("will  it\nrain? ")]),
+      ],
+    },
+  },
+  "answer-in-input": {
+    clean: [
+      sound,
+      aSuiteSubject([{ ...picks("echo"), ...asks('Echo the word "echo"') }]),
+      aSuiteSubject([{ ...picks("get_sum"), ...asks("Get the sum, please") }]),
+      aSuiteSubject([{ ...picks("get_sum"), ...asks("What does forget_summer mean?") }]),
+      aSuiteSubject([{ ...picks("find_city"), ...asks("Is get_weather a good name?") }]),
+      aSuiteSubject([{ ...abstains, ...asks("What is get_weather?") }]),
+      aSuiteSubject([
+        {
+          ...picks("get_sum"),
+          messages: [
+            { role: "assistant", content: "get_sum" },
+            { role: "user", content: "Yes" },
+          ],
+        },
+      ]),
+    ],
+    violations: {
+      "a name of several words": [
+        { ...picks("get_sum"), ...asks("Use get_sum on 1 and 2") },
+        { ...picks("getSum"), ...asks("(getSum) 1 and 2") },
+        { ...calls({ tools: ["a"] }, { tools: ["read-file"] }), ...asks("Then read-file it") },
+        { ...loads("image-compressor"), ...asks("Run image-compressor on it") },
+      ].map((one) => aSuiteSubject([one])),
+      "a name of one word that is marked as a name": ["Use the echo tool", "Call echo()", "`Echo` this"].map((text) =>
+        aSuiteSubject([{ ...picks("echo"), ...asks(text) }]),
+      ),
+    },
+  },
+};

@@ -1,0 +1,289 @@
+import { describe, expect, it } from "vitest";
+import { lintReportSchema } from "../../../src/evals/base/types/lint.ts";
+import { lintDocument, rulesDocument } from "../../../src/evals/inspection/lint/lintReport.ts";
+import { rulesMarkdown } from "../../../src/evals/inspection/lint/lintRulesReport.ts";
+import { safeJson } from "../../../src/evals/reports/escape.ts";
+import { githubLint } from "../../../src/evals/reports/github.ts";
+import { lintSarif } from "../../../src/evals/reports/sarif.ts";
+import { pipe, renderTerminal } from "../../../src/evals/reports/terminal.ts";
+import { aFinding, aReport, hostile, mixed, ruleInfos } from "../../reports/lintSamples.ts";
+
+const githubRendered = (report: Parameters<typeof githubLint>[0], display = pipe) => githubLint(report, display);
+
+/** The workflow commands that the runner would execute. */
+function obeyed(log: string): string[] {
+  const [, after = ""] = log.split(/^::end-of-tool-evals-report-*::$/m);
+  return after.split("\n").filter((line) => line.startsWith("::"));
+}
+
+describe("for a person", () => {
+  it("groups findings by subject, errors first, with the fix", () => {
+    expect(renderTerminal(lintDocument(mixed, { isWhole: true }), pipe)).toMatchInlineSnapshot(`
+      "FAILED 1 error, 1 warning, 1 info · 1 suppressed · 1 unused suppression · 1 problem · linted 2
+        tools, 1 suite
+        Next: fix what could not be linted: server "files" did not start: exit code 1
+
+      tools · find city
+        error required-unknown  lists/a b.json:12:5 $.inputSchema.properties["the city"]
+          required names "city", which is no property.
+          Fix: Add it to properties.
+
+      weather · get_weather
+        warning description-missing  $
+          The tool has no description.
+          Fix: Say what the tool does, when to call it, and which sibling to call for the rest of what
+            users ask for.
+
+      evals/weather.yaml
+        info tool-coverage  evals/weather.yaml:4:3 $.cases
+          1 of 2 listed tools is expected by no case: find_city.
+          Fix: Add a query for it.
+      "
+    `);
+  });
+
+  it("says what was linted if nothing was found", () => {
+    const clean = aReport([], { linted: { tools: 1, toolsets: 1, suites: 2 } });
+    expect(renderTerminal(lintDocument(clean), pipe)).toBe(
+      "PASSED 0 errors, 0 warnings, 0 info · linted 1 tool, 2 suites\n  Next: see what a model picks with `evals run`.\n",
+    );
+  });
+
+  it("names the folders of skills that were found", () => {
+    const report = { ...aReport([], { linted: { skills: 2 } }), skillFolders: [".claude/skills", ".agents/skills"] };
+    expect(renderTerminal(lintDocument(report), pipe)).toContain(
+      "\nIncludes the skills in .claude/skills, .agents/skills, as in `evals run`.\n",
+    );
+  });
+
+  it("counts infos in one line, unless all are requested", () => {
+    const info = { severity: "info" as const };
+    const ids = [aFinding({ ...info, rule: "id-as-number" }), aFinding({ ...info, rule: "id-as-number" })];
+    const findings = [aFinding({ ...info, rule: "count-as-number" }), ...ids];
+    expect(renderTerminal(lintDocument(aReport(findings)), pipe)).toMatchInlineSnapshot(`
+      "PASSED 0 errors, 0 warnings, 3 info · linted nothing
+        Next: see what a model picks with \`evals run\`.
+
+      Not shown: 3 info (2 id-as-number, 1 count-as-number). Show them with --all.
+      "
+    `);
+    expect(renderTerminal(lintDocument(aReport(findings), { isWhole: true }), pipe)).toContain("info id-as-number");
+  });
+
+  it("reports what could not be linted", () => {
+    const report = aReport([], {}, { problems: [{ message: "no server" }], ok: false, exitCode: 3 });
+    expect(renderTerminal(lintDocument(report), pipe)).toBe(
+      "INCOMPLETE 0 errors, 0 warnings, 0 info · 1 problem · linted nothing\n  Next: fix what could not be linted: no server\n",
+    );
+  });
+
+  it("colours severities", () => {
+    const text = renderTerminal(lintDocument(aReport([aFinding()])), { ...pipe, colour: true });
+    expect(text).toContain("\x1b[31merror\x1b[39m");
+  });
+
+  it("escapes control characters of servers, and fits the width", () => {
+    const text = renderTerminal(lintDocument(hostile), { ...pipe, width: 72 });
+    expect(text.replace(/\n/g, "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(72);
+  });
+
+  it("ranks confusable pairs, and classifies changes", () => {
+    const pair = { server: "s", a: "list_directory", b: "list_files", similarity: 0.7912, shared: ["list", "files"] };
+    const change = { id: "get_a", tool: "get_a", path: ["get_a"], kind: "tool-removed", what: "get_a was removed." };
+    const report = aReport([], {}, { confusable: [pair], changes: [{ ...change, class: "breaking" as const }] });
+    expect(renderTerminal(lintDocument(report), { ...pipe, width: 60 })).toMatchInlineSnapshot(`
+      "PASSED 0 errors, 0 warnings, 0 info · linted nothing
+        Next: see what a model picks with \`evals run\`.
+
+      Tools that a model can confuse
+      similarity  tools                       shared words
+      ────────────────────────────────────────────────────
+      0.79        list_directory, list_files  list files
+
+      Changes in the tool list
+        breaking: get_a was removed.
+      "
+    `);
+    expect(renderTerminal(lintDocument(aReport([], {}, { confusable: [], changes: [] })), pipe)).toBe(
+      "PASSED 0 errors, 0 warnings, 0 info · linted nothing\n  Next: see what a model picks with `evals run`.\n\nNo two tools are easily confused.\n\nThe tool list is unchanged.\n",
+    );
+  });
+
+  it("shows 500 and counts the rest", () => {
+    const many = Array.from({ length: 512 }, (_, n) =>
+      aFinding({ where: { server: "weather", tool: `tool_${n}`, path: "$.name" } }),
+    );
+    const text = renderTerminal(lintDocument(aReport(many), { isWhole: true }), pipe);
+    expect(text.match(/^weather · tool_/gm)).toHaveLength(500);
+    expect(text).toContain("… and 12 more findings: --json has them all");
+  });
+
+  it("starts with a summary by rule, and folds repeated findings of a rule on a tool", () => {
+    const places = (n: number) => ({
+      where: { server: "weather", tool: "get", path: `$.inputSchema.properties.p${n}` },
+    });
+    const findings = [
+      ...Array.from({ length: 14 }, (_, n) => aFinding({ rule: "property-type", severity: "warning", ...places(n) })),
+      aFinding(),
+    ];
+    expect(renderTerminal(lintDocument(aReport(findings)), pipe)).toMatchInlineSnapshot(`
+      "FAILED 1 error, 14 warnings, 0 info · linted nothing
+        How sure: an error breaks a client, a model or a requirement of the specification.
+        Next: fix the errors; each has its remedy below.
+
+      severity  rule              findings  affected
+      ──────────────────────────────────────────────
+      error     required-unknown  1         1
+      warning   property-type     14        1
+
+      weather · get_weather
+        error required-unknown  $.inputSchema.required[0]
+          required names "city", which is no property.
+          Fix: Add it to properties.
+
+      weather · get
+        warning property-type (14 times)  $.inputSchema.properties.p0
+          required names "city", which is no property.
+          Fix: Add it to properties.
+          Also: $.inputSchema.properties.p1, $.inputSchema.properties.p2, $.inputSchema.properties.p3,
+            $.inputSchema.properties.p4, $.inputSchema.properties.p5, $.inputSchema.properties.p6,
+            $.inputSchema.properties.p7, $.inputSchema.properties.p8, $.inputSchema.properties.p9,
+            $.inputSchema.properties.p10, 3 more (--all shows each)
+      "
+    `);
+  });
+
+  it("folds what one rule says of many tools of a server; other severities, servers and messages stay apart", () => {
+    const name = (server: string, n: number, parameter: string, message = `The unit "${parameter}" is free text.`) =>
+      aFinding({
+        rule: "unit-without-enum",
+        severity: "warning",
+        message,
+        where: { server, tool: `tool_${n}`, path: `$.inputSchema.properties.${parameter}` },
+      });
+    const findings = [
+      ...Array.from({ length: 6 }, (_, n) => name("weather", n, n % 2 ? "unit" : "scale")),
+      name("weather", 5, "weight"),
+      name("weather", 9, "length", "The length is a string."),
+      name("roads", 1, "unit"),
+    ];
+    expect(renderTerminal(lintDocument(aReport(findings)), pipe)).toMatchInlineSnapshot(`
+      "PASSED 0 errors, 9 warnings, 0 info · linted nothing
+        How sure: warnings and infos break nothing; \`evals run\` measures whether they matter to a model.
+        Next: fix what applies; each has its remedy below.
+
+      severity  rule               findings  affected
+      ───────────────────────────────────────────────
+      warning   unit-without-enum  9         8
+
+      weather
+        warning unit-without-enum (7 times in 6 tools)  tool_0 $.inputSchema.properties.scale
+          The unit "scale" is free text.
+          Fix: Add it to properties.
+          Also: tool_1 $.inputSchema.properties.unit, tool_2 $.inputSchema.properties.scale, tool_3
+            $.inputSchema.properties.unit, tool_4 $.inputSchema.properties.scale, 2 more (--all shows
+            each)
+
+      weather · tool_9
+        warning unit-without-enum  $.inputSchema.properties.length
+          The length is a string.
+          Fix: Add it to properties.
+
+      roads · tool_1
+        warning unit-without-enum  $.inputSchema.properties.unit
+          The unit "unit" is free text.
+          Fix: Add it to properties.
+      "
+    `);
+    const whole = renderTerminal(lintDocument(aReport(findings), { isWhole: true }), pipe);
+    expect(whole.match(/^ {2}warning unit-without-enum {2}/gm)).toHaveLength(9);
+    expect(JSON.parse(safeJson(aReport(findings))).findings).toHaveLength(9);
+    const sarif = JSON.parse(lintSarif(aReport(findings), { rules: ruleInfos, version: "1.2.3" }));
+    expect(sarif.runs[0].results).toHaveLength(9);
+  });
+});
+
+describe("as JSON", () => {
+  it("is one object of the published schema, including suppressed findings", () => {
+    expect(lintReportSchema.parse(JSON.parse(safeJson(mixed)))).toEqual(mixed);
+  });
+
+  it("escapes what a terminal might interpret", () => {
+    const text = safeJson(hostile);
+    expect(text.replace(/\n/g, "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(JSON.parse(text)).toEqual(hostile);
+  });
+});
+
+describe("for a GitHub workflow", () => {
+  it("annotates the line of the finding, or the line that names the server", () => {
+    expect(obeyed(githubRendered(mixed))).toMatchInlineSnapshot(`
+      [
+        "::error file=.mcp.json,line=3,col=7,title=not linted::server "files" did not start: exit code 1%0ARun it directly.",
+        "::error file=lists/a b.json,line=12,col=5,title=required-unknown::tools · find city $.inputSchema.properties["the city"]%0Arequired names "city", which is no property.%0AAdd it to properties.",
+        "::warning file=evals/weather.yaml,line=2,col=9,title=description-missing::weather · get_weather $%0AThe tool has no description.%0ASay what the tool does, when to call it, and which sibling to call for the rest of what users ask for.",
+        "::warning file=evals/lint.yaml,line=3,col=5,title=unused suppression%3A name-length::old",
+        "::notice file=evals/weather.yaml,line=4,col=3,title=tool-coverage::evals/weather.yaml $.cases%0A1 of 2 listed tools is expected by no case: find_city.%0AAdd a query for it.",
+      ]
+    `);
+  });
+
+  it("executes no workflow command of a server", () => {
+    const report = aReport([aFinding({ message: "\n::error::pwned", where: { server: "s\n::error::x", path: "$" } })]);
+    const log = githubRendered(report);
+    expect(log).toMatch(/^::stop-commands::end-of-tool-evals-report\n/);
+    expect(obeyed(log)).toEqual([
+      "::error title=required-unknown::s ::error::x $%0A ::error::pwned%0AAdd it to properties.",
+    ]);
+  });
+
+  it("writes at most ten annotations per level and counts the rest", () => {
+    const lines = obeyed(githubRendered(aReport(Array.from({ length: 25 }, () => aFinding()))));
+    expect(lines).toHaveLength(10);
+    expect(lines[9]).toBe("::error title=tool-evals lint::and 16 more annotations: see all in the log of this step");
+  });
+});
+
+describe("the catalogue", () => {
+  it("renders as a list", () => {
+    expect(renderTerminal(rulesDocument(ruleInfos), pipe)).toBe(
+      [
+        "2 rules",
+        "",
+        "tools: 1 rule",
+        "  required-unknown (error)",
+        "    A model cannot give what is described nowhere.",
+        "",
+        "suites: 1 rule",
+        "  suite-size (warning)",
+        "    Few queries | little known.",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("renders as Markdown, with examples of each rule", () => {
+    const examples = {
+      "required-unknown": { invalid: { inputSchema: { required: ["a\u200b"] } }, valid: {} },
+      "suite-size": { invalid: "cases: []\n", valid: "x".repeat(400) },
+    };
+    const page = rulesMarkdown(ruleInfos, examples);
+    expect(page.slice(page.indexOf("## Rules"))).toBe(
+      [
+        "## Rules for tools",
+        "### required-unknown",
+        "Severity: error. A model cannot give what is described nowhere. [Source](https://json-schema.org/x#y).",
+        "Checks:\n\n- each required name is a property",
+        'Invalid:\n\n```json\n{ "inputSchema": { "required": ["a<U+200B>"] } }\n```',
+        "Valid:\n\n```json\n{}\n```",
+        "## Rules for suites",
+        "### suite-size",
+        "Severity: warning. Few queries | little known.",
+        "Checks:\n\n- at least 5 cases",
+        "Invalid:\n\n```yaml\ncases: []\n```",
+        `Valid:\n\n\`\`\`yaml\n${"x".repeat(100)}... (400 characters)\n\`\`\`\n`,
+      ].join("\n\n"),
+    );
+  });
+});

@@ -1,0 +1,186 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Json, JsonObject } from "../../../../src/evals/base/types/json.ts";
+import { planProbes } from "../../../../src/evals/inspection/probe/plan/plan.ts";
+import { asciiJson } from "../../../../src/evals/reports/escape.ts";
+import { probed } from "./make.ts";
+
+const object = (properties: JsonObject, required: string[] = [], more: JsonObject = {}): JsonObject => ({
+  ...{ type: "object", properties, required },
+  ...more,
+});
+const one = (schema: Json) => object({ value: schema }, ["value"]);
+
+/** Schemas for which valid inputs can be made. */
+const schemas: Record<string, JsonObject> = {
+  "no parameter": { type: "object" },
+  "bounded text": one({ type: "string", minLength: 3, maxLength: 5 }),
+  "long text": one({ type: "string", minLength: 900 }),
+  pattern: one({ type: "string", pattern: "^[A-Z]{3}-\\d+$" }),
+  "slow pattern": one({ type: "string", pattern: "^(a+)+$" }),
+  ...Object.fromEntries(
+    ["date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri"].map((format) => [
+      format,
+      one({ type: "string", format }),
+    ]),
+  ),
+  integer: one({ type: "integer", minimum: 3, maximum: 9 }),
+  exclusive: one({ type: "integer", exclusiveMinimum: 3, exclusiveMaximum: 9 }),
+  multiple: one({ type: "number", multipleOf: 0.5, minimum: 0, maximum: 2 }),
+  number: one({ type: "number", minimum: 0, maximum: 1 }),
+  enum: one({ enum: ["low", "medium", "high"] }),
+  const: one({ const: 7 }),
+  boolean: one({ type: "boolean" }),
+  list: one({ type: "array", items: { type: "integer" }, minItems: 2, maxItems: 4 }),
+  set: one({ type: "array", items: { enum: ["a", "b", "c"] }, uniqueItems: true, minItems: 2 }),
+  tuple: one({ type: "array", prefixItems: [{ type: "string" }, { type: "integer" }], minItems: 2 }),
+  map: one({ type: "object", additionalProperties: { type: "integer" } }),
+  nullable: one({ type: ["string", "null"], maxLength: 4 }),
+  either: one({ anyOf: [{ type: "integer" }, { type: "array", items: { type: "string" } }] }),
+  "one of": {
+    type: "object",
+    oneOf: [object({ id: { type: "integer" } }, ["id"]), object({ name: { type: "string" } }, ["name"])],
+  },
+  "all of": { allOf: [object({ a: { type: "string" } }, ["a"]), object({ b: { type: "integer" } }, ["b"])] },
+  reference: object({ unit: { $ref: "#/$defs/unit%20of~1it" } }, ["unit"], {
+    $defs: { "unit of/it": { enum: ["m", "km"] } },
+  }),
+  tree: object({ node: { $ref: "#/$defs/node" } }, ["node"], {
+    $defs: {
+      node: object({ value: { type: "integer" }, children: { type: "array", items: { $ref: "#/$defs/node" } } }, [
+        "value",
+      ]),
+    },
+  }),
+  nested: one(object({ a: one({ type: "string", minLength: 1 }) }, ["a"])),
+  defaults: object({ page: { type: "integer", default: 1 }, size: { type: "integer", default: 20, maximum: 50 } }),
+  untyped: one({ description: "anything" }),
+  "odd names": object(JSON.parse('{ "__proto__": { "type": "string" }, "a b": { "type": "string" } }') as JsonObject, [
+    "__proto__",
+    "a b",
+  ]),
+};
+const planOf = (schema: JsonObject, seed: number, runs = 5) =>
+  planProbes(probed(schema, { idempotent: true }), { seed, runs });
+
+describe("probes", () => {
+  it.each(Object.entries(schemas))("are valid or invalid as intended: %s", (_, schema) => {
+    const { allows } = probed(schema);
+    fc.assert(
+      fc.property(fc.nat(), (seed) => {
+        const probes = planOf(schema, seed);
+        expect(probes.some(({ kind }) => kind === "repeat")).toBe(true);
+        for (const { kind, base, calls } of probes)
+          for (const args of calls(base))
+            expect(allows(args), JSON.stringify(args)).toBe(kind !== "missing" && kind !== "wrong type");
+      }),
+      { numRuns: 4 },
+    );
+  });
+
+  it("are the same for the same seed, and different for another", () => {
+    const calls = (seed: number) =>
+      planOf(schemas.tree ?? {}, seed).map(({ kind, base, calls: made }) => [kind, made(base)]);
+    expect(calls(7)).toEqual(calls(7));
+    expect(calls(7)).not.toEqual(calls(8));
+  });
+
+  it("include every kind that a schema allows", () => {
+    const schema = object(
+      {
+        path: { type: "string" },
+        depth: { type: "integer", minimum: 0, maximum: 3, default: 1 },
+        tags: { type: "array", items: { type: "string" }, maxItems: 2 },
+      },
+      ["path"],
+    );
+    const shown = planOf(schema, 1).map(({ kind, parameter, base, calls }) =>
+      [kind, parameter, ...calls(base).map((args) => asciiJson(args))]
+        .filter(Boolean)
+        .join(" ")
+        .replace(/x{9,}/, (run) => `x*${run.length}`),
+    );
+    expect(shown).toMatchInlineSnapshot(`
+      [
+        "repeat {"path":"3","depth":1} {"path":"3","depth":1}",
+        "valid {"path":"!\\ud835\\ude80","depth":1,"tags":["i\\u0301\\ud81a\\uddf3\\ud83d\\udfcf\\ud823\\udc07\\uf951\\u256e\\ud83e\\udfb4\\ud838\\udd49","!j3]br"]}",
+        "valid {"path":"c#$","depth":1,"tags":[]}",
+        "valid {"path":"\\u1e42\\ud87e\\udcb8\\u0683\\ud808\\udc6e\\u2329\\ud82c\\ude0f\\u05e1\\u05bc","depth":0}",
+        "valid {"path":"y=","depth":0,"tags":[]}",
+        "defaults {"path":"3","depth":1} {"path":"3"} {"path":"3","depth":1}",
+        "missing path {"depth":1}",
+        "wrong type path {"path":7,"depth":1}",
+        "wrong type path {"path":{},"depth":1}",
+        "boundary path {"path":"","depth":1}",
+        "boundary path {"path":"x*1000","depth":1}",
+        "boundary path {"path":"na\\u00efve \\u65e5\\u672c\\u8a9e \\ud83d\\udc69\\u200d\\ud83d\\ude80 \\u202eright to left","depth":1}",
+        "reference path {"path":"/no-such-folder-fbf92f4e/no-such-file-fbf92f4e.txt","depth":1}",
+        "wrong type depth {"path":"3","depth":"7"}",
+        "wrong type depth {"path":"3","depth":{}}",
+        "boundary depth {"path":"3","depth":0}",
+        "boundary depth {"path":"3","depth":3}",
+        "wrong type tags {"path":"3","depth":1,"tags":"a,b"}",
+        "wrong type tags {"path":"3","depth":1,"tags":{}}",
+        "wrong type tags {"path":"3","depth":1,"tags":[{}]}",
+        "wrong type tags {"path":"3","depth":1,"tags":[7]}",
+        "boundary tags {"path":"3","depth":1,"tags":[]}",
+        "boundary tags {"path":"3","depth":1,"tags":["*!l","oty"]}",
+      ]
+    `);
+  });
+
+  it.each<[string, Json, RegExp]>([
+    ["filePath", { type: "string" }, /^"\/no-such-folder-[0-9a-f]{8}\/no-such-file-[0-9a-f]{8}\.txt"$/],
+    ["user_id", { type: "string" }, /^"no-such-[0-9a-f]{8}"$/],
+    ["id", { type: "string", format: "uuid" }, /^"[0-9a-f-]{36}"$/],
+    ["orderId", { type: "integer" }, /^19\d{8}$/],
+    ["website", { type: "string", format: "uri" }, /^"https:\/\/no-such-host-[0-9a-f]{8}\.invalid\/"$/],
+    ["names", { type: "array", items: { type: "string" } }, /^\["no-such-[0-9a-f]{8}"\]$/],
+  ])("refer to what cannot exist by %s", (name, schema, expected) => {
+    const [probe] = planOf(object({ [name]: schema }), 1).filter(({ kind }) => kind === "reference");
+    expect(JSON.stringify(probe?.base[name])).toMatch(expected);
+  });
+
+  it.each<[string, Json]>([
+    ["text", { type: "string" }],
+    ["name", { enum: ["a", "b"] }],
+    ["code_id", { type: "string", pattern: "^x+$" }],
+    ["valid", { type: "boolean" }],
+  ])("refer to nothing by %s", (name, schema) => {
+    expect(planOf(object({ [name]: schema }), 1).filter(({ kind }) => kind === "reference")).toEqual([]);
+  });
+
+  it.each<[string, JsonObject]>([
+    ["a pattern with a look-ahead", one({ type: "string", pattern: "^a(?=b)c$" })],
+    ["a huge text", one({ type: "string", minLength: 1e9 })],
+    ["a pattern for a huge text", one({ type: "string", pattern: "^(a{1000}){1000}$" })],
+    ["huge lists of huge lists", one({ type: "array", minItems: 1000, items: { type: "array", minItems: 1000 } })],
+    ["a set larger than its values", one({ type: "array", minItems: 5, uniqueItems: true, items: { enum: [1, 2] } })],
+    ["what is not allowed at all", one(false)],
+    ["an endless reference", one({ $ref: "#/properties/value" })],
+    ["bounds that exclude each other", one({ type: "integer", minimum: 5, maximum: 4 })],
+  ])("are none for %s", (what, schema) => {
+    const tool = {
+      ...probed({ type: "object" }),
+      inputSchema: schema,
+      allows: (args: JsonObject) => "value" in args && args.value !== null,
+    };
+    const allowed = what === "an endless reference" ? tool : probed(schema);
+    expect(planProbes(allowed, { seed: 1, runs: 5 })).toEqual([]);
+  });
+
+  it("are planned to an end, whatever the schema", () => {
+    const wide = {
+      $defs: { x: { anyOf: Array.from({ length: 100 }, () => ({ $ref: "#/$defs/x" })) } },
+      ...one({ $ref: "#/$defs/x" }),
+    };
+    const fan: JsonObject = object(
+      Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`p${n}`, { $ref: "#/$defs/fan" }])),
+    );
+    // What takes more than linear time does not end here.
+    for (const schema of [wide, { ...fan, $defs: { fan } }]) {
+      const tool = { ...probed({ type: "object" }), inputSchema: schema, allows: () => true };
+      expect(planProbes(tool, { seed: 1, runs: 3 })).toBeInstanceOf(Array);
+    }
+  });
+});

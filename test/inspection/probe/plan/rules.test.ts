@@ -1,0 +1,278 @@
+import { describe, expect, it } from "vitest";
+import type { ProbeObservation } from "../../../../src/evals/inspection/probe/plan/probe.ts";
+import { checkRules, toolRules, unknownToolRules } from "../../../../src/evals/inspection/probe/plan/rules.ts";
+import { broken, failure, probed, result, seen } from "./make.ts";
+
+/** The violations, by rule. */
+const found = (observation: ProbeObservation) =>
+  Object.fromEntries(
+    checkRules(observation).flatMap(({ rule, result }) =>
+      typeof result === "object" ? [[rule.id, result.wrong]] : [],
+    ),
+  );
+const ok = (observation: ProbeObservation) =>
+  checkRules(observation).flatMap(({ rule, result }) => (result === "ok" ? [rule.id] : []));
+
+const structured = { success: false, error: "There is no file x.", retry_hint: "List the files first." };
+const total = { type: "object", properties: { total: { type: "number" } }, required: ["total"] };
+const adding = probed({ type: "object" }, { outputSchema: total });
+const unsure = probed({ type: "object" }, { readOnly: false });
+const steady = probed({ type: "object" }, { idempotent: true });
+const image = { type: "image", mimeType: "image/png", bytes: 3 };
+
+const cases: [string, ProbeObservation, Record<string, string>][] = [
+  ["a text", seen("valid", [result("done")]), {}],
+  ["no answer", seen("valid", [broken("timeout", true)]), { "answers-in-time": "The call was not answered in time." }],
+  [
+    "no answer of a tool that is asked to wait",
+    seen("valid", [broken("timeout", true)], { args: { waitMs: 60_000 } }),
+    {},
+  ],
+  [
+    "no answer of a tool that is asked not to wait",
+    seen("valid", [broken("timeout", true)], { args: { delay: 0, count: 9 } }),
+    { "answers-in-time": "The call was not answered in time." },
+  ],
+  [
+    "no answer of a tool that waits by its defaults",
+    seen("valid", [broken("timeout", true)], {
+      tool: probed({ type: "object", properties: { duration: { type: "number", default: 10 } } }),
+      args: {},
+    }),
+    {},
+  ],
+  ["a crash", seen("valid", [broken("server", false)]), { survives: "The call ended the server." }],
+  [
+    "an answer, and a crash after it",
+    seen("valid", [{ ...result("done"), alive: false }]),
+    { survives: "The call ended the server." },
+  ],
+  [
+    "an answer that cannot be read",
+    seen("valid", [broken("server", true)]),
+    { "well-formed": "The answer is not a list of content items." },
+  ],
+  ["no content", seen("valid", [result(undefined)]), { "not-empty": "The result has no content items." }],
+  ["null", seen("valid", [result("null")]), { "not-empty": "The result is only null." }],
+  ["an empty object", seen("valid", [result(" {} ")]), { "not-empty": "The result is only {}." }],
+  ["an empty list, which is an answer", seen("valid", [result("[]")]), {}],
+  ["an empty text", seen("valid", [result("")]), { "not-blank": "The result is an empty text." }],
+  [
+    "an image",
+    seen("valid", [result("a picture", { content: [{ type: "text", text: "a picture" }, image] })]),
+    { "text-items": 'An item is of type "image".' },
+  ],
+  [
+    "an image without a text",
+    seen("valid", [result("", { content: [image] })]),
+    { "text-items": 'An item is of type "image".' },
+  ],
+  ["the structured failure", seen("valid", [failure(structured)]), {}],
+  ["the structured failure with a code", seen("valid", [failure({ ...structured, code: "NOT_FOUND" })]), {}],
+  ["the structured failure that is not marked", seen("reference", [result(structured)]), {}],
+  [
+    "the structured failure in structured content only",
+    seen("valid", [failure("failed: see structured", { structuredContent: structured })]),
+    { "mirrored-as-text": "The text does not contain the structured content." },
+  ],
+  [
+    "a code in lower case, an empty hint",
+    seen("valid", [failure({ ...structured, retry_hint: " ", code: "not found" })]),
+    {
+      "failure-structured":
+        'The failure is not a structured outcome: retry_hint is " ", not a text; code is "not found", not in UPPER_CASE.',
+    },
+  ],
+  [
+    "a failure as plain text",
+    seen("reference", [failure("ENOENT: /x")]),
+    {
+      "failure-structured":
+        "The failure is not a structured outcome: it is plain text, not an object with success, error and retry_hint.",
+    },
+  ],
+  [
+    "an error object of another shape",
+    seen("valid", [failure({ error: "no file x" })]),
+    {
+      "failure-structured":
+        "The failure is not a structured outcome: success is missing, not false; retry_hint is missing.",
+    },
+  ],
+  ["a method that is not supported", seen("valid", [failure("MCP error -32601: act needs a task")]), {}],
+  [
+    "a refusal in plain words",
+    seen("missing", [failure("MCP error -32602: text is required")], { parameter: "text" }),
+    {},
+  ],
+  [
+    "a refusal that means to be structured",
+    seen("missing", [failure({ success: false, error: "text is required" })], { parameter: "text" }),
+    { "failure-structured": "The failure is not a structured outcome: retry_hint is missing." },
+  ],
+  [
+    "a missing parameter that is not missed",
+    seen("missing", [result("done")]),
+    { "refuses-missing": "A call without a required parameter succeeds." },
+  ],
+  [
+    "a wrong type that is taken",
+    seen("wrong type", [result("done")], { parameter: "n", args: { n: "7" } }),
+    { "refuses-wrong-type": 'A call with a value of the wrong type succeeds: "7".' },
+  ],
+  [
+    "structured content that breaks its schema",
+    seen("valid", [result({ total: "1" }, { structuredContent: { total: "1" } })], { tool: adding }),
+    {
+      "output-schema":
+        'The structured content violates the outputSchema: structuredContent.total must be number, got "1".',
+    },
+  ],
+  [
+    "a schema, and no structured content",
+    seen("valid", [result("1")], { tool: adding }),
+    { "output-schema": "The structured content violates the outputSchema: there is none." },
+  ],
+  ["a failure, which needs no outputSchema", seen("valid", [failure(structured)], { tool: adding }), {}],
+  [
+    "structured content paraphrased in the text",
+    seen("valid", [
+      result("It is 12.5 degrees in Bonn.", { structuredContent: { degrees: 12.5, at: { city: "Bonn" } } }),
+    ]),
+    {},
+  ],
+  [
+    "empty structured content",
+    seen("valid", [result("", { structuredContent: { content: "" } })]),
+    { "not-blank": "The result is an empty text." },
+  ],
+  [
+    "a text with line breaks, mirrored",
+    seen("valid", [result({ a: 'x\n"y"' }, { structuredContent: { a: 'x\n"y"' } })]),
+    {},
+  ],
+  ["twice the same", seen("repeat", [result("done"), result("done")]), {}],
+  [
+    "twice, and a failure the second time",
+    seen("repeat", [result("done"), failure(structured)]),
+    { repeats: "The same call fails the second time." },
+  ],
+  ["twice a failure", seen("repeat", [failure(structured), failure(structured)]), {}],
+  [
+    "defaults that are needed",
+    seen("defaults", [result("page 1"), failure(structured)]),
+    {
+      "defaults-work":
+        "The call fails without the parameters that have defaults, but succeeds with the defaults given.",
+    },
+  ],
+  ["defaults of a call that fails anyway", seen("defaults", [failure(structured), failure(structured)]), {}],
+  ["defaults left out once, of a tool that writes", seen("defaults", [failure(structured)], { tool: unsure }), {}],
+  [
+    "another default than the declared",
+    seen("defaults", [result("up"), result("down"), result("up")], { tool: steady }),
+    { "defaults-as-declared": "The result differs from the result with the declared defaults given." },
+  ],
+  ["a result that changes by itself", seen("defaults", [result("1"), result("2"), result("3")], { tool: steady }), {}],
+];
+
+const uninformative = [
+  ...[
+    "",
+    "error",
+    "Error!",
+    "failed",
+    "Failure.",
+    "500",
+    "HTTP 500",
+    "404 Not Found",
+    "Internal Server Error",
+    "null",
+    "{}",
+    "[]",
+  ],
+  ...["MCP error -32603: Internal error", "Something went wrong", "An unknown error occurred.", '{"success":false}'],
+  ...['{"error":"failed"}', "Sorry, the request failed with status code 502"],
+];
+const informative = [
+  ...["File not found: notes.txt", "There is no city of this name.", "rate limit reached", "Fehler beim Lesen"],
+  ...["Error: ENOENT", '{"error":"no row 7"}', "date must be YYYY-MM-DD"],
+];
+
+describe("what is found", () => {
+  it.each(cases)("at %s", (_, observation, expected) => {
+    expect(found(observation)).toEqual(expected);
+  });
+
+  it.each(uninformative)("an uninformative failure: %j", (text) => {
+    expect(found(seen("valid", [failure(text)]))).toEqual({
+      "failure-not-bare": `The failure says only ${JSON.stringify(text)}.`,
+    });
+  });
+
+  it.each(informative)("an informative failure: %j", (text) => {
+    expect(Object.keys(found(seen("valid", [failure(text)])))).toEqual(["failure-structured"]);
+  });
+
+  it("a failure without any content", () => {
+    expect(found(seen("valid", [failure(undefined)]))).toEqual({
+      "failure-not-bare": 'The failure says only "".',
+    });
+  });
+
+  it("applies only rules whose needs are met", () => {
+    expect(ok(seen("valid", [result("done")]))).toEqual([
+      ...["answers-in-time", "survives", "well-formed", "not-empty", "not-blank", "text-items"],
+    ]);
+    expect(ok(seen("valid", [broken("server", false)]))).toEqual([]);
+    expect(ok(seen("repeat", [result("done")]))).not.toContain("repeats");
+  });
+});
+
+describe("a call of an unknown tool", () => {
+  const tool = { ...probed({}), name: "nope" };
+  const refuse = (message: string) =>
+    found(seen("unknown tool", [{ alive: true, outcome: { kind: "unknown-tool", message } }], { tool }));
+  const finding = (message: string, form: string) => ({
+    "unknown-tool-message": `The error has ${form}: ${JSON.stringify(message)}.`,
+  });
+
+  it("is answered in the specified form, with the prefix of the SDK or without", () => {
+    expect(refuse("Unknown tool: nope")).toEqual({});
+    expect(refuse("MCP error -32602: Unknown tool: nope")).toEqual({});
+  });
+
+  it("is answered in the form of McpServer, or in another", () => {
+    expect(refuse("MCP error -32602: Tool nope not found")).toEqual(
+      finding("Tool nope not found", "the form of McpServer"),
+    );
+    expect(refuse("Unknown tool: other")).toEqual(finding("Unknown tool: other", "another form"));
+    expect(found(seen("unknown tool", [failure("what?")], { tool }))).toEqual(finding("what?", "another form"));
+  });
+
+  it("must not succeed", () => {
+    expect(found(seen("unknown tool", [result("done")], { tool }))).toEqual({
+      "unknown-tool-refused": "A call of a tool that is not listed succeeds.",
+    });
+  });
+});
+
+describe("the rules", () => {
+  const all = [...new Set([...toolRules, ...unknownToolRules])];
+
+  it("have unique ids, and sentences", () => {
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+    for (const { id, why, fix, docs, needs } of all) {
+      expect(id).toMatch(/^[a-z]+(-[a-z]+)*$/);
+      expect(why).toMatch(/^[A-Z].*\.$/);
+      expect(fix).toMatch(/^[A-Z].*\.$/);
+      expect(docs + needs).not.toBe("");
+    }
+  });
+
+  it("each find something in these tests", () => {
+    const ids = new Set(cases.flatMap(([, , expected]) => Object.keys(expected)));
+    const elsewhere = ["failure-not-bare", "unknown-tool-refused", "unknown-tool-message"];
+    expect(all.map(({ id }) => id).filter((id) => !ids.has(id) && !elsewhere.includes(id))).toEqual([]);
+  });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import type { ProbeFinding, ProbeReport } from "../../../src/evals/inspection/probe/plan/report.ts";
+import { probeDocument } from "../../../src/evals/inspection/probe/probeReport.ts";
+import { asciiJson } from "../../../src/evals/reports/escape.ts";
+import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
+
+const display = { colour: false, width: 100, unicode: true };
+
+const finding: ProbeFinding = {
+  ...{ check: "refuses-wrong-type", severity: "error", tool: "get_total", parameters: ["count", "tags"] },
+  message: 'A call with a value of the wrong type succeeds: "7".',
+  calls: [{ tool: "get_total", arguments: { count: "7" } }],
+  ...{ got: '"ok\u001b[2J\u202e"', times: 4, again: "yes" },
+  why: "A value that violates the schema is a misunderstanding, which nobody notices.",
+  fix: "Validate the arguments against the inputSchema first.",
+  docs: "Endpoints",
+  command: `evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'`,
+};
+const again: ProbeFinding = {
+  ...finding,
+  ...{
+    check: "not-blank",
+    severity: "info",
+    tool: "get_page",
+    parameters: [],
+    message: "The result is an empty text.",
+  },
+  ...{ calls: [{ tool: "get_page", arguments: { text: "x".repeat(400) } }], got: '""', times: 1, again: "no" },
+};
+const row = {
+  tool: "get_total",
+  calls: 12,
+  ok: ["survives"],
+  found: ["refuses-wrong-type"],
+  notProbed: ["repeats"],
+  notes: [],
+};
+
+const report: ProbeReport = {
+  seed: 7,
+  servers: [
+    {
+      ...{ server: "files", calls: 31, starts: 3, answers: [] },
+      tools: [
+        row,
+        {
+          tool: "get_page",
+          calls: 18,
+          ok: ["survives"],
+          found: [],
+          notProbed: ["repeats"],
+          notes: ["no call with valid input succeeded"],
+        },
+        { tool: "(unknown tool)", calls: 1, ok: ["survives"], found: [], notProbed: [], notes: [] },
+      ],
+      skipped: [
+        { tool: "delete_all", reason: "delete_all is not annotated read-only or non-destructive (execute: safe)" },
+      ],
+      findings: [again, finding],
+    },
+  ],
+  problems: [{ severity: "error", message: 'server "other" did not start' }],
+  counts: { error: 1, warning: 0, info: 1 },
+  checks: [
+    { id: "survives", severity: "error", why: "w", docs: "d", needs: "a call" },
+    { id: "repeats", severity: "error", why: "w", docs: "d", needs: "a read-only tool that succeeds" },
+  ],
+  ...{ failOn: "warning", stopped: false, ok: false, exitCode: 1 },
+};
+
+describe("the report of probes", () => {
+  it("shows the tools and findings of each server, worst first, with escaped text", () => {
+    expect(renderTerminal(probeDocument(report), display)).toMatchInlineSnapshot(`
+      "FAILED 1 error, 0 warnings, 1 info · 1 problem · 1 server probed · seed 7
+        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
+          show more.
+        Next: fix what could not be probed: server "other" did not start
+
+      files · 2 tools called · 1 not · 31 calls · started 3 times
+      tool            calls  checks ok  not probed  findings
+      ────────────────────────────────────────────────────────────────
+      get_total       12     1          1           refuses-wrong-type
+      get_page        18     1          1           ·
+      (unknown tool)  1      1          0           ·
+
+      get_page: no call with valid input succeeded
+      repeats not probed: it needs a read-only tool that succeeds
+      1 tool not probed, not annotated read-only or non-destructive (execute: safe): delete_all
+
+        error refuses-wrong-type · files · get_total: count, tags
+          A call with a value of the wrong type succeeds: "7". Found by 4 probes.
+          Call: get_total {"count":"7"}
+          Got:  "ok\\x1b[2J\\u{202e}"
+          Why:  A value that violates the schema is a misunderstanding, which nobody notices.
+          Fix:  Validate the arguments against the inputSchema first.
+          $ evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
+        info not-blank · files · get_page
+          The result is an empty text. Not reproduced after a restart.
+          Call: get_page
+            {"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+            xxxxxxxx…
+          Got:  ""
+          Why:  A value that violates the schema is a misunderstanding, which nobody notices.
+          Fix:  Validate the arguments against the inputSchema first.
+          $ evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
+      "
+    `);
+  });
+
+  it("is ASCII without unicode", () => {
+    expect(renderTerminal(probeDocument(report), { ...display, unicode: false })).toMatch(/^[\n -~]*$/);
+  });
+
+  it("shows the results of manual calls", () => {
+    const server = { server: "files", calls: 1, starts: 1, tools: [], skipped: [], findings: [] };
+    const answers = [{ tool: "echo", arguments: { text: "a" }, got: '"Echo: a"' }];
+    const counts = { error: 0, warning: 0, info: 0 };
+    const passed = { ...report, servers: [{ ...server, answers }], problems: [], counts, ok: true, exitCode: 0 };
+    expect(renderTerminal(probeDocument(passed), display)).toMatchInlineSnapshot(`
+      "PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 7
+        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
+          show more.
+        Next: probe more inputs with \`--runs\`.
+
+      files · 1 call
+        echo {"text":"a"}
+          -> "Echo: a"
+      "
+    `);
+  });
+
+  it("reports an interrupted run without unreached checks", () => {
+    const stopped = { ...report, stopped: true, exitCode: 130 };
+    expect(renderTerminal(probeDocument({ ...stopped, servers: [] }), display)).toMatchInlineSnapshot(`
+      "STOPPED 1 error, 0 warnings, 1 info · 1 problem · 0 servers probed · seed 7
+        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
+          show more.
+        Next: fix what could not be probed: server "other" did not start
+      "
+    `);
+    expect(renderTerminal(probeDocument(report), display)).toContain("repeats not probed");
+    expect(renderTerminal(probeDocument(stopped), display)).not.toContain("repeats not probed");
+  });
+
+  it("colours findings by severity", () => {
+    expect(renderTerminal(probeDocument(report), { ...display, colour: true })).toContain(
+      "\u001b[31merror\x1b[39m refuses-wrong-type",
+    );
+  });
+});
+
+describe("JSON in ASCII", () => {
+  it("parses to the same value, in characters that can be copied", () => {
+    const value = { text: "naïve \u001b[2J\u202e 日本 💥\u007f", lines: "a\nb" };
+    const text = asciiJson(value);
+    expect(JSON.parse(text)).toEqual(value);
+    expect(text).toMatch(/^[ -~]*$/);
+  });
+});

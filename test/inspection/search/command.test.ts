@@ -1,0 +1,186 @@
+import { describe, expect, it } from "vitest";
+import { type SearchOptions, search } from "../../../src/evals/inspection/search/command.ts";
+import { anIo } from "../../fakes/io.ts";
+import { type Files, skillText, workspace } from "../../input/skills/workspace.ts";
+
+const tool = (name: string, description: string, more: object = {}) => ({
+  name,
+  description,
+  inputSchema: { type: "object", properties: {} },
+  ...more,
+});
+
+const files: Files = {
+  "tools.json": JSON.stringify([
+    tool("read_note", "Returns the text of one note."),
+    tool("search_notes", "Finds the notes with a text.", { _meta: { "anthropic/searchHint": "grep" } }),
+    tool("save_note", "Creates or replaces a note."),
+    tool("ping", "Says whether the server is up.", { _meta: { "anthropic/alwaysLoad": true } }),
+  ]),
+  "evals/notes.yaml": `
+server: { tools: ../tools.json }
+cases:
+  - { id: read, input: Read me the note shopping.md, expect: { tool: read_note } }
+  - id: find
+    input: [Which file mentions the garden?, Find garden in my notes]
+    searches: [grep, /mention|search_/]
+    expect: { tool: search_notes }
+  - { id: both, input: Read the note and save it, expect: { calls: [{ tool: read_note }, { tool: save_note }] } }
+  - { id: up, input: Is the server up?, expect: { tool: ping } }
+  - { id: weather, input: What is the weather?, expect: { tool: none } }
+`,
+};
+
+const defaults: SearchOptions = { host: "plain", json: false };
+
+async function run(project: Files, options: Partial<SearchOptions> = {}) {
+  const cwd = workspace(project);
+  const io = anIo({ cwd, env: { HOME: cwd } });
+  const code = await search({ ...defaults, ...options }, io);
+  return { code, out: io.printed() };
+}
+
+describe("evals search", () => {
+  it("prints recall, the queries that find too little with their missing words, and what was not searched for", async () => {
+    const { code, out } = await run(files);
+    expect(code).toBe(0);
+    expect(out).toMatchInlineSnapshot(`
+      "Found among the first 5: keyword 80%, bm25 80%, regex 83% · 6 queries · 1 suite
+        How sure: certain for these queries; queries in other words may find more or less.
+        Next: write the missing words (below) into the description or the search hint of the tool, if
+          they say what it does.
+
+      notes · 4 tools
+
+      ranker   queries  recall@1  recall@3  recall@5  recall@10  not found
+      ────────────────────────────────────────────────────────────────────
+      keyword  5        0.70      0.80      0.80      0.80       1
+      bm25     5        0.70      0.80      0.80      0.80       1
+      regex    6        0.75      0.83      0.83      0.83       1
+
+      Not among the first 5: 1 query, with the rank of each expected tool
+      case  query                            expected      keyword  bm25  regex  missing words
+      ─────────────────────────────────────────────────────────────────────────────────────────────────
+      find  Which file mentions the garden?  search_notes  none     none  none   file, mentions, garden
+
+      Not searched for: 2 cases
+        Its tool is always loaded, so no search is needed. up
+        It expects no tool and no skill by name. weather
+
+      Suite: evals/notes.yaml
+      "
+    `);
+  });
+
+  it("searches the names of a host, by the rankers that are named, and fails below a threshold", async () => {
+    const { code, out } = await run(files, {
+      host: "claude-code",
+      ranker: ["keyword"],
+      failOn: ["recall@5=0.9", "rank=1"],
+    });
+    expect(code).toBe(1);
+    expect(out).toMatchInlineSnapshot(`
+      "FAILED 2 thresholds not reached · 6 queries · 1 suite
+        How sure: certain for these queries; queries in other words may find more or less.
+        Next: write the missing words (below) into the description or the search hint of the tool, if
+          they say what it does.
+
+      notes · 4 tools
+
+        keyword: recall@5 is 0.80, below 0.90
+        keyword: 2 of 5 queries do not find every expected tool at rank 1
+
+      ranker   queries  recall@1  recall@3  recall@5  recall@10  not found
+      ────────────────────────────────────────────────────────────────────
+      keyword  5        0.70      0.80      0.80      0.80       1
+
+      Not among the first 5: 1 query, with the rank of each expected tool
+      case  query                            expected                  keyword  missing words
+      ────────────────────────────────────────────────────────────────────────────────────────────────
+      find  Which file mentions the garden?  mcp__tools__search_notes  none     file, mentions, garden
+
+      Not searched for: 2 cases
+        Its tool is always loaded, so no search is needed. up
+        It expects no tool and no skill by name. weather
+
+      Suite: evals/notes.yaml
+      "
+    `);
+  });
+
+  it("passes where every threshold is reached", async () => {
+    const { code, out } = await run(files, { case: ["read"], failOn: ["rank=1"], json: true });
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      thresholds: ["rank=1"],
+      suites: [
+        { suite: "notes", tools: 4, queries: [{ case: "read", ranks: { keyword: [1], bm25: [1], regex: [1] } }] },
+      ],
+    });
+  });
+
+  it("is undecided where no case expects a tool", async () => {
+    const { code, out } = await run(files, { case: ["weather"], failOn: ["rank=1"] });
+    expect(code).toBe(3);
+    expect(out).toContain("NOT SEARCHED");
+  });
+
+  it("is undecided where a server cannot be listed, and searches the other suites", async () => {
+    const broken = "server: { command: ./missing }\ncases: [{ input: Read it, expect: { tool: read_note } }]\n";
+    const { code, out } = await run({ ...files, "evals/broken.yaml": broken });
+    expect(code).toBe(3);
+    expect(out).toContain("The server could not be listed. read-it");
+    expect(out).toContain("Found among the first 5: keyword 80%, bm25 80%, regex 83% · 6 queries · 2 suites");
+  });
+
+  it.each(["recall@4=1", "recall@5=2", "fast"])("refuses the threshold %s", async (text) => {
+    await expect(run(files, { failOn: [text] })).rejects.toThrow(`--fail-on: "${text}" is not a threshold.`);
+  });
+
+  it("measures skills in the list of each host", async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 60 }, (_, at) => {
+        const name = `skill-${String(at).padStart(2, "0")}`;
+        const text = skillText(name).replace(
+          /^description: .*$/m,
+          `description: Handles topic${at}. ${"x".repeat(600)}`,
+        );
+        return [`skills/${name}/SKILL.md`, text];
+      }),
+    );
+    const suite = `
+skills: [../skills]
+cases:
+  - { id: early, input: Please handle topic3, expect: { skill: skill-03 } }
+  - { id: late, input: Please handle topic59, expect: { skill: skill-59 } }
+`;
+    const { code, out } = await run({ ...many, "evals/skills.yaml": suite }, { failOn: ["rank=5"] });
+    expect(code).toBe(1);
+    expect(out).toMatchInlineSnapshot(`
+      "FAILED 2 thresholds not reached · 2 queries · 1 suite
+        How sure: certain for these queries; queries in other words may find more or less.
+        Next: see whether a model picks what is found with \`evals run --exposure names\`.
+
+      skills · 60 skills
+
+        skills as claude-code lists them: 1 of 2 queries do not find every expected tool at rank 5 or
+          better
+        skills as copilot lists them: 1 of 2 queries do not find every expected tool at rank 5 or better
+
+      Skills under the listing budget of each host, found by BM25
+      listed by            whole  cut  name only  recall@1  recall@3  recall@5  recall@10
+      ───────────────────────────────────────────────────────────────────────────────────
+      claude-code 2.1.330  37     0    23         0.50      0.50      0.50      0.50
+      codex 0.169.0        0      60   0          1.00      1.00      1.00      1.00
+      copilot 1.0.102      22     0    38         0.50      0.50      0.50      0.50
+
+        claude-code (23,950 characters) lists by name only: skill-37, skill-38, skill-39, skill-40,
+          skill-41, skill-42, skill-43, skill-44, skill-45, skill-46 and 13 more.
+        copilot (15,900 characters) lists by name only: skill-22, skill-23, skill-24, skill-25,
+          skill-26, skill-27, skill-28, skill-29, skill-30, skill-31 and 28 more.
+
+      Suite: evals/skills.yaml
+      "
+    `);
+  });
+});

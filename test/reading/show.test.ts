@@ -1,0 +1,141 @@
+import { expect, it } from "vitest";
+import { trialSchema } from "../../src/evals/base/types/trial.ts";
+import { run } from "../../src/evals/experiments/run/run.ts";
+import { history } from "../../src/evals/reading/history.ts";
+import { show } from "../../src/evals/reading/show.ts";
+import { endpoint, project, runDefaults, toolList } from "../experiments/pipeline/project.ts";
+
+const defaults = { run: "latest", failed: false, most: 20, out: "reports", json: false };
+
+/** A run in which the model calls `read` with other arguments than expected, and says something. */
+async function world() {
+  const made = project({
+    "evals/files.json": {
+      name: "files",
+      server: { tools: "../tools.json" },
+      trials: 2,
+      maxTurns: 1,
+      cases: [
+        { id: "read", input: "Read notes.txt", expect: { tool: "read", args: { path: { endsWith: "notes.txt" } } } },
+        { id: "none", input: "Good morning", expect: { tool: "none" } },
+      ],
+    },
+  });
+  const { asked } = await endpoint((body) =>
+    JSON.stringify(body.messages).includes("notes")
+      ? { text: "I read\nthe file.", calls: [{ name: "read", input: { path: "other.txt", head: 3 } }] }
+      : { text: "Good morning to you." },
+  );
+  await run({ ...runDefaults, ...asked, model: [asked.model] }, made.io());
+  return made;
+}
+
+it("shows what a model did, with its arguments beside the expected ones, once for trials that went alike", async () => {
+  const { io } = await world();
+  const shown = io();
+  expect(await show({ ...defaults, case: "read" }, shown)).toBe(0);
+  const text = shown
+    .printed()
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.-]+Z?/g, "<time>")
+    .replaceAll(/\d+(\.\d+)? (ms|s)\b/g, "<duration>");
+  expect(text).toMatchInlineSnapshot(`
+    "2 trials of read: 2 did not pass
+      How sure: this is what the run <time> recorded. 1 different transcript in 2
+        trials.
+      Next: compare what was expected with what was called; improve the description, or correct the
+        case.
+
+    read · anthropic:claude-haiku-5-5 · trials 1, 2 (alike): FAILED (wrong-arguments)
+
+    Expected: read
+    Picked: read
+    Took: 100 tokens in · 10 out · <$0.0001 · <duration> · <time>
+    Case: evals/files.json:1
+    Tools: 3 shown: read, move, list
+
+    User: Read notes.txt
+
+    Turn 1 · <duration> · 10 tokens out
+    Says: I read
+    | the file.
+
+    Calls: read
+
+       argument  expected              got
+    ──────────────────────────────────────────────
+    ✗  path      endsWith "notes.txt"  "other.txt"
+    ~  head      (not named)           3
+
+    Not executed: read comes from a static list, not a server
+
+    ✗ args.path: expected a string that ends with "notes.txt", got "other.txt"
+    "
+  `);
+});
+
+it("selects trials by number and outcome, and failed ones without a case", async () => {
+  const { io } = await world();
+  const list = async (options: Partial<Parameters<typeof show>[0]>) => {
+    const shown = io();
+    await show({ ...defaults, json: true, ...options }, shown);
+    const lines = shown
+      .printed()
+      .split("\n")
+      .filter((line) => line !== "");
+    return lines
+      .map((line) => trialSchema.parse(JSON.parse(line)).cell)
+      .map(({ case: id, trial }) => `${id} ${trial}`)
+      .sort();
+  };
+  expect(await list({})).toEqual(["read 1", "read 2"]);
+  expect(await list({ case: "none" })).toEqual(["none 1", "none 2"]);
+  expect(await list({ case: "none", failed: true })).toEqual([]);
+  expect(await list({ case: "*", trial: 2 })).toEqual(["none 2", "read 2"]);
+  expect(await list({ case: "read", arm: "base" })).toEqual([]);
+});
+
+it("lists what the run contains if nothing has that name", async () => {
+  const { io } = await world();
+  await expect(show({ ...defaults, case: "raed" }, io())).rejects.toThrow('The run has no case "raed".');
+  await expect(show({ ...defaults, suite: "file" }, io())).rejects.toThrow('The run has no suite "file".');
+  await expect(show({ ...defaults, model: "anthropic:x" }, io())).rejects.toThrow(
+    'The run has no model "anthropic:x".',
+  );
+  await expect(show({ ...defaults, run: "never" }, io())).rejects.toThrow('There is no run "never".');
+});
+
+it("prints the history of a suite, with what changed in its tools", async () => {
+  const { io, write, records } = project();
+  await run(runDefaults, io());
+  write("tools.json", toolList({ read: "Handles it." }));
+  await run(runDefaults, io());
+  const shown = io();
+  expect(await history({ last: 20, out: "reports", json: false }, shown)).toBe(0);
+  const [first = "", second = ""] = records();
+  expect(shown.printed().replaceAll(first, "<first run>").replaceAll(second, "<second run>")).toMatchInlineSnapshot(`
+    "1 history: files on lexical-2 -33.3 pp since the run before
+      How sure: rates are means over cases with 95% intervals; a difference between two runs is no
+        verdict.
+      Next: compare the last two runs with \`evals compare <first run>
+        <second run>\`.
+
+    files · lexical-2
+
+    run                      rate (95% CI)   cases  verdict      changed since
+    ─────────────────────────────────────────────────────────────────────────────────────
+    <second run>  67% (21-94%)    2/3    smoke check  tools: read: description
+    <first run>  100% (44-100%)  3/3    smoke check
+    "
+  `);
+  const markdown = io();
+  await history({ last: 20, as: "markdown", out: "reports", json: false }, markdown);
+  expect(markdown.printed()).toContain(
+    `\n\nNext: compare the last two runs with \`evals compare ${first} ${second}\`.\n`,
+  );
+  const asJson = io();
+  await history({ last: 1, out: "reports", json: true }, asJson);
+  expect(JSON.parse(asJson.printed())).toMatchObject({ histories: [{ suite: "files", runs: [{ run: second }] }] });
+  await expect(history({ last: 1, out: "reports", json: true, suite: ["other"] }, io())).rejects.toThrow(
+    "There is no finished run of this suite and model",
+  );
+});

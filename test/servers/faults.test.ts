@@ -1,0 +1,284 @@
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import { expect, test } from "vitest";
+import { EvalsError } from "../../src/evals/base/types/errors.ts";
+import { reservePort } from "../fixtures/ports.ts";
+import { fixture, later, never, open, tidyUp } from "./servers.ts";
+
+tidyUp();
+
+/** For what answers or ends; only what is silent is waited for briefly. */
+const startTimeoutMs = 60_000;
+
+async function failureOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(EvalsError);
+  return error instanceof EvalsError ? error.message : "";
+}
+
+const openFault = (fault: string, limits: object = { startTimeoutMs }) =>
+  open({ ...fixture("faulty.mjs", fault), ...limits });
+const listFault = async (fault: string) => (await openFault(fault)).list(never);
+
+test("a server that dies at start: exit code, the end of its stderr without colours", async () => {
+  expect(await failureOf(openFault("dies"))).toMatchInlineSnapshot(`
+    "error: Server "sut" exited with code 7. Its stderr ends with:
+        cannot open the database
+          at line 3
+      Run the command of the server in a terminal, in the same folder, to see its output."
+  `);
+});
+
+test("of much stderr, the last ten lines are shown", async () => {
+  expect(await failureOf(openFault("chatty"))).toMatchInlineSnapshot(`
+    "error: Server "sut" exited with code 1. Its stderr ends with:
+        line 1990
+        line 1991
+        line 1992
+        line 1993
+        line 1994
+        line 1995
+        line 1996
+        line 1997
+        line 1998
+        line 1999
+      Run the command of the server in a terminal, in the same folder, to see its output."
+  `);
+});
+
+test("a program that does not exist", async () => {
+  expect(await failureOf(open({ command: "no-such-program" }))).toMatchInlineSnapshot(`
+    "error: Server "sut" could not be started: there is no program "no-such-program".
+      Check "command" and "cwd": a program must be on the PATH or given by its path."
+  `);
+});
+
+test("a program that may not be run", async () => {
+  expect(await failureOf(open({ command: "./faulty.mjs" }))).toMatchInlineSnapshot(`
+    "error: Server "sut" could not be started: "./faulty.mjs" is not executable.
+      Check "command" and "cwd": a program must be on the PATH or given by its path."
+  `);
+});
+
+test("a folder that does not exist", async () => {
+  expect(await failureOf(open({ command: "node", cwd: "/no/such/folder" }))).toMatchInlineSnapshot(`
+    "error: Server "sut" could not be started: its folder /no/such/folder does not exist.
+      Check "command" and "cwd": a program must be on the PATH or given by its path."
+  `);
+});
+
+test("a server that never answers", async () => {
+  expect(await failureOf(openFault("silent", { startTimeoutMs: 300 }))).toMatchInlineSnapshot(`
+    "error: Server "sut" did not answer within 0.3 s.
+      Run the command of the server in a terminal, in the same folder, to see its output."
+  `);
+});
+
+test("a server that prints to stdout and never answers: what it printed is quoted", async () => {
+  expect(await failureOf(openFault("only-noise", { startTimeoutMs: 5_000 }))).toMatchInlineSnapshot(`
+    "error: Server "sut" did not answer within 5 s. Its stdout contains text other than protocol messages: "Listening on port 3000".
+      Write logs to stderr: stdout is reserved for protocol messages."
+  `);
+});
+
+test("a server that prints to stdout and answers is tolerated", async () => {
+  expect(await listFault("noise")).toHaveLength(1);
+});
+
+test("an old server that leaves on the question for its revision is started again without it", async () => {
+  expect(await listFault("leaves-early")).toHaveLength(1);
+});
+
+test("an old server that passes over the question for its revision is waited for, then asked the old way", async () => {
+  const server = await openFault("ignores-unknown", { startTimeoutMs: 10_000 });
+  expect(await server.list(never)).toHaveLength(1);
+});
+
+test("a cancelled start", async () => {
+  const work = open(fixture("faulty.mjs", "silent"), AbortSignal.abort());
+  expect(await failureOf(work)).toMatchInlineSnapshot(`"error: The start of server "sut" was cancelled."`);
+});
+
+test("10,000 tools over many pages are listed", async () => {
+  const tools = await listFault("ten-thousand");
+  expect(tools).toHaveLength(10_000);
+  expect(tools.at(-1)?.name).toBe("tool_9999");
+});
+
+test("more than 10,000 tools", async () => {
+  expect(await failureOf(listFault("too-many"))).toMatchInlineSnapshot(`
+    "error: Server "sut" lists more than 10,000 tools.
+      List fewer: no model can choose from so many."
+  `);
+});
+
+test("cursors without end", async () => {
+  expect(await failureOf(listFault("endless"))).toMatchInlineSnapshot(`
+    "error: The tool list of server "sut" does not end: tools/list has more than 64 pages.
+      Send no nextCursor on the last page, or use larger pages."
+  `);
+});
+
+test("a cursor that comes back", async () => {
+  expect(await failureOf(listFault("repeated-cursor"))).toMatchInlineSnapshot(`
+    "error: The tool list of server "sut" does not end: tools/list repeats the cursor "again".
+      Send no nextCursor on the last page, or use larger pages."
+  `);
+});
+
+test("a malformed tool", async () => {
+  expect(await failureOf(listFault("malformed"))).toMatchInlineSnapshot(`
+    "error: Server "sut": tool "broken" (number 2 of its list) is malformed: inputSchema must be an object, got text.
+      Correct the tool in the server: it needs a name and an inputSchema that is an object."
+  `);
+});
+
+test("a tool without a name", async () => {
+  expect(await failureOf(listFault("nameless"))).toMatchInlineSnapshot(`
+    "error: Server "sut": tool without a name (number 1 of its list) is malformed: name is missing: expected text.
+      Correct the tool in the server: it needs a name and an inputSchema that is an object."
+  `);
+});
+
+test("two tools of one name", async () => {
+  expect(await failureOf(listFault("twins"))).toMatchInlineSnapshot(`
+    "error: Server "sut" lists two tools named "twin".
+      Rename one: a model cannot distinguish them."
+  `);
+});
+
+test("a server without tools", async () => {
+  expect(await failureOf(listFault("no-tools"))).toMatchInlineSnapshot(`
+    "error: Server "sut" answered tools/list with an error: Method not found.
+      Declare the tools capability, and implement tools/list."
+  `);
+});
+
+test("a list that never comes shares the start's time limit", async () => {
+  const server = await openFault("slow-list", { startTimeoutMs: 5_000 });
+  expect(await failureOf(server.list(never))).toMatchInlineSnapshot(`
+    "error: Server "sut" did not answer within 5 s.
+      Run the command of the server in a terminal, in the same folder, to see its output."
+  `);
+});
+
+test("an unknown tool, as the 1.x SDK says it; a listed tool that says so is a result", async () => {
+  const server = await openFault("old-style");
+  expect(await server.call("nope", {}, never)).toEqual({
+    kind: "unknown-tool",
+    message: "MCP error -32602: Tool nope not found",
+  });
+  await server.list(never);
+  expect(await server.call("nope", {}, never)).toMatchObject({ kind: "unknown-tool" });
+  expect(await server.call("tool_0", {}, never)).toMatchObject({ kind: "result", result: { isError: true } });
+});
+
+test("an answer that is no tool result is broken", async () => {
+  const server = await openFault("garbage");
+  expect(await server.call("tool_0", {}, never)).toMatchObject({ kind: "broken", stage: "server" });
+});
+
+test("long text is cut, and the cut is marked", async () => {
+  const server = await openFault("huge");
+  const outcome = await server.call("tool_0", {}, never);
+  const text = outcome.kind === "result" ? outcome.result.content[0]?.text : "";
+  const [start = "", end = ""] = text?.split(/… \[cut: 200000 characters in total, SHA-256 [0-9a-f]{64}\] …/) ?? [];
+  expect([start.length + end.length, new Set(start + end)]).toEqual([65_536, new Set("x")]);
+});
+
+test("a line of more than 10 MiB ends the server", async () => {
+  const server = await openFault("overlong");
+  expect(await server.call("tool_0", {}, never)).toEqual({
+    kind: "broken",
+    stage: "server",
+    message: 'Server "sut", called for "tool_0", sent a line larger than 10 MiB on stdout.',
+  });
+  expect(server.alive()).toBe(false);
+});
+
+test("a server's children go when it is closed", async () => {
+  const server = await openFault("family");
+  const outcome = await server.call("tool_0", {}, never);
+  const pids: number[] = JSON.parse((outcome.kind === "result" && outcome.result.content[0]?.text) || "[]");
+  expect(pids.map(isRunning)).toEqual([true, true]);
+  await server.close();
+  // A process that was killed takes its time to go on a busy machine.
+  await expect.poll(() => pids.map(isRunning)).toEqual([false, false]);
+});
+
+test("a server that ignores SIGTERM is killed", async () => {
+  const server = await openFault("stubborn");
+  await server.close();
+  expect(server.alive()).toBe(false);
+});
+
+/** A process that is dead and not yet collected by its parent does not run. */
+function isRunning(pid: number): boolean {
+  const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+  return stdout.trim() !== "" && !stdout.startsWith("Z");
+}
+
+async function answering(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  later(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  const address = server.address();
+  return `http://user:secret@127.0.0.1:${typeof address === "object" ? address?.port : ""}/mcp?key=secret`;
+}
+
+const httpFaults = {
+  401: (_, res) => res.writeHead(401).end("who are you"),
+  404: (_, res) => res.writeHead(404).end("nothing here"),
+  500: (_, res) => res.writeHead(500).end("oops"),
+  html: (_, res) => res.writeHead(200, { "content-type": "text/html" }).end("<h1>Hello</h1>"),
+  silence: () => {},
+} satisfies Record<string, RequestListener>;
+
+for (const transport of ["http", "sse"] as const) {
+  for (const [fault, listener] of Object.entries(httpFaults)) {
+    test(`${transport}: ${fault}`, async () => {
+      const url = await answering(listener);
+      const headers = { authorization: "Bearer secret" };
+      const limits = { startTimeoutMs: fault === "silence" ? 500 : startTimeoutMs };
+      const message = await failureOf(open({ url, transport, headers, ...limits }));
+      expect(message).not.toContain("secret");
+      expect(message.replace(/:\d{4,5}/g, ":PORT")).toMatchSnapshot();
+    });
+  }
+
+  test(`${transport}: nothing listens`, async () => {
+    const { port, release } = await reservePort();
+    later(release);
+    const message = await failureOf(open({ url: `http://127.0.0.1:${port}/mcp`, transport, startTimeoutMs }));
+    expect(message.replaceAll(String(port), "PORT")).toMatchSnapshot();
+  });
+}
+
+test("a URL that is neither http nor https", async () => {
+  expect(await failureOf(open({ url: "file:///etc/passwd?key=secret" }))).toMatchInlineSnapshot(`
+    "error: "file:///etc/passwd" is not an http or https URL.
+      Write the server's URL as https://host/path."
+  `);
+});
+
+test.each(["malformed", "nameless", "twins"])(
+  "a list that is refused as a whole (%s) is available as it was sent",
+  async (fault) => {
+    const server = await openFault(fault);
+    await expect(server.list(never)).rejects.toThrow(EvalsError);
+    expect((await server.listRaw(never)).at(-1)).toEqual(
+      {
+        malformed: { name: "broken", inputSchema: "none" },
+        nameless: { inputSchema: {} },
+        twins: { name: "twin", inputSchema: { type: "object" } },
+      }[fault],
+    );
+  },
+);
