@@ -19,7 +19,7 @@ import { missed, missSentences } from "../reports/missed.ts";
 import { hostile, hostileManifest, nasty, manifest as sampleManifest, skills } from "../reports/samples.ts";
 import { launchBrowser, openPage } from "./browser.ts";
 
-const { makeRecord } = (await import(join(import.meta.dirname, "../../bench/pageRecord.mjs"))) as {
+const { makeRecord } = (await import(join(import.meta.dirname, "../fixtures/pageRecord.mjs"))) as {
   makeRecord(count: number): { manifest: RunManifest; trials: Trial[] };
 };
 

@@ -78,7 +78,7 @@ const inputs: [string, Schema, string][] = [
 ];
 
 describe("hostile tools", () => {
-  // How long it takes is measured in bench/lint.mjs; here, that no more is looked at than is meant to be.
+  // That no more is looked at than is meant to be.
   test.each(inputs)("%s: a finding, and not all of it is looked at", (_, changes, expected) => {
     const tool = { ...aLintedTool(), ...changes } as JsonObject;
     const found = findings(tool);

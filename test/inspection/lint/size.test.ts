@@ -18,7 +18,7 @@ class Counted extends Set<string> {
   }
 }
 
-// How long it takes is measured in bench/lint.mjs; what takes more than linear time does not end here.
+// What takes more than linear time does not end here.
 describe("size", () => {
   const everyRule = (tools: readonly JsonObject[]) => {
     const siblings = new Counted(tools.map(({ name }) => String(name)));

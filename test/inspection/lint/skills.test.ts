@@ -176,7 +176,7 @@ const hostile = [
   ["numbered steps", "1. Open it and then close it.\n".repeat(10_000)],
 ] as const;
 
-// How long it takes is measured in bench/lint.mjs; what takes more than linear time does not end here.
+// What takes more than linear time does not end here.
 test.each(hostile)("%s without end: ends with a finding", (_, text) => {
   const body = `---\nname: a\ndescription: ${JSON.stringify(text.slice(0, 20_000))}\n---\n${text}`;
   expect(findingsIn(body, "a").length).toBeGreaterThan(0);
