@@ -9,6 +9,7 @@ import type { RunManifest, RunSummary } from "../../src/evals/base/types/run.ts"
 import type { Trial } from "../../src/evals/base/types/trial.ts";
 import { intervalPlot, intervalRow } from "../../src/evals/experiments/run/report/figures.ts";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
+import { toPage } from "../../src/evals/experiments/run/report/pageData.ts";
 import { PageTrialCollector } from "../../src/evals/experiments/run/report/pageTrials.ts";
 import { blocksPage } from "../../src/evals/experiments/run/report/runPage.ts";
 import { summariser } from "../../src/evals/experiments/run/summary.ts";
@@ -281,7 +282,7 @@ describe("an interval plot", () => {
     "names its axis and the ends of it, below the lines of the rows, %i pixels wide",
     async (width) => {
       const file = join(dir, "intervals.html");
-      writeFileSync(file, renderPage(blocksPage([heading(1, "ADOPT clear"), ...plot])));
+      writeFileSync(file, [...renderPage(toPage(blocksPage([heading(1, "ADOPT clear"), ...plot])))].join(""));
       const viewport = { width, height: 800 };
       const { page, faults } = await openPage(browser, pathToFileURL(file).href, { viewport });
       const labels = page.locator("table.intervals tfoot text");
@@ -306,7 +307,7 @@ it("keeps names of a wide table in one piece on a phone", async () => {
   const columns = makeColumns(["name", "wording"], ["figure", "screening", "mean of the gain test", "prompt tokens"]);
   const wide = table("wording", columns, [["incumbent", "75% (round 1)", "98%", "1,024 (+31)"]]);
   const file = join(dir, "wide.html");
-  writeFileSync(file, renderPage(blocksPage([heading(1, "ADOPT clear"), wide])));
+  writeFileSync(file, [...renderPage(toPage(blocksPage([heading(1, "ADOPT clear"), wide])))].join(""));
   const { page } = await openPage(browser, pathToFileURL(file).href, { viewport: { width: 390, height: 800 } });
   const name = page.locator("td code");
   expect(await name.evaluate((one) => one.getClientRects().length)).toBe(1);

@@ -118,6 +118,9 @@ export type Block =
 
 export type Blocks = readonly Block[];
 
+/** A page: the title of its window, and the JSON in parts that its script draws. */
+export type Page = { title: string; json: Iterable<string> };
+
 export function heading(level: 1 | 2 | 3, text: Inline, tone?: Tone): Block {
   return { kind: "heading", level, text, ...(tone && { tone }) };
 }

@@ -1,11 +1,11 @@
 import { plain } from "../base/secrets/visible.ts";
 import { cut } from "../base/text/text.ts";
 import type { LintReport, Severity } from "../base/types/lint.ts";
-import { type Place, severities, type VerdictList } from "../experiments/run/report/verdicts.ts";
 import { lintDocument, subjectText, worstFirst } from "../inspection/lint/lintReport.ts";
 import type { Blocks } from "./document.ts";
 import { count } from "./format.ts";
 import { type Display, renderTerminal } from "./terminal.ts";
+import { type Place, severities, type VerdictList } from "./verdicts.ts";
 
 // Output for the log of a GitHub workflow: a report with workflow commands disabled, since it quotes untrusted text,
 // and annotations on lines of files.

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { script, style } from "#page";
-import { type RunsPage, stringifyPageInParts, type WrittenReport } from "../experiments/run/report/pageData.ts";
+import type { Page } from "./document.ts";
 import { Markup, markup, visibleJson } from "./escape.ts";
 
 const digest = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -10,18 +10,10 @@ const policy = (connect: string) =>
   `default-src 'none'; script-src ${digest(script)}; style-src ${digest(style)}; connect-src ${connect}; base-uri 'none'; form-action 'none'`;
 
 /**
- * Renders a page as a single file: the data as inert JSON and the script that draws it. The page makes no network
- * requests, except to its own server if `isServed`.
+ * Renders a page as a single file, in parts since the page of a long run is large: the data as inert JSON and the script
+ * that draws it. The page makes no network requests, except to its own server if `isServed`.
  */
-export function renderPage(page: WrittenReport | RunsPage, options: { isServed?: boolean } = {}): string {
-  return [...renderPageInParts(page, options)].join("");
-}
-
-/** The same in parts, since the page of a long run is large. */
-export function* renderPageInParts(
-  page: WrittenReport | RunsPage,
-  { isServed = false }: { isServed?: boolean } = {},
-): Generator<string> {
+export function* renderPage({ title, json }: Page, { isServed = false } = {}): Generator<string> {
   yield markup`<!doctype html>
 <html lang="en">
 <head>
@@ -29,14 +21,14 @@ export function* renderPageInParts(
 <meta http-equiv="Content-Security-Policy" content="${new Markup(policy(isServed ? "'self'" : "'none'"))}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>${page.title}</title>
+<title>${title}</title>
 <style>${new Markup(style)}</style>
 </head>
 <body>
 <div id="page"></div>
 <noscript><p>This page needs JavaScript. The same report as text: summary.md.</p></noscript>
 <script type="application/json" id="data">`.source;
-  for (const part of stringifyPageInParts(page)) yield inertJson(part);
+  for (const part of json) yield inertJson(part);
   yield markup`</script>
 <script type="module">${new Markup(script)}</script>
 </body>

@@ -3,9 +3,9 @@ import { plain } from "../base/secrets/visible.ts";
 import { exitCodes } from "../base/types/errors.ts";
 import type { JsonObject } from "../base/types/json.ts";
 import type { LintReport, RuleInfo, Severity } from "../base/types/lint.ts";
-import { type Place, severities, type VerdictList, verdictRules } from "../experiments/run/report/verdicts.ts";
 import { subjectText, worstFirst } from "../inspection/lint/lintReport.ts";
 import { count } from "./format.ts";
+import { type Place, severities, type VerdictList, verdictRules } from "./verdicts.ts";
 
 const levels = { error: "error", warning: "warning", info: "note" } as const satisfies Record<Severity, string>;
 

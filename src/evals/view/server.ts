@@ -2,8 +2,8 @@ import { type ServerType, serve } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { usageError } from "../base/types/errors.ts";
-import { type RunsPage, stringifyPage, type WrittenReport } from "../experiments/run/report/pageData.ts";
-import { renderPageInParts } from "../reports/html.ts";
+import { type RunsPage, toPage, type WrittenReport } from "../experiments/run/report/pageData.ts";
+import { renderPage } from "../reports/html.ts";
 import { Records } from "./records.ts";
 
 /** How often an unfinished record is checked for changes, in milliseconds. */
@@ -20,7 +20,7 @@ function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => numb
   const page = async (context: Context, data: WrittenReport | RunsPage | undefined) => {
     if (!data) return context.text("There is no such record.\n", 404);
     // In parts, because those of the data are JSON and stay JSON.
-    return context.html([...renderPageInParts(data, { isServed: true })].map((part) => redact(part)).join(""));
+    return context.html([...renderPage(toPage(data), { isServed: true })].map((part) => redact(part)).join(""));
   };
   return new Hono()
     .use(async (context, next) => {
@@ -49,7 +49,7 @@ function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => numb
     .get("/runs/:id/data", async (context) => {
       const data = await records.page(context.req.param("id"));
       if (!data) return context.text("There is no such record.\n", 404);
-      return context.body(redact(stringifyPage(data)), 200, { "content-type": "application/json" });
+      return context.body(redact([...toPage(data).json].join("")), 200, { "content-type": "application/json" });
     })
     .get("/runs/:id/events", async (context) => {
       const id = context.req.param("id");

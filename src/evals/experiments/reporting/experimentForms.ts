@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { exitCodes } from "../../base/types/errors.ts";
 import type { Experiment, RunManifest } from "../../base/types/run.ts";
 import { type Blocks, plainText } from "../../reports/document.ts";
+import type { Verdict, VerdictSuite } from "../../reports/verdicts.ts";
 import { crowdDocument } from "../arms/crowdReport.ts";
 import { crowdSummarySchema } from "../arms/crowdVerdict.ts";
 import { blameDocument, blameJson } from "../blame/report.ts";
@@ -12,7 +13,7 @@ import { type ComparisonReport, comparisonDocument, comparisonJson } from "../co
 import type { Report } from "../run/report/forms.ts";
 import type { PageTrialCollector } from "../run/report/pageTrials.ts";
 import { blocksPage, experimentPage } from "../run/report/runPage.ts";
-import { casePlace, manifestFacts, measureTime, type Verdict, type VerdictSuite } from "../run/report/verdicts.ts";
+import { casePlace, manifestFacts, measureTime } from "../run/report/verdicts.ts";
 import { variantsDocument, variantsJson } from "../variants/report.ts";
 import { variantsSummarySchema } from "../variants/verdict.ts";
 

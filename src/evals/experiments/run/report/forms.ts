@@ -2,19 +2,20 @@ import type { RunSummary } from "../../../base/types/run.ts";
 import type { Blocks } from "../../../reports/document.ts";
 import { safeJson, safeJsonParts } from "../../../reports/escape.ts";
 import { githubReport } from "../../../reports/github.ts";
-import { renderPage, renderPageInParts } from "../../../reports/html.ts";
+import { renderPage } from "../../../reports/html.ts";
 import { junit } from "../../../reports/junit.ts";
 import { renderMarkdown } from "../../../reports/markdown.ts";
 import { verdictSarif } from "../../../reports/sarif.ts";
 import { type Display, pipe, renderTerminal } from "../../../reports/terminal.ts";
+import type { VerdictList } from "../../../reports/verdicts.ts";
 import { withSentences } from "../../check/checkText.ts";
 import { driftJson } from "../../drift/report.ts";
 import { makeBadge } from "./badge.ts";
-import type { WrittenReport } from "./pageData.ts";
+import { toPage, type WrittenReport } from "./pageData.ts";
 import { PageTrialCollector } from "./pageTrials.ts";
 import { type RunInput, runDocument } from "./run.ts";
 import { runPage } from "./runPage.ts";
-import { runVerdicts, type VerdictList } from "./verdicts.ts";
+import { runVerdicts } from "./verdicts.ts";
 
 /** The result of a command, with everything its forms need. */
 export type Report = {
@@ -49,8 +50,8 @@ export const forms = {
   markdown: { file: "summary.md", render: ({ document }) => renderMarkdown(document()) },
   html: {
     file: "report.html",
-    render: ({ page }) => renderPage(page()),
-    parts: ({ page }) => renderPageInParts(page()),
+    render: ({ page }) => [...renderPage(toPage(page()))].join(""),
+    parts: ({ page }) => renderPage(toPage(page())),
   },
   junit: { file: "junit.xml", render: ({ verdicts }) => junit(verdicts()) },
   github: { render: ({ document, verdicts }, display = pipe) => githubReport(document(), verdicts(), display) },

@@ -1,5 +1,5 @@
 import { joinPieces, stringifyInParts } from "../../../base/text/jsonParts.ts";
-import type { Blocks, Tone } from "../../../reports/document.ts";
+import type { Blocks, Page, Tone } from "../../../reports/document.ts";
 import type { PageTrial, WrittenTrials } from "./pageTrials.ts";
 
 // The data of a page, which is JSON in its file: the report as blocks, and the cases and trials that it lists.
@@ -43,13 +43,10 @@ export type PageData = ReportPage | RunsPage;
 /** A report before its page is written. */
 export type WrittenReport = Omit<ReportPage, "trials"> & { trials?: WrittenTrials };
 
-/** The JSON of a page, which the browser reads as `PageData`. */
-export function stringifyPage(page: WrittenReport | RunsPage): string {
-  return [...stringifyPageInParts(page)].join("");
-}
+/** A page as it is written. Its JSON is made in parts, which the browser reads as `PageData`. */
+export const toPage = (data: WrittenReport | RunsPage): Page => ({ title: data.title, json: stringifyPage(data) });
 
-/** The same in parts. */
-export function* stringifyPageInParts(page: WrittenReport | RunsPage): Generator<string> {
+function* stringifyPage(page: WrittenReport | RunsPage): Generator<string> {
   if (page.kind === "runs" || !page.trials) return yield JSON.stringify(page);
   const { trials, ...about } = page;
   const { cases, recorded, trials: texts } = trials;

@@ -1,0 +1,57 @@
+import type { Severity } from "../base/types/lint.ts";
+
+export type Place = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
+
+/**
+ * One decision of a command, for the forms that list results: a JUnit test case, a GitHub annotation, a SARIF result.
+ * The levels `failed` (missed a gate) and `error` (no answer to judge) are red.
+ */
+export type Verdict = {
+  rule: keyof typeof verdictRules;
+  /** The subject, such as the id of a case. */
+  name: string;
+  level: "failed" | "error" | "warning" | "notice" | "passed";
+  /** The state in one word. */
+  kind: string;
+  /** The first line can stand alone. Empty if there is nothing to explain. */
+  lines: readonly string[];
+  place?: Place | undefined;
+  /** The summed time of all trials in milliseconds; trials can run concurrently. */
+  ms?: number | undefined;
+};
+
+/** The verdicts on one suite and model. `facts`: additional properties by name. */
+export type VerdictSuite = {
+  name: string;
+  model?: string;
+  facts: Readonly<Record<string, string | undefined>>;
+  verdicts: readonly Verdict[];
+};
+
+/** All verdicts of a command. `where` completes "see all …". `ms`: wall-clock time. */
+export type VerdictList = {
+  suites: readonly VerdictSuite[];
+  where: string;
+  startedAt?: string | undefined;
+  ms?: number | undefined;
+};
+
+/** What each kind of verdict requires. */
+export const verdictRules = {
+  case: "A case passes in at least the share of its trials that its pass rate names.",
+  "regression-check": "With the tools as they are now, cases pass as often as with those of the baseline.",
+  drift: "While the tools are unchanged, cases pass as often as on the nights before.",
+  run: "Every planned trial gets an answer that can be graded.",
+  blame: "A change that broke a case is found and confirmed by reverting it.",
+  experiment: "The experiment reaches a verdict.",
+} as const;
+/** The severity of each level in forms that list problems; what simply passed is not listed. */
+export const severities: Readonly<Record<Verdict["level"], Severity | undefined>> = {
+  failed: "error",
+  error: "error",
+  warning: "warning",
+  notice: "info",
+  passed: undefined,
+};
+
+export const isRed = ({ level }: Verdict) => level === "failed" || level === "error";
