@@ -1,0 +1,198 @@
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { callEvals } from "./inProcess.ts";
+
+// What every command prints about one small project, in each of its forms, as whole files. A change of them is a change
+// that users see: review the difference, and write it with `npx vitest run --project e2e test/e2e/goldens.test.ts -u`.
+
+const fixtures = join(import.meta.dirname, "../fixtures");
+const root = mkdtempSync(join(tmpdir(), "evals-goldens-"));
+const cwd = join(root, "project");
+const env = { PATH: process.env.PATH, HOME: join(root, "home"), ANTHROPIC_API_KEY: "test" };
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const write = (file: string, content: unknown) => {
+  mkdirSync(join(cwd, file, ".."), { recursive: true });
+  writeFileSync(join(cwd, file), typeof content === "string" ? content : JSON.stringify(content, null, 2));
+};
+const tool = (name: string, description: string, ...parameters: string[]) => ({
+  name,
+  description,
+  inputSchema: {
+    type: "object",
+    properties: Object.fromEntries(parameters.map((key) => [key, { type: "string", description: `The ${key}.` }])),
+    required: parameters,
+  },
+});
+const toolsWith = (statDescription: string) => [
+  tool("read_file", "Read the complete contents of one file as text.", "path"),
+  tool("stat", statDescription, "path"),
+  tool("list_folder", "List the files in a folder.", "path"),
+  tool("search_files", "Search the files for a text.", "text"),
+  tool("delete", "Removes."),
+];
+const description = "Tell when a file was last modified, and its size.";
+
+/** The tools, and the tools with one description that no longer says what its case asks for. */
+const keepTools = () => write("evals/tools.json", toolsWith(description));
+const spoilTools = () => write("evals/tools.json", toolsWith("Gives facts."));
+
+const suite = `name: files
+server: { tools: tools.json }
+cases:
+  - { id: read, input: Read the contents of the file notes.txt, expect: { tool: read_file } }
+  - { id: list, input: Which files are in my folder? List them, expect: { tool: list_folder } }
+  - { id: modified, input: When was todo.md last modified?, expect: { tool: stat } }
+  - { id: weather, input: Will it rain?, expect: { tool: none } }
+`;
+const failing = `name: failing
+server: { tools: tools.json }
+cases:
+  - { id: list, input: List the files in my folder, expect: { tool: list_folder } }
+  - { id: erase, input: Erase notes.txt for good, expect: { tool: delete } }
+`;
+
+const promptfoo = `prompts: ["Answer: {{query}}"]
+tests:
+  - vars: { query: Read a.txt }
+    assert: [{ type: "trajectory:tool-used", value: read_file }]
+  - vars: { query: Only text }
+    assert: [{ type: contains, value: x }]
+`;
+
+beforeAll(() => {
+  mkdirSync(env.HOME, { recursive: true });
+  write("evals/files.yaml", suite);
+  write("failing.yaml", failing.replace("tools.json", "evals/tools.json"));
+  keepTools();
+  write("previous.json", toolsWith("Tell when a file was last modified."));
+  write(
+    "foreign.json",
+    Array.from({ length: 6 }, (_, at) => tool(`mail_${at}`, "Reads the contents of a mail.", "id")),
+  );
+  write("wordings.yaml", "variants:\n  clear:\n    delete: Erase a file for good.\n  terse:\n    delete: Remove it.\n");
+  write("promptfooconfig.yaml", promptfoo);
+  write(
+    ".claude/skills/notes/SKILL.md",
+    "---\nname: notes\ndescription: Use when the user asks for meeting notes.\n---\n\nWrite notes.\n",
+  );
+  cpSync(join(fixtures, "servers"), join(cwd, "servers"), { recursive: true });
+  cpSync(join(fixtures, "judge/labels.jsonl"), join(cwd, "labels.jsonl"));
+});
+
+/** A text without what differs from run to run and from machine to machine. */
+const normalise = (text: string) =>
+  text
+    .replaceAll(root, "ROOT")
+    .replace(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}/g, "RUN")
+    .replace(/\d{4}-\d\d-\d\d(T[\d:.]+Z)?( \d\d:\d\d(:\d\d)?( UTC)?)?/g, "DATE")
+    .replace(/127\.0\.0\.1:\d+/g, "127.0.0.1:PORT")
+    .replace(/(tool-evals |"version": "|Node v?|node": "v?)\d+\.\d+\.\d+[^\s"]*/g, "$1VERSION")
+    .replace(/("(?:\w*[mM]s|seconds|p50|p95)": )[\d.e-]+/g, "$1TIME")
+    .replace(/\b[\d.,]+ ?(ms|s|min)\b/g, "TIME")
+    .replace(/,\d+,"DATE"/g, ',TIME,"DATE"')
+    .replace(/time="[\d.]+"/g, 'time="TIME"');
+
+/** JSON is compared by lines, so that a difference can be read. */
+function layOut(text: string): string {
+  try {
+    return `${JSON.stringify(JSON.parse(text), null, 2)}\n`;
+  } catch {
+    return text;
+  }
+}
+
+/** Runs a command and compares all that it prints with the golden file of this name. */
+async function golden(name: string, ...args: string[]): Promise<void> {
+  // So wide that no duration moves a line break.
+  const { code, out, err } = await callEvals(args, { cwd, env, width: 1000 });
+  const shown = `$ evals ${args.join(" ")}\nexit code ${code}\n--- stdout\n${layOut(out)}--- stderr\n${err}`;
+  await expect(normalise(shown)).toMatchFileSnapshot(`goldens/${name}.txt`);
+}
+
+/** One golden file for each form of the output. */
+async function goldens(name: string, args: readonly string[], forms: Record<string, readonly string[]>): Promise<void> {
+  for (const [form, flags] of Object.entries(forms)) await golden(`${name}.${form}`, ...args, ...flags);
+}
+const terminalAndJson = { terminal: [], json: ["--json"] };
+const reports = Object.fromEntries(
+  ["terminal", "json", "markdown", "junit", "github", "sarif", "csv"].map((form) => [form, ["--as", form]]),
+);
+const { csv: _, ...comparisons } = reports;
+const lintForms = { sarif: ["--format", "sarif"], github: ["--format", "github"] };
+const runForms = {
+  ...terminalAndJson,
+  ...Object.fromEntries(["markdown", "junit", "github"].map((form) => [form, ["--reporter", form]])),
+};
+
+const server = ["--server", "node servers/bad.mjs"];
+const baseline = "evals/baselines/files.lexical-2.json";
+/** One trial after the other, so that they are recorded in one order. */
+const steady = ["--seed", "7", "--concurrency", "1"];
+const some = ["--tool", "get_fine", "--tool", "get_null", "--tool", "get_total", "--tool", "get_plain_failure"];
+
+// In this order: a run is accepted before it is checked, and reported after it was made.
+it("schema", () => golden("schema", "schema", "config"));
+it("tools", () => goldens("tools", ["tools"], terminalAndJson));
+it("lint", () => goldens("lint", ["lint", "--tools", "evals/tools.json"], { ...terminalAndJson, ...lintForms }));
+it("lint of a change", () =>
+  golden("lint-against.terminal", "lint", "--tools", "evals/tools.json", "--against", "previous.json"));
+it("search", () => goldens("search", ["search"], terminalAndJson));
+it("doctor", () => goldens("doctor", ["doctor", ...server], terminalAndJson));
+it("probe", () => goldens("probe", ["probe", ...server, ...some, "--seed", "7"], terminalAndJson));
+it("init", async () => {
+  await golden("init.terminal", "init", ...server, "--file", "drafted.yaml", "--ci", "github");
+  await expect(readFileSync(join(cwd, "drafted.yaml"), "utf8")).toMatchFileSnapshot("goldens/init.yaml");
+});
+it("skills", () => goldens("skills", ["skills", "list", "--host", "claude-code"], terminalAndJson));
+it("import", () => goldens("import", ["import", "promptfooconfig.yaml", "--force"], terminalAndJson));
+it("dry run", () => goldens("run-dry", ["run", "evals/files.yaml", "--dry-run", ...steady], terminalAndJson));
+it("run that fails", () => goldens("run-failed", ["run", "failing.yaml", ...steady, "--fail-on", "rate"], runForms));
+it("show", () => goldens("show", ["show"], terminalAndJson));
+it("report of a failed run", () => goldens("report-failed", ["report"], reports));
+it("run that passes", () => goldens("run-passed", ["run", "evals/files.yaml", ...steady, "-n", "20"], runForms));
+it("baseline", () => goldens("baseline", ["baseline"], { accept: ["accept"], show: ["show"] }));
+it("verify", () => goldens("verify", ["verify", "evals/files.yaml"], terminalAndJson));
+it("check of the same tools", () => golden("check-unchanged.terminal", "run", "evals/files.yaml", ...steady));
+it("check of changed tools", async () => {
+  spoilTools();
+  await goldens("verify-changed", ["verify", "evals/files.yaml"], terminalAndJson);
+  await goldens("check-changed", ["run", "evals/files.yaml", ...steady, "--fail-on", "changed"], runForms);
+  await goldens("report-check", ["report"], reports);
+});
+it("blame", async () => {
+  await goldens("blame", ["blame", ...steady], terminalAndJson);
+  await goldens("report-blame", ["report", "blame"], comparisons);
+});
+it("compare", () => goldens("compare", ["compare", baseline, "latest"], comparisons));
+it("accept at once", () => golden("run-accept.terminal", "run", "evals/files.yaml", "--accept", ...steady));
+it("history", () =>
+  goldens("history", ["history"], { terminal: [], markdown: ["--as", "markdown"], json: ["--json"] }));
+it("variants", async () => {
+  keepTools();
+  await goldens("variants", ["variants", "wordings.yaml", "failing.yaml", ...steady], terminalAndJson);
+  await goldens("report-variants", ["report", "variants"], comparisons);
+});
+it("crowd", () =>
+  goldens(
+    "crowd",
+    ["crowd", "evals/files.yaml", "-d", "foreign.json", "--sizes", "0,3,6", ...steady],
+    terminalAndJson,
+  ));
+it("merge", async () => {
+  const shards = ["run", "failing.yaml", ...steady, "--check", "off", "--out", "shards"];
+  await goldens("shard", shards, { "1": ["--shard", "1/2"], "2": ["--shard", "2/2"] });
+  await golden("merge.terminal", "merge", "shards");
+});
+it("judge", async () => {
+  const endpoint = await startMessagesEndpoint(() => ({
+    text: JSON.stringify({ answers: [{ number: 1, evidence: "", reason: "So it is.", verdict: "not met" }] }),
+  }));
+  const args = ["judge", "check", "labels.jsonl", "--judge", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url];
+  await goldens("judge", args, terminalAndJson);
+  await endpoint.close();
+});
+it("clean", () => golden("clean.terminal", "clean", "--dry-run", "--keep", "1"));
