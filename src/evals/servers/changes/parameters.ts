@@ -6,8 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.
 import type { ChangeClass } from "../../base/types/lint.ts";
 import type { ChangeEffect, Impact } from "./effect.ts";
 import { formatName, listVersions } from "./names.ts";
-import { diffSchemas } from "./schemas.ts";
-import { type SchemaDifference, startSpot } from "./sides.ts";
+import { diffWholeSchemas, type SchemaDifference } from "./schemas.ts";
 import type { ValueShift } from "./values.ts";
 
 /** A tool before and after the change. `successor`: a newer version of it that is listed now. */
@@ -48,7 +47,7 @@ function diffToolSchemas({ before, after }: ToolStates, field: SchemaField): Ite
   const readSchema = ({ [field]: schema = {} }: JsonObject) =>
     isJsonObject(schema) ? { ...whole, ...schema } : schema;
   const side = (tool: JsonObject) => ({ schema: readSchema(tool), at: [field], walk: walkToolSchema(tool, field) });
-  return diffSchemas(side(before), side(after), startSpot());
+  return diffWholeSchemas(side(before), side(after));
 }
 
 /** A parameter may accept more values than before, but not fewer. */
