@@ -26,7 +26,6 @@ const slow = [
   "test/experiments/pipeline/{batches,exposure,regression,resume}.test.ts",
   "test/experiments/{check,drift}/ask.test.ts",
   "test/experiments/drift/design.test.ts",
-  "test/experiments/calibrate/verdict.test.ts",
   "test/experiments/design/{agreement,compare}.test.ts",
 ];
 

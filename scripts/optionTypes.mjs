@@ -11,7 +11,6 @@ const functions = {
   blame: "BlameOptions",
   variants: "VariantsOptions",
   crowd: "CrowdOptions",
-  calibrate: "CalibrateOptions",
   tools: "ToolsOptions",
   lint: "LintOptions",
   search: "SearchOptions",

@@ -8,7 +8,6 @@ import type { SuiteFile, SuiteSettings } from "./base/types/suite.ts";
 import type { Tool } from "./base/types/tool.ts";
 import type { CrowdSummary } from "./experiments/arms/crowdVerdict.ts";
 import type { blameJson } from "./experiments/blame/report.ts";
-import type { CalibrationSummary } from "./experiments/calibrate/verdict.ts";
 import type { comparisonJson } from "./experiments/compare/report.ts";
 import type { variantsJson } from "./experiments/variants/report.ts";
 import { version } from "./experiments/workspace/version.ts";
@@ -17,7 +16,6 @@ import type { ProbeReport } from "./inspection/probe/plan/report.ts";
 import type { SearchReport } from "./inspection/search/report.ts";
 import type {
   BlameOptions,
-  CalibrateOptions,
   CompareOptions,
   ConfigOptions,
   CrowdOptions,
@@ -97,9 +95,6 @@ export const variants = (options: VariantsOptions & Context = {}) =>
 
 /** Measures the loss of accuracy as foreign tools are added to a suite's own. */
 export const crowd = (options: CrowdOptions & Context = {}) => call<CrowdSummary>("crowd", options);
-
-/** Measures the noise floor of a suite on a model. */
-export const calibrate = (options: CalibrateOptions & Context = {}) => call<CalibrationSummary>("calibrate", options);
 
 /** Lists the tools of one server. */
 export const listTools = (options: ToolsOptions & Context = {}) => call<{ tools: Tool[] }>("tools", options);

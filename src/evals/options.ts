@@ -82,8 +82,8 @@ export type RunOptions = SuiteOptions &
     trials?: number | undefined;
     /** Rate at which a case passes; overrides the suites (their default: 0.8). */
     passRate?: number | undefined;
-    /** Check against the accepted baseline (default: if there is one); on requires one. screen, thorough and anytime are former names for on with -n 12, 25 and 100. */
-    check?: "on" | "off" | "screen" | "thorough" | "anytime" | undefined;
+    /** Check against the accepted baseline (default: if there is one); on requires one, always compares even an unchanged tool list (an A/A test, which shows the noise). screen, thorough and anytime are former names for on with -n 12, 25 and 100. */
+    check?: "on" | "always" | "off" | "screen" | "thorough" | "anytime" | undefined;
     /** Results that exit with code 1; repeatable (default: regressed if a baseline is checked, none for lexical, otherwise rate: a case below its pass rate). */
     failOn?:
       | "regressed"
@@ -97,7 +97,7 @@ export type RunOptions = SuiteOptions &
       | undefined;
     /** Watch for drift of the model while the tools stay the same: 3 trials per case, more for cases that look different. */
     nightly?: boolean | undefined;
-    /** With `nightly`: correlation between the trials of a case, as measured by calibrate (default: 0.02). */
+    /** With `nightly`: correlation between the trials of a case within a night (default: 0.02). */
     correlation?: number | undefined;
     /** Also run every case on the `surfaces` of its suite, and compare each with the suite's own tools. */
     surfaces?: boolean | undefined;
@@ -208,20 +208,6 @@ export type CrowdOptions = SuiteOptions &
     /** Numbers of foreign tools, separated by commas (default: 0,10,50, or all where there are fewer); in a whole configuration: of other servers (default: each). */
     sizes?: string | undefined;
     /** Trials per case and size; overrides the suite (its default: 5). */
-    trials?: number | undefined;
-    /** Continue this record (folder, id or latest) with its recorded flags; only missing trials run. */
-    resume?: string | undefined;
-  };
-
-/** The options of `calibrate`, as the flags of `evals calibrate`. */
-export type CalibrateOptions = SuiteOptions &
-  ExposureOptions &
-  AskOptions & {
-    /** Suite file (default: the only one under evals/). */
-    path?: string | undefined;
-    /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>. Default: "lexical". */
-    model?: string | undefined;
-    /** Trials per case in each of the two identical arms. Default: 20. */
     trials?: number | undefined;
     /** Continue this record (folder, id or latest) with its recorded flags; only missing trials run. */
     resume?: string | undefined;

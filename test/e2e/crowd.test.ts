@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { deriveSeed } from "../../src/evals/base/stats/random.ts";
 import type { CrowdSummary } from "../../src/evals/experiments/arms/crowdVerdict.ts";
-import type { CalibrationSummary } from "../../src/evals/experiments/calibrate/verdict.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { type Ended, evals, pageOf, start, trialsOf, workspace } from "./evals.ts";
+import { type Ended, evals, pageOf, trialsOf, workspace } from "./evals.ts";
 
 const dir = workspace();
 const run = (...args: string[]) => evals(args, { cwd: dir });
@@ -116,56 +115,5 @@ describe("evals crowd", () => {
     const ended = await run("crowd", suite, ...flags);
     expect([ended.code, ended.out]).toEqual([2, ""]);
     expect(ended.err).toContain(message);
-  });
-});
-
-describe("evals calibrate", () => {
-  const calibrationOf = ({ out }: Ended): CalibrationSummary => JSON.parse(out);
-
-  it("finds what chance alone does, and what a drop takes to be seen", async () => {
-    const endpoint = await modelWith(() => 0.8);
-    const ended = await run("calibrate", suite, "-n", "8", ...model(endpoint.url), "--json");
-    await endpoint.close();
-    expect(ended.code).toBe(0);
-    const { found, ...calibration } = calibrationOf(ended);
-    expect(calibration).toMatchObject({ trials: 8, made: { trials: 80, broken: 0 }, stopped: false });
-    expect(found?.noise.floor).toBeGreaterThan(0.05);
-    expect(found?.duplicates.oneTrialSuffices).toBe(false);
-    expect(found?.detect.map(({ drop }) => drop)).toEqual([0.1, 0.2]);
-    const each = Number(calibration.costUsd) / 80;
-    for (const one of found?.detect ?? [])
-      expect(one.costUsd).toBeCloseTo(each * 10 * (one.kind === "reachable" ? one.trials : one.most), 9);
-    const hashes = new Set(trialsOf(calibration.dir).map(({ toolset }) => toolset));
-    expect(hashes.size).toBe(1);
-  });
-
-  it("says that one trial suffices for a deterministic model", async () => {
-    const ended = await run("calibrate", "evals/quickstart.yaml");
-    expect(ended).toMatchObject({ code: 0, err: "" });
-    expect(ended.out).toMatch(/^DETERMINISTIC: one trial per case is enough\n/);
-  });
-
-  it("keeps what was asked on the record when the budget ends, and says where", async () => {
-    const endpoint = await modelWith(() => 0.8);
-    const ended = await run("calibrate", suite, ...model(endpoint.url), "-c", "1", "--budget", "0.01");
-    await endpoint.close();
-    expect(ended.code).toBe(3);
-    expect(ended.out).toMatch(/^STOPPED before there were enough trials to calibrate; those made are on the record\n/);
-    const record = /Record: (.*)\n/.exec(ended.out)?.[1] ?? "";
-    expect(trialsOf(record)).toHaveLength(endpoint.requests.length);
-    expect(endpoint.requests.length).toBeLessThan(10);
-  });
-
-  it("keeps what was asked at Ctrl-C, and exits with 130", async () => {
-    let stopped: ReturnType<typeof start> | undefined;
-    const endpoint = await startMessagesEndpoint((_body, index) => {
-      if (index === 4) stopped?.child.kill("SIGINT");
-      return index < 4 ? { text: "No." } : { fault: "hang" };
-    });
-    stopped = start(["calibrate", suite, ...model(endpoint.url), "-c", "1", "--json"], { cwd: dir });
-    const ended = await stopped.ended;
-    await endpoint.close();
-    expect(ended.code).toBe(130);
-    expect(calibrationOf(ended)).toMatchObject({ found: null, stopped: true, made: { trials: 5, broken: 1 } });
   });
 });

@@ -47,7 +47,6 @@ beforeAll(async () => {
   await keep("crowd", "crowd", files.suite, "-d", mail, "--sizes", "0,1", "--json");
   const wordings = { variants: { other: { get_file_info: "Gives the size of a file." } } };
   await keep("variants", "variants", write("better.json", wordings), files.suite, "--json");
-  await keep("calibrate", "calibrate", files.suite, "--json");
   await keep("compare", "compare", first.run, "latest", "--json");
   await keep("history", "history", "--json");
   await keep("show", "show", "--json");

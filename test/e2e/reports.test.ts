@@ -32,7 +32,7 @@ async function run(...args: string[]): Promise<{ code: number; out: string; err:
 
 const forms = ["terminal", "json", "markdown", "html", "junit", "github", "sarif", "badge", "csv"] as const;
 const printed = new Map<string, Awaited<ReturnType<typeof run>>>();
-const commands = ["run", "variants", "blame", "crowd", "calibrate"] as const;
+const commands = ["run", "variants", "blame", "crowd"] as const;
 let baseline = "";
 let suite = "";
 
@@ -52,7 +52,6 @@ beforeAll(async () => {
   writeFileSync(join(dir, "mail.json"), JSON.stringify([joining]));
   await run("variants", "variants.json", files.suite);
   await run("crowd", files.suite, "-d", "mail.json", "--sizes", "0,1");
-  await run("calibrate", files.suite);
   for (const command of commands)
     for (const form of forms) printed.set(`${command} ${form}`, await run("report", command, "--as", form));
   for (const form of forms) printed.set(`compare ${form}`, await run("compare", baseline, "latest", "--as", form));
@@ -77,7 +76,6 @@ it("has these forms of each command, and says which there are instead of another
       "variants: terminal json markdown html junit github sarif csv",
       "blame: terminal json markdown html junit github sarif csv",
       "crowd: terminal json markdown html junit github sarif csv",
-      "calibrate: terminal json markdown html junit github sarif csv",
       "compare: terminal json markdown html junit github sarif",
     ]
   `);
@@ -125,9 +123,9 @@ it("writes the forms with a file beside each record", async () => {
 });
 
 it("prints what the command itself prints with --json", async () => {
-  const { run: id } = JSON.parse(textOf("calibrate", "json"));
-  const again = await run("calibrate", "--resume", id, "--json");
-  expect(JSON.parse(again.out)).toEqual(JSON.parse(textOf("calibrate", "json")));
+  const { run: id } = JSON.parse(textOf("crowd", "json"));
+  const again = await run("crowd", "--resume", id, "--json");
+  expect(JSON.parse(again.out)).toEqual(JSON.parse(textOf("crowd", "json")));
 });
 
 it("has the trials of every record as CSV", () => {

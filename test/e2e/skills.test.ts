@@ -376,7 +376,7 @@ describe("the description of a skill", () => {
     triggers: [query("Sort the photos by date")],
   });
 
-  it("is checked, blamed, bettered and calibrated as that of a tool", async () => {
+  it("is checked, blamed and bettered as that of a tool", async () => {
     expect((await run("run")).code).toBe(0);
     expect((await run("baseline", "accept")).code).toBe(0);
     describe("Does its work.");
@@ -391,14 +391,12 @@ describe("the description of a skill", () => {
 
     const wordings = { variants: { clear: { "skill:minutes": good }, vague: { "skill:minutes": "Helps." } } };
     write(join(cwd, "wordings.json"), JSON.stringify(wordings));
-    const [blamed, compared, calibrated] = await Promise.all([
+    const [blamed, compared] = await Promise.all([
       run("blame"),
       run("variants", "wordings.json", "--skill", "minutes", "--json"),
-      run("calibrate", "--skill", "minutes", "--json"),
     ]);
     expect(blamed.out).toMatch(/^BLAMED: skill:minutes\n/);
     expect(JSON.parse(compared.out)).toMatchObject({ kind: "adopt", winner: "clear" });
-    expect([calibrated.code, calibrated.err]).toEqual([0, ""]);
   });
 });
 

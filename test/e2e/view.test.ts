@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { type ClientRequestArgs, type IncomingMessage, request } from "node:http";
+import { join } from "node:path";
 import axe from "axe-core";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -36,7 +37,11 @@ beforeAll(async () => {
   await run("run", "evals/filesystem.yaml");
   spoil();
   runs.push(summaryOf(await run("run", suite, "--json", "--check", "off")).run);
-  await run("calibrate", suite, "-m", "lexical");
+  writeFileSync(
+    join(dir, "wordings.json"),
+    JSON.stringify({ variants: { other: { get_file_info: "Gives the size of a file." } } }),
+  );
+  await run("variants", "wordings.json", suite);
   view = await startView();
 });
 afterAll(async () => {
@@ -53,7 +58,7 @@ describe("evals view", () => {
     const shown = page.locator("table.runs tbody tr");
     await expect.poll(() => shown.count()).toBe(5);
     const rows = await shown.allInnerTexts();
-    expect(rows[0]).toContain("calibrate\tDETERMINISTIC");
+    expect(rows[0]).toContain("variants\t");
     expect(rows[1]).toContain(runs[1]);
     expect(rows[3]).toContain(runs[0]);
     const countLines =
@@ -67,7 +72,7 @@ describe("evals view", () => {
     const times = (await curve.locator("text").allTextContents()).filter((one) => /^\d\d:\d\d$/.test(one));
     expect(times).toEqual([...new Set(times)]);
     expect(await curve.locator("title").last().textContent()).toContain("changed: ");
-    await page.getByRole("searchbox").fill("calibrate");
+    await page.getByRole("searchbox").fill("variants");
     await expect.poll(() => shown.count()).toBe(1);
     expect(faults).toEqual([]);
     await page.context().close();
@@ -80,7 +85,7 @@ describe("evals view", () => {
     await page.locator(".row.trial").first().waitFor();
     await page.getByRole("link", { name: "All runs" }).click();
     await page.getByRole("link", { name: /^20/ }).first().click();
-    await page.locator("h1", { hasText: "DETERMINISTIC" }).waitFor();
+    await page.locator("h1", { hasText: "wording" }).waitFor();
     await page.locator(".row.case").first().waitFor();
     expect(await page.locator(".row.case .rate strong").first().innerText()).toMatch(/^\d+\/\d+ → \d+\/\d+$/);
     expect(faults).toEqual([]);

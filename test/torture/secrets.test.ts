@@ -373,7 +373,7 @@ describe("no secret is in what a command writes", () => {
     }
   });
 
-  it("by variants, blame, crowd, calibrate, baseline, verify, merge, search and clean", async () => {
+  it("by variants, blame, crowd, baseline, verify, merge, search and clean", async () => {
     writeSuite("lives");
     const texts = { act: { description: "Does it." } };
     writeFileSync(join(dir, "variants.json"), JSON.stringify({ variants: { short: texts } }));
@@ -396,7 +396,6 @@ describe("no secret is in what a command writes", () => {
     await call("verify suite.json", [0]);
     await call("variants variants.json suite.json --write adopted.json", [0, 1], model);
     await call("crowd suite.json -d tools.json -n 2", [0], model);
-    await call("calibrate suite.json -n 2", [0], model);
     await call("search suite.json", [0]);
     await call("tools suite.json --json", [0]);
     const shard = await call("run suite.json -n 1 --shard 1/1 --seed 1 --json", [0, 1], model);

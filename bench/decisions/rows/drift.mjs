@@ -235,7 +235,7 @@ const nullSettings = [
       lists: (i, night) => (i === 0 ? night < 40 : i === 1 ? night >= 20 : i === 2 ? night >= 45 : true),
     })),
   ),
-  // Correlated trials, follow-ups and bank included, with the correlation that `evals calibrate` measured.
+  // Correlated trials, follow-ups and bank included, with the correlation that was measured.
   ...[0.1, 0.3].flatMap((within) =>
     three.map((suite) => ({ suite, within, bankWithin: within, options: { correlation: within } })),
   ),

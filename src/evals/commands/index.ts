@@ -4,7 +4,6 @@ import { type ExitCode, exitCodes, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { baselineCommand } from "./baseline.ts";
 import { blameCommand } from "./blame.ts";
-import { calibrateCommand } from "./calibrate.ts";
 import { cleanCommand } from "./clean.ts";
 import type { Command } from "./command.ts";
 import { checkWords, findCommand, helpHint, refuseLeadingFlag } from "./commandLine.ts";
@@ -52,7 +51,6 @@ export const commands: readonly Command[] = [
   blameCommand,
   variantsCommand,
   crowdCommand,
-  calibrateCommand,
   skillsCommand,
   judgeCommand,
   toolsCommand,

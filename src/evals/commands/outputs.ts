@@ -7,7 +7,6 @@ import { tryResultSchema } from "../base/types/tryout.ts";
 import { verifyReportSchema } from "../base/types/verify.ts";
 import { crowdSummarySchema } from "../experiments/arms/crowdVerdict.ts";
 import { blameReportSchema } from "../experiments/blame/verdict.ts";
-import { calibrationSummarySchema } from "../experiments/calibrate/verdict.ts";
 import { comparisonOutputSchema } from "../experiments/compare/report.ts";
 import { judgeCheckSummarySchema } from "../experiments/judge/verdict.ts";
 import { historyOutputSchema } from "../experiments/run/report/trend.ts";
@@ -34,7 +33,6 @@ const outputSchemas = {
   variants: z.intersection(variantsSummarySchema, z.object(sentences)),
   blame: z.object({ blames: z.array(blameOutputSchema), exitCode: z.number().int() }),
   crowd: crowdSummarySchema,
-  calibrate: calibrationSummarySchema,
   compare: comparisonOutputSchema,
   judge: judgeCheckSummarySchema,
   history: historyOutputSchema,

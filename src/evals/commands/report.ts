@@ -5,10 +5,9 @@ export const reportCommand = defineCommand({
   command: "report [run]",
   describe: "Print the report of a recorded run or experiment",
   positionals: {
-    run: text(
-      "Record: its folder, its id, latest (the newest run), or variants, blame, crowd or calibrate (the newest of each)",
-      { default: "latest" },
-    ),
+    run: text("Record: its folder, its id, latest (the newest run), or variants, blame or crowd (the newest of each)", {
+      default: "latest",
+    }),
   },
   flags: {
     as: choice(

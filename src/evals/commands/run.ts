@@ -28,19 +28,20 @@ export const runCommand = defineCommand({
     "pass-rate": number("Rate at which a case passes; overrides the suites (their default: 0.8)", { min: 0, max: 1 }),
     ...suiteFlags,
     check: choice(
-      "Check against the accepted baseline (default: if there is one); on requires one. " +
+      "Check against the accepted baseline (default: if there is one); on requires one, " +
+        "always compares even an unchanged tool list (an A/A test, which shows the noise). " +
         "screen, thorough and anytime are former names for on with -n 12, 25 and 100",
-      ["on", "off", "screen", "thorough", "anytime"],
+      ["on", "always", "off", "screen", "thorough", "anytime"],
     ),
     "fail-on": failOnFlag,
     explain: explainFlag,
     nightly: toggle(
       "Watch for drift of the model while the tools stay the same: 3 trials per case, more for cases that look different",
     ),
-    correlation: number(
-      "With --nightly: correlation between the trials of a case, as measured by calibrate (default: 0.02)",
-      { min: 0, max: 1 },
-    ),
+    correlation: number("With --nightly: correlation between the trials of a case within a night (default: 0.02)", {
+      min: 0,
+      max: 1,
+    }),
     surfaces: toggle("Also run every case on the `surfaces` of its suite, and compare each with the suite's own tools"),
     changed: toggle(
       "Run once only the cases affected by a change since the baseline: of the case, an expected tool, or a tool similar to it",

@@ -48,6 +48,23 @@ describe("a dry run", () => {
     `);
   });
 
+  it("prices the judge of a matcher and of a later turn", async () => {
+    const matched = { ...read, expect: { tool: "read", args: { path: { $judge: "It names a file." } } } };
+    const plan = await planOf({ judge }, ({ write }) =>
+      write("evals/files.json", filesSuite([matched], { trials: 4 })),
+    );
+    expect(plan).toContain("calls          at most 4 additional");
+  });
+
+  it("states the trials that a drop needs, also where the list has not changed", async () => {
+    expect(await planOf({}, () => {})).not.toContain("To detect");
+    const plan = await planOf({ check: "always" }, () => {});
+    expect(plan).toContain("Check of files on anthropic:claude-haiku-5-5: typically");
+    expect(plan).toMatch(
+      /To detect a drop of every case of files on .* 8 times in 10, of 10 pp: .*; of 20 pp: .*-n \d+\./,
+    );
+  });
+
   it("counts the judged trials of a check in both arms", async () => {
     const plan = await planOf({ judge }, async ({ dir, write, manifest, records }) => {
       // No endpoint judges here: the baseline is as a judge would have left it.
@@ -62,6 +79,7 @@ describe("a dry run", () => {
       "files: 2 cases, 3 tools, execute safe (evals/files.json)
         read, list
       Check of files on anthropic:claude-haiku-5-5: typically 72 trials, about $0.0083; 9 times in 10 at most 100, about $0.01; never more than 200.
+      To detect a drop of every case of files on anthropic:claude-haiku-5-5 8 times in 10, of 10 pp: more than -n 50; of 20 pp: -n 40.
 
       anthropic:claude-haiku-5-5 (all definitions shown)
         trials         0 (besides those of the checks and nights above)

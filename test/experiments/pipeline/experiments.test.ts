@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { crowd } from "../../../src/evals/experiments/arms/crowd.ts";
 import { baseline } from "../../../src/evals/experiments/baseline/accept.ts";
-import { calibrate } from "../../../src/evals/experiments/calibrate/ask.ts";
 import { run } from "../../../src/evals/experiments/run/run.ts";
 import { variants } from "../../../src/evals/experiments/variants/ask.ts";
 import { endpoint, experimentDefaults, project, runDefaults } from "./project.ts";
@@ -120,42 +119,35 @@ describe("evals crowd", () => {
   });
 });
 
-describe("evals calibrate", () => {
-  it("asks two identical arms, stops at a signal, and is resumed to the same totals", async () => {
-    const { io, manifest, trials } = project();
+describe("an experiment that is stopped", () => {
+  const options = { ...experimentDefaults, margin: 0.1, baselines: "evals/baselines", file: "wordings.json" };
+
+  it("stops at a signal, and is resumed to its result", async () => {
+    const { io, manifest, trials } = project({ "wordings.json": wordings });
     const stopped = io();
     const { started, asked } = await endpoint((_body, index) => {
       if (index === 2) stopped.stop();
       return undefined;
     });
-    const options = { ...experimentDefaults, ...asked, case: ["read"], trials: 2 };
-    expect(await calibrate(options, stopped)).toBe(130);
+    expect(await variants({ ...options, ...asked, case: ["read"] }, stopped)).toBe(130);
     const { run: id } = JSON.parse(stopped.printed());
     expect(manifest(id).finishedAt).toBeUndefined();
     expect(trials(id).some(({ outcome }) => outcome.kind === "broken")).toBe(true);
 
     const resumed = io();
-    expect(await calibrate({ ...experimentDefaults, resume: id, baseUrl: started.url, trials: 50 }, resumed)).toBe(0);
-    expect(JSON.parse(resumed.printed())).toMatchObject({
-      run: id,
-      stopped: false,
-      trials: 2,
-      made: { trials: 4, broken: 0 },
-    });
-    expect(trials(id)).toHaveLength(4);
-    expect(manifest(id)).toMatchObject({
-      totals: { trials: 4, missing: 0, passed: 4 },
-      finishedAt: expect.any(String),
-    });
+    await variants({ ...experimentDefaults, ...options, resume: id, baseUrl: started.url }, resumed);
+    expect(JSON.parse(resumed.printed())).toMatchObject({ run: id });
+    expect(trials(id).some(({ outcome }) => outcome.kind === "broken")).toBe(false);
+    expect(manifest(id)).toMatchObject({ totals: { missing: 0, broken: 0 }, finishedAt: expect.any(String) });
   });
 
   it("exits with 3 when the budget ends before there is a result", async () => {
-    const { io, manifest } = project();
+    const { io, manifest } = project({ "wordings.json": wordings });
     const { asked } = await endpoint();
     const world = io();
-    expect(await calibrate({ ...experimentDefaults, ...asked, trials: 3, budget: 2 }, world)).toBe(3);
+    expect(await variants({ ...options, ...asked, budget: 2 }, world)).toBe(3);
     const result = JSON.parse(world.printed());
-    expect(result).toMatchObject({ stopped: true, found: null, costUsd: expect.closeTo(2, 2) });
+    expect(result).toMatchObject({ kind: "inconclusive", costUsd: expect.closeTo(2, 2) });
     expect(manifest(result.run).totals).toMatchObject({ trials: 4, costUsd: expect.closeTo(2, 2) });
   });
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runSummarySchema } from "../../../src/evals/base/types/run.ts";
 import { run } from "../../../src/evals/experiments/run/run.ts";
+import { variants } from "../../../src/evals/experiments/variants/ask.ts";
 import type { MessageAnswer, MessagesBody } from "../../fixtures/endpoints/messages.ts";
 import { startResponsesEndpoint } from "../../fixtures/endpoints/responses.ts";
 import { endpoint, experimentDefaults, project, runDefaults, toolList } from "./project.ts";
@@ -281,7 +282,6 @@ describe("evals run --exposure search", () => {
 
 describe("other commands", () => {
   it("measure which wording a search finds", async () => {
-    const { variants } = await import("../../../src/evals/experiments/variants/ask.ts");
     const { io, records, manifest } = project({
       "evals/files.json": suite(1),
       "variants.json": { variants: { hinted: { read: { searchHint: "folder" } } } },
@@ -296,9 +296,9 @@ describe("other commands", () => {
   });
 
   it("take one exposure", async () => {
-    const { calibrate } = await import("../../../src/evals/experiments/calibrate/ask.ts");
-    const { io } = project();
-    const asked = calibrate({ ...experimentDefaults, exposure: "all,names", trials: 2 }, io());
+    const { io } = project({ "variants.json": { variants: { hinted: { read: { searchHint: "folder" } } } } });
+    const shared = { ...experimentDefaults, baselines: "evals/baselines", margin: 0.1 };
+    const asked = variants({ ...shared, file: "variants.json", exposure: "all,names" }, io());
     await expect(asked).rejects.toThrowErrorMatchingInlineSnapshot(`
       [EvalsError: error: This command takes one exposure, but there are 2: all, names.
         Name one of them; \`evals run\` compares several.]

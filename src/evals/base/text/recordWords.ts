@@ -4,7 +4,7 @@
  */
 export const recordWords = `
 abstained acceptedAt always annotations answered anytime arguments argumentsText attempt baseline broken budget
-built-in built-in-used builtIn builtIns cacheReadTokens cacheWriteTokens cached calibrate cancelled changed checks
+built-in built-in-used builtIn builtIns cacheReadTokens cacheWriteTokens cached cancelled changed checks
 checksum chosen chosen-without-search command commit compare content correlation costUsd cut-off deferred denial
 denied description design destructiveHint deterministic discovery dispatched dispatchers distractor drifted edited
 evidence execute executed execution expected expectedCalls expectedTools experiment exposure exposures failOn

@@ -6,7 +6,6 @@ export const outputNames = [
   "variants",
   "blame",
   "crowd",
-  "calibrate",
   "compare",
   "judge",
   "history",

@@ -38,7 +38,7 @@ const aboutSkillsSchema = z.object({
 export type AboutSkills = z.infer<typeof aboutSkillsSchema>;
 
 /** The commands other than `evals run` that run trials. */
-export const experimentCommands = ["variants", "blame", "crowd", "calibrate"] as const;
+export const experimentCommands = ["variants", "blame", "crowd"] as const;
 
 /** What they ask: arms of one suite on one model, each with the list that every case is shown in it. */
 const experimentSchema = z.object({
@@ -388,6 +388,11 @@ export const runSummarySchema = z.object({
 export type RunSummary = z.infer<typeof runSummarySchema>;
 
 const n = z.number().int();
+const detectableDropSchema = z.object({
+  drop: z.number().describe("of the pass rate of every case"),
+  trials: n.nullable().describe("per case and tool list, to detect it 8 times in 10; null: more than 50"),
+});
+export type DetectableDrop = z.infer<typeof detectableDropSchema>;
 const plannedFor = { suite: z.string(), model: z.string() };
 
 /** What `evals run --dry-run --json` prints. Numbers and costs are the most that can be used, and `typicalUsd` is usual. */
@@ -417,6 +422,7 @@ export const dryRunSchema = z.object({
         most: n,
         typicalUsd: costSchema,
         highUsd: costSchema,
+        detect: z.array(detectableDropSchema).describe("trials that a drop needs; empty for a deterministic model"),
       }),
     ]),
   ),

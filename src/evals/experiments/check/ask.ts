@@ -23,7 +23,7 @@ import { explainLost } from "./checkText.ts";
 import type { Check } from "./verdict.ts";
 
 export type CheckOptions = DriftRunOptions & {
-  check?: "on" | "screen" | "thorough" | "anytime" | "off" | undefined;
+  check?: "on" | "always" | "screen" | "thorough" | "anytime" | "off" | undefined;
   /** The cap of a check, the trials of a night, and the trials of cases that are not checked. */
   trials?: number | undefined;
   baselines: string;
@@ -170,7 +170,7 @@ async function findRenamed(
 const legacyCaps = { screen: 12, thorough: 25, anytime: 100 } as const;
 
 function chooseCap({ check, trials }: CheckOptions, io: Io): number {
-  if (check === undefined || check === "on" || check === "off") return trials ?? defaultTrials;
+  if (check === undefined || check === "on" || check === "always" || check === "off") return trials ?? defaultTrials;
   const cap = trials ?? legacyCaps[check];
   const message = `--check ${check} is a name of an earlier version, and now means -n ${legacyCaps[check]}.`;
   const hint = `Use --check on${trials === undefined ? ` -n ${cap}` : ""}.`;
@@ -212,7 +212,7 @@ async function planCheck(
     return { kind: "not comparable", model: model.id, reasons: explainLost(lost) };
   const comparable = compared.cases.filter((id) => !lostIds.has(id)).flatMap((id) => before.get(id) ?? []);
   const isSame = ({ id, toolset }: Baseline["cases"][number]) => planned.get(id)?.toolset.hash === toolset;
-  if (comparable.length > 0 && comparable.every(isSame))
+  if (options.check !== "always" && comparable.length > 0 && comparable.every(isSame))
     return {
       kind: "unchanged",
       model: model.id,

@@ -11,7 +11,7 @@ import type { DriftWatch } from "./verdict.ts";
 
 export type DriftRunOptions = {
   nightly?: boolean | undefined;
-  /** The intraclass correlation within a night, as `evals calibrate` measures it. */
+  /** The intraclass correlation of the trials of a case within a night. */
   correlation?: number | undefined;
   /** Trials of every case in a nightly run. */
   trials?: number | undefined;

@@ -16,7 +16,7 @@ import {
 } from "./driftScores.ts";
 
 /**
- * `correlation`: of the trials of one night, as `evals calibrate` measures it; at least .02 is assumed. `families`: monitors
+ * `correlation`: of the trials of one night; at least .02 is assumed. `families`: monitors
  * that are reported as one job. `trials`: the nightly trials of a case.
  */
 export type DriftOptions = { correlation?: number; margin?: number; families?: number; trials?: number };

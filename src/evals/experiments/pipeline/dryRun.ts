@@ -9,7 +9,7 @@ import { isCallable } from "../../base/types/tool.ts";
 import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, some } from "../../reports/format.ts";
 import type { PlannedChecks } from "../check/ask.ts";
-import { describeForecasts, type Forecasts, forecastPlans } from "./forecast.ts";
+import { describeDetectable, describeForecasts, type Forecasts, forecastPlans } from "./forecast.ts";
 import {
   type Ceiling,
   chooseTier,
@@ -199,6 +199,7 @@ export function renderPlan({ suites, settled, checks, nights, models, judging, t
     ...suites.flatMap(renderSuite),
     ...settled.map(describeSettled),
     ...describeForecasts({ checks, nights }),
+    ...checks.flatMap((forecast) => describeDetectable(forecast) ?? []),
     "",
     ...models.flatMap(renderModel),
     ...(judging ? renderJudge(judging) : []),
@@ -262,6 +263,6 @@ function renderJudge({ judge, requests, costs }: Judging): string[] {
   ];
 }
 
-function needsJudge({ expectedBehavior, expect }: PlannedCase["case"]): boolean {
-  return expectedBehavior.length > 0 || JSON.stringify(expect ?? null).includes('"judge":');
+function needsJudge({ expectedBehavior, expect, turns }: PlannedCase["case"]): boolean {
+  return expectedBehavior.length > 0 || /"\$?judge":/.test(JSON.stringify([expect, turns]));
 }

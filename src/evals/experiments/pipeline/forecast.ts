@@ -1,9 +1,12 @@
 import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { cochranMantelHaenszel, isSignificant } from "../../base/stats/hypothesisTests.ts";
+import { deriveSeed, seededRandom } from "../../base/stats/random.ts";
 import type { ComparePlan } from "../../base/types/check.ts";
 import type { DriftPlan } from "../../base/types/drift.ts";
 import type { Model } from "../../base/types/model.ts";
+import type { DetectableDrop } from "../../base/types/run.ts";
 import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
-import { count, integer, money } from "../../reports/format.ts";
+import { count, integer, money, size } from "../../reports/format.ts";
 import type { PlannedChecks } from "../check/ask.ts";
 import { setUpCheck } from "../check/verdict.ts";
 import { forecastCalls } from "../design/forecast.ts";
@@ -51,7 +54,36 @@ function forecastCheck(
   const all = cases.filter((planned) => compared.has(planned.case.id));
   const each = all.map((planned) => estimateTrialCost(planned, model, getTier)).reduce(addCost, 0);
   const price = (calls: number) => multiplyCost(calls / Math.max(1, all.length), each);
-  return { suite, model, ...forecast, typicalUsd: price(forecast.typical), highUsd: price(forecast.high) };
+  const detect = model.deterministic ? [] : findNeededTrials(plan.cases, seed);
+  return { suite, model, ...forecast, typicalUsd: price(forecast.typical), highUsd: price(forecast.high), detect };
+}
+
+const trialCounts = [3, 5, 8, 10, 12, 15, 20, 25, 30, 40, 50];
+const powerPlays = 200;
+
+/**
+ * The trials per case and tool list that show a drop of every case 8 times in 10, by the one-sided exact
+ * Cochran-Mantel-Haenszel test at 5 %; null if 50 do not. By simulation from the pass rates of the baseline, each
+ * shrunk a little, so that a case that always passed is not assumed to be unable to fail.
+ */
+function findNeededTrials(cases: ComparePlan["cases"], seed: number): DetectableDrop[] {
+  const rates = cases.map(({ bank: { passed, trials } }) => (passed + 0.5) / (trials + 1));
+  return [0.1, 0.2].map((drop) => {
+    const random = seededRandom(deriveSeed(seed, "detect", drop));
+    const draw = (rate: number, trials: number) => ({
+      passed: Array.from({ length: trials }, () => random.next() < rate).filter(Boolean).length,
+      trials,
+    });
+    const isShown = (trials: number) => {
+      const drawn = rates.map((rate) => ({ base: draw(rate, trials), head: draw(Math.max(0, rate - drop), trials) }));
+      return isSignificant(cochranMantelHaenszel(drawn), 0.05);
+    };
+    const isEnough = (trials: number) => {
+      const shown = Array.from({ length: powerPlays }, () => isShown(trials)).filter(Boolean).length;
+      return shown >= 0.8 * powerPlays;
+    };
+    return { drop, trials: trialCounts.find(isEnough) ?? null };
+  });
 }
 
 /** The expected size of a night of one suite on one model. `most` includes follow-ups. The cost is an estimate. */
@@ -70,6 +102,15 @@ function forecastNight(
 /** Describes the expected size and cost of each check and night in one line. */
 export function describeForecasts({ checks, nights }: Forecasts): string[] {
   return [...checks.map(describeCheck), ...nights.map(describeNight)];
+}
+
+/** The trials that a drop needs, in one line; undefined for a deterministic model. */
+export function describeDetectable({ suite, model, detect }: CheckForecast): string | undefined {
+  const needed = detect.map(
+    ({ drop, trials }) => `${size(drop)}: ${trials === null ? "more than -n 50" : `-n ${trials}`}`,
+  );
+  if (needed.length === 0) return undefined;
+  return `To detect a drop of every case of ${suite} on ${model.id} 8 times in 10, of ${needed.join("; of ")}.`;
 }
 
 function describeCheck({ suite, model, typical, high, most, typicalUsd, highUsd }: CheckForecast): string {

@@ -7,8 +7,6 @@ import { crowdDocument } from "../arms/crowdReport.ts";
 import { crowdSummarySchema } from "../arms/crowdVerdict.ts";
 import { blameDocument, blameJson } from "../blame/report.ts";
 import { blameExitCode, blameReportSchema } from "../blame/verdict.ts";
-import { calibrationDocument } from "../calibrate/report.ts";
-import { calibrationSummarySchema } from "../calibrate/verdict.ts";
 import { type ComparisonReport, comparisonDocument, comparisonJson } from "../compare/report.ts";
 import type { Report } from "../run/report/forms.ts";
 import type { PageTrialCollector } from "../run/report/pageTrials.ts";
@@ -49,11 +47,6 @@ const kinds: Readonly<Record<Experiment["command"], Kind<unknown>>> = {
   crowd: defineKind({
     schema: crowdSummarySchema,
     document: crowdDocument,
-    json: (summary) => summary,
-  }),
-  calibrate: defineKind({
-    schema: calibrationSummarySchema,
-    document: calibrationDocument,
     json: (summary) => summary,
   }),
 };
