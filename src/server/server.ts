@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import {
@@ -7,7 +8,9 @@ import {
   ListToolsRequestSchema,
   type Tool,
 } from "@modelcontextprotocol/sdk/types.js";
-import { version } from "./about.ts";
+
+/** The version of the package, from its package.json. */
+export const { version } = createRequire(import.meta.url)("tool-evals/package.json") as { version: string };
 
 /** The only tool of the reference server, as listed. */
 const echoTool: Tool = {
@@ -84,7 +87,8 @@ export async function serveStdio(name: string): Promise<{ close(): Promise<void>
   // The host has exited without closing our input.
   process.stdout.on("error", () => void server.close());
   await server.connect(new StdioServerTransport());
-  if (process.stdin.isTTY)
+  if (process.stdin.isTTY) {
     console.error("Waiting for a host on standard input. Run with --help to see other transports.");
+  }
   return server;
 }

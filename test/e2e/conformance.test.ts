@@ -34,19 +34,13 @@ async function play(side: "client" | "server", scenario: string, ...args: string
 }
 
 /** What a server with one tool and nothing else can meet. */
-const serverScenarios = [
-  "server-initialize",
-  "ping",
-  "tools-list",
-  "server-sse-multiple-streams",
-  "dns-rebinding-protection",
-];
+const serverScenarios = ["server-initialize", "ping", "tools-list", "dns-rebinding-protection"];
 /**
- * Those that ask for other tools, or for resources, prompts, completion, logging, sampling or elicitation; and for streams
- * that can be resumed: echo answers at once, so there is nothing to resume.
+ * Those that ask for other tools, or for resources, prompts, completion, logging, sampling or elicitation; and for sessions
+ * and streams that can be resumed: echo answers at once, so there is nothing to resume.
  */
 const otherServerScenarios =
-  /^(?:server-sse-polling$|tools-call-|resources-|prompts-|elicitation-|logging-set-level$|completion-complete$|json-schema-2020-12$)/;
+  /^(?:server-sse-|tools-call-|resources-|prompts-|elicitation-|logging-set-level$|completion-complete$|json-schema-2020-12$)/;
 
 const clientScenarios = [
   ...["initialize", "tools_call", "sse-retry"],

@@ -343,7 +343,7 @@ describe("servers and models that misbehave", () => {
       [join(dir, "dist/server/main.js"), "--print-config", "--name", "echoer"],
       { encoding: "utf8" },
     );
-    writeFileSync(join(dir, ".mcp.json"), printed.slice(0, printed.lastIndexOf("}") + 1));
+    writeFileSync(join(dir, ".mcp.json"), printed);
     const suite = {
       server: { config: ".mcp.json", name: "echoer" },
       cases: [{ input: 'Echo the text "hello"', expect: { tool: "echo", result: { contains: "Echo: hello" } } }],

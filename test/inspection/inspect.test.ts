@@ -21,7 +21,7 @@ let reference: Listener;
 beforeAll(async () => {
   reference = await listen({
     ...{ transport: "http", name: "reference", host: "127.0.0.1", port: 0 },
-    ...{ allowHosts: [], idleMs: 60_000 },
+    ...{ allowHosts: [] },
   });
 });
 afterAll(async () => {

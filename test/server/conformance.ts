@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { version } from "../../src/server/about.ts";
+import { version } from "../../src/server/server.ts";
 import { clients, type Target } from "./clients.ts";
 
 const echoTool = {
