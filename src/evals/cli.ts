@@ -2,9 +2,7 @@
 import { setMaxListeners } from "node:events";
 import { format } from "node:util";
 import { setFlagsFromString } from "node:v8";
-import { listLeftBehind } from "./base/processes/group.ts";
 import { knownSecrets } from "./base/secrets/secrets.ts";
-import { visible } from "./base/secrets/visible.ts";
 import { wrapMessage } from "./base/text/columns.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem } from "./base/types/errors.ts";
 import type { Io } from "./base/types/io.ts";
@@ -106,8 +104,4 @@ function fail(thrown: unknown): ExitCode {
 
 const { runCommandLine } = await import("./commands/index.ts");
 const exitCode = await runCommandLine(argv.slice(2), io, version).catch(fail);
-for (const { pid, command } of listLeftBehind())
-  io.err(
-    `warning: A server left a process running: ${pid} (${visible(command)}).\n  End it with kill ${pid}, unless it is meant to stay.\n`,
-  );
 process.exitCode = outputFault === undefined ? exitCode : exitCodes.incomplete;

@@ -143,27 +143,6 @@ it.each([
   await untilNoServer();
 });
 
-describe("a server that starts a daemon", () => {
-  it.skipIf(process.platform !== "linux")("is ended, and the daemon is named", async () => {
-    const script = join(dir, "daemon.mjs");
-    const mark = join(dir, "mark");
-    writeFileSync(
-      script,
-      `import { spawn } from "node:child_process";
-const child = spawn("sh", ["-c", "sleep 600; : ${mark}"], { detached: true, stdio: "ignore" });
-child.unref();
-process.argv[2] = "none";
-await import(${JSON.stringify(server)});`,
-    );
-    const { err } = await evals(["tools", "--server", `node ${script} none ${dir}`], { cwd: dir });
-    const [, pid = ""] =
-      /warning: A server left a process running: (\d+) \(sh -c sleep 600; : .*mark\)\./.exec(err) ?? [];
-    expect(pid, err).not.toBe("");
-    process.kill(-Number(pid), "SIGKILL");
-    await untilNoServer();
-  });
-});
-
 describe("two resumes of one run", () => {
   it("write it one after the other: of five at once, one does and four name it", async () => {
     const ended = await evals(["run", ...flags(), "--max-requests", "10"], { cwd: dir });

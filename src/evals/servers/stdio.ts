@@ -40,7 +40,7 @@ export const inheritedVariables =
 export function launch(spec: CommandSpec, dir: string, env: Env): ServerProcess {
   const cwd = resolve(dir, spec.cwd ?? ".");
   const options = { cwd, env: { ...selectInherited(env), ...spec.env }, orphanMs };
-  const { child, exited, ended, noteEscaped, stderrTail, end } = start(spec, options);
+  const { child, exited, ended, stderrTail, end } = start(spec, options);
   return {
     pid: child.pid,
     stdin: child.stdin,
@@ -48,7 +48,6 @@ export function launch(spec: CommandSpec, dir: string, env: Env): ServerProcess 
     ended: ended.then((exit) => describeExit(exit, spec.command, cwd)),
     stderrTail,
     stop: async () => {
-      noteEscaped();
       child.stdin.end();
       await Promise.race([exited, delay(exitMs, undefined, { ref: false })]);
       await end();

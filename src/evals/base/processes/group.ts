@@ -1,5 +1,4 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
@@ -16,8 +15,6 @@ export type ProcessGroup = {
   readonly ended: Promise<Exit>;
   /** The last part of its stderr, for an error message. */
   stderrTail(): string;
-  /** Notes the processes that left the group, for `listLeftBehind`. They are found only while the program runs. */
-  noteEscaped(): void;
   /** Ends the whole group, including processes that outlive the program. Does not throw; safe to call twice. */
   end(): Promise<void>;
 };
@@ -77,14 +74,10 @@ export function startGroup(
     await setImmediate();
     return exit;
   });
-  const note = () => {
-    if (pid !== undefined) noteEscaped(pid);
-  };
   return {
     child,
     exited,
     ended,
-    noteEscaped: note,
     stderrTail: () => stripVTControlCharacters(tail.toString()).trim(),
     end,
   };
@@ -95,62 +88,11 @@ async function endGroup(pid: number, leader: Promise<unknown>, orphanMs: number)
   void leader.then(() => {
     grace = orphanMs;
   });
-  noteEscaped(pid);
   signalGroup(pid, "SIGTERM");
   for (let waited = 0; waited < grace && signalGroup(pid, 0); waited += 10) await delay(10);
   signalGroup(pid, "SIGKILL");
   running.delete(pid);
   watch("-", pid);
-}
-
-/** Processes that left the group of their program, so that its end is not theirs: their ids and start times. */
-const escaped = new Map<number, string>();
-
-/**
- * The processes that programs started in sessions of their own (`setsid`) and left running. On Linux alone, and without
- * those whose parent had ended before the group was ended.
- */
-export function listLeftBehind(): { pid: number; command: string }[] {
-  return [...escaped].flatMap(([pid, start]) => {
-    const command = readProcess(pid, "cmdline").replaceAll("\0", " ").trim();
-    // Another process may have the id by now.
-    return command === "" || readStat(pid).start !== start
-      ? []
-      : [{ pid, command: command.length > 200 ? `${command.slice(0, 199)}…` : command }];
-  });
-}
-
-function noteEscaped(leader: number): void {
-  for (const pid of listEscaped(leader)) escaped.set(pid, readStat(pid).start);
-}
-
-const mostEscaped = 100;
-
-/** The descendants of a program that are not in its group. */
-function listEscaped(leader: number): number[] {
-  const found: number[] = [];
-  const waiting = [leader];
-  for (let pid = waiting.pop(); pid !== undefined && found.length < mostEscaped; pid = waiting.pop()) {
-    const children = readProcess(pid, `task/${pid}/children`).split(" ").filter(Boolean).map(Number);
-    waiting.push(...children);
-    found.push(...children.filter((child) => readStat(child).group !== String(leader)));
-  }
-  return found;
-}
-
-/** The group of a process, and when it was started. */
-function readStat(pid: number): { group: string; start: string } {
-  // The name, in parentheses, may contain anything; the state, the parent and the group follow it.
-  const fields = readProcess(pid, "stat").split(") ").at(-1)?.split(" ") ?? [];
-  return { group: fields[2] ?? "", start: fields[19] ?? "" };
-}
-
-function readProcess(pid: number, file: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, "utf8");
-  } catch {
-    return "";
-  }
 }
 
 /** Returns false if the group has no processes left. */
