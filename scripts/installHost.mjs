@@ -1,9 +1,10 @@
 // node scripts/installHost.mjs [host...]: installs the versions of hosts that are tested, and of the conformance suite of
 // MCP and the Node that it needs, unless they are installed, and prints the path of each program. Without a host: all.
-// These are not dependencies: each is kept in a separate folder, below node_modules/.cache or the folder in
-// TOOL_EVALS_HOSTS. Exits with 1, and the reason on stderr, when one is unavailable or not what was tested.
+// These are not dependencies: each is kept in a separate folder, below the user's ~/.cache/tool-evals/hosts or the folder in
+// TOOL_EVALS_HOSTS, so that one install serves every clone. Exits with 1, and the reason on stderr, when one is unavailable or not what was tested.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
 const { platform, arch } = process;
@@ -63,7 +64,8 @@ const hosts = {
   },
 };
 
-const kept = resolve(process.env.TOOL_EVALS_HOSTS || join(import.meta.dirname, "../node_modules/.cache/tool-evals"));
+const caches = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+const kept = resolve(process.env.TOOL_EVALS_HOSTS || join(caches, "tool-evals/hosts"));
 
 /** The path of the program of a host, which is installed if needed. Throws when that is not possible. */
 function install(name) {

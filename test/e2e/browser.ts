@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach } from "vitest";
 
 const names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
@@ -14,13 +15,28 @@ function findBrowser(): string | undefined {
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find((file) => existsSync(file));
 }
 
-/** Starts the browser. Throws where there is none: a page that was not tested is no success. */
-export async function launchBrowser(): Promise<Browser> {
-  const executablePath = findBrowser();
-  if (!executablePath)
-    throw new Error("No Chromium was found. Install it (`apt-get install chromium`), or name it in CHROMIUM.");
-  // Continuous integration runs as root, where the sandbox does not start.
-  return await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: patienceMs });
+/**
+ * To be called once in a test file or a `describe`: starts the browser for its tests, and returns it. Where there is none
+ * they fail in CI, and are skipped elsewhere.
+ */
+export function needsBrowser(): () => Browser {
+  let browser: Browser | undefined;
+  const missing = "No Chromium was found. Install it (`apt-get install chromium`), or name it in CHROMIUM.";
+  beforeAll(async () => {
+    const executablePath = findBrowser();
+    if (!executablePath && process.env.CI) throw new Error(missing);
+    // Continuous integration runs as root, where the sandbox does not start.
+    if (executablePath)
+      browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: patienceMs });
+  });
+  beforeEach((context) => {
+    if (!browser) context.skip(missing);
+  });
+  afterAll(() => browser?.close());
+  return () => {
+    if (!browser) throw new Error(missing);
+    return browser;
+  };
 }
 
 /** How many times slower than this machine the pages run: EVALS_BROWSER_SLOWDOWN=20 shows what a test does not wait for. */
@@ -28,11 +44,11 @@ const slowdown = Number(process.env.EVALS_BROWSER_SLOWDOWN ?? 1);
 
 /** A page, and what went wrong on it: errors, refused resources, and requests to anything but `origin`. */
 export async function openPage(
-  browser: Browser,
+  browser: () => Browser,
   url: string,
   { origin = "file://", ...options }: BrowserContextOptions & { origin?: string } = {},
 ): Promise<{ page: Page; faults: string[]; requests: string[] }> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const context = await browser().newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const faults: string[] = [];
   const requests: string[] = [];
   await context.route("**/*", async (route) => {

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import axe from "axe-core";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { afterAll, describe, expect, it } from "vitest";
 import type { RunManifest, RunSummary } from "../../src/evals/base/types/run.ts";
 import type { Trial } from "../../src/evals/base/types/trial.ts";
 import { intervalPlot, intervalRow } from "../../src/evals/experiments/run/report/figures.ts";
@@ -18,20 +18,16 @@ import { renderPage } from "../../src/evals/reports/html.ts";
 import { checked } from "../reports/checks.ts";
 import { missed, missSentences } from "../reports/missed.ts";
 import { hostile, hostileManifest, nasty, manifest as sampleManifest, skills } from "../reports/samples.ts";
-import { launchBrowser, openPage } from "./browser.ts";
+import { needsBrowser, openPage } from "./browser.ts";
 
 const { makeRecord } = (await import(join(import.meta.dirname, "../fixtures/pageRecord.mjs"))) as {
   makeRecord(count: number): { manifest: RunManifest; trials: Trial[] };
 };
 
 const dir = mkdtempSync(join(tmpdir(), "evals-page-"));
-let browser: Browser;
+const browser = needsBrowser();
 
-beforeAll(async () => {
-  browser = await launchBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
+afterAll(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 

@@ -2,10 +2,9 @@ import { writeFileSync } from "node:fs";
 import { type ClientRequestArgs, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import axe from "axe-core";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { launchBrowser, openPage } from "./browser.ts";
+import { needsBrowser, openPage } from "./browser.ts";
 import { evals, start, summaryOf, workspace } from "./evals.ts";
 import { spoilable } from "./spoiled.ts";
 
@@ -26,12 +25,11 @@ async function startView(...args: string[]) {
   return { url, stop };
 }
 
-let browser: Browser;
+const browser = needsBrowser();
 let view: Awaited<ReturnType<typeof startView>>;
 const runs: string[] = [];
 
 beforeAll(async () => {
-  browser = await launchBrowser();
   const { suite, spoil } = await spoilable(dir);
   runs.push(summaryOf(await run("run", suite, "--json")).run);
   await run("run", "evals/filesystem.yaml");
@@ -45,7 +43,6 @@ beforeAll(async () => {
   view = await startView();
 });
 afterAll(async () => {
-  await browser?.close();
   await view?.stop();
 });
 

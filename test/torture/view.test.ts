@@ -15,13 +15,12 @@ import { createServer, get, type OutgoingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunManifest } from "../../src/evals/base/types/run.ts";
 import type { PageData } from "../../src/evals/experiments/run/report/pageData.ts";
 import { openJournal } from "../../src/evals/records/journal.ts";
 import { createRun } from "../../src/evals/records/record.ts";
-import { launchBrowser, openPage } from "../e2e/browser.ts";
+import { needsBrowser, openPage } from "../e2e/browser.ts";
 import { aManifest, aTrial, passed } from "../fakes/record.ts";
 
 const cli = join(import.meta.dirname, "../../dist/evals/cli.js");
@@ -128,11 +127,10 @@ describe("records under evals view", () => {
 });
 
 describe("a browser that opens evals view", () => {
-  let browser: Browser;
+  const browser = needsBrowser();
   let view: Awaited<ReturnType<typeof startView>>;
   const ids = [nameRun(0), nameRun(1_000_000), nameRun(2_000_000)];
   beforeAll(async () => {
-    browser = await launchBrowser();
     const hostile =
       "</script><script>alert(1)</script><img src=//evil.test/x onerror=alert(2)>\u2028\x1b[31m\u202e'\"`";
     for (const [at, id] of ids.entries()) {
@@ -149,7 +147,6 @@ describe("a browser that opens evals view", () => {
     view = await startView("hostile");
   });
   afterAll(async () => {
-    await browser?.close();
     await view?.stop();
   });
 
@@ -175,7 +172,7 @@ describe("a browser that opens evals view", () => {
     const { port } = other.address() as AddressInfo;
     // Another port of the same host, and another site.
     for (const host of ["127.0.0.1", "localhost"]) {
-      const opened = await browser.newPage();
+      const opened = await browser().newPage();
       const statuses = new Map<string, number>();
       opened.on("response", (answer) => statuses.set(new URL(answer.url()).search, answer.status()));
       await opened.goto(`http://${host}:${port}/`);

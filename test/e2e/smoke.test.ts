@@ -1,0 +1,106 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { noRedis, startRedis } from "../fixtures/redis.ts";
+import { evals, start, summaryOf, trialsOf, untilPrinted } from "./evals.ts";
+
+// One of each kind of test that runs nightly: test/torture, and test/e2e/queue.test.ts.
+
+const hook = pathToFileURL(join(import.meta.dirname, "../fixtures/crash.mjs")).href;
+const hostile = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
+const key = "sk-ant-canary-4821";
+
+let cwd: string;
+let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
+beforeEach(async () => {
+  cwd = mkdtempSync(join(tmpdir(), "evals-smoke-"));
+  const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
+  const cases = Array.from({ length: 4 }, (_, at) => ({ id: `c${at}`, input: `Act ${at}.`, expect: { tool: "act" } }));
+  writeFileSync(join(cwd, "tools.json"), JSON.stringify(tools));
+  writeFileSync(
+    join(cwd, "suite.json"),
+    JSON.stringify({ name: "s", server: { tools: "tools.json" }, maxTurns: 1, cases }),
+  );
+  endpoint = await startMessagesEndpoint((_, index) => ({
+    text: JSON.stringify(endpoint.requests[index]?.headers),
+    calls: [{ name: "act", id: "call", input: {} }],
+  }));
+});
+afterEach(async () => {
+  await endpoint.close();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+const args = () => [
+  "run",
+  "suite.json",
+  "-m",
+  "anthropic:x",
+  "--base-url",
+  endpoint.url,
+  "-n",
+  "1",
+  "-c",
+  "1",
+  "--json",
+];
+const faulty = (at: number, fault = "") => ({
+  NODE_OPTIONS: `--import=${hook}`,
+  EVALS_CRASH_AT: String(at),
+  EVALS_FAULT: fault,
+});
+
+it("a run that is killed is resumed, and has every trial once", async () => {
+  const killed = await evals(args(), { cwd, env: faulty(14) });
+  expect(killed.code).toBe(null);
+  const asked = endpoint.requests.length;
+  const [id = ""] = readdirSync(join(cwd, "reports"));
+  const recorded = trialsOf(join(cwd, "reports", id)).length;
+  expect(recorded).toBeGreaterThan(0);
+  const { dir, totals } = summaryOf(await evals(["run", "--resume", "latest", "--json"], { cwd }));
+  expect(totals).toMatchObject({ trials: 4, passed: 4 });
+  expect(trialsOf(dir).map(({ cell }) => cell.case)).toEqual(["c0", "c1", "c2", "c3"]);
+  expect(endpoint.requests).toHaveLength(asked + 4 - recorded);
+});
+
+it("a full disk ends a run with the path and the cause", async () => {
+  const { code, err } = await evals(args(), { cwd, env: faulty(12, "ENOSPC") });
+  expect(code).toBe(3);
+  expect(err).toMatch(/error: \S+ cannot be written: ENOSPC: \w+\.\n {2}Free space/);
+  expect(err).not.toMatch(/Internal error|\n\s+at /);
+});
+
+it("a key that a provider repeats is in no output and in no file", async () => {
+  const { code, out, err } = await evals(args(), { cwd, env: { ANTHROPIC_API_KEY: key } });
+  expect(code, err).toBe(0);
+  const files = readdirSync(join(cwd, "reports"), { recursive: true, encoding: "utf8" })
+    .map((file) => join(cwd, "reports", file))
+    .filter((file) => statSync(file).isFile());
+  const texts = [out, err, ...files.map((file) => readFileSync(file, "utf8"))];
+  expect(texts.join("")).not.toContain(key);
+  expect(texts.join("")).toContain("[redacted: ANTHROPIC_API_KEY]");
+});
+
+it("a server whose result has 9 MB is probed to the end", async () => {
+  const { code, out, err } = await evals(["probe", "--server", `node ${hostile} large-error`, "--json"], { cwd });
+  expect(code, err).toBeOneOf([0, 1]);
+  expect(out.length).toBeLessThan(1_000_000);
+});
+
+it.skipIf(noRedis)(
+  "a worker runs the trials of a run over a queue, with a key that the run does not have",
+  async () => {
+    const redis = await startRedis();
+    const worker = start(["worker", redis.url, "--base-url", endpoint.url], { cwd, env: { ANTHROPIC_API_KEY: key } });
+    await untilPrinted(worker, "takes trials");
+    const ended = await evals([...args(), "--queue", redis.url], { cwd, env: { ANTHROPIC_API_KEY: "" } });
+    expect(ended.code, ended.err).toBe(0);
+    expect(summaryOf(ended).totals).toMatchObject({ trials: 4, passed: 4 });
+    worker.child.kill("SIGTERM");
+    expect((await worker.ended).code).toBe(143);
+    await redis.close();
+  },
+);
