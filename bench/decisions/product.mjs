@@ -1,13 +1,11 @@
 // The product's own decision code, as it is built.
-const at = (path) => new URL(`../../build/evals/${path}`, import.meta.url).href;
-const load = (path) => import(at(`decisions/${path}.js`));
+const load = (path) => import(new URL(`../../build/evals/${path}.js`, import.meta.url).href);
 
-export const { check } = await load("check");
-export const { compareRecords } = await load("compare");
-export const { simulate, TrialRecord } = await load("design");
-export const { drawNormal, drawBeta } = await load("special");
-export const { DriftMonitor } = await load("drift");
-export const { blame, maskOfArm } = await load("blame");
-export const { variants, incumbentArm } = await load("variants");
-export const { globalTest } = await import(at("stats/hypothesisTests.js"));
-export const { deriveSeed, seededRandom } = await import(at("stats/random.js"));
+export const { simulate, TrialRecord } = await load("asking/trials/design");
+export const { deriveSeed, drawBeta, drawNormal, seededRandom } = await load("base/stats/random");
+export const { globalTest } = await load("base/stats/hypothesisTests");
+export const { check } = await load("experiments/check/design");
+export const { compareRecords } = await load("experiments/design/compare");
+export const { DriftMonitor } = await load("experiments/drift/design");
+export const { blame, maskOfArm } = await load("experiments/blame/design");
+export const { variants, incumbentArm } = await load("experiments/variants/design");

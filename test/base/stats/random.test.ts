@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { deriveSeed, seededRandom, shuffle } from "../../../src/evals/base/stats/random.ts";
+import { deriveSeed, drawBeta, drawNormal, seededRandom, shuffle } from "../../../src/evals/base/stats/random.ts";
 
 const draw = (seed: number, n: number) => {
   const random = seededRandom(seed);
@@ -111,4 +111,23 @@ describe("shuffle", () => {
     expect(orders.size).toBe(24);
     expect(chiSquare([...orders.values()])).toBeLessThan(limit(23));
   });
+});
+
+test("draws have the moments of their distributions", () => {
+  const random = seededRandom(5);
+  const mean = (values: number[]) => values.reduce((a, b) => a + b, 0) / values.length;
+  for (const [a, b] of [
+    [0.5, 0.5],
+    [0.5, 20.5],
+    [3, 2],
+    [40, 10],
+  ] as const) {
+    const draws = Array.from({ length: 20_000 }, () => drawBeta(a, b, random));
+    const variance = (a * b) / ((a + b) ** 2 * (a + b + 1));
+    expect(Math.abs(mean(draws) - a / (a + b))).toBeLessThan(4 * Math.sqrt(variance / draws.length));
+    expect(mean(draws.map((x) => (x - a / (a + b)) ** 2)) / variance).toBeCloseTo(1, 1);
+  }
+  const normals = Array.from({ length: 20_000 }, () => drawNormal(random));
+  expect(Math.abs(mean(normals))).toBeLessThan(0.03);
+  expect(mean(normals.map((x) => x * x))).toBeCloseTo(1, 1);
 });

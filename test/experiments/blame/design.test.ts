@@ -3,7 +3,7 @@ import { nextStep, simulate, TrialRecord } from "../../../src/evals/asking/trial
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
 import { blameVerdictSchema } from "../../../src/evals/experiments/blame/blameVerdict.ts";
 import { type BlameSetup, blame, blameArm, maskOfArm } from "../../../src/evals/experiments/blame/design.ts";
-import type { Mask } from "../../../src/evals/experiments/design/hypotheses.ts";
+import type { Mask } from "../../../src/evals/experiments/blame/hypotheses.ts";
 
 const changed = ["get_file", "read_file", "list_files", "search"];
 const known = { old: { passed: 20, trials: 20 }, new: { passed: 6, trials: 20 } };

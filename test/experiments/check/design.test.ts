@@ -8,10 +8,9 @@ import {
   TrialRecord,
 } from "../../../src/evals/asking/trials/design.ts";
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
-import { type CheckSetup, check } from "../../../src/evals/experiments/check/design.ts";
-import { forecastCalls } from "../../../src/evals/experiments/design/forecast.ts";
-import { countAlike, probeCells } from "../../../src/evals/experiments/design/probe.ts";
-import type { CheckVerdict } from "../../../src/evals/experiments/design/verdict.ts";
+import { type CheckSetup, check, forecastCalls } from "../../../src/evals/experiments/check/design.ts";
+import { countAlike, probeCells } from "../../../src/evals/experiments/check/probe.ts";
+import type { CheckVerdict } from "../../../src/evals/experiments/design/observe.ts";
 import { expectRecordable, idsOf, suites } from "../design/support.ts";
 
 type Rates = { base: readonly number[]; head: readonly number[] };

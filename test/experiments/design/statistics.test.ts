@@ -1,12 +1,15 @@
 import hypergeometric from "@stdlib/stats-base-dists-hypergeometric";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { lnGamma } from "../../../src/evals/base/stats/stdlib.ts";
 import { furtherPairs } from "../../../src/evals/experiments/design/advice.ts";
 import {
   boundaries,
   caseP,
   isWithinMargin,
   ladder,
+  lnChoose,
+  lnFactorial,
   meanDrop,
   mostTrials,
   planLooks,
@@ -197,4 +200,10 @@ test("advice: golden values", () => {
   expect(advise(0.09, 0.03)).toBe(1);
   expect(advise(0.05, 0.04)).toBe(16);
   expect(furtherPairs({ drop: 0.05, standardError: 20 }, 25, 0.1, 2.25, 0.95)).toBeUndefined();
+});
+
+test("factorials and binomials", () => {
+  expect(lnFactorial(0)).toBe(0);
+  expect(lnFactorial(2000)).toBeCloseTo(lnGamma(2001), 9);
+  expect(Math.exp(lnChoose(50, 25))).toBeCloseTo(126410606437752, -3);
 });

@@ -1,8 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { lnChoose } from "../../../src/evals/experiments/design/statistics.ts";
 import {
   type CaseHistory,
   caseScore,
+  lnKT,
   returnScore,
   suiteScore,
   weightOf,
@@ -231,4 +233,12 @@ test("scores are positive and finite, whatever the nights", () => {
       },
     ),
   );
+});
+
+test("lnKT: golden values, and the chances of all sequences of n add up to 1", () => {
+  expect(lnKT(20, 0)).toBeCloseTo(-2.07648042915, 11);
+  expect(lnKT(3, 2)).toBeCloseTo(-4.44656515581, 11);
+  expect(lnKT(0, 0)).toBe(0);
+  const total = Array.from({ length: 13 }, (_, x) => Math.exp(lnChoose(12, x) + lnKT(x, 12 - x)));
+  expect(total.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
 });

@@ -70,3 +70,29 @@ export function orderBySeed<T>(items: readonly T[], seed: number, name: (item: T
   const keyed = named.map((one) => ({ ...one, key: deriveSeed(seed, one.name) }));
   return keyed.sort((a, b) => a.key - b.key || (a.name < b.name ? -1 : 1)).map(({ item }) => item);
 }
+
+/**
+ * A draw from Beta(a, b), a and b > 0: X / (X + Y) of two gamma draws.
+ * Source: Marsaglia and Tsang, ACM Transactions on Mathematical Software 26 (2000), with the boost for shapes below 1.
+ */
+export function drawBeta(a: number, b: number, random: Random): number {
+  const x = drawGamma(a, random);
+  const y = drawGamma(b, random);
+  return x + y > 0 ? x / (x + y) : 0.5;
+}
+
+function drawGamma(shape: number, random: Random): number {
+  if (shape < 1) return drawGamma(shape + 1, random) * (1 - random.next()) ** (1 / shape);
+  const d = shape - 1 / 3;
+  const c = 1 / Math.sqrt(9 * d);
+  for (;;) {
+    const z = drawNormal(random);
+    const v = (1 + c * z) ** 3;
+    if (v > 0 && Math.log(1 - random.next()) < 0.5 * z * z + d * (1 - v + Math.log(v))) return d * v;
+  }
+}
+
+/** A standard normal draw (Box and Muller 1958). */
+export function drawNormal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+}

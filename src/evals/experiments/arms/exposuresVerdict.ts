@@ -6,9 +6,8 @@ import type { ChoiceByExposure, ExposureComparison, ExposureSummary } from "../.
 import type { Exposure } from "../../base/types/exposure.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { compareRecords } from "../design/compare.ts";
-import { readObservation, summariseAnswer } from "../design/observe.ts";
+import { type CheckVerdict, readObservation, showsFall, summariseAnswer } from "../design/observe.ts";
 import { defaultMargin } from "../design/statistics.ts";
-import { type CheckVerdict, showsFall } from "../design/verdict.ts";
 import { DiscoveryTally, readChoice } from "../results/discovery.ts";
 import { promptTokens } from "../results/tally.ts";
 

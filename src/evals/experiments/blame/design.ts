@@ -12,6 +12,8 @@ import type { CaseCounts } from "../../base/stats/counts.ts";
 import { globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, seededRandom } from "../../base/stats/random.ts";
 import { sumOf } from "../../base/sum.ts";
+import { caseP } from "../design/statistics.ts";
+import type { BlameTest, BlameVerdict } from "./blameVerdict.ts";
 import {
   Belief,
   chooseMask,
@@ -21,9 +23,7 @@ import {
   rankSets,
   type SetChance,
   shareEvidence,
-} from "../design/hypotheses.ts";
-import { caseP } from "../design/statistics.ts";
-import type { BlameTest, BlameVerdict } from "./blameVerdict.ts";
+} from "./hypotheses.ts";
 
 /**
  * `changed`: the names of the descriptions that changed. `cases`: those that fell, with what the check saw of them.

@@ -2,15 +2,16 @@ import {
   type Design,
   type Play,
   playTogether,
+  simulate,
   type TrialRecord,
   type TrialRequest,
 } from "../../asking/trials/design.ts";
+import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import { isSignificant } from "../../base/stats/hypothesisTests.ts";
-import { deriveSeed } from "../../base/stats/random.ts";
+import { deriveSeed, drawBeta, seededRandom } from "../../base/stats/random.ts";
 import { adviseOpen, simulateReach, suspicionAt } from "../design/advice.ts";
-import { decideExhausted, exhaustedLevel } from "../design/exhausted.ts";
-import { probeRepeats } from "../design/probe.ts";
-import { defaultMargin, defaultTrials, type LookPlan, planLooks } from "../design/statistics.ts";
+import { decideExhausted, exhaustedLevel } from "../design/compare.ts";
+import type { CheckVerdict, Figures, NamedCase } from "../design/observe.ts";
 import {
   type ArmAnswers,
   countCalls,
@@ -27,8 +28,9 @@ import {
   riseP,
   type SuiteJudgement,
   tallyCase,
-} from "../design/tally.ts";
-import type { CheckVerdict, Figures, NamedCase } from "../design/verdict.ts";
+} from "../design/observe.ts";
+import { defaultMargin, defaultTrials, type LookPlan, planLooks } from "../design/statistics.ts";
+import { probeRepeats } from "./probe.ts";
 
 /**
  * `seed`: the run's; it decides which arm of a pair is asked first, and the reach. `trials`: the cap per case and arm.
@@ -354,4 +356,31 @@ class PlayedCheck {
       ...(repeated.length > 0 && { repeated }),
     };
   }
+}
+
+/** Requests of both arms: the median and 90th percentile if nothing changed, and the maximum. */
+export type Forecast = { typical: number; high: number; most: number };
+
+/** Total trials to simulate: large suites need fewer simulations, because their requests vary less. */
+const simulatedTrials = 60_000;
+
+/**
+ * What a check will cost if nothing changed, by simulation from what is known of the cases (`bank`: passes by case; a case
+ * that is not in it may have any rate). Seeded by the setup's seed.
+ */
+export function forecastCalls(setup: CheckSetup, bank: ReadonlyMap<string, Counts>): Forecast {
+  const design = check({ ...setup, withReach: false });
+  const plays = Math.max(3, Math.min(200, Math.floor(simulatedTrials / (setup.cases.length * 20))));
+  const calls = Array.from({ length: plays }, (_, play) => {
+    const random = seededRandom(deriveSeed(setup.seed, "forecast", play));
+    const rates = new Map(
+      setup.cases.map((id) => {
+        const { passed, trials } = bank.get(id) ?? noTrials;
+        return [id, drawBeta(passed + 0.5, trials - passed + 0.5, random)];
+      }),
+    );
+    return simulate(design, (id) => (random.next() < (rates.get(id) ?? 0) ? "pass" : "fail")).calls;
+  }).toSorted((a, b) => a - b);
+  const at = (share: number) => calls[Math.min(plays - 1, Math.floor(share * plays))] ?? 0;
+  return { typical: at(0.5), high: at(0.9), most: design.cap };
 }

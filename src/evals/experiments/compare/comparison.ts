@@ -9,10 +9,8 @@ import { listChangesByCase } from "../../servers/changes/changes.ts";
 import { summariseCheck } from "../check/verdict.ts";
 import { type ComparedRun, comparability } from "../design/comparable.ts";
 import { compareRecords } from "../design/compare.ts";
-import { addTrial } from "../design/observe.ts";
+import { addTrial, type CheckVerdict, pairArms, showsFall } from "../design/observe.ts";
 import { defaultMargin } from "../design/statistics.ts";
-import { pairArms } from "../design/tally.ts";
-import { type CheckVerdict, showsFall } from "../design/verdict.ts";
 import { ConfusionGrowth } from "../results/confusions.ts";
 import { toExitCode } from "../results/exitCode.ts";
 

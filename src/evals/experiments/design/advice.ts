@@ -1,11 +1,9 @@
 import { noTrials } from "../../base/stats/counts.ts";
 import { isSignificant } from "../../base/stats/hypothesisTests.ts";
-import { deriveSeed, type Random, seededRandom } from "../../base/stats/random.ts";
+import { deriveSeed, drawBeta, type Random, seededRandom } from "../../base/stats/random.ts";
 import { normalCdf } from "../../base/stats/stdlib.ts";
-import { drawBeta } from "./special.ts";
+import type { Advice, PairTally } from "./observe.ts";
 import { caseP, type LookPlan, type MeanDrop } from "./statistics.ts";
-import type { PairTally } from "./tally.ts";
-import type { Advice } from "./verdict.ts";
 
 const mostPairs = 20_000;
 

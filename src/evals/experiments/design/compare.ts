@@ -2,8 +2,7 @@ import type { TrialRecord } from "../../asking/trials/design.ts";
 import type { CaseCounts } from "../../base/stats/counts.ts";
 import { cochranMantelHaenszel, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { adviseOpen, simulateReach } from "./advice.ts";
-import { decideExhausted, exhaustedLevel } from "./exhausted.ts";
-import { boundaries, caseError, defaultMargin, isWithinMargin, type LookPlan, type MeanDrop } from "./statistics.ts";
+import type { CheckVerdict, Figures } from "./observe.ts";
 import {
   countAnswered,
   countCalls,
@@ -11,6 +10,7 @@ import {
   joinJudgements,
   judgeSuite,
   lacksAnswers,
+  listFlips,
   missingAnswers,
   nameCases,
   netChange,
@@ -18,8 +18,8 @@ import {
   readArm,
   type SuiteJudgement,
   tallyCase,
-} from "./tally.ts";
-import type { CheckVerdict, Figures } from "./verdict.ts";
+} from "./observe.ts";
+import { boundaries, caseError, defaultMargin, isWithinMargin, type LookPlan, type MeanDrop } from "./statistics.ts";
 
 /**
  * Two finished records. `samePairs`: trial t of a case had the same tool order in both; whether the records are of one time
@@ -127,4 +127,29 @@ function pooledDrop(cases: readonly CaseCounts[]): MeanDrop | undefined {
     variance += r * (1 - r) * (1 / base.trials + 1 / head.trials);
   }
   return { drop: drop / cases.length, standardError: Math.sqrt(variance) / cases.length };
+}
+
+/** Level of the suite, and of all cases together, when everything that can be asked was asked. */
+export const exhaustedLevel = 0.025;
+
+/**
+ * The verdict on a deterministic model, when all of its different requests were asked: REGRESSED by the tests of
+ * a check; NO REGRESSION, exact for these requests, when nothing went from pass to fail; else CHANGED with every flip. One
+ * flipped case with one order is CHANGED, never REGRESSED: nothing distinguishes it from a harmless flip.
+ */
+export function decideExhausted(
+  cases: readonly string[],
+  tallies: readonly PairTally[],
+  level: number,
+  figures: Figures,
+): CheckVerdict {
+  const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, p: fallP(tally) }));
+  const fell = tested.filter(({ p }) => isSignificant(p, level / cases.length));
+  if (fell.length > 0) return { kind: "regressed", by: "cases", fell: nameCases(fell), ...figures };
+  if (isSignificant(figures.suite.p, level)) return { kind: "regressed", by: "suite", ...figures };
+  const answered = tallies.map((tally) => ({ ...tally, ...tally.answered }));
+  const flips = listFlips(cases, answered);
+  if (flips.some(({ down }) => down > 0)) return { kind: "changed", fell: [], rose: [], flips, ...figures };
+  if (figures.missing) return { kind: "inconclusive", because: "missing", ...figures };
+  return { kind: "no-regression", ...figures };
 }

@@ -1,5 +1,5 @@
 import type { Counts } from "../../base/stats/counts.ts";
-import { lnChoose } from "./special.ts";
+import { lnGamma } from "../../base/stats/stdlib.ts";
 
 /** The trials per case and arm at which a check may look. */
 export const ladder = [3, 5, 8, 12, 18, 25, 35, 50, 70, 100, 140, 200] as const;
@@ -129,4 +129,17 @@ export function meanDrop(cases: readonly Differences[]): MeanDrop | undefined {
 /** Whether the mean drop is significantly below the margin: (margin - D) / SE > z. */
 export function isWithinMargin(mean: MeanDrop | undefined, margin: number, z: number): boolean {
   return mean !== undefined && (margin - mean.drop) / mean.standardError > z;
+}
+
+const logFactorials = new Float64Array(1024);
+for (let n = 2; n < logFactorials.length; n++) logFactorials[n] = (logFactorials[n - 1] ?? 0) + Math.log(n);
+
+/** ln n!, n a whole number >= 0. */
+export function lnFactorial(n: number): number {
+  return n < logFactorials.length ? (logFactorials[n] ?? 0) : lnGamma(n + 1);
+}
+
+/** ln C(n, k), 0 <= k <= n. */
+export function lnChoose(n: number, k: number): number {
+  return lnFactorial(n) - lnFactorial(k) - lnFactorial(n - k);
 }

@@ -1,5 +1,5 @@
 import { type Counts, pool } from "../../base/stats/counts.ts";
-import { lnKT } from "../design/special.ts";
+import { lnGamma } from "../../base/stats/stdlib.ts";
 
 /** Passes of some trials, asked regularly and in follow-ups of the same night. */
 export type NightCounts = { passed: number; trials: number; followUpPassed: number; followUpTrials: number };
@@ -208,3 +208,17 @@ export function returnScore(
   }
   return score;
 }
+
+/**
+ * ln of the chance of one sequence with `passed` passes and `failed` failures, its rate drawn from Beta(1/2, 1/2):
+ * ln Gamma(x + 1/2) + ln Gamma(f + 1/2) - ln Gamma(x + f + 1) - ln pi. Counts may be fractions.
+ * Source: Krichevsky and Trofimov, IEEE Transactions on Information Theory 27 (1981).
+ */
+export function lnKT(passed: number, failed: number): number {
+  if (passed === 0 && failed === 0) return 0;
+  return lnGammaHalf(passed) + lnGammaHalf(failed) - lnGamma(passed + failed + 1) - logPi;
+}
+
+const logPi = Math.log(Math.PI);
+/** ln Gamma(x + 1/2); mostly asked for at 0. */
+const lnGammaHalf = (x: number) => (x === 0 ? logPi / 2 : lnGamma(x + 0.5));

@@ -8,8 +8,8 @@ import type { DetectableDrop } from "../../base/types/run.ts";
 import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, money, size } from "../../reports/format.ts";
 import type { PlannedChecks } from "../check/ask.ts";
+import { forecastCalls } from "../check/design.ts";
 import { setUpCheck } from "../check/verdict.ts";
-import { forecastCalls } from "../design/forecast.ts";
 import { mostTrialsOfNight } from "../drift/design.ts";
 import { estimateTrialCost, type GetTier } from "./price.ts";
 

@@ -27,7 +27,7 @@ import {
   size,
   some,
 } from "../../reports/format.ts";
-import type { NamedCase } from "../design/verdict.ts";
+import type { NamedCase } from "../design/observe.ts";
 import { modelLabel } from "../results/text.ts";
 import { intervalPlot, intervalRow } from "../run/report/figures.ts";
 import type { Comparison } from "./variantsCertain.ts";

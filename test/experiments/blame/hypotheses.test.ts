@@ -7,7 +7,7 @@ import {
   listHypotheses,
   rankSets,
   shareEvidence,
-} from "../../../src/evals/experiments/design/hypotheses.ts";
+} from "../../../src/evals/experiments/blame/hypotheses.ts";
 
 const maskOf = (digits: string) => [...digits].map((digit) => digit === "1");
 const known = { old: { passed: 20, trials: 20 }, new: { passed: 0, trials: 5 } };
