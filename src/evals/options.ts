@@ -82,8 +82,8 @@ export type RunOptions = SuiteOptions &
     trials?: number | undefined;
     /** Rate at which a case passes; overrides the suites (their default: 0.8). */
     passRate?: number | undefined;
-    /** Check against the accepted baseline (default: if there is one); on requires one, always compares even an unchanged tool list (an A/A test, which shows the noise). screen, thorough and anytime are former names for on with -n 12, 25 and 100. */
-    check?: "on" | "always" | "off" | "screen" | "thorough" | "anytime" | undefined;
+    /** Check against the accepted baseline (default: if there is one); on requires one, always compares even an unchanged tool list (an A/A test, which shows the noise). */
+    check?: "on" | "always" | "off" | undefined;
     /** Results that exit with code 1; repeatable (default: regressed if a baseline is checked, none for lexical, otherwise rate: a case below its pass rate). */
     failOn?:
       | "regressed"

@@ -378,7 +378,8 @@ export const manifest: RunManifest = {
       checks: ["lexical", "anthropic:claude-sonnet-5-5"].map((model) => ({
         kind: "compare",
         model,
-        design: "screen",
+        cap: 25,
+        families: 2,
         margin: 0.1,
         baseline: {
           file: "evals/baselines/filesystem.json",

@@ -29,9 +29,8 @@ export const runCommand = defineCommand({
     ...suiteFlags,
     check: choice(
       "Check against the accepted baseline (default: if there is one); on requires one, " +
-        "always compares even an unchanged tool list (an A/A test, which shows the noise). " +
-        "screen, thorough and anytime are former names for on with -n 12, 25 and 100",
-      ["on", "always", "off", "screen", "thorough", "anytime"],
+        "always compares even an unchanged tool list (an A/A test, which shows the noise)",
+      ["on", "always", "off"],
     ),
     "fail-on": failOnFlag,
     explain: explainFlag,

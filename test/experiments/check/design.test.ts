@@ -73,7 +73,7 @@ describe("golden runs on a fixed record", () => {
     });
     expect(played.verdict).toMatchObject({
       by: "cases",
-      fell: [{ case: "case 3" }],
+      flagged: [{ case: "case 3" }],
       calls: { base: 67, head: 67, ahead: 74 },
     });
   });
@@ -135,7 +135,7 @@ describe("the verdict", () => {
           if (verdict.kind === "no-regression") expect(verdict.net?.interval[0]).toBeGreaterThan(-verdict.margin);
           if (verdict.kind === "no-regression")
             expect(verdict.missing?.head ?? 0).toBeLessThanOrEqual(0.05 * verdict.trials * base.length);
-          if (verdict.kind === "regressed" && verdict.by === "cases") expect(verdict.fell.length).toBeGreaterThan(0);
+          if (verdict.kind === "regressed" && verdict.by === "cases") expect(verdict.flagged.length).toBeGreaterThan(0);
         },
       ),
       { numRuns: 150 },
@@ -253,7 +253,7 @@ describe("requests that repeat", () => {
     expect(dead).toMatchObject({
       kind: "regressed",
       by: "cases",
-      fell: [{ case: "case 1", head: { passed: 0, trials: 6 } }],
+      flagged: [{ case: "case 1", head: { passed: 0, trials: 6 } }],
     });
   });
 
@@ -308,17 +308,14 @@ describe("requests that repeat", () => {
             check({ cases: ids, seed, trials, requests: () => requests, withReach: false }),
             (id, arm, trial) => answer(id, arm, isAlike ? ((trial - 1) % requests) + 1 : trial),
           );
-          const { suspects, repeated = [] } = verdict;
-          const fell = "fell" in verdict ? verdict.fell : [];
-          const rose = "rose" in verdict ? verdict.rose : [];
-          for (const named of [...fell, ...rose, ...suspects]) {
+          const { flagged, rose, suspects, flips, repeated = [] } = verdict;
+          for (const named of [...flagged, ...rose, ...suspects]) {
             const again = repeated.find((one) => one.case === named.case) ?? { passed: 0, trials: 0 };
             const all = countPasses(record, named.case, "base");
             expect(named.base).toEqual({ passed: all.passed - again.passed, trials: all.trials - again.trials });
             expect(named.head).toEqual(countPasses(record, named.case, "head"));
           }
-          for (const { case: id, pairs } of "flips" in verdict ? verdict.flips : [])
-            expect(pairs).toBe(countPasses(record, id, "head").trials);
+          for (const { case: id, pairs } of flips) expect(pairs).toBe(countPasses(record, id, "head").trials);
         },
       ),
     );
@@ -331,7 +328,7 @@ describe("requests that repeat", () => {
     );
     expect(verdict).toMatchObject({
       kind: "regressed",
-      fell: [{ case: "case 1", base: { passed: 6, trials: 6 }, head: { passed: 0, trials: 6 } }],
+      flagged: [{ case: "case 1", base: { passed: 6, trials: 6 }, head: { passed: 0, trials: 6 } }],
       repeated: three.map((id) => ({ case: id, after: 6, passed: 2, trials: 2 })),
       calls: { base: 24, head: 18, ahead: 0 },
     });

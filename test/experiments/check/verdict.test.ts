@@ -36,8 +36,8 @@ function manifest(plan: CheckPlan, deterministic = false): RunManifest {
 const compare = (changes: Partial<Extract<CheckPlan, { kind: "compare" }>> = {}): CheckPlan => ({
   kind: "compare",
   model: "scripted",
-  design: "pairs",
   cap: 25,
+  families: 1,
   margin: 0.1,
   baseline: { file: "evals/baselines/s.scripted.json", run: "run-0", acceptedAt: "2026-11-01T00:00:00.000Z" },
   cases: ids.map((id) => ({ id, bank: { passed: 20, trials: 20 }, toolset: "old" })),
@@ -277,18 +277,6 @@ describe("the regression check of a run", () => {
       modelDrift: { now: { passed: 30, trials: 30 } },
       grew: [{ base: { passed: 0, trials: 30 }, head: { passed: 6, trials: 30 } }],
       calls: { base: 36, head: 30, ahead: 0 },
-    });
-  });
-
-  it("reads a record that an earlier design made, as two finished records", () => {
-    for (const design of ["screen", "thorough", "anytime"] as const) {
-      const verdict = summarise(compare({ design }), trials(12, ["b"])).suites[0]?.verdict;
-      expect(verdict).toMatchObject({ kind: "regressed", method: "records", flagged: [{ case: "b" }] });
-      expect(verdict?.notes[0]).toContain(`the ${design} design of an earlier version`);
-    }
-    const heads = trials(12).filter(({ cell }) => cell.arm === "head");
-    expect(summarise(compare({ design: "screen" }), heads).suites[0]?.verdict).toMatchObject({
-      kind: "not-comparable",
     });
   });
 

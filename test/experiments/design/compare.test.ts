@@ -36,7 +36,7 @@ describe.each([true, false])("two records, same orders: %s", (samePairs) => {
     expect(compare(sampled(base, base.with(0, 0.2), 2))).toMatchObject({
       kind: "regressed",
       by: "cases",
-      fell: [{ case: "case 1" }],
+      flagged: [{ case: "case 1" }],
     });
     expect(
       compare(

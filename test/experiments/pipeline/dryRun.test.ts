@@ -78,7 +78,7 @@ describe("a dry run", () => {
     expect(plan).toMatchInlineSnapshot(`
       "files: 2 cases, 3 tools, execute safe (evals/files.json)
         read, list
-      Check of files on anthropic:claude-haiku-5-5: typically 72 trials, about $0.0083; 9 times in 10 at most 100, about $0.01; never more than 200.
+      Check of files on anthropic:claude-haiku-5-5: typically 100 trials, about $0.01; 9 times in 10 at most 100, about $0.01; never more than 200.
       To detect a drop of every case of files on anthropic:claude-haiku-5-5 8 times in 10, of 10 pp: more than -n 50; of 20 pp: -n 40.
 
       anthropic:claude-haiku-5-5 (all definitions shown)
@@ -89,9 +89,9 @@ describe("a dry run", () => {
         cost           at most $0.00
       judge anthropic:claude-opus-5-5
         calls          at most 100 additional
-        cost           typically $0.31, at most $14.27, in addition
+        cost           typically $0.43, at most $14.27, in addition
       total
-        cost           typically $0.32, at most $14.70
+        cost           typically $0.44, at most $14.70
 
       seed 7; no model was called
       "

@@ -3,7 +3,7 @@
  * of one, is not redacted, since nothing could read a record without them.
  */
 export const recordWords = `
-abstained acceptedAt always annotations answered anytime arguments argumentsText attempt baseline broken budget
+abstained acceptedAt always annotations answered arguments argumentsText attempt baseline broken budget
 built-in built-in-used builtIn builtIns cacheReadTokens cacheWriteTokens cached cancelled changed checks
 checksum chosen chosen-without-search command commit compare content correlation costUsd cut-off deferred denial
 denied description design destructiveHint deterministic discovery dispatched dispatchers distractor drifted edited
@@ -16,7 +16,7 @@ outputSchema outputTokens over-triggered ownName parameter paraphrases partial p
 prepared queries ranker readOnlyHint reason reasons redacted refused regressed released renamed repliedBy requestId
 requests reservedUsd responseId result right-tool screen search searches selection server servers settings
 several-calls skills skipped startedAt static status structuredContent submitted substituted suites surfaces
-thorough timeout toolErrors toolset toolsets totals trials unchanged unchecked unknown unknown-tool unlisted
+timeout toolErrors toolset toolsets totals trials unchanged unchecked unknown unknown-tool unlisted
 unmatched unwanted userTurn variants verdict wanted wrong-arguments wrong-result wrong-tool wrong-type wrong-value
 additionalProperties boolean default description format integer maximum minimum number object pattern properties required string
 `;

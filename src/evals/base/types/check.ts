@@ -29,9 +29,8 @@ export const checkPlanSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("compare"),
     model: z.string(),
-    design: z.enum(["pairs", "screen", "thorough", "anytime"]).describe("all but pairs: of an earlier version"),
-    cap: count.optional().describe("most trials per case and arm, where the design is pairs"),
-    families: count.optional().describe("checks of the run, which share its error rate; absent: 1"),
+    cap: count.describe("most trials per case and arm"),
+    families: count.describe("checks of the run, which share its error rate"),
     margin: z.number().describe("a mean drop below this is no regression"),
     baseline: z.object({
       file: z.string(),
@@ -57,9 +56,7 @@ export const checkPlanSchema = z.discriminatedUnion("kind", [
     kind: z.literal("unchanged"),
     model: z.string(),
     notes: z.array(z.string()),
-    drift: driftPlanSchema
-      .optional()
-      .describe("absent for a deterministic model, and before there was a drift monitor"),
+    drift: driftPlanSchema.optional().describe("absent for a deterministic model"),
   }),
   z.object({ kind: z.literal("not comparable"), model: z.string(), reasons: z.array(z.string()) }),
 ]);
@@ -72,6 +69,8 @@ export const namedCaseSchema = z.object({
   head: countsSchema,
   p: z.number().describe("one-sided exact p of this case alone"),
 });
+/** A case that a verdict names: its passes in both arms over as many trials as it was tested with, and its p. */
+export type NamedCase = z.infer<typeof namedCaseSchema>;
 
 const toolChangeSchema = z.object({
   label: z.string().describe("what changed: a tool, or tool.parameter"),

@@ -168,7 +168,7 @@ function joinRecords(base: ArmTally, head: ArmTally): TrialRecord {
 /** The cases with a significant fall; for a deterministic model, those that went from pass to fail. */
 function listCases(verdict: CheckVerdict): ExposureComparison["fell"] {
   if (verdict.kind === "regressed" && verdict.by === "cases") {
-    return verdict.fell.map(({ case: id, base, head }) => ({ case: id, base, head }));
+    return verdict.flagged.map(({ case: id, base, head }) => ({ case: id, base, head }));
   }
   if (verdict.kind !== "changed") return [];
   return verdict.flips.flatMap(({ case: id, down, up, pairs }) =>

@@ -23,7 +23,7 @@ import { explainLost } from "./checkText.ts";
 import type { Check } from "./verdict.ts";
 
 export type CheckOptions = DriftRunOptions & {
-  check?: "on" | "always" | "screen" | "thorough" | "anytime" | "off" | undefined;
+  check?: "on" | "always" | "off" | undefined;
   /** The cap of a check, the trials of a night, and the trials of cases that are not checked. */
   trials?: number | undefined;
   baselines: string;
@@ -48,7 +48,7 @@ export async function planChecks(
     if (!options.nightly) return { plans, toolsets };
     throw usageError("--nightly has no effect with --check off.", "Omit one of them.");
   }
-  const cap = chooseCap(options, io);
+  const cap = options.trials ?? defaultTrials;
   const dir = resolve(io.cwd, options.baselines);
   const names = suites.map(({ name }) => name);
   for (const suite of suites) {
@@ -125,8 +125,7 @@ function warnNotComparable(
 }
 
 /**
- * Finds the baseline of a suite on a model, even under a former id or an alias of the model, or a former name of the
- * suite. `names`: all suites of the run. Returns the expected file, and in `others` the baselines of the suite on any
+ * Finds the baseline of a suite on a model, even under an alias of the model or a former name of the suite. `names`: all suites of the run. Returns the expected file, and in `others` the baselines of the suite on any
  * model.
  */
 export async function findBaseline(
@@ -135,15 +134,11 @@ export async function findBaseline(
   model: Model,
   names: readonly string[],
 ): Promise<{ file: string; found: NamedBaseline | undefined; others: NamedBaseline[] }> {
-  const [file = "", ...formerFiles] = [model.id, ...(model.formerIds ?? [])].map((id) =>
-    baselineFile(dir, suite.name, id),
-  );
+  const file = baselineFile(dir, suite.name, model.id);
   const others = await readSuiteBaselines(dir, suite.name);
   const find = async () => {
-    for (const one of [file, ...formerFiles]) {
-      const baseline = await readBaseline(one);
-      if (baseline) return { file: one, baseline };
-    }
+    const baseline = await readBaseline(file);
+    if (baseline) return { file, baseline };
     const alias = others.find((one) => isSameModel(one.baseline.model, model));
     return alias ?? (others.length === 0 ? await findRenamed(dir, suite, model, names) : undefined);
   };
@@ -164,18 +159,6 @@ async function findRenamed(
     return isMost && isSameModel(baseline.model, model) && !names.includes(baseline.suite);
   });
   return alike.length === 1 ? alike[0] : undefined;
-}
-
-/** The caps that the designs of earlier versions stand for. */
-const legacyCaps = { screen: 12, thorough: 25, anytime: 100 } as const;
-
-function chooseCap({ check, trials }: CheckOptions, io: Io): number {
-  if (check === undefined || check === "on" || check === "always" || check === "off") return trials ?? defaultTrials;
-  const cap = trials ?? legacyCaps[check];
-  const message = `--check ${check} is a name of an earlier version, and now means -n ${legacyCaps[check]}.`;
-  const hint = `Use --check on${trials === undefined ? ` -n ${cap}` : ""}.`;
-  printProblem(io)({ severity: "warning", message, hint });
-  return cap;
 }
 
 function warnAboutNightly(isChanged: boolean, io: Io): void {
@@ -232,8 +215,8 @@ async function planCheck(
   return {
     kind: "compare",
     model: model.id,
-    design: "pairs",
     cap: options.cap,
+    families: 1,
     margin: options.margin,
     baseline: {
       file,
@@ -288,7 +271,7 @@ export function describeRun(
   };
 }
 
-/** Runs the trials that a check requests. Throws a usage error for a check that an earlier version planned. */
+/** Runs the trials that a check requests. */
 export async function runCheck(
   { design, record }: Check,
   plan: ComparePlan,
@@ -297,13 +280,7 @@ export async function runCheck(
   { toolsets, seed }: RunManifest,
   ask: Ask,
 ): Promise<PlanEnd> {
-  if (!design) {
-    if (plan.cases.length === 0) return "complete";
-    throw usageError(
-      `The run cannot be resumed: an earlier version of tool-evals planned its check by the ${plan.design} design.`,
-      "Start a new run; `evals report` still reads its record.",
-    );
-  }
+  if (!design) return "complete";
   const base = new Map(plan.cases.map(({ id, toolset: hash }) => [id, { hash, tools: toolsets[hash] ?? [] }]));
   const arms = new Map<string, GetToolset>([
     ["head", ({ toolset }) => toolset],

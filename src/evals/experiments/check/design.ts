@@ -9,12 +9,15 @@ import {
 import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import { isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, drawBeta, seededRandom } from "../../base/stats/random.ts";
+import type { NamedCase } from "../../base/types/check.ts";
 import { adviseOpen, simulateReach, suspicionAt } from "../design/advice.ts";
 import { decideExhausted, exhaustedLevel } from "../design/compare.ts";
-import type { CheckVerdict, Figures, NamedCase } from "../design/observe.ts";
 import {
   type ArmAnswers,
+  type CheckVerdict,
+  conclude,
   countCalls,
+  type Figures,
   fallP,
   judgeSuite,
   listFlips,
@@ -153,14 +156,14 @@ class PlayedCheck {
       const now = this.#judge(j + 1, trials);
       if (this.#hits.size > 0) return yield* this.#fell(now);
       if (trials >= least && isSignificant(now.suite.p, this.#levelAt(trials)))
-        return { kind: "regressed", by: "suite", ...this.#figures(now) };
+        return conclude(this.#figures(now), { kind: "regressed", by: "suite" });
       const isCrowd = yield* this.#runAhead(now);
       if (this.#hits.size > 0) return yield* this.#fell(now);
       const isDeep = trials >= Math.max(least, this.#setup.depth ?? 0) && !this.#hasExhaustedSuspect();
       if (now.suite.isClear && !isCrowd && isDeep) {
         const figures = this.#figures(now);
-        if (now.suite.lacksAnswers) return { kind: "inconclusive", because: "missing", ...figures };
-        return { kind: "no-regression", ...figures };
+        if (now.suite.lacksAnswers) return conclude(figures, { kind: "inconclusive", because: "missing" });
+        return conclude(figures, { kind: "no-regression" });
       }
       if (j === looks.length - 1) return this.#open(now);
     }
@@ -268,9 +271,9 @@ class PlayedCheck {
       const rose = this.#cases.filter((one) => this.#rises(one)).map((one) => this.#name(one, this.#riseP(one)));
       const answered = this.#cases.map((one) => one.tally(this.#trialsAt(one)).answered);
       const flips = listFlips(this.#setup.cases, answered);
-      return { kind: "changed", fell: this.#named(), rose, flips, ...this.#figures(now) };
+      return conclude(this.#figures(now), { kind: "changed", flagged: this.#named(), rose, flips });
     }
-    return { kind: "regressed", by: "cases", fell: this.#named(), ...this.#figures(now) };
+    return conclude(this.#figures(now), { kind: "regressed", by: "cases", flagged: this.#named() });
   }
 
   *#hasRisen(look: number): Play<boolean> {
@@ -308,9 +311,9 @@ class PlayedCheck {
   /** The verdict at the cap. More pairs are not recommended if missing answers rule out NO REGRESSION anyway. */
   #open(now: Look): CheckVerdict {
     const { mean, lacksAnswers } = now.suite;
-    if (lacksAnswers) return { kind: "inconclusive", because: "missing", ...this.#figures(now) };
+    if (lacksAnswers) return conclude(this.#figures(now), { kind: "inconclusive", because: "missing" });
     const advice = mean ? adviseOpen(mean, now.trials, this.#margin, this.#plan.z) : null;
-    return { kind: "inconclusive", because: "cap", advice, ...this.#figures(now) };
+    return conclude(this.#figures(now), { kind: "inconclusive", because: "cap", advice });
   }
 
   /** The only look at a deterministic model, after all different requests. */
@@ -362,7 +365,7 @@ class PlayedCheck {
 export type Forecast = { typical: number; high: number; most: number };
 
 /** Total trials to simulate: large suites need fewer simulations, because their requests vary less. */
-const simulatedTrials = 60_000;
+const simulatedTrials = 15_000;
 
 /**
  * What a check will cost if nothing changed, by simulation from what is known of the cases (`bank`: passes by case; a case
@@ -370,7 +373,8 @@ const simulatedTrials = 60_000;
  */
 export function forecastCalls(setup: CheckSetup, bank: ReadonlyMap<string, Counts>): Forecast {
   const design = check({ ...setup, withReach: false });
-  const plays = Math.max(3, Math.min(200, Math.floor(simulatedTrials / (setup.cases.length * 20))));
+  const enough = Math.max(3, Math.min(50, Math.floor(simulatedTrials / (setup.cases.length * 20))));
+  const plays = setup.alwaysAlike ? 1 : enough;
   const calls = Array.from({ length: plays }, (_, play) => {
     const random = seededRandom(deriveSeed(setup.seed, "forecast", play));
     const rates = new Map(

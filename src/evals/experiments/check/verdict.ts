@@ -1,13 +1,11 @@
-import { countPasses, type Design, nextStep, TrialRecord } from "../../asking/trials/design.ts";
+import { countPasses, type Design, nextStep, type Step, TrialRecord } from "../../asking/trials/design.ts";
 import { pool, swapArms } from "../../base/stats/counts.ts";
 import { cochranMantelHaenszel, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import type { CheckPlan, CheckSummary, ComparedCheck, ComparePlan, Gate } from "../../base/types/check.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { listChangesByCase, pickTexts } from "../../servers/changes/changes.ts";
-import { compareRecords } from "../design/compare.ts";
-import type { CheckVerdict } from "../design/observe.ts";
-import { addTrial, countCalls, pairArms } from "../design/observe.ts";
+import { addTrial, type CheckVerdict, conclude, countCalls } from "../design/observe.ts";
 import { ConfusionGrowth, type CountedTrial } from "../results/confusions.ts";
 import { toExitCode } from "../results/exitCode.ts";
 import { type CheckSetup, check } from "./design.ts";
@@ -22,25 +20,25 @@ export type CheckFacts = {
   headToolsets: ReadonlyMap<string, string>;
 };
 
-/** The setup of the design that a plan names. */
+/** The setup of the design of a plan. */
 export function setUpCheck(plan: ComparePlan, { seed, isDeterministic }: Pick<CheckFacts, "seed" | "isDeterministic">) {
   const many = isDeterministic ? 1 : Number.POSITIVE_INFINITY;
   const requests = new Map(plan.cases.map(({ id, requests: n }) => [id, n ?? many]));
   return {
     cases: plan.cases.map(({ id }) => id),
     seed,
+    trials: plan.cap,
     margin: plan.margin,
-    families: plan.families ?? 1,
+    families: plan.families,
     requests: (id) => requests.get(id) ?? many,
     alwaysAlike: isDeterministic,
-    ...(plan.cap !== undefined && { trials: plan.cap }),
   } satisfies CheckSetup;
 }
 
 /** Collects the trials of one regression check. Can summarise them at any time. */
 export class Check {
   readonly record = new TrialRecord();
-  /** Undefined for a check that an earlier version planned, whose trials are compared as they are. */
+  /** Undefined where no case can be compared. */
   readonly design: Design<CheckVerdict> | undefined;
   readonly #plan: ComparePlan;
   readonly #facts: CheckFacts;
@@ -48,20 +46,21 @@ export class Check {
   /** Trials of base that may be requests repeated to see whether the model is deterministic. */
   readonly #repeatable: CountedTrial[] = [];
   readonly #requests: ReadonlyMap<string, number | undefined>;
-  readonly #compared: ReadonlySet<string>;
   readonly #repliedBy = new Set<string>();
+  /** What the design says of the trials so far, once it was asked. */
+  #step: Step<CheckVerdict> | undefined;
 
   constructor(plan: ComparePlan, facts: CheckFacts) {
     this.#plan = plan;
     this.#facts = facts;
-    this.#compared = new Set(plan.cases.map(({ id }) => id));
     this.#requests = new Map(plan.cases.map(({ id, requests }) => [id, requests]));
-    if (plan.design === "pairs" && plan.cases.length > 0) this.design = check(setUpCheck(plan, facts));
+    if (plan.cases.length > 0) this.design = check({ ...setUpCheck(plan, facts), withReach: false });
   }
 
   add(trial: Trial): void {
     const { cell, verdict, copy } = trial;
-    if (!this.#compared.has(cell.case)) return;
+    if (!this.covers(cell.case)) return;
+    this.#step = undefined;
     addTrial(this.record, trial);
     this.#growth.add(trial);
     const requests = this.#requests.get(cell.case) ?? Number.POSITIVE_INFINITY;
@@ -71,38 +70,26 @@ export class Check {
   }
 
   covers(id: string): boolean {
-    return this.#compared.has(id);
+    return this.#requests.has(id);
   }
 
   summary(): CheckSummary {
-    const { cases, margin } = this.#plan;
     const notes = [...this.#plan.notes, ...this.#describeAlias()];
-    const { failOn, seed } = this.#facts;
-    if (cases.length === 0) return notComparable([], notes);
-    const step = this.design && nextStep(this.design, this.record);
-    const repeated = step?.kind === "decided" ? (step.verdict.repeated ?? []) : [];
+    if (this.#plan.cases.length === 0) return notComparable([], notes);
+    this.#step ??= nextStep(check(setUpCheck(this.#plan, this.#facts)), this.record);
+    const step = this.#step;
+    const repeated = step.kind === "decided" ? (step.verdict.repeated ?? []) : [];
     const counted = new Map(repeated.map((one) => [one.case, one.after]));
     const isRepeated = ({ cell }: CountedTrial) => cell.trial > (counted.get(cell.case) ?? Number.POSITIVE_INFINITY);
-    const found = {
+    const verdict = step.kind === "decided" ? step.verdict : describeStopped(this.#plan, step.look, this.record);
+    return summariseCheck(verdict, {
       grew: this.#growth.pairsWithout(this.#repeatable.filter(isRepeated)),
       changes: collectChanges(this.#plan, this.#facts),
       modelDrift: compareWithBank(this.#plan, this.record, counted),
       ...(this.#plan.lost && { lost: this.#plan.lost }),
       notes,
-      failOn,
-    };
-    if (step?.kind === "decided") return summariseCheck(step.verdict, found);
-    if (step) return summariseStopped(this.#plan, step.look, this.record, found);
-    this.record.giveUp();
-    const asked = cases.flatMap(({ id }) => {
-      const isAsked = pairArms.every((arm) => this.record.answers(id, arm).length > 0);
-      return isAsked ? [id] : [];
+      failOn: this.#facts.failOn,
     });
-    const earlier = `Planned by the ${this.#plan.design} design of an earlier version: compared as two finished records.`;
-    if (asked.length === 0)
-      return notComparable(["An earlier version planned this check, and no case was asked with both lists."], notes);
-    const verdict = compareRecords({ cases: asked, record: this.record, samePairs: true, seed, margin });
-    return summariseCheck(verdict, { ...found, notes: [earlier, ...notes] });
   }
 
   /** Set if the alias stands for another model than at the baseline. The verdict holds, because both lists are tested now. */
@@ -121,50 +108,32 @@ function notComparable(reasons: string[], notes: string[]): CheckSummary {
 }
 
 /** What a report shows in addition to the verdict. */
-export type Found = Pick<ComparedCheck, "grew" | "changes" | "lost" | "notes" | "modelDrift"> & {
+type Found = Pick<ComparedCheck, "grew" | "changes" | "lost" | "notes" | "modelDrift"> & {
   failOn: readonly Gate[];
 };
 
-/** A verdict in the form of reports. */
-export function summariseCheck(verdict: CheckVerdict, { failOn, ...found }: Found): ComparedCheck {
-  const { kind, method, repeats, look, looks, trials, cap, margin, families, cases, net, suite, suspects } = verdict;
-  const facts = {
-    kind,
-    by: "by" in verdict ? verdict.by : null,
-    because: "because" in verdict ? verdict.because : null,
-  };
-  return {
-    ...facts,
-    ...{ method, ...(repeats !== undefined && { repeats }) },
-    ...{ look, looks, trials, cap, margin, families, cases, net, suite },
-    flagged: "fell" in verdict ? verdict.fell : [],
-    rose: "rose" in verdict ? verdict.rose : [],
-    suspects,
-    flips: "flips" in verdict ? verdict.flips : [],
-    missing: verdict.missing,
-    ...(verdict.repeated && { repeated: verdict.repeated }),
-    reach: verdict.reach,
-    advice: "advice" in verdict ? verdict.advice : null,
-    calls: verdict.calls,
-    ...found,
-    exitCode: toExitCode({ happened: readEvents(facts), failOn, undecided: facts.because === "missing" }),
-  };
-}
-
-function summariseStopped(
-  plan: ComparePlan,
-  look: number,
-  record: TrialRecord,
+/** A verdict in the form of reports. A check that was stopped has no test of the suite. */
+export function summariseCheck(
+  verdict: Omit<CheckVerdict, "suite"> & Pick<ComparedCheck, "suite">,
   { failOn, ...found }: Found,
 ): ComparedCheck {
-  const ids = plan.cases.map(({ id }) => id);
-  return {
-    ...{ kind: "inconclusive", by: null, because: "stopped", method: "pairs", look, looks: look, trials: 0 },
-    ...{ cap: plan.cap ?? 0, margin: plan.margin, families: plan.families ?? 1, cases: plan.cases.length },
-    ...{ net: null, suite: null, flagged: [], rose: [], suspects: [], flips: [], missing: null, reach: null },
-    ...{ advice: null, calls: countCalls(record, ids), ...found },
-    exitCode: toExitCode({ undecided: true }),
+  const { because } = verdict;
+  const exitCode = toExitCode({
+    happened: because === "stopped" ? [] : readEvents(verdict),
+    failOn,
+    undecided: because === "missing" || because === "stopped",
+  });
+  return { ...verdict, ...found, exitCode };
+}
+
+/** What is known of a check that was stopped before its verdict. */
+function describeStopped({ cases, cap, margin, families }: ComparePlan, look: number, record: TrialRecord) {
+  const ids = cases.map(({ id }) => id);
+  const figures = {
+    ...{ method: "pairs" as const, look, looks: look, trials: 0, cap, margin, families, cases: cases.length },
+    ...{ net: null, suite: null, suspects: [], missing: null, reach: null, calls: countCalls(record, ids) },
   };
+  return conclude(figures, { kind: "inconclusive", because: "stopped" });
 }
 
 /** The event of `--fail-on` that a verdict stands for. */

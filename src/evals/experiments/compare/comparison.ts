@@ -83,9 +83,7 @@ export function compareSides(
   const verdict = compareRecords({ ...setup, record });
   const reverse = compareRecords({ ...setup, record: buildRecord(head, base) });
   const grew = measureGrowth(base, head, cases);
-  const fell = (one: CheckVerdict) => ("fell" in one ? one.fell : []);
-  const flips = "flips" in verdict ? verdict.flips : [];
-  const moved = new Set([...fell(verdict), ...fell(reverse), ...flips].map((one) => one.case));
+  const moved = new Set([...verdict.flagged, ...reverse.flagged, ...verdict.flips].map((one) => one.case));
   const involved = [
     ...head.cases.filter(({ id }) => moved.has(id)).map(({ expected = "" }) => expected),
     ...grew.flatMap(({ expected, picked }) => [expected, picked]),
@@ -105,7 +103,7 @@ export function compareSides(
     head: pool(scored.map((one) => one.head)),
     better: decideBetter(verdict, reverse),
     check,
-    improved: fell(reverse).map(swapArms),
+    improved: reverse.flagged.map(swapArms),
     exitCode: check.exitCode,
   };
 }

@@ -2,13 +2,14 @@ import { noTrials } from "../../base/stats/counts.ts";
 import { isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, drawBeta, type Random, seededRandom } from "../../base/stats/random.ts";
 import { normalCdf } from "../../base/stats/stdlib.ts";
-import type { Advice, PairTally } from "./observe.ts";
+import type { ComparedCheck } from "../../base/types/check.ts";
+import type { PairTally } from "./observe.ts";
 import { caseP, type LookPlan, type MeanDrop } from "./statistics.ts";
 
 const mostPairs = 20_000;
 
 /** What an open check needs: further pairs per case for a verdict with a chance of 50 % and of 80 %. */
-export function adviseOpen(mean: MeanDrop, trials: number, margin: number, z: number): Advice {
+export function adviseOpen(mean: MeanDrop, trials: number, margin: number, z: number): ComparedCheck["advice"] {
   const likely = furtherPairs(mean, trials, margin, z, 0.5);
   const safe = furtherPairs(mean, trials, margin, z, 0.8);
   return { likely: likely ?? mostPairs, safe: safe ?? mostPairs, atLeast: likely === undefined };

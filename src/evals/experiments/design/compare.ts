@@ -2,10 +2,12 @@ import type { TrialRecord } from "../../asking/trials/design.ts";
 import type { CaseCounts } from "../../base/stats/counts.ts";
 import { cochranMantelHaenszel, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { adviseOpen, simulateReach } from "./advice.ts";
-import type { CheckVerdict, Figures } from "./observe.ts";
 import {
+  type CheckVerdict,
+  conclude,
   countAnswered,
   countCalls,
+  type Figures,
   fallP,
   joinJudgements,
   judgeSuite,
@@ -95,12 +97,12 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
     return decideExhausted(cases, tallies, exhaustedLevel / families, exhausted);
   }
   const fell = tested.filter(isHit);
-  if (fell.length > 0) return { kind: "regressed", by: "cases", fell: nameCases(fell), ...figures };
-  if (isSignificant(suite.p, suiteLevel)) return { kind: "regressed", by: "suite", ...figures };
-  if (suite.lacksAnswers) return { kind: "inconclusive", because: "missing", ...figures };
-  if (suite.isClear) return { kind: "no-regression", ...figures };
+  if (fell.length > 0) return conclude(figures, { kind: "regressed", by: "cases", flagged: nameCases(fell) });
+  if (isSignificant(suite.p, suiteLevel)) return conclude(figures, { kind: "regressed", by: "suite" });
+  if (suite.lacksAnswers) return conclude(figures, { kind: "inconclusive", because: "missing" });
+  if (suite.isClear) return conclude(figures, { kind: "no-regression" });
   const advice = suite.mean && trials > 0 ? adviseOpen(suite.mean, trials, margin, z) : null;
-  return { kind: "inconclusive", because: "cap", advice, ...figures };
+  return conclude(figures, { kind: "inconclusive", because: "cap", advice });
 }
 
 /** The test of the suite by counts, for arms without common tool orders. */
@@ -145,11 +147,11 @@ export function decideExhausted(
 ): CheckVerdict {
   const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, p: fallP(tally) }));
   const fell = tested.filter(({ p }) => isSignificant(p, level / cases.length));
-  if (fell.length > 0) return { kind: "regressed", by: "cases", fell: nameCases(fell), ...figures };
-  if (isSignificant(figures.suite.p, level)) return { kind: "regressed", by: "suite", ...figures };
+  if (fell.length > 0) return conclude(figures, { kind: "regressed", by: "cases", flagged: nameCases(fell) });
+  if (isSignificant(figures.suite.p, level)) return conclude(figures, { kind: "regressed", by: "suite" });
   const answered = tallies.map((tally) => ({ ...tally, ...tally.answered }));
   const flips = listFlips(cases, answered);
-  if (flips.some(({ down }) => down > 0)) return { kind: "changed", fell: [], rose: [], flips, ...figures };
-  if (figures.missing) return { kind: "inconclusive", because: "missing", ...figures };
-  return { kind: "no-regression", ...figures };
+  if (flips.some(({ down }) => down > 0)) return conclude(figures, { kind: "changed", flips });
+  if (figures.missing) return conclude(figures, { kind: "inconclusive", because: "missing" });
+  return conclude(figures, { kind: "no-regression" });
 }

@@ -7,7 +7,7 @@ import {
 } from "../../asking/trials/design.ts";
 import { type CaseCounts, type Counts, rate } from "../../base/stats/counts.ts";
 import { sumOf } from "../../base/sum.ts";
-import type { ComparedCheck } from "../../base/types/check.ts";
+import type { ComparedCheck, NamedCase } from "../../base/types/check.ts";
 import { canonicalJson } from "../../base/types/json.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { caseP, type Differences, isWithinMargin, type MeanDrop, meanDrop, suiteP } from "./statistics.ts";
@@ -39,48 +39,30 @@ export function summariseAnswer({ turns }: Trial): string {
   return canonicalJson(turns.map(({ calls }) => calls.map(({ tool, arguments: args = null }) => [tool, args])));
 }
 
-// The verdict of a check as a design reaches it. Its figures are recorded as they are: see `comparedSchema`.
-
-/** A case that a verdict names: its passes in both arms over as many trials as it was tested with, and its p. */
-export type NamedCase = ComparedCheck["flagged"][number];
-/** A case with pairs that differ: how many passed in base only (`down`) and in head only (`up`), of `pairs`. */
-export type Flips = ComparedCheck["flips"][number];
-/** Pairs per case after which a verdict is as likely as not, and 8 times in 10. `atLeast`: even that is not enough. */
-export type Advice = NonNullable<ComparedCheck["advice"]>;
-
-type SharedFigure =
-  | "method"
-  | "repeats"
-  | "look"
-  | "looks"
-  | "trials"
-  | "cap"
-  | "margin"
-  | "families"
-  | "cases"
-  | "net";
-
-/** The figures of every verdict of a check. `suite`: the test at the deciding look; no `down` and `up` without pairs. */
-export type Figures = Pick<ComparedCheck, SharedFigure | "suspects" | "missing" | "repeated" | "reach" | "calls"> & {
-  suite: NonNullable<ComparedCheck["suite"]>;
-};
+/** What is recorded of a check beside its verdict. */
+type Context = "headline" | "reason" | "next" | "grew" | "changes" | "modelDrift" | "lost" | "notes" | "exitCode";
 
 /**
- * The verdict of a check, as data; the reports turn it into sentences.
- * `regressed` by `cases`: each named case dropped (exact test); by `suite`: the suite as a whole dropped.
+ * The verdict of a check as it is recorded; the reports turn it into sentences.
+ * `regressed` by `cases`: each flagged case dropped (exact test); by `suite`: the suite as a whole dropped.
  * `changed`: some cases fell and some rose, the suite did not; or, for a deterministic model, some flipped.
  * `no-regression`: the mean drop is below the margin. `inconclusive`: neither, because the cap was reached or because
  * more than 5 % of an arm is missing.
  */
-export type CheckVerdict = Figures &
-  (
-    | { kind: "regressed"; by: "cases"; fell: NamedCase[] }
-    | { kind: "regressed"; by: "suite" }
-    | { kind: "changed"; fell: NamedCase[]; rose: NamedCase[]; flips: Flips[] }
-    | { kind: "no-regression" }
-    | { kind: "inconclusive"; because: "cap"; advice: Advice | null }
-    | { kind: "inconclusive"; because: "missing" }
-  );
+export type CheckVerdict = Omit<ComparedCheck, Context | "suite"> & { suite: NonNullable<ComparedCheck["suite"]> };
+
+type Conclusion = "kind" | "by" | "because" | "flagged" | "rose" | "flips" | "advice";
+/** The figures of every verdict of a check. */
+export type Figures = Omit<CheckVerdict, Conclusion>;
+
+/** A verdict with these figures. */
+export function conclude<F extends object>(
+  figures: F,
+  { kind, ...conclusion }: Pick<CheckVerdict, "kind"> & Partial<Pick<CheckVerdict, Conclusion>>,
+): F & Pick<CheckVerdict, Conclusion> {
+  const none = { by: null, because: null, flagged: [], rose: [], flips: [], advice: null };
+  return { kind, ...none, ...conclusion, ...figures };
+}
 
 export const showsFall = ({ kind }: CheckVerdict): boolean => kind === "regressed" || kind === "changed";
 
@@ -199,7 +181,7 @@ export function nameCases(tested: readonly { id: string; tally: PairTally; p: nu
 }
 
 /** The cases with pairs that differ, and the number of these pairs in each direction. */
-export function listFlips(cases: readonly string[], tallies: readonly Differences[]): Flips[] {
+export function listFlips(cases: readonly string[], tallies: readonly Differences[]): ComparedCheck["flips"] {
   return tallies.flatMap(({ down, up, pairs }, i) =>
     down + up > 0 ? [{ case: cases[i] ?? "", down, up, pairs }] : [],
   );

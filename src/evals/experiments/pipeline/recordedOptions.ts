@@ -37,7 +37,7 @@ const recordedOptionsSchema = z
     surfaces: z.boolean(),
     ranker: z.enum(["keyword", "bm25", "regex"]),
     judge: z.string(),
-    check: z.enum(["on", "always", "screen", "thorough", "anytime", "off"]),
+    check: z.enum(["on", "always", "off"]),
     failOn: z.array(gateSchema),
     margin: z.number(),
     baselines: z.string(),

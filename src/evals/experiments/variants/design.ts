@@ -10,7 +10,7 @@ import { type CaseCounts, type Counts, meanChange, noTrials, swapArms } from "..
 import { globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { upperDrop } from "../../base/stats/meanDrop.ts";
 import { sumOf } from "../../base/sum.ts";
-import type { NamedCase } from "../design/observe.ts";
+import type { NamedCase } from "../../base/types/check.ts";
 import { caseP, defaultMargin } from "../design/statistics.ts";
 import type { Gain, VariantFigures, VariantVerdict } from "./variantVerdict.ts";
 

@@ -1,4 +1,5 @@
 import { sumOf } from "../../base/sum.ts";
+import type { NamedCase } from "../../base/types/check.ts";
 import {
   type Block,
   diff,
@@ -27,7 +28,6 @@ import {
   size,
   some,
 } from "../../reports/format.ts";
-import type { NamedCase } from "../design/observe.ts";
 import { modelLabel } from "../results/text.ts";
 import { intervalPlot, intervalRow } from "../run/report/figures.ts";
 import type { Comparison } from "./variantsCertain.ts";
