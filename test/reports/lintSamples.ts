@@ -99,7 +99,6 @@ export const ruleInfos: readonly RuleInfo[] = [
     on: "tools",
     why: "A model cannot give what is described nowhere.",
     docs: "https://json-schema.org/x#y",
-    clauses: ["each required name is a property"],
   },
   {
     id: "suite-size",
@@ -107,6 +106,5 @@ export const ruleInfos: readonly RuleInfo[] = [
     on: "suites",
     why: "Few queries | little known.",
     docs: "docs/lint-rules.md",
-    clauses: ["at least 5 cases"],
   },
 ];

@@ -129,13 +129,11 @@ function sarif({ version, rules, results: all, exitCode, isSuccessful, notificat
 /** Ends a line with a full stop, since viewers shorten a message to its first sentence. */
 const toSentence = (line: string) => plain(line).replace(/[^.!?]$/, "$&.");
 
-function describeRule({ id, severity, why, docs, clauses }: RuleInfo) {
-  const list = clauses.map((clause) => `- ${clause}`).join("\n");
+function describeRule({ id, severity, why, docs }: RuleInfo) {
   return {
     id,
     shortDescription: { text: why },
-    fullDescription: { text: `${why} Checks: ${clauses.join("; ")}.` },
-    help: { text: `${why}\n${list}`, markdown: `${why}\n\n${list}` },
+    help: { text: why },
     ...(docs.startsWith("http") && { helpUri: docs }),
     defaultConfiguration: { level: levels[severity] },
   };

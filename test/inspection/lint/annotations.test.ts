@@ -7,9 +7,9 @@ test("says what is wrong with annotations, where, and what to do", () => {
   expect(describeViolations(annotationRules, annotationCases)).toMatchInlineSnapshot(`
     {
       "annotation-against-verb": [
+        "$.annotations.readOnlyHint: readOnlyHint is true, but "operation" can be "set". -> Set readOnlyHint to false, or make a second tool for what changes something.",
         "$.annotations.readOnlyHint: readOnlyHint is true, but a tool named "create" changes something. -> Set readOnlyHint to false, or name the tool for what it reads.",
         "$.annotations.destructiveHint: destructiveHint is false, but a tool named "delete" destroys something. -> Set destructiveHint to true, or choose a verb that says what is kept.",
-        "$.annotations.readOnlyHint: readOnlyHint is true, but "operation" can be "set". -> Set readOnlyHint to false, or make a second tool for what changes something.",
       ],
       "annotation-contradiction": [
         "$.annotations.destructiveHint: readOnlyHint and destructiveHint are both true. -> Set the wrong one to false.",

@@ -26,7 +26,7 @@ const none: Families = {
 function aRule(id: string, changes: Partial<Rule<ToolSubject>> = {}): Rule<ToolSubject> {
   const found: Violation[] = [{ at: ["name"], message: `${id} is broken.`, fix: "Fix it." }];
   const check = ({ tool }: ToolSubject) => (String(tool.name).includes("x") ? found : []);
-  return { id, severity: "warning", why: "", docs: "", clauses: [], check, ...changes };
+  return { id, severity: "warning", why: "", docs: "", check, ...changes };
 }
 
 function aTarget(name: string, ...settings: Settings[]): LintSubject {

@@ -14,7 +14,7 @@ import { complaint, load, workspace } from "../../input/suites/workspace.ts";
 import { aToolSubject } from "./cases/cases.ts";
 
 const found: readonly Violation[] = [{ at: [], message: "Broken.", fix: "Fix it." }];
-const base = { severity: "error", why: "", docs: "", clauses: [] } as const;
+const base = { severity: "error", why: "", docs: "" } as const;
 const always: Rule<ToolSubject> = { ...base, id: "always", check: () => found };
 const never: Rule<ToolSubject> = { ...base, id: "never", check: () => [] };
 const inList: Rule<ToolsetSubject> = { ...base, id: "in-list", check: () => found };

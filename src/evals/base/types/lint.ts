@@ -132,12 +132,8 @@ const ruleInfoSchema = z.object({
   on: z.string().describe("what it looks at: tools, suites, ..."),
   why: z.string(),
   docs: z.string(),
-  clauses: z.array(z.string()).readonly(),
 });
 export type RuleInfo = z.infer<typeof ruleInfoSchema>;
 
 /** The output of `evals lint --rules --json`. */
 export const rulesOutputSchema = z.object({ rules: z.array(ruleInfoSchema) });
-
-/** Two inputs of a rule: JSON values, or text in the format of what the rule looks at. */
-export type RuleExample = { invalid: unknown; valid: unknown };

@@ -18,8 +18,7 @@ import {
 } from "./collect.ts";
 import type { LintJudgeOptions } from "./judge.ts";
 import { lint as runRules } from "./lint.ts";
-import { lintDocument, rulesDocument } from "./lintReport.ts";
-import { rulesMarkdown } from "./lintRulesReport.ts";
+import { lintDocument, rulesDocument, rulesMarkdown } from "./lintReport.ts";
 import type { ToolsetSubject } from "./rule.ts";
 import { listConfusablePairs } from "./rules/confusable.ts";
 import { catalogue, rules } from "./rules/index.ts";
@@ -74,7 +73,7 @@ async function printRules(format: Format, io: Io): Promise<ExitCode> {
   const list = catalogue(rules);
   if (format === "sarif" || format === "github")
     throw usageError(`--rules cannot be printed as ${format}.`, "Use table, json or markdown.");
-  if (format === "markdown") io.out(rulesMarkdown(list, (await import("./examples.ts")).examples));
+  if (format === "markdown") io.out(rulesMarkdown(list));
   else if (format === "json") io.out(`${JSON.stringify({ rules: list }, null, 2)}\n`);
   else io.out(renderTerminal(rulesDocument(list), io));
   return exitCodes.passed;

@@ -19,8 +19,6 @@ export type RuleHead = {
   readonly why: string;
   /** The source of the convention. Default: that of the table. */
   readonly docs?: string;
-  /** Each requirement of the convention, in a few words. The tests contain a violation of each. */
-  readonly clauses: readonly string[];
 };
 
 /** One convention and its check, which is pure, never throws, and takes time linear in the size of the subject. */

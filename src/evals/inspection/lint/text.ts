@@ -74,7 +74,7 @@ export const collectTexts = once((tool: JsonObject): Texts => {
 });
 
 /** A wording by which a tool or skill manipulates a model, and what it does. */
-type InjectionPattern = { clause: string; does: string; pattern: RegExp };
+type InjectionPattern = { does: string; pattern: RegExp };
 
 const secrets =
   "(?:(?:~|\\$HOME|/root|/home/\\w+)/\\.(?:ssh|aws|gnupg|cursor|claude)\\b|\\bid_(?:rsa|ed25519)\\b|/etc/(?:passwd|shadow)\\b" +
@@ -88,19 +88,16 @@ const secrets =
  */
 export const injectionPatterns: readonly InjectionPattern[] = [
   {
-    clause: "does not override other instructions",
     does: "tells the model to ignore its other instructions",
     pattern:
       /\b(?:ignore|disregard|forget|override)(?: [\w']+){0,3} (?:(?:previous|prior|above|earlier|preceding|your|safety) (?:instructions?|directives?|guidelines|prompts?)\b|(?:all|any|other) (?:instructions?|directives?|guidelines|prompts?)\b(?! (?:in|inside|within|found|from|contained|embedded|returned|it|they|that)\b))|\b(?:ignore|disregard|forget) (?:the |all |any )?(?:instructions|directives|prompts) (?:above|before|given|you)\b/i,
   },
   {
-    clause: "hides nothing from the user",
     does: "tells the model to hide something from the user",
     pattern:
       /\b(?:do not|don't|never|must not|without)(?: \w+){0,2} (?:tell|telling|inform|informing) the (?:user|human)\b|\b(?:do not|don't|never|must not) (?:mention|reveal|disclose) (?:this|it|that|these|any of this|the above)\b(?: \w+){0,4} to the (?:user|human)\b|\b(?:hide|conceal|keep) (?:this|it|these|that)(?: \w+){0,3} from the (?:user|human)\b/i,
   },
   {
-    clause: "does not ask for secrets",
     does: "tells the model to read a place where secrets are kept",
     pattern: new RegExp(
       `\\b(?:before|first|also|always|must)\\b.{0,100}?\\b(?:read|open|cat|load|fetch|send|include|retrieve|copy|pass)\\b.{0,100}?${secrets}`,
@@ -108,13 +105,11 @@ export const injectionPatterns: readonly InjectionPattern[] = [
     ),
   },
   {
-    clause: "does not imitate a system prompt",
     does: "imitates a part of the system prompt",
     pattern:
       /<\s?\/?(?:system[-_ ](?:prompt|message|reminder|instructions?)|secret[-_ ]instructions?|hidden)\s?>|<system>[^<]{0,2000}<\/system>|\[\/?INST\]|<\|im_(?:start|end)\|>|<<\/?SYS>>/i,
   },
   {
-    clause: "does not ask for the system prompt",
     does: "asks for the system prompt",
     pattern:
       /\b(?:reveal|output|print|repeat|send|include|pass|copy|append|attach)(?: \w+){0,6} your (?:system|initial|original) prompt\b/i,

@@ -12,7 +12,7 @@ import type {
 } from "../../../../src/evals/inspection/lint/rule.ts";
 import { aCase, aSuite } from "../../../fakes/suite.ts";
 
-/** Subjects that a rule passes, and for each of its clauses subjects that it must find something in. */
+/** Subjects that a rule passes, and for each of its requirements subjects that it must find something in. */
 export type RuleCases<Subject> = {
   readonly clean: readonly Subject[];
   readonly violations: Readonly<Record<string, readonly Subject[]>>;

@@ -9,11 +9,11 @@ const graded = (rule: string, score: number, rest: number): JudgedSubject => ({
 });
 
 export const rubricCases: CasesOf<JudgedSubject> = Object.fromEntries(
-  rubricRules.map(({ id, clauses }) => [
+  rubricRules.map(({ id }) => [
     id,
     {
       clean: [graded(id, 4, 1), graded(id, 5, 3)],
-      violations: Object.fromEntries(clauses.map((clause) => [clause, [graded(id, 3, 5), graded(id, 1, 4)]])),
+      violations: { "a score of 4 or 5": [graded(id, 3, 5), graded(id, 1, 4)] },
     },
   ]),
 );

@@ -13,7 +13,6 @@ export const annotationRules = defineRules<ToolSubject>(docs, [
     id: "annotation-shape",
     severity: "error",
     why: "Clients check the shape of the list, and reject all of it for one hint that is not a boolean.",
-    clauses: ["annotations are an object", "hints are true or false", "a title is a string"],
     *check({ tool: { annotations, title } }) {
       if (title !== undefined) yield* checkTitle(title, ["title"]);
       if (annotations === undefined) return;
@@ -34,7 +33,6 @@ export const annotationRules = defineRules<ToolSubject>(docs, [
   {
     id: "annotation-unknown",
     why: "Hosts ignore a misspelled hint and use the cautious default instead.",
-    clauses: ["hints are spelled as in the protocol"],
     *check({ tool: { annotations } }) {
       if (!isJsonObject(annotations)) return;
       for (const key of Object.keys(annotations).slice(0, 1000)) {
@@ -50,7 +48,6 @@ export const annotationRules = defineRules<ToolSubject>(docs, [
     // By the specification destructiveHint means nothing here; annotation-against-verb reports what changes something.
     severity: "info",
     why: "A host that trusts readOnlyHint calls the tool without asking, whatever the other hints say.",
-    clauses: ["a read-only tool is not destructive"],
     at: ["annotations", "destructiveHint"],
     fix: "Set the wrong one to false.",
     find: ({ tool: { annotations } }) =>
@@ -62,11 +59,6 @@ export const annotationRules = defineRules<ToolSubject>(docs, [
   {
     id: "annotation-against-verb",
     why: "A host asks the user by the hints and a model chooses by the name; here the two disagree.",
-    clauses: [
-      "a tool named for a change is not read-only",
-      "a tool named for a deletion is destructive",
-      "a read-only tool has no operation that changes something",
-    ],
     *check({ server, tool: { name, annotations, inputSchema } }) {
       if (typeof name !== "string" || !isJsonObject(annotations)) return;
       const operation = annotations.readOnlyHint === true ? findChange(inputSchema) : undefined;
@@ -120,7 +112,6 @@ export const sharedAnnotationRules = defineRules<ToolsetSubject>(docs, [
     id: "annotations-missing",
     severity: "info",
     why: "Without annotations a host takes a tool for destructive, and asks the user before each call.",
-    clauses: ["every tool has annotations"],
     *check({ tools }) {
       const without = [...tools.entries()].filter(([, { annotations }]) => !hasHint(annotations));
       const [first] = without;

@@ -75,14 +75,12 @@ export const confusableRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "same-description",
     why: "A model chooses by name and description; where two descriptions are the same, the name alone decides.",
-    clauses: ["no two descriptions are the same"],
     check: ({ tools }) => report(findEqualDescriptions(listCurrent(tools))),
   },
   {
     id: "near-duplicate-tools",
     profile: "spec",
     why: "A model chooses by name and description; where two are nearly the same, a single word decides.",
-    clauses: ["no two tools have nearly the same description"],
     *check({ tools }) {
       const current = listCurrent(tools);
       const equal = new Map(findEqualDescriptions(current));

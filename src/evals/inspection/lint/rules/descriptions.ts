@@ -1,13 +1,5 @@
 import { followRef, type SchemaPlace, type Walk, walkToolSchema } from "../../../base/jsonSchema/walk.ts";
-import {
-  describeHidden,
-  findHiddenOf,
-  hiddenRanges,
-  isText,
-  quote,
-  showValue,
-  showValues,
-} from "../../../base/text/text.ts";
+import { describeHidden, findHiddenOf, isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
 import {
   getEnglishDescription,
@@ -35,7 +27,6 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
     id: "description-missing",
     // A warning, because the protocol allows it, and hosts send such a tool.
     why: "A model chooses by the description; without one, only the name is left.",
-    clauses: ["there is a description", "the description is not blank"],
     at: ["description"],
     fix: "Say what the tool does, when to call it, and which sibling to call otherwise.",
     find({ tool: { description } }) {
@@ -48,7 +39,6 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
     severity: "error",
     docs: "https://modelcontextprotocol.io/specification/2025-11-25/schema#tool",
     why: "Clients check the shape of the list, and reject all of it for one description that is not a string.",
-    clauses: ["the description is a string"],
     at: ["description"],
     fix: "Make the description a string, or remove it.",
     find: ({ tool: { description } }) =>
@@ -60,7 +50,6 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
     id: "description-cut",
     docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
     why: "Claude Code (measured: 2.1.330) silently cuts a description after 4,096 characters, and the model never sees the rest.",
-    clauses: ["at most 4,096 characters"],
     at: ["description"],
     fix: shorten,
     find: ({ tool: { description } }) =>
@@ -73,7 +62,6 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
     severity: "info",
     docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
     why: "By its documentation Claude Code truncates a description after 2 kB; other versions than the measured one may.",
-    clauses: ["at most 2,048 bytes of UTF-8"],
     at: ["description"],
     fix: shorten,
     find({ tool: { description } }) {
@@ -85,10 +73,6 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
   {
     id: "description-too-short",
     why: "Where neither the description nor the parameters say more than the name, a model guesses how to call.",
-    clauses: [
-      "three words or more, or described parameters",
-      "more than the words of the name, or described parameters",
-    ],
     at: ["description"],
     fix: "Say what the tool does and returns, and when to call it.",
     find({ tool }) {
@@ -107,7 +91,6 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
     id: "parameter-description-missing",
     severity: "info",
     why: "Without a description, a model guesses the format and the meaning of a parameter from its name.",
-    clauses: ["every parameter has a description", "a description is not blank"],
     *check({ tool }) {
       for (const { at, name } of listUndescribed(tool)) {
         if (at.length > parameterDepth || isMentionedIn(tool.description, name)) continue;
@@ -121,7 +104,6 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
     severity: "info",
     profile: "spec",
     why: "Without descriptions, a model guesses how to fill an object from the names in it.",
-    clauses: ["most properties inside a parameter have a description"],
     *check({ tool }) {
       const groups = new Map<string, { at: Path; names: string[] }>();
       for (const { at, name } of listUndescribed(tool)) {
@@ -142,7 +124,6 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
     severity: "info",
     profile: "spec",
     why: "A list of example requests takes tokens in every request, and a model treats it as complete.",
-    clauses: ["fewer than three requests of users in quotes"],
     *check({ tool }) {
       const queries = getPlainDescription(tool)?.match(quotedRequest) ?? [];
       if (queries.length < mostQueries) return;
@@ -155,14 +136,12 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
     severity: "error",
     docs: "https://www.unicode.org/reports/tr36/",
     why: "A model reads characters that no reviewer sees, which is how instructions are smuggled into a tool.",
-    clauses: [...new Set(hiddenRanges.map(({ what }) => `no ${what}`))],
     check: inTexts("message"),
   },
   {
     id: "stray-unicode",
     docs: "https://www.unicode.org/reports/tr36/",
     why: "Marks without width come with copied text; words that contain one are not found, and compare as different.",
-    clauses: ["no single zero-width characters, direction marks and byte order marks"],
     check: inTexts("stray"),
   },
   {
@@ -170,7 +149,6 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
     severity: "error",
     docs: "https://invariantlabs.ai/blog/mcp-security-notification-tool-poisoning-attacks",
     why: "Instructions that go beyond the tool's own use are the mark of tool poisoning; hosts and scanners block them.",
-    clauses: injectionPatterns.map(({ clause }) => clause),
     *check({ tool }) {
       for (const { text, at } of collectTexts(tool).texts) {
         // Every pattern needs one of these, and most texts of a schema (names, types) have none.
@@ -287,7 +265,6 @@ export const purposeRules = defineRules<ToolSubject>(docs, [
     id: "description-when",
     profile: "spec",
     why: "A model that does not know when a tool applies calls it too often, or answers without it.",
-    clauses: ["says when to call the tool"],
     at: ["description"],
     fix: 'Add the situation or the request that it is for: "Use this when the user asks ...".',
     find({ tool }) {
@@ -303,7 +280,6 @@ export const purposeRules = defineRules<ToolSubject>(docs, [
     severity: "info",
     profile: "spec",
     why: "From a label or from usage hints alone, a model cannot tell what a call does.",
-    clauses: ["says what a call does, with a verb", "says more than when to call it"],
     at: ["description"],
     fix: 'Start with it, verb first, such as "Returns the orders of a customer, newest first".',
     find({ tool }) {

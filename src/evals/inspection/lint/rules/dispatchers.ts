@@ -9,7 +9,6 @@ export const dispatcherRules = defineRules<SuiteSubject>("docs/lint-rules.md", [
   {
     id: "dispatcher-undeclared",
     why: "Where one tool calls all others, every pick is that tool, and says nothing about the choice.",
-    clauses: ["a tool that calls others is under dispatch", "a tool that searches for others is under dispatch"],
     *check({ suite, listed = [] }) {
       for (const [name, rule] of Object.entries(recogniseDispatchers(listed))) {
         if (Object.hasOwn(suite.dispatch ?? {}, name)) continue;
@@ -27,7 +26,6 @@ export const listedDispatcherRules = defineRules<ToolsetSubject>("docs/lint-rule
     id: "dispatcher-tool",
     severity: "info",
     why: "Where one tool calls all others, every pick is that tool: a suite has to say how, so that the inner call is scored.",
-    clauses: ["no tool calls others", "no tool searches for others"],
     *check({ tools, hasSuites }) {
       const rules = recogniseDispatchers(tools);
       const names = Object.keys(rules);

@@ -44,9 +44,9 @@ export const rules: Families = {
 /** Lists the facts about every rule for reports and documentation, family by family. */
 export function catalogue(families: Families): RuleInfo[] {
   return (Object.keys(families) as SubjectKind[]).flatMap((kind) =>
-    families[kind].map(({ id, severity, profile, why, docs, clauses }) => {
+    families[kind].map(({ id, severity, profile, why, docs }) => {
       const on = kind === "judged tools" ? "tools, with --judge" : kind;
-      return { id, severity, ...(profile && { profile }), on, why, docs, clauses };
+      return { id, severity, ...(profile && { profile }), on, why, docs };
     }),
   );
 }

@@ -17,7 +17,6 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     severity: "error",
     docs: specification,
     why: "A tool without a name cannot be called, and clients reject the whole list that contains it.",
-    clauses: ["there is a name", "the name is a string", "the name is not empty"],
     at: ["name"],
     fix: "Name the tool with a verb and what it acts on, such as get_weather.",
     find: ({ tool: { name } }) =>
@@ -30,7 +29,6 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     severity: "error",
     docs: "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools",
     why: "OpenAI's API rejects a name of more than 64 characters; Claude Code leaves a tool out whose name has more than 128 with its prefix.",
-    clauses: ["at most 64 characters", "at most 128 characters with the prefix of a host"],
     *check({ tool: { name }, shownName }) {
       if (typeof name !== "string") return;
       if (name.length > maxLength) {
@@ -48,7 +46,6 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     severity: "error",
     docs: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#specifying-client-tools",
     why: "Model APIs accept letters, digits, _ and - in a name, and reject a request with any other character.",
-    clauses: ["only letters, digits, _ and -", "no dots"],
     at: ["name"],
     fix: "Use letters, digits, _ and - only, for example _ instead of a dot.",
     find({ tool: { name } }) {
@@ -63,7 +60,6 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     id: "parameter-name-vague",
     profile: "spec",
     why: "A model fills a parameter by its name first, and guesses when the name says nothing.",
-    clauses: ["more than one letter", "not a placeholder such as data, arg1 or val"],
     *check({ tool }) {
       for (const { role, name, at } of walkToolSchema(tool, "inputSchema").places) {
         const reason = role === "property" && at.length === parameterDepth ? explainVagueness(name) : undefined;
@@ -92,7 +88,6 @@ export const sharedNameRules = defineRules<ToolsetSubject>(specification, [
     id: "name-shared",
     severity: "error",
     why: "Of two tools with one name only one can be called, and clients reject such a list.",
-    clauses: ["no two tools of a list have the same name"],
     *check({ tools }) {
       const seen = new Set<string>();
       for (const [at, { name }] of tools.entries()) {
@@ -113,7 +108,6 @@ export const nameWordingRules = defineRules<ToolSubject>(writing, [
     id: "name-verb",
     profile: "spec",
     why: "A name that starts with what the tool does stands out among its siblings; a noun could be any of them.",
-    clauses: ["starts with a verb, after the prefix that names of the list share"],
     *check(subject) {
       const { name, description } = subject.tool;
       if (typeof name !== "string" || !/[A-Za-z]/.test(name)) return;
@@ -133,7 +127,6 @@ export const nameWordingRules = defineRules<ToolSubject>(writing, [
     id: "name-kind",
     profile: "spec",
     why: "A verb such as handle or manage covers both reading and writing, so a model calls it to read and changes something.",
-    clauses: ["the verb shows whether the tool reads, writes or acts"],
     at: ["name"],
     fix: "Use a specific verb, such as get_, create_, update_ or send_; split a tool that does several of these.",
     find(subject) {

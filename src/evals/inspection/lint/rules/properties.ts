@@ -22,7 +22,6 @@ const table: readonly PropertyRule[] = [
     severity: "info",
     docs: `${reference}/enum`,
     why: "A model writes a free unit in any spelling (C, celsius, degrees), and the tool knows only some.",
-    clauses: ["a unit is an enum of the allowed units"],
     matches: (property) => isFreeString(property) && isUnit(property) && !isOpen(property),
     message: (name) => `The unit ${name} is a free string.`,
     fix: "List the allowed units in an enum.",
@@ -32,7 +31,6 @@ const table: readonly PropertyRule[] = [
     severity: "info",
     docs: `${reference}/enum`,
     why: "A model writes a free priority in any words (urgent, P1, 1), and the tool knows only some.",
-    clauses: ["a priority or severity is an enum of its levels"],
     matches: (property) => isFreeString(property) && isPriority(property) && !isOpen(property),
     message: (name) => `The priority ${name} is a free string.`,
     fix: "List the allowed values in an enum, such as low, medium, high.",
@@ -40,7 +38,6 @@ const table: readonly PropertyRule[] = [
   {
     id: "count-as-string",
     why: 'A count as a string arrives as "10", "ten" or "about 10".',
-    clauses: ["a count is an integer, not a string"],
     matches: (property) => isFreeString(property) && isNamedCount(property),
     message: (name) => `The count ${name} is a string.`,
     fix: "Make its type integer.",
@@ -50,7 +47,6 @@ const table: readonly PropertyRule[] = [
     severity: "info",
     profile: "spec",
     why: "A count with a fraction is one that the tool has to round or to reject.",
-    clauses: ["a count is an integer, not any number"],
     matches: (property) => property.type === "number" && isCount(property) && !hasIntegerRange(property),
     message: (name) => `The count ${name} can be any number, including fractions.`,
     fix: "Make its type integer.",
@@ -60,7 +56,6 @@ const table: readonly PropertyRule[] = [
     severity: "info",
     profile: "spec",
     why: "A fraction is no id and no page; with the type number, a model and a validator take 1.5 for one.",
-    clauses: ["an id is an integer, not any number", "a page is an integer, not any number"],
     matches: ({ type, words }) => type === "number" && (words.at(-1) === "id" || words.at(-1) === "page"),
     message: (name) => `${name} can be any number, including fractions.`,
     fix: "Make its type integer.",
@@ -69,7 +64,6 @@ const table: readonly PropertyRule[] = [
     id: "enabled-as-string",
     docs: `${reference}/boolean`,
     why: "A switch as a string arrives as true, yes, on or 1, and the tool knows only some.",
-    clauses: ["what is on or off by its name is a boolean"],
     matches: (property) => isFreeString(property) && isSwitch(property),
     message: (name) => `${name} is a switch, but its type is string.`,
     fix: "Make its type boolean.",
@@ -78,7 +72,6 @@ const table: readonly PropertyRule[] = [
     id: "tags-as-string",
     docs: `${reference}/array`,
     why: "A list in one string is split by a separator that a model can get wrong or that a value can contain.",
-    clauses: ["tags are an array of strings, or their separator is described"],
     matches: (property) => isFreeString(property) && isList(property) && !saysSeparator(property),
     message: (name) => `The list ${name} is one string, and nothing says how its values are separated.`,
     fix: "Make its type array, with items of type string.",
@@ -87,7 +80,6 @@ const table: readonly PropertyRule[] = [
     id: "enum-in-description",
     docs: `${reference}/enum`,
     why: "An enum binds a model; values that are only in the description it can miss or vary.",
-    clauses: ["allowed values that the description lists are an enum"],
     matches: (property) =>
       property.depth <= choiceDepth &&
       isFreeString(property) &&
@@ -108,7 +100,6 @@ export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
     id: "property-type",
     severity: "info",
     why: "A model is most reliable with a value that can have only one type.",
-    clauses: ["a property has a type", "it has one type, or that type and null", "null is not its only type"],
     check: inInput(function* ({ schema, at, role }) {
       const isOwn = (role === "property" || role === "items") && at.at(-1) !== "additionalProperties";
       const message = isOwn ? explainType(schema, at) : undefined;
@@ -121,7 +112,6 @@ export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
     severity: "error",
     docs: `${reference}/array#items`,
     why: "OpenAI's API rejects the request, with all of its tools (array schema missing items); VS Code rejects the tool.",
-    clauses: ["an array declares its items"],
     check: inInput(({ schema, at }) => {
       if (!listTypes(schema).includes("array") || "items" in schema || "prefixItems" in schema) return nothing;
       return [
@@ -135,7 +125,6 @@ export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
     profile: "spec",
     docs: `${reference}/enum`,
     why: "A parameter that can have one value only carries no information, and takes tokens in every request.",
-    clauses: ["an enum of a parameter has two values or more"],
     check: inInput(({ schema: { enum: values }, at, role, name }) => {
       // Inside an object, a single value distinguishes alternatives.
       if (role !== "property" || at.length > parameterDepth || !Array.isArray(values) || values.length !== 1)

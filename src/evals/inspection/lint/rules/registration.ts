@@ -15,7 +15,6 @@ const table: readonly EntryRule[] = [
     id: "registration-command",
     severity: "error",
     why: "The command is started as written, without a shell, so nothing splits it or expands variables in it.",
-    clauses: ["a string", "not blank", "the program alone, its arguments under args"],
     *check({ command, args }, { exists }) {
       const at = ["command"];
       if (command === undefined) return;
@@ -32,7 +31,6 @@ const table: readonly EntryRule[] = [
     id: "registration-args",
     severity: "error",
     why: "Arguments reach the server one by one; a host rejects a list that contains anything but strings.",
-    clauses: ["args is a list", "of strings"],
     *check({ args }) {
       if (args === undefined) return;
       const fix = 'Write each argument as a separate string: ["/path/server.js", "--port", "80"].';
@@ -48,7 +46,6 @@ const table: readonly EntryRule[] = [
     severity: "error",
     docs: claudeCode,
     why: "Environment variables and headers are strings; a host rejects an entry with any other value.",
-    clauses: ["env is a map of strings", "headers is a map of strings"],
     *check(entry) {
       const fix = "Write its values in quotes.";
       for (const key of ["env", "headers"]) {
@@ -67,7 +64,6 @@ const table: readonly EntryRule[] = [
   {
     id: "registration-command-relative",
     why: "A host starts the server in a folder of its choice, so a relative path leads elsewhere.",
-    clauses: ["a command with a path has an absolute one", "no ~, which only a shell expands"],
     *check({ command }, { absolute }) {
       if (typeof command !== "string" || !/[/\\]|^~/.test(command)) return;
       if (absolute(command) || command.startsWith("${")) return;
@@ -79,7 +75,6 @@ const table: readonly EntryRule[] = [
     id: "registration-absolute-script",
     severity: "error",
     why: "A host starts the server in a folder of its choice, where a script with a relative path is not found.",
-    clauses: ["the script has an absolute path"],
     *check(entry, { absolute }) {
       const script = findScript(entry);
       if (!script || absolute(script.path) || script.path.startsWith("${")) return;
@@ -91,7 +86,6 @@ const table: readonly EntryRule[] = [
     id: "registration-script-missing",
     severity: "error",
     why: "The server cannot start, and the host shows no tools.",
-    clauses: ["the script exists", "a command with an absolute path exists"],
     *check(entry, { absolute, exists }) {
       const isMissing = (path: string) => absolute(path) && !path.includes("${") && !exists(path);
       const script = findScript(entry);
@@ -107,7 +101,6 @@ const table: readonly EntryRule[] = [
     id: "registration-unset-variable",
     docs: `${claudeCode}#environment-variable-expansion-in-mcp-json`,
     why: "A host does not expand a variable that is not set, so the server gets its name as the value.",
-    clauses: ["a variable without a default is set"],
     *check(entry, { isSet }) {
       for (const { text, at } of isSet ? listTexts(entry) : [])
         for (const [, variable = ""] of text.matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)\}/g)) {
@@ -122,7 +115,6 @@ const table: readonly EntryRule[] = [
     severity: "error",
     docs: claudeCode,
     why: "A host can reach a server only by an http or https URL.",
-    clauses: ["a URL", "http or https"],
     *check({ url }) {
       if (url === undefined || hasVariable(url) || parseUrl(url)) return;
       const message = `The url is ${showValue(url)}, which is not an http or https URL.`;
@@ -133,7 +125,6 @@ const table: readonly EntryRule[] = [
     id: "registration-url-plain",
     docs: "https://modelcontextprotocol.io/specification/2025-11-25/basic/security_best_practices",
     why: "Requests, answers and the token in the headers can be read and changed on the way.",
-    clauses: ["https, except for localhost"],
     *check({ url }) {
       const parsed = hasVariable(url) ? undefined : parseUrl(url);
       if (parsed?.protocol !== "http:" || localhost.test(parsed.hostname)) return;
@@ -163,7 +154,6 @@ export const registrationRules = defineRules<RegistrationSubject>(docs, [
     id: "registration-entry",
     severity: "error",
     why: "A host skips an entry that neither starts a server nor has a URL, or rejects the whole file.",
-    clauses: ["an object", "a command or a url", "not both"],
     *check({ entry }) {
       const fix = "Give a command with args for a local server, or a url for a remote one.";
       if (!isJsonObject(entry)) yield { at: [], message: `The entry is ${showValue(entry as Json)}.`, fix };
@@ -177,7 +167,6 @@ export const registrationRules = defineRules<RegistrationSubject>(docs, [
     id: "registration-name",
     docs: claudeCode,
     why: "Hosts prefix the name to that of every tool, where only letters, digits, _ and - are allowed.",
-    clauses: ["only letters, digits, _ and -"],
     *check({ name }) {
       if (/^[\w-]+$/.test(name)) return;
       const message = `Hosts replace or reject characters of the name ${quote(name)}.`;
@@ -191,7 +180,6 @@ export const registrationRules = defineRules<RegistrationSubject>(docs, [
     id: "registration-secret",
     docs: `${claudeCode}#environment-variable-expansion-in-mcp-json`,
     why: "The file is shared or committed sooner or later, and the secret with it.",
-    clauses: [...tokens.map(({ what }) => `no ${what.replace(/^an? /, "")}`), "no password in a url"],
     // The secret itself is never repeated in a message.
     *check({ entry }) {
       const fix = `Put it in an environment variable, and write \${NAME} here.`;

@@ -128,7 +128,6 @@ export const rubricRules = defineRules<JudgedSubject>(
     id,
     severity: "info",
     why: rubric[id].why,
-    clauses: [`a judge gives more than ${threshold} of 5`],
     *check({ judge, grades }) {
       for (const { rule, score, reason } of grades) {
         if (rule !== id || score > threshold) continue;

@@ -15,7 +15,6 @@ export const schemaLimitRules = defineRules<ToolSubject>(strictMode, [
     severity: "error",
     docs: `${guide}/structuring#dollarref`,
     why: "A reference that leads nowhere makes the schema invalid: the tool is listed, but its calls fail.",
-    clauses: ["a local $ref leads to a schema"],
     check: inRefs("nowhere", (ref) => ({
       message: `The reference ${ref} leads nowhere in the schema.`,
       fix: "Correct the path, or write the schema out where it is used.",
@@ -26,7 +25,6 @@ export const schemaLimitRules = defineRules<ToolSubject>(strictMode, [
     severity: "error",
     docs: `${guide}/structuring#dollarref`,
     why: "Hosts do not fetch schemas, so a model never sees what the reference leads to.",
-    clauses: ["no $ref leads to another document"],
     check: inRefs("remote", (ref) => ({
       message: `The reference ${ref} leads to another document.`,
       fix: "Write the schema out where it is used, or put it under $defs.",
@@ -36,7 +34,6 @@ export const schemaLimitRules = defineRules<ToolSubject>(strictMode, [
     id: "ref-recursive",
     docs: `${guide}/structuring#recursion`,
     why: "Some hosts expand references, and reject or cut a schema that contains itself.",
-    clauses: ["no $ref leads back to a schema it is part of"],
     *check({ tool }) {
       const place = findRecursiveRef(walkToolSchema(tool, "inputSchema"));
       if (!place) return;
@@ -48,7 +45,6 @@ export const schemaLimitRules = defineRules<ToolSubject>(strictMode, [
   {
     id: "schema-too-deep",
     why: "A model fills deeply nested objects poorly, and one provider rejects more than 10 levels.",
-    clauses: ["at most 10 levels"],
     *check({ tool }) {
       const { places, cut } = walkToolSchema(tool, "inputSchema");
       const at = places.find(({ level }) => level > limits.levels)?.at ?? (cut?.by === "depth" ? cut.at : undefined);
@@ -64,7 +60,6 @@ export const schemaLimitRules = defineRules<ToolSubject>(strictMode, [
   {
     id: "schema-too-large",
     why: "The schema is sent with every request; one provider rejects more than 5,000 properties.",
-    clauses: ["at most 5,000 properties", "at most 100,000 characters"],
     *check({ tool }) {
       const format = (number: number) => number.toLocaleString("en-US");
       const { places, cut } = walkToolSchema(tool, "inputSchema");

@@ -30,7 +30,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     severity: "error",
     docs: `${specification}#tool`,
     why: "The protocol requires an inputSchema; clients reject the whole list for one tool without it.",
-    clauses: ["there is an inputSchema", "the inputSchema is an object"],
     at: ["inputSchema"],
     fix: 'Add one; without parameters it is { "type": "object", "properties": {} }.',
     find: ({ tool: { inputSchema } }) =>
@@ -43,7 +42,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     severity: "error",
     docs: `${specification}#tool`,
     why: "Arguments are always an object; clients reject a list in which an inputSchema has any other type.",
-    clauses: ['the type of the inputSchema is "object"'],
     at: ["inputSchema", "type"],
     fix: 'Set the type of the inputSchema to "object".',
     find({ tool: { inputSchema } }) {
@@ -57,7 +55,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     severity: "error",
     docs: `${specification}#output-schema`,
     why: "Clients reject a list in which the type of an outputSchema is not object.",
-    clauses: ["the outputSchema is an object", 'its type is "object"'],
     *check({ tool: { outputSchema } }) {
       if (outputSchema === undefined) return;
       const at = ["outputSchema"];
@@ -77,7 +74,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     severity: "error",
     docs: "https://github.com/anthropics/claude-code/issues/56174",
     why: "One provider rejects the whole request, with all of its tools, for oneOf, anyOf or allOf at the root.",
-    clauses: ["no oneOf at the root", "no anyOf at the root", "no allOf at the root"],
     *check({ tool: { inputSchema } }) {
       if (!isJsonObject(inputSchema)) return;
       for (const keyword of ["oneOf", "anyOf", "allOf"].filter((key) => Object.hasOwn(inputSchema, key))) {
@@ -92,7 +88,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     severity: "info",
     docs: `${reference}/object#properties`,
     why: "A schema without restrictions lets a model send anything, and some providers reject it.",
-    clauses: ["no parameter has an empty schema", "an object declares its content"],
     *check(subject) {
       const about = subject.tool.description;
       yield* inInput(function* ({ schema, at, role }) {
@@ -114,7 +109,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     severity: "error",
     docs: `${reference}/object#required`,
     why: "A required that is not a list of names makes the schema invalid: the tool is listed, but its calls fail.",
-    clauses: ["required is a list", "of strings", "each named once"],
     check: inSchemas(function* ({ schema: { required }, at }) {
       const names = Array.isArray(required) ? required.slice(0, 10_000) : [];
       const invalid = names.find((name) => typeof name !== "string");
@@ -133,7 +127,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     severity: "error",
     docs: `${reference}/object#required`,
     why: "Gemini's API rejects a request with such a tool (property is not defined); nothing says how to give the property.",
-    clauses: ["required names properties of the schema"],
     check: inSchemas(function* (place) {
       const { schema, at } = place;
       if (!isComplete(place) || isJsonObject(schema.patternProperties)) return;
@@ -147,7 +140,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     id: "required-with-default",
     docs: `${reference}/object#required`,
     why: "A parameter with a default is optional; listed as required, a model must make up a value for it.",
-    clauses: ["a parameter with a default is not required"],
     check: inInput(function* ({ schema, at }) {
       for (const name of listRequired(schema)) {
         const property = getProperty(schema, name);
@@ -163,7 +155,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     profile: "spec",
     docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
     why: "Each required parameter that the user did not mention is one that a model makes up.",
-    clauses: ["few parameters are required"],
     at: ["inputSchema", "required"],
     fix: "Give a default to those that the tool can run without, and remove them from required.",
     find({ tool: { inputSchema } }) {
@@ -175,38 +166,18 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     id: "schema-not-valid",
     severity: "error",
     why: "A validator rejects the whole schema for one malformed keyword: the tool is listed, but its calls fail.",
-    clauses: [
-      "types are those of JSON Schema",
-      "properties, items and branches contain schemas",
-      "bounds are numbers and lengths whole numbers",
-      "an enum is a list",
-      "a pattern is a regular expression",
-      "titles, descriptions and formats are strings",
-    ],
     check: inSchemas(({ schema, at }) => locate(findMalformed(schema), at)),
   },
   {
     id: "schema-unsatisfiable",
     severity: "error",
     why: "No value fits, so a call that gives one is rejected; the validator ajv does not even compile an empty enum.",
-    clauses: [
-      "a minimum is not above its maximum",
-      "a minimum length is not above its maximum",
-      "a minimum number of items is not above its maximum",
-      "an enum allows a value",
-      "the values of an enum are of the type",
-      "a const agrees with the type and the enum",
-      "what is required can be given",
-      "the branches of allOf agree",
-      "there are as many different items as are required",
-    ],
     check: inSchemas(({ schema, at }) => locate(findContradictions(schema), at)),
   },
   {
     id: "default-violates-schema",
     docs: `${reference}/annotations`,
     why: "A model copies the default it sees, and a call with it is rejected.",
-    clauses: ["a default is of the type", "a default is an allowed value", "a default is within the bounds"],
     check: inInput(function* ({ schema, at }) {
       const reason = schema.default === undefined ? undefined : explainMisfit(schema.default, schema);
       if (reason === undefined) return;
@@ -218,12 +189,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     id: "keyword-of-other-type",
     docs: `${reference}/type`,
     why: "A keyword for another type has no effect: the intended bound is neither shown nor checked.",
-    clauses: [
-      "bounds are for numbers",
-      "lengths and patterns are for strings",
-      "items are for arrays",
-      "properties are for objects",
-    ],
     check: inInput(function* ({ schema, at }) {
       const types = listTypes(schema);
       for (const [type, keywords] of types.length === 0 ? [] : keywordsByType) {

@@ -20,7 +20,6 @@ export const suiteSearchRules = defineRules<SuiteSubject>(toolSearch, [
   {
     id: "tool-not-searchable",
     why: "Hosts that defer tools search for literal words; a tool without a word of the query is never found.",
-    clauses: ["a word of the query is in the name, the description or the search hint of an expected tool"],
     *check({ suite, listed = [] }) {
       const finders = new Map<string, (word: string) => boolean>();
       const byName = indexByName(listed);
@@ -45,7 +44,6 @@ export const suiteSearchRules = defineRules<SuiteSubject>(toolSearch, [
     id: "always-load-candidate",
     severity: "info",
     why: "A tool that most sessions need costs a search in each of them where its definition is deferred.",
-    clauses: ["a tool that half of the cases expect is always loaded"],
     *check({ suite, listed = [] }) {
       const expected = suite.cases
         .map((one) => new Set(listCaseCalls(one).flatMap(({ tools }) => tools)))
@@ -71,7 +69,6 @@ export const instructionRules = defineRules<ToolsetSubject>(
     {
       id: "instructions-cut",
       why: "Claude Code (measured: 2.1.330) cuts server instructions after 4,096 characters; with deferred tools they are most of what a model knows.",
-      clauses: ["instructions of at most 4,096 characters"],
       at: ["instructions"],
       fix: shorten,
       find: ({ instructions = "" }) =>
@@ -82,7 +79,6 @@ export const instructionRules = defineRules<ToolsetSubject>(
       id: "instructions-over-2kb",
       severity: "info",
       why: "By its documentation Claude Code truncates instructions after 2 kB; other versions than the measured one may.",
-      clauses: ["instructions of at most 2,048 bytes of UTF-8"],
       at: ["instructions"],
       fix: shorten,
       find({ instructions = "" }) {
@@ -99,7 +95,6 @@ export const skillListingRules = defineRules<SkillSubject>("docs/lint-rules.md",
   {
     id: "skill-listing-budget",
     why: "A host with a budget for its list of skills drops or cuts descriptions, and a model chooses by what is left.",
-    clauses: ["listed with its description", "listed with its whole description"],
     at: ["frontMatter", "description"],
     fix: "Shorten the descriptions of these skills, or install fewer of them together.",
     find({ package: { name, description }, siblings }) {

@@ -14,7 +14,6 @@ export const siblingRules = defineRules<ToolSubject>(docs, [
   {
     id: "sibling-exists",
     why: "A model that is referred to a tool which is not listed calls it anyway, or gives up.",
-    clauses: ["a tool named in the description is listed"],
     *check({ tool, siblings }) {
       const text = getUnquotedDescription(tool);
       // A tool that is linted alone has unknown siblings.
@@ -97,10 +96,6 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
     severity: "info",
     profile: "spec",
     why: "Of two similar tools a model takes either; naming the sibling shows where one ends and the other begins.",
-    clauses: [
-      "names the sibling with the same verb and kind of object",
-      "names the sibling with a similar verb and the same object",
-    ],
     *check({ tools }) {
       const groups = new Map<string, Set<string>>();
       const named = tools.flatMap((tool, index) => {
@@ -141,7 +136,6 @@ export const tellingApartRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "name-same-meaning",
     why: "Of two tools whose names differ only in verbs of one meaning, a model takes either.",
-    clauses: ["no two names differ only in get and fetch, delete and remove or the like"],
     *check({ tools }) {
       const first = new Map<string, { name: string; text: string }>();
       for (const [index, tool] of tools.entries()) {
@@ -167,7 +161,6 @@ export const tellingApartRules = defineRules<ToolsetSubject>(docs, [
     id: "sibling-by-title",
     severity: "info",
     why: "A model is shown names and not titles, so it cannot call a tool that is referred to by its title.",
-    clauses: ["another tool is referred to by its name"],
     *check({ tools }) {
       const titled = takeFirst(limits.names, tools).flatMap(({ name, title, annotations }) => {
         const shown = title ?? (isJsonObject(annotations) ? annotations.title : undefined);

@@ -1,13 +1,5 @@
 import { decodePercent } from "../../../base/jsonSchema/walk.ts";
-import {
-  describeHidden,
-  findHiddenOf,
-  hiddenRanges,
-  isText,
-  quote,
-  showValue,
-  showValues,
-} from "../../../base/text/text.ts";
+import { describeHidden, findHiddenOf, isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type Path } from "../../../base/types/json.ts";
 import { frontMatterKeys } from "../../../base/types/skill.ts";
 import { defineRules, type SkillSubject, type Violation } from "../rule.ts";
@@ -25,13 +17,6 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     severity: "error",
     docs: `${format}#name-field`,
     why: "A host finds a skill by its name, and skips a package with an invalid name.",
-    clauses: [
-      "there is a name, and it is a string",
-      "1 to 64 characters",
-      "only lower-case letters, digits and hyphens",
-      "no hyphen at the start or the end",
-      "no two hyphens in a row",
-    ],
     at: ["frontMatter", "name"],
     fix: "Use 1 to 64 lower-case letters and digits, with single hyphens between words.",
     find: ({ package: { document } }) => explainName(document.frontMatter.name),
@@ -40,7 +25,6 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     id: "skill-name-folder",
     docs: `${format}#name-field`,
     why: "Some hosts use the folder and some the name: where they differ, a skill loads under either.",
-    clauses: ["the name is that of the folder"],
     at: ["frontMatter", "name"],
     fix: "Give both the same name.",
     find({ package: { folder, document }, isRepository }) {
@@ -54,7 +38,6 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     severity: "error",
     docs: `${format}#description-field`,
     why: "The description is all that a model sees before it loads a skill; without one it never does.",
-    clauses: ["there is a description", "it is a string", "it is not blank"],
     at: ["frontMatter", "description"],
     fix: "Say what the skill does, when to use it, and what it must not be used for.",
     find({ package: { document } }) {
@@ -71,7 +54,6 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     severity: "error",
     docs: `${format}#description-field`,
     why: "Hosts reject or truncate a description of more than 1,024 characters.",
-    clauses: ["at most 1,024 characters"],
     at: ["frontMatter", "description"],
     fix: "Shorten it, and move details into the body.",
     find: ({ package: { document } }) => explainLength(document.frontMatter.description, "description"),
@@ -81,7 +63,6 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     severity: "error",
     docs: `${format}#compatibility-field`,
     why: "Hosts that read it reject a compatibility that is empty or has more than 500 characters.",
-    clauses: ["a string that is not empty", "at most 500 characters"],
     at: ["frontMatter", "compatibility"],
     fix: "Say in at most 500 characters what the skill needs, or remove it.",
     find({ package: { document } }) {
@@ -96,7 +77,6 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     id: "skill-key-type",
     docs: `${format}#frontmatter`,
     why: "A host that expects another type in the front matter ignores the key, or skips the whole skill.",
-    clauses: ["license is a string", "metadata is a map of strings", "allowed-tools is a string or a list of strings"],
     *check({ package: { document } }) {
       const { license, metadata, "allowed-tools": tools } = document.frontMatter;
       const report = (key: string, message: string, fix: string): Violation => ({
@@ -129,7 +109,6 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     id: "skill-unknown-key",
     docs: `${format}#frontmatter`,
     why: "A key that the format does not define is read by one host at most, or it is misspelled.",
-    clauses: ["only name, description, license, compatibility, metadata and allowed-tools"],
     *check({ package: { document } }) {
       for (const key of Object.keys(document.frontMatter).filter((one) => !frontMatterKeys.has(one))) {
         const message = `The skill format does not define the key ${quote(key)}.`;
@@ -146,7 +125,6 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     severity: "error",
     docs: `${format}#file-references`,
     why: "A model that follows a reference to nothing makes up what the file would have said.",
-    clauses: ["a file that is referred to is in the package", "one outside of the package is in the repository"],
     *check(subject) {
       for (const { line, target, leads } of resolveReferences(subject)) {
         if (leads !== "missing" && leads !== "missing outside") continue;
@@ -161,7 +139,6 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     severity: "info",
     docs: `${format}#file-references`,
     why: "A package that is installed alone does not have the files around it.",
-    clauses: ["a file that is referred to is inside of the package"],
     *check(subject) {
       for (const { line, target, leads } of resolveReferences(subject)) {
         if (leads !== "file outside" && leads !== "beyond") continue;
@@ -176,21 +153,18 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     severity: "error",
     docs: "https://www.unicode.org/reports/tr36/",
     why: "A model reads characters that no reviewer sees, which is how instructions are smuggled into a skill.",
-    clauses: [...new Set(hiddenRanges.map(({ what }) => `no ${what}`))],
     check: (subject) => findHiddenLines("message", subject),
   },
   {
     id: "skill-stray-unicode",
     docs: "https://www.unicode.org/reports/tr36/",
     why: "Marks without width come with copied text; words and commands that contain one are different ones.",
-    clauses: ["no single zero-width characters, direction marks and byte order marks"],
     check: (subject) => findHiddenLines("stray", subject),
   },
   {
     id: "skill-injection-wording",
     docs: "https://owasp.org/www-project-mcp-top-10/",
     why: "Instructions against the user are the mark of skill poisoning; hosts and scanners block them.",
-    clauses: injectionPatterns.map(({ clause }) => clause),
     *check(subject) {
       for (const { path, text } of listModelTexts(subject)) {
         // Replaces single characters, so that indices stay the same.

@@ -22,7 +22,6 @@ const descriptionTable: readonly DescriptionRule[] = [
   {
     id: "skill-description-when",
     why: "A model loads a skill when the situation matches its description; without one, the skill stays unused.",
-    clauses: ["states the situation in which to use it"],
     isKept: (text) => saysWhenToUse(text) || /(?:^|[.!?]\s+)(?:when|whenever|if)\b/i.test(text),
     message: "The description does not say when to use the skill.",
     fix: 'Add the situation: "Use this when the user ...".',
@@ -30,7 +29,6 @@ const descriptionTable: readonly DescriptionRule[] = [
   {
     id: "skill-description-what",
     why: "Without what a skill does, a model cannot distinguish it from another for the same situation.",
-    clauses: ["says what the skill does, not only when", "more than two words"],
     isKept: saysWhatItDoes,
     message: "The description does not say what the skill does.",
     fix: "Start with it, verb first: what the skill makes or changes, and from what.",
@@ -39,7 +37,6 @@ const descriptionTable: readonly DescriptionRule[] = [
     id: "skill-trigger-phrases",
     profile: "spec",
     why: "Users rarely name a skill: a model recognizes it by the words that users do say.",
-    clauses: ["two or three phrases as users say them"],
     isKept: (text) => countTriggerPhrases(text) >= minPhrases,
     message: "The description has fewer than two phrases that a user would say.",
     fix: 'Add two or three, in quotes: "make this image smaller", "compress my photos".',
@@ -48,7 +45,6 @@ const descriptionTable: readonly DescriptionRule[] = [
     id: "skill-description-not-for",
     profile: "spec",
     why: "A skill that does not say what it is not for is loaded for whatever sounds similar.",
-    clauses: ["says what it must not be used for"],
     isKept: saysWhenNotToUse,
     message: "The description does not say what the skill must not be used for.",
     fix: 'Name the closest thing that it is not for: "Not for ...; use ... instead".',
@@ -68,7 +64,6 @@ const bodyTable: readonly BodyRule[] = [
     severity: "info",
     profile: "spec",
     why: "The title shows a model, and a reader, where the instructions of the skill begin.",
-    clauses: ["the body has a title"],
     isKept: ({ title }) => title !== undefined,
     message: "The body has no title.",
     fix: "Start it with a heading: # and what the skill is for.",
@@ -77,7 +72,6 @@ const bodyTable: readonly BodyRule[] = [
     id: "skill-situation",
     profile: "spec",
     why: "A model that has loaded a skill must see whether it applies before it follows the steps.",
-    clauses: ["the body states the situation"],
     isKept: ({ situation }) => situation !== undefined,
     message: "The body does not say in which situation the skill applies.",
     fix: "Add a paragraph after the title, or a section that starts with When.",
@@ -86,7 +80,6 @@ const bodyTable: readonly BodyRule[] = [
     id: "skill-steps",
     profile: "spec",
     why: "Models follow numbered steps in order, and prose only in parts.",
-    clauses: ["the body has numbered steps"],
     isKept: ({ steps }) => steps.length > 0,
     message: "The body has no numbered steps.",
     fix: "Write what to do as a numbered list, one action each.",
@@ -95,7 +88,6 @@ const bodyTable: readonly BodyRule[] = [
     id: "skill-never",
     profile: "spec",
     why: "What is not forbidden is tried: the known mistakes of a task come back unless they are listed.",
-    clauses: ["the body lists what not to do"],
     isKept: ({ never }) => never.length > 0,
     message: "The body has no list of things not to do.",
     fix: 'Add a section "Do not", with one thing per line.',
@@ -120,7 +112,6 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
     id: "skill-description-tags",
     docs: "https://platform.claude.com/docs/en/agents-and-tools/agent-skills/overview#skill-structure",
     why: "A host puts descriptions into a list of tags, so tags inside one are rejected or break that list.",
-    clauses: ["no XML tags"],
     at: ["frontMatter", "description"],
     fix: "Say it in words, without < and >.",
     find({ package: { description } }) {
@@ -132,7 +123,6 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
   {
     id: "skill-sibling-exists",
     why: "A model that is referred to a skill which does not exist makes up its steps, or goes without.",
-    clauses: ["a skill named in the description exists", "a skill named in the body exists"],
     *check({ package: { name, description, document }, siblings }) {
       // A package that is linted alone has unknown siblings.
       if (siblings.length === 0) return;
@@ -162,7 +152,6 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
     severity: "info",
     profile: "spec",
     why: "Of two actions in one step the second is the one that gets lost; a vague one is done in any way.",
-    clauses: ["one action per step", "an explicit action"],
     *check({ package: { document } }) {
       for (const { text, line, number } of document.steps) {
         const start = text.slice(0, 1_000).replace(/[`*]|(?<!\w)_|_(?!\w)/g, "");
@@ -182,7 +171,6 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
     id: "skill-body-long",
     docs: "https://agentskills.io/specification#progressive-disclosure",
     why: "The whole body enters the context of the model once the skill loads, and crowds out the user's task.",
-    clauses: ["fewer than 500 lines", "at most about 5,000 tokens"],
     *check({ package: { document } }) {
       const lines = document.body.trimEnd().split("\n").length;
       const tokens = Math.round(document.body.length / charactersPerToken);

@@ -6,7 +6,7 @@ import { defineRules, type Rule, type ToolSubject } from "../rule.ts";
 import { splitName } from "../text.ts";
 
 /** A wording that does not belong in a description, unless a word of a name matches `unless`: then it is the topic. */
-type Pattern = { clause: string; what: string; pattern: RegExp; unless?: RegExp };
+type Pattern = { what: string; pattern: RegExp; unless?: RegExp };
 
 const web =
   /^(?:https?|request|requests|api|apis|endpoint|endpoints|fetch|url|curl|rest|graphql|openapi|webhook|webhooks)$/;
@@ -22,35 +22,30 @@ const stock =
 
 const implementation: readonly Pattern[] = [
   {
-    clause: "no HTTP method, path or status",
     what: "how the request is sent",
     pattern:
       /\b(?:GET|POST|PUT|PATCH|DELETE) (?:request )?(?:to |from |at )?\/[\w{]|\bHTTP[ /](?:status )?(?:code )?[1-5]\d\d\b|\b[Rr]eturns? (?:200|201|204|400|401|403|404|409|422|500|503)(?= with| or| if| when| on| OK|[.,;]|$)/,
     unless: web,
   },
   {
-    clause: "no endpoint, API or wrapper behind the tool",
     what: "the backend of the tool",
     pattern:
       /\bthis (?:API |REST )?(?:endpoint|route|API call)\b|\b(?:calls?|hits?|wraps?) (?:the|our|an?) (?:[\w-]+ ){0,3}(?:API|endpoint|webhook|microservice)\b|\bwrapper (?:around|for|over|of)\b|\b(?:of|by) our (?:\w+ )?(?:API|backend)\b|\b(?:REST|GraphQL|gRPC) (?:API|endpoint|service)\b/i,
     unless: web,
   },
   {
-    clause: "no database statement or table",
     what: "how data is stored",
     pattern:
       /\bSELECT [\w*,. ]{1,60} FROM\b|\bINSERT INTO\b|\bDELETE FROM\b|\b(?:[Ee]xecutes?|[Rr]uns?|[Ii]ssues) an? (?:SELECT|INSERT|UPDATE|DELETE|JOIN)\b|\b(?:into|from|in|on) the \w+ (?:table|collection)\b(?= of|[.,;]| and|$)/,
     unless: stores,
   },
   {
-    clause: "no name of a class, function or source file",
     what: "a name from the source code",
     pattern:
       /\b[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:Service|Repository|Controller|Manager|Handler|DAO|DTO|Factory|Impl|Util|Utils)\b|\b[A-Za-z]\w*\.\w+\(\)|\b(?:[Ss]ee|in|from) [\w-]+\/[\w/-]+\.(?:py|[jt]s|go|java|rb|rs|cs|php)\b/,
     unless: code,
   },
   {
-    clause: "no library or store it is built on",
     what: "what the tool is built on",
     pattern: new RegExp(
       `\\b(?:using|via|through|with|in|of|backed by) (?:an? |the |our )?(?:[\\w-]+ ){0,2}(?:${stock})\\b`,
@@ -59,19 +54,16 @@ const implementation: readonly Pattern[] = [
     unless: new RegExp(`${stores.source}|^(?:${stock})$`),
   },
   {
-    clause: "no inner workings",
     what: "inner workings",
     pattern:
       /\binternally\b|\bunder the hood\b|\bbehind the scenes\b|\bimplemented (?:with|using|in|as|by)\b|\bdelegates? to\b|\b(?:called|used|consumed|invoked) by (?:the|our) (?:\w+ )?(?:front-?end|back-?end|UI)\b|\b(?:of|for) the (?:(?:old|legacy|new) )?(?:front|back)-?end\b|\b(?:SMTP|job|task|message) queue\b/i,
     unless: /^(?:queue|queues|deploy|frontend|backend)$/,
   },
   {
-    clause: "no address of an internal host",
     what: "an internal address",
     pattern: /\bhttps?:\/\/[\w.-]{1,200}\.(?:internal|local|corp|lan|svc)\b/i,
   },
   {
-    clause: "no note to colleagues such as TODO",
     what: "a note to colleagues",
     pattern: /\b(?:TODO[:(]|FIXME\b|XXX:)/,
   },
@@ -79,23 +71,19 @@ const implementation: readonly Pattern[] = [
 
 const docstring: readonly Pattern[] = [
   {
-    clause: "no sections such as Args: and Raises:",
     what: "a section of a docstring",
     pattern:
       /^ *(?:\*\*)?(?:args|arguments|parameters|params|kwargs)(?: explained)?:|^ *(?:raises|yields|throws|attributes): *$|[.!] (?:args|arguments|parameters|params):|^ *input: .*\n *output:/im,
   },
   {
-    clause: "no tags such as :param and @return",
     what: "a tag of a docstring",
     pattern: /(?<![\w:]):(?:param|type|returns?|rtype|raises)\b[^:\n]{0,80}:|(?<!\S)@(?:param|returns?|throws|arg)\b/,
   },
   {
-    clause: "no underlined headings",
     what: "a heading of a docstring",
     pattern: /^ *(?:parameters|returns|raises) *\n *-{3,}/im,
   },
   {
-    clause: "no types of a programming language",
     what: "a type of a programming language",
     pattern:
       /\breturns? (?:an? |the )?(?:dict|dictionary|tuple|ndarray|DataFrame|Promise|(?:List|Dict|Optional|Tuple)\[)(?![\w-])/i,
@@ -105,19 +93,16 @@ const docstring: readonly Pattern[] = [
 
 const audience: readonly Pattern[] = [
   {
-    clause: "no first person (I, we)",
     what: "the first person",
     pattern:
       /(?<=^|[.!?] )(?:I|We) (?:will |can |also )?[a-z]{2,}\b|\bI (?:am|will|can)\b|\bour (?:[\w-]+ ){0,2}(?:API|platform|service|engine|assistant|product|docs)\b/m,
   },
   {
-    clause: "no advertising",
     what: "advertising",
     pattern:
       /\b(?:powerful|blazing(?:ly)?[- ]fast|lightning[- ]fast|state[- ]of[- ]the[- ]art|cutting[- ]edge|world[- ]class|best[- ]in[- ]class|award[- ]winning|revolutionary|game[- ]chang(?:er|ing)|seamless(?:ly)?|effortless(?:ly)?|next[- ]gen(?:eration)?|industry[- ]leading|unparalleled|AI[- ]powered|trusted by|the easiest way|key features:)/i,
   },
   {
-    clause: "not addressed to developers",
     what: "advice for developers",
     pattern:
       /(?<=^|[.!?] )Demonstrates\b|\bfor developers\b|\bby MCP (?:clients|hosts)\b|\b(?:client|schema) data validation\b|\bread the docs\b|\blearn more\b/m,
@@ -152,13 +137,8 @@ export const styleRules = defineRules<ToolSubject>(docs, [
   },
 ]);
 
-function findPatterns(
-  patterns: readonly Pattern[],
-  verb: string,
-  fix: string,
-): Pick<Rule<ToolSubject>, "clauses" | "check"> {
+function findPatterns(patterns: readonly Pattern[], verb: string, fix: string): Pick<Rule<ToolSubject>, "check"> {
   return {
-    clauses: patterns.map(({ clause }) => clause),
     *check({ server, tool }) {
       const text = getUnquotedDescription(tool);
       if (text === undefined) return;

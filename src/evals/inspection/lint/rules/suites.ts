@@ -14,7 +14,6 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
   {
     id: "suite-size",
     why: "Fewer than about 5 to 10 typical queries say little about which tool a model picks.",
-    clauses: ["at least 5 cases"],
     at: [],
     fix: "Write about 5 to 10 queries in the words of users.",
     find: ({ suite: { cases } }) =>
@@ -23,7 +22,6 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
   {
     id: "negative-case",
     why: "Without a query that needs no tool, nothing shows that a description attracts too many queries.",
-    clauses: ["some query needs no tool", "some query needs no skill"],
     *check({ suite: { cases } }) {
       const kinds = new Set(cases.map(({ expect }) => expect?.kind));
       const skills = new Set(cases.flatMap(({ expect }) => (expect?.kind === "skill" ? [expect.skill] : [])));
@@ -38,7 +36,6 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
     id: "tool-coverage",
     severity: "info",
     why: "A tool that no case expects can become unusable without a failing case.",
-    clauses: ["every listed tool is expected by a case"],
     at: ["cases"],
     fix: "Add a query for each tool that users rely on.",
     find({ suite, tools = [] }) {
@@ -52,7 +49,6 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
   {
     id: "duplicate-input",
     why: "A query that is asked twice counts twice in every rate, and adds no information.",
-    clauses: ["no conversation twice", "no two that differ only in case and white space"],
     *check({ suite }) {
       for (const { index, id, first } of findRepeatedQueries(suite.cases)) {
         const message = `The case "${id}" asks the same as "${first}".`;
@@ -63,7 +59,6 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
   {
     id: "answer-in-input",
     why: "A query that names its tool is answered with any description; users do not know the names.",
-    clauses: ["a name of several words", "a name of one word that is marked as a name"],
     *check({ suite }) {
       for (const [index, one] of suite.cases.entries()) {
         const messages = [...one.messages.filter(({ role }) => role === "user"), ...(one.turns ?? [])];
@@ -78,7 +73,6 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
   {
     id: "query-in-description",
     why: "A query that a description quotes as an example is answered by it, and says nothing about other requests.",
-    clauses: ["no description of an expected tool contains the query of the case"],
     *check({ suite, listed = [] }) {
       const texts = new Map(listed.map(({ name, description }) => [name, toPlain(description)]));
       for (const [index, one] of suite.cases.entries()) {
@@ -137,12 +131,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>(docs, [
     id: "evals-file-shape",
     severity: "info",
     why: "Other shapes are read here, but not by every tool that runs the evals of a skill.",
-    clauses: [
-      "an object with the key evals",
-      "evals is a list of objects",
-      "input is a string",
-      "expected_behavior is a list of strings",
-    ],
     *check({ raw }) {
       // The specified shape cannot express whether a skill must load, so trigger files have another one.
       if (isTriggerSet(raw)) return;
@@ -166,7 +154,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>(docs, [
     id: "evals-file-empty",
     severity: "error",
     why: "A file without a query measures nothing, and looks as if it did.",
-    clauses: ["at least one query"],
     at: [],
     fix: specifiedShape,
     find: ({ evals }) => evals.length === 0 && "The file has no query.",
@@ -174,7 +161,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>(docs, [
   {
     id: "evals-file-size",
     why: "Fewer than about 5 to 10 typical queries say little about when a skill loads.",
-    clauses: ["at least 5 queries"],
     at: [],
     fix: "Write about 5 to 10 queries in the words of users.",
     find: ({ evals, all }) =>
@@ -185,7 +171,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>(docs, [
   {
     id: "evals-negatives",
     why: "Without a query that the skill must ignore, nothing shows that its description attracts too many queries.",
-    clauses: ["some query does not trigger the skill"],
     at: [],
     fix: 'Add a near miss with "should_trigger": false: close to what the skill does, but not its task.',
     find: ({ evals, all }) =>
@@ -196,7 +181,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>(docs, [
   {
     id: "evals-check-missing",
     why: "For a query without expected behavior only the trigger is measured, not the result of the skill.",
-    clauses: ["a query that triggers the skill says what is expected"],
     *check(subject) {
       if (isTriggerSet(subject.raw)) return;
       for (const { one, at } of listPlaced(subject)) {
@@ -209,7 +193,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>(docs, [
   {
     id: "evals-duplicate-input",
     why: "Two equal queries count twice in the rate of a skill, and test it once.",
-    clauses: ["no query twice", "no two that differ only in case and white space"],
     *check(subject) {
       const seen = new Set<string>();
       for (const { one, at } of listPlaced(subject)) {
@@ -222,7 +205,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>(docs, [
   {
     id: "evals-input-names-skill",
     why: "A query that names the skill loads it with any description; users do not know the names.",
-    clauses: ["no query contains the name of the skill", 'no query contains its words before "skill"'],
     *check(subject) {
       const pattern = matchSkillName(subject.skill);
       for (const { one, at } of listPlaced(subject)) {
@@ -236,7 +218,6 @@ export const evalsFileRules = defineRules<EvalsFileSubject>(docs, [
     id: "evals-check-vague",
     severity: "info",
     why: "A judge can only guess the meaning of a check that names nothing to look for.",
-    clauses: ["a check says what to look for, not that it is good"],
     *check(subject) {
       for (const { one, at } of listPlaced(subject)) {
         const vague = one.expectedBehavior.find((text) => judgement.test(text.slice(0, 200).trim()));
