@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { evals, pageOf, summaryOf, workspace } from "./evals.ts";
+import { evals, pageOf, spawnEvals, summaryOf, workspace } from "./evals.ts";
 import { exactP, recordedModels, type Wording, wordings, writeRecording, writeSuite } from "./recordings.ts";
 import { spoilable } from "./spoiled.ts";
 
@@ -13,7 +13,9 @@ describe("evals compare on models that were recorded with tools documented in th
     for (const wording of wordings) {
       const folder = writeRecording(dir, wording);
       const models = recordedModels.flatMap((model) => ["-m", `replay:${folder}#${model}`]);
-      runs.set(wording, summaryOf(await run("run", suite, ...models, "--out", `replayed-${wording}`, "--json")));
+      const args = ["run", suite, ...models, "--out", `replayed-${wording}`, "--json"];
+      // Spawned, because the folder of `replay:` is relative to the folder of the process.
+      runs.set(wording, summaryOf(await spawnEvals(args, { cwd: dir })));
     }
   });
   const dirOf = (wording: Wording) => runs.get(wording)?.dir ?? "";

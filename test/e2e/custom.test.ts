@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { evals, summaryOf } from "./evals.ts";
+import { spawnEvals, summaryOf } from "./evals.ts";
 
 const folders: string[] = [];
 afterAll(() => {
@@ -41,7 +41,7 @@ export const deterministic = true;`,
 async function outcomeWith(code: string, expectation: object = { tool: "read", assert: "check.mjs" }) {
   write("evals/check.mjs", code);
   suite(expectation);
-  const ended = await evals(["run", "--json", "-m", "custom:picker.mjs"], { cwd });
+  const ended = await spawnEvals(["run", "--json", "-m", "custom:picker.mjs"], { cwd });
   const { cases } = summaryOf(ended).suites[0] ?? { cases: [] };
   const [{ passed, trials, broken, reasons } = { passed: 0, trials: 0, broken: 0, reasons: [] }] = cases;
   return { code: ended.code, passed, trials, broken, reasons: reasons.map(({ text }) => text) };
@@ -93,14 +93,14 @@ describe("a code assertion", () => {
   it("is part of the case, and has to exist", async () => {
     const hash = async (code: string) => {
       await outcomeWith(code);
-      const { out } = await evals(["report", "latest", "--as", "json"], { cwd });
+      const { out } = await spawnEvals(["report", "latest", "--as", "json"], { cwd });
       const { dir } = JSON.parse(out);
       const { readFileSync } = await import("node:fs");
       return JSON.parse(readFileSync(join(dir, "run.json"), "utf8")).suites[0].cases[0].hash;
     };
     expect(await hash("export default () => true;")).not.toBe(await hash("export default () => !false;"));
     suite({ tool: "read", assert: "nowhere.mjs" });
-    const { code, err } = await evals(["run"], { cwd });
+    const { code, err } = await spawnEvals(["run"], { cwd });
     expect([code, err]).toMatchInlineSnapshot(`
       [
         2,
@@ -137,7 +137,7 @@ describe("a custom model", () => {
   const asked = async (code: string, args: string[] = []) => {
     write("model.mjs", code);
     suite({ tool: "read", args: { path: "a.txt" } });
-    const ended = await evals(["run", "--json", "-m", "custom:model.mjs", ...args], { cwd });
+    const ended = await spawnEvals(["run", "--json", "-m", "custom:model.mjs", ...args], { cwd });
     return { ...ended, one: ended.out === "" ? undefined : summaryOf(ended).suites[0] };
   };
   const right = `export default async ({ tools }) => ({
@@ -170,7 +170,7 @@ describe("a custom model", () => {
     expect((await asked("export const ask = 1;")).err).toContain(
       "model.mjs: error: The default export is not a function.",
     );
-    const { code, err } = await evals(["run", "-m", "custom:nowhere.mjs"], { cwd });
+    const { code, err } = await spawnEvals(["run", "-m", "custom:nowhere.mjs"], { cwd });
     expect([code, err]).toEqual([2, expect.stringContaining('There is no file "nowhere.mjs"')]);
   });
 });
@@ -179,7 +179,7 @@ describe("a custom reporter", () => {
   const reported = async (code: string, args: string[] = []) => {
     write("reporter.mjs", code);
     suite({ tool: "read" });
-    return await evals(["run", "--reporter", "custom:reporter.mjs", ...args], { cwd });
+    return await spawnEvals(["run", "--reporter", "custom:reporter.mjs", ...args], { cwd });
   };
 
   it("prints what it returns, and may print nothing", async () => {
@@ -194,12 +194,12 @@ describe("a custom reporter", () => {
   it("exits with 3 when it fails, with the run on the record", async () => {
     const { code, err } = await reported("export default () => { throw new Error('no network'); };");
     expect([code, err]).toEqual([3, expect.stringContaining("reporter.mjs: error: The reporter failed: no network.")]);
-    expect((await evals(["report", "latest", "--as", "json"], { cwd })).code).toBe(0);
+    expect((await spawnEvals(["report", "latest", "--as", "json"], { cwd })).code).toBe(0);
   });
 
   it("has to be there before anything is asked", async () => {
     suite({ tool: "read" });
-    const { code, out, err } = await evals(["run", "--reporter", "custom:nowhere.mjs"], { cwd });
+    const { code, out, err } = await spawnEvals(["run", "--reporter", "custom:nowhere.mjs"], { cwd });
     expect([code, out, err]).toEqual([
       2,
       "",
@@ -208,7 +208,7 @@ describe("a custom reporter", () => {
   });
 
   it("has to be named right", async () => {
-    const { code, err } = await evals(["run", "--reporter", "junitt"], { cwd });
+    const { code, err } = await spawnEvals(["run", "--reporter", "junitt"], { cwd });
     expect([code, err]).toEqual([2, expect.stringContaining('"junitt" is not a reporter. Did you mean "junit"?')]);
   });
 });

@@ -3,9 +3,14 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
+import { knownSecrets } from "../../src/evals/base/secrets/secrets.ts";
+import { EvalsError } from "../../src/evals/base/types/errors.ts";
 import { type RunSummary, runSummarySchema } from "../../src/evals/base/types/run.ts";
 import { type Trial, trialSchema } from "../../src/evals/base/types/trial.ts";
+import { runCommandLine } from "../../src/evals/commands/index.ts";
 import type { ReportPage } from "../../src/evals/experiments/run/report/pageData.ts";
+import { version } from "../../src/evals/experiments/workspace/version.ts";
+import { anIo } from "../fakes/io.ts";
 
 const root = join(import.meta.dirname, "../..");
 const cli = join(root, "dist/evals/cli.js");
@@ -19,11 +24,11 @@ export type Ended = { code: number | null; out: string; err: string };
 /** Starts the built program. `ended` resolves when it has exited. */
 export function start(
   args: readonly string[],
-  { cwd = root, env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+  { cwd = root, env }: Options = {},
 ): { child: ChildProcess; ended: Promise<Ended> } {
   const child = spawn(process.execPath, [cli, ...args], {
     cwd,
-    env: { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: "test", ...env },
+    env: setEnv(env),
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";
@@ -46,7 +51,29 @@ export function untilPrinted({ child, ended }: ReturnType<typeof start>, text: s
   return Promise.race([printed, ended]);
 }
 
-export const evals = (args: readonly string[], options?: Parameters<typeof start>[1]) => start(args, options).ended;
+type Options = { cwd?: string; env?: Record<string, string>; width?: number };
+
+const setEnv = (env: Options["env"]) => ({ PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: "test", ...env });
+
+/**
+ * Runs a command line in this process, as cli.ts does: outputs are redacted, errors are printed and have an exit code.
+ * What is about the process itself (signals, kills, streams, exit code, console) needs `start` or `spawnEvals`, which cost
+ * half a second of CPU.
+ */
+export async function evals(args: readonly string[], { cwd = root, env, width = 100 }: Options = {}): Promise<Ended> {
+  const given = setEnv(env);
+  const { redact } = knownSecrets(given);
+  const io = anIo({ cwd, env: given, width });
+  const code = await runCommandLine(args, io, version).catch((thrown: unknown) => {
+    if (!(thrown instanceof EvalsError)) throw thrown;
+    io.err(`${thrown.message}\n`);
+    return thrown.exitCode;
+  });
+  return { code, out: redact(io.printed()), err: redact(io.warned()) };
+}
+
+/** Runs the built program to its end. */
+export const spawnEvals = (args: readonly string[], options?: Options) => start(args, options).ended;
 
 /** A folder of its own for one test file, with this project's suites and what their servers need; removed at the end. */
 export function workspace(): string {

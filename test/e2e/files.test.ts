@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import type { Endpoint } from "../fixtures/endpoints/endpoint.ts";
 import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { evals, summaryOf, trialsOf, workspace } from "./evals.ts";
+import { spawnEvals, summaryOf, trialsOf, workspace } from "./evals.ts";
 
 const dir = workspace();
 const root = join(import.meta.dirname, "../..");
@@ -60,7 +60,7 @@ it("copies files into the workspace of each trial, and checks what was written t
   });
   const env = { ANTHROPIC_BASE_URL: service.url };
   const args = ["run", "files/s.yaml", "-m", "anthropic:claude-haiku-5-5", "-n", "2", "--json"];
-  const ended = await evals(args, { cwd: dir, env });
+  const ended = await spawnEvals(args, { cwd: dir, env });
   const { suites, run } = summaryOf(ended);
   expect([ended.code, suites[0]?.cases.map(({ id, passed }) => [id, passed])]).toEqual([
     1,

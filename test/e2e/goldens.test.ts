@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { callEvals } from "./inProcess.ts";
+import { evals } from "./evals.ts";
 
 // What every command prints about one small project, in each of its forms, as whole files. A change of them is a change
 // that users see: review the difference, and write it with `npx vitest run --project e2e test/e2e/goldens.test.ts -u`.
@@ -11,7 +11,7 @@ import { callEvals } from "./inProcess.ts";
 const fixtures = join(import.meta.dirname, "../fixtures");
 const root = mkdtempSync(join(tmpdir(), "evals-goldens-"));
 const cwd = join(root, "project");
-const env = { PATH: process.env.PATH, HOME: join(root, "home"), ANTHROPIC_API_KEY: "test" };
+const env = { HOME: join(root, "home") };
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const write = (file: string, content: unknown) => {
@@ -108,7 +108,7 @@ function layOut(text: string): string {
 /** Runs a command and compares all that it prints with the golden file of this name. */
 async function golden(name: string, ...args: string[]): Promise<void> {
   // So wide that no duration moves a line break.
-  const { code, out, err } = await callEvals(args, { cwd, env, width: 1000 });
+  const { code, out, err } = await evals(args, { cwd, env, width: 1000 });
   const shown = `$ evals ${args.join(" ")}\nexit code ${code}\n--- stdout\n${layOut(out)}--- stderr\n${err}`;
   await expect(normalise(shown)).toMatchFileSnapshot(`goldens/${name}.txt`);
 }

@@ -4,24 +4,16 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { beforeAll, expect, it, test } from "vitest";
 import { type OutputName, outputNames } from "../../src/evals/base/types/outputNames.ts";
-import { runCommandLine } from "../../src/evals/commands/index.ts";
-import { anIo } from "../fakes/io.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { summaryOf, workspace } from "./evals.ts";
+import { evals, summaryOf, workspace } from "./evals.ts";
 import { spoilable } from "./spoiled.ts";
 
 // What every command prints with --json is what the schema of its name says, and nothing more.
 
 const dir = workspace();
-/** Runs a command line in this process: there are too many to start one for each. Only a judge has a key. */
-async function run(...args: string[]) {
-  const io = anIo({
-    cwd: dir,
-    env: { HOME: dir, PATH: process.env.PATH, ...(args[0] === "judge" && { ANTHROPIC_API_KEY: "test" }) },
-  });
-  const code = await runCommandLine(args, io, "0.0.0");
-  return { code, out: io.printed(), err: io.warned() };
-}
+/** Only a judge has a key. */
+const run = (...args: string[]) =>
+  evals(args, { cwd: dir, env: { HOME: dir, ANTHROPIC_API_KEY: args[0] === "judge" ? "test" : "" } });
 const write = (name: string, content: unknown) => {
   writeFileSync(join(dir, name), typeof content === "string" ? content : JSON.stringify(content));
   return name;

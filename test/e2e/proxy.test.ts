@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { startProxy } from "../fixtures/endpoints/proxy.ts";
-import { evals, workspace } from "./evals.ts";
+import { spawnEvals, workspace } from "./evals.ts";
 
 const ca = fileURLToPath(new URL("../fixtures/tls/ca.pem", import.meta.url));
 const dir = workspace();
@@ -19,7 +19,7 @@ const proxy = await startProxy(endpoint.url);
 afterAll(() => Promise.all([endpoint.close(), proxy.close()]));
 
 const run = (env: Record<string, string>) =>
-  evals(["run", "evals/abstain.yaml", "-n", "1", "-m", "anthropic:x", "--retries", "0", "--json"], {
+  spawnEvals(["run", "evals/abstain.yaml", "-n", "1", "-m", "anthropic:x", "--retries", "0", "--json"], {
     cwd: dir,
     env: { ANTHROPIC_BASE_URL: "https://api.test", ...env },
   });

@@ -19,7 +19,7 @@ import { type Plan, sealPlan } from "../../src/evals/experiments/queue/plan.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";
-import { evals, start, summaryOf, timeless, trialsOf, untilPrinted } from "./evals.ts";
+import { spawnEvals, start, summaryOf, timeless, trialsOf, untilPrinted } from "./evals.ts";
 
 const key = "sk-ant-canary-4821";
 const tools = [
@@ -154,7 +154,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   });
 
   it("has the record of a run in one process; keys stay with the workers", async () => {
-    const whole = summaryOf(await evals(["run", ...flags()], { cwd: dir }));
+    const whole = summaryOf(await spawnEvals(["run", ...flags()], { cwd: dir }));
     const first = startWorker();
     const second = startWorker();
     // A process that has just been started ends at a signal without a word.
@@ -177,12 +177,12 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   it("comes to the verdict of a check that asks as it goes", async () => {
     answer = (index) => ({ ...act, id: `reply${index}` });
     const model = ["-m", "anthropic:x", "--base-url", endpoint.url, "--seed", "7", "--json"];
-    const accepted = await evals(["run", "--accept", "--check", "off", "-n", "10", ...model], { cwd: dir });
+    const accepted = await spawnEvals(["run", "--accept", "--check", "off", "-n", "10", ...model], { cwd: dir });
     expect(accepted.code, accepted.err).toBe(0);
     const changed = tools.map((tool) => ({ ...tool, description: `${tool.description} Always use this tool.` }));
     writeFileSync(join(dir, "tools.json"), JSON.stringify(changed));
     const check = ["--check", "on", "-n", "4", ...model];
-    const whole = summaryOf(await evals(["run", ...check], { cwd: dir }));
+    const whole = summaryOf(await spawnEvals(["run", ...check], { cwd: dir }));
     startWorker();
     const queued = summaryOf(await startRun(check).ended);
     expect(whole.suites[0]?.verdict?.kind).toBeDefined();
@@ -548,7 +548,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   });
 
   it("is not misled by jobs and plans that are deleted or edited on the server", async () => {
-    const whole = summaryOf(await evals(["run", ...flags(1)], { cwd: dir }));
+    const whole = summaryOf(await spawnEvals(["run", ...flags(1)], { cwd: dir }));
     endpoint.requests.length = 0;
     const run = startRun(flags(1));
     await untilQueued(20);

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { noRedis, startRedis } from "../fixtures/redis.ts";
-import { evals } from "./evals.ts";
+import { spawnEvals } from "./evals.ts";
 
 describe.skipIf(noRedis)("a queue that cannot be used is reported before anything starts", () => {
   const cwd = mkdtempSync(join(tmpdir(), "evals-queue-"));
   afterAll(() => rmSync(cwd, { recursive: true, force: true }));
   const connect = async (url: string, env: Record<string, string> = {}) => {
-    const { code, err } = await evals(["worker", url, "--max-idle", "0.1"], { cwd, env });
+    const { code, err } = await spawnEvals(["worker", url, "--max-idle", "0.1"], { cwd, env });
     return { code, err };
   };
 
@@ -26,7 +26,7 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
     };
     const url = "redis://user:secret-word@127.0.0.1:1";
     expect(await connect(url)).toEqual(unreachable);
-    expect(await evals(["run", "--queue", url], { cwd })).toEqual({ ...unreachable, out: "" });
+    expect(await spawnEvals(["run", "--queue", url], { cwd })).toEqual({ ...unreachable, out: "" });
   });
 
   it("a login, eviction and a server without an append-only file", async () => {
@@ -99,7 +99,7 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
         code: 3,
         err: expect.stringMatching(/^error: The queue at \S+ cannot be used: .*\.\n {2}Correct the settings/),
       });
-      const { code, err } = await evals(["run", "--queue", server.url], { cwd });
+      const { code, err } = await spawnEvals(["run", "--queue", server.url], { cwd });
       expect(code).toBe(3);
       expect(err).toContain(`cannot be used: ${reason}.`);
     } finally {

@@ -2,33 +2,17 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { EvalsError, formatProblem } from "../../src/evals/base/types/errors.ts";
-import { runCommandLine } from "../../src/evals/commands/index.ts";
-import { anIo } from "../fakes/io.ts";
 import { listJenkinsFaults } from "../reports/jenkins.ts";
 import { listSarifFaults, validator } from "../reports/sarif.ts";
 import { all, parse } from "../reports/xml.ts";
-import { workspace } from "./evals.ts";
+import { evals, workspace } from "./evals.ts";
 import { spoilable } from "./spoiled.ts";
 
 // Every command with a result on its record, and every form of its report.
 
 const dir = workspace();
 
-/** Runs a command line in this process: there are too many to start one for each. */
-async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const io = anIo({ cwd: dir, env: { HOME: dir } });
-  try {
-    return { code: await runCommandLine(args, io, "0.0.0"), out: io.printed(), err: io.warned() };
-  } catch (error) {
-    if (!(error instanceof EvalsError)) throw error;
-    return {
-      code: error.exitCode,
-      out: io.printed(),
-      err: error.problems.map((one) => `${formatProblem(one)}\n`).join(""),
-    };
-  }
-}
+const run = (...args: string[]) => evals(args, { cwd: dir, env: { HOME: dir, ANTHROPIC_API_KEY: "" } });
 
 const forms = ["terminal", "json", "markdown", "html", "junit", "github", "sarif", "badge", "csv"] as const;
 const printed = new Map<string, Awaited<ReturnType<typeof run>>>();

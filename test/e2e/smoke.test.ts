@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, startRedis } from "../fixtures/redis.ts";
-import { evals, start, summaryOf, trialsOf, untilPrinted } from "./evals.ts";
+import { spawnEvals, start, summaryOf, trialsOf, untilPrinted } from "./evals.ts";
 
 // One of each kind of test that runs nightly: test/torture, and test/e2e/queue.test.ts.
 
@@ -54,27 +54,27 @@ const faulty = (at: number, fault = "") => ({
 });
 
 it("a run that is killed is resumed, and has every trial once", async () => {
-  const killed = await evals(args(), { cwd, env: faulty(14) });
+  const killed = await spawnEvals(args(), { cwd, env: faulty(14) });
   expect(killed.code).toBe(null);
   const asked = endpoint.requests.length;
   const [id = ""] = readdirSync(join(cwd, "reports"));
   const recorded = trialsOf(join(cwd, "reports", id)).length;
   expect(recorded).toBeGreaterThan(0);
-  const { dir, totals } = summaryOf(await evals(["run", "--resume", "latest", "--json"], { cwd }));
+  const { dir, totals } = summaryOf(await spawnEvals(["run", "--resume", "latest", "--json"], { cwd }));
   expect(totals).toMatchObject({ trials: 4, passed: 4 });
   expect(trialsOf(dir).map(({ cell }) => cell.case)).toEqual(["c0", "c1", "c2", "c3"]);
   expect(endpoint.requests).toHaveLength(asked + 4 - recorded);
 });
 
 it("a full disk ends a run with the path and the cause", async () => {
-  const { code, err } = await evals(args(), { cwd, env: faulty(12, "ENOSPC") });
+  const { code, err } = await spawnEvals(args(), { cwd, env: faulty(12, "ENOSPC") });
   expect(code).toBe(3);
   expect(err).toMatch(/error: \S+ cannot be written: ENOSPC: \w+\.\n {2}Free space/);
   expect(err).not.toMatch(/Internal error|\n\s+at /);
 });
 
 it("a key that a provider repeats is in no output and in no file", async () => {
-  const { code, out, err } = await evals(args(), { cwd, env: { ANTHROPIC_API_KEY: key } });
+  const { code, out, err } = await spawnEvals(args(), { cwd, env: { ANTHROPIC_API_KEY: key } });
   expect(code, err).toBe(0);
   const files = readdirSync(join(cwd, "reports"), { recursive: true, encoding: "utf8" })
     .map((file) => join(cwd, "reports", file))
@@ -85,7 +85,7 @@ it("a key that a provider repeats is in no output and in no file", async () => {
 });
 
 it("a server whose result has 9 MB is probed to the end", async () => {
-  const { code, out, err } = await evals(["probe", "--server", `node ${hostile} large-error`, "--json"], { cwd });
+  const { code, out, err } = await spawnEvals(["probe", "--server", `node ${hostile} large-error`, "--json"], { cwd });
   expect(code, err).toBeOneOf([0, 1]);
   expect(out.length).toBeLessThan(1_000_000);
 });
@@ -96,7 +96,7 @@ it.skipIf(noRedis)(
     const redis = await startRedis();
     const worker = start(["worker", redis.url, "--base-url", endpoint.url], { cwd, env: { ANTHROPIC_API_KEY: key } });
     await untilPrinted(worker, "takes trials");
-    const ended = await evals([...args(), "--queue", redis.url], { cwd, env: { ANTHROPIC_API_KEY: "" } });
+    const ended = await spawnEvals([...args(), "--queue", redis.url], { cwd, env: { ANTHROPIC_API_KEY: "" } });
     expect(ended.code, ended.err).toBe(0);
     expect(summaryOf(ended).totals).toMatchObject({ trials: 4, passed: 4 });
     worker.child.kill("SIGTERM");

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Ended, evals, start, untilPrinted } from "../e2e/evals.ts";
+import { type Ended, spawnEvals, start, untilPrinted } from "../e2e/evals.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
@@ -68,12 +68,12 @@ const own = /^::(stop-commands::|end-of-tool-evals-report::|(error|warning|notic
 
 /** Runs a command, and expects that no text from outside begins a line, moves a cursor or commands a CI system. */
 async function expectInert(...args: string[]): Promise<void> {
-  expectInertTexts(args, await evals(args, { cwd: dir }));
+  expectInertTexts(args, await spawnEvals(args, { cwd: dir }));
 }
 
 /** The same of a command that must have got as far as its report. */
 async function expectInertReport(...args: string[]): Promise<Ended> {
-  const ended = await evals(args, { cwd: dir });
+  const ended = await spawnEvals(args, { cwd: dir });
   expect([0, 1], `${JSON.stringify(args)}: ${ended.err}`).toContain(ended.code);
   expectInertTexts(args, ended);
   return ended;
@@ -148,7 +148,9 @@ describe("no text from outside begins a line of its own", () => {
     answer = { text: evil, calls: [] };
     await expectInertReport("run", suite, "-n", "5", ...model().slice(0, 4), "--check", "on");
     answer = before;
-    const { out } = await evals(["run", suite, ...model(), "--seed", "1", "--shard", "1/1", "--json"], { cwd: dir });
+    const { out } = await spawnEvals(["run", suite, ...model(), "--seed", "1", "--shard", "1/1", "--json"], {
+      cwd: dir,
+    });
     const isRun = (id: string) =>
       id > `${experiment}` && !("experiment" in JSON.parse(readFileSync(join(dir, "reports", id, "run.json"), "utf8")));
     const [first, second] = readdirSync(join(dir, "reports")).filter((name) => /^\d/.test(name) && isRun(name));
@@ -355,7 +357,10 @@ describe("no text from outside begins a line of its own", () => {
     const before = answer;
     answer = { text: markup, calls: [{ name: "act", input: { text: `${markup}.` } }] };
     const summary = join(dir, "summary.md");
-    await evals(["run", file, ...model(), "--reporter", "github"], { cwd: dir, env: { GITHUB_STEP_SUMMARY: summary } });
+    await spawnEvals(["run", file, ...model(), "--reporter", "github"], {
+      cwd: dir,
+      env: { GITHUB_STEP_SUMMARY: summary },
+    });
     answer = before;
     const text = readFileSync(summary, "utf8");
     // Without code, in which nothing is markup.

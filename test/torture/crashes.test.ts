@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Ended, evals, timeless, trialsOf } from "../e2e/evals.ts";
+import { type Ended, spawnEvals, timeless, trialsOf } from "../e2e/evals.ts";
 import { type BatchEndpoint, startMessageBatches } from "../fixtures/endpoints/batches.ts";
 
 const hook = pathToFileURL(join(import.meta.dirname, "../fixtures/crash.mjs")).href;
@@ -34,7 +34,7 @@ async function prepare(...before: (readonly string[])[]): Promise<string> {
   }));
   const suite = { name: "s", server: { tools: "tools.json" }, maxTurns: 1, cases: list };
   writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
-  for (const args of before) isFine(await evals(args, { cwd: dir }));
+  for (const args of before) isFine(await spawnEvals(args, { cwd: dir }));
   return dir;
 }
 
@@ -50,7 +50,7 @@ async function killAtEach(project: string, args: readonly string[], then: (dir: 
     const dir = mkdtempSync(join(root, "killed-"));
     cpSync(project, dir, { recursive: true });
     const env = { NODE_OPTIONS: `--import=${hook}`, EVALS_CRASH_AT: String(at) };
-    const ended = await evals(args, { cwd: dir, env });
+    const ended = await spawnEvals(args, { cwd: dir, env });
     if (ended.code !== null) return isFine(ended);
     await then(dir, `killed before change ${at}: `);
     rmSync(dir, { recursive: true });
@@ -67,7 +67,7 @@ async function failFromEach(
     const dir = mkdtempSync(join(root, "failed-"));
     cpSync(project, dir, { recursive: true });
     const env = { NODE_OPTIONS: `--import=${hook}`, EVALS_CRASH_AT: String(at), EVALS_FAULT: "EIO" };
-    const ended = await evals(args, { cwd: dir, env });
+    const ended = await spawnEvals(args, { cwd: dir, env });
     if (ended.code === 0) return isFine(ended);
     const why = `failed from change ${at} on: ${ended.err}`;
     expect(ended.code, why).toBeOneOf([2, 3]);
@@ -101,7 +101,7 @@ function countRecorded(record: string | undefined): number {
 /** Starts the command again, or finishes its record if it had made one, and expects that record to be whole. */
 async function finish(dir: string, args: readonly string[], why: string, earlier = 0): Promise<string> {
   const isStarted = listRecords(dir).length > earlier;
-  isFine(await evals(isStarted ? ["run", "--resume", "latest"] : args, { cwd: dir }), why);
+  isFine(await spawnEvals(isStarted ? ["run", "--resume", "latest"] : args, { cwd: dir }), why);
   const records = listRecords(dir);
   expect(records, why).toHaveLength(earlier + 1);
   const record = records.at(-1) ?? "";
@@ -153,10 +153,10 @@ describe("a command that is killed before any of its changes of files", () => {
     const project = await prepare(run("--accept"), run());
     const [old = "", fresh = ""] = listRecords(project).map((record) => basename(record));
     await killAtEach(project, ["baseline", "accept"], async (dir, why) => {
-      const shown = await evals(["baseline", "show"], { cwd: dir });
+      const shown = await spawnEvals(["baseline", "show"], { cwd: dir });
       isFine(shown, why);
       expect(shown.out.includes(old) || shown.out.includes(fresh), shown.out).toBe(true);
-      isFine(await evals(["baseline", "accept"], { cwd: dir }), why);
+      isFine(await spawnEvals(["baseline", "accept"], { cwd: dir }), why);
     });
   });
 
@@ -164,11 +164,11 @@ describe("a command that is killed before any of its changes of files", () => {
     const project = await prepare(run("--shard", "1/2"), run("--shard", "2/2"));
     const { plain } = endpoint.paid;
     await killAtEach(project, ["merge", "reports"], async (dir, why) => {
-      const { code, err } = await evals(["run", "--resume", "latest"], { cwd: dir });
+      const { code, err } = await spawnEvals(["run", "--resume", "latest"], { cwd: dir });
       const isMerge = listRecords(dir).length === 3;
       expect([0, ...(isMerge ? [2] : [])], `${why}${err}`).toContain(code);
       if (code === 2) expect(err).toMatch(/The record \S+ is of a merge that was interrupted/);
-      isFine(await evals(["merge", "reports"], { cwd: dir }), why);
+      isFine(await spawnEvals(["merge", "reports"], { cwd: dir }), why);
     });
     expect(endpoint.paid.plain).toBe(plain);
   });

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { evals } from "../e2e/evals.ts";
+import { spawnEvals } from "../e2e/evals.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "evals-files-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -118,7 +118,7 @@ async function inLanes<T>(lanes: number, list: readonly T[], work: (one: T, at: 
 
 /** A command ends with a plain message: no stack, no signal. */
 async function expectMessage(args: readonly string[], cwd = dir): Promise<string> {
-  const { code, out, err } = await evals(args, { cwd });
+  const { code, out, err } = await spawnEvals(args, { cwd });
   expect(err, args.join(" ")).not.toMatch(/Internal error|dist\/.*:\d+:\d+/);
   expect(err.length, args.join(" ")).toBeLessThan(100_000);
   expect([1, 2, 3], `${args.join(" ")}: ${code}`).toContain(code);
@@ -163,7 +163,7 @@ describe("odd files", () => {
     give("deep.json", "[".repeat(100_000));
     mkdirSync(join(project, "folder.json"));
     execFileSync("mkfifo", [join(project, "pipe.json")]);
-    expect((await evals(["run", "evals/s.json", "-n", "2"], { cwd: project })).code).toBe(0);
+    expect((await spawnEvals(["run", "evals/s.json", "-n", "2"], { cwd: project })).code).toBe(0);
 
     const odd = ["/dev/zero", "missing.json", "folder.json", "binary.json", "empty.json", "deep.json"];
     const plain = async (words: string, file = "") => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { seededRandom, shuffle } from "../../src/evals/base/stats/random.ts";
-import { type Ended, evals, start, summaryOf, timeless, trialsOf, untilPrinted } from "../e2e/evals.ts";
+import { type Ended, spawnEvals, start, summaryOf, timeless, trialsOf, untilPrinted } from "../e2e/evals.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";
 import { readPeakMiB } from "./memory.ts";
@@ -78,7 +78,7 @@ const readRecord = (folder: string) => trialsOf(folder).map((trial) => JSON.stri
 describe.skipIf(noRedis)("a run on workers", () => {
   it("whose workers, coordinator and Redis server are killed has the record of a run in one process", async () => {
     const { cells, trials, workers, concurrency, rounds } = size;
-    const whole = summaryOf(await evals(["run", ...flags(), "-c", "100"], { cwd: dir }));
+    const whole = summaryOf(await spawnEvals(["run", ...flags(), "-c", "100"], { cwd: dir }));
     asked.clear();
     requests = 0;
 

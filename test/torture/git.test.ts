@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { readGitState } from "../../src/evals/experiments/workspace/git.ts";
-import { evals } from "../e2e/evals.ts";
+import { spawnEvals } from "../e2e/evals.ts";
 
 let dir: string;
 let ran: string;
@@ -72,7 +72,7 @@ it("a repository whose configuration names programs has none of them run", async
   expect(await readGitState(project)).toEqual({ commit: expect.stringMatching(/^[0-9a-f]{40}$/), dirty: false });
   write("data.bin", "two");
   expect(await readGitState(project)).toMatchObject({ dirty: true });
-  const { code, err } = await evals(["run", "--json"], { cwd: project.cwd });
+  const { code, err } = await spawnEvals(["run", "--json"], { cwd: project.cwd });
   expect(code, err).toBe(0);
   expect(readdirSync(ran)).toEqual([]);
   // They are run by git as it is.
@@ -89,6 +89,6 @@ it("odd branches, names of files and a broken repository are no matter", async (
   expect(await readGitState(project)).toMatchObject({ dirty: false });
   writeFileSync(join(project.cwd, ".git/HEAD"), "ref: refs/heads/../../../etc/passwd\n");
   expect(await readGitState(project)).toBeUndefined();
-  const { code, err } = await evals(["run", "--json"], { cwd: project.cwd });
+  const { code, err } = await spawnEvals(["run", "--json"], { cwd: project.cwd });
   expect(code, err).toBe(0);
 });

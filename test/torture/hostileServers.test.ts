@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { evals, summaryOf, trialsOf } from "../e2e/evals.ts";
+import { spawnEvals, summaryOf, trialsOf } from "../e2e/evals.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evilText } from "./schemas.ts";
@@ -31,7 +31,7 @@ afterEach(() => endpoint.close());
 async function run(harm: string, trials = 2) {
   writeSuites(harm);
   const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", String(trials), "--json"];
-  const ended = await evals(["run", "hostile.yaml", "harmless.yaml", ...flags], { cwd: dir });
+  const ended = await spawnEvals(["run", "hostile.yaml", "harmless.yaml", ...flags], { cwd: dir });
   expect(ended.err).not.toContain("Internal error");
   const summary = summaryOf(ended);
   const hostile = summary.suites.find(({ name }) => name === "hostile");
@@ -103,7 +103,7 @@ describe("a run on a model whose call", () => {
     });
     writeSuites("none");
     const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--max-turns", "2", "--json"];
-    const summary = summaryOf(await evals(["run", "hostile.yaml", ...flags], { cwd: dir }));
+    const summary = summaryOf(await spawnEvals(["run", "hostile.yaml", ...flags], { cwd: dir }));
     expect(trialsOf(summary.dir).map(({ verdict }) => verdict?.selection)).toEqual(
       Array(2).fill("malformed-arguments"),
     );
@@ -115,7 +115,7 @@ describe("a run on a provider whose reply", () => {
     answer = () => ({ fault: "endless" });
     writeSuites("none");
     const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--json"];
-    const summary = summaryOf(await evals(["run", "hostile.yaml", ...flags], { cwd: dir }));
+    const summary = summaryOf(await spawnEvals(["run", "hostile.yaml", ...flags], { cwd: dir }));
     expect(JSON.stringify(summary.suites[0]?.cases[0]?.reasons)).toContain("the reply is larger than 16 MiB");
   });
 });
@@ -132,7 +132,7 @@ describe("the other commands end on hostile servers", () => {
   ])("%s", async (harm) => {
     const command = ["--server", `node ${server} ${harm}`];
     for (const name of ["lint", "probe", "doctor"]) {
-      const { code, err } = await evals([name, ...command], { cwd: dir });
+      const { code, err } = await spawnEvals([name, ...command], { cwd: dir });
       expect(err).not.toContain("Internal error");
       expect([0, 1, 3]).toContain(code);
     }

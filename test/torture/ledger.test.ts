@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { evals, start, summaryOf } from "../e2e/evals.ts";
+import { spawnEvals, start, summaryOf } from "../e2e/evals.ts";
 import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 
 let dir: string;
@@ -78,7 +78,7 @@ describe("a ledger of batches", () => {
     writeFileSync(ledger(), change(text));
     const paid = { ...endpoint.paid };
     const creates = endpoint.counts.create;
-    const { code, err } = await evals(["run", "--resume", "latest", "--json"], world());
+    const { code, err } = await spawnEvals(["run", "--resume", "latest", "--json"], world());
     expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(message) });
     expect(err).toContain(`batches.jsonl:${line}: error: `);
     expect(err).toContain("Restore the file, or start a new run.");
@@ -86,7 +86,7 @@ describe("a ledger of batches", () => {
     expect([endpoint.paid, endpoint.counts.create]).toEqual([paid, creates]);
     // Restored, the run is completed, and every request was paid for once.
     writeFileSync(ledger(), text);
-    const resumed = await evals(["run", "--resume", "latest", "--json"], world());
+    const resumed = await spawnEvals(["run", "--resume", "latest", "--json"], world());
     expect(summaryOf(resumed).totals, resumed.err).toMatchObject({ trials: cells, passed: cells });
     expect(endpoint.paid.plain + endpoint.paid.batched).toBe(cells);
   });
@@ -96,14 +96,14 @@ describe("a ledger of batches", () => {
     const own = ledger();
     const text = readFileSync(own, "utf8");
     rmSync(own);
-    const removed = await evals(["run", "--resume", "latest", "--json"], world());
+    const removed = await spawnEvals(["run", "--resume", "latest", "--json"], world());
     expect(removed).toMatchObject({
       code: 2,
       err: expect.stringContaining("The list of the run's batches is missing: it was removed."),
     });
-    const other = summaryOf(await evals(flags, world()));
+    const other = summaryOf(await spawnEvals(flags, world()));
     writeFileSync(join(other.dir, "batches.jsonl"), text);
-    const foreign = await evals(["run", "--resume", other.run, "--json"], world());
+    const foreign = await spawnEvals(["run", "--resume", other.run, "--json"], world());
     expect(foreign).toMatchObject({
       code: 2,
       err: expect.stringMatching(/batches\.jsonl:1: error: This line of the run's batches belongs to the run /),
@@ -114,7 +114,7 @@ describe("a ledger of batches", () => {
     await killWhenSubmitted();
     const text = readFileSync(ledger(), "utf8");
     writeFileSync(ledger(), text.slice(0, -20));
-    const resumed = await evals(["run", "--resume", "latest", "--json"], world());
+    const resumed = await spawnEvals(["run", "--resume", "latest", "--json"], world());
     expect(summaryOf(resumed).totals, resumed.err).toMatchObject({ trials: cells, passed: cells });
     expect(endpoint.paid.plain + endpoint.paid.batched).toBe(cells);
     expect(endpoint.counts.create).toBe(1);

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { evals, start, summaryOf, timeless, trialsOf } from "../e2e/evals.ts";
+import { spawnEvals, start, summaryOf, timeless, trialsOf } from "../e2e/evals.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
 const server = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
@@ -55,7 +55,7 @@ async function untilNoServer(): Promise<void> {
 
 describe("a run that is killed", () => {
   it("again and again has the record of an uninterrupted one, asks no answer again, and leaves no server", async () => {
-    const whole = summaryOf(await evals(["run", ...flags()], { cwd: dir }));
+    const whole = summaryOf(await spawnEvals(["run", ...flags()], { cwd: dir }));
     const uninterrupted = endpoint.requests.length;
     const kill = (args: readonly string[], after: number) => {
       const from = endpoint.requests.length;
@@ -74,7 +74,7 @@ describe("a run that is killed", () => {
     for (let round = 1; round < rounds && journal() < 70; round++)
       await kill(["--resume", id, "--json"], 1 + (round % 7));
     onRequest = () => {};
-    const resumed = summaryOf(await evals(["run", "--resume", id, "--out", "killed", "--json"], { cwd: dir }));
+    const resumed = summaryOf(await spawnEvals(["run", "--resume", id, "--out", "killed", "--json"], { cwd: dir }));
     expect(trialsOf(resumed.dir).map(timeless)).toEqual(trialsOf(whole.dir).map(timeless));
     // Each kill loses at most what was in flight and not yet on the disk.
     expect(endpoint.requests.length - uninterrupted).toBeLessThanOrEqual(80 + rounds * 30);
@@ -145,10 +145,10 @@ it.each([
 
 describe("two resumes of one run", () => {
   it("write it one after the other: of five at once, one does and four name it", async () => {
-    const ended = await evals(["run", ...flags(), "--max-requests", "10"], { cwd: dir });
+    const ended = await spawnEvals(["run", ...flags(), "--max-requests", "10"], { cwd: dir });
     const { run: id } = summaryOf(ended);
     const five = await Promise.all(
-      Array.from({ length: 5 }, () => evals(["run", "--resume", id, "--json"], { cwd: dir })),
+      Array.from({ length: 5 }, () => spawnEvals(["run", "--resume", id, "--json"], { cwd: dir })),
     );
     const refused = five.filter(({ code }) => code === 2);
     for (const { err } of refused) expect(err).toMatch(/is being written by process \d+\./);
@@ -167,7 +167,7 @@ describe("trouble with the disk", () => {
       if (index === 5)
         for (const id of readdirSync(join(dir, "reports"))) rmSync(join(dir, "reports", id), { recursive: true });
     };
-    const { code, err } = await evals(["run", ...flags(), "-c", "2"], { cwd: dir });
+    const { code, err } = await spawnEvals(["run", ...flags(), "-c", "2"], { cwd: dir });
     expect(code).toBe(3);
     expect(err).toMatch(
       /trials\.jsonl cannot be written: it was removed\.\n {2}Do not move or remove|cannot be written/,
@@ -188,7 +188,7 @@ describe("trouble with the disk", () => {
       const suite = { name: "s", server: { command: "node", args: [server, "none", dir] }, cases };
       writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
       const half = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--max-requests", "20", "--json"];
-      const { run: id } = summaryOf(await evals(["run", "suite.json", ...half], { cwd: dir }));
+      const { run: id } = summaryOf(await spawnEvals(["run", "suite.json", ...half], { cwd: dir }));
       // Blocks of 512 bytes, or of 1024: enough for the journal and less than the manifest.
       const limited = spawn(
         "sh",
@@ -203,7 +203,7 @@ describe("trouble with the disk", () => {
       const [code] = await once(limited, "close");
       expect({ code, err }).toEqual({ code: 3, err: expect.stringMatching(/run\.json cannot be written: EFBIG/) });
       expect(err).not.toMatch(/Internal error|\n\s+at /);
-      const resumed = summaryOf(await evals(["run", "--resume", id, "--json"], { cwd: dir }));
+      const resumed = summaryOf(await spawnEvals(["run", "--resume", id, "--json"], { cwd: dir }));
       expect(resumed.totals).toMatchObject({ trials: 40, missing: 0 });
       expect(endpoint.requests).toHaveLength(40);
       expect(readdirSync(join(dir, "reports", id)).filter((name) => name.endsWith(".tmp"))).toEqual([]);
@@ -215,7 +215,7 @@ describe("trouble with the disk", () => {
       if (index !== 20) return;
       for (const id of readdirSync(join(dir, "reports"))) truncateSync(join(dir, "reports", id, "trials.jsonl"), 0);
     };
-    const { code, err } = await evals(["run", ...flags(), "-c", "2"], { cwd: dir });
+    const { code, err } = await spawnEvals(["run", ...flags(), "-c", "2"], { cwd: dir });
     expect({ code, err }).toEqual({
       code: 3,
       err: expect.stringContaining("trials.jsonl cannot be written: another program changed it."),
@@ -229,7 +229,7 @@ describe("trouble with the disk", () => {
       ["schema", "--out", "file"],
       ["init", "--server", `node ${server} none`, "--file", "file/suite.yaml"],
     ]) {
-      const { code, err } = await evals(args, { cwd: dir });
+      const { code, err } = await spawnEvals(args, { cwd: dir });
       expect(code, `${args[0]}: ${err}`).toBe(3);
       expect(err).toMatch(/cannot be written: (EEXIST|ENOTDIR|ENOENT|EACCES|EROFS)/);
       expect(err).not.toMatch(/Internal error|\n\s+at /);
@@ -239,7 +239,7 @@ describe("trouble with the disk", () => {
   it("is a plain message when --out is a file or cannot be written", async () => {
     writeFileSync(join(dir, "file"), "");
     for (const out of ["file", "file/reports"]) {
-      const { code, err } = await evals(["run", ...flags(), "--out", out], { cwd: dir });
+      const { code, err } = await spawnEvals(["run", ...flags(), "--out", out], { cwd: dir });
       expect(code).toBe(3);
       expect(err).toContain("cannot be written");
       expect(err).not.toMatch(/Internal error|\n\s+at /);

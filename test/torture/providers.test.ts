@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { evals, summaryOf, trialsOf } from "../e2e/evals.ts";
+import { spawnEvals, summaryOf, trialsOf } from "../e2e/evals.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { reservePort } from "../fixtures/ports.ts";
@@ -27,7 +27,7 @@ afterEach(() => endpoint.close());
 
 const model = "anthropic:claude-haiku-5-5";
 const runOn = (url: string, ...flags: string[]) =>
-  evals(
+  spawnEvals(
     [
       "run",
       "suite.yaml",
@@ -67,7 +67,7 @@ describe("a provider that answers nothing", () => {
     );
 
     answer = () => right;
-    const resumed = await evals(["run", "--resume", id, "--json"], { cwd: dir });
+    const resumed = await spawnEvals(["run", "--resume", id, "--json"], { cwd: dir });
     expect(resumed.err).toContain("Asking again 1 trial that broke when the run was stopped.");
     expect(summaryOf(resumed).totals).toMatchObject({ passed: cases, broken: 0, missing: 0 });
     expect(resumed.code).toBe(0);
@@ -84,7 +84,7 @@ describe("a provider that answers nothing", () => {
     expect(totals.missing).toBeGreaterThanOrEqual(cases - 20 - 5 - 8);
 
     answer = () => right;
-    const resumed = await evals(["run", "--resume", id, "--retry-broken", "--json"], { cwd: dir });
+    const resumed = await spawnEvals(["run", "--resume", id, "--retry-broken", "--json"], { cwd: dir });
     expect(summaryOf(resumed).totals).toMatchObject({ passed: cases, broken: 0, missing: 0 });
   });
 
@@ -108,7 +108,7 @@ describe("a provider that answers nothing", () => {
     expect(ended.err).toMatch(/was stopped: 429 .*; it asks to wait 720 minutes: \d+ trials are missing/);
     expect(endpoint.requests.length).toBeLessThanOrEqual(20 + 4);
     answer = () => right;
-    const resumed = await evals(["run", "--resume", summaryOf(ended).run, "--json"], { cwd: dir });
+    const resumed = await spawnEvals(["run", "--resume", summaryOf(ended).run, "--json"], { cwd: dir });
     expect(summaryOf(resumed).totals).toMatchObject({ passed: cases, broken: 0, missing: 0 });
   });
 
@@ -161,7 +161,9 @@ describe("limits of a run", () => {
     expect(endpoint.requests.length).toBeLessThan(20);
     expect(summaryOf(ended).totals).toMatchObject({ broken: 0, costUsd: 0, inputTokens: 0, outputTokens: 0 });
     const asked = endpoint.requests.length;
-    const resumed = await evals(["run", "--resume", summaryOf(ended).run, "--budget", "0.02", "--json"], { cwd: dir });
+    const resumed = await spawnEvals(["run", "--resume", summaryOf(ended).run, "--budget", "0.02", "--json"], {
+      cwd: dir,
+    });
     expect(resumed.err).toContain("The budget of $0.02 is spent: ");
     expect(endpoint.requests.length).toBe(asked);
   });
@@ -171,7 +173,7 @@ describe("limits of a run", () => {
     const ended = await run("--max-requests", "30");
     const { totals, run: id } = summaryOf(ended);
     expect(totals.costUsd).toBeGreaterThan(1_000_000);
-    const shown = await evals(["report", id, "--as", "json"], { cwd: dir });
+    const shown = await spawnEvals(["report", id, "--as", "json"], { cwd: dir });
     expect(JSON.parse(shown.out).totals).toMatchObject({ passed: totals.passed, costUsd: totals.costUsd });
   });
 
@@ -180,7 +182,7 @@ describe("limits of a run", () => {
     expect(endpoint.requests).toHaveLength(30);
     expect(summaryOf(ended).totals).toMatchObject({ passed: 30, broken: 0, missing: cases - 30 });
     expect(ended.err).toContain("The limit of 30 requests is reached: 170 trials are missing.");
-    const resumed = await evals(["run", "--resume", summaryOf(ended).run, "--json"], { cwd: dir });
+    const resumed = await spawnEvals(["run", "--resume", summaryOf(ended).run, "--json"], { cwd: dir });
     expect(summaryOf(resumed).totals).toMatchObject({ passed: cases, missing: 0 });
     expect(endpoint.requests).toHaveLength(cases);
   });

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Ended, evals, start, summaryOf } from "../e2e/evals.ts";
+import { type Ended, spawnEvals, start, summaryOf } from "../e2e/evals.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
 let dir: string;
@@ -46,7 +46,7 @@ function writeSuite(size: number): void {
 }
 
 const ask = (...flags: string[]) =>
-  evals(["run", "suite.json", "-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--json", ...flags], {
+  spawnEvals(["run", "suite.json", "-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--json", ...flags], {
     cwd: dir,
   });
 const path = (id: string, name: string) => join(dir, "reports", id, name);
@@ -72,17 +72,17 @@ describe("one record that cannot be read", () => {
       ["history", "--json"],
       ["clean", "--dry-run"],
     ]) {
-      const ended = await evals(args, { cwd: dir });
+      const ended = await spawnEvals(args, { cwd: dir });
       expect(ended, args.join(" ")).toMatchObject({ code: 0, err: expect.stringMatching(unreadable(newest)) });
       isPlain(ended);
     }
-    const history = await evals(["history", "--json"], { cwd: dir });
+    const history = await spawnEvals(["history", "--json"], { cwd: dir });
     const { histories } = JSON.parse(history.out);
     expect(histories[0].runs.map(({ run }: { run: string }) => run)).toEqual([old, newer]);
     expect(history.err).toMatch(/trials\.jsonl:1: warning: .*checksum mismatch\. The record is skipped\./);
-    expect((await evals(["report"], { cwd: dir })).out).toContain(newer);
+    expect((await spawnEvals(["report"], { cwd: dir })).out).toContain(newer);
     for (const args of [["run", "--resume", "latest"], ["baseline", "accept"], ["blame"]]) {
-      const ended = await evals(args, { cwd: dir });
+      const ended = await spawnEvals(args, { cwd: dir });
       expect(ended, args.join(" ")).toMatchObject({
         code: 2,
         err: expect.stringContaining(`${newest}/run.json: error: The manifest is not JSON.`),
@@ -90,9 +90,9 @@ describe("one record that cannot be read", () => {
       isPlain(ended);
     }
     // What cannot be read is not removed.
-    await evals(["clean", "--keep", "0"], { cwd: dir });
+    await spawnEvals(["clean", "--keep", "0"], { cwd: dir });
     expect(readdirSync(join(dir, "reports")).filter((name) => ids.includes(name))).toEqual([newest]);
-    const none = await evals(["history"], { cwd: dir });
+    const none = await spawnEvals(["history"], { cwd: dir });
     expect(none).toMatchObject({ code: 2, err: expect.stringMatching(unreadable(newest)) });
     expect(none.err).toContain("There is no finished run under reports that can be read");
   });
@@ -124,7 +124,7 @@ describe.skipIf(process.platform === "win32")("a record with a link to a file ou
       writeFileSync(outside, text);
       rmSync(path(id, name), { force: true });
       symlinkSync(outside, path(id, name));
-      const resumed = await evals(["run", "--resume", id], { cwd: dir });
+      const resumed = await spawnEvals(["run", "--resume", id], { cwd: dir });
       expect(resumed).toMatchObject({
         code: 2,
         err: expect.stringContaining(`${id}/${name}: error: A record has no links`),
@@ -149,7 +149,7 @@ describe("a journal that is removed or shortened", () => {
     expect(asked).toBeLessThan(45);
     const [id = ""] = readdirSync(join(dir, "reports"));
     expect(existsSync(path(id, "trials.jsonl"))).toBe(false);
-    const resumed = await evals(["run", "--resume", id], { cwd: dir });
+    const resumed = await spawnEvals(["run", "--resume", id], { cwd: dir });
     expect(resumed).toMatchObject({
       code: 2,
       err: expect.stringMatching(
@@ -163,7 +163,7 @@ describe("a journal that is removed or shortened", () => {
     const { run: id } = summaryOf(await ask("--max-requests", "10"));
     const lines = readFileSync(path(id, "trials.jsonl"), "utf8").split("\n");
     writeFileSync(path(id, "trials.jsonl"), `${lines.slice(0, 4).join("\n")}\n`);
-    const resumed = await evals(["run", "--resume", id, "--json"], { cwd: dir });
+    const resumed = await spawnEvals(["run", "--resume", id, "--json"], { cwd: dir });
     expect(resumed.code, resumed.err).toBe(0);
     expect(resumed.err).toMatch(
       /trials\.jsonl: warning: The journal lacks 6 answered trials that it had when the run was stopped\. They are asked and paid for again\./,
@@ -200,13 +200,13 @@ describe("a file of a record that is removed during the run", () => {
     rmSync(path(id, "run.json"));
     go();
     expect(summaryOf(await ended).totals).toMatchObject({ passed: 20, missing: 0 });
-    expect((await evals(["report", id], { cwd: dir })).code).toBe(0);
+    expect((await spawnEvals(["report", id], { cwd: dir })).code).toBe(0);
   });
 
   it("lets another process resume it, if it is the lock: the first one stops, and the record is whole", async () => {
     const { id, ended, go } = await startHeld();
     rmSync(path(id, "lock"));
-    const resumed = await evals(["run", "--resume", id, "--json"], { cwd: dir });
+    const resumed = await spawnEvals(["run", "--resume", id, "--json"], { cwd: dir });
     expect(summaryOf(resumed).totals).toMatchObject({ passed: 20, missing: 0 });
     go();
     const stopped = await ended;
@@ -214,7 +214,7 @@ describe("a file of a record that is removed during the run", () => {
     expect(stopped.err).toMatch(
       /error: The lock of the run \S+ was removed, and another process writes the run now\.\n {2}What this process has recorded is kept\./,
     );
-    expect((await evals(["report", id], { cwd: dir })).code).toBe(0);
+    expect((await spawnEvals(["report", id], { cwd: dir })).code).toBe(0);
     expect(readFileSync(path(id, "trials.jsonl"), "utf8").trim().split("\n")).toHaveLength(20);
   });
 
@@ -228,7 +228,7 @@ describe("a file of a record that is removed during the run", () => {
     await first.ended;
     const [id = ""] = readdirSync(join(dir, "reports"));
     writeFileSync(path(id, "lock"), String(process.pid));
-    const resumes = [1, 2].map(() => evals(["run", "--resume", id, "--json"], { cwd: dir }));
+    const resumes = [1, 2].map(() => spawnEvals(["run", "--resume", id, "--json"], { cwd: dir }));
     // The one that writes the run waits for the other: it would have ended before a slow start of that.
     onRequest = async () => {
       await Promise.race(resumes);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Ended, evals, pageOf, start } from "../e2e/evals.ts";
+import { type Ended, pageOf, spawnEvals, start } from "../e2e/evals.ts";
 import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
@@ -100,7 +100,7 @@ const run = (flags: readonly string[] = [], more: Record<string, string> = {}) =
   const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
   const trials = flags.includes("-n") ? [] : ["-n", "1"];
   const args = ["run", "suite.json", "-m", "anthropic:x", "--base-url", base, ...trials, ...flags];
-  return evals(args, { cwd: dir, env: { ...env, ...more } });
+  return spawnEvals(args, { cwd: dir, env: { ...env, ...more } });
 };
 
 describe("no secret is written or printed", () => {
@@ -120,7 +120,7 @@ describe("no secret is written or printed", () => {
     const { flags: recorded } = JSON.parse(readFileSync(join(dir, "reports", id, "run.json"), "utf8"));
     expect(recorded.baseUrl).toBe(`${endpoint.url}/`);
     for (const as of ["terminal", "markdown", "html", "junit", "github"])
-      expectNoLeak(await evals(["report", id, "--as", as], { cwd: dir, env }));
+      expectNoLeak(await spawnEvals(["report", id, "--as", as], { cwd: dir, env }));
   });
 
   it("in the cache of replies", async () => {
@@ -160,9 +160,9 @@ describe("no secret is written or printed", () => {
     const entry = { url: "http://127.0.0.1:9/mcp", headers: { Authorization: `Bearer ${canaries.header}` } };
     writeFileSync(join(dir, ".mcp.json"), JSON.stringify({ mcpServers: { remote: entry } }));
     for (const command of ["doctor", "probe", "lint"]) {
-      expectNoLeak(await evals([command, "--url", url], { cwd: dir, env }));
-      expectNoLeak(await evals([command, "--config", ".mcp.json"], { cwd: dir, env }));
-      expectNoLeak(await evals([command, "--url", url, "--json"], { cwd: dir, env }));
+      expectNoLeak(await spawnEvals([command, "--url", url], { cwd: dir, env }));
+      expectNoLeak(await spawnEvals([command, "--config", ".mcp.json"], { cwd: dir, env }));
+      expectNoLeak(await spawnEvals([command, "--url", url, "--json"], { cwd: dir, env }));
     }
   });
 });
@@ -244,7 +244,7 @@ describe("no secret is in a ledger of batches", () => {
     );
     for (let round = 0; round < 2; round++) {
       const flags = ["run", "suite.json", "--batch", "-m", "anthropic:claude-haiku-5-5"];
-      const ended = await evals(flags, { cwd: dir, env: { ...env, ANTHROPIC_BASE_URL: service.url } });
+      const ended = await spawnEvals(flags, { cwd: dir, env: { ...env, ANTHROPIC_BASE_URL: service.url } });
       expect(ended.err).toMatch(/Batch batch_.*: 14 requests submitted/);
       expectNoLeak(ended);
     }
@@ -268,7 +268,7 @@ it("has no secret in what history, show and view make of a record", async () => 
     "report --as csv",
     `compare ${first} ${second}`,
   ])
-    expectNoLeak(await evals(command.split(" "), { cwd: dir, env }));
+    expectNoLeak(await spawnEvals(command.split(" "), { cwd: dir, env }));
   const view = start(["view", "--port", "0"], { cwd: dir, env });
   const url = await new Promise<string>((resolve) => {
     view.child.stdout?.on("data", (data) => resolve(String(data).trim()));
@@ -314,7 +314,7 @@ describe("no secret is in what a command writes", () => {
   const further = { LEAK_TOKEN: canaries.LEAK_TOKEN };
 
   it("by init, which names variables in place of the secrets of a command line", async () => {
-    const ended = await evals(["init", "--server", command, "--file", "evals/a.yaml"], {
+    const ended = await spawnEvals(["init", "--server", command, "--file", "evals/a.yaml"], {
       cwd: dir,
       env: { ...env, ...further },
     });
@@ -325,7 +325,7 @@ describe("no secret is in what a command writes", () => {
     expect(ended.err).toContain(`evals/a.yaml has \${GITHUB_TOKEN}, \${MCP_SECRET} in place of values of the server`);
     expect(ended.err).toContain("Set MCP_SECRET in the environment");
     const run = (more: Record<string, string>) =>
-      evals(["run", "evals/a.yaml", "-m", "lexical"], { cwd: dir, env: { ...env, ...more } });
+      spawnEvals(["run", "evals/a.yaml", "-m", "lexical"], { cwd: dir, env: { ...env, ...more } });
     const done = await run({ MCP_SECRET: canaries.header });
     expect(done.err).not.toContain("not set");
     expect([0, 1]).toContain(done.code);
@@ -335,11 +335,11 @@ describe("no secret is in what a command writes", () => {
   it("by init of a URL with credentials and a query", async () => {
     const remote = await startRemote();
     const url = `${remote.url.replace("://", `://user:${canaries.password}@`)}?key=${canaries.query}`;
-    const ended = await evals(["init", "--url", url, "--file", "a.yaml"], { cwd: dir, env });
+    const ended = await spawnEvals(["init", "--url", url, "--file", "a.yaml"], { cwd: dir, env });
     expect(ended.code, ended.err).toBe(0);
     expectNoLeak(ended);
     expect(readFileSync(join(dir, "a.yaml"), "utf8")).toContain(`:\${MCP_SECRET}@127.0.0.1`);
-    const done = await evals(["run", "a.yaml", "-m", "lexical"], {
+    const done = await spawnEvals(["run", "a.yaml", "-m", "lexical"], {
       cwd: dir,
       env: { ...env, MCP_SECRET: canaries.password, MCP_SECRET_2: canaries.query },
     });
@@ -356,7 +356,7 @@ describe("no secret is in what a command writes", () => {
     const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
     for (const json of [[], ["--json"]]) {
       const flags = ["-m", "anthropic:x", "--base-url", base, "--per-tool", "1", "--yes", ...json];
-      const ended = await evals(["try", command, ...flags], { cwd: dir, env: { ...env, ...further } });
+      const ended = await spawnEvals(["try", command, ...flags], { cwd: dir, env: { ...env, ...further } });
       expect(ended.err).toContain(`in place of values of the server`);
       expectNoLeak(ended);
     }
@@ -369,7 +369,7 @@ describe("no secret is in what a command writes", () => {
     const known = Object.entries(canaries).map(([name, value]) => [`${name.toUpperCase()}_TOKEN`, value]);
     for (const json of [[], ["--json"]]) {
       const flags = ["--from", "promptfoo", "--force", ...json];
-      expectNoLeak(await evals(["import", "given.json", ...flags], { cwd: dir, env: Object.fromEntries(known) }));
+      expectNoLeak(await spawnEvals(["import", "given.json", ...flags], { cwd: dir, env: Object.fromEntries(known) }));
     }
   });
 
@@ -385,7 +385,7 @@ describe("no secret is in what a command writes", () => {
     const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
     const model = ["-m", "anthropic:x", "--base-url", base];
     const call = async (line: string, codes: readonly number[], flags: readonly string[] = []) => {
-      const ended = await evals([...line.split(" "), ...flags], { cwd: dir, env });
+      const ended = await spawnEvals([...line.split(" "), ...flags], { cwd: dir, env });
       expect(codes, `${line}: ${ended.err}`).toContain(ended.code);
       expectNoLeak(ended);
       return ended.out;
@@ -420,7 +420,7 @@ it("prints no secret of a server that repeats it, alive or dying", async () => {
     for (const name of ["doctor", "probe", "lint", "tools", "search"])
       for (const json of [[], ["--json"]]) {
         const known = { ...env, LEAK_TOKEN: canaries.LEAK_TOKEN, SERVICE_TOKEN: canaries.SERVICE_ACCOUNT };
-        const ended = await evals([name, "--server", command, ...json], { cwd: dir, env: known });
+        const ended = await spawnEvals([name, "--server", command, ...json], { cwd: dir, env: known });
         expect(ended.err).not.toContain("Internal error");
         expectNoLeak(ended);
       }
@@ -439,9 +439,12 @@ it("prints no secret of a record that another environment has written", async ()
   );
   answer = () => ({ text: repeat([password, query]), calls: [] });
   for (const seed of ["1", "2"])
-    await evals(["run", "suite.json", "-m", "anthropic:x", "-n", "3", "--seed", seed, "--base-url", endpoint.url], {
-      cwd: dir,
-    });
+    await spawnEvals(
+      ["run", "suite.json", "-m", "anthropic:x", "-n", "3", "--seed", seed, "--base-url", endpoint.url],
+      {
+        cwd: dir,
+      },
+    );
   const known = { FIRST_TOKEN: password, SECOND_TOKEN: query };
   const [id = "", other = ""] = readdirSync(join(dir, "reports")).sort();
   const lines = [
@@ -457,7 +460,7 @@ it("prints no secret of a record that another environment has written", async ()
     (form) => `report ${id} --as ${form}`,
   );
   for (const line of [...lines, ...forms]) {
-    const { code, out, err } = await evals(line.split(" "), { cwd: dir, env: known });
+    const { code, out, err } = await spawnEvals(line.split(" "), { cwd: dir, env: known });
     expect([0, 1], `${line}: ${err}`).toContain(code);
     expect(canaryNames(`${out} ${err}`), line).toEqual([]);
   }
@@ -495,7 +498,7 @@ describe("a record stays readable", () => {
     });
     const call = async (line: string, code: number) => {
       const args = [...line.split(" "), ...(line.startsWith("run") ? ["--base-url", endpoint.url] : [])];
-      const ended = await evals(args, { cwd: dir, env: odd });
+      const ended = await spawnEvals(args, { cwd: dir, env: odd });
       expect(ended.code, `${line}: ${ended.err}`).toBe(code);
       for (const value of [odd.J_TOKEN, odd.D_TOKEN, odd.I_TOKEN, ...odd.D_TOKEN.split("\n").slice(1, 3), "admin123"])
         for (const form of forms(value)) expect(`${ended.out}${ended.err}`, line).not.toContain(form);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { connect } from "../../../src/evals/servers/connect.ts";
 import type { MessagesBody } from "../../fixtures/endpoints/messages.ts";
-import { evals, summaryOf, trialsOf, workspace } from "../evals.ts";
+import { spawnEvals, summaryOf, trialsOf, workspace } from "../evals.ts";
 import { claudePath, endpoint, host, needsClaude, steps } from "./claude.ts";
 import { later, never, reads, skillAt, skillText, tidyFolders, trialOf } from "./support.ts";
 
@@ -242,7 +242,7 @@ describe("evals run -m claude-code", () => {
     });
     const env = { ANTHROPIC_BASE_URL: service.url, CLAUDE_CODE_PATH: claudePath() };
     const args = ["run", "evals/hosted/suite.yaml", "-m", "claude-code:claude-sonnet-5-5", "-n", "2", "--json"];
-    const ended = await evals(args, { cwd: root, env });
+    const ended = await spawnEvals(args, { cwd: root, env });
     const summary = summaryOf(ended);
     expect(summary.totals).toMatchObject({ trials: 4, passed: 4, broken: 0 });
     expect(ended.code).toBe(0);
