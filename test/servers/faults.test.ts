@@ -50,6 +50,15 @@ test("of much stderr, the last ten lines are shown", async () => {
   `);
 });
 
+test.each([
+  ["code-only", "unknown-tool"],
+  ["other-code", "result"],
+])("an unlisted tool is unknown by the error code -32602 alone (%s)", async (fault, kind) => {
+  const server = await openFault(fault);
+  await server.list(never);
+  expect(await server.call("nope", {}, never)).toMatchObject({ kind });
+});
+
 test("a program that does not exist", async () => {
   expect(await failureOf(open({ command: "no-such-program" }))).toMatchInlineSnapshot(`
     "error: Server "sut" could not be started: there is no program "no-such-program".

@@ -48,6 +48,11 @@ describe("values that the query spells out", () => {
   });
 });
 
+it("a number is evidence for an optional parameter only where the query names it", () => {
+  expect(fill("in 5 days", { count: integer }, [])).toEqual({});
+  expect(fill("with a count of 5", { count: integer }, [])).toEqual({ count: 5 });
+});
+
 describe("booleans", () => {
   it.each<[string, JsonObject]>([
     ["search with archived ones", { archived: true, include_archived: true }],

@@ -29,6 +29,8 @@ test("a nullable schema without null is its other branch, with the keywords next
   expect(withoutNull(nullable)).toEqual({ type: "string", description: "A text." });
   const union = { anyOf: [{ type: "string" }, { type: "integer" }] };
   expect(withoutNull(union)).toBe(union);
+  const twice = { anyOf: [{ type: "string" }, { type: "null" }, { type: "null" }] };
+  expect(withoutNull(twice)).toBe(twice);
 });
 
 describe("explainMisfit", () => {

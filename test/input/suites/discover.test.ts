@@ -56,6 +56,12 @@ describe("discover without paths", () => {
     expect((await discover([], folder)).files).toEqual(["evals/a.yaml", "evals/sub/b.yaml"]);
   });
 
+  it("warns once about a file that a loop of links shows again and again", async () => {
+    const folder = await workspace({ "evals/other.json": '{"cases": [{"args": [], "assert": "x"}]}' });
+    await symlink(".", join(folder, "evals/loop"));
+    expect((await discover([], folder)).warnings).toHaveLength(1);
+  });
+
   it("finds packages in the folders of a package, other than those that belong to it", async () => {
     const skill = "---\nname: x\ndescription: X.\n---\n";
     const nested = [

@@ -1,0 +1,25 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { readText } from "../../../src/evals/input/parsing/read.ts";
+
+it.skipIf(process.platform === "win32")(
+  "refuses a pipe with more text than the limit, and reads one with as much",
+  async () => {
+    const dir = mkdtempSync(join(tmpdir(), "evals-pipe-"));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const pipe = join(dir, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const [size, expected] of [
+      [1000, { text: "x".repeat(1000) }],
+      [1001, { kind: "too large" }],
+    ] as const) {
+      const writer = spawn(process.execPath, ["-e", `fs.writeFileSync(process.argv[1], "x".repeat(${size}))`, pipe]);
+      expect(readText(pipe, 1000, { pipes: true })).toMatchObject(expected);
+      await once(writer, "close");
+    }
+  },
+);
