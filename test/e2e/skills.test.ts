@@ -303,21 +303,6 @@ describe("what a skill is worth", () => {
       7  ends with swordfish  3/3  0/3"
     `);
     expect(report).toContain("Judge: anthropic:claude-haiku-5-5: agreement with people not measured");
-
-    const bench = join(summary.dir, "skill-creator/notes/anthropic-claude-sonnet-5-5");
-    const json = (file: string) => JSON.parse(readFileSync(join(bench, file), "utf8"));
-    expect(readdirSync(bench).sort()).toEqual(["benchmark.json", "eval-3", "eval-7"]);
-    const { runs, run_summary, metadata } = json("benchmark.json");
-    expect(metadata).toMatchObject({ skill_name: "notes", skill_path: "packages/notes", evals_run: [3, 7] });
-    expect(runs).toHaveLength(12);
-    expect(run_summary).toMatchObject({ with_skill: { pass_rate: { mean: 1 } }, delta: { pass_rate: "+0.75" } });
-    expect(json("eval-3/without_skill/run-2/grading.json")).toMatchObject({
-      expectations: [
-        { text: "ends with swordfish", passed: false, evidence: 'the judge: So it is. "That is all of it."' },
-        { text: "names Ingrid", passed: true, evidence: '"Ingrid came."' },
-      ],
-      summary: { passed: 1, failed: 1, total: 2, pass_rate: 0.5 },
-    });
   });
 
   it("is not graded without a judge, and that is said", async () => {

@@ -11,8 +11,8 @@ export const reportCommand = defineCommand({
   },
   flags: {
     as: choice(
-      "Output format; badge: an endpoint file of shields.io; csv: one line per trial",
-      ["terminal", "json", "markdown", "html", "junit", "github", "sarif", "badge", "csv"],
+      "Output format; csv: one line per trial",
+      ["terminal", "json", "markdown", "html", "junit", "github", "csv"],
       { default: "terminal" },
     ),
     explain: explainFlag,

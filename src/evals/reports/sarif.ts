@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import { plain } from "../base/secrets/visible.ts";
-import { exitCodes } from "../base/types/errors.ts";
 import type { JsonObject } from "../base/types/json.ts";
 import type { LintReport, RuleInfo, Severity } from "../base/types/lint.ts";
 import { subjectText, worstFirst } from "../inspection/lint/lintReport.ts";
 import { count } from "./format.ts";
-import { type Place, severities, type VerdictList, verdictRules } from "./verdicts.ts";
+import type { Place } from "./verdicts.ts";
 
 const levels = { error: "error", warning: "warning", info: "note" } as const satisfies Record<Severity, string>;
 
@@ -61,28 +60,6 @@ export function lintSarif(
     notifications: describeProblems(report),
   });
 }
-
-/** Verdicts as SARIF, without those that simply passed. Does not throw. */
-export function verdictSarif({ suites }: VerdictList, { version, exitCode }: Pick<Parts, "version" | "exitCode">) {
-  return sarif({
-    version,
-    rules: Object.entries(verdictRules).map(([id, text]) => ({ id, shortDescription: { text } })),
-    results: suites.flatMap(({ name, model = "", verdicts }) =>
-      verdicts.flatMap((one): Result[] => {
-        const severity = severities[one.level];
-        if (severity === undefined) return [];
-        const subject = [name, one.name, ...(model === "" ? [] : [`(${model})`])].join(" ");
-        const lines = [subject, ...one.lines.slice(0, maxLines)];
-        const key = [one.rule, name, model, one.name];
-        return [{ rule: one.rule, level: levels[severity], lines, place: one.place ?? {}, subject, key }];
-      }),
-    ),
-    exitCode,
-    isSuccessful: exitCode <= exitCodes.failed,
-  });
-}
-
-const maxLines = 12;
 
 /** A SARIF 2.1.0 log (OASIS, 2020) with one run. */
 function sarif({ version, rules, results: all, exitCode, isSuccessful, notifications = [] }: Parts): string {

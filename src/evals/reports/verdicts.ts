@@ -3,11 +3,10 @@ import type { Severity } from "../base/types/lint.ts";
 export type Place = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
 
 /**
- * One decision of a command, for the forms that list results: a JUnit test case, a GitHub annotation, a SARIF result.
+ * One decision of a command, for the forms that list results: a JUnit test case, a GitHub annotation.
  * The levels `failed` (missed a gate) and `error` (no answer to judge) are red.
  */
 export type Verdict = {
-  rule: keyof typeof verdictRules;
   /** The subject, such as the id of a case. */
   name: string;
   level: "failed" | "error" | "warning" | "notice" | "passed";
@@ -36,15 +35,6 @@ export type VerdictList = {
   ms?: number | undefined;
 };
 
-/** What each kind of verdict requires. */
-export const verdictRules = {
-  case: "A case passes in at least the share of its trials that its pass rate names.",
-  "regression-check": "With the tools as they are now, cases pass as often as with those of the baseline.",
-  drift: "While the tools are unchanged, cases pass as often as on the nights before.",
-  run: "Every planned trial gets an answer that can be graded.",
-  blame: "A change that broke a case is found and confirmed by reverting it.",
-  experiment: "The experiment reaches a verdict.",
-} as const;
 /** The severity of each level in forms that list problems; what simply passed is not listed. */
 export const severities: Readonly<Record<Verdict["level"], Severity | undefined>> = {
   failed: "error",

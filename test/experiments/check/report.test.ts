@@ -5,7 +5,7 @@ import { checkFacts } from "../../../src/evals/experiments/check/checkFacts.ts";
 import { checkNext, checkReason, type FollowUp } from "../../../src/evals/experiments/check/checkText.ts";
 import { checkBlocks, checkLines } from "../../../src/evals/experiments/check/report.ts";
 import { exitText, headline, runStatus } from "../../../src/evals/experiments/results/text.ts";
-import { forms, listForms, runReport } from "../../../src/evals/experiments/run/report/forms.ts";
+import { forms, formNames, runReport } from "../../../src/evals/experiments/run/report/forms.ts";
 import { leadLines } from "../../../src/evals/experiments/run/report/lead.ts";
 import { pipe } from "../../../src/evals/reports/terminal.ts";
 import { checked, checkedRun, checkOf } from "../../reports/checks.ts";
@@ -207,7 +207,7 @@ describe("the sentences", () => {
           checkOf({ kind, method: "exhausted", flips, ...(repeats !== undefined && { repeats }) }),
         );
         const report = runReport({ summary, manifest, explain: true });
-        return listForms(report).map((form) => forms[form].render(report, pipe).replace(/\s+/g, " "));
+        return formNames.map((form) => forms[form].render(report, pipe).replace(/\s+/g, " "));
       };
       expect(render().filter((text) => text.includes("How sure: certain")).length).toBeGreaterThanOrEqual(3);
       const assumed = render(6);
@@ -257,7 +257,7 @@ describe("the sentences", () => {
     for (const name of accepted) {
       const all = (followUp?: FollowUp) => {
         const report = runReport({ summary: checked[name], manifest, ...(followUp && { followUp }) });
-        return listForms(report).map((form) => forms[form].render(report, pipe).replace(/\s+/g, " "));
+        return formNames.map((form) => forms[form].render(report, pipe).replace(/\s+/g, " "));
       };
       expect(all().filter((text) => text.includes("baseline accept")).length).toBeGreaterThanOrEqual(5);
       for (const text of all({ accept: true })) expect(text).not.toContain("baseline accept");

@@ -4,8 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/evals/base/types/json.ts";
 import { isJsonObject } from "../../../src/evals/base/types/json.ts";
 import type { Trial } from "../../../src/evals/base/types/trial.ts";
-import { parseCollector } from "../../../src/evals/experiments/reporting/otlp.ts";
-import { buildTraces } from "../../../src/evals/experiments/reporting/otlpReport.ts";
+import { buildTraces, parseCollector } from "../../../src/evals/experiments/reporting/otlp.ts";
 
 const root = new protobuf.Root();
 root.resolvePath = (_, target) => join(import.meta.dirname, "../../fixtures/otlp", target);

@@ -40,7 +40,7 @@ export type CompareOptions = {
 export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> {
   const { report, exitCode } = await compareRecords(flags, io);
   const form = flags.json ? "json" : (flags.as ?? "terminal");
-  io.out(forms[form].render(comparisonReport(report, exitCode, version), io));
+  io.out(forms[form].render(comparisonReport(report, exitCode), io));
   return exitCode;
 }
 

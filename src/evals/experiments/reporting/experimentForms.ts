@@ -61,9 +61,6 @@ export function experimentReport(manifest: RunManifest, experiment: Experiment, 
   const blocks = document(result);
   const { exitCode } = json(result);
   return {
-    command,
-    version: manifest.harness,
-    exitCode,
     document: () => blocks,
     json: () => json(result),
     page: () => experimentPage(blocks, manifest, trials),
@@ -72,7 +69,7 @@ export function experimentReport(manifest: RunManifest, experiment: Experiment, 
       const listed = verdicts?.(result) ?? [leadVerdict(command, blocks, exitCode, timed.ms)];
       const placed = listed.map((one): Verdict => {
         const place = casePlace(cases.get(one.name)) ?? (asked && { file: asked.file });
-        return { rule: verdicts ? "blame" : "experiment", ...one, place };
+        return { ...one, place };
       });
       const own = { name: suite, model, facts: { model, ...manifestFacts(manifest) }, verdicts: placed };
       return { suites: [own], where: ` with \`evals report ${manifest.id}\``, ...timed };
@@ -81,12 +78,9 @@ export function experimentReport(manifest: RunManifest, experiment: Experiment, 
 }
 
 /** The report of a comparison, which has no record. */
-export function comparisonReport(report: ComparisonReport, exitCode: number, version: string): Report {
+export function comparisonReport(report: ComparisonReport, exitCode: number): Report {
   const blocks = comparisonDocument(report);
   return {
-    command: "compare",
-    version,
-    exitCode,
     document: () => blocks,
     json: () => ({ ...comparisonJson(report), exitCode }),
     page: () => blocksPage(blocks),
@@ -110,5 +104,5 @@ function leadVerdict(name: string, blocks: Blocks, exitCode: number, ms?: number
   });
   const red = exitCode === exitCodes.failed ? "failed" : "error";
   const level = exitCode === exitCodes.passed ? "notice" : red;
-  return { rule: "experiment", name, level, kind: name, lines: texts, ms };
+  return { name, level, kind: name, lines: texts, ms };
 }

@@ -12,7 +12,7 @@ import { findAnyRecord } from "../../records/find.ts";
 import { readTrials } from "../../records/record.ts";
 import { readResults } from "../pipeline/record.ts";
 import { csvHead, csvWriter } from "../run/report/csv.ts";
-import { type Form, type FormName, formNames, forms, listForms, type Report, runReport } from "../run/report/forms.ts";
+import { type Form, type FormName, formNames, forms, type Report, runReport } from "../run/report/forms.ts";
 import { PageTrialCollector } from "../run/report/pageTrials.ts";
 import type { RunInput } from "../run/report/run.ts";
 import { exportTraces } from "./otlp.ts";
@@ -37,13 +37,7 @@ export async function report({ run, as, out, explain = false, otlp }: ReportOpti
     for await (const trial of readTrials(dir, manifest.id)) io.out(write(trial));
   } else {
     const accept = await isAccepted(manifest, io);
-    const read = await readReport(record, { explain, withTrials: as === "html", accept });
-    if (!listForms(read).includes(as))
-      throw usageError(
-        `A badge shows the pass rates of a run, and a record of \`evals ${read.command}\` has none.`,
-        "Use `evals report --as badge` for the latest run.",
-      );
-    printReport(as, read, io);
+    printReport(as, await readReport(record, { explain, withTrials: as === "html", accept }), io);
   }
   return problem ? exitCodes.incomplete : exitCodes.passed;
 }

@@ -7,17 +7,16 @@ import type { RunManifest } from "../../base/types/run.ts";
 import { failToWrite, writeError } from "../../records/disk.ts";
 import { recordResult } from "../../records/record.ts";
 import { renderMarkdown } from "../../reports/markdown.ts";
-import { type Form, forms, listForms, type Report, runReport } from "../run/report/forms.ts";
+import { type Form, forms, type Report, runReport } from "../run/report/forms.ts";
 import type { PageTrialCollector } from "../run/report/pageTrials.ts";
 import { type RunInput, runDocument } from "../run/report/run.ts";
-import { writeSkillCreatorFiles } from "./skillCreatorFiles.ts";
 
 /** The folder under `out` with the reports of the last run, at a fixed path for CI. It is not a record. */
 const lastResult = "last-result";
 /** The files that it can contain. */
 const resultFiles = [...Object.values<Form>(forms).flatMap(({ file }) => file ?? []), "blame.md", "comment.md"];
 
-/** Writes the forms that have a file, the workspaces for skill-creator, and their copy in `last-result/`. */
+/** Writes the forms that have a file, and their copy in `last-result/`. */
 export async function writeReports(
   dir: string,
   input: RunInput & { trials: PageTrialCollector },
@@ -25,7 +24,6 @@ export async function writeReports(
 ): Promise<void> {
   await writeForms(runReport(input), dir, io);
   await publish(dir);
-  await writeSkillCreatorFiles(dir, input);
 }
 
 /** Writes one report file of a run, and copies it to `last-result/`. */
@@ -83,8 +81,7 @@ export async function recordExperiment(
 
 async function writeForms(made: Report, dir: string, io: Pick<Io, "env">): Promise<void> {
   // One at a time, because the reports of a long run are large.
-  for (const name of listForms(made)) {
-    const form: Form = forms[name];
+  for (const form of Object.values<Form>(forms)) {
     if (form.file !== undefined) await writeText(dir, form.file, form.parts?.(made) ?? form.render(made), io);
   }
 }

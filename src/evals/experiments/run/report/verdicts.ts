@@ -47,7 +47,7 @@ export function measureTime({ startedAt, finishedAt }: RunManifest): Pick<Verdic
 }
 
 function wholeRun(summary: RunSummary): Verdict {
-  return { rule: "run", name: `run ${summary.run}`, level: "error", kind: "run", lines: [headline(summary)] };
+  return { name: `run ${summary.run}`, level: "error", kind: "run", lines: [headline(summary)] };
 }
 
 /** Placed on the case that dropped most, or on the first case of the suite. */
@@ -59,7 +59,6 @@ function checkVerdicts({ verdict, cases }: SuiteSummary, followUp: FollowUp): Ve
   const level = exitCode === exitCodes.failed ? "failed" : exitCode === exitCodes.passed ? open : "error";
   return [
     {
-      rule: "regression-check",
       name: "regression check",
       level,
       kind,
@@ -80,7 +79,7 @@ function driftVerdicts({ drift, failed = [], cases }: SuiteSummary): Verdict[] {
   const isOpen = drift.nightly && drift.uncounted !== null;
   const free = kind === "drifted" ? "warning" : "notice";
   const level = isFailed ? "failed" : isOpen ? "error" : free;
-  return [{ rule: "drift", name: "drift", level, kind, lines, place: findPlace(cases, worst) }];
+  return [{ name: "drift", level, kind, lines, place: findPlace(cases, worst) }];
 }
 
 function findPlace(cases: readonly CaseSummary[], id: string | undefined): Place | undefined {
@@ -97,7 +96,7 @@ function caseVerdict(suite: SuiteSummary, one: CaseSummary): Verdict {
   const level = caseLevel(suite, one, kind);
   const isPlain = level === "passed" && one.reasons.length === 0;
   const lines = isPlain ? [] : describeCase(suite, one);
-  return { rule: "case", name: one.id, level, kind, lines, place: casePlace(one), ms: one.ms };
+  return { name: one.id, level, kind, lines, place: casePlace(one), ms: one.ms };
 }
 
 function caseLevel(suite: SuiteSummary, one: CaseSummary, state: CaseState): Verdict["level"] {
