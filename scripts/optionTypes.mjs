@@ -27,7 +27,7 @@ const groups = {
 };
 
 /** What has no meaning in a program: the form of the output, and flags that print something else. */
-const leftOut = new Set(["json", "format", "explain", "dry-run", "rules", "action", "watch"]);
+const leftOut = new Set(["json", "format", "dry-run", "rules", "action", "watch"]);
 
 /**
  * The text of src/evals/options.ts, before it is formatted. `singleUse`: flags that `evals.config.*` cannot hold. `shared`: the

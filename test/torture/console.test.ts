@@ -136,7 +136,7 @@ describe("no text from outside begins a line of its own", () => {
     for (const form of ["terminal", "markdown", "github"])
       await expectInertReport("report", `${experiment}`, "--as", form);
     await expectInertReport("crowd", suite, "-d", foreign, "-n", "1", "--sizes", "0,2", ...few);
-    await expectInertReport("run", suite, ...model(), "--seed", "1", "--explain");
+    await expectInertReport("run", suite, ...model(), "--seed", "1");
     await expectInertReport("baseline", "accept", "--force");
     await expectInertReport("baseline", "show");
     await expectInertReport("verify", suite);

@@ -62,8 +62,6 @@ export const reporterFlag = texts(
   { coerce: checkReporters },
 );
 
-export const explainFlag = toggle("Explain every statistical term of the report in two sentences");
-
 /** The folder of run records. */
 export const outFlag = text("Folder of the run records", { default: "reports" });
 

@@ -1,5 +1,5 @@
 import { defineCommand, texts, toggle } from "./command.ts";
-import { baselinesFlag, explainFlag, jsonFlag, outFlag, reporterFlag } from "./flags.ts";
+import { baselinesFlag, jsonFlag, outFlag, reporterFlag } from "./flags.ts";
 
 export const mergeCommand = defineCommand({
   command: "merge <runs..>",
@@ -10,7 +10,6 @@ export const mergeCommand = defineCommand({
   flags: {
     accept: toggle("Accept the merged run as the baseline, whatever its outcome"),
     reporter: reporterFlag,
-    explain: explainFlag,
     json: jsonFlag,
     baselines: baselinesFlag,
     out: outFlag,

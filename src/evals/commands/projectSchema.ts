@@ -14,7 +14,6 @@ export const singleUse: readonly string[] = [
   "accept",
   "resume",
   "retry-broken",
-  "explain",
   "json",
   "nightly",
   "changed",

@@ -1,5 +1,5 @@
 import { choice, defineCommand, text } from "./command.ts";
-import { explainFlag, otlpFlag, outFlag } from "./flags.ts";
+import { otlpFlag, outFlag } from "./flags.ts";
 
 export const reportCommand = defineCommand({
   command: "report [run]",
@@ -15,7 +15,6 @@ export const reportCommand = defineCommand({
       ["terminal", "json", "markdown", "html", "junit", "github", "csv"],
       { default: "terminal" },
     ),
-    explain: explainFlag,
     otlp: otlpFlag,
     out: outFlag,
   },

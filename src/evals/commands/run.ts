@@ -1,7 +1,6 @@
 import { choice, defineCommand, number, text, texts, toggle } from "./command.ts";
 import {
   baselinesFlag,
-  explainFlag,
   failOnFlag,
   marginFlag,
   otlpFlag,
@@ -33,7 +32,6 @@ export const runCommand = defineCommand({
       ["on", "always", "off"],
     ),
     "fail-on": failOnFlag,
-    explain: explainFlag,
     nightly: toggle(
       "Watch for drift of the model while the tools stay the same: 3 trials per case, more for cases that look different",
     ),

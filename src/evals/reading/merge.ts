@@ -21,7 +21,7 @@ import { openJournal } from "../records/journal.ts";
 import { lockRun } from "../records/lock.ts";
 import { createRun, finishRun, journalPath, newRunId, readManifest, readTrials } from "../records/record.ts";
 
-export type MergeOptions = Pick<RunOptions, "accept" | "reporter" | "explain" | "json" | "baselines" | "out"> & {
+export type MergeOptions = Pick<RunOptions, "accept" | "reporter" | "json" | "baselines" | "out"> & {
   runs: readonly string[];
 };
 
@@ -56,8 +56,8 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   const summary = results.summary();
   const ends = shards.map((shard) => shard.manifest.finishedAt ?? "").sort();
   const finished = await finishRun(dir, manifest, summary, new Date(ends.at(-1) ?? Date.now()), redact);
-  const { accept, explain = false } = options;
-  const input = { summary, manifest: finished, explain, followUp: { accept } };
+  const { accept } = options;
+  const input = { summary, manifest: finished, followUp: { accept } };
   await writeReports(dir, { ...input, trials }, io);
   await recordNights(summary, finished);
   printRun(options.json ? "json" : "terminal", input, io);

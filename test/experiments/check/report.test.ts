@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { ComparedCheck } from "../../../src/evals/base/types/check.ts";
 import type { RunSummary, SuiteSummary } from "../../../src/evals/base/types/run.ts";
-import { checkFacts } from "../../../src/evals/experiments/check/checkFacts.ts";
-import { checkNext, checkReason, type FollowUp } from "../../../src/evals/experiments/check/checkText.ts";
-import { checkBlocks, checkLines } from "../../../src/evals/experiments/check/report.ts";
-import { exitText, headline, runStatus } from "../../../src/evals/experiments/results/text.ts";
-import { forms, formNames, runReport } from "../../../src/evals/experiments/run/report/forms.ts";
-import { leadLines } from "../../../src/evals/experiments/run/report/lead.ts";
+import {
+  checkBlocks,
+  checkFacts,
+  checkLines,
+  checkNext,
+  checkReason,
+  type FollowUp,
+} from "../../../src/evals/experiments/check/report.ts";
+import { formNames, forms, runReport } from "../../../src/evals/experiments/run/report/forms.ts";
+import { exitText, headline, leadLines, runStatus } from "../../../src/evals/experiments/run/report/status.ts";
 import { pipe } from "../../../src/evals/reports/terminal.ts";
 import { checked, checkedRun, checkOf } from "../../reports/checks.ts";
 import { caseOf, manifest, passed } from "../../reports/samples.ts";
@@ -206,7 +210,7 @@ describe("the sentences", () => {
         const summary = checkedRun(
           checkOf({ kind, method: "exhausted", flips, ...(repeats !== undefined && { repeats }) }),
         );
-        const report = runReport({ summary, manifest, explain: true });
+        const report = runReport({ summary, manifest });
         return formNames.map((form) => forms[form].render(report, pipe).replace(/\s+/g, " "));
       };
       expect(render().filter((text) => text.includes("How sure: certain")).length).toBeGreaterThanOrEqual(3);
@@ -269,16 +273,6 @@ describe("the sentences", () => {
     expect(verdict && checkNext(verdict, { blame: true })).toBe(
       "Next: revert or reword what the blame report names; or accept the change with `evals baseline accept`.",
     );
-  });
-
-  it("explain every term in two sentences on request", () => {
-    const [suite] = checked["no-regression"].suites;
-    const plain = suite ? checkBlocks(suite) : [];
-    const explained = suite ? checkBlocks(suite, { explain: true }).slice(plain.length) : [];
-    const folded = explained.flatMap((block) => (block.kind === "details" ? block.blocks : []));
-    const facts = folded.flatMap((block) => (block.kind === "facts" ? block.facts : []));
-    expect(facts.length).toBeGreaterThan(6);
-    for (const [, sentence] of facts) expect(String(sentence).split(/\.(?: |$)/).length).toBe(3);
   });
 });
 

@@ -3,13 +3,11 @@ import {
   caseSentence,
   caseState,
   explainedCases,
-  headline,
   lossText,
   rateText,
-  runStatus,
 } from "../../../src/evals/experiments/results/text.ts";
 import { forms, runReport } from "../../../src/evals/experiments/run/report/forms.ts";
-import { leadLines } from "../../../src/evals/experiments/run/report/lead.ts";
+import { headline, leadLines, runStatus } from "../../../src/evals/experiments/run/report/status.ts";
 import { caseOf, empty, failed, incomplete, manifest, passed, runOf, suiteOf } from "../../reports/samples.ts";
 
 const a = { id: "a", input: "do a", expected: "a" };

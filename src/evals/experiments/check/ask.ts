@@ -19,7 +19,7 @@ import { defaultTrials, mostTrials } from "../design/statistics.ts";
 import { type DriftRunOptions, planDrift } from "../drift/ask.ts";
 import { ArmCases, type Ask, type GetToolset, runDesign } from "../pipeline/pipeline.ts";
 import { version } from "../workspace/version.ts";
-import { explainLost } from "./checkText.ts";
+import { explainLost } from "./report.ts";
 import type { Check } from "./verdict.ts";
 
 export type CheckOptions = DriftRunOptions & {

@@ -12,7 +12,6 @@ import { findRecord, findRun, listRecords, type Warn } from "../../records/find.
 import { readManifest, readTrials } from "../../records/record.ts";
 import { comparisonReport } from "../reporting/experimentForms.ts";
 import { type FormName, forms } from "../run/report/forms.ts";
-import { version } from "../workspace/version.ts";
 import { type ComparedRecord, compareSides } from "./comparison.ts";
 import type { ComparisonReport } from "./report.ts";
 

@@ -1,9 +1,18 @@
 import * as z from "zod";
 import { type Block, diff, facts, heading, list, section, text } from "../../reports/document.ts";
 import { capital, count, share } from "../../reports/format.ts";
-import { checkFacts } from "../check/checkFacts.ts";
-import { checkHeadline, checkReason, isExhausted, netSentence, withSentences } from "../check/checkText.ts";
-import { changedCases, checkTone, flippedCases, grownConfusions } from "../check/report.ts";
+import {
+  changedCases,
+  checkFacts,
+  checkHeadline,
+  checkReason,
+  checkTone,
+  flippedCases,
+  grownConfusions,
+  isExhausted,
+  netSentence,
+  withSentences,
+} from "../check/report.ts";
 import { intervalPlot, intervalRow } from "../run/report/figures.ts";
 import { type Comparison, comparisonSchema } from "./comparison.ts";
 

@@ -1,5 +1,5 @@
 import type { Alarm, DriftSummary, DriftVerdict, Suspect } from "../../base/types/drift.ts";
-import { type Block, details, facts, heading, knownFacts, type Tone, text } from "../../reports/document.ts";
+import { type Block, facts, heading, knownFacts, type Tone, text } from "../../reports/document.ts";
 import { count, integer, percent, points, ratio, size, some } from "../../reports/format.ts";
 
 const tones: Readonly<Record<DriftVerdict["kind"], Tone>> = {
@@ -13,7 +13,7 @@ const tones: Readonly<Record<DriftVerdict["kind"], Tone>> = {
  * The verdict of the drift monitor in plain words, what to do, and its figures. `isLeading`: the lead of the report
  * already says what differs tonight and what to do.
  */
-export function driftBlocks(drift: DriftSummary, { explain = false, isLeading = false } = {}): Block[] {
+export function driftBlocks(drift: DriftSummary, { isLeading = false } = {}): Block[] {
   const { verdict } = drift;
   if (isRemark(drift)) return [text(`Drift since the baseline: ${driftReason(drift)}`)];
   const tone = verdict.kind === "drifted" && verdict.alarm.direction === "up" ? "warn" : tones[verdict.kind];
@@ -21,21 +21,8 @@ export function driftBlocks(drift: DriftSummary, { explain = false, isLeading = 
     heading(3, driftHeadline(drift), tone),
     text(driftReason(drift), ...(isLeading ? [] : [describeChanges(drift), `Next: ${driftNext(drift)}`])),
     facts(...listFacts(drift)),
-    ...(explain ? [details("What the terms mean", facts(...terms))] : []),
   ];
 }
-
-const terms: readonly (readonly [string, string])[] = [
-  [
-    "Bayes factor of a change",
-    "How much better the trials fit a change of the pass rates on some night than one pass rate throughout. It starts at 1 and seldom grows while nothing changes, however many nights are added.",
-  ],
-  [
-    "Alarm",
-    "The factor reached 20 times the number of monitors of the run. A case is named where its own trials are enough for that; else all cases changed a little.",
-  ],
-  ["Blip", "An alarm after which the nights are like those before it. The nights of a blip are no longer counted."],
-];
 
 /** Outside nightly jobs, a need for more nights is a remark, not a verdict. */
 function isRemark({ nightly, verdict }: DriftSummary): boolean {

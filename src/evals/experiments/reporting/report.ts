@@ -21,12 +21,11 @@ export type ReportOptions = {
   run?: string | undefined;
   as: FormName | "csv";
   out: string;
-  explain?: boolean;
   otlp?: string | undefined;
 };
 
 /** `evals report`: reads a record and prints it in the requested form. `csv` lists its trials, one per line. */
-export async function report({ run, as, out, explain = false, otlp }: ReportOptions, io: Io): Promise<ExitCode> {
+export async function report({ run, as, out, otlp }: ReportOptions, io: Io): Promise<ExitCode> {
   const record = await findAnyRecord(run ?? "latest", resolve(io.cwd, out), printProblem(io));
   const { dir, manifest } = record;
   const problem = otlp === undefined ? undefined : await exportTraces({ dir, run: manifest.id }, otlp, io);
@@ -37,7 +36,7 @@ export async function report({ run, as, out, explain = false, otlp }: ReportOpti
     for await (const trial of readTrials(dir, manifest.id)) io.out(write(trial));
   } else {
     const accept = await isAccepted(manifest, io);
-    printReport(as, await readReport(record, { explain, withTrials: as === "html", accept }), io);
+    printReport(as, await readReport(record, { withTrials: as === "html", accept }), io);
   }
   return problem ? exitCodes.incomplete : exitCodes.passed;
 }
@@ -57,17 +56,12 @@ async function isAccepted({ id, flags, suites, models }: RunManifest, { cwd }: I
 /** Creates the report of a record. `accept`: it was accepted as the baseline. Throws a usage error for an experiment without a result that can be read. */
 export async function readReport(
   { dir, manifest }: { dir: string; manifest: RunManifest },
-  {
-    explain = false,
-    withTrials = false,
-    accept = false,
-  }: { explain?: boolean; withTrials?: boolean; accept?: boolean },
+  { withTrials = false, accept = false }: { withTrials?: boolean; accept?: boolean },
 ): Promise<Report> {
   const { id, experiment } = manifest;
   const trials = new PageTrialCollector(manifest);
   const read = () => readResults(dir, manifest, withTrials ? trials : undefined);
-  if (!experiment)
-    return runReport({ summary: (await read()).summary(), manifest, explain, trials, followUp: { accept } });
+  if (!experiment) return runReport({ summary: (await read()).summary(), manifest, trials, followUp: { accept } });
   if (withTrials) await read();
   if (!experiment.result)
     throw usageError(

@@ -20,11 +20,11 @@ export async function reportRun(
 ): Promise<ExitCode> {
   if (options.shard !== undefined) return reportShard(finished, options, io);
   const { dir, manifest, summary, trials, end, why } = finished;
-  const { accept, blame, explain = false } = options;
+  const { accept, blame } = options;
   const input = { summary, manifest, followUp: end === "complete" ? { accept, blame } : {} };
   await writeReports(dir, { ...input, trials }, io);
   if (end === "complete") await recordNights(summary, manifest);
-  if (!options.json) printRun("terminal", { ...input, explain }, io);
+  if (!options.json) printRun("terminal", input, io);
   const blaming = blame && end === "complete" ? await import("../blame/ask.ts") : undefined;
   const blamed = await blaming?.blameRun(dir, options, io);
   const blameText = blamed && blaming?.blameMarkdown(blamed);

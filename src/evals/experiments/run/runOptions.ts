@@ -19,7 +19,6 @@ export type RunOptions = SuiteOptions &
     cancelBatch?: boolean | undefined;
     shard?: string | undefined;
     failOn?: Gate[] | undefined;
-    explain?: boolean;
     blame: boolean;
     dryRun: boolean;
     resume?: string | undefined;

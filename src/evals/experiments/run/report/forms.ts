@@ -7,7 +7,7 @@ import { junit } from "../../../reports/junit.ts";
 import { renderMarkdown } from "../../../reports/markdown.ts";
 import { type Display, pipe, renderTerminal } from "../../../reports/terminal.ts";
 import type { VerdictList } from "../../../reports/verdicts.ts";
-import { withSentences } from "../../check/checkText.ts";
+import { withSentences } from "../../check/report.ts";
 import { driftJson } from "../../drift/report.ts";
 import { toPage, type WrittenReport } from "./pageData.ts";
 import { PageTrialCollector } from "./pageTrials.ts";

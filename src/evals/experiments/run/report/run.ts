@@ -21,16 +21,14 @@ import { count, integer, percent, share, some, tally } from "../../../reports/fo
 import { discoveryBlocks, exposureBlocks } from "../../arms/exposuresReport.ts";
 import { serverBlocks } from "../../arms/serversReport.ts";
 import { judgeText, liftBlocks, triggerBlocks } from "../../arms/skillEffectReport.ts";
-import type { FollowUp } from "../../check/checkText.ts";
+import type { FollowUp } from "../../check/report.ts";
 import { checkBlocks } from "../../check/report.ts";
 import { driftBlocks } from "../../drift/report.ts";
 import { missBlocks } from "../../results/missesReport.ts";
 import {
   caseState,
   describePair,
-  exitText,
   explainedCases,
-  headline,
   isBelowBefore,
   lossText,
   lostPhrase,
@@ -39,34 +37,30 @@ import {
   provenance,
   rateText,
   redFirst,
-  runStatus,
   stateMark,
-  statusTone,
   unansweredCases,
   usageText,
 } from "../../results/text.ts";
-import { leadingSuite, leadLines } from "./lead.ts";
 import { partialFacts } from "./partial.ts";
+import { exitText, headline, leadingSuite, leadLines, statusTone } from "./status.ts";
 
 /**
- * What the reports of a run are made from. `explain`: adds two sentences on every term. `followUp`: what the command does
+ * What the reports of a run are made from. `followUp`: what the command does
  * itself after this report.
  */
-export type RunInput = { summary: RunSummary; manifest: RunManifest; explain?: boolean; followUp?: FollowUp };
+export type RunInput = { summary: RunSummary; manifest: RunManifest; followUp?: FollowUp };
 
 /** How many entries of each list a terminal shows. Other forms show more; each form says how many it leaves out. */
 const limits = { cases: 24, explained: 12, reasons: 4, pairs: 10, tools: 12 } as const;
 
 /** The report of a run for terminals and Markdown. */
-export function runDocument({ summary, manifest, explain = false, followUp = {} }: RunInput): Block[] {
+export function runDocument({ summary, manifest, followUp = {} }: RunInput): Block[] {
   const leading = leadingSuite(summary);
   const isPartial = summary.partial !== undefined;
   return [
-    heading(1, headline(summary), statusTone[runStatus(summary)]),
+    heading(1, headline(summary), statusTone(summary)),
     text(...leadLines(summary, followUp)),
-    ...summary.suites.flatMap((suite) =>
-      suiteBlocks(suite, { explain, followUp, isLeading: suite === leading, isPartial }),
-    ),
+    ...summary.suites.flatMap((suite) => suiteBlocks(suite, { followUp, isLeading: suite === leading, isPartial })),
     ...triggerBlocks(summary),
     facts(
       ["Total", summary.suites.length > 1 ? usageText({ totals: summary.totals }) : undefined],
@@ -89,7 +83,7 @@ export function runFacts(summary: RunSummary, manifest: RunManifest): Fact[] {
 /** `isLeading`: the lead of the report already has the sentences of its check. */
 function suiteBlocks(
   suite: SuiteSummary,
-  options: { explain: boolean; followUp: FollowUp; isLeading: boolean; isPartial: boolean },
+  options: { followUp: FollowUp; isLeading: boolean; isPartial: boolean },
 ): Block[] {
   return [
     heading(2, `${suite.name} · ${modelLabel(suite)}`),

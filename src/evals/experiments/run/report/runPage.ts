@@ -16,16 +16,16 @@ import { count, integer, money, percent, ratio } from "../../../reports/format.t
 import { discoveryBlocks, exposureBlocks } from "../../arms/exposuresReport.ts";
 import { serverBlocks } from "../../arms/serversReport.ts";
 import { liftBlocks, triggerBlocks } from "../../arms/skillEffectReport.ts";
-import type { FollowUp } from "../../check/checkText.ts";
+import type { FollowUp } from "../../check/report.ts";
 import { checkBlocks } from "../../check/report.ts";
 import { driftBlocks } from "../../drift/report.ts";
 import { missBlocks } from "../../results/missesReport.ts";
-import { headline, lostPhrase, modelLabel, provenance, runStatus, statusTone } from "../../results/text.ts";
+import { lostPhrase, modelLabel, provenance } from "../../results/text.ts";
 import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "./figures.ts";
-import { leadingSuite, leadLines } from "./lead.ts";
 import type { WrittenReport } from "./pageData.ts";
 import type { PageCase, PageTrialCollector } from "./pageTrials.ts";
 import { type RunInput, runFacts, substitutes, suiteFacts } from "./run.ts";
+import { headline, leadingSuite, leadLines, statusTone } from "./status.ts";
 
 /** The page of a run: the verdict, the cases and trials, and all other measurements. */
 export function runPage({ summary, manifest, followUp = {} }: RunInput, trials: PageTrialCollector): WrittenReport {
@@ -37,7 +37,7 @@ export function runPage({ summary, manifest, followUp = {} }: RunInput, trials: 
     kind: "report",
     title: headline(summary),
     before: [
-      heading(1, main, statusTone[runStatus(summary)]),
+      heading(1, main, statusTone(summary)),
       text(others.join(" · "), ...leadLines(summary, followUp)),
       totalFacts(summary),
       ...suites.flatMap((suite) =>
@@ -86,9 +86,8 @@ function explainMisses(suite: SuiteSummary, isNamed: boolean): Block[] {
 function verdictBlocks(
   suite: SuiteSummary,
   cases: readonly PageCase[],
-  given: { isLeading: boolean; followUp: FollowUp },
+  options: { isLeading: boolean; followUp: FollowUp },
 ): Block[] {
-  const options = { explain: true, ...given };
   const blocks = [
     ...checkBlocks(suite, options),
     ...armFigure(suite, cases),

@@ -2,9 +2,9 @@ import { formatProblem, type Problem } from "../../../base/types/errors.ts";
 import type { RunManifest, RunSummary } from "../../../base/types/run.ts";
 import { type Block, heading, makeColumns, type TableRow, table, text } from "../../../reports/document.ts";
 import { count, percent, range, ratio, some } from "../../../reports/format.ts";
-import { headline, runStatus, statusTone } from "../../results/text.ts";
 import { curve } from "./figures.ts";
 import type { RunEntry, RunsPage } from "./pageData.ts";
+import { headline, statusTone } from "./status.ts";
 import type { History } from "./trend.ts";
 
 /** A record as the list shows it. `summary`: of a run whose journal was read. `verdict`: of another command. */
@@ -31,7 +31,7 @@ function describeResult(
   summary: RunSummary | undefined,
 ): RunEntry["result"] {
   if (finishedAt === undefined) return { text: "not finished", tone: "warn" };
-  if (summary) return { text: headline(summary).split(" · ")[0] ?? "", tone: statusTone[runStatus(summary)] };
+  if (summary) return { text: headline(summary).split(" · ")[0] ?? "", tone: statusTone(summary) };
   if (experiment) return { text: "finished" };
   return { text: totals ? `${ratio({ passed: totals.passed, trials: totals.trials })} trials passed` : "finished" };
 }

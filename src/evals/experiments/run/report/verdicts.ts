@@ -3,11 +3,12 @@ import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../.
 import { tally } from "../../../reports/format.ts";
 import { isRed, type Place, type Verdict, type VerdictList, type VerdictSuite } from "../../../reports/verdicts.ts";
 import { discoverySentence } from "../../arms/exposuresReport.ts";
-import type { FollowUp } from "../../check/checkText.ts";
+import type { FollowUp } from "../../check/report.ts";
 import { checkLines } from "../../check/report.ts";
 import { driftLines } from "../../drift/report.ts";
-import { type CaseState, caseSentence, caseState, headline, isGatedByRate, modelLabel } from "../../results/text.ts";
+import { type CaseState, caseSentence, caseState, isGatedByRate, modelLabel } from "../../results/text.ts";
 import type { RunInput } from "./run.ts";
+import { headline } from "./status.ts";
 
 /** The verdicts of a run: each check, drift and case. A run that is red for another reason also has one of its own. */
 export function runVerdicts({ summary, manifest, followUp = {} }: RunInput): VerdictList {
