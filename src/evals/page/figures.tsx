@@ -229,7 +229,8 @@ function Grid({ of, rows, columns, cells, remark }: Of<"grid">) {
                   <td key={column}>
                     <button
                       type="button"
-                      class={`${one.tone} shade-${Math.round(one.shade * 4)}`}
+                      class={one.shade === 0 ? `${one.tone} edge` : one.tone}
+                      style={{ "--level": one.tone === "good" ? 0.4 : one.shade }}
                       aria-label={`${plain(row)}, ${plain(column)}: ${one.text}. Show these trials`}
                       onClick={() => narrow(row, column)}
                     >
