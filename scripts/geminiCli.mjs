@@ -4,8 +4,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findProgram, passEnvironment, readEvents } from "../build/evals/asking/hosts/host.js";
 import { createHostModel } from "../build/evals/asking/hosts/model.js";
+import { protocols } from "../build/evals/asking/protocols/index.js";
 import { resolveEndpoint } from "../build/evals/base/types/endpoint.js";
 import { hostNames } from "../build/evals/base/types/hostNames.js";
+import { gemini } from "./geminiProtocol.mjs";
+
+protocols.push(gemini);
 
 const program = { name: "Gemini CLI", pattern: /^(\d+\.\d+\.\d+\S*)/, install: "" };
 const provider = {

@@ -32,8 +32,9 @@ type Part = Partial<Exchange["request"]> & { calls?: Call[]; text?: string; stop
 function exchange({ calls = [], text = "", stop, silent, ...request }: Part): Exchange {
   clock += 100;
   const asked = { model: "m", tools: [], texts: [], opening: "Do it.", outputs: [], notes: [], ...request };
-  const reply = { id: "r", text, calls, usage: noUsage, stop: stop ?? (calls.length > 0 ? "calls" : "done") } as const;
-  return { wire: "messages", bytes: 10, sentAt: clock, ms: 50, request: asked, ...(!silent && { reply }) };
+  const end = stop ?? (calls.length > 0 ? "calls" : "done");
+  const reply = { id: "r", model: "", text, calls, answered: [], usage: noUsage, stop: end };
+  return { bytes: 10, sentAt: clock, ms: 50, request: asked, ...(!silent && { reply }) };
 }
 const tool = (name: string, description = `${name} it.`, deferred = false) => ({ name, description, deferred });
 

@@ -1,13 +1,17 @@
 import { expect, it } from "vitest";
 import { startOfflineProvider } from "../../../src/evals/asking/hosts/offline.ts";
-import { findWire } from "../../../src/evals/asking/protocols/index.ts";
+import { findProtocol } from "../../../src/evals/asking/protocols/index.ts";
 
 it("answers a request of every API with a complete reply, and keeps the request", async () => {
   const provider = await startOfflineProvider();
-  const paths = ["/v1/messages", "/v1/responses", "/v1/chat/completions", "/v1beta/models/x:streamGenerateContent"];
+  const paths = ["/v1/messages", "/v1/responses", "/v1/chat/completions"];
   for (const path of paths) {
     const response = await fetch(provider.url + path, { method: "POST", body: `{"path":"${path}"}` });
-    expect(findWire(path)?.readReply(await response.text())).toMatchObject({ text: "Done.", calls: [], stop: "done" });
+    expect(findProtocol(path)?.readReply(await response.text())).toMatchObject({
+      text: "Done.",
+      calls: [],
+      stop: "done",
+    });
   }
   expect(provider.bodies.map((body) => JSON.parse(body).path)).toEqual(paths);
   expect((await fetch(`${provider.url}/v1/models`)).status).toBe(404);

@@ -33,7 +33,6 @@ describe("the pass-through", () => {
     expect(service.requests[1]).toMatchObject({ body: { ...body(), stream: true }, headers });
     expect(tap.exchanges).toMatchObject([
       {
-        wire: "messages",
         request: { model: "m", opening: "Hi." },
         reply: { id: "msg_2", text: "Hello.", stop: "done" },
       },

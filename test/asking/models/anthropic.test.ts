@@ -359,6 +359,7 @@ describe("the API's tool search", () => {
       kind: "broken",
       stage: "model",
       message: "the tool search of the API failed: unavailable (after 2 attempts)",
+      lost: { inputTokens: 200, outputTokens: 20, cacheReadTokens: 0, cacheWriteTokens: 0 },
     });
     expect(waits).toHaveLength(1);
   });

@@ -87,6 +87,7 @@ describe("the request", () => {
       {
         role: "assistant",
         content: null,
+        refusal: null,
         tool_calls: [
           { id: "call_1_1", type: "function", function: call },
           { id: "call_1_2", type: "function", function: call },
@@ -95,6 +96,22 @@ describe("the request", () => {
       { role: "tool", tool_call_id: "call_1_1", content: "done" },
       { role: "tool", tool_call_id: "call_1_2", content: "done" },
     ]);
+  });
+
+  it("hands back fields of a message that are not read, such as the reasoning before a call", async () => {
+    const call = { id: "c", type: "function", extra: 1, function: { name: "echo", arguments: { text: "a" } } };
+    const message = { role: "assistant", content: "So.", reasoning_content: "Hm.", tool_calls: [call] };
+    const { model, endpoint } = await modelOn((_, i) =>
+      i === 0 ? { fault: "body", body: { choices: [{ message }] } } : { text: "ok" },
+    );
+    const request = requestOf("go", tools);
+    const first = await model.ask(request, signal);
+    if (first.kind !== "turn") throw new Error(first.message);
+    await model.ask(followUp(request, first), signal);
+    expect(endpoint.requests[1]?.body.messages[1]).toEqual({
+      ...message,
+      tool_calls: [{ ...call, function: { name: "echo", arguments: '{"text":"a"}' } }],
+    });
   });
 
   it("sends names of at most 64 characters, and maps them back", async () => {
@@ -139,6 +156,7 @@ describe("why it stopped", () => {
 
   it.each<[string, CompletionAnswer, object]>([
     ["stop", { text: "ok" }, { stop: "done", text: "ok" }],
+    ["a reason of its own after a text", { text: "ok", finishReason: "eos" }, { stop: "done", text: "ok" }],
     ["stop without a word", { text: "" }, { stop: "done", text: "" }],
     ["tool_calls", { calls }, { stop: "calls" }],
     ["stop with calls", { calls, finishReason: "stop" }, { stop: "calls" }],

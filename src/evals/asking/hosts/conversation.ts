@@ -2,7 +2,7 @@ import { canonicalJson, isJsonObject, type Json } from "../../base/types/json.ts
 import type { HostedTrial } from "../../base/types/model.ts";
 import type { Shown } from "../../base/types/shown.ts";
 import type { Call, Execution, ToolSearch, Turn } from "../../base/types/trial.ts";
-import type { ToolOutput } from "../protocols/wire.ts";
+import { numberCalls, readQuery, type ToolOutput } from "../protocols/protocol.ts";
 import type { HostWording } from "./host.ts";
 import type { Exchange } from "./passThrough.ts";
 import type { Offer, RelayedCall } from "./relay.ts";
@@ -22,8 +22,10 @@ export function selectConversation(exchanges: readonly Exchange[], prompt: strin
 /** Whether a turn does more than search for tools, and so counts towards the turn limit. */
 export function countsAsTurn(exchange: Exchange, { searchTools }: HostWording): boolean {
   const calls = exchange.reply?.calls;
-  return calls !== undefined && (calls.length === 0 || calls.some(({ tool }) => !searchTools.has(tool)));
+  return calls !== undefined && (calls.length === 0 || calls.some((call) => !isSearch(call, searchTools)));
 }
+
+const isSearch = ({ tool, role }: Call, searchTools: ReadonlySet<string>) => role === "search" || searchTools.has(tool);
 
 /**
  * The turns of a conversation. A call has the listed name of its tool, the execution by the relay if it came through it,
@@ -64,20 +66,20 @@ function readTurn(
   const notes = [...(next?.request.notes ?? [])];
   const searches: ToolSearch[] = [];
   // The last call of a reply that was cut off may be incomplete.
-  const whole = reply.stop === "cut" ? [] : reply.calls;
-  const calls = whole.map((made, position): Call => {
+  const whole = reply.stop === "cut" ? [] : numberCalls(reply.calls, index + 1);
+  const calls = whole.map((made): Call => {
     const output =
-      reply.answered?.find(({ callId }) => callId === made.id) ??
+      reply.answered.find(({ callId }) => callId === made.id) ??
       rest.map((one) => one.request.outputs.findLast(({ callId }) => callId === made.id)).find(Boolean);
     const tool = toListed(made.tool);
-    const call: Call = { ...made, id: made.id || `call_${index + 1}_${position + 1}`, tool };
+    const call: Call = { ...made, tool };
     if (tool !== made.tool) {
       const execution = takeRelayed(relayed, tool, made);
       return { ...call, ...(execution ? { execution } : output && { execution: toExecution(output, 0, wording) }) };
     }
-    if (wording.searchTools.has(made.tool)) {
+    if (isSearch(made, wording.searchTools)) {
       const found = (output?.found ?? []).map(toListed);
-      searches.push({ query: readQuery(made.arguments), found });
+      searches.push({ query: readQuery(made), found });
       call.role = "search";
     } else if (request.tools.some(({ name }) => name === made.tool) && !wording.skillTools.has(made.tool)) {
       call.role = "built-in";
@@ -129,12 +131,6 @@ function toExecution(output: ToolOutput, ms: number, { readRefusal, denial }: Ho
     result: { isError: output.isError, content: [{ type: "text", text: output.text }] },
     ms,
   };
-}
-
-function readQuery(args: Json | undefined): string {
-  if (!isJsonObject(args)) return "";
-  const { query, pattern } = args;
-  return String(query ?? pattern ?? JSON.stringify(args));
 }
 
 /** Words in a text that can be the name of a tool or skill. */

@@ -5,7 +5,7 @@ import { cut } from "../../base/text/text.ts";
 import { messageOf, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type JsonObject, parseJsonText } from "../../base/types/json.ts";
 import type { HostedTrial } from "../../base/types/model.ts";
-import type { ToolOutput } from "../protocols/wire.ts";
+import type { ToolOutput } from "../protocols/protocol.ts";
 
 /** The folder of one trial, the only one in which a host may write. */
 export type TrialFolder = { dir: string; project: string; home: string; tmp: string };

@@ -6,12 +6,11 @@ import { startLoopback } from "../../base/network/loopback.ts";
 import { cut } from "../../base/text/text.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import { isJsonObject } from "../../base/types/json.ts";
-import { findWire } from "../protocols/index.ts";
-import type { ReceivedReply, SentRequest, Unreadable, Wire } from "../protocols/wire.ts";
+import { findProtocol } from "../protocols/index.ts";
+import type { Protocol, ReceivedReply, SentRequest } from "../protocols/protocol.ts";
 
 /** A model request, with its reply or fault, if any. `ms`: until the whole reply; `sentAt`: on the monotonic clock. */
 export type Exchange = {
-  wire: Wire["name"];
   request: SentRequest;
   bytes: number;
   sentAt: number;
@@ -135,22 +134,22 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-type Started = { exchange: Exchange; wire: Wire };
+type Started = { exchange: Exchange; protocol: Protocol };
 
 /** The exchange that a model request starts; undefined for other requests. */
 function startExchange(path: string, request: IncomingMessage, body: Buffer): Started | undefined {
   const [plain = ""] = path.split("?", 1);
-  const wire = request.method === "POST" ? findWire(plain) : undefined;
-  if (!wire) return undefined;
-  const facts = { wire: wire.name, bytes: body.length, sentAt: performance.now(), ms: 0 };
+  const protocol = request.method === "POST" ? findProtocol(plain) : undefined;
+  if (!protocol) return undefined;
+  const facts = { bytes: body.length, sentAt: performance.now(), ms: 0 };
   try {
     const parsed: unknown = JSON.parse(decode(body, request.headers["content-encoding"]).toString());
     if (!isJsonObject(parsed)) throw new Error("it is not a JSON object");
-    return { wire, exchange: { ...facts, request: wire.readRequest(parsed, plain) } };
+    return { protocol, exchange: { ...facts, request: protocol.readRequest(parsed, plain) } };
   } catch (error) {
     const fault = { message: `the request cannot be read: ${messageOf(error)}` };
     const empty = { model: "", tools: [], texts: [], opening: "", outputs: [], notes: [] };
-    return { wire, exchange: { ...facts, request: empty, fault } };
+    return { protocol, exchange: { ...facts, request: empty, fault } };
   }
 }
 
@@ -174,15 +173,16 @@ async function pipe(received: Response, response: ServerResponse): Promise<strin
   return bytes <= maxReplyBytes ? Buffer.concat(chunks).toString() : undefined;
 }
 
-function finish({ exchange, wire }: Started, status: number, body: string | undefined): void {
-  const reply = readReply(wire, status, body);
-  if ("fault" in reply) exchange.fault = { message: reply.fault, status };
+function finish({ exchange, protocol }: Started, status: number, body: string | undefined): void {
+  const reply = readReply(protocol, status, body);
+  if ("message" in reply) exchange.fault = { message: reply.message, status };
   else exchange.reply = reply;
 }
 
-function readReply(wire: Wire, status: number, body: string | undefined): ReceivedReply | Unreadable {
-  if (status !== 200) return { fault: readError(body ?? "") };
-  return body === undefined ? { fault: `the reply is longer than ${maxReplyBytes} bytes` } : wire.readReply(body);
+function readReply(protocol: Protocol, status: number, body: string | undefined): ReceivedReply | { message: string } {
+  if (status !== 200) return { message: readError(body ?? "") };
+  if (body === undefined) return { message: `the reply is longer than ${maxReplyBytes} bytes` };
+  return protocol.readReply(body);
 }
 
 /** The message of an error response, in the shapes that providers use, or the start of the response. */

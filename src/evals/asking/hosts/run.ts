@@ -187,7 +187,7 @@ function describeDelay({ host, timeoutMs }: Setup, exchanges: readonly Exchange[
 }
 
 function sumCost(exchanges: readonly Exchange[], cost: Setup["cost"]): Cost {
-  const costs = exchanges.map(({ request, reply }) => (reply ? cost(reply.usage, reply.model ?? request.model) : 0));
+  const costs = exchanges.map(({ request, reply }) => (reply ? cost(reply.usage, reply.model || request.model) : 0));
   return costs.reduce(addCost, 0);
 }
 

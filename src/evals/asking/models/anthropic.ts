@@ -5,29 +5,19 @@ import type {
   MessageParam,
   OutputConfig,
   Tool as ToolParam,
+  ToolSearchToolBm25_20251119,
+  ToolSearchToolRegex20251119,
 } from "@anthropic-ai/sdk/resources/messages";
 import * as z from "zod";
 import { createFetch } from "../../base/network/fetch.ts";
-import type { Attempt, Fault } from "../../base/types/attempt.ts";
+import type { Attempt } from "../../base/types/attempt.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
-import { isNestedDeeper, type Json, maxDepth } from "../../base/types/json.ts";
+import { isNestedDeeper, maxDepth } from "../../base/types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import type { Call, StopReason } from "../../base/types/trial.ts";
-import { createProbeTools, createSearchTool, readSearches, searches } from "./anthropicSearch.ts";
-import {
-  askRemote,
-  boundArguments,
-  boundText,
-  createLimits,
-  permanentFault,
-  readOrigin,
-  toFault,
-  tokenCount,
-  transientFault,
-  unreadableReply,
-} from "./remote.ts";
-import { createToolCache, jsonRequest, type WireNames } from "./wireNames.ts";
+import { readMessage } from "../protocols/messages.ts";
+import { askRemote, createLimits, toAttempt, toFault } from "./remote.ts";
+import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 const provider = {
   name: "anthropic",
@@ -38,6 +28,32 @@ const provider = {
   // The service requires streaming if a reply could take over ten minutes, at 128,000 tokens an hour.
   maxTokensLimit: 21_333,
 };
+
+type SearchTool = ToolSearchToolBm25_20251119 | ToolSearchToolRegex20251119;
+
+const searchTools = {
+  bm25: { type: "tool_search_tool_bm25_20251119", name: "tool_search_tool_bm25" },
+  regex: { type: "tool_search_tool_regex_20251119", name: "tool_search_tool_regex" },
+} as const satisfies Record<string, SearchTool>;
+
+/** The tool searches of the Messages API, by their names in `--ranker`. */
+const searches: Readonly<Record<string, string>> = {
+  bm25: searchTools.bm25.type,
+  regex: searchTools.regex.type,
+};
+
+/** The search tool with this versioned name. */
+function createSearchTool(search: string): SearchTool {
+  return search === searchTools.regex.type ? searchTools.regex : searchTools.bm25;
+}
+
+/** A search with one deferred tool: the smallest list that shows whether a model accepts it. */
+function createProbeTools(search: string): (ToolParam | SearchTool)[] {
+  return [
+    { name: "probe", description: "Does nothing.", input_schema: { type: "object" }, defer_loading: true },
+    createSearchTool(search),
+  ];
+}
 
 /** The deprecated models of the SDK, with their last day. */
 export const endOfLife: Readonly<Record<string, string>> = {
@@ -75,7 +91,10 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     ...toolParams(request, prepare(request).params),
     ...conversation(request.messages),
   });
-  const read = (reply: unknown, request: ModelRequest) => readReply(reply, prepare(request).names);
+  const read = (reply: unknown, request: ModelRequest) =>
+    toAttempt(readMessage(reply), prepare(request).names, request.turn, reply, () => {
+      return withoutDeepInputs((reply as { content: readonly unknown[] }).content);
+    });
 
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
     const body = build(request);
@@ -201,87 +220,7 @@ function messageParam(message: Message): MessageParam[] {
   return message.role === "user" ? [{ role: "user", content: message.content }] : [];
 }
 
-/** Any JSON value. It comes from a parser, so it is not validated again. */
-const parsedJson = z.custom<Json>((value) => value !== undefined);
-
-/** The fields read of a reply. Blocks of other types (thinking) are only sent back. */
-const replySchema = z.object({
-  id: z.string().nullish(),
-  model: z.string().nullish(),
-  content: z.array(
-    z.union([
-      z.discriminatedUnion("type", [
-        z.object({ type: z.literal("tool_use"), id: z.string().min(1), name: z.string(), input: parsedJson }),
-        z.object({ type: z.literal("text"), text: z.string() }),
-      ]),
-      z.object({ type: z.string().refine((type) => type !== "tool_use" && type !== "text") }),
-    ]),
-  ),
-  stop_reason: z.string().nullish(),
-  usage: z.object({
-    input_tokens: tokenCount,
-    output_tokens: tokenCount,
-    cache_read_input_tokens: tokenCount,
-    cache_creation_input_tokens: tokenCount,
-  }),
-});
-
-function readReply(body: unknown, names: WireNames): Attempt {
-  const parsed = replySchema.safeParse(body);
-  if (!parsed.success) return unreadableReply("a message", body, parsed.error);
-  const { content, stop_reason, usage } = parsed.data;
-  const searches = readSearches((body as { content: readonly unknown[] }).content, names);
-  if ("kind" in searches) return searches;
-  const written = content.flatMap((block): Call[] =>
-    "input" in block
-      ? [{ id: block.id, tool: names.toShown(block.name), ...boundArguments({ arguments: block.input }) }]
-      : [],
-  );
-  const paid = {
-    inputTokens: usage.input_tokens ?? 0,
-    outputTokens: usage.output_tokens ?? 0,
-    cacheReadTokens: usage.cache_read_input_tokens ?? 0,
-    cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
-  };
-  const stop = readStop(stop_reason, written.length);
-  if (typeof stop !== "string") return { ...stop, usage: paid };
-  const calls = stop === "cut" ? [] : written;
-  return {
-    kind: "turn",
-    native: withoutDeepInputs((body as { content: readonly unknown[] }).content),
-    turn: {
-      text: boundText(content.map((block) => ("text" in block ? block.text : "")).join("")),
-      calls,
-      ...(searches.length > 0 && { searches }),
-      stop,
-      usage: paid,
-      ...readOrigin(body, parsed.data),
-    },
-  };
-}
-
 /** The blocks to send back. An input that is nested too deeply to be written as JSON is replaced with an empty one. */
 function withoutDeepInputs(blocks: readonly unknown[]): unknown[] {
   return blocks.map((block) => (isNestedDeeper(block, maxDepth + 1) ? { ...(block as object), input: {} } : block));
-}
-
-/**
- * A reply that was cut off at a token limit is a bad answer, but an answer. Every other stop that is not the model's choice
- * is broken. So is a remaining `pause_turn`: it belongs to searches of the service, which `finishSearches` continued.
- */
-function readStop(reason: string | null | undefined, calls: number): StopReason | Fault {
-  switch (reason) {
-    case "end_turn":
-    case "stop_sequence":
-      return calls > 0 ? "calls" : "done";
-    case "tool_use":
-      return calls > 0 ? "calls" : transientFault("the reply has stop reason tool_use but no tool call");
-    case "refusal":
-      return "refused";
-    case "max_tokens":
-    case "model_context_window_exceeded":
-      return "cut";
-    default:
-      return permanentFault(`unknown stop reason: ${reason ?? "none"}`);
-  }
 }

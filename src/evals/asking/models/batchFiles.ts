@@ -1,8 +1,8 @@
 import { readText } from "../../base/network/fetch.ts";
 import { createProxyFetch } from "../../base/network/proxy.ts";
-import type { Fault } from "../../base/types/attempt.ts";
+import { type Fault, transientFault } from "../../base/types/attempt.ts";
 import { messageOf } from "../../base/types/errors.ts";
-import { toFault, transientFault } from "./remote.ts";
+import { toFault } from "./remote.ts";
 
 /** Long, because a submission can be large and is answered only after it was read. */
 export const batchTimeoutMs = 600_000;

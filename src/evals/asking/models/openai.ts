@@ -6,27 +6,16 @@ import type {
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 import type { ReasoningEffort } from "openai/resources/shared";
-import * as z from "zod";
 import { createFetch } from "../../base/network/fetch.ts";
 import type { Attempt, Fault } from "../../base/types/attempt.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
-import { isJsonObject, isNestedDeeper, type Json, type JsonObject } from "../../base/types/json.ts";
+import { isNestedDeeper, type Json, type JsonObject } from "../../base/types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import type { Call, StopReason, Usage } from "../../base/types/trial.ts";
-import {
-  askRemote,
-  boundArguments,
-  boundText,
-  createLimits,
-  permanentFault,
-  readOrigin,
-  toFault,
-  tokenCount,
-  transientFault,
-  unreadableReply,
-} from "./remote.ts";
-import { createToolCache, jsonRequest, type WireNames } from "./wireNames.ts";
+import type { Call } from "../../base/types/trial.ts";
+import { readCompletion } from "../protocols/completions.ts";
+import { askRemote, createLimits, toAttempt, toFault } from "./remote.ts";
+import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 /** The names, defaults and limits of OpenAI, for all of its APIs. */
 const provider = {
@@ -72,7 +61,8 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     ...responseFormat(request),
     messages: request.messages.flatMap(messageParams),
   });
-  const read = (reply: unknown, request: ModelRequest) => readReply(reply, prepare(request).names, request.turn);
+  const read = (reply: unknown, request: ModelRequest) =>
+    toAttempt(readCompletion(reply), prepare(request).names, request.turn, reply, (calls) => toNative(reply, calls));
 
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
     try {
@@ -121,118 +111,20 @@ function messageParams(message: Message): ChatCompletionMessageParam[] {
   return [native ? (native as ChatCompletionAssistantMessageParam) : { role: "assistant", content }];
 }
 
-/** Any JSON object. It comes from a parser, so it is not validated again. */
-const parsedObject = z.custom<JsonObject>(isJsonObject);
-
-/** The fields read of a reply. Local servers omit ids, usage and finish reasons, and send arguments as objects. */
-const replySchema = z.object({
-  id: z.string().nullish(),
-  model: z.string().nullish(),
-  choices: z
-    .array(
-      z.object({
-        finish_reason: z.string().nullish(),
-        message: z.object({
-          content: z.string().nullish(),
-          refusal: z.string().nullish(),
-          tool_calls: z
-            .array(
-              z.object({
-                id: z.string().nullish(),
-                function: z.object({ name: z.string(), arguments: z.union([z.string(), parsedObject]).nullish() }),
-              }),
-            )
-            .nullish(),
-        }),
-      }),
-    )
-    .min(1),
-  usage: z
-    .object({
-      prompt_tokens: tokenCount,
-      completion_tokens: tokenCount,
-      prompt_tokens_details: z.object({ cached_tokens: tokenCount }).nullish(),
-    })
-    .nullish(),
-});
-type Body = z.infer<typeof replySchema>;
-type ToolCall = NonNullable<Body["choices"][number]["message"]["tool_calls"]>[number];
-
-function readReply(body: unknown, names: WireNames, turn: number): Attempt {
-  const parsed = replySchema.safeParse(body);
-  const choice = parsed.data?.choices[0];
-  if (!choice) return unreadableReply("a completion", body, parsed.error);
-  const { finish_reason, message } = choice;
-  const written = withIds(message.tool_calls ?? [], turn);
-  const stop = message.refusal ? "refused" : readStop(finish_reason, written.length);
-  if (typeof stop !== "string") return { ...stop, usage: readUsage(parsed.data?.usage) };
-  const toolCalls = stop === "cut" ? [] : written;
-  return {
-    kind: "turn",
-    native: {
-      role: "assistant",
-      content: message.content ?? (toolCalls.length > 0 ? null : ""),
-      ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(toolCallParam) }),
-    },
-    turn: {
-      text: boundText(message.content ?? message.refusal ?? ""),
-      calls: toolCalls.map(({ id, function: { name, arguments: args } }) => ({
-        id,
-        tool: names.toShown(name),
-        ...boundArguments(typeof args === "object" && args !== null ? { arguments: args } : readArguments(args ?? "")),
-      })),
-      stop,
-      usage: readUsage(parsed.data?.usage),
-      ...readOrigin(body, parsed.data ?? {}),
-    },
-  };
-}
-
-/** Gives every call a unique id: some local servers send none, or the same one for all. */
-function withIds(calls: readonly ToolCall[], turn: number): (ToolCall & { id: string })[] {
-  const taken = new Set<string>();
-  return calls.map((call, i) => {
-    const id = call.id && !taken.has(call.id) ? call.id : `call_${turn}_${i + 1}`;
-    taken.add(id);
-    return { ...call, id };
+/**
+ * The message to send back, with all fields that the server gave it: some models need their reasoning. Each call has an id of
+ * its own, and its arguments as text.
+ */
+function toNative(body: unknown, calls: readonly Call[]): object {
+  const { message } = (body as { choices: [{ message: JsonObject }] }).choices[0];
+  const { tool_calls: written, ...rest } = message;
+  const content = message.content ?? (calls.length > 0 ? null : "");
+  if (calls.length === 0) return { ...rest, role: "assistant", content };
+  const toolCalls = calls.map(({ id }, at) => {
+    const one = (written as { function: { name: string; arguments?: Json } }[])[at];
+    const args = one?.function.arguments;
+    const text = typeof args === "string" ? args : JSON.stringify(isNestedDeeper(args) ? {} : (args ?? {}));
+    return { ...one, id, type: "function", function: { ...one?.function, arguments: text } };
   });
-}
-
-function toolCallParam({ id, function: { name, arguments: args } }: ToolCall & { id: string }) {
-  const text = typeof args === "string" ? args : JSON.stringify(isNestedDeeper(args) ? {} : (args ?? {}));
-  return { id, type: "function" as const, function: { name, arguments: text } };
-}
-
-/** Reads a call's arguments. The text is kept when it is not JSON, or when parsing changes how a number is written. */
-export function readArguments(text: string): Pick<Call, "arguments" | "argumentsText"> {
-  if (text.trim() === "") return { arguments: {}, argumentsText: text };
-  try {
-    const value = JSON.parse(text) as Json;
-    const numbers = text.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
-    const lost = numbers.some((number) => String(Number(number)) !== number);
-    return lost ? { arguments: value, argumentsText: text } : { arguments: value };
-  } catch {
-    return { argumentsText: text };
-  }
-}
-
-/** Calls override the finish reason, which local servers often send as `stop`, unless the reply was cut off. */
-function readStop(reason: string | null | undefined, calls: number): StopReason | Fault {
-  if (reason === "length") return "cut";
-  if (reason === "content_filter") return "refused";
-  if (calls > 0) return "calls";
-  if (reason === "stop") return "done";
-  if (reason === "tool_calls") return transientFault("the reply has finish reason tool_calls but no tool call");
-  return permanentFault(`unknown finish reason: ${reason ?? "none"}`);
-}
-
-/** The API includes cached tokens in the prompt's; here they are separate. Writing the cache is not billed. */
-function readUsage(usage: Body["usage"]): Usage {
-  const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0;
-  return {
-    inputTokens: Math.max(0, (usage?.prompt_tokens ?? 0) - cached),
-    outputTokens: usage?.completion_tokens ?? 0,
-    cacheReadTokens: cached,
-    cacheWriteTokens: 0,
-  };
+  return { ...rest, role: "assistant", content, tool_calls: toolCalls };
 }

@@ -1,12 +1,11 @@
 import { APIConnectionError, APIConnectionTimeoutError, type ClientOptions, OpenAI, toFile } from "openai";
 import type { ChatCompletionCreateParamsNonStreaming } from "openai/resources/chat/completions";
 import * as z from "zod";
-import type { Attempt } from "../../base/types/attempt.ts";
+import { type Attempt, transientFault } from "../../base/types/attempt.ts";
 import type { BatchResult, BatchState } from "../../base/types/batch.ts";
 import type { Delay } from "../../base/types/endpoint.ts";
 import type { BatchService, ModelRequest } from "../../base/types/model.ts";
 import { batchTimeoutMs, catchFaults, createBatchFetch, readResultLines } from "./batchFiles.ts";
-import { transientFault } from "./remote.ts";
 
 /** How a request is built and its reply is read, in a batch or alone. */
 type Form = {

@@ -1,16 +1,24 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import * as z from "zod";
 import { OversizedReplyError } from "../../base/network/fetch.ts";
-import { cut, excerpt, quote } from "../../base/text/text.ts";
-import { type Attempt, boundMessage, type Fault, isRetried, toBroken } from "../../base/types/attempt.ts";
+import { cut, excerpt } from "../../base/text/text.ts";
+import {
+  type Attempt,
+  boundMessage,
+  type Fault,
+  isRetried,
+  permanentFault,
+  toBroken,
+  transientFault,
+} from "../../base/types/attempt.ts";
 import type { Delay } from "../../base/types/endpoint.ts";
 import { messageOf } from "../../base/types/errors.ts";
-import { formatIssues } from "../../base/types/issues.ts";
 import { isNestedDeeper, maxDepth } from "../../base/types/json.ts";
 import type { ModelRequest, Reply } from "../../base/types/model.ts";
-import { addUsage, type Broken, boundTokens, type Call, type Usage } from "../../base/types/trial.ts";
+import { addUsage, type Broken, type Call, type ToolSearch, type Usage } from "../../base/types/trial.ts";
+import { numberCalls, type ReceivedReply, readQuery } from "../protocols/protocol.ts";
 import { Pacer, type Report, realClock } from "./pacer.ts";
+import type { WireNames } from "./wireNames.ts";
 
 const maxWaitMs = 60_000;
 /** If a service asks for a longer wait than this, the model is stopped: a quota of hours or days is exhausted. */
@@ -129,26 +137,44 @@ function waitMs({ retryAfterMs }: Fault, made: number): number {
   return Math.min(retryAfterMs ?? Math.min(500 * 2 ** (made - 1), 8_000), maxWaitMs);
 }
 
-/** A fault that a retry may fix, such as an unreadable reply. */
-export function transientFault(message: string): Fault {
-  return { kind: "fault", stage: "model", message, isTransient: true };
-}
-
-/** A fault that would occur again. */
-export function permanentFault(message: string): Fault {
-  return { kind: "fault", stage: "model", message, isTransient: false };
-}
-
-/** A number of tokens in a reply. */
-export const tokenCount = z.number().transform(boundTokens).nullish();
-
-/** The ids of a reply and of its request, which the SDKs add to the body, and the model that it names. */
-export function readOrigin(body: unknown, { id, model }: { id?: string | null | undefined; model?: typeof id }) {
-  const requestId = (body as { _request_id?: unknown })._request_id;
+/**
+ * A reply as an attempt: under the shown names of the tools, and within the limits of the record.
+ * @param body the whole body, to which the SDKs add the id of the request
+ * @param native what goes back to the provider
+ */
+export function toAttempt(
+  reply: ReceivedReply | Fault,
+  { toShown }: WireNames,
+  turn: number,
+  body: unknown,
+  native: (calls: readonly Call[]) => unknown,
+): Attempt {
+  if ("kind" in reply) return reply;
+  const { id, model, text, calls: all, answered, usage, stop, problem } = reply;
+  if (problem) return { ...problem, usage };
+  const searches = all
+    .filter(({ role }) => role === "search")
+    .map((search): ToolSearch => {
+      const { found = [] } = answered.find(({ callId }) => callId === search.id) ?? {};
+      return { query: boundText(readQuery(search)), found: found.map(toShown) };
+    });
+  // The last call of a reply that was cut off may be incomplete.
+  const whole = stop === "cut" ? [] : all.filter(({ role }) => role !== "search");
+  const calls = numberCalls(whole, turn);
+  const { _request_id: requestId } = body as { _request_id?: unknown };
   return {
-    ...(typeof requestId === "string" && { requestId }),
-    ...(id && { responseId: id }),
-    ...(model && { model }),
+    kind: "turn",
+    native: native(calls),
+    turn: {
+      text: boundText(text),
+      calls: calls.map(({ id: call, tool, ...args }) => ({ id: call, tool: toShown(tool), ...boundArguments(args) })),
+      ...(searches.length > 0 && { searches }),
+      stop,
+      usage,
+      ...(typeof requestId === "string" && { requestId }),
+      ...(id !== "" && { responseId: id }),
+      ...(model !== "" && { model }),
+    },
   };
 }
 
@@ -174,20 +200,6 @@ type SdkError = Error & {
   requestID?: string | null;
   error?: unknown;
 };
-
-/**
- * The transient fault of a body with status 200 that is not a reply. Its message is the error that the service reports in
- * the body, the start of a text such as a login page, or what is wrong with the body. `what`: what a reply would be.
- */
-export function unreadableReply(what: string, body: unknown, error: z.ZodError | undefined): Fault {
-  if (body === undefined || body === null || body === "")
-    return transientFault("the reply is empty (status 200, no body)");
-  if (typeof body === "string") return transientFault(`the reply is not ${what} but the text ${quote(body)}`);
-  const { error: reported } = body as { error?: { message?: unknown } };
-  const why =
-    typeof reported?.message === "string" ? reported.message : error ? formatIssues(error) : "it has no content";
-  return transientFault(`the reply is not ${what}: ${why.replace(/\s+/g, " ")}`);
-}
 
 /**
  * Converts an error of an SDK into a fault. Broken connections, timeouts, statuses 408, 409, 429 and 5xx (unless the service

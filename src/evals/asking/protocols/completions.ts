@@ -1,94 +1,180 @@
 import * as z from "zod";
+import { type Fault, permanentFault, transientFault } from "../../base/types/attempt.ts";
+import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
+import type { StopReason } from "../../base/types/trial.ts";
 import {
   count,
   cutStream,
-  defineWire,
-  emptyStream,
+  defineProtocol,
   listOf,
   maybe,
-  parseArguments,
   type ReceivedReply,
+  readArguments,
+  streamFault,
   text,
   toUsage,
-} from "./wire.ts";
+  unreadableReply,
+  writeStream,
+} from "./protocol.ts";
 
 const content = z.union([z.string().transform((value) => [{ text: value }]), listOf(z.object({ text }))]).catch([]);
+const joinTexts = (list: readonly { text: string }[]) => list.map((one) => one.text).join("\n");
 const request = z.object({
   model: text,
   tools: listOf(z.object({ function: z.object({ name: text, description: text }) })),
   messages: listOf(z.object({ role: text, content, tool_call_id: text })),
 });
 
-const delta = maybe(
-  z.object({
-    content: text,
-    refusal: text,
-    tool_calls: listOf(z.object({ index: count, id: text, function: z.object({ name: text, arguments: text }) })),
-  }),
-);
-const chunk = z.object({
-  id: text,
-  model: text,
-  choices: listOf(z.object({ delta, message: delta, finish_reason: text })),
-  error: maybe(z.object({ message: text })),
-  usage: maybe(
-    z.object({
-      prompt_tokens: count,
-      completion_tokens: count,
-      prompt_tokens_details: z.object({ cached_tokens: count }).catch({ cached_tokens: 0 }),
-    }),
-  ),
-});
-
 /** OpenAI's chat completions API, which many providers support. */
-export const completions = defineWire({
+export const completions = defineProtocol({
   name: "completions",
   matches: (path) => path.endsWith("/chat/completions"),
   readRequest(body) {
     const { model, tools, messages } = request.parse(body);
-    const textOf = (list: readonly { text: string }[]) => list.map((one) => one.text).join("\n");
     const prompts = messages.filter(({ role }) => role !== "assistant" && role !== "tool");
     const lastOutput = messages.findLastIndex(({ role }) => role === "tool");
     return {
       model,
       tools: tools.map(({ function: { name, description } }) => ({ name, description, deferred: false })),
-      texts: prompts.map((one) => textOf(one.content)),
-      opening: textOf(messages.find(({ role }) => role === "user")?.content ?? []),
+      texts: prompts.map((one) => joinTexts(one.content)),
+      opening: joinTexts(messages.find(({ role }) => role === "user")?.content ?? []),
       outputs: messages
         .filter(({ role }) => role === "tool")
-        .map((one) => ({ callId: one.tool_call_id, text: textOf(one.content), isError: false })),
-      notes: lastOutput < 0 ? [] : messages.slice(lastOutput + 1).map((one) => textOf(one.content)),
+        .map((one) => ({ callId: one.tool_call_id, text: joinTexts(one.content), isError: false })),
+      notes: lastOutput < 0 ? [] : messages.slice(lastOutput + 1).map((one) => joinTexts(one.content)),
     };
   },
-  readEvents(events) {
-    const chunks = events.map((one) => chunk.parse(one));
-    const error = chunks.find((one) => one.error)?.error;
-    if (error) return { fault: error.message || "the stream reported an error" };
-    const choices = chunks.flatMap((one) => one.choices.slice(0, 1));
-    const finish = choices.findLast(({ finish_reason }) => finish_reason !== "")?.finish_reason;
-    if (choices.length === 0) return emptyStream;
-    if (finish === undefined) return cutStream;
-    const deltas = choices.flatMap((one) => one.delta ?? one.message ?? []);
-    const calls = new Map<number, { id: string; name: string; written: string }>();
-    for (const one of deltas.flatMap(({ tool_calls }) => tool_calls.map((call, at) => ({ ...call, at })))) {
-      // A whole message has no indices.
-      const index = one.index || one.at;
-      const known = calls.get(index) ?? { id: one.id, name: "", written: "" };
-      known.name += one.function.name;
-      known.written += one.function.arguments;
-      calls.set(index, known);
-    }
-    const usage = chunks.findLast((one) => one.usage)?.usage;
-    const cached = usage?.prompt_tokens_details.cached_tokens ?? 0;
-    const refusal = deltas.map((one) => one.refusal).join("");
-    const stops: Record<string, ReceivedReply["stop"]> = { length: "cut", content_filter: "refused" };
-    return {
-      id: chunks[0]?.id ?? "",
-      ...(chunks[0]?.model && { model: chunks[0].model }),
-      text: deltas.map((one) => one.content).join("") || refusal,
-      calls: [...calls.values()].map(({ id, name, written }) => ({ id, tool: name, ...parseArguments(written) })),
-      usage: toUsage(usage?.prompt_tokens ?? 0, usage?.completion_tokens ?? 0, cached),
-      stop: stops[finish] ?? (refusal !== "" ? "refused" : calls.size > 0 ? "calls" : "done"),
-    };
+  assemble: (events) => assembleCompletion(events.map((one) => chunk.parse(one))),
+  readBody: readCompletion,
+  writeReply(written) {
+    const head = { id: "offline", object: "chat.completion.chunk", created: 0, model: "offline" };
+    const stream = writeStream(
+      { ...head, choices: [{ index: 0, delta: { role: "assistant", content: written }, finish_reason: null }] },
+      { ...head, choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
+      { ...head, choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } },
+    );
+    return `${stream}data: [DONE]\n\n`;
   },
 });
+
+const delta = maybe(
+  z.object({
+    content: text,
+    refusal: text,
+    tool_calls: listOf(
+      z.object({
+        index: count,
+        id: text,
+        function: z.object({ name: text, arguments: text }).catch({ name: "", arguments: "" }),
+      }),
+    ),
+  }),
+);
+const chunk = z.object({
+  id: text,
+  model: text,
+  choices: listOf(z.object({ delta, finish_reason: text })),
+  error: maybe(z.object({ message: text })),
+  usage: maybe(z.looseObject({}).transform((value) => value as JsonObject)),
+});
+
+/** The whole completion of a stream: the first choice, its deltas joined. */
+function assembleCompletion(chunks: readonly z.infer<typeof chunk>[]): { body: JsonObject } | Fault {
+  const error = chunks.find((one) => one.error)?.error;
+  if (error) return streamFault(error.message);
+  const choices = chunks.flatMap((one) => one.choices.slice(0, 1));
+  const finish_reason = choices.findLast((one) => one.finish_reason !== "")?.finish_reason;
+  if (finish_reason === undefined) return cutStream;
+  const deltas = choices.flatMap((one) => one.delta ?? []);
+  const calls = new Map<number, { id: string; name: string; arguments: string }>();
+  for (const { index, id, function: part } of deltas.flatMap(({ tool_calls }) => tool_calls)) {
+    const known = calls.get(index) ?? { id, name: "", arguments: "" };
+    known.name += part.name;
+    known.arguments += part.arguments;
+    calls.set(index, known);
+  }
+  const message = {
+    content: deltas.map((one) => one.content).join(""),
+    refusal: deltas.map((one) => one.refusal).join(""),
+    tool_calls: [...calls.values()].map(({ id, ...called }) => ({ id, function: called })),
+  };
+  const { id = "", model = "" } = chunks[0] ?? {};
+  const usage = chunks.findLast((one) => one.usage)?.usage ?? null;
+  return { body: { id, model, choices: [{ finish_reason, message }], usage } };
+}
+
+/** The fields read of a reply. Local servers omit ids, usage and finish reasons, and send arguments as objects. */
+const completion = z.object({
+  id: text,
+  model: text,
+  choices: z
+    .array(
+      z.object({
+        finish_reason: z.string().nullish(),
+        message: z.object({
+          content,
+          refusal: text,
+          tool_calls: z
+            .array(
+              z.object({
+                id: text,
+                function: z.object({
+                  name: z.string(),
+                  arguments: z.union([z.string(), z.custom<JsonObject>(isJsonObject)]).nullish(),
+                }),
+              }),
+            )
+            .nullish(),
+        }),
+      }),
+    )
+    .min(1),
+  usage: z
+    .object({
+      prompt_tokens: count,
+      completion_tokens: count,
+      prompt_tokens_details: maybe(z.object({ cached_tokens: count })),
+    })
+    .catch({ prompt_tokens: 0, completion_tokens: 0, prompt_tokens_details: undefined }),
+});
+
+/** Reads a whole completion. */
+export function readCompletion(body: unknown): ReceivedReply | Fault {
+  const { data, error } = completion.safeParse(body);
+  const choice = data?.choices[0];
+  if (!data || !choice) return unreadableReply("a completion", body, error);
+  const { id, model, usage } = data;
+  const { content: written, refusal, tool_calls: calls } = choice.message;
+  const answer = written.map((one) => one.text).join("");
+  return {
+    id,
+    model,
+    text: answer || refusal,
+    calls: (calls ?? []).map(({ id: call, function: { name, arguments: args } }) => {
+      return { id: call, tool: name, ...readArguments(args ?? "") };
+    }),
+    answered: [],
+    // Writing the cache is not billed.
+    usage: toUsage(usage.prompt_tokens, usage.completion_tokens, usage.prompt_tokens_details?.cached_tokens),
+    ...(refusal ? { stop: "refused" } : readStop(choice.finish_reason, calls?.length ?? 0, answer !== "")),
+  };
+}
+
+/**
+ * Calls override the finish reason, which local servers often send as `stop`, unless the reply was cut off; and a text is an
+ * answer, whatever a server calls the end of it.
+ */
+function readStop(
+  reason: string | null | undefined,
+  calls: number,
+  hasText: boolean,
+): { stop: StopReason; problem?: Fault } {
+  if (reason === "length") return { stop: "cut" };
+  if (reason === "content_filter") return { stop: "refused" };
+  if (calls > 0) return { stop: "calls" };
+  if (reason === "tool_calls") {
+    return { stop: "done", problem: transientFault("the reply has finish reason tool_calls but no tool call") };
+  }
+  if (reason === "stop" || hasText) return { stop: "done" };
+  return { stop: "done", problem: permanentFault(`unknown finish reason: ${reason ?? "none"}`) };
+}

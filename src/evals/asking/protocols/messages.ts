@@ -1,17 +1,22 @@
 import * as z from "zod";
-import type { Call } from "../../base/types/trial.ts";
+import { type Fault, permanentFault, transientFault } from "../../base/types/attempt.ts";
+import type { JsonObject } from "../../base/types/json.ts";
+import type { Call, StopReason } from "../../base/types/trial.ts";
 import {
   anyJson,
   count,
   cutStream,
-  defineWire,
+  defineProtocol,
   listOf,
   maybe,
-  parseArguments,
   type ReceivedReply,
+  readArguments,
+  streamFault,
   type ToolOutput,
   text,
-} from "./wire.ts";
+  unreadableReply,
+  writeStream,
+} from "./protocol.ts";
 
 const part = z.object({ type: text, text, tool_name: text });
 const parts = z
@@ -32,28 +37,8 @@ const request = z.object({
   ),
 });
 
-const usage = z
-  .object({
-    input_tokens: count.optional(),
-    output_tokens: count.optional(),
-    cache_read_input_tokens: count.optional(),
-    cache_creation_input_tokens: count.optional(),
-  })
-  .catch({});
-const replyBlock = z.object({ type: text, id: text, name: text, text, input: anyJson.catch({}) });
-const message = z.object({ id: text, model: text, content: listOf(replyBlock), stop_reason: text, usage });
-const event = z.object({
-  type: text,
-  message: maybe(message),
-  index: count,
-  content_block: maybe(replyBlock),
-  delta: maybe(z.object({ text, partial_json: text, stop_reason: text })),
-  usage: usage.optional(),
-  error: maybe(z.object({ message: text })),
-});
-
 /** Anthropic's Messages API. */
-export const messages = defineWire({
+export const messages = defineProtocol({
   name: "messages",
   matches: (path) => path.endsWith("/messages"),
   readRequest(body) {
@@ -72,10 +57,19 @@ export const messages = defineWire({
       notes: last < 0 ? [] : others.slice(last).flatMap(({ content }) => textsOf(content)),
     };
   },
-  readEvents(events) {
-    const [whole] = events;
-    const single = whole?.type === "message" ? message.safeParse(whole).data : undefined;
-    return single ? toReply(single) : assemble(events.map((one) => event.parse(one)));
+  assemble: (events) => assembleMessage(events.map((one) => event.parse(one))),
+  readBody: readMessage,
+  writeReply(written) {
+    const usage = { input_tokens: 1, output_tokens: 1 };
+    const head = { id: "msg_offline", type: "message", role: "assistant", model: "offline", content: [] };
+    return writeStream(
+      { type: "message_start", message: { ...head, stop_reason: null, stop_sequence: null, usage } },
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: written } },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage },
+      { type: "message_stop" },
+    );
   },
 });
 
@@ -85,61 +79,138 @@ function toOutput({ tool_use_id, content, is_error }: z.infer<typeof block>): To
   return { callId: tool_use_id, text: texts.join("\n"), isError: is_error, ...(found.length > 0 && { found }) };
 }
 
-/** Assembles the reply of a stream. Usage counts are running totals. */
-function assemble(events: readonly z.infer<typeof event>[]): ReceivedReply | { fault: string } {
+const anyObject = z.looseObject({}).transform((value) => value as JsonObject);
+const event = z.object({
+  type: text,
+  message: maybe(anyObject),
+  index: count,
+  content_block: maybe(anyObject),
+  delta: maybe(z.object({ text, partial_json: text, stop_reason: maybe(z.string()) })),
+  usage: maybe(anyObject),
+  error: maybe(z.object({ message: text })),
+});
+
+/** The whole message of a stream. Usage counts are running totals. */
+function assembleMessage(events: readonly z.infer<typeof event>[]): { body: JsonObject } | Fault {
   const error = events.find(({ type }) => type === "error");
-  if (error) return { fault: error.error?.message || "the stream reported an error" };
+  if (error) return streamFault(error.error?.message);
   const start = events.find(({ type }) => type === "message_start")?.message;
   if (!start || !events.some(({ type }) => type === "message_stop")) return cutStream;
-  const blocks = new Map<number, z.infer<typeof replyBlock> & { written: string }>();
-  let { usage: total, stop_reason } = start;
-  for (const { type, index, content_block, delta, usage: more } of events) {
-    if (type === "content_block_start" && content_block) blocks.set(index, { ...content_block, written: "" });
+  const blocks = new Map<number, { block: JsonObject; text: string; json: string }>();
+  let { usage = {}, stop_reason = null } = start;
+  for (const { type, index, content_block, delta, usage: more = {} } of events) {
+    if (type === "content_block_start" && content_block) {
+      blocks.set(index, { block: content_block, text: String(content_block.text ?? ""), json: "" });
+    }
     const known = blocks.get(index);
     if (type === "content_block_delta" && known && delta) {
       known.text += delta.text;
-      known.written += delta.partial_json;
+      known.json += delta.partial_json;
     }
     if (type !== "message_delta") continue;
-    stop_reason = delta?.stop_reason || stop_reason;
-    total = { ...total, ...dropUndefined(more ?? {}) };
+    stop_reason = delta?.stop_reason ?? stop_reason;
+    usage = { ...Object(usage), ...more };
   }
-  const content = [...blocks.values()].map(({ written, ...one }) => {
-    return written === "" ? one : { ...one, written };
+  const content = [...blocks.values()].map(({ block: one, text: whole, json }) => {
+    if (one.type === "text") return { ...one, text: whole };
+    return json === "" ? one : { ...one, input: json };
   });
-  return toReply({ ...start, content, stop_reason, usage: total });
+  return { body: { ...start, content, stop_reason, usage } };
 }
 
-type Block = z.infer<typeof replyBlock> & { written?: string };
+/** The fields read of a reply. Blocks of other types (thinking) are only sent back. */
+const message = z.object({
+  id: text,
+  model: text,
+  content: z.array(
+    z.union([
+      z.object({ type: z.literal("tool_use"), id: z.string().min(1), name: z.string(), input: anyJson }),
+      z.object({ type: z.literal("text"), text: z.string() }),
+      z.object({
+        type: z.literal("server_tool_use"),
+        id: z.string(),
+        name: z.string().startsWith("tool_search_tool_"),
+        input: anyJson.optional(),
+      }),
+      z.object({
+        type: z.literal("tool_search_tool_result"),
+        tool_use_id: z.string(),
+        content: z.union([
+          z.object({ tool_references: z.array(z.object({ tool_name: z.string() })) }),
+          z.object({ error_code: z.string() }),
+        ]),
+      }),
+      z.object({ type: z.string().refine((type) => type !== "tool_use" && type !== "text") }),
+    ]),
+  ),
+  stop_reason: z.string().nullish(),
+  usage: z.object({
+    input_tokens: count,
+    output_tokens: count,
+    cache_read_input_tokens: count,
+    cache_creation_input_tokens: count,
+  }),
+});
 
-function toReply(reply: Omit<z.infer<typeof message>, "content"> & { content: readonly Block[] }): ReceivedReply {
-  const calls = reply.content.flatMap(({ type, id, name, input, written }): Call[] =>
-    type === "tool_use"
-      ? [{ id, tool: name, ...(written === undefined ? { arguments: input } : parseArguments(written)) }]
-      : [],
-  );
-  const stops: Record<string, ReceivedReply["stop"]> = { refusal: "refused", max_tokens: "cut" };
-  const {
-    input_tokens = 0,
-    output_tokens = 0,
-    cache_read_input_tokens = 0,
-    cache_creation_input_tokens = 0,
-  } = reply.usage;
+/** Reads a whole message. A search of the API that failed for lack of resources is a problem of the reply. */
+export function readMessage(body: unknown): ReceivedReply | Fault {
+  const { data, error } = message.safeParse(body);
+  if (!data) return unreadableReply("a message", body, error);
+  const { id, model, content, stop_reason, usage } = data;
+  const calls: Call[] = [];
+  const answered: ToolOutput[] = [];
+  let failedSearch: Fault | undefined;
+  for (const one of content) {
+    if ("name" in one) {
+      const isSearch = one.type === "server_tool_use";
+      calls.push({ id: one.id, tool: one.name, ...readArguments(one.input), ...(isSearch && { role: "search" }) });
+    } else if ("tool_use_id" in one) {
+      const found = "tool_references" in one.content ? one.content.tool_references : [];
+      answered.push({ callId: one.tool_use_id, text: "", isError: false, found: found.map((tool) => tool.tool_name) });
+      // A search with an invalid query found nothing.
+      if ("error_code" in one.content && one.content.error_code !== "invalid_tool_input") {
+        failedSearch = transientFault(`the tool search of the API failed: ${one.content.error_code}`);
+      }
+    }
+  }
+  const own = calls.filter(({ role }) => role !== "search").length;
+  const { stop, problem = failedSearch } = readStop(stop_reason, own);
   return {
-    id: reply.id,
-    ...(reply.model !== "" && { model: reply.model }),
-    text: reply.content.map((one) => (one.type === "text" ? one.text : "")).join(""),
+    id,
+    model,
+    text: content.map((one) => ("text" in one ? one.text : "")).join(""),
     calls,
+    answered,
     usage: {
-      inputTokens: input_tokens,
-      outputTokens: output_tokens,
-      cacheReadTokens: cache_read_input_tokens,
-      cacheWriteTokens: cache_creation_input_tokens,
+      inputTokens: usage.input_tokens,
+      outputTokens: usage.output_tokens,
+      cacheReadTokens: usage.cache_read_input_tokens,
+      cacheWriteTokens: usage.cache_creation_input_tokens,
     },
-    stop: stops[reply.stop_reason] ?? (calls.length > 0 ? "calls" : "done"),
+    stop,
+    ...(problem && { problem }),
   };
 }
 
-function dropUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as T;
+/**
+ * A reply that was cut off at a token limit is a bad answer, but an answer. Every other stop that is not the model's choice
+ * is a problem, such as a `pause_turn`, after which a reply has to be continued.
+ */
+function readStop(reason: string | null | undefined, calls: number): { stop: StopReason; problem?: Fault } {
+  const stop = calls > 0 ? "calls" : "done";
+  switch (reason) {
+    case "end_turn":
+    case "stop_sequence":
+      return { stop };
+    case "tool_use":
+      if (calls > 0) return { stop };
+      return { stop, problem: transientFault("the reply has stop reason tool_use but no tool call") };
+    case "refusal":
+      return { stop: "refused" };
+    case "max_tokens":
+    case "model_context_window_exceeded":
+      return { stop: "cut" };
+    default:
+      return { stop, problem: permanentFault(`unknown stop reason: ${reason ?? "none"}`) };
+  }
 }

@@ -1,19 +1,24 @@
 import * as z from "zod";
-import type { Call } from "../../base/types/trial.ts";
+import { type Fault, permanentFault, transientFault } from "../../base/types/attempt.ts";
+import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
+import type { Call, StopReason } from "../../base/types/trial.ts";
 import {
   anyJson,
   count,
   cutStream,
   type DefinedTool,
-  defineWire,
+  defineProtocol,
   listOf,
   maybe,
-  parseArguments,
   type ReceivedReply,
+  readArguments,
+  streamFault,
   type ToolOutput,
   text,
   toUsage,
-} from "./wire.ts";
+  unreadableReply,
+  writeStream,
+} from "./protocol.ts";
 
 const single = z.object({ type: text, name: text, description: text, defer_loading: z.boolean().catch(false) });
 const tools = listOf(single.extend({ tools: listOf(single).optional() }));
@@ -31,36 +36,8 @@ const request = z.object({
     .catch([]),
 });
 
-const outputItem = z.object({
-  type: text,
-  id: text,
-  call_id: text,
-  name: text,
-  namespace: text,
-  input: text,
-  arguments: anyJson.catch(""),
-  content: listOf(z.object({ type: text, text, refusal: text })),
-  tools,
-});
-const response = z.object({
-  id: text,
-  model: text,
-  status: text,
-  output: listOf(outputItem),
-  error: maybe(z.object({ message: text })),
-  incomplete_details: maybe(z.object({ reason: text })),
-  usage: z
-    .object({
-      input_tokens: count,
-      output_tokens: count,
-      input_tokens_details: z.object({ cached_tokens: count }).catch({ cached_tokens: 0 }),
-    })
-    .catch({ input_tokens: 0, output_tokens: 0, input_tokens_details: { cached_tokens: 0 } }),
-});
-const event = z.object({ type: text, message: text, item: maybe(outputItem), response: maybe(response) });
-
 /** OpenAI's Responses API. A tool in a namespace is named `<namespace>__<name>`, unless its name starts so already. */
-export const responses = defineWire({
+export const responses = defineProtocol({
   name: "responses",
   matches: (path) => path.endsWith("/responses"),
   readRequest(body) {
@@ -74,9 +51,9 @@ export const responses = defineWire({
     return {
       model,
       tools: [
-        ...listTools([...given, ...added]),
+        ...listTools([...given, ...added], joinName),
         // The results of a search on the client are part of the input that the model reads.
-        ...listTools(found).map((tool) => ({ ...tool, deferred: true })),
+        ...listTools(found, joinName).map((tool) => ({ ...tool, deferred: true })),
       ],
       // The description of a namespace has the instructions of its server.
       texts: [
@@ -89,37 +66,26 @@ export const responses = defineWire({
       notes: lastOutput < 0 ? [] : input.slice(lastOutput + 1).flatMap((one) => textsOf(one.content)),
     };
   },
-  readEvents(events) {
-    const [whole] = events;
-    if (whole?.object === "response") return toReply(response.parse(whole));
-    const read = events.map((one) => event.parse(one));
-    const failed = read.find(({ type }) => type === "error" || type === "response.failed");
-    if (failed) return { fault: failed.response?.error?.message || failed.message || "the stream reported an error" };
-    const end = read.find(({ type }) => type === "response.completed" || type === "response.incomplete")?.response;
-    if (!end) return cutStream;
-    // Providers may leave the output of the last event empty.
-    const items = read.flatMap((one) => (one.type === "response.output_item.done" && one.item ? [one.item] : []));
-    return toReply({ ...end, output: items.length > 0 ? items : end.output });
+  assemble: (events) => assembleResponse(events.map((one) => event.parse(one))),
+  readBody: (body) => readResponse(body, joinName),
+  writeReply(written) {
+    const message = [{ type: "output_text", text: written, annotations: [] }];
+    const output = { type: "message", id: "msg_offline", role: "assistant", status: "completed", content: message };
+    const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+    const whole = { id: "resp_offline", object: "response", model: "offline", output: [output], usage };
+    return writeStream(
+      { type: "response.created", response: { ...whole, status: "in_progress", output: [] } },
+      { type: "response.output_item.added", output_index: 0, item: output },
+      { type: "response.output_item.done", output_index: 0, item: output },
+      { type: "response.completed", response: { ...whole, status: "completed" } },
+    );
   },
 });
 
 const isOutput = (type: string) => /_output$/.test(type);
 
-function listTools(given: z.infer<typeof tools>): DefinedTool[] {
-  return given.flatMap((tool) => {
-    const inner = tool.tools ?? [];
-    if (tool.type === "namespace") return inner.map((one) => define(joinName(tool.name, one.name), one));
-    return [define(tool.name || tool.type, tool)];
-  });
-}
-
-function describeSpace({ type, description }: z.infer<typeof tools>[number]): string[] {
-  return type === "namespace" && description !== "" ? [description] : [];
-}
-
-function define(name: string, { description, defer_loading }: z.infer<typeof single>): DefinedTool {
-  return { name, description, deferred: defer_loading };
-}
+/** How a tool in a namespace is named. */
+type NameTool = (namespace: string, name: string) => string;
 
 /** Tools without a namespace are in the namespace `functions`. */
 function joinName(namespace: string, name: string): string {
@@ -127,9 +93,25 @@ function joinName(namespace: string, name: string): string {
   return isWhole ? name : `${namespace}__${name}`;
 }
 
+function listTools(given: z.infer<typeof tools>, nameTool: NameTool): DefinedTool[] {
+  return given.flatMap((tool) => {
+    const inner = tool.tools ?? [];
+    if (tool.type === "namespace") return inner.map((one) => define(nameTool(tool.name, one.name), one));
+    return [define(tool.name || tool.type, tool)];
+  });
+}
+
+function define(name: string, { description, defer_loading }: z.infer<typeof single>): DefinedTool {
+  return { name, description, deferred: defer_loading };
+}
+
+function describeSpace({ type, description }: z.infer<typeof tools>[number]): string[] {
+  return type === "namespace" && description !== "" ? [description] : [];
+}
+
 function toOutput({ call_id, output, type, tools: found }: z.infer<typeof item>): ToolOutput {
   const isSearch = type === "tool_search_output";
-  const names = listTools(found).map(({ name }) => name);
+  const names = listTools(found, joinName).map(({ name }) => name);
   return {
     callId: call_id,
     text: output.map((one) => one.text).join("\n"),
@@ -138,49 +120,118 @@ function toOutput({ call_id, output, type, tools: found }: z.infer<typeof item>)
   };
 }
 
-function toReply({ id, model, status, output, usage, incomplete_details, error }: z.infer<typeof response>) {
-  if (status === "failed") return { fault: error?.message || "the reply failed" };
-  const calls = output.flatMap(toCall);
-  const answered = readSearches(output, calls);
-  const texts = output.flatMap((one) => (one.type === "message" ? one.content : []));
-  const isRefused = texts.some(({ type }) => type === "refusal") || incomplete_details?.reason === "content_filter";
-  const isCut = status === "incomplete" && !isRefused;
-  const reply: ReceivedReply = {
-    id,
-    ...(model !== "" && { model }),
+const anyObject = z.custom<JsonObject>(isJsonObject);
+const event = z.object({ type: text, message: text, item: maybe(anyObject), response: maybe(anyObject) });
+
+/** The whole response of a stream. */
+function assembleResponse(events: readonly z.infer<typeof event>[]): { body: JsonObject } | Fault {
+  const failed = events.find(({ type }) => type === "error" || type === "response.failed");
+  if (failed) return streamFault(failure.safeParse(failed.response?.error).data?.message || failed.message);
+  const end = events.find(({ type }) => type === "response.completed" || type === "response.incomplete")?.response;
+  if (!end) return cutStream;
+  // Providers may leave the output of the last event empty.
+  const items = events.flatMap((one) => (one.type === "response.output_item.done" && one.item ? [one.item] : []));
+  return { body: items.length > 0 ? { ...end, output: items } : end };
+}
+
+const failure = z.object({ code: text, message: text });
+
+/** The fields read of an output item. Items of other types (reasoning) are only sent back. */
+const outputItem = z.object({
+  type: z.string(),
+  id: text,
+  call_id: text,
+  name: text,
+  namespace: text,
+  input: text,
+  arguments: anyJson.catch(""),
+  content: listOf(z.object({ type: text, text, refusal: text })),
+  tools,
+});
+type OutputItem = z.infer<typeof outputItem>;
+
+const response = z.object({
+  id: text,
+  model: text,
+  status: z.string().nullish(),
+  error: maybe(failure),
+  incomplete_details: maybe(z.object({ reason: text })),
+  output: z.array(outputItem),
+  usage: maybe(
+    z.object({
+      input_tokens: count,
+      output_tokens: count,
+      input_tokens_details: maybe(z.object({ cached_tokens: count, cache_write_tokens: count })),
+    }),
+  ),
+});
+
+/** Reads a whole response. The calls are those that the host executes, and the searches. */
+export function readResponse(body: unknown, nameTool: NameTool): ReceivedReply | Fault {
+  const { data, error } = response.safeParse(body);
+  if (!data) return unreadableReply("a response", body, error);
+  const calls = data.output.flatMap((one) => toCall(one, nameTool));
+  const answered = readSearches(data.output, calls, nameTool);
+  const texts = data.output.flatMap((one) => (one.type === "message" ? one.content : []));
+  const isRefused = texts.some(({ type }) => type === "refusal");
+  const { input_tokens = 0, output_tokens = 0, input_tokens_details: details } = data.usage ?? {};
+  const usage = toUsage(input_tokens, output_tokens, details?.cached_tokens, details?.cache_write_tokens);
+  if (data.status === "failed" || data.error) return { ...describeFailure(data.error), usage };
+  return {
+    id: data.id,
+    model: data.model,
     text: texts.map((one) => one.text || one.refusal).join(""),
     calls,
-    ...(answered.length > 0 && { answered }),
-    usage: toUsage(usage.input_tokens, usage.output_tokens, usage.input_tokens_details.cached_tokens),
-    stop: isCut ? "cut" : isRefused ? "refused" : calls.length > answered.length ? "calls" : "done",
+    answered,
+    usage,
+    ...readStop(data, isRefused, calls.length > answered.length),
   };
-  return reply;
+}
+
+function describeFailure(error: z.infer<typeof failure> | undefined): Fault {
+  const message = `the response failed: ${error?.code || "unknown"}: ${error?.message || "no message"}`;
+  const isTransient = ["server_error", "rate_limit_exceeded"].includes(error?.code ?? "");
+  return isTransient ? transientFault(message) : permanentFault(message);
 }
 
 /** What the searches of the provider found. Outputs follow their calls, and do not always have their ids. */
-function readSearches(output: readonly z.infer<typeof outputItem>[], calls: readonly Call[]): ToolOutput[] {
-  const searches = calls.filter(({ tool }) => tool === "tool_search");
+function readSearches(output: readonly OutputItem[], calls: readonly Call[], nameTool: NameTool): ToolOutput[] {
+  const searches = calls.filter(({ role }) => role === "search");
   const found = output.filter(({ type }) => type === "tool_search_output");
   return found.flatMap(({ call_id, tools: list }, at) => {
     const search = searches.find(({ id }) => id === call_id) ?? searches[at];
-    const names = listTools(list).map(({ name }) => name);
+    const names = listTools(list, nameTool).map(({ name }) => name);
     return search ? [{ callId: search.id, text: "", isError: false, found: names }] : [];
   });
 }
 
-/** The calls that the host executes. `exec` and other free-form tools take text, which becomes the argument `input`. */
-function toCall(one: z.infer<typeof outputItem>): Call[] {
+/** `exec` and other free-form tools take text, which becomes the argument `input`. */
+function toCall(one: OutputItem, nameTool: NameTool): Call[] {
   const { type, name, namespace } = one;
   const id = one.call_id || one.id;
   switch (type) {
     case "function_call":
-      return [{ id, tool: joinName(namespace, name), ...parseArguments(one.arguments) }];
+      return [{ id, tool: nameTool(namespace, name), ...readArguments(one.arguments) }];
     case "custom_tool_call":
-      return [{ id, tool: joinName(namespace, name), arguments: { input: one.input } }];
+      return [{ id, tool: nameTool(namespace, name), arguments: { input: one.input } }];
     case "tool_search_call":
+      return [{ id, tool: "tool_search", ...readArguments(one.arguments), role: "search" }];
     case "local_shell_call":
-      return [{ id, tool: type.replace(/_call$/, ""), ...parseArguments(one.arguments) }];
+      return [{ id, tool: "local_shell", ...readArguments(one.arguments) }];
     default:
       return [];
   }
+}
+
+function readStop(
+  { status, incomplete_details: incomplete }: z.infer<typeof response>,
+  isRefused: boolean,
+  isCalling: boolean,
+): { stop: StopReason; problem?: Fault } {
+  const stop = isCalling ? "calls" : "done";
+  if (incomplete?.reason === "max_output_tokens") return { stop: "cut" };
+  if (isRefused || incomplete?.reason === "content_filter") return { stop: "refused" };
+  if (status === "completed") return { stop };
+  const unknown = permanentFault(`unknown status of the response: ${status ?? "none"}`);
+  return { stop: status === "incomplete" ? "cut" : stop, problem: unknown };
 }

@@ -16,6 +16,16 @@ export type Fault = {
   usage?: Usage;
 };
 
+/** A fault that a retry may fix, such as an unreadable reply. */
+export function transientFault(message: string): Fault {
+  return { kind: "fault", stage: "model", message, isTransient: true };
+}
+
+/** A fault that would occur again. */
+export function permanentFault(message: string): Fault {
+  return { kind: "fault", stage: "model", message, isTransient: false };
+}
+
 /** One attempt to get a reply: the reply as read, or why there is none. */
 export type Attempt = Fault | { kind: "turn"; turn: Omit<Turn, "ms">; native: unknown };
 

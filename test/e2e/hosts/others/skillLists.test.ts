@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { protocols } from "../../../../src/evals/asking/protocols/index.ts";
 import { capture, list, prepare } from "../skillLists.ts";
 import { needsHost } from "../support.ts";
 
@@ -49,6 +50,9 @@ const malformed = new Set([
 /** What these hosts unpack at their first start, for all tests here. */
 const cache = mkdtempSync(join(tmpdir(), "evals-host-cache-"));
 afterAll(() => rmSync(cache, { recursive: true, force: true, maxRetries: 3 }));
+
+const { gemini } = await import(new URL("../../../../scripts/geminiProtocol.mjs", import.meta.url).href);
+protocols.push(gemini);
 
 describe.each(["copilot", "goose", "gemini-cli"] as const)("evals skills list --host %s", (host) => {
   const program = needsHost(host);

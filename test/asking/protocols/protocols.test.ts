@@ -1,26 +1,24 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findWire } from "../../../src/evals/asking/protocols/index.ts";
-import type { Wire } from "../../../src/evals/asking/protocols/wire.ts";
+import { findProtocol } from "../../../src/evals/asking/protocols/index.ts";
+import type { Protocol } from "../../../src/evals/asking/protocols/protocol.ts";
 
 const paths = {
   messages: "/v1/messages",
   responses: "/v1/responses",
   completions: "/v1/chat/completions",
-  gemini: "/v1beta/models/gemini-2.5-pro:streamGenerateContent",
 };
-const wire = (name: keyof typeof paths): Wire => {
-  const found = findWire(paths[name]);
+const protocol = (name: keyof typeof paths): Protocol => {
+  const found = findProtocol(paths[name]);
   if (!found) throw new Error(name);
   return found;
 };
 const stream = (...events: object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
 
-describe("findWire", () => {
+describe("findProtocol", () => {
   it("recognizes model requests by their path, and no others", () => {
-    for (const [name, path] of Object.entries(paths)) expect(findWire(path)?.name).toBe(name);
-    expect(["/v1/messages/count_tokens", "/v1/models", "/v1beta/models/x:countTokens", "/"].map(findWire)).toEqual([
-      undefined,
+    for (const [name, path] of Object.entries(paths)) expect(findProtocol(path)?.name).toBe(name);
+    expect(["/v1/messages/count_tokens", "/v1/models", "/"].map(findProtocol)).toEqual([
       undefined,
       undefined,
       undefined,
@@ -32,7 +30,7 @@ describe("a Messages request", () => {
   it("is read with deferred tools, every text, results and what a search returned", () => {
     const reference = { type: "tool_reference", tool_name: "mcp__s__get" };
     expect(
-      wire("messages").readRequest(
+      protocol("messages").readRequest(
         {
           model: "m",
           system: [{ type: "text", text: "You help." }],
@@ -91,16 +89,18 @@ describe("a Messages request", () => {
       { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 9 } },
       { type: "message_stop" },
     );
-    expect(wire("messages").readReply(body)).toEqual({
+    expect(protocol("messages").readReply(body)).toEqual({
       id: "msg_1",
       model: "m",
       text: "So: ",
       calls: [{ id: "t1", tool: "get", arguments: { a: 1 } }],
+      answered: [],
       usage: { inputTokens: 5, outputTokens: 9, cacheReadTokens: 3, cacheWriteTokens: 0 },
       stop: "calls",
     });
-    expect(wire("messages").readReply(body.replace(/data: \{"type":"message_stop"\}\s*$/, ""))).toEqual({
-      fault: "the reply was cut off",
+    expect(protocol("messages").readReply(body.replace(/data: \{"type":"message_stop"\}\s*$/, ""))).toMatchObject({
+      kind: "fault",
+      message: "the reply was cut off",
     });
   });
 });
@@ -109,7 +109,7 @@ describe("a Responses request", () => {
   it("is read with namespaces, added tools, and tools that a search returned", () => {
     const inner = { type: "function", name: "get", description: "Gets." };
     const namespace = { type: "namespace", name: "mcp__s", description: "Tools of s.", tools: [inner] };
-    const request = wire("responses").readRequest(
+    const request = protocol("responses").readRequest(
       {
         model: "m",
         instructions: "You help.",
@@ -156,27 +156,31 @@ describe("a Responses request", () => {
       response: { id: "r1", model: "m", status: "completed", output: [], usage },
     };
     const done = items.map((item) => ({ type: "response.output_item.done", item }));
-    expect(wire("responses").readReply(stream(...done, end))).toEqual({
+    expect(protocol("responses").readReply(stream(...done, end))).toEqual({
       id: "r1",
       model: "m",
       text: "So.",
       calls: [
         { id: "c1", tool: "mcp__s__get", arguments: { a: 1 } },
-        { id: "c2", tool: "tool_search", arguments: { query: "get" } },
+        { id: "c2", tool: "tool_search", arguments: { query: "get" }, role: "search" },
         { id: "c3", tool: "exec", arguments: { input: "text(1)" } },
       ],
+      answered: [],
       usage: { inputTokens: 6, outputTokens: 3, cacheReadTokens: 4, cacheWriteTokens: 0 },
       stop: "calls",
     });
-    expect(wire("responses").readReply(stream(...done))).toEqual({ fault: "the reply was cut off" });
+    expect(protocol("responses").readReply(stream(...done))).toMatchObject({
+      kind: "fault",
+      message: "the reply was cut off",
+    });
     const failed = { type: "response.failed", response: { error: { message: "overloaded" } } };
-    expect(wire("responses").readReply(stream(failed))).toEqual({ fault: "overloaded" });
+    expect(protocol("responses").readReply(stream(failed))).toMatchObject({ kind: "fault", message: "overloaded" });
   });
 });
 
 describe("a chat completions request", () => {
   it("is read, and its stream of deltas is joined", () => {
-    const request = wire("completions").readRequest(
+    const request = protocol("completions").readRequest(
       {
         model: "m",
         tools: [{ type: "function", function: { name: "s__get", description: "Gets.", parameters: {} } }],
@@ -204,7 +208,7 @@ describe("a chat completions request", () => {
       { choices: [{ delta: {}, finish_reason: "tool_calls" }] },
       { choices: [], usage: { prompt_tokens: 7, completion_tokens: 2 } },
     );
-    expect(wire("completions").readReply(`${body}data: [DONE]\n\n`)).toMatchObject({
+    expect(protocol("completions").readReply(`${body}data: [DONE]\n\n`)).toMatchObject({
       text: "So.",
       calls: [
         { id: "c1", tool: "s__get", arguments: { a: 1 } },
@@ -216,57 +220,27 @@ describe("a chat completions request", () => {
   });
 });
 
-describe("a Gemini request", () => {
-  it("is read with the model of its path, and calls without ids are numbered", () => {
-    const request = wire("gemini").readRequest(
-      {
-        systemInstruction: { parts: [{ text: "You help." }] },
-        tools: [{ functionDeclarations: [{ name: "mcp_s_get", description: "Gets." }] }],
-        contents: [
-          { role: "user", parts: [{ text: "Get it." }] },
-          { role: "model", parts: [{ functionCall: { name: "mcp_s_get", args: {} } }] },
-          { role: "user", parts: [{ functionResponse: { name: "mcp_s_get", response: { output: "got" } } }] },
-        ],
-      },
-      paths.gemini,
-    );
-    expect(request).toMatchObject({
-      model: "gemini-2.5-pro",
-      tools: [{ name: "mcp_s_get" }],
-      texts: ["You help.", "Get it."],
-      outputs: [{ callId: "mcp_s_get#1", text: '{"output":"got"}' }],
-    });
-    const parts = [{ functionCall: { name: "mcp_s_get", args: { a: 1 } } }];
-    const body = stream({
-      candidates: [{ content: { parts }, finishReason: "STOP" }],
-      usageMetadata: { promptTokenCount: 4 },
-    });
-    expect(wire("gemini").readReply(body)).toMatchObject({
-      calls: [{ id: "mcp_s_get#1", tool: "mcp_s_get", arguments: { a: 1 } }],
-      usage: { inputTokens: 4 },
-      stop: "calls",
-    });
-  });
-});
-
 describe("a body of any content", () => {
   const all = Object.keys(paths) as (keyof typeof paths)[];
 
   it("is read without an error", () => {
     fc.assert(
       fc.property(fc.constantFrom(...all), fc.jsonValue(), (name, body) => {
-        wire(name).readRequest({ tools: body, messages: body, input: body, contents: body } as never, paths[name]);
-        wire(name).readReply(stream({ type: "message_start", message: body }, { choices: body, candidates: body }));
-        wire(name).readReply(JSON.stringify(body));
+        protocol(name).readRequest({ tools: body, messages: body, input: body } as never, paths[name]);
+        protocol(name).readReply(stream({ type: "message_start", message: body }, { choices: body }));
+        protocol(name).readReply(JSON.stringify(body));
       }),
     );
   });
 
   it("is a fault when it is empty or no JSON", () => {
     for (const name of all) {
-      expect(wire(name).readReply("")).toEqual({ fault: "the reply was empty" });
-      expect(wire(name).readReply("data: {oops\n\n")).toEqual({ fault: "the reply is not JSON" });
-      expect(wire(name).readReply("<html>")).toEqual({ fault: "the reply is not JSON" });
+      expect(protocol(name).readReply("")).toMatchObject({ kind: "fault", message: "the reply was empty" });
+      expect(protocol(name).readReply("data: {oops\n\n")).toMatchObject({
+        kind: "fault",
+        message: "the reply is not JSON",
+      });
+      expect(protocol(name).readReply("<html>")).toMatchObject({ kind: "fault", message: "the reply is not JSON" });
     }
   });
 });
@@ -284,6 +258,6 @@ it.each([
     },
   ],
 ] as const)("usage in %s is bounded", (name, body) => {
-  const { usage } = wire(name).readReply(JSON.stringify(body)) as { usage?: object };
+  const { usage } = protocol(name).readReply(JSON.stringify(body)) as { usage?: object };
   expect(usage).toMatchObject({ inputTokens: 0, outputTokens: 1e12 });
 });

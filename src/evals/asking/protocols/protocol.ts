@@ -1,0 +1,173 @@
+import * as z from "zod";
+import { quote } from "../../base/text/text.ts";
+import { type Fault, transientFault } from "../../base/types/attempt.ts";
+import { formatIssues } from "../../base/types/issues.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
+import { boundTokens, type Call, type StopReason, type Usage } from "../../base/types/trial.ts";
+
+// The APIs of providers: what models are asked with here, and what hosts send through the recording proxy. A request is
+// read leniently, because hosts add to these APIs every week: a field of another shape is treated as absent.
+
+/** A tool as a request defines it. `deferred`: the provider shows it to the model only after a search. */
+export type DefinedTool = { name: string; description: string; deferred: boolean };
+
+/** The result of a call, as the host sent it to the model. `found`: the names of tools that a search returned. */
+export type ToolOutput = { callId: string; text: string; isError: boolean; found?: readonly string[] };
+
+/** What a request shows to the model. */
+export type SentRequest = {
+  model: string;
+  tools: readonly DefinedTool[];
+  /** Instructions and messages that are not the model's, in order. */
+  texts: readonly string[];
+  /** The user's first message, by which the requests of one conversation are recognized. */
+  opening: string;
+  outputs: readonly ToolOutput[];
+  /** The texts that follow the last outputs, for example the body of a skill that was loaded. */
+  notes: readonly string[];
+};
+
+/** A complete reply. Calls have the names of the wire; searches are calls with that role, with or without an output. */
+export type ReceivedReply = {
+  id: string;
+  /** The model that replied; empty if the provider does not report it. */
+  model: string;
+  text: string;
+  calls: readonly Call[];
+  /** The outputs of calls that the provider executed itself, which are searches. */
+  answered: readonly ToolOutput[];
+  usage: Usage;
+  stop: StopReason;
+  /** Why this is no answer to a request that was made here. A host may go on from such a reply. */
+  problem?: Fault;
+};
+
+/** One API. `readReply` gets the body of a response with status 200. Neither throws. */
+export type Protocol = {
+  name: string;
+  /** Whether a POST to this path asks a model. */
+  matches(path: string): boolean;
+  readRequest(body: JsonObject, path: string): SentRequest;
+  readReply(body: string): ReceivedReply | Fault;
+  /** The stream of a reply that is this text and nothing else. */
+  writeReply(text: string): string;
+};
+
+/**
+ * An API whose replies come whole or as a stream. `assemble` makes the whole body of the events of a stream, or says why
+ * there is none; `readBody` reads a whole body.
+ */
+export function defineProtocol({
+  assemble,
+  readBody,
+  ...protocol
+}: Omit<Protocol, "readReply"> & {
+  assemble(events: readonly JsonObject[]): { body: JsonObject } | Fault;
+  readBody(body: unknown): ReceivedReply | Fault;
+}): Protocol {
+  return {
+    ...protocol,
+    readReply(body) {
+      if (body.trim() === "") return transientFault("the reply was empty");
+      const isStream = /^\s*(event|data|id|retry|:)/.test(body);
+      try {
+        if (!isStream) return readBody(JSON.parse(body));
+        const events = listData(body).map((data) => JSON.parse(data) as Json);
+        if (events.length === 0) return transientFault("the reply was empty");
+        const whole = assemble(events.filter(isJsonObject));
+        return "body" in whole ? readBody(whole.body) : whole;
+      } catch (error) {
+        if (error instanceof SyntaxError) return transientFault("the reply is not JSON");
+        throw error;
+      }
+    },
+  };
+}
+
+function listData(stream: string): string[] {
+  const events = stream.split(/\r?\n\r?\n/).map((event) => {
+    const lines = event.split(/\r?\n/).filter((line) => line.startsWith("data:"));
+    return lines.map((line) => line.slice(5).trimStart()).join("\n");
+  });
+  return events.filter((data) => data !== "" && data !== "[DONE]");
+}
+
+/** A stream that ended before its last event. */
+export const cutStream = transientFault("the reply was cut off");
+
+/** The fault that a stream reports itself. */
+export const streamFault = (message: string | undefined) => transientFault(message || "the stream reported an error");
+
+/** Writes a stream of events, each with its type as its name, if it has one. */
+export function writeStream(...events: readonly JsonObject[]): string {
+  const lines = events.map((event) => {
+    const name = typeof event.type === "string" ? `event: ${event.type}\n` : "";
+    return `${name}data: ${JSON.stringify(event)}\n\n`;
+  });
+  return lines.join("");
+}
+
+/**
+ * The transient fault of a body with status 200 that is not a reply. Its message is the error that the service reports in
+ * the body, the start of a text such as a login page, or what is wrong with the body. `what`: what a reply would be.
+ */
+export function unreadableReply(what: string, body: unknown, error: z.ZodError | undefined): Fault {
+  if (body === undefined || body === null || body === "")
+    return transientFault("the reply is empty (status 200, no body)");
+  if (typeof body === "string") return transientFault(`the reply is not ${what} but the text ${quote(body)}`);
+  const { error: reported } = body as { error?: { message?: unknown } };
+  const why =
+    typeof reported?.message === "string" ? reported.message : error ? formatIssues(error) : "it has no content";
+  return transientFault(`the reply is not ${what}: ${why.replace(/\s+/g, " ")}`);
+}
+
+/** A value of unknown JSON. It comes from a parser, so it is not validated again. */
+export const anyJson = z.custom<Json>((value) => value !== undefined);
+/** A text; anything else counts as empty. */
+export const text = z.string().catch("");
+/** A count of tokens; anything else counts as 0. */
+export const count = z.number().catch(0).transform(boundTokens);
+/** A value of a given shape; anything else counts as absent. */
+export const maybe = <T extends z.ZodType>(shape: T) => shape.optional().catch(undefined);
+/** A list whose items of another shape are dropped; anything else counts as empty. */
+export const listOf = <T extends z.ZodType>(item: T) =>
+  z
+    .array(item.nullable().catch(null))
+    .catch([])
+    .transform((items) => items.filter((one) => one !== null));
+
+/** The usage in an API that counts cached tokens among the input tokens. */
+export function toUsage(input: number, outputTokens: number, cacheReadTokens = 0, cacheWriteTokens = 0): Usage {
+  const inputTokens = Math.max(0, input - cacheReadTokens - cacheWriteTokens);
+  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
+}
+
+/** Reads a call's arguments. The text is kept when it is not JSON, or when parsing changes how a number is written. */
+export function readArguments(written: Json | undefined): Pick<Call, "arguments" | "argumentsText"> {
+  if (typeof written !== "string") return { arguments: written ?? {} };
+  if (written.trim() === "") return { arguments: {}, argumentsText: written };
+  try {
+    const value = JSON.parse(written) as Json;
+    const numbers = written.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
+    const isLost = numbers.some((number) => String(Number(number)) !== number);
+    return isLost ? { arguments: value, argumentsText: written } : { arguments: value };
+  } catch {
+    return { argumentsText: written };
+  }
+}
+
+/** Gives every call an id of its own: some local servers send none, or the same one for all. `turn` counts from 1. */
+export function numberCalls(calls: readonly Call[], turn: number): Call[] {
+  const taken = new Set<string>();
+  return calls.map((call, at) => {
+    const id = call.id !== "" && !taken.has(call.id) ? call.id : `call_${turn}_${at + 1}`;
+    taken.add(id);
+    return { ...call, id };
+  });
+}
+
+/** What was searched for: the query or the pattern, or all arguments if there is neither. */
+export function readQuery({ arguments: args, argumentsText }: Pick<Call, "arguments" | "argumentsText">): string {
+  if (!isJsonObject(args)) return argumentsText ?? (args === undefined ? "" : String(args));
+  return String(args.query ?? args.pattern ?? JSON.stringify(args));
+}
