@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { SeenReplies } from "../asking/trials/copies.ts";
+import { SeenReplies } from "../asking/trials/runPlan.ts";
 import { assignShards, readShard, type Shard } from "../asking/trials/shards.ts";
 import { knownSecrets } from "../base/secrets/secrets.ts";
 import { type ExitCode, usageError } from "../base/types/errors.ts";

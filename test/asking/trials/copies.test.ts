@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SeenReplies } from "../../../src/evals/asking/trials/copies.ts";
+import { SeenReplies } from "../../../src/evals/asking/trials/runPlan.ts";
 import type { Turn } from "../../../src/evals/base/types/trial.ts";
 import { turn } from "../../fakes/model.ts";
 

@@ -1,6 +1,5 @@
 import type { Fault } from "../../base/types/attempt.ts";
-import type { BatchResult, BatchState } from "../../base/types/batch.ts";
-import type { BatchService } from "../../base/types/model.ts";
+import type { BatchResult, BatchService, BatchState } from "../../base/types/model.ts";
 import type { Chunk, Ledger } from "./ledger.ts";
 
 /**

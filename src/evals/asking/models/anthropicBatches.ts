@@ -3,9 +3,8 @@ import type { MessageCreateParamsNonStreaming } from "@anthropic-ai/sdk/resource
 import type { BatchCreateParams } from "@anthropic-ai/sdk/resources/messages/batches";
 import * as z from "zod";
 import { type Attempt, type Fault, transientFault } from "../../base/types/attempt.ts";
-import type { BatchResult, BatchState } from "../../base/types/batch.ts";
 import type { Delay } from "../../base/types/endpoint.ts";
-import type { BatchService, ModelRequest } from "../../base/types/model.ts";
+import type { BatchResult, BatchService, BatchState, ModelRequest } from "../../base/types/model.ts";
 import { asFile, batchTimeoutMs, catchFaults, createBatchFetch, readResultLines } from "./batchFiles.ts";
 
 /** How a request is built and its reply is read, in a batch or alone. */

@@ -2,9 +2,8 @@ import { APIConnectionError, APIConnectionTimeoutError, type ClientOptions, Open
 import type { ChatCompletionCreateParamsNonStreaming } from "openai/resources/chat/completions";
 import * as z from "zod";
 import { type Attempt, transientFault } from "../../base/types/attempt.ts";
-import type { BatchResult, BatchState } from "../../base/types/batch.ts";
 import type { Delay } from "../../base/types/endpoint.ts";
-import type { BatchService, ModelRequest } from "../../base/types/model.ts";
+import type { BatchResult, BatchService, BatchState, ModelRequest } from "../../base/types/model.ts";
 import { batchTimeoutMs, catchFaults, createBatchFetch, readResultLines } from "./batchFiles.ts";
 
 /** How a request is built and its reply is read, in a batch or alone. */

@@ -1,5 +1,4 @@
 import type { Attempt, Fault } from "./attempt.ts";
-import type { BatchResult, BatchState } from "./batch.ts";
 import type { Delay } from "./endpoint.ts";
 import type { Exposure, ExposureKind } from "./exposure.ts";
 import type { JsonObject } from "./json.ts";
@@ -194,3 +193,22 @@ export type Model = AskedModel | HostModel;
 
 /** The usage of models without tokens. */
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
+/**
+ * A batch as its service reports it. `failed`: the service refused it, so none of its requests was sent to a model. `label`
+ * is the label of its submission, if the service keeps one; `absent` is the outcome of requests that its results lack.
+ */
+export type BatchState = {
+  id: string;
+  status: "running" | "ended" | "failed";
+  problem?: string;
+  requests?: number;
+  label?: string;
+  absent?: "expired" | "canceled";
+};
+
+/** The result of one request in a batch. Only a reply is paid for. */
+export type BatchResult =
+  | { kind: "reply"; body: unknown; requestId?: string }
+  | { kind: "errored"; message: string; isTransient: boolean }
+  | { kind: "expired" | "canceled" };

@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
-import { countOrders } from "../../asking/trials/orders.ts";
-import { getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
+import { countOrders, getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
 import { type Baseline, toComparedRun } from "../../base/types/baseline.ts";
 import type { CheckPlan, ComparePlan, LostCases } from "../../base/types/check.ts";

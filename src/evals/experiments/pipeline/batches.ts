@@ -1,9 +1,8 @@
 import { Ledger } from "../../asking/batches/ledger.ts";
 import { createBatchedModel } from "../../asking/batches/model.ts";
 import { BatchQueue } from "../../asking/batches/queue.ts";
-import type { Asker } from "../../asking/trials/asker.ts";
 import { isBatched, type PlannedCase, type PlannedCell } from "../../asking/trials/plan.ts";
-import { runTrial, type TrialContext } from "../../asking/trials/runTrial.ts";
+import { type Asker, runTrial, type TrialContext } from "../../asking/trials/runTrial.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
 import { EvalsError, type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";

@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { type Asker, createLocalAsker } from "../../asking/trials/asker.ts";
 import type { Design, TrialRecord, TrialRequest } from "../../asking/trials/design.ts";
 import {
   type DesignCells,
@@ -9,7 +8,7 @@ import {
   TrialOrders,
 } from "../../asking/trials/plan.ts";
 import { type PlanEnd, runPlan } from "../../asking/trials/runPlan.ts";
-import type { TrialContext } from "../../asking/trials/runTrial.ts";
+import { type Asker, createLocalAsker, type TrialContext } from "../../asking/trials/runTrial.ts";
 import { getOrAdd } from "../../base/getOrAdd.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { printProblem } from "../../base/types/errors.ts";

@@ -1,6 +1,6 @@
-import { estimateTokens, trialCeiling } from "../../asking/trials/ceiling.ts";
 import { maxSearchTurns } from "../../asking/trials/conversation.ts";
 import { resultCharacters } from "../../asking/trials/execution.ts";
+import { estimateTokens, trialCeiling } from "../../asking/trials/limits.ts";
 import { getExposure, isBatched, type PlannedCase } from "../../asking/trials/plan.ts";
 import { type Model, noUsage } from "../../base/types/model.ts";
 import { asksModel, plannedTrials } from "../../base/types/suite.ts";

@@ -1,5 +1,5 @@
 import { isAbsolute, relative, resolve } from "node:path";
-import { createLocalAsker } from "../../asking/trials/asker.ts";
+import { createLocalAsker } from "../../asking/trials/runTrial.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { cellKey } from "../../base/types/trial.ts";

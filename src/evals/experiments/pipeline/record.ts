@@ -1,4 +1,4 @@
-import { SeenReplies } from "../../asking/trials/copies.ts";
+import { SeenReplies } from "../../asking/trials/runPlan.ts";
 import { usageError } from "../../base/types/errors.ts";
 import { canonicalJson, jsonObjectSchema } from "../../base/types/json.ts";
 import type { Experiment, RunManifest } from "../../base/types/run.ts";

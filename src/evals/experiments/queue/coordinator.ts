@@ -1,6 +1,6 @@
-import type { Asker } from "../../asking/trials/asker.ts";
 import type { Spending, SpendingLimits } from "../../asking/trials/limits.ts";
 import type { PlannedCell } from "../../asking/trials/plan.ts";
+import type { Asker } from "../../asking/trials/runTrial.ts";
 import { excerpt } from "../../base/text/text.ts";
 import { messageOf, printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";

@@ -1,4 +1,4 @@
-import { requestCeiling } from "../../../asking/trials/ceiling.ts";
+import { requestCeiling } from "../../../asking/trials/limits.ts";
 import { printableLines } from "../../../base/secrets/visible.ts";
 import { usageError } from "../../../base/types/errors.ts";
 import type { Io } from "../../../base/types/io.ts";

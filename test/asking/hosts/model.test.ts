@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSlots } from "../../../src/evals/asking/hosts/slots.ts";
+import { createSlots } from "../../../src/evals/asking/hosts/model.ts";
 
 const never = new AbortController().signal;
 
