@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
-import { code } from "../../src/evals/reports/markdown.ts";
+import { code, renderMarkdown } from "../../src/evals/reports/markdown.ts";
 import { anyText } from "../fakes/text.ts";
 import { checked, checkOf } from "./checks.ts";
 import {
@@ -111,4 +111,19 @@ describe("code", () => {
   });
 
   it("has a maximum length", () => expect(code("🎉".repeat(300), 10)).toBe(`\`${"🎉".repeat(9)}…\``));
+});
+
+describe("prose", () => {
+  const render = (text: string) => renderMarkdown([{ kind: "text", lines: [text] }]).trimEnd();
+
+  it.each([
+    ['Größe "ü" [1] & x@beta?', 'Größe "ü" &#91;1&#93; &#38; x&#64;&#8203;beta?'],
+    ["run `evals run -n 5` on a|b", "run `evals run -n 5` on a&#124;b"],
+    ["see #12 at https://x.org, www.y.org", "see &#35;&#8203;12 at https&#58;//x.org, www&#46;y.org"],
+    ["$1 and $2, <1%", "&#36;1 and &#36;2, &#60;1%"],
+    ["- no list", "&#45; no list"],
+    ["1. no list", "1&#46; no list"],
+  ])("%j", (raw, text) => expect(render(raw)).toBe(text));
+
+  it("is never cut", () => expect(render("Long words. ".repeat(100))).toHaveLength(1199));
 });

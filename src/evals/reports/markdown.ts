@@ -134,7 +134,7 @@ function line(inline: Inline): string {
 }
 
 function inlineSpan(span: Span): string {
-  if (typeof span === "string") return prose(span, 300);
+  if (typeof span === "string") return prose(span);
   if ("strong" in span) return prose(span.strong);
   if ("mark" in span) return emoji[span.mark];
   if ("bar" in span) return "";
@@ -153,17 +153,24 @@ export function code(raw: string, max = 100): string {
 
 const entities = (text: string) => text.replace(/[!-/:-@[-`{-~]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-/** Text that may contain code in backticks: unchanged if Markdown cannot interpret any of it, otherwise as code. */
-function prose(raw: string, max = 200): string {
-  const text = plain(raw);
-  const bare = text.replace(/`[\w .:=-]+(?:\/[\w .:=-]+)*`/g, "code");
-  const isProse =
-    /^[\w ,:;.'=+%/()<>$·…≥-]*$/.test(bare) && !/<[^ \d.]|(^|[^- ])>|\/\/|www\.|__|\$.*\$|^\d+\. |^[-+] /i.test(bare);
-  if (isProse && text.length <= max) return text.replaceAll("<", "&lt;");
-  // Leading spaces and trailing punctuation stay outside the code span.
-  const [, lead = "", inner = text, trail = ""] = /^( *)(.*?)((?:[,:;] *)?)$/s.exec(text) ?? [];
-  return inner === "" ? text : lead + code(inner, max) + trail;
+/**
+ * A text that may contain code in backticks, in full. What Markdown or GitHub could interpret in the rest is escaped:
+ * signs, mentions, references, addresses, formulas and the beginning of a list. Also valid in HTML.
+ */
+function prose(raw: string): string {
+  const parts = plain(raw).split(/`([^`]+)`/);
+  return parts.map((part, at) => (at % 2 === 1 ? code(part, part.length) : escapeProse(part))).join("");
 }
+
+function escapeProse(text: string): string {
+  const dollar = /\$.*\$/.test(text) ? "$" : "";
+  const signs = new RegExp(`[\\\\*_[\\]<~|&\`${dollar}]|[@#](?=\\w)|${beginsSyntax.source}`, "gi");
+  // GitHub finds mentions and references in the text that is shown, so a space without width keeps them apart.
+  return text.replace(signs, (sign) => (/[@#]/.test(sign) ? `${entities(sign)}&#8203;` : entities(sign)));
+}
+
+/** An address, an emoji, a quote, and the items of a list. */
+const beginsSyntax = /:(?=\/\/|[a-z_]+:)|(?<=\bwww)\.|^>|^[-+](?= )|(?<=^\d+)[.)](?= )/;
 
 function shortened(text: string, max: number): string {
   const characters = [...text];
