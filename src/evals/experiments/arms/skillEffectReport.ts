@@ -35,7 +35,7 @@ export function liftBlocks({ lift }: SuiteSummary): Block[] {
 }
 
 /** The lift in one sentence, with what it means. */
-export function liftSentence({ net, arms }: LiftSummary): string {
+function liftSentence({ net, arms }: LiftSummary): string {
   if (!net) {
     const { with: one, without: other } = arms;
     const trials = `${count(one.notGradable + other.notGradable, "trial")} not gradable, ${integer(one.broken + other.broken)} broken`;

@@ -392,7 +392,7 @@ function groupLost(lost: LostCases): { ids: string[]; cause: string }[] {
 }
 
 /** Remarks on what was not compared. */
-export function listNotes(check: CheckSummary): string[] {
+function listNotes(check: CheckSummary): string[] {
   return [...(check.kind === "not-comparable" ? check.reasons.slice(1) : []), ...check.notes.map(capital)];
 }
 

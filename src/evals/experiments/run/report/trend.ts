@@ -56,7 +56,7 @@ export function makeHistories(runs: Iterable<PastRun>): History[] {
  * The mean pass rate over the cases with a graded trial, and its 95% Wilson interval with n = cases, which applies to new
  * queries. Null without such a case.
  */
-export function meanRate(cases: readonly CaseSummary[]): Pick<HistoryEntry, "rate" | "interval"> {
+function meanRate(cases: readonly CaseSummary[]): Pick<HistoryEntry, "rate" | "interval"> {
   const rates = cases.flatMap((one) => one.rate ?? []);
   const sum = sumOf(rates, (rate) => rate);
   return {
