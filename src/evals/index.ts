@@ -11,8 +11,8 @@ import type { blameJson } from "./experiments/blame/report.ts";
 import type { comparisonJson } from "./experiments/compare/report.ts";
 import type { variantsJson } from "./experiments/variants/report.ts";
 import { version } from "./experiments/workspace/version.ts";
-import type { DoctorReport } from "./inspection/doctor/diagnosis/report.ts";
-import type { ProbeReport } from "./inspection/probe/plan/report.ts";
+import type { DoctorReport } from "./inspection/doctor/report.ts";
+import type { ProbeReport } from "./inspection/probe/report.ts";
 import type { SearchReport } from "./inspection/search/report.ts";
 import type {
   BlameOptions,

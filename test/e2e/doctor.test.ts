@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { doctorReportSchema } from "../../src/evals/inspection/doctor/diagnosis/report.ts";
+import { doctorReportSchema } from "../../src/evals/inspection/doctor/report.ts";
 import { reservePort } from "../fixtures/ports.ts";
 import { evals } from "./evals.ts";
 
@@ -34,7 +34,6 @@ test("working servers: of the old SDK, of the new one, and one that prints to st
   const { code, out } = await doctor(each("sdk1.mjs", "sdk2.mjs stdio reject", "faulty.mjs noise"));
   expect(stable(out)).toMatchInlineSnapshot(`
     "HEALTHY: 3 servers
-      How sure: observed just now, by starting each on this machine.
       Next: check the wording of the tools with \`evals lint\`, or draft a suite with \`evals init\`.
 
     ✓ node sdk1.mjs
@@ -49,7 +48,7 @@ test("working servers: of the old SDK, of the new one, and one that prints to st
       faulty 0, protocol 2025-11-25 over stdio: answers after N s; 1 tool listed in N s
       no tool called; not called: tool_0 (not annotated read-only or non-destructive)
 
-      warning: The server writes output other than protocol messages to stdout; some hosts then close the connection. [stdout-noise]
+      warning stdout-noise The server writes output other than protocol messages to stdout; some hosts then close the connection.
         Fix: Write logs to stderr.
         | stdout: Listening on port 3000
     "
@@ -63,11 +62,10 @@ test("servers that do not start", async () => {
   const { code, out } = await doctor([...lines, ...programs], { WEATHER_API_KEY: "secret" });
   expect(stable(out)).toMatchInlineSnapshot(`
     "UNHEALTHY: 6 of 6 servers
-      How sure: observed just now, by starting each on this machine.
       Next: apply the fix of the first error below, then run this again.
 
     ✗ node broken.mjs needs-key
-      error: The server needs the environment variable WEATHER_API_KEY. [variable-missing]
+      error variable-missing The server needs the environment variable WEATHER_API_KEY.
         Fix: Add WEATHER_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.
         | exited with code 1
         | stderr: Error: WEATHER_API_KEY is not set
@@ -75,14 +73,14 @@ test("servers that do not start", async () => {
         $ (unset WEATHER_API_KEY; cd SERVERS && node broken.mjs needs-key)
 
     ✗ node broken.mjs needs-usage
-      error: The server was started with the wrong arguments. [arguments]
+      error arguments The server was started with the wrong arguments.
         Fix: Set "args" according to its usage message.
         | exited with code 2
         | stderr: usage: broken.mjs <folder>
         $ cd SERVERS && node broken.mjs needs-usage
 
     ✗ node faulty.mjs dies
-      error: The server exits before it answers. [exits]
+      error exits The server exits before it answers.
         Fix: Run the command in the same directory, and fix the error that it prints.
         | exited with code 7
         | stderr: cannot open the database
@@ -90,19 +88,19 @@ test("servers that do not start", async () => {
         $ cd SERVERS && node faulty.mjs dies
 
     ✗ node not-there.mjs
-      error: The script SERVERS/not-there.mjs does not exist. [script-missing]
+      error script-missing The script SERVERS/not-there.mjs does not exist.
         Fix: Use the absolute path of the script: hosts start servers in different working directories.
         | "not-there.mjs" is relative to SERVERS
         $ cd SERVERS && node not-there.mjs
 
     ✗ no-such-program
-      error: The program "no-such-program" was not found. [program-missing]
+      error program-missing The program "no-such-program" was not found.
         Fix: Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell.
         | not found in PATH: ...
         $ cd SERVERS && no-such-program
 
     ✗ ./faulty.mjs
-      error: SERVERS/faulty.mjs is not executable. [program-not-executable]
+      error program-not-executable SERVERS/faulty.mjs is not executable.
         Fix: Run chmod +x on it, or use its interpreter as the command.
         $ cd SERVERS && ./faulty.mjs
     "
@@ -114,7 +112,7 @@ test("a server that is silent", async () => {
   const { code, out } = await doctor([...each("faulty.mjs silent"), "--timeout", "1"]);
   expect(stable(out.slice(out.indexOf("✗")))).toMatchInlineSnapshot(`
     "✗ node faulty.mjs silent
-      error: The server is running, but did not answer within N s. [silent]
+      error silent The server is running, but did not answer within N s.
         Fix: Check that the command starts an MCP server over stdio.
         $ cd SERVERS && node faulty.mjs silent
     "
@@ -126,23 +124,22 @@ test("a server without a key is told which: at its start and in answers", async 
   const { code, out } = await doctor(each("broken.mjs keyless"));
   expect(stable(out)).toMatchInlineSnapshot(`
     "UNHEALTHY: 1 of 1 server
-      How sure: observed just now, by starting each on this machine.
       Next: apply the fix of the first error below, then run this again.
 
     ✗ node broken.mjs keyless
       broken 0, protocol 2025-11-25 over stdio: answers after N s; 3 tools listed in N s
       3 tools called, 0 answered
 
-      warning: The server starts, but reports that it has no WEATHER_API_KEY: some of its tools may fail. [variable-missing]
+      warning variable-missing The server starts, but reports that it has no WEATHER_API_KEY: some of its tools may fail.
         Fix: Add WEATHER_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.
         | stderr: No WEATHER_API_KEY set: running without forecasts.
         $ cd SERVERS && node broken.mjs keyless
-      error: A call of "get_forecast" fails: the server has no valid API key or token. [credentials]
+      error credentials A call of "get_forecast" fails: the server has no valid API key or token.
         Fix: Give it one in "env" or "args" of its entry, as its documentation describes.
         | the server answered "forecast error (401): the API key must be provided"
         | for the same reason: list_forecasts
         $ evals probe --server 'node broken.mjs keyless' --call '{"tool":"get_forecast","arguments":{}}'
-      warning: A call of "get_map" fails: the server cannot reach a service. [service-unreachable]
+      warning service-unreachable A call of "get_map" fails: the server cannot reach a service.
         Fix: Check the network and its proxy, and the address of the service.
         | the server answered "getaddrinfo ENOTFOUND maps.example"
         $ evals probe --server 'node broken.mjs keyless' --call '{"tool":"get_map","arguments":{}}'
@@ -154,7 +151,7 @@ test("a server without a key is told which: at its start and in answers", async 
 test("a server that starts too slowly beside others is started again alone", async () => {
   const ids = async (...lines: string[]) => {
     const { out } = await doctor([...each(...lines), "--timeout", "10", "--json"]);
-    return doctorReportSchema.parse(JSON.parse(out)).servers.map((one) => one.diagnoses.map(({ id }) => id));
+    return doctorReportSchema.parse(JSON.parse(out)).servers.map((one) => one.findings.map(({ rule }) => rule));
   };
   const first = `broken.mjs busy ${join(empty, "first")}`;
   expect(await ids(first)).toEqual([["silent"]]);
@@ -166,22 +163,22 @@ test("a long text on stderr is cut in the middle, and an invalid URL is diagnose
   writeFileSync(join(empty, "ftp.json"), JSON.stringify({ mcpServers: { ftp: { url: "ftp://example.com/mcp" } } }));
   const { code, out } = await doctor(["--server", line, "--config", "ftp.json", "--json"], {}, empty);
   const [long, other] = doctorReportSchema.parse(JSON.parse(out)).servers;
-  expect(long?.diagnoses[0]?.evidence).toEqual([
+  expect(long?.findings[0]?.evidence).toEqual([
     "exited with code 1",
     `stderr: ${"x".repeat(1400)}…`,
     "stderr: (999 characters left out)",
     `stderr: …${"x".repeat(600)}`,
   ]);
-  expect(other?.diagnoses.map(({ id }) => id)).toEqual(["no-url", "registration-url"]);
+  expect(other?.findings.map(({ rule }) => rule)).toEqual(["no-url", "registration-url"]);
   expect(out).toMatch(/^[\n -~]+$/);
   expect(code).toBe(1);
 });
 
-test("the printed commands reproduce the diagnoses", async () => {
+test("the printed commands reproduce the findings", async () => {
   writeFileSync(join(empty, "it's.mjs"), `import ${JSON.stringify(join(servers, "broken.mjs"))};`);
   const { out } = await doctor(["--server", `node "it's.mjs" calls`, "--json"], {}, empty);
-  const [{ diagnoses = [] } = {}] = doctorReportSchema.parse(JSON.parse(out)).servers;
-  const shown = diagnoses.map(({ show = "" }) => show);
+  const [{ findings = [] } = {}] = doctorReportSchema.parse(JSON.parse(out)).servers;
+  const shown = findings.map(({ command = "" }) => command);
   expect([shown[0], shown[1]]).toMatchInlineSnapshot(`
     [
       "evals lint --server 'node "it'\\''s.mjs" calls'",
@@ -210,8 +207,8 @@ test("the timeout of a suite applies to a server of a host configuration", async
 test("a missing module is diagnosed at the end of a long trace", async () => {
   const { out } = await doctor([...each("broken.mjs needs-module"), "--json"]);
   const [examined] = doctorReportSchema.parse(JSON.parse(out)).servers;
-  expect(examined?.diagnoses.map(({ id, severity }) => ({ id, severity }))).toEqual([
-    { id: "module-missing", severity: "error" },
+  expect(examined?.findings.map(({ rule, severity }) => ({ rule, severity }))).toEqual([
+    { rule: "module-missing", severity: "error" },
   ]);
 });
 
@@ -221,20 +218,19 @@ test("servers with faulty lists or calls", async () => {
   );
   expect(stable(out)).toMatchInlineSnapshot(`
     "UNHEALTHY: 4 of 4 servers
-      How sure: observed just now, by starting each on this machine.
       Next: apply the fix of the first error below, then run this again.
 
     ✗ node broken.mjs empty
       broken 0, protocol 2025-11-25 over stdio: answers after N s; 0 tools listed in N s
 
-      error: The server lists no tools. [no-tools]
+      error no-tools The server lists no tools.
         Fix: Register tools before the server answers tools/list. Some servers need settings to offer any.
         $ evals lint --server 'node broken.mjs empty'
 
     ✗ node faulty.mjs twins
       faulty 0, protocol 2025-11-25 over stdio: answers after N s
 
-      error: Two of its tools have the same name. [duplicate-tools]
+      error duplicate-tools Two of its tools have the same name.
         Fix: Give each tool a unique name: neither a host nor a model can tell them apart.
         | Server "node faulty.mjs twins" lists two tools named "twin".
         $ evals lint --server 'node faulty.mjs twins'
@@ -242,7 +238,7 @@ test("servers with faulty lists or calls", async () => {
     ✗ node faulty.mjs malformed
       faulty 0, protocol 2025-11-25 over stdio: answers after N s
 
-      error: A malformed tool makes clients reject the list. [malformed-tool]
+      error malformed-tool A malformed tool makes clients reject the list.
         Fix: Correct the tool in the server: it needs a name and an inputSchema that is an object.
         | Server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema must be an object, got text.
         $ evals lint --server 'node faulty.mjs malformed'
@@ -251,25 +247,25 @@ test("servers with faulty lists or calls", async () => {
       broken 0, protocol 2025-11-25 over stdio: answers after N s; 11 tools listed in N s
       7 tools called, 2 answered; not called: get_city, get_unlisted (needs arguments); delete_all (not annotated read-only or non-destructive); get_after (the server has exited)
 
-      error: 2 tools have an invalid inputSchema. [malformed-schema]
+      error malformed-schema 2 tools have an invalid inputSchema.
         Fix: Correct the schema: hosts refuse such a tool, or its calls fail.
         | get_untyped: $.inputSchema.type: The inputSchema has no type.
         | get_untyped: $.inputSchema.properties.city.type: "str" is not a type of JSON Schema.
         | get_unlisted: $.inputSchema.required: Required but not among the properties: "town".
         $ evals lint --server 'node broken.mjs calls'
-      error: A call of "get_refused" without arguments fails, although its schema requires none. [call-fails]
+      error call-fails A call of "get_refused" without arguments fails, although its schema requires none.
         Fix: Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".
         | the server answered "Invalid arguments: city is required"
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_refused","arguments":{}}'
-      warning: A call of "get_page" without arguments fails, although its schema requires none. [call-fails]
+      warning call-fails A call of "get_page" without arguments fails, although its schema requires none.
         Fix: If it needs something first, such as another call, a program or a setting, say so in its description.
         | the server answered "Open a page first."
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_page","arguments":{}}'
-      error: "get_unknown" is listed, but the server does not know it when it is called. [call-unknown]
+      error call-unknown "get_unknown" is listed, but the server does not know it when it is called.
         Fix: Handle calls under the names that are listed.
         | the server answered "Unknown tool: get_unknown"
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_unknown","arguments":{}}'
-      error: A call of "get_dead" breaks the server. [call-breaks]
+      error call-breaks A call of "get_dead" breaks the server.
         Fix: Catch the exception in the tool, and return an error result that says how to recover.
         | Server "node broken.mjs calls", called for "get_dead", exited with code 9. Its stderr ends with:     TypeError: boom
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_dead","arguments":{}}'
@@ -300,7 +296,6 @@ test("every server of a host configuration, and its entry", async () => {
   const { code, out } = await doctor(["--config", ".mcp.json", "--execute", "never"], { SECRET: "hush" }, empty);
   expect(stable(out)).toMatchInlineSnapshot(`
     "UNHEALTHY: 2 of 4 servers; 2 healthy
-      How sure: observed just now, by starting each on this machine.
       Next: apply the fix of the first error below, then run this again.
 
     ✓ good (.mcp.json)
@@ -311,17 +306,17 @@ test("every server of a host configuration, and its entry", async () => {
     ✗ relative (.mcp.json)
       node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"
 
-      error: The script EMPTY/server.mjs does not exist. [script-missing]
+      error script-missing The script EMPTY/server.mjs does not exist.
         Fix: Use the absolute path of the script: hosts start servers in different working directories.
         | "server.mjs" is relative to EMPTY
         $ cd EMPTY && node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"
-      error: The script "server.mjs" is a relative path. [registration-absolute-script]
+      error registration-absolute-script The script "server.mjs" is a relative path.
         Fix: Write an absolute path.
-      warning: The variable NOT_SET_ANYWHERE is not set. [registration-unset-variable]
+      warning registration-unset-variable The variable NOT_SET_ANYWHERE is not set.
         Fix: Set it, or give a default: \${NOT_SET_ANYWHERE:-value}.
 
     ✗ broken (.mcp.json)
-      error: The command is 5. [registration-command]
+      error registration-command The command is 5.
         Fix: Name the program that starts the server.
 
     ✓ my key (.mcp.json)
@@ -329,9 +324,9 @@ test("every server of a host configuration, and its entry", async () => {
       sdk1 1.2.3, protocol 2025-11-25 over stdio: answers after N s; 8 tools listed in N s
       no tool called; not called: echo, read_env, get_sum, break_promise, get_media and 3 more (--execute never)
 
-      warning: Hosts replace or reject characters of the name "my key". [registration-name]
+      warning registration-name Hosts replace or reject characters of the name "my key".
         Fix: Use letters, digits, _ and -.
-      warning: The entry contains a GitHub token. [registration-secret]
+      warning registration-secret The entry contains a GitHub token.
         Fix: Put it in an environment variable, and write \${NAME} here.
     "
   `);
@@ -358,11 +353,10 @@ test("URLs without a server", async () => {
     const { code, out } = await doctor(urls.flatMap((url) => ["--url", url]));
     expect(stable(out)).toMatchInlineSnapshot(`
       "UNHEALTHY: 6 of 6 servers
-        How sure: observed just now, by starting each on this machine.
         Next: apply the fix of the first error below, then run this again.
 
       ✗ http://127.0.0.1:PORT/401
-        error: The server requires credentials. [credentials]
+        error credentials The server requires credentials.
           Fix: Add them to "headers" as Authorization: Bearer <token>, or log in with \`evals login http://127.0.0.1:PORT/401\`.
           | HTTP 401
           | WWW-Authenticate: Bearer
@@ -370,21 +364,21 @@ test("URLs without a server", async () => {
           $ curl -i -X POST http://127.0.0.1:PORT/401
 
       ✗ http://127.0.0.1:PORT/404
-        error: There is no MCP endpoint at this URL. [no-endpoint]
+        error no-endpoint There is no MCP endpoint at this URL.
           Fix: Check the path (often /mcp or /sse), and whether the server uses the transport sse (\`--transport sse\`).
           | HTTP 404
           | client: Server "http://127.0.0.1:PORT/404" answers with HTTP 404 at http://127.0.0.1:PORT/404.
           $ curl -i -X POST http://127.0.0.1:PORT/404
 
       ✗ http://127.0.0.1:PORT/moved
-        error: The URL redirects to /login. [redirect]
+        error redirect The URL redirects to /login.
           Fix: Use the target URL: hosts drop headers on redirects, or do not follow them.
           | HTTP 302
           | client: Server "http://127.0.0.1:PORT/moved" does not answer as an MCP server at http://127.0.0.1:PORT/moved: Error POSTing to endpoint: Redirect to http://127.0.0.1:PORT/login not followed; use that URL as the endpoint if it is the intended server (redirectPolicy: 'same-origin').
           $ curl -i -X POST http://127.0.0.1:PORT/moved
 
       ✗ http://127.0.0.1:PORT/page
-        error: The URL answers, but not with MCP. [not-mcp]
+        error not-mcp The URL answers, but not with MCP.
           Fix: Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.
           | HTTP 200, text/html
           | body: <p>Hello
@@ -392,13 +386,13 @@ test("URLs without a server", async () => {
           $ curl -i -X POST http://127.0.0.1:PORT/page
 
       ✗ https://127.0.0.1:PORT/mcp
-        error: The TLS handshake failed. [tls]
+        error tls The TLS handshake failed.
           Fix: Use http:// if the server has no TLS, or put a TLS proxy in front of it.
           | SSL routines ...
           $ curl -i -X POST https://127.0.0.1:PORT/mcp
 
       ✗ http://127.0.0.1:PORT/mcp
-        error: The connection was refused: nothing listens on the port. [port-refused]
+        error port-refused The connection was refused: nothing listens on the port.
           Fix: Start the server, and check host and port of the URL.
           | connect ECONNREFUSED 127.0.0.1:PORT
           $ curl -i -X POST http://127.0.0.1:PORT/mcp

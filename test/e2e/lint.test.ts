@@ -27,7 +27,7 @@ function folder(files: Record<string, string>): string {
 
 const reportOf = ({ out }: Ended): LintReport => lintReportSchema.parse(JSON.parse(out));
 const brief = ({ findings }: LintReport) =>
-  findings.map(({ rule, where: { server, tool, path, line, column } }) =>
+  findings.map(({ rule, location: { server, tool, path, line, column } }) =>
     [rule, server, tool, path, line, column].filter((part) => part !== undefined).join(" "),
   );
 
@@ -104,7 +104,7 @@ describe("evals lint", () => {
     ]);
     // Clients refuse both of these lists as a whole.
     const refused = report.findings.filter(({ rule }) => ["input-schema-missing", "name-shared"].includes(rule));
-    expect(refused.map(({ rule, where }) => [rule, where.server, where.tool, where.via?.line])).toEqual([
+    expect(refused.map(({ rule, location: { server, tool, via } }) => [rule, server, tool, via?.line])).toEqual([
       ["input-schema-missing", "malformed", "broken", 10],
       ["name-shared", "twins", "twin", 17],
     ]);
@@ -159,7 +159,7 @@ describe("evals lint", () => {
       ["get_b", "breaking"],
       ["get_c", "compatible"],
     ]);
-    expect(findings.find(({ rule }) => rule === "version-tool-removed")?.where).toEqual({
+    expect(findings.find(({ rule }) => rule === "version-tool-removed")?.location).toEqual({
       ...{ server: "new", tool: "get_b", path: "$" },
       ...{ file: "old.json", line: 9, column: 2 },
     });
@@ -178,7 +178,7 @@ describe("evals lint", () => {
     });
     const ended = await evals(["lint", "--skills", "skills", "--json"], { cwd: dir });
     const { findings, problems, counts } = reportOf(ended);
-    expect(findings.find(({ rule }) => rule === "skill-name-folder")?.where).toMatchObject({
+    expect(findings.find(({ rule }) => rule === "skill-name-folder")?.location).toMatchObject({
       ...{ skill: "b", file: "skills/a/SKILL.md", line: 2 },
     });
     expect(problems.map(({ place }) => place)).toEqual([{ file: "skills/c/SKILL.md", line: 1 }]);
@@ -189,10 +189,10 @@ describe("evals lint", () => {
   it("lints a server of several suites once, and finds tools that a suite does not cover", async () => {
     const ended = await evals(["lint", "--json"], { cwd: workspace() });
     const { findings, counts } = reportOf(ended);
-    const tools = findings.filter(({ where }) => where.tool !== undefined);
-    expect(new Set(tools.map((one) => JSON.stringify([one.rule, one.where]))).size).toBe(tools.length);
+    const tools = findings.filter(({ location }) => location.tool !== undefined);
+    expect(new Set(tools.map((one) => JSON.stringify([one.rule, one.location]))).size).toBe(tools.length);
     expect(counts.linted.suites).toBeGreaterThan(3);
-    expect(findings.filter(({ rule }) => rule === "tool-coverage").map(({ where }) => where.file)).toContain(
+    expect(findings.filter(({ rule }) => rule === "tool-coverage").map(({ location }) => location.file)).toContain(
       "evals/filesystem.yaml",
     );
   });

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { ProbeReport } from "../../src/evals/inspection/probe/plan/report.ts";
+import type { ProbeReport } from "../../src/evals/inspection/probe/report.ts";
 import { type Ended, evals, start } from "./evals.ts";
 
 const reference = "node dist/server/main.js";
@@ -15,7 +15,9 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 const reportOf = ({ out }: Ended) => JSON.parse(out) as ProbeReport;
 const foundIn = (ended: Ended) =>
   reportOf(ended).servers.flatMap(({ findings }) =>
-    findings.map(({ check, tool }) => `${tool.replace(/^no_such_tool_.*/, "an unknown tool")}: ${check}`),
+    findings.map(
+      ({ rule, location: { tool = "" } }) => `${tool.replace(/^no_such_tool_.*/, "an unknown tool")}: ${rule}`,
+    ),
   );
 
 describe("evals probe", () => {
@@ -115,8 +117,8 @@ describe("evals probe", () => {
        process.stdin.on("data", (data) => data.includes("tools/call") && ++calls === 3 && process.exit(4));`,
     );
     const ended = await evals(["probe", "--server", `node ${script}`, "--seed", "1", "--json"]);
-    const finding = reportOf(ended).servers[0]?.findings.find(({ check }) => check === "survives");
-    expect(finding).toMatchObject({ again: "yes", calls: [{ tool: "act" }, { tool: "act" }, { tool: "act" }] });
+    const finding = reportOf(ended).servers[0]?.findings.find(({ rule }) => rule === "survives");
+    expect(finding).toMatchObject({ reproduced: "yes", calls: [{ tool: "act" }, { tool: "act" }, { tool: "act" }] });
     const calls = finding?.calls.flatMap((call) => ["--call", JSON.stringify(call)]) ?? [];
     expect(foundIn(await evals(["probe", "--server", `node ${script}`, "--json", ...calls]))).toContain(
       "act: survives",
@@ -154,7 +156,7 @@ describe("evals probe", () => {
     const ended = await evals(["probe", "--server", bad, "--json", ...calls.flatMap((call) => ["--call", call])]);
     expect(ended.code).toBe(1);
     const [server] = reportOf(ended).servers;
-    expect(server?.findings.map((finding) => finding.check)).toEqual([check]);
+    expect(server?.findings.map((finding) => finding.rule)).toEqual([check]);
     expect(server?.answers).toHaveLength(calls.length);
   });
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { ProbeReport } from "../../src/evals/inspection/probe/plan/report.ts";
+import type { ProbeReport } from "../../src/evals/inspection/probe/report.ts";
 import { evals } from "./evals.ts";
 
 const bad = join(import.meta.dirname, "../fixtures/servers/bad.mjs");
@@ -29,17 +29,16 @@ describe("evals probe with the settings of lint", () => {
     const [first] = before.findings;
     if (!first) throw new Error("nothing was found");
     mkdirSync(join(cwd, "evals"));
-    const ignore = [{ rule: first.check, tool: first.tool, reason: "known until 2.0" }];
+    const ignore = [{ rule: first.rule, tool: first.location.tool, reason: "known until 2.0" }];
     writeFileSync(join(cwd, "evals/lint.yaml"), JSON.stringify({ ignore }));
     const after = await probe(cwd, `node ${bad}`, ...tool);
-    const isFirst = ({ check, tool: name }: { check: string; tool: string }) =>
-      check === first.check && name === first.tool;
+    const isFirst = ({ rule, location }: typeof first) => rule === first.rule && location.tool === first.location.tool;
     expect(after.findings.filter(isFirst)).toEqual(
-      before.findings.filter(isFirst).map((one) => expect.objectContaining({ check: one.check, tool: one.tool })),
+      before.findings.filter(isFirst).map(({ rule, location }) => expect.objectContaining({ rule, location })),
     );
     expect(JSON.stringify(after.findings.filter(isFirst))).toContain("known until 2.0");
-    const off = await probe(cwd, `node ${bad}`, ...tool, "--severity", `${first.check}=off`);
-    expect(off.findings.filter(({ check }) => check === first.check)).toEqual([]);
+    const off = await probe(cwd, `node ${bad}`, ...tool, "--severity", `${first.rule}=off`);
+    expect(off.findings.filter(({ rule }) => rule === first.rule)).toEqual([]);
   });
 });
 
@@ -55,7 +54,7 @@ await import(${JSON.stringify(bad)});`;
     expect(servers).toHaveLength(1);
     expect(servers[0]?.calls).toBeGreaterThan(0);
     // What it leaves in a folder of its own is not counted.
-    expect(servers[0]).not.toHaveProperty("left");
+    expect(servers[0]).not.toHaveProperty("filesLeft");
     expect(existsSync(join(cwd, "needed.txt"))).toBe(true);
   });
 });

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lintReportSchema } from "../../src/evals/base/types/lint.ts";
-import { type DoctorReport, doctorReportSchema } from "../../src/evals/inspection/doctor/diagnosis/report.ts";
 import { doctor } from "../../src/evals/inspection/doctor/doctor.ts";
+import { type DoctorReport, doctorReportSchema } from "../../src/evals/inspection/doctor/report.ts";
 import { lint } from "../../src/evals/inspection/lint/command.ts";
-import type { ProbeReport } from "../../src/evals/inspection/probe/plan/report.ts";
 import { type ProbeOptions, probe } from "../../src/evals/inspection/probe/probe.ts";
+import type { ProbeReport } from "../../src/evals/inspection/probe/report.ts";
 import type { TargetOptions } from "../../src/evals/inspection/targets.ts";
 import { type Listener, listen } from "../../src/server/http.ts";
 import { anIo, type TestIo } from "../fakes/io.ts";
@@ -57,7 +57,7 @@ async function runLint(options: TargetOptions, io: TestIo = anEnvironment()) {
 }
 
 const listDiagnoses = ({ servers: examined }: DoctorReport) =>
-  examined.map(({ name, healthy, diagnoses }) => [name, healthy, ...diagnoses.map(({ id }) => id)]);
+  examined.map(({ name, healthy, findings }) => [name, healthy, ...findings.map(({ rule }) => rule)]);
 
 describe("the reference server", () => {
   it("has no findings", async () => {
@@ -79,20 +79,20 @@ describe("the reference server", () => {
 describe("probe", () => {
   it("shrinks a finding to the smallest call, with the command that repeats it", async () => {
     const { code, report } = await runProbe({ server: [node("bad.mjs")], tool: ["get_crash"], maxCalls: 60 });
-    const finding = report.servers[0]?.findings.find(({ check }) => check === "survives");
+    const finding = report.servers[0]?.findings.find(({ rule }) => rule === "survives");
     expect(code).toBe(1);
     expect(finding).toMatchObject({
-      again: "yes",
+      reproduced: "yes",
       calls: [{ tool: "get_crash", arguments: { name: "a".repeat(21) } }],
     });
     const call = finding?.command.split(" --call ")[1]?.slice(1, -1) ?? "";
     const repeated = await runProbe({ server: [node("bad.mjs")], call: [call] });
-    expect(repeated.report.servers[0]?.findings.map(({ check }) => check)).toEqual(["survives"]);
+    expect(repeated.report.servers[0]?.findings.map(({ rule }) => rule)).toEqual(["survives"]);
   });
 
   it("records a finding without shrinking it when no calls are left for that", async () => {
     const { report } = await runProbe({ server: [node("bad.mjs")], tool: ["get_null"], maxCalls: 0 });
-    expect(report.servers[0]?.findings.map(({ check, again }) => [check, again])).toContainEqual([
+    expect(report.servers[0]?.findings.map(({ rule, reproduced }) => [rule, reproduced])).toContainEqual([
       ...["well-formed", "not tried"],
     ]);
   });
@@ -142,7 +142,7 @@ describe("probe", () => {
 });
 
 describe("doctor", () => {
-  it("diagnoses the first stage that fails, several servers at once", async () => {
+  it("findings the first stage that fails, several servers at once", async () => {
     const ways = [
       "broken.mjs needs-key",
       "broken.mjs needs-usage",
@@ -171,7 +171,7 @@ describe("doctor", () => {
       ["one, distractor 1", false, "program-missing"],
     ]);
     expect(err).toContain("three.json: warning: This suite is skipped: it has a static tool list.");
-    expect(report.servers[1]?.diagnoses[0]?.show).toContain("no-such-program");
+    expect(report.servers[1]?.findings[0]?.command).toContain("no-such-program");
   });
 
   it("prints no secret", async () => {
@@ -201,6 +201,8 @@ describe("lint", () => {
 
   it("lints the items of a list that clients refuse", async () => {
     const { report } = await runLint({ server: [node("faulty.mjs malformed")] });
-    expect(report.findings.map(({ rule, where }) => `${rule} ${where.tool}`)).toContain("input-schema-missing broken");
+    expect(report.findings.map(({ rule, location }) => `${rule} ${location.tool}`)).toContain(
+      "input-schema-missing broken",
+    );
   });
 });

@@ -1,4 +1,5 @@
-import type { Finding, LintReport, RuleInfo } from "../../src/evals/base/types/lint.ts";
+import type { Finding } from "../../src/evals/base/types/finding.ts";
+import type { LintReport, RuleInfo } from "../../src/evals/base/types/lint.ts";
 
 export function aFinding(changes: Partial<Finding> = {}): Finding {
   return {
@@ -6,7 +7,7 @@ export function aFinding(changes: Partial<Finding> = {}): Finding {
     severity: "error",
     message: 'required names "city", which is no property.',
     fix: "Add it to properties.",
-    where: { server: "weather", tool: "get_weather", path: "$.inputSchema.required[0]" },
+    location: { server: "weather", tool: "get_weather", path: "$.inputSchema.required[0]" },
     ...changes,
   };
 }
@@ -40,14 +41,14 @@ export const mixed = aReport(
       severity: "info",
       message: "1 of 2 listed tools is expected by no case: find_city.",
       fix: "Add a query for it.",
-      where: { path: "$.cases", file: "evals/weather.yaml", line: 4, column: 3 },
+      location: { path: "$.cases", file: "evals/weather.yaml", line: 4, column: 3 },
     }),
     aFinding({
       rule: "description-missing",
       severity: "warning",
       message: "The tool has no description.",
       fix: "Say what the tool does, when to call it, and which sibling to call for the rest of what users ask for.",
-      where: {
+      location: {
         server: "weather",
         tool: "get_weather",
         path: "$",
@@ -55,7 +56,7 @@ export const mixed = aReport(
       },
     }),
     aFinding({
-      where: {
+      location: {
         server: "tools",
         tool: "find city",
         path: '$.inputSchema.properties["the city"]',
@@ -88,7 +89,7 @@ export const hostile = aReport([
   aFinding({
     message: nasty.repeat(10),
     fix: nasty,
-    where: { server: nasty, tool: nasty, path: nasty, file: nasty, line: 1 },
+    location: { server: nasty, tool: nasty, path: nasty, file: nasty, line: 1 },
   }),
 ]);
 

@@ -130,11 +130,11 @@ describe("SARIF", () => {
   });
 
   it("recognizes a finding whose line moved, and distinguishes equal ones", () => {
-    const at = (line: number) => aFinding({ where: { server: "s", tool: "t", path: "$", file: "f.json", line } });
+    const at = (line: number) => aFinding({ location: { server: "s", tool: "t", path: "$", file: "f.json", line } });
     const prints = (report: LintReport) => runOf(report).results.map(({ partialFingerprints }) => partialFingerprints);
     const moved = prints(aReport([at(7)]));
     expect(moved).toEqual(prints(aReport([at(9)])));
-    expect(moved).not.toEqual(prints(aReport([aFinding({ where: { server: "s", tool: "u", path: "$" } })])));
+    expect(moved).not.toEqual(prints(aReport([aFinding({ location: { server: "s", tool: "u", path: "$" } })])));
     const [first, second] = prints(aReport([at(7), at(7)]));
     expect(first).not.toEqual(second);
   });

@@ -21,9 +21,7 @@ export const doctorCommand = defineCommand({
     ),
     json: jsonFlag,
   },
-  epilogue:
-    "Each local server is started twice: directly, to see what it prints, and by a client. " +
-    "Exit code 1 when a server is unhealthy.",
+  epilogue: "Exit code 1 when a server is unhealthy.",
   examples: [
     ['doctor --server "node dist/main.js"', "Examine one server"],
     ["doctor --config .mcp.json", "Examine every server that a host starts, and its entry"],

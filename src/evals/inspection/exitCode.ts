@@ -1,6 +1,6 @@
 import { type ExitCode, exitCodes, formatProblem } from "../base/types/errors.ts";
+import { type Severity, severitySchema } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
-import { type Severity, severitySchema } from "../base/types/lint.ts";
 
 /** `failOn`: the former name of `--failure-threshold`. */
 export type ThresholdOptions = { failureThreshold: Severity; failOn?: Severity | undefined };

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { groupBy } from "../base/groupBy.ts";
 import type { Place } from "../base/types/errors.ts";
-import { placeSchema } from "../base/types/lint.ts";
+import { placeSchema } from "../base/types/finding.ts";
 import { type Block, heading, type Item, list, makeColumns, section, table, text } from "../reports/document.ts";
 import { count, integer } from "../reports/format.ts";
 

@@ -38,3 +38,17 @@ export function shellTemplate(text: string): string {
 export function callFlag(tool: string, args: JsonObject): string {
   return `--call ${shellWord(asciiJson({ tool, arguments: args }))}`;
 }
+
+const interpreters =
+  /(?:^|[/\\])(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pythonw?|ruby|php|perl|bash|sh|java)(?:\.exe)?$/i;
+const scriptEnding = /\.(?:[cm]?[jt]s|py|rb|php|pl|sh|jar)$/i;
+
+/** The argument that is the script of an interpreter; undefined if it runs a module, a package or inline code. */
+export function findScript({ command, args }: JsonObject): { path: string; index: number } | undefined {
+  if (typeof command !== "string" || !interpreters.test(command) || !Array.isArray(args)) return undefined;
+  const index = args.findIndex((one) => typeof one === "string" && scriptEnding.test(one) && !one.startsWith("-"));
+  const path = args[index];
+  const before = args.slice(0, Math.max(0, index));
+  if (typeof path !== "string" || ["-m", "-e", "-c"].some((flag) => before.includes(flag))) return undefined;
+  return { path, index };
+}

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
-import { basename, delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { basename, delimiter, dirname, join, relative, resolve } from "node:path";
 import { EvalsError, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Configuration, ServerSpec, Suite } from "../base/types/suite.ts";
@@ -14,7 +14,6 @@ import {
   readHostFile,
   unknownServer,
 } from "../servers/spec.ts";
-import type { RegistrationSubject } from "./lint/rule.ts";
 import { parseCommandLine, shellWord } from "./shell.ts";
 
 /** How lint, probe and doctor name what they inspect. `name` selects servers of the `config` files. */
@@ -306,15 +305,4 @@ function explainSkipped(target: Target): Problem[] {
     hint,
     place: { file },
   }));
-}
-
-/** The entry of a server in a host configuration, for the lint rules. */
-export function describeRegistration({ host, name }: NonNullable<ServerTarget["registration"]>, io: Io) {
-  return {
-    name,
-    entry: host.entries.get(name),
-    absolute: isAbsolute,
-    exists: (path: string) => existsSync(resolve(dirname(host.path), path)),
-    isSet: (variable: string) => io.env[variable] !== undefined,
-  } satisfies RegistrationSubject;
 }

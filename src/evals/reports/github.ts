@@ -1,8 +1,10 @@
 import { plain } from "../base/secrets/visible.ts";
 import { cut } from "../base/text/text.ts";
-import type { LintReport, Severity } from "../base/types/lint.ts";
-import { lintDocument, subjectText, worstFirst } from "../inspection/lint/lintReport.ts";
+import type { Severity } from "../base/types/finding.ts";
+import type { LintReport } from "../base/types/lint.ts";
+import { lintDocument } from "../inspection/lint/lintReport.ts";
 import type { Blocks } from "./document.ts";
+import { subjectText, worstFirst } from "./findings.ts";
 import { count } from "./format.ts";
 import { type Display, renderTerminal } from "./terminal.ts";
 import { type Place, severities, type VerdictList } from "./verdicts.ts";
@@ -39,9 +41,9 @@ export function githubLint(report: LintReport, display: Display): string {
   const problems = report.problems.map(({ message, hint, place }): Annotation => {
     return { level: "error", place, title: "not linted", message: [message, ...(hint ? [hint] : [])] };
   });
-  const findings = worstFirst(report.findings).map(({ severity, rule, message, fix, where }): Annotation => {
-    const place = where.file === undefined ? where.via : where;
-    const subject = `${subjectText(where)} ${where.path}`;
+  const findings = worstFirst(report.findings).map(({ severity, rule, message, fix, location }): Annotation => {
+    const place = location.file === undefined ? location.via : location;
+    const subject = `${subjectText(location)} ${location.path}`;
     return { level: levels[severity], place, title: rule, message: [subject, message, fix] };
   });
   const unused = report.unusedSuppressions.map(({ rule, reason, place }): Annotation => {

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { plain } from "../base/secrets/visible.ts";
+import type { Severity } from "../base/types/finding.ts";
 import type { JsonObject } from "../base/types/json.ts";
-import type { LintReport, RuleInfo, Severity } from "../base/types/lint.ts";
-import { subjectText, worstFirst } from "../inspection/lint/lintReport.ts";
+import type { LintReport, RuleInfo } from "../base/types/lint.ts";
+import { subjectText, worstFirst } from "./findings.ts";
 import { count } from "./format.ts";
 import type { Place } from "./verdicts.ts";
 
@@ -44,13 +45,13 @@ export function lintSarif(
     version,
     rules: rules.map(describeRule),
     results: [...worstFirst(report.findings), ...suppressed].map((one): Result => {
-      const { file = "", server = "", tool = "", skill = "", path, via = {} } = one.where;
+      const { file = "", server = "", tool = "", skill = "", path = "", via = {} } = one.location;
       return {
         rule: one.rule,
         level: levels[one.severity],
         lines: [`${one.message} ${one.fix}`],
-        place: one.where.file === undefined ? via : one.where,
-        subject: `${subjectText(one.where)} ${path}`,
+        place: one.location.file === undefined ? via : one.location,
+        subject: `${subjectText(one.location)} ${path}`,
         key: [one.rule, file, server, tool, skill, path],
         suppressed: one.suppressed,
       };

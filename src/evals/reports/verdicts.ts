@@ -1,4 +1,4 @@
-import type { Severity } from "../base/types/lint.ts";
+import type { Severity } from "../base/types/finding.ts";
 
 export type Place = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
 

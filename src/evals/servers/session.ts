@@ -4,7 +4,7 @@ import { EvalsError } from "../base/types/errors.ts";
 import { createHttpLink } from "./http.ts";
 import type { ClientSdk, Failure, Link } from "./link.ts";
 import { type Env, type LiveSpec, serverError } from "./spec.ts";
-import { createStdioLink, launch } from "./stdio.ts";
+import { createStdioLink, launch, type ServerProcess } from "./stdio.ts";
 
 /** What a connection needs in addition to the spec. */
 export type ConnectContext = {
@@ -16,6 +16,8 @@ export type ConnectContext = {
   signal: AbortSignal;
   /** The protocol revision of an earlier connection, so that an old server is not asked for it again. */
   revision?: string;
+  /** Called with the process of a local server, each time that one is started. */
+  onLaunch?(server: ServerProcess): void;
 };
 
 /** A connected client, and its link. */
@@ -64,6 +66,7 @@ async function open(spec: LiveSpec, context: ConnectContext, era: Era, limits: S
   const { limitMs, leftMs } = limits;
   // The process starts before the client is loaded, so that both happen in parallel.
   const server = "command" in spec ? launch(spec, context.dir, context.env) : spec;
+  if ("stdout" in server) context.onLaunch?.(server);
   const sdk = await import("@modelcontextprotocol/client");
   const link = "url" in server ? createHttpLink(server, sdk, context.env) : createStdioLink(server, sdk);
   const probe = link.kind === "stdio" && era === "ask" ? Math.min(probeMs, leftMs / 2) : leftMs;

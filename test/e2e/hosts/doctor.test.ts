@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { doctorReportSchema } from "../../../src/evals/inspection/doctor/diagnosis/report.ts";
+import { doctorReportSchema } from "../../../src/evals/inspection/doctor/report.ts";
 import { evals } from "../evals.ts";
 import { needsHost } from "./support.ts";
 
@@ -26,7 +26,7 @@ describe("evals doctor --host", () => {
     const unsigned = await evals(["doctor", "--host", "codex", "--json"], { cwd, env: { CODEX_PATH: program() } });
     const report = doctorReportSchema.parse(JSON.parse(unsigned.out));
     expect(report.hosts).toMatchObject([
-      { name: "Codex", healthy: false, shown: { tools: { full: [] } }, diagnoses: [{ id: "host-not-signed-in" }] },
+      { name: "Codex", healthy: false, shown: { tools: { full: [] } }, findings: [{ rule: "host-not-signed-in" }] },
     ]);
     expect(unsigned.code).toBe(1);
     const missing = await evals(["doctor", "--host", "codex"], {

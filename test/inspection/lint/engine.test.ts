@@ -1,14 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { formatJsonPath } from "../../../src/evals/base/jsonSchema/walk.ts";
+import type { Settings } from "../../../src/evals/base/types/lint.ts";
 import { lint } from "../../../src/evals/inspection/lint/lint.ts";
-import type {
-  Families,
-  LintSubject,
-  Rule,
-  Settings,
-  ToolSubject,
-  Violation,
-} from "../../../src/evals/inspection/lint/rule.ts";
+import type { Families, LintSubject, Rule, ToolSubject, Violation } from "../../../src/evals/inspection/lint/rule.ts";
 import { aToolSubject } from "./cases/cases.ts";
 
 const none: Families = {
@@ -51,14 +45,14 @@ describe("lint", () => {
           severity: "warning",
           message: "one is broken.",
           fix: "Fix it.",
-          where: { server: "s", tool: "x", path: "$.name" },
+          location: { server: "s", tool: "x", path: "$.name" },
         },
         {
           rule: "two",
           severity: "error",
           message: "two is broken.",
           fix: "Fix it.",
-          where: { server: "s", tool: "x", path: "$.name" },
+          location: { server: "s", tool: "x", path: "$.name" },
         },
       ],
       unusedSuppressions: [],

@@ -111,7 +111,7 @@ describe("for a person", () => {
 
   it("shows 500 and counts the rest", () => {
     const many = Array.from({ length: 512 }, (_, n) =>
-      aFinding({ where: { server: "weather", tool: `tool_${n}`, path: "$.name" } }),
+      aFinding({ location: { server: "weather", tool: `tool_${n}`, path: "$.name" } }),
     );
     const text = renderTerminal(lintDocument(aReport(many), { isWhole: true }), pipe);
     expect(text.match(/^weather · tool_/gm)).toHaveLength(500);
@@ -120,7 +120,7 @@ describe("for a person", () => {
 
   it("starts with a summary by rule, and folds repeated findings of a rule on a tool", () => {
     const places = (n: number) => ({
-      where: { server: "weather", tool: "get", path: `$.inputSchema.properties.p${n}` },
+      location: { server: "weather", tool: "get", path: `$.inputSchema.properties.p${n}` },
     });
     const findings = [
       ...Array.from({ length: 14 }, (_, n) => aFinding({ rule: "property-type", severity: "warning", ...places(n) })),
@@ -159,7 +159,7 @@ describe("for a person", () => {
         rule: "unit-without-enum",
         severity: "warning",
         message,
-        where: { server, tool: `tool_${n}`, path: `$.inputSchema.properties.${parameter}` },
+        location: { server, tool: `tool_${n}`, path: `$.inputSchema.properties.${parameter}` },
       });
     const findings = [
       ...Array.from({ length: 6 }, (_, n) => name("weather", n, n % 2 ? "unit" : "scale")),
@@ -229,7 +229,9 @@ describe("for a GitHub workflow", () => {
   });
 
   it("executes no workflow command of a server", () => {
-    const report = aReport([aFinding({ message: "\n::error::pwned", where: { server: "s\n::error::x", path: "$" } })]);
+    const report = aReport([
+      aFinding({ message: "\n::error::pwned", location: { server: "s\n::error::x", path: "$" } }),
+    ]);
     const log = githubRendered(report);
     expect(log).toMatch(/^::stop-commands::end-of-tool-evals-report\n/);
     expect(obeyed(log)).toEqual([

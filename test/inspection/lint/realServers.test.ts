@@ -20,7 +20,7 @@ const found = servers.flatMap((server) =>
   lint(
     describeToolList({ server, items: readTools(server), settings: [{ profile: "spec" }] }).subjects,
     rules,
-  ).findings.map(({ rule, where: { tool, path } }) => ({ server, tool, rule, path })),
+  ).findings.map(({ rule, location: { tool, path = "" } }) => ({ server, tool, rule, path })),
 );
 const keyOf = ({
   server,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { severitySchema } from "../../../src/evals/base/types/lint.ts";
+import { severitySchema } from "../../../src/evals/base/types/finding.ts";
 import { catalogue, explainUnknownRule, rules } from "../../../src/evals/inspection/lint/rules/index.ts";
 
 const list = catalogue(rules);

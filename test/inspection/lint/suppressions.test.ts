@@ -1,15 +1,16 @@
 import { describe, expect, it } from "vitest";
+import type { Settings } from "../../../src/evals/base/types/lint.ts";
 import { loadLintSettings } from "../../../src/evals/input/suites/load.ts";
-import { isSuppressing, lint } from "../../../src/evals/inspection/lint/lint.ts";
+import { lint } from "../../../src/evals/inspection/lint/lint.ts";
 import type {
   Families,
   LintSubject,
   Rule,
-  Settings,
   ToolSubject,
   ToolsetSubject,
   Violation,
 } from "../../../src/evals/inspection/lint/rule.ts";
+import { isSuppressing } from "../../../src/evals/inspection/settings.ts";
 import { complaint, load, workspace } from "../../input/suites/workspace.ts";
 import { aToolSubject } from "./cases/cases.ts";
 
@@ -53,7 +54,7 @@ describe("a suppression", () => {
       aTarget(name, {}, suppressing({ rule: "always", tool: "get_*", reason })),
     );
     const { findings } = lint(targets, families);
-    expect(findings.map(({ where, suppressed }) => [where.tool, suppressed])).toEqual([
+    expect(findings.map(({ location, suppressed }) => [location.tool, suppressed])).toEqual([
       ["get_a", reason],
       ["get_b", reason],
       ["set_a", undefined],

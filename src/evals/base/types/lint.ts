@@ -1,8 +1,5 @@
 import * as z from "zod";
-
-export const severitySchema = z.enum(["error", "warning", "info"]);
-/** `error`: breaks a host, a model or a requirement of the specification; `warning`: costs accuracy; `info`: a hint. */
-export type Severity = z.infer<typeof severitySchema>;
+import { findingSchema, placeSchema, problemSchema, severitySchema } from "./finding.ts";
 
 /** The level of a rule: a severity, or `off` to disable it. */
 const levelSchema = z.enum([...severitySchema.options, "off"]);
@@ -11,36 +8,6 @@ export type Level = z.infer<typeof levelSchema>;
 /** `general`: what breaks clients or costs accuracy; `spec`: also conventions of wording and form. */
 const profileSchema = z.enum(["general", "spec"]);
 export type Profile = z.infer<typeof profileSchema>;
-
-export const placeSchema = z.object({
-  file: z.string(),
-  line: z.number().int().exactOptional(),
-  column: z.number().int().exactOptional(),
-});
-
-/** Where a finding is: file, line and column if the text is in a file, otherwise server, tool (or skill) and path. */
-const whereSchema = z.object({
-  server: z.string().optional(),
-  tool: z.string().optional(),
-  skill: z.string().optional(),
-  path: z.string().describe("A JSON path inside it, for example $.inputSchema.properties.unit"),
-  file: z.string().optional(),
-  line: z.number().int().optional(),
-  column: z.number().int().optional(),
-  via: placeSchema.optional().describe("The suite or host configuration file that names the server"),
-});
-export type Where = z.infer<typeof whereSchema>;
-
-/** One violation of a rule, with how to fix it in one sentence. */
-const findingSchema = z.object({
-  rule: z.string(),
-  severity: severitySchema,
-  message: z.string(),
-  fix: z.string(),
-  where: whereSchema,
-  suppressed: z.string().optional().describe("The reason given for suppressing it"),
-});
-export type Finding = z.infer<typeof findingSchema>;
 
 const suppressionSchema = z.strictObject({
   rule: z.string().min(1).describe("The id of a rule: see `evals lint --rules`"),
@@ -59,11 +26,8 @@ export type LintSettings = z.infer<typeof lintSettingsSchema>;
 const placedSuppressionSchema = suppressionSchema.extend({ place: placeSchema.optional() });
 export type Suppression = z.infer<typeof placedSuppressionSchema>;
 
-export const problemSchema = z.object({
-  message: z.string(),
-  hint: z.string().exactOptional(),
-  place: placeSchema.exactOptional(),
-});
+/** The settings of one file or of the command line. Suppressions have their place. */
+export type Settings = Pick<LintSettings, "severities" | "profile"> & { readonly ignore?: readonly Suppression[] };
 
 /** Two tools that a model can confuse, with the similarity of their texts. */
 const confusablePairSchema = z.object({

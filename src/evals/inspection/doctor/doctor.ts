@@ -1,26 +1,18 @@
 import { resolve } from "node:path";
 import { schedule } from "../../asking/trials/schedule.ts";
-import { EvalsError, type ExitCode, exitCodes, formatProblem } from "../../base/types/errors.ts";
+import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Io } from "../../base/types/io.ts";
 import { asciiJson } from "../../reports/escape.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { type LiveSpec, resolveServer } from "../../servers/spec.ts";
-import { registrationRules } from "../lint/rules/registration.ts";
+import { checkRegistration } from "../conventions.ts";
 import { callFlag, shellTemplate, shellWord } from "../shell.ts";
-import {
-  describeRegistration,
-  hideSecrets,
-  resolveTargets,
-  type ServerTarget,
-  selectServers,
-  type TargetOptions,
-} from "../targets.ts";
+import { hideSecrets, resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
 import { diagnose, type ServerFacts } from "./diagnosis/diagnose.ts";
-import type { DoctorReport, Examined, ExaminedHost } from "./diagnosis/report.ts";
-import { doctorDocument } from "./doctorReport.ts";
 import { examineHost } from "./host.ts";
-import { isSlowStart, nothing, type Observed, observe, observeAgain } from "./observe.ts";
+import { isSlowStart, nothing, type Observed, observe } from "./observe.ts";
+import { type DoctorReport, doctorDocument, type Examined, type ExaminedHost } from "./report.ts";
 
 /** The options of `evals doctor`. `timeout` is in seconds. */
 export type DoctorOptions = Omit<TargetOptions, "tools" | "skills"> & {
@@ -51,16 +43,14 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
   for (const one of asked) hosts.push(await examineHost(one, servers, io));
   if (io.signal.aborted) return io.signalExitCode();
   const all = [...examined, ...hosts];
-  const healthy = all.filter((one) => one.healthy).length;
-  const unhealthy = all.length - healthy;
-  const ok = unhealthy === 0;
-  const exitCode = ok ? exitCodes.passed : exitCodes.failed;
+  const unhealthy = all.filter((one) => !one.healthy).length;
+  const exitCode = unhealthy === 0 ? exitCodes.passed : exitCodes.failed;
   const report: DoctorReport = {
     servers: examined,
     ...(hosts.length > 0 && { hosts }),
-    healthy,
+    healthy: all.length - unhealthy,
     unhealthy,
-    ok,
+    ok: unhealthy === 0,
     exitCode,
   };
   io.out(options.json ? `${asciiJson(report)}\n` : renderTerminal(doctorDocument(report), io));
@@ -71,61 +61,58 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
 /** Starts, lists and calls servers. Does not throw for anything that a server does. */
 async function examineAll(servers: readonly ServerTarget[], options: DoctorOptions, io: Io): Promise<Examined[]> {
   const { execute, timeout } = options;
-  const prepared = await Promise.all(servers.map(async (target) => ({ target, ...(await resolveEntry(target, io)) })));
-  const settingsFor = (name: string, dir: string) => ({ name, dir, startMs: timeout * 1000, execute, io });
+  const prepared = await Promise.all(servers.map((target) => prepare(target, io)));
   const observed: Observed[] = prepared.map(() => nothing);
-  await schedule(prepared.entries(), concurrency, io.signal, async ([at, { target, resolved }]) => {
-    if (resolved) observed[at] = await observe(resolved.spec, settingsFor(target.name, resolved.dir));
-  });
+  const observeOne = async (at: number, { target, resolved }: Prepared) => {
+    if (!resolved) return;
+    const settings = { name: target.name, dir: resolved.dir, startMs: timeout * 1000, execute, io };
+    observed[at] = await observe(resolved.spec, settings);
+  };
+  await schedule(prepared.entries(), concurrency, io.signal, ([at, one]) => observeOne(at, one));
   // Servers that start at the same time slow each other down, so a slow start counts only if the server is slow alone too.
-  for (const [at, { target, resolved }] of prepared.entries()) {
-    const before = observed[at] ?? nothing;
-    if (servers.length > 1 && resolved && isSlowStart(before) && !io.signal.aborted)
-      observed[at] = await observeAgain(resolved.spec, before, settingsFor(target.name, resolved.dir));
-  }
-  return prepared.map(({ target, resolved, written, entry }, at): Examined => {
+  for (const [at, one] of prepared.entries())
+    if (servers.length > 1 && isSlowStart(observed[at] ?? nothing) && !io.signal.aborted) await observeOne(at, one);
+  return prepared.map(({ target, written, resolved, entry }, at): Examined => {
     const { name, via } = target;
     const { stages, seen } = observed[at] ?? nothing;
     const { starts, direct } = written ? describeStart(written.spec, written.dir) : { starts: "", direct: "" };
     const show = { direct, lint: direct, ...describeCommands(target, execute) };
-    const diagnoses = diagnose({ show, entry, ...stages });
-    const healthy = resolved !== undefined && diagnoses.every(({ severity }) => severity !== "error");
-    return { name, starts, ...(via !== undefined && { via }), healthy, ...seen, diagnoses };
+    const location = { server: name, ...(via !== undefined && { via: { file: via } }) };
+    const findings = diagnose({ show, entry, ...stages }).map((one) => ({ ...one, location }));
+    const healthy = resolved !== undefined && findings.every(({ severity }) => severity !== "error");
+    return { name, starts, ...(via !== undefined && { via }), healthy, ...seen, findings };
   });
 }
 
+type Resolved = { spec: LiveSpec; dir: string };
+
 /**
- * The server to connect to (`resolved`), the same without the values of variables (`written`), which may be secret, and the
+ * A server to connect to (`resolved`), the same without the values of variables (`written`), which may be secret, and the
  * faults of its entry in a host configuration. The first two are absent if the entry cannot be used.
  */
-async function resolveEntry(target: ServerTarget, io: Io) {
+type Prepared = { target: ServerTarget; resolved?: Resolved; written?: Resolved; entry: ServerFacts["entry"] };
+
+async function prepare(target: ServerTarget, io: Io): Promise<Prepared> {
   const { registration, server, dir, name } = target;
-  const entry = registration ? [...checkRegistration(registration, io)] : [];
+  const entry = registration ? checkRegistration(registration, io) : [];
   try {
     const resolved = await resolveServer(server, name, dir, io.env, registration?.host);
     const written =
       "config" in server ? await resolveServer(server, name, dir, {}, registration?.host) : { spec: server, dir };
     // The rules for entries report unset variables themselves.
-    if (!registration)
-      for (const { message, hint = "" } of resolved.warnings)
-        entry.push({ id: "unset-variable", severity: "warning", message: `${message.replace(/\.$/, "")}.`, fix: hint });
-    return { resolved, written, entry };
+    const unset = registration ? [] : resolved.warnings.map(describeUnset);
+    return { target, resolved, written, entry: [...entry, ...unset] };
   } catch (error) {
     if (!(error instanceof EvalsError)) throw error;
     const [{ message, hint: fix = "" } = { message: "" }] = error.problems;
-    if (!entry.some(({ severity }) => severity === "error"))
-      entry.push({ id: "entry-unreadable", severity: "error", message, fix });
-    return { entry };
+    const isKnown = entry.some(({ severity }) => severity === "error");
+    const unreadable = { rule: "entry-unreadable", severity: "error" as const, message, fix };
+    return { target, entry: isKnown ? entry : [...entry, unreadable] };
   }
 }
 
-function* checkRegistration(
-  registration: NonNullable<ServerTarget["registration"]>,
-  io: Io,
-): Generator<ServerFacts["entry"][number]> {
-  const subject = describeRegistration(registration, io);
-  for (const { id, severity, check } of registrationRules)
-    for (const { message, fix } of check(subject)) yield { id, severity, message, fix };
+function describeUnset({ message, hint = "" }: Problem): ServerFacts["entry"][number] {
+  return { rule: "unset-variable", severity: "warning", message: `${message.replace(/\.$/, "")}.`, fix: hint };
 }
 
 /** The commands that lint the server and call one of its tools, unless they would print a secret. */

@@ -8,7 +8,7 @@ import { openModel } from "../../experiments/workspace/models.ts";
 import { parseTools } from "../../servers/toolList.ts";
 import type { ServerTarget } from "../targets.ts";
 import { listServer } from "../tools.ts";
-import type { Diagnosis, ExaminedHost } from "./diagnosis/report.ts";
+import type { ExaminedHost } from "./report.ts";
 
 const claudeKeys = ["ANTHROPIC_API_KEY"];
 const openaiKeys = ["OPENAI_API_KEY"];
@@ -49,9 +49,9 @@ export async function examineHost(asked: string, servers: readonly ServerTarget[
   const id = asked.includes(":") ? asked : example;
   const keys = listKeys(id);
   const used = keys.find((variable) => io.env[variable]);
-  const diagnoses: Diagnosis[] = [];
-  const report = (id: string, wrong: string, remedy: string) =>
-    diagnoses.push({ id, severity: "error", wrong, evidence: [], remedy });
+  const findings: ExaminedHost["findings"] = [];
+  const report = (rule: string, message: string, fix: string) =>
+    findings.push({ rule, severity: "error", message, fix, location: {} });
   if (used === undefined) {
     const names = keys.length > 1 ? "no credentials are set" : `${keys[0]} is not set`;
     report("host-not-signed-in", `${name} cannot reach its provider: ${names}.`, `Set ${keys.join(" or ")}.`);
@@ -81,12 +81,12 @@ export async function examineHost(asked: string, servers: readonly ServerTarget[
       report("host-fails", `${outcome.message}.`, "Run the host by hand, or use the version that is documented.");
     }
     const { version: pinned } = hostProfiles[key];
-    return { ...facts, version, pinned, healthy: diagnoses.length === 0, ...(shown && { shown }), diagnoses };
+    return { ...facts, version, pinned, healthy: findings.length === 0, ...(shown && { shown }), findings };
   } catch (error) {
     if (!(error instanceof EvalsError)) throw error;
     const [{ message, hint = "" } = { message: messageOf(error) }] = error.problems;
     report("host-unusable", message, hint);
-    return { ...facts, healthy: false, diagnoses };
+    return { ...facts, healthy: false, findings };
   } finally {
     await provider.close();
   }
@@ -109,7 +109,7 @@ async function openOffline(id: string, url: string, { env }: Io): Promise<HostMo
   throw usageError(`"${id}" is not a host.`);
 }
 
-/** The tools and instructions of all servers that can be listed. The others have diagnoses of their own. */
+/** The tools and instructions of all servers that can be listed. The others have findings of their own. */
 async function listAll(servers: readonly ServerTarget[], io: Io) {
   const listed = await Promise.all(
     servers.map(async (target) => {

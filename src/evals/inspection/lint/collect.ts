@@ -1,18 +1,17 @@
-import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
-import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../base/types/errors.ts";
+import { EvalsError, exitCodes, type Place, type Problem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Path } from "../../base/types/json.ts";
-import { type Level, type LintSettings, lintSettingsSchema, type Profile } from "../../base/types/lint.ts";
+import type { Settings } from "../../base/types/lint.ts";
 import type { Suite } from "../../base/types/suite.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
 import { readParsed } from "../../input/parsing/read.ts";
-import { toolRules, unknownToolRules } from "../probe/plan/rules.ts";
-import { describeRegistration, type ServerTarget, type SuiteTarget, type ToolListTarget } from "../targets.ts";
+import { describeRegistration } from "../conventions.ts";
+import { mergeSettings, placeSettings } from "../settings.ts";
+import type { ServerTarget, SuiteTarget, ToolListTarget } from "../targets.ts";
 import { listServer } from "../tools.ts";
-import type { LintSubject, Settings } from "./rule.ts";
-import { explainUnknownRule, rules } from "./rules/index.ts";
+import type { LintSubject } from "./rule.ts";
 import { describeToolList, readToolList, type ToolList } from "./toolSubjects.ts";
 
 /** The subjects to lint, problems that kept something from being linted, and warnings. */
@@ -99,11 +98,6 @@ async function placeSuite(suite: Suite, io: Io): Promise<PlacedSuite> {
   return { suite, own, place };
 }
 
-/** Flags override suites, and suites override the file of the project. */
-function mergeSettings([flags = {}, ...project]: readonly Settings[], own: readonly Settings[]): Settings[] {
-  return [flags, ...own, ...project];
-}
-
 /** The subjects for suites. `list`: the tools of their server, if known. */
 function collectSuites(
   suites: readonly PlacedSuite[],
@@ -138,58 +132,4 @@ function describeEntry(
     settings,
     where: (at) => ({ server: name, path: formatJsonPath(at), ...host.place([name, ...at]) }),
   };
-}
-
-const projectFile = "evals/lint.yaml";
-const levels = lintSettingsSchema.shape.severities.unwrap().valueType.options;
-
-/** The settings of flags: items like `name-length=error`, and a profile. */
-export type SettingFlags = { severity?: readonly string[] | undefined; profile?: Profile | undefined };
-
-/** The settings that apply to all subjects: those of the flags, then those of evals/lint.yaml. Throws EvalsError. */
-export async function readSettings({ severity = [], profile }: SettingFlags, io: Io): Promise<Settings[]> {
-  const flags = { severities: Object.fromEntries(severity.map(parseSeverity)), ...(profile && { profile }) };
-  const kind = await stat(resolve(io.cwd, projectFile)).catch(() => undefined);
-  if (!kind) return [flags];
-  const { loadLintSettings } = await import("../../input/suites/load.ts");
-  const { settings, place } = await loadLintSettings(projectFile, io);
-  return [flags, placeSettings(settings, place)];
-}
-
-/** Settings with the places of their suppressions. Throws EvalsError for every unknown rule in them. */
-function placeSettings(
-  { ignore = [], severities = {}, profile }: LintSettings,
-  place: (path: Path) => Place,
-): Settings {
-  const named = [
-    ...ignore.map(({ rule }, at): [string, Path] => [rule, ["ignore", at, "rule"]]),
-    ...Object.keys(severities).map((rule): [string, Path] => [rule, ["severities", rule]]),
-  ];
-  const problems = named.flatMap(([rule, path]): Problem[] => {
-    const wrong = explainUnknown(rule);
-    return wrong ? [{ severity: "error", ...wrong, place: place(path) }] : [];
-  });
-  if (problems.length > 0) throw new EvalsError(problems);
-  return {
-    severities,
-    ...(profile && { profile }),
-    ignore: ignore.map((one, at) => ({ ...one, place: place(["ignore", at]) })),
-  };
-}
-
-const probeRules = new Set([...toolRules, ...unknownToolRules].map(({ id }) => id));
-
-/** Undefined for the rules of lint and probe, because the settings are for both. */
-function explainUnknown(rule: string): ReturnType<typeof explainUnknownRule> {
-  return probeRules.has(rule) ? undefined : explainUnknownRule(rule, rules);
-}
-
-function parseSeverity(flag: string): [string, Level] {
-  const [rule = "", given] = flag.split("=");
-  const level = levels.find((one) => one === given);
-  if (level === undefined)
-    throw usageError(`--severity ${flag} is not valid.`, `Write --severity <rule>=${levels.join("|")}.`);
-  const wrong = explainUnknown(rule);
-  if (wrong) throw usageError(wrong.message, wrong.hint);
-  return [rule, level];
 }

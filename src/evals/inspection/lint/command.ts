@@ -7,15 +7,9 @@ import { githubLint } from "../../reports/github.ts";
 import { lintSarif } from "../../reports/sarif.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
+import { readSettings } from "../settings.ts";
 import { resolveTargets, type Target, type TargetOptions } from "../targets.ts";
-import {
-  type CollectContext,
-  type Collected,
-  collectSuite,
-  collectTools,
-  joinCollected,
-  readSettings,
-} from "./collect.ts";
+import { type CollectContext, type Collected, collectSuite, collectTools, joinCollected } from "./collect.ts";
 import type { LintJudgeOptions } from "./judge.ts";
 import { lint as runRules } from "./lint.ts";
 import { lintDocument, rulesDocument, rulesMarkdown } from "./lintReport.ts";

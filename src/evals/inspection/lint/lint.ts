@@ -1,5 +1,7 @@
-import type { Finding, Level, LintReport, RuleInfo, Severity, Suppression, Where } from "../../base/types/lint.ts";
-import type { Families, LintSubject, LintSubjectOf, Rule, Settings, SubjectKind, Subjects } from "./rule.ts";
+import type { Finding, Location, Severity } from "../../base/types/finding.ts";
+import type { Level, LintReport, Suppression } from "../../base/types/lint.ts";
+import { isSuppressing, readLevel } from "../settings.ts";
+import type { Families, LintSubject, LintSubjectOf, Rule, SubjectKind, Subjects } from "./rule.ts";
 
 /** The result of linting: findings in the order of the targets, including suppressed ones. */
 export type Linted = Pick<LintReport, "findings" | "unusedSuppressions" | "counts">;
@@ -64,59 +66,31 @@ function lintTarget<K extends SubjectKind>(
     for (const one of suppressions)
       if (one.tool === undefined || names.some((name) => isSuppressing(one, name))) applicable.add(one);
     for (const { at, message, fix } of rule.check(subject)) {
-      const where = target.where(at);
-      const suppression = suppressions.find((one) => isSuppressing(one, where.tool ?? where.skill ?? where.server));
+      const location = target.where(at);
+      const suppression = suppressions.find((one) =>
+        isSuppressing(one, location.tool ?? location.skill ?? location.server),
+      );
       if (suppression) used.add(suppression);
       findings.push({
         rule: rule.id,
         severity,
         message: truncate(message),
         fix: truncate(fix),
-        where: truncateWhere(where),
+        location: truncateLocation(location),
         ...(suppression && { suppressed: suppression.reason }),
       });
     }
   }
 }
 
-/** The level that the first settings with one give, else that of the rule; off if the rule is of another profile. */
-export function readLevel(rule: Pick<RuleInfo, "id" | "severity" | "profile">, settings: readonly Settings[]): Level {
-  for (const { severities = {} } of settings) {
-    const level = Object.hasOwn(severities, rule.id) ? severities[rule.id] : undefined;
-    if (level !== undefined) return level;
-  }
-  const profile = settings.find((one) => one.profile !== undefined)?.profile;
-  return rule.profile === undefined || rule.profile === profile ? rule.severity : "off";
-}
-
-/** Whether a suppression applies to this name. Without `tool` it applies to everything. */
-export function isSuppressing({ tool }: Suppression, name: string | undefined): boolean {
-  return tool === undefined || (name !== undefined && matchesPattern(tool, name));
-}
-
-/** Matches a pattern in which `*` matches any text, in linear time. */
-export function matchesPattern(pattern: string, name: string): boolean {
-  const [first = "", ...rest] = pattern.split("*");
-  const last = rest.pop();
-  if (last === undefined) return name === pattern;
-  if (!name.startsWith(first)) return false;
-  let at = first.length;
-  for (const piece of rest) {
-    const found = name.indexOf(piece, at);
-    if (found === -1) return false;
-    at = found + piece.length;
-  }
-  return name.length - last.length >= at && name.endsWith(last);
-}
-
-function truncateWhere(where: Where): Where {
-  const { server = "", tool = "", skill = "", path } = where;
-  if (Math.max(server.length, tool.length, skill.length, path.length) <= maxText) return where;
+function truncateLocation(location: Location): Location {
+  const { server = "", tool = "", skill = "", path = "" } = location;
+  if (Math.max(server.length, tool.length, skill.length, path.length) <= maxText) return location;
   return {
-    ...where,
-    ...(where.server !== undefined && { server: truncate(server) }),
-    ...(where.tool !== undefined && { tool: truncate(tool) }),
-    ...(where.skill !== undefined && { skill: truncate(skill) }),
+    ...location,
+    ...(location.server !== undefined && { server: truncate(server) }),
+    ...(location.tool !== undefined && { tool: truncate(tool) }),
+    ...(location.skill !== undefined && { skill: truncate(skill) }),
     path: truncate(path),
   };
 }

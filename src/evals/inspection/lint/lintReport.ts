@@ -1,21 +1,20 @@
 import { groupBy } from "../../base/groupBy.ts";
 import { sumOf } from "../../base/sum.ts";
-import type { Finding, LintReport, RuleInfo, Severity, Where } from "../../base/types/lint.ts";
+import type { Finding, Location } from "../../base/types/finding.ts";
+import type { LintReport, RuleInfo } from "../../base/types/lint.ts";
 import {
   type Block,
   heading,
   type Item,
   list,
   makeColumns,
-  type Span,
   section,
   table,
   text,
   unlimited,
 } from "../../reports/document.ts";
+import { findingItem, severities, subjectText, worstFirst } from "../../reports/findings.ts";
 import { count, some, withoutOutput } from "../../reports/format.ts";
-
-const severities: readonly Severity[] = ["error", "warning", "info"];
 
 /** The most entries to show; the JSON has all of them. */
 const maxItems = 500;
@@ -63,19 +62,6 @@ function hiddenInfos(findings: readonly Finding[]): string {
   return `Not shown: ${count(infos.length, "info", "info")} (${rules}). Show ${infos.length === 1 ? "it" : "them"} with --all.`;
 }
 
-/** The findings that are not suppressed, errors first. The order within a severity stays. */
-export function worstFirst<F extends { severity: Severity; suppressed?: unknown }>(findings: readonly F[]): F[] {
-  const rank = ({ severity }: F) => severities.indexOf(severity);
-  return findings.filter(({ suppressed }) => suppressed === undefined).sort((a, b) => rank(a) - rank(b));
-}
-
-/** What a finding is about: `server · tool`, `skill name`, or the file. */
-export function subjectText({ server, tool, skill, file }: Where): string {
-  if (skill !== undefined) return `skill ${skill}`;
-  if (server !== undefined) return tool === undefined ? server : `${server} · ${tool}`;
-  return file ?? "";
-}
-
 /** Fewer findings need no summary. */
 const minSummarised = 8;
 
@@ -85,7 +71,7 @@ function summaryByRule(findings: readonly Finding[]): Block[] {
     rule,
     severity: own[0]?.severity ?? "info",
     findings: own.length,
-    subjects: new Set(own.map(({ where }) => subjectText(where))).size,
+    subjects: new Set(own.map(({ location }) => subjectText(location))).size,
   }));
   const rows = rules
     .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity) || b.findings - a.findings)
@@ -97,7 +83,7 @@ function summaryByRule(findings: readonly Finding[]): Block[] {
 /** Findings that are shown as one: the first in full, the others as their places. */
 type Entry = { subject: string; first: Finding; others: readonly Finding[] };
 
-const showAlone = (one: Finding): Entry => ({ subject: subjectText(one.where), first: one, others: [] });
+const showAlone = (one: Finding): Entry => ({ subject: subjectText(one.location), first: one, others: [] });
 
 /** The most findings of a rule to show individually; more are folded. */
 const maxPerRule = 3;
@@ -111,22 +97,22 @@ function foldFindings(findings: readonly Finding[]): Entry[] {
   );
   const groups = groupBy(findings, (one) => {
     const key = makeShapeKey(one);
-    return repeated.has(key) ? key : JSON.stringify([subjectText(one.where), one.severity, one.rule]);
+    return repeated.has(key) ? key : JSON.stringify([subjectText(one.location), one.severity, one.rule]);
   });
   return [...groups.values()].flatMap((own): Entry[] => {
     const [first, ...others] = own;
     if (!first || own.length <= maxPerRule) return own.map(showAlone);
-    const { server } = first.where;
+    const { server } = first.location;
     return [
-      { subject: server !== undefined && countTools(own) > 1 ? server : subjectText(first.where), first, others },
+      { subject: server !== undefined && countTools(own) > 1 ? server : subjectText(first.location), first, others },
     ];
   });
 }
 
-const countTools = (findings: readonly Finding[]) => new Set(findings.map(({ where }) => where.tool)).size;
+const countTools = (findings: readonly Finding[]) => new Set(findings.map(({ location }) => location.tool)).size;
 
 /** Equal for findings of one rule on one server whose texts differ only in names, values and numbers. */
-function makeShapeKey({ severity, rule, message, fix, where: { server, file } }: Finding): string {
+function makeShapeKey({ severity, rule, message, fix, location: { server, file } }: Finding): string {
   return JSON.stringify([server ?? file, severity, rule, readShape(message), readShape(fix)]);
 }
 
@@ -136,32 +122,24 @@ function readShape(message: string): string {
   return message.replace(variable, "…").replace(/…(?:(?:, | and | or )…)+/g, "…");
 }
 
-export function showSeverity(severity: Severity): Span {
-  return { strong: severity, ...(severity !== "info" && { tone: severity === "error" ? "bad" : "warn" }) };
-}
-
 /** The most places of an entry to show, fewer where each names its tool too. */
 const maxPlaces = { ofSubject: 10, ofServer: 4 };
 
 function entryItem({ first, others }: Entry): Item {
   const tools = countTools([first, ...others]);
-  const showPlace = ({ where }: Finding) => `${tools > 1 ? `${where.tool} ` : ""}${placeText(where)}`;
+  const showPlace = ({ location }: Finding) => `${tools > 1 ? `${location.tool} ` : ""}${placeText(location)}`;
   const times = others.length > 0 ? ` (${others.length + 1} times${tools > 1 ? ` in ${tools} tools` : ""})` : "";
   const places = others.slice(0, tools > 1 ? maxPlaces.ofServer : maxPlaces.ofSubject).map(showPlace);
   const left = others.length - places.length;
   const rest = left > 0 ? [`${left} more (--all shows each)`] : [];
-  return {
-    text: [showSeverity(first.severity), ` ${first.rule}${times}  ${showPlace(first)}`],
-    items: [
-      first.message,
-      `Fix: ${first.fix}`,
-      ...(places.length === 0 ? [] : [`Also: ${[...places, ...rest].join(", ")}`]),
-    ],
-  };
+  return findingItem(first, {
+    title: `${first.rule}${times}  ${showPlace(first)}`,
+    more: places.length === 0 ? [] : [`Also: ${[...places, ...rest].join(", ")}`],
+  });
 }
 
 /** `file:line:column` if the finding is in a file, then the path within the subject. */
-function placeText({ file, line, column, path }: Where): string {
+function placeText({ file, line, column, path = "" }: Location): string {
   const place = [file, line, column].filter((part) => part !== undefined).join(":");
   return [place, path].filter(Boolean).join(" ");
 }

@@ -1,6 +1,7 @@
 import { type SchemaPlace, type Walk, walkToolSchema } from "../../base/jsonSchema/walk.ts";
+import type { Location, Severity } from "../../base/types/finding.ts";
 import type { JsonObject, Path } from "../../base/types/json.ts";
-import type { LintSettings, Severity, Suppression, Where } from "../../base/types/lint.ts";
+import type { Settings } from "../../base/types/lint.ts";
 import type { SkillEval, SkillPackage } from "../../base/types/skill.ts";
 import type { Suite } from "../../base/types/suite.ts";
 
@@ -120,9 +121,6 @@ export type SubjectKind = keyof Subjects;
 /** The rules for each kind of subject. */
 export type Families = { readonly [K in SubjectKind]: readonly Rule<Subjects[K]>[] };
 
-/** The settings of one file or of the command line. Suppressions have their place. */
-export type Settings = Pick<LintSettings, "severities" | "profile"> & { readonly ignore?: readonly Suppression[] };
-
 /** One subject to lint, its settings, in order of precedence, and a function that locates a path in its source. */
 export type LintSubjectOf<K extends SubjectKind> = {
   readonly kind: K;
@@ -130,7 +128,7 @@ export type LintSubjectOf<K extends SubjectKind> = {
   /** The names of the tools, skills or entries in it, which suppressions can use. */
   readonly names: readonly string[];
   readonly settings: readonly Settings[];
-  where(path: Path): Where;
+  where(path: Path): Location;
 };
 export type LintSubject = { [K in SubjectKind]: LintSubjectOf<K> }[SubjectKind];
 

@@ -2,8 +2,8 @@ import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
 import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts";
+import type { Location } from "../../base/types/finding.ts";
 import type { Path } from "../../base/types/json.ts";
-import type { Where } from "../../base/types/lint.ts";
 import type { SkillPackage } from "../../base/types/skill.ts";
 import { isWithin, readConfined, realPath } from "../../input/parsing/confined.ts";
 import { readParsed } from "../../input/parsing/read.ts";
@@ -77,7 +77,7 @@ function lookOutside({ dir }: SkillPackage, cwd: string): SkillSubject["outside"
   };
 }
 
-function placeIn({ file, document }: SkillPackage, [part, key]: Path): Pick<Where, "file" | "line" | "column"> {
+function placeIn({ file, document }: SkillPackage, [part, key]: Path): Pick<Location, "file" | "line" | "column"> {
   if (part === "line" && typeof key === "number") return { file, line: key };
   if (part === "file" && key !== undefined) return { file: join(dirname(file), String(key)) };
   const known = part === "frontMatter" && key !== undefined ? document.places[String(key)] : undefined;

@@ -1,13 +1,14 @@
 import { basename, extname, relative, resolve } from "node:path";
 import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
 import type { Place, Problem } from "../../base/types/errors.ts";
+import type { Location } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Path } from "../../base/types/json.ts";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
-import type { Where } from "../../base/types/lint.ts";
+import type { Settings } from "../../base/types/lint.ts";
 import { type HostName, hosts } from "../../servers/host.ts";
 import { readListFile } from "../../servers/toolList.ts";
-import type { LintSubject, Settings, ToolSubject, ToolsetSubject } from "./rule.ts";
+import type { LintSubject, ToolSubject, ToolsetSubject } from "./rule.ts";
 
 /** The subjects of a tool list, its tools and their names, and the problems of the list as a whole. */
 export type ToolList = {
@@ -64,7 +65,7 @@ export function describeToolList({ server, items, instructions, settings, hasSui
     });
   const tools = found.map(({ tool }) => tool);
   const toolNames = tools.map(({ name }) => (typeof name === "string" ? name : undefined));
-  const where = (at: Path): Where => {
+  const where = (at: Path): Location => {
     const [index, ...inside] = at;
     const tool = typeof index === "number" ? toolNames[index] : undefined;
     const path = formatJsonPath(tool === undefined ? at : inside);
@@ -81,7 +82,7 @@ function makeSubjects(
   list: ToolsetSubject,
   names: readonly string[],
   settings: readonly Settings[],
-  where: (path: Path) => Where,
+  where: (path: Path) => Location,
 ): LintSubject[] {
   const { server, tools } = list;
   const counts = new Map<string, number>();

@@ -3,11 +3,11 @@ import { usageError } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import { canonicalJson, isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import { listDefaults, omitDefaults, probeUnknownTool, repeatCall } from "./plan/plan.ts";
+import { listAlternatives, listDefaults } from "../parameters.ts";
+import { omitDefaults, probeUnknownTool, repeatCall } from "./plan/plan.ts";
 import type { Probe, ProbedTool } from "./plan/probe.ts";
-import type { ProbeCall, ServerReport } from "./plan/report.ts";
 import { checkRules } from "./plan/rules.ts";
-import { listAlternatives } from "./plan/values.ts";
+import type { ProbeCall, ServerReport } from "./report.ts";
 import { compileTool, makeProbe, makeUnknownTool } from "./session.ts";
 import { describeAnswer, judgeRule, makeFinding, type Probing } from "./tool.ts";
 
@@ -34,13 +34,13 @@ export async function makeCalls(
     const seen = await makeProbe(session, probe, tool);
     if (signal.aborted) return;
     for (const [at, answer] of seen.answers.entries())
-      report.answers.push({ tool: tool.name, arguments: seen.calls[at] ?? {}, got: describeAnswer(answer) });
+      report.answers.push({ tool: tool.name, arguments: seen.calls[at] ?? {}, result: describeAnswer(answer) });
     for (const { rule, result } of checkRules(seen)) {
       const key = JSON.stringify([rule.id, tool.name]);
       const isOff = judgeRule(rule, tool.name, target).level === "off";
       if (typeof result === "string" || isOff || found.has(key)) continue;
       found.add(key);
-      report.findings.push(makeFinding(rule, result.wrong, seen, { target, again: "not tried" }));
+      report.findings.push(makeFinding(rule, result.wrong, seen, { target, reproduced: "not tried" }));
     }
   }
 }

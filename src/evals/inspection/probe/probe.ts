@@ -9,29 +9,25 @@ import {
   usageError,
 } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import type { Severity } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
-import type { Profile, Severity } from "../../base/types/lint.ts";
+import type { Profile, Settings } from "../../base/types/lint.ts";
 import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
 import { asciiJson } from "../../reports/escape.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { openSource } from "../../servers/source.ts";
 import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
-import { readSettings } from "../lint/collect.ts";
-import { matchesPattern } from "../lint/lint.ts";
-import type { Settings } from "../lint/rule.ts";
+import { matchesPattern, readSettings } from "../settings.ts";
 import { shellWord } from "../shell.ts";
 import { resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
 import { makeCalls } from "./calls.ts";
 import { planProbes, probeUnknownTool } from "./plan/plan.ts";
 import type { Probe, ProbedTool, ProbeRule } from "./plan/probe.ts";
-import { type ProbeReport, type ServerReport, unknownToolRow } from "./plan/report.ts";
 import { toolRules, unknownToolRules } from "./plan/rules.ts";
-import { probeDocument } from "./probeReport.ts";
-import { makeScratch } from "./scratch.ts";
-import { compileTool, makeUnknownTool, openSession } from "./session.ts";
+import { type ProbeReport, probeDocument, type ServerReport, unknownToolRow } from "./report.ts";
+import { compileTool, makeScratch, makeUnknownTool, openSession } from "./session.ts";
 import { newTally, type ProbeTarget, type Probing, probeTool, reportTool } from "./tool.ts";
-import { watchFolders } from "./watch.ts";
 
 /** The options of `evals probe`. `timeout` is in seconds. */
 export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> &
@@ -52,7 +48,7 @@ const defaultTimeout = 10;
 
 type Probed = { server?: ServerReport; problems: readonly Problem[]; warnings: readonly Problem[] };
 type Context = { options: ProbeOptions; seed: number; io: Io };
-type Job = ProbeTarget & { server: ServerTarget };
+type Job = Omit<ProbeTarget, "name"> & { server: ServerTarget };
 
 /** `evals probe`: probes every server that the options name, and prints the findings. Throws EvalsError. */
 export async function probe(options: ProbeOptions, io: Io): Promise<ExitCode> {
@@ -119,23 +115,15 @@ const maxLeft = 20;
  */
 async function probeServer(job: Job, context: Context): Promise<Probed> {
   const { server: target, execute } = job;
-  const listChanged = watchFolders(target.server, target.dir);
-  const addLeft = (probed: Probed, left?: string[]): Probed => {
-    const elsewhere = listChanged();
-    const more = {
-      ...(left && { left }),
-      ...(elsewhere.length > 0 && { leftElsewhere: elsewhere.slice(0, maxLeft) }),
-    };
-    return { ...probed, ...(probed.server && { server: { ...probed.server, ...more } }) };
-  };
   const scratch = execute === "safe" ? makeScratch(target.server, target.dir) : undefined;
-  if (!scratch) return addLeft(await probeStarted(job, context));
+  if (!scratch) return await probeStarted(job, context);
   try {
     const probed = await probeStarted({ ...job, server: { ...target, server: scratch.server } }, context);
-    return addLeft(probed, scratch.listFiles(maxLeft));
+    const { server } = probed;
+    return { ...probed, ...(server && { server: { ...server, filesLeft: scratch.listFiles(maxLeft) } }) };
   } catch (error) {
     if (!isUnavailable(error) || context.io.signal.aborted) throw error;
-    return addLeft(await probeStarted(job, context));
+    return await probeStarted(job, context);
   } finally {
     scratch.remove();
   }
@@ -153,12 +141,13 @@ async function probeStarted({ server: target, ...job }: Job, context: Context): 
   const { warnings, server: first } = source;
   const tools = source.tools.filter(isCallable);
   if (!first) throw new Error("A server target must be live.");
+  const name = tools[0]?.server ?? first.name;
   const report: ServerReport = {
-    ...{ server: tools[0]?.server ?? first.name, calls: 0, starts: 1 },
+    ...{ server: name, calls: 0, starts: 1 },
     ...{ tools: [], skipped: [], findings: [], answers: [] },
   };
   const session = openSession(source, first, io.signal);
-  const probing: Probing = { session, target: job, maxCalls: options.maxCalls, signal: io.signal };
+  const probing: Probing = { session, target: { name, ...job }, maxCalls: options.maxCalls, signal: io.signal };
   try {
     if (options.call) await makeCalls(options.call, tools, report, probing);
     else await probeTools(tools, report, probing, context);
@@ -246,7 +235,7 @@ function makeReport(probed: readonly Probed[], seed: number, options: ProbeOptio
   const stopped = io.signal.aborted;
   const exitCode = stopped ? io.signalExitCode() : decideExitCode(counts, failOn, problems.length === 0);
   return {
-    ...{ seed, servers, problems, counts, checks: catalogue, failOn, stopped },
+    ...{ seed, servers, problems, counts, rules: catalogue, failOn, stopped },
     ...{ ok: exitCode === exitCodes.passed, exitCode },
   };
 }

@@ -1,8 +1,7 @@
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import { canonicalJson } from "../../base/types/json.ts";
-import type { Level } from "../../base/types/lint.ts";
-import { isSuppressing, readLevel } from "../lint/lint.ts";
-import type { Settings } from "../lint/rule.ts";
+import type { Level, Settings } from "../../base/types/lint.ts";
+import { isSuppressing, readLevel } from "../settings.ts";
 import { callFlag } from "../shell.ts";
 import {
   isSameProbe,
@@ -12,14 +11,17 @@ import {
   type ProbeObservation,
   type ProbeRule,
 } from "./plan/probe.ts";
-import type { ProbeCall, ProbeFinding, ToolReport } from "./plan/report.ts";
 import { getResult, isFailure } from "./plan/results.ts";
 import { checkRules, toolRules } from "./plan/rules.ts";
 import { shorten, shrink, simplifyObject } from "./plan/shrink.ts";
+import { formatCalls, type ProbeCall, type ProbeFinding, type ToolReport } from "./report.ts";
 import { makeProbe, type ProbeSession } from "./session.ts";
 
-/** The execution policy, the words that name the server on a command line that repeats calls, and the settings of rules. */
-export type ProbeTarget = { execute: ExecutionPolicy; flags: string; settings: readonly Settings[] };
+/**
+ * The name of the server, the execution policy, the words that name the server on a command line that repeats calls, and the
+ * settings of rules.
+ */
+export type ProbeTarget = { name: string; execute: ExecutionPolicy; flags: string; settings: readonly Settings[] };
 
 /** The severity of a rule under the settings of a target, and why its findings on a tool are suppressed. */
 export function judgeRule(rule: ProbeRule, tool: string, { settings }: ProbeTarget): { level: Level; reason?: string } {
@@ -97,7 +99,7 @@ async function addObservation(seen: ProbeObservation, tally: ProbeTally, probing
       continue;
     }
     // Recorded before it is shrunk, because the server may not start again.
-    const first = makeFinding(rule, result.wrong, seen, { target: probing.target, again: "not tried" });
+    const first = makeFinding(rule, result.wrong, seen, { target: probing.target, reproduced: "not tried" });
     findings.set(rule.id, first);
     if (reason === undefined) findings.set(rule.id, await shrinkFinding(rule, result.wrong, seen, before, probing));
   }
@@ -152,8 +154,8 @@ async function shrinkFinding(
       ({ base, calls }) => canonicalJson([...calls(base)]),
       (candidate) => fails(candidate, needed),
     );
-  const again = isRepeated === "stop" ? "not tried" : isRepeated ? "yes" : "no";
-  return makeFinding(rule, smallest.message, smallest.seen, { target, again, before: smallest.before });
+  const reproduced = isRepeated === "stop" ? "not tried" : isRepeated ? "yes" : "no";
+  return makeFinding(rule, smallest.message, smallest.seen, { target, reproduced, before: smallest.before });
 }
 
 /** One of several calls alone, then the same probe with a simpler base. */
@@ -178,26 +180,27 @@ export function makeFinding(
   rule: ProbeRule,
   message: string,
   { tool, probe, calls, answers }: ProbeObservation,
-  { target, again, before = [] }: { target: ProbeTarget; again: ProbeFinding["again"]; before?: readonly ProbeCall[] },
+  {
+    target,
+    reproduced,
+    before = [],
+  }: { target: ProbeTarget; reproduced: ProbeFinding["reproduced"]; before?: readonly ProbeCall[] },
 ): ProbeFinding {
-  const { id, why, fix, docs } = rule;
   const { level, reason } = judgeRule(rule, tool.name, target);
   const own = calls.slice(0, answers.length).map((args) => ({ tool: tool.name, arguments: args }));
   const made: ProbeCall[] = [...before, ...own];
   return {
-    check: id,
+    rule: rule.id,
     severity: level === "off" ? rule.severity : level,
-    tool: tool.name,
-    ...(reason !== undefined && { suppressed: reason }),
-    parameters: listParameters(probe),
     message,
+    fix: rule.fix,
+    location: { server: target.name, tool: tool.name },
+    ...(reason !== undefined && { suppressed: reason }),
+    evidence: [`Call: ${shortenText(formatCalls(made))}`, `Result: ${answers.map(describeAnswer).join(", then ")}`],
+    parameters: listParameters(probe),
     calls: made,
-    got: answers.map(describeAnswer).join(", then "),
     times: 1,
-    again,
-    why,
-    fix,
-    docs,
+    reproduced,
     command: ["evals probe", target.flags, ...made.map((call) => callFlag(call.tool, call.arguments))].join(" "),
   };
 }

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../../../src/evals/base/types/json.ts";
 import type { CallOutcome } from "../../../../src/evals/base/types/tool.ts";
 import { diagnose, type ServerFacts } from "../../../../src/evals/inspection/doctor/diagnosis/diagnose.ts";
-import type { LocalStart } from "../../../../src/evals/inspection/doctor/diagnosis/local.ts";
-import type { RemoteStart } from "../../../../src/evals/inspection/doctor/diagnosis/remote.ts";
+import type { LocalStart, RemoteStart } from "../../../../src/evals/inspection/doctor/diagnosis/start.ts";
 
 const started: LocalStart = {
   kind: "local",
@@ -34,7 +33,8 @@ const working: ServerFacts = {
 /** The diagnoses of these facts: `severity id: what is wrong | evidence -> remedy`. */
 function summarize(facts: Partial<ServerFacts>): string[] {
   return diagnose({ show, entry: [], calls: [], ...facts }).map(
-    ({ severity, id, wrong, evidence, remedy }) => `${severity} ${id}: ${wrong} | ${evidence.join(" | ")} -> ${remedy}`,
+    ({ severity, rule, message, evidence = [], fix }) =>
+      `${severity} ${rule}: ${message} | ${evidence.join(" | ")} -> ${fix}`,
   );
 }
 
@@ -118,10 +118,10 @@ test.each([
   ],
   ["CITY_NAME is not set", "variable-missing: The server needs the environment variable CITY_NAME."],
   ["SyntaxError: Unexpected token ':'", "syntax: The interpreter cannot parse the code of the server."],
-  // The server goes on without the module, and stops for want of the key.
+  // The server goes on without the module. What it says of its end has no known form, so it is only quoted.
   [
     "[WARN] Failed to initialize encryption: Error: Cannot find module '../build/Release/keytar.node'\nRequire stack:\nError: appId and appSecret are required",
-    "credentials: The server has no valid API key or token.",
+    "exits: The server exits before it answers.",
   ],
   [
     "[WARN] Cannot find module 'keytar'\nError: Cannot find module '/srv/a.js'",
@@ -137,6 +137,29 @@ test("a silent server whose stderr names the cause", () => {
     "error service-unreachable: The server cannot reach a service that it needs to start. The server is running, but",
   );
   expect(ofSilent("no TAVILY_API_KEY set; running in keyless mode")).toContain("error silent:");
+});
+
+// Lines of servers that work: none is a complaint.
+test.each([
+  "GITHUB_TOKEN is set",
+  "Using the provided API key",
+  "API key set, 12 tools enabled",
+  "Auth: no API key required",
+  "No OAuth token needed for local use",
+  "OPENAI_API_KEY loaded; retries must be below 5",
+  "No GITHUB_TOKEN is required for public repositories",
+  "Reading credentials from /home/ada/.config",
+  "Note STATUS_REPORT_2024 not found",
+  "Permission denied for project 12: set PROJECT_ID",
+  "Set LOG_LEVEL to debug for more output",
+  "401 tools were registered, 403 resources",
+  "Retrying after connection refused",
+  "Usage statistics: 12 calls",
+  "Checked the syntax of 3 files: no SyntaxError",
+])("says nothing of %s", (line) => {
+  expect(summarize({ ...working, start: { ...started, stderr: [line] } })).toEqual([]);
+  expect(ended(line)).toBe("error exits: The server exits before it answers.");
+  expect(calling(answer(line))[0]).toMatch(/^(?:warning|error) call-fails:/);
 });
 
 // Codes of errors are written like variables.
@@ -189,7 +212,6 @@ test("a notice of a missing key is the first diagnosis of a server that starts",
       "error variable-missing: A call of "get_weather" fails: the server needs the environment variable TAVILY_API_KEY. | the server answered "search error (401): API key must be provided as an environment variable (TAVILY_API_KEY)" -> Add TAVILY_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.",
       "warning service-unreachable: A call of "a" fails: the server cannot reach a service. | the server answered "connect ECONNREFUSED 127.0.0.1:5432" | for the same reason: b -> Check the network and its proxy, and the address of the service.",
       "error call-fails: A call of "get_weather" without arguments fails, although its schema requires none. | the server answered "MCP error -32602: Invalid arguments: access token is required" -> Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".",
-      "error credentials: A call of "get_weather" fails: the server has no valid API key or token. | the server answered "{\\"success\\":false,\\"error\\":\\"no API key\\",\\"retry_hint\\":\\"set it\\"}" -> Give it one in "env" or "args" of its entry, as its documentation describes.",
     ]
   `);
 });
@@ -320,7 +342,7 @@ test("a call that fails is an error where the schema of its tool is invalid, and
         ],
       },
       calls: [{ tool: "get_weather", outcome: answer("Log in first.") }],
-    }).flatMap(({ id, severity }) => (id === "call-fails" ? [severity] : []));
+    }).flatMap(({ rule, severity }) => (rule === "call-fails" ? [severity] : []));
   const invalid = { type: "object", required: ["city"] };
   expect(fails(invalid)).toEqual(["error"]);
   expect(fails({ type: "object" })).toEqual(["warning"]);
@@ -366,7 +388,7 @@ test("what is wrong with a server that starts", () => {
 });
 
 test("each diagnosis comes with a command that reproduces it", () => {
-  const shown = (facts: Partial<ServerFacts>) => diagnose({ ...working, ...facts }).map((one) => one.show);
+  const shown = (facts: Partial<ServerFacts>) => diagnose({ ...working, ...facts }).map((one) => one.command);
   const stopped: LocalStart = { ...started, answered: false, ended: "exited with code 1" };
   expect([
     shown({ start: { ...stopped, stderr: ["API_KEY is required"] } }),
@@ -392,11 +414,11 @@ test("a failure that explains how to recover is not a fault", () => {
 
 test("faults of an entry are errors unless the server works here, and are not repeated", () => {
   const entry = [
-    { id: "registration-absolute-script", severity: "error" as const, message: "It is relative.", fix: "Fix it." },
-    { id: "registration-script-missing", severity: "error" as const, message: "It is not there.", fix: "Fix it." },
-    { id: "registration-name", severity: "info" as const, message: "It is odd.", fix: "Fix it." },
+    { rule: "registration-absolute-script", severity: "error" as const, message: "It is relative.", fix: "Fix it." },
+    { rule: "registration-script-missing", severity: "error" as const, message: "It is not there.", fix: "Fix it." },
+    { rule: "registration-name", severity: "info" as const, message: "It is odd.", fix: "Fix it." },
   ];
-  const ids = (facts: ServerFacts) => diagnose(facts).map(({ severity, id }) => `${severity} ${id}`);
+  const ids = (facts: ServerFacts) => diagnose(facts).map(({ severity, rule }) => `${severity} ${rule}`);
   expect(ids({ show, entry, calls: [] })).toEqual([
     "error registration-absolute-script",
     "error registration-script-missing",
@@ -423,12 +445,12 @@ test("quotes a long stderr from both ends, and the line that names the cause in 
     start: { ...started, answered: false, ended: "exited with code 1", stderr },
   });
   expect(found).toMatchObject({
-    id: "variable-missing",
-    wrong: "The server needs the environment variable ACME_API_KEY.",
+    rule: "variable-missing",
+    message: "The server needs the environment variable ACME_API_KEY.",
   });
   expect(found?.evidence).toContain(`stderr: ${cause}`);
-  expect(found?.evidence.filter((line) => line.includes("characters left out"))).toHaveLength(1);
-  expect(found?.evidence.join("\n").length).toBeLessThan(3_200);
+  expect(found?.evidence?.filter((line) => line.includes("characters left out"))).toHaveLength(1);
+  expect(found?.evidence?.join("\n").length).toBeLessThan(3_200);
 });
 
 test("names a rate limit", () => {

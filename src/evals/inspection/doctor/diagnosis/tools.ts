@@ -1,68 +1,53 @@
-import { formatJsonPath } from "../../../base/jsonSchema/walk.ts";
+import { groupBy } from "../../../base/groupBy.ts";
 import { excerpt, quoteWhole } from "../../../base/text/text.ts";
+import type { Finding } from "../../../base/types/finding.ts";
 import { isJsonObject } from "../../../base/types/json.ts";
 import type { CallOutcome, Tool } from "../../../base/types/tool.ts";
-import { schemaRules } from "../../lint/rules/schemas.ts";
-import { findKnownError, type KnownError } from "./knownErrors.ts";
-import { findRefusal } from "./remote.ts";
-import type { Diagnosis } from "./report.ts";
+import { listSchemaFaults } from "../../conventions.ts";
+import { findKnownError } from "./signatures.ts";
+import { findRefusal } from "./start.ts";
+
+/** A finding on a server that the caller names. */
+export type Diagnosis = Omit<Finding, "location">;
 
 /** A call of a tool without arguments, and its outcome. */
 export type TestCall = { tool: string; outcome: CallOutcome };
 
 /** A diagnosis without `tool` is about the list. */
-type ToolDiagnosis = Omit<Diagnosis, "show"> & { tool?: string };
+type ToolDiagnosis = Diagnosis & { tool?: string };
 
-/** Schema rules whose violation makes a host refuse the tool or its calls. */
-const decisive = new Set(
-  "input-schema-missing input-schema-type root-combinator required-shape required-unknown schema-not-valid ref-unresolved".split(
-    " ",
-  ),
-);
 const maxFaults = 10;
 
-/** The faults of the listed tools, and of the calls that were made. */
+/** The faults of the listed tools, and of the calls that were made: what the server lacks first. */
 export function diagnoseTools(tools: readonly Tool[], calls: readonly TestCall[]): ToolDiagnosis[] {
   if (tools.length === 0)
     return [
       {
-        id: "no-tools",
+        rule: "no-tools",
         severity: "error",
-        wrong: "The server lists no tools.",
-        evidence: [],
-        remedy: "Register tools before the server answers tools/list. Some servers need settings to offer any.",
+        message: "The server lists no tools.",
+        fix: "Register tools before the server answers tools/list. Some servers need settings to offer any.",
       },
     ];
-  const faultsByTool = new Map(tools.map((tool) => [tool.name, findSchemaFaults(tool)]));
-  const explained = calls.flatMap(({ tool, outcome }) => {
-    const text = readFailure(outcome);
-    const known = text === undefined ? undefined : findOuterCause(text);
-    return text !== undefined && known ? [{ tool, text, known }] : [];
+  const faults = new Map(tools.map((tool) => [tool.name, listSchemaFaults(tool)]));
+  const failed = calls.flatMap(({ tool, outcome }) => {
+    const outer = explainOuterCause(tool, outcome);
+    const found = outer ?? diagnoseCall(tool, outcome, (faults.get(tool) ?? []).length > 0);
+    return found ? [{ tool, isOuter: outer !== undefined, ...found }] : [];
   });
-  const others = calls.filter(({ tool }) => !explained.some((one) => one.tool === tool));
-  return [
-    ...mergeOuterCauses(explained),
-    ...diagnoseSchemas(faultsByTool),
-    ...mergeEqualAnswers(
-      others.flatMap(({ tool, outcome }) => {
-        const diagnosis = diagnoseCall(tool, outcome, (faultsByTool.get(tool) ?? []).length > 0);
-        return diagnosis ? [{ ...diagnosis, tool }] : [];
-      }),
-    ),
-  ];
-}
-
-/** One diagnosis for all tools that fail in the same way with the same answer. */
-function mergeEqualAnswers(diagnoses: readonly (ToolDiagnosis & { tool: string })[]): ToolDiagnosis[] {
-  const keys = diagnoses.map(({ id, evidence }) => JSON.stringify([id, evidence]));
-  return diagnoses.flatMap((one, at) => {
-    if (keys.indexOf(keys[at] as string) !== at) return [];
-    const others = diagnoses.filter((_, other) => other !== at && keys[other] === keys[at]);
-    return [{ ...one, evidence: [...one.evidence, ...listOthers(others.map(({ tool }) => tool))] }];
+  const groups = groupBy(failed, ({ isOuter, tool, message, rule, evidence }) =>
+    // An outer cause is the same for every tool, whatever its answer; other tools fail alike only with equal answers.
+    JSON.stringify(isOuter ? message.replace(`"${tool}"`, "") : [rule, evidence]),
+  );
+  const merged = [...groups.values()].flatMap((own) => {
+    const [first, ...others] = own;
+    const alike = others.length > 0 ? [`for the same reason: ${others.map(({ tool }) => tool).join(", ")}`] : [];
+    return first ? [{ ...first, evidence: [...(first.evidence ?? []), ...alike] }] : [];
   });
+  const select = (outer: boolean) =>
+    merged.flatMap(({ isOuter, ...one }): ToolDiagnosis[] => (isOuter === outer ? [one] : []));
+  return [...select(true), ...diagnoseSchemas(faults), ...select(false)];
 }
-
-const listOthers = (tools: readonly string[]) => (tools.length > 0 ? [`for the same reason: ${tools.join(", ")}`] : []);
 
 /** The text of a failed call; undefined if it was answered, or not at all. */
 function readFailure(outcome: CallOutcome): string | undefined {
@@ -77,33 +62,24 @@ function readFailure(outcome: CallOutcome): string | undefined {
 const outerCauses = new Set(["variable-missing", "credentials", "service-unreachable"]);
 const aboutArguments = /-32602|\binvalid arguments?\b|\bvalidation\b|\bparameters?\b/i;
 
-function findOuterCause(text: string): KnownError | undefined {
-  const known = findKnownError(text);
-  if (!known || !outerCauses.has(known.id)) return undefined;
+function explainOuterCause(tool: string, outcome: CallOutcome): Diagnosis | undefined {
+  const text = readFailure(outcome);
+  const known = text === undefined ? undefined : findKnownError(text);
+  if (text === undefined || !known || !outerCauses.has(known.rule)) return undefined;
   // An argument can be called a token, too.
-  return known.variables === undefined && aboutArguments.test(text) ? undefined : known;
+  if (known.variables === undefined && aboutArguments.test(text)) return undefined;
+  const { rule, message, fix } = known;
+  const isService = rule === "service-unreachable";
+  const cause = isService ? "the server cannot reach a service." : message.replace("The server", "the server");
+  return {
+    rule,
+    severity: isService ? "warning" : "error",
+    message: `A call of "${tool}" fails: ${cause}`,
+    evidence: [quoteAnswer(text)],
+    fix: isService ? "Check the network and its proxy, and the address of the service." : fix,
+  };
 }
 
-/** One diagnosis per cause, with the first answer in full: it is the same for every tool. */
-function mergeOuterCauses(failures: readonly { tool: string; text: string; known: KnownError }[]): ToolDiagnosis[] {
-  const firsts = failures.filter(
-    (one, at) => failures.findIndex(({ known }) => known.wrong === one.known.wrong) === at,
-  );
-  return firsts.map(({ tool, text, known: { id, wrong, remedy } }): ToolDiagnosis => {
-    const isService = id === "service-unreachable";
-    const others = failures.filter((one) => one.known.wrong === wrong && one.tool !== tool).map((one) => one.tool);
-    return {
-      id,
-      severity: isService ? "warning" : "error",
-      wrong: `A call of "${tool}" fails: ${isService ? "the server cannot reach a service." : lowerFirst(wrong)}`,
-      evidence: [quoteAnswer(text), ...listOthers(others)],
-      remedy: isService ? "Check the network and its proxy, and the address of the service." : remedy,
-      tool,
-    };
-  });
-}
-
-const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 const maxAnswer = 2_000;
 const quoteAnswer = (text: string) => `the server answered ${quoteWhole(excerpt(text, maxAnswer))}`;
 
@@ -114,25 +90,13 @@ function diagnoseSchemas(faultsByTool: ReadonlyMap<string, readonly string[]>): 
   const rest = lines.length - maxFaults;
   return [
     {
-      id: "malformed-schema",
+      rule: "malformed-schema",
       severity: "error",
-      wrong: `${invalid.length === 1 ? "1 tool has" : `${invalid.length} tools have`} an invalid inputSchema.`,
+      message: `${invalid.length === 1 ? "1 tool has" : `${invalid.length} tools have`} an invalid inputSchema.`,
       evidence: [...lines.slice(0, maxFaults), ...(rest > 0 ? [`and ${rest} more`] : [])],
-      remedy: "Correct the schema: hosts refuse such a tool, or its calls fail.",
+      fix: "Correct the schema: hosts refuse such a tool, or its calls fail.",
     },
   ];
-}
-
-function findSchemaFaults(tool: Tool): string[] {
-  const subject = {
-    server: "",
-    tool: JSON.parse(JSON.stringify(tool)),
-    siblings: new Set<string>(),
-    shownName: tool.name,
-  };
-  return schemaRules
-    .filter(({ id }) => decisive.has(id))
-    .flatMap((rule) => [...rule.check(subject)].map(({ at, message }) => `${formatJsonPath(at)}: ${message}`));
 }
 
 const unknownTool = /\bunknown tool\b|\btool\b.{0,80}\b(?:not found|does not exist|is not known)\b/i;
@@ -140,55 +104,58 @@ const unknownTool = /\bunknown tool\b|\btool\b.{0,80}\b(?:not found|does not exi
 const refusal =
   /\b(?:invalid|missing|required|expected|unrecognized|validation|schema|-32602|undefined|is not a function|cannot read)\b/i;
 
-function diagnoseCall(tool: string, outcome: CallOutcome, hasFaults: boolean): Omit<Diagnosis, "show"> | undefined {
-  if (outcome.kind === "broken" && outcome.stage === "timeout")
-    return {
-      // Only a warning: some work takes long.
-      id: "call-silent",
-      severity: "warning",
-      wrong: `A call of "${tool}" was not answered in time.`,
-      evidence: [outcome.message],
-      remedy: "If the tool hangs, return an error result instead. If it is slow by nature, say so in its description.",
-    };
-  const status = outcome.kind === "broken" ? findRefusal(outcome.message) : undefined;
-  if (outcome.kind === "broken" && status)
-    return {
-      id: "credentials",
-      severity: "error",
-      wrong: `A call of "${tool}" is refused with HTTP ${status}.`,
-      evidence: [outcome.message],
-      remedy: 'Give credentials that may call it, under "headers" or with `evals login`.',
-    };
-  if (outcome.kind === "broken")
-    return {
-      id: "call-breaks",
-      severity: "error",
-      wrong: `A call of "${tool}" breaks the server.`,
-      evidence: [outcome.message],
-      remedy: "Catch the exception in the tool, and return an error result that says how to recover.",
-    };
+function diagnoseCall(tool: string, outcome: CallOutcome, hasFaults: boolean): Diagnosis | undefined {
+  if (outcome.kind === "broken") return { ...diagnoseBrokenCall(tool, outcome), evidence: [outcome.message] };
   const text = readFailure(outcome);
   if (text === undefined) return undefined;
   if (outcome.kind === "result" && isStructuredFailure(outcome.result.structuredContent ?? text)) return undefined;
   const evidence = [quoteAnswer(text)];
   if (outcome.kind === "unknown-tool" || unknownTool.test(text))
     return {
-      id: "call-unknown",
+      rule: "call-unknown",
       severity: "error",
-      wrong: `"${tool}" is listed, but the server does not know it when it is called.`,
+      message: `"${tool}" is listed, but the server does not know it when it is called.`,
       evidence,
-      remedy: "Handle calls under the names that are listed.",
+      fix: "Handle calls under the names that are listed.",
     };
   const contradicts = hasFaults || refusal.test(text);
   return {
-    id: "call-fails",
+    rule: "call-fails",
     severity: contradicts ? "error" : "warning",
-    wrong: `A call of "${tool}" without arguments fails, although its schema requires none.`,
+    message: `A call of "${tool}" without arguments fails, although its schema requires none.`,
     evidence,
-    remedy: contradicts
+    fix: contradicts
       ? 'Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".'
       : "If it needs something first, such as another call, a program or a setting, say so in its description.",
   };
+}
+
+function diagnoseBrokenCall(
+  tool: string,
+  { stage, message }: Extract<CallOutcome, { kind: "broken" }>,
+): Omit<Diagnosis, "evidence"> {
+  if (stage === "timeout")
+    return {
+      // Only a warning: some work takes long.
+      rule: "call-silent",
+      severity: "warning",
+      message: `A call of "${tool}" was not answered in time.`,
+      fix: "If the tool hangs, return an error result instead. If it is slow by nature, say so in its description.",
+    };
+  const status = findRefusal(message);
+  return status
+    ? {
+        rule: "credentials",
+        severity: "error",
+        message: `A call of "${tool}" is refused with HTTP ${status}.`,
+        fix: 'Give credentials that may call it, under "headers" or with `evals login`.',
+      }
+    : {
+        rule: "call-breaks",
+        severity: "error",
+        message: `A call of "${tool}" breaks the server.`,
+        fix: "Catch the exception in the tool, and return an error result that says how to recover.",
+      };
 }
 
 /** Whether a failure tells a model what to do about it. */

@@ -1,5 +1,6 @@
 import { quote, showValue } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
+import { findScript } from "../../shell.ts";
 import { defineRules, type RegistrationSubject, type RuleHead, type RuleRow, type Violation } from "../rule.ts";
 
 const docs = "https://modelcontextprotocol.io/docs/develop/connect-local-servers";
@@ -203,20 +204,6 @@ function* listTexts(entry: JsonObject): Iterable<{ text: string; at: Path }> {
       for (const [step, one] of Array.isArray(value) ? value.entries() : Object.entries(value))
         if (typeof one === "string") yield { text: one, at: [key, step] };
   }
-}
-
-const interpreters =
-  /(?:^|[/\\])(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pythonw?|ruby|php|perl|bash|sh|java)(?:\.exe)?$/i;
-const scriptEnding = /\.(?:[cm]?[jt]s|py|rb|php|pl|sh|jar)$/i;
-
-/** The argument that is the script of an interpreter; undefined if it runs a module, a package or inline code. */
-export function findScript({ command, args }: JsonObject): { path: string; index: number } | undefined {
-  if (typeof command !== "string" || !interpreters.test(command) || !Array.isArray(args)) return undefined;
-  const index = args.findIndex((one) => typeof one === "string" && scriptEnding.test(one) && !one.startsWith("-"));
-  const path = args[index];
-  const before = args.slice(0, Math.max(0, index));
-  if (typeof path !== "string" || ["-m", "-e", "-c"].some((flag) => before.includes(flag))) return undefined;
-  return { path, index };
 }
 
 const localhost = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|.*\.localhost)$/;

@@ -1,6 +1,7 @@
 import { getNumber } from "../../../base/jsonSchema/values.ts";
 import type { Json, JsonObject } from "../../../base/types/json.ts";
-import { generateValues, guessTypes, listAlternatives, sample } from "./values.ts";
+import { listAlternatives, splitWords } from "../../parameters.ts";
+import { generateValues, guessTypes, sample } from "./values.ts";
 
 // Values that test one parameter. All have to be validated: several keywords may interact.
 
@@ -103,12 +104,6 @@ function getReferenceKind(name: string, { format }: JsonObject): ReferenceKind |
   if (format === "uuid") return "id";
   const last = splitWords(name).at(-1) ?? "";
   return (Object.keys(referenceNames) as ReferenceKind[]).find((kind) => referenceNames[kind].test(last));
-}
-
-/** The words of a parameter's name, in lower case and without digits. */
-export function splitWords(name: string): readonly string[] {
-  const spaced = name.slice(0, 200).replace(/([a-z\d])([A-Z])/g, "$1_$2");
-  return spaced.toLowerCase().match(/[a-z]+/g) ?? [];
 }
 
 function makeReference(kind: ReferenceKind | undefined, schema: JsonObject, mark: string): Json | undefined {

@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
+import { listDefaults, listParameters } from "../../parameters.ts";
 import { listBoundaries, listWrongTypes, makeMissingReference } from "./parameterValues.ts";
 import { isSameProbe, type Probe, type ProbedTool, type ProbeKind } from "./probe.ts";
-import { deduplicate, generateValues, listParameters, sample } from "./values.ts";
+import { deduplicate, generateValues, sample } from "./values.ts";
 
 const attemptsPerInput = 20;
 
@@ -56,15 +57,6 @@ export function probeUnknownTool(): Probe {
 /** The same call twice. */
 export function repeatCall(base: JsonObject): Probe {
   return { kind: "repeat", base, calls: (now) => [now, now] };
-}
-
-/** The parameters of an inputSchema that have a default, with the default. */
-export function listDefaults(inputSchema: JsonObject): JsonObject {
-  return Object.fromEntries(
-    [...listParameters(inputSchema)].flatMap(([name, schema]) =>
-      isJsonObject(schema) && schema.default !== undefined ? [[name, schema.default]] : [],
-    ),
-  );
 }
 
 /**

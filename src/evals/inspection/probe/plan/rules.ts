@@ -1,4 +1,5 @@
 import { joinText, type ToolResult } from "../../../base/types/tool.ts";
+import { asksToWait } from "../../parameters.ts";
 import type { ProbeObservation, ProbeRule, RuleResult } from "./probe.ts";
 import {
   findFailure,
@@ -12,7 +13,6 @@ import {
   quoteJson,
   stripErrorPrefix,
 } from "./results.ts";
-import { asksToWait } from "./waiting.ts";
 
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25";
 const ownDocs = "docs/probes-and-doctor.md#probe";

@@ -1,31 +1,31 @@
 import { describe, expect, it } from "vitest";
-import type { ProbeFinding, ProbeReport } from "../../../src/evals/inspection/probe/plan/report.ts";
-import { probeDocument } from "../../../src/evals/inspection/probe/probeReport.ts";
+import { type ProbeFinding, type ProbeReport, probeDocument } from "../../../src/evals/inspection/probe/report.ts";
 import { asciiJson } from "../../../src/evals/reports/escape.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 
 const finding: ProbeFinding = {
-  ...{ check: "refuses-wrong-type", severity: "error", tool: "get_total", parameters: ["count", "tags"] },
+  ...{ rule: "refuses-wrong-type", severity: "error", parameters: ["count", "tags"] },
+  location: { server: "files", tool: "get_total" },
   message: 'A call with a value of the wrong type succeeds: "7".',
   calls: [{ tool: "get_total", arguments: { count: "7" } }],
-  ...{ got: '"ok\u001b[2J\u202e"', times: 4, again: "yes" },
-  why: "A value that violates the schema is a misunderstanding, which nobody notices.",
+  evidence: ['Call: get_total {"count":"7"}', 'Result: "ok\u001b[2J\u202e"'],
+  ...{ times: 4, reproduced: "yes" },
   fix: "Validate the arguments against the inputSchema first.",
-  docs: "Endpoints",
   command: `evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'`,
 };
 const again: ProbeFinding = {
   ...finding,
   ...{
-    check: "not-blank",
+    rule: "not-blank",
     severity: "info",
-    tool: "get_page",
+    location: { server: "files", tool: "get_page" },
     parameters: [],
     message: "The result is an empty text.",
   },
-  ...{ calls: [{ tool: "get_page", arguments: { text: "x".repeat(400) } }], got: '""', times: 1, again: "no" },
+  ...{ calls: [{ tool: "get_page", arguments: { text: "x".repeat(400) } }], times: 1, reproduced: "no" },
+  evidence: [`Call: get_page {"text":"${"x".repeat(400)}"}`, 'Result: ""'],
 };
 const row = {
   tool: "get_total",
@@ -61,7 +61,7 @@ const report: ProbeReport = {
   ],
   problems: [{ severity: "error", message: 'server "other" did not start' }],
   counts: { error: 1, warning: 0, info: 1 },
-  checks: [
+  rules: [
     { id: "survives", severity: "error", why: "w", docs: "d", needs: "a call" },
     { id: "repeats", severity: "error", why: "w", docs: "d", needs: "a read-only tool that succeeds" },
   ],
@@ -72,8 +72,6 @@ describe("the report of probes", () => {
   it("shows the tools and findings of each server, worst first, with escaped text", () => {
     expect(renderTerminal(probeDocument(report), display)).toMatchInlineSnapshot(`
       "FAILED 1 error, 0 warnings, 1 info · 1 problem · 1 server probed · seed 7
-        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
-          show more.
         Next: fix what could not be probed: server "other" did not start
 
       files · 2 tools called · 1 not · 31 calls · started 3 times
@@ -89,21 +87,20 @@ describe("the report of probes", () => {
 
         error refuses-wrong-type · files · get_total: count, tags
           A call with a value of the wrong type succeeds: "7". Found by 4 probes.
-          Call: get_total {"count":"7"}
-          Got:  "ok\\x1b[2J\\u{202e}"
-          Why:  A value that violates the schema is a misunderstanding, which nobody notices.
-          Fix:  Validate the arguments against the inputSchema first.
+          Fix: Validate the arguments against the inputSchema first.
+          | Call: get_total {"count":"7"}
+          | Result: "ok\\x1b[2J\\u{202e}"
           $ evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
         info not-blank · files · get_page
           The result is an empty text. Not reproduced after a restart.
-          Call: get_page
+          Fix: Validate the arguments against the inputSchema first.
+          | Call: get_page
             {"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-            xxxxxxxx…
-          Got:  ""
-          Why:  A value that violates the schema is a misunderstanding, which nobody notices.
-          Fix:  Validate the arguments against the inputSchema first.
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}
+          | Result: ""
           $ evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
       "
     `);
@@ -115,13 +112,11 @@ describe("the report of probes", () => {
 
   it("shows the results of manual calls", () => {
     const server = { server: "files", calls: 1, starts: 1, tools: [], skipped: [], findings: [] };
-    const answers = [{ tool: "echo", arguments: { text: "a" }, got: '"Echo: a"' }];
+    const answers = [{ tool: "echo", arguments: { text: "a" }, result: '"Echo: a"' }];
     const counts = { error: 0, warning: 0, info: 0 };
     const passed = { ...report, servers: [{ ...server, answers }], problems: [], counts, ok: true, exitCode: 0 };
     expect(renderTerminal(probeDocument(passed), display)).toMatchInlineSnapshot(`
       "PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 7
-        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
-          show more.
         Next: probe more inputs with \`--runs\`.
 
       files · 1 call
@@ -135,8 +130,6 @@ describe("the report of probes", () => {
     const stopped = { ...report, stopped: true, exitCode: 130 };
     expect(renderTerminal(probeDocument({ ...stopped, servers: [] }), display)).toMatchInlineSnapshot(`
       "STOPPED 1 error, 0 warnings, 1 info · 1 problem · 0 servers probed · seed 7
-        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
-          show more.
         Next: fix what could not be probed: server "other" did not start
       "
     `);

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { makeScratch } from "../../src/evals/inspection/probe/scratch.ts";
+import { makeScratch } from "../../../src/evals/inspection/probe/session.ts";
 
 let dir: string;
 beforeEach(() => {

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import {
   type DoctorReport,
+  doctorDocument,
   doctorReportSchema,
   type Examined,
-} from "../../../src/evals/inspection/doctor/diagnosis/report.ts";
-import { doctorDocument } from "../../../src/evals/inspection/doctor/doctorReport.ts";
+} from "../../../src/evals/inspection/doctor/report.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 
 const good: Examined = {
@@ -24,14 +24,15 @@ const good: Examined = {
     ...["a", "b", "c", "d", "e", "f"].map((tool) => ({ tool, why: "needs arguments" })),
     { tool: "delete_all", why: "not annotated read-only or non-destructive" },
   ],
-  diagnoses: [
+  findings: [
     {
-      id: "stdout-noise",
+      rule: "stdout-noise",
+      location: {},
       severity: "warning",
-      wrong: "It writes to stdout what is not the protocol; some hosts close the connection for that.",
+      message: "It writes to stdout what is not the protocol; some hosts close the connection for that.",
       evidence: ["stdout: Listening \u001b[31mhere"],
-      remedy: "Write logs to stderr.",
-      show: "cd /srv && node /srv/weather/server.js",
+      fix: "Write logs to stderr.",
+      command: "cd /srv && node /srv/weather/server.js",
     },
   ],
 };
@@ -41,14 +42,15 @@ const bad: Examined = {
   healthy: false,
   called: [],
   notCalled: [],
-  diagnoses: [
+  findings: [
     {
-      id: "exits",
+      rule: "exits",
+      location: {},
       severity: "error",
-      wrong: "It ends before it answers.",
+      message: "It ends before it answers.",
       evidence: ["exited with code 1", ...Array.from({ length: 13 }, (_, at) => `stderr: line ${at}`)],
-      remedy: "Run the command by hand in the same folder, and fix what it reports.",
-      show: `cd /srv && node a.js '${"a long argument ".repeat(6)}'`,
+      fix: "Run the command by hand in the same folder, and fix what it reports.",
+      command: `cd /srv && node a.js '${"a long argument ".repeat(6)}'`,
     },
   ],
 };
@@ -68,7 +70,6 @@ const screen = { colour: false, width: 80, unicode: true };
 test("renders servers with a warning and with an error", () => {
   expect(renderTerminal(doctorDocument(reportOn(good, bad)), screen)).toMatchInlineSnapshot(`
     "UNHEALTHY: 1 of 2 servers; 1 healthy
-      How sure: observed just now, by starting each on this machine.
       Next: apply the fix of the first error below, then run this again.
 
     ✓ weather (.mcp.json)
@@ -78,14 +79,16 @@ test("renders servers with a warning and with an error", () => {
       2 tools called, 1 answered; not called: a, b, c, d, e and 1 more (needs
         arguments); delete_all (not annotated read-only or non-destructive)
 
-      warning: It writes to stdout what is not the protocol; some hosts close the
-        connection for that. [stdout-noise]
+      warning stdout-noise
+        It writes to stdout what is not the protocol; some hosts close the
+          connection for that.
         Fix: Write logs to stderr.
         | stdout: Listening \\x1b[31mhere
         $ cd /srv && node /srv/weather/server.js
 
     ✗ node a.js
-      error: It ends before it answers. [exits]
+      error exits
+        It ends before it answers.
         Fix: Run the command by hand in the same folder, and fix what it reports.
         | exited with code 1
         | stderr: line 0
@@ -110,7 +113,6 @@ test("colours the verdict and severities, but no text of a server", () => {
   const colours = renderTerminal(doctorDocument(reportOn({ ...good, notCalled: [] })), { ...screen, colour: true });
   expect(colours.replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
     "ESC[32mHEALTHY: 1 serverESC[39m
-      How sure: observed just now, by starting each on this machine.
       Next: check the wording of the tools with \`evals lint\`, or draft a suite
         with \`evals init\`.
 
@@ -120,8 +122,9 @@ test("colours the verdict and severities, but no text of a server", () => {
         listed in 1.2 s
       2 tools called, 1 answered
 
-      ESC[33mwarningESC[39m: It writes to stdout what is not the protocol; some hosts close the
-        connection for that. [stdout-noise]
+      ESC[33mwarningESC[39m stdout-noise
+        It writes to stdout what is not the protocol; some hosts close the
+          connection for that.
         Fix: Write logs to stderr.
         | stdout: Listening \\x1b[31mhere
         $ cd /srv && node /srv/weather/server.js
@@ -135,13 +138,12 @@ test("is ASCII without unicode", () => {
 
 test("renders servers without permitted or listed tools", () => {
   const [first, second] = [
-    renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], diagnoses: [] })), screen),
-    renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], tools: 0, diagnoses: [] })), screen),
+    renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], findings: [] })), screen),
+    renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], tools: 0, findings: [] })), screen),
   ];
   expect([first, second]).toMatchInlineSnapshot(`
     [
       "HEALTHY: 1 server
-      How sure: observed just now, by starting each on this machine.
       Next: check the wording of the tools with \`evals lint\`, or draft a suite
         with \`evals init\`.
 
@@ -152,7 +154,6 @@ test("renders servers without permitted or listed tools", () => {
       no tool called
     ",
       "HEALTHY: 1 server
-      How sure: observed just now, by starting each on this machine.
       Next: check the wording of the tools with \`evals lint\`, or draft a suite
         with \`evals init\`.
 

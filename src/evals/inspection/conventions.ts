@@ -1,0 +1,51 @@
+import { existsSync } from "node:fs";
+import { dirname, isAbsolute, resolve } from "node:path";
+import { formatJsonPath } from "../base/jsonSchema/walk.ts";
+import type { Finding } from "../base/types/finding.ts";
+import type { Io } from "../base/types/io.ts";
+import type { Tool } from "../base/types/tool.ts";
+import type { RegistrationSubject } from "./lint/rule.ts";
+import { registrationRules } from "./lint/rules/registration.ts";
+import { schemaRules } from "./lint/rules/schemas.ts";
+import type { ServerTarget } from "./targets.ts";
+
+// The rules of lint that say why a server does not work, for inspections that start it.
+
+type Registration = NonNullable<ServerTarget["registration"]>;
+
+/** The entry of a server in a host configuration, for the lint rules. */
+export function describeRegistration({ host, name }: Registration, io: Io): RegistrationSubject {
+  return {
+    name,
+    entry: host.entries.get(name),
+    absolute: isAbsolute,
+    exists: (path: string) => existsSync(resolve(dirname(host.path), path)),
+    isSet: (variable: string) => io.env[variable] !== undefined,
+  };
+}
+
+/** What the lint rules find in the entry of a server in a host configuration. */
+export function checkRegistration(
+  registration: Registration,
+  io: Io,
+): Pick<Finding, "rule" | "severity" | "message" | "fix">[] {
+  const subject = describeRegistration(registration, io);
+  return registrationRules.flatMap(({ id, severity, check }) =>
+    [...check(subject)].map(({ message, fix }) => ({ rule: id, severity, message, fix })),
+  );
+}
+
+/** Schema rules whose violation makes a host refuse the tool or its calls. */
+const decisive = new Set([
+  ...["input-schema-missing", "input-schema-type", "root-combinator", "required-shape", "required-unknown"],
+  ...["schema-not-valid", "ref-unresolved"],
+]);
+
+/** The faults of the schemas of a tool for which a host refuses the tool or its calls. */
+export function listSchemaFaults(tool: Tool): string[] {
+  const listed = JSON.parse(JSON.stringify(tool));
+  const subject = { server: "", tool: listed, siblings: new Set<string>(), shownName: tool.name };
+  return schemaRules
+    .filter(({ id }) => decisive.has(id))
+    .flatMap((rule) => [...rule.check(subject)].map(({ at, message }) => `${formatJsonPath(at)}: ${message}`));
+}

@@ -1,0 +1,276 @@
+import { quote } from "../../../base/text/text.ts";
+import type { Finding } from "../../../base/types/finding.ts";
+import { type Cause, findKnownError, findMissingKey, quoteLines } from "./signatures.ts";
+
+/** The start of a local server. */
+export type LocalStart = {
+  kind: "local";
+  command: string;
+  program:
+    | { kind: "found" }
+    | { kind: "missing"; searched: readonly string[]; instead?: string }
+    | { kind: "not executable"; path: string };
+  /** The working directory. */
+  folder: { path: string; exists: boolean };
+  /** The script that an interpreter was to run: as written, and as a path from the working directory. */
+  script?: { given: string; path: string; relative: boolean; exists: boolean };
+  /** How it ended before it answered, for example "exited with code 1"; absent if it did not end. */
+  ended?: string;
+  answered: boolean;
+  /** Time until it answered, ended or timed out. */
+  ms: number;
+  /** The lines of stderr, or the last 8 KiB of it. */
+  stderr: readonly string[];
+  /** The first lines of stdout that are not messages of the protocol. */
+  noise: readonly string[];
+  /** Environment variables that are set here but not passed on to a server. */
+  notPassedOn: ReadonlySet<string>;
+};
+
+/** The response to a plain HTTP request, made after a client could not connect. */
+export type RemoteStart = {
+  kind: "remote";
+  url: string;
+  transport: "http" | "sse";
+  answer:
+    | { kind: "status"; status: number; type?: string; location?: string; authenticate?: string; said?: string }
+    | { kind: "none"; code: string; message: string };
+};
+
+type Diagnosed = Cause & Pick<Finding, "evidence" | "command">;
+
+/** The shortest start-up timeout of known hosts. */
+export const slowMs = 10_000;
+export const isSlow = ({ ms }: LocalStart) => ms > slowMs;
+
+/**
+ * Why a local server does not answer; undefined if it does. Known facts take precedence over what its output suggests.
+ * @param direct a shell command that starts it
+ */
+export function diagnoseLocalStart(start: LocalStart, direct: string): Diagnosed | undefined {
+  if (start.answered) return undefined;
+  return { command: direct, ...(diagnoseCommand(start) ?? diagnoseExit(start, direct) ?? diagnoseSilence(start)) };
+}
+
+function diagnoseCommand({ folder, program, script, command }: LocalStart): Diagnosed | undefined {
+  if (!folder.exists)
+    return {
+      rule: "folder-missing",
+      message: `The working directory does not exist: ${folder.path}.`,
+      fix: 'Correct or remove "cwd".',
+    };
+  if (program.kind === "missing") return diagnoseMissingProgram(program, command);
+  if (program.kind === "not executable")
+    return {
+      rule: "program-not-executable",
+      message: `${program.path} is not executable.`,
+      fix: "Run chmod +x on it, or use its interpreter as the command.",
+    };
+  if (!script || script.exists) return undefined;
+  return {
+    rule: "script-missing",
+    message: `The script ${script.path} does not exist.`,
+    ...(script.relative && { evidence: [`${quote(script.given)} is relative to ${folder.path}`] }),
+    fix:
+      explainUnsetVariable(script.given) ??
+      (script.relative
+        ? "Use the absolute path of the script: hosts start servers in different working directories."
+        : "Build the server, or correct the path."),
+  };
+}
+
+/** Products that provide a program. */
+const providers: Readonly<Record<string, string>> = {
+  ...{ node: "Node.js", npx: "Node.js", npm: "Node.js", bun: "Bun", bunx: "Bun", deno: "Deno", uv: "uv", uvx: "uv" },
+  ...{ python: "Python", python3: "Python", pipx: "pipx", docker: "Docker", java: "a Java runtime" },
+};
+
+function diagnoseMissingProgram(
+  { searched, instead }: { searched: readonly string[]; instead?: string },
+  command: string,
+): Diagnosed {
+  const isPath = /[/\\]/.test(command);
+  const provider = Object.hasOwn(providers, command) ? providers[command] : "it";
+  const other = instead === undefined ? "" : ` On this machine it is called ${quote(instead)}.`;
+  return {
+    rule: "program-missing",
+    message: `The program ${quote(command)} was not found.${other}`,
+    evidence: isPath ? searched.map((path) => `not found at ${path}`) : [`not found in PATH: ${searched.join(", ")}`],
+    fix:
+      explainUnsetVariable(command) ??
+      (instead !== undefined
+        ? `Use ${quote(instead)} as the command.`
+        : isPath
+          ? "Build it, or use its absolute path."
+          : `Install ${provider}, or use the absolute path of the program: a host may have a shorter PATH than a shell.`),
+  };
+}
+
+/** How to fix a path that still contains the reference to an unset variable. */
+function explainUnsetVariable(path: string): string | undefined {
+  const name = /\$\{(?:env:)?(\w+)/.exec(path)?.[1];
+  if (name === undefined) return undefined;
+  return `Set ${name} in the environment of the host, or write the path without the variable.`;
+}
+
+function diagnoseExit(start: LocalStart, direct: string): Diagnosed | undefined {
+  if (start.ended === undefined) return undefined;
+  const known = findKnownError(start.stderr.join("\n"));
+  const evidence = [start.ended, ...quoteLines("stderr", start.stderr, known?.line), ...quoteStdout(start)];
+  if (known) {
+    const { rule, message, fix, variables = [] } = known;
+    const set = variables.filter((name) => start.notPassedOn.has(name));
+    if (set.length === 0) return { rule, message, fix, evidence };
+    // In the user's shell, the server would inherit the variables and start.
+    const command = `(unset ${set.join(" ")}; ${direct})`;
+    const more = set.map((name) => `${name} is set in this shell, but is not passed on to servers`);
+    return { rule, message, fix, evidence: [...evidence, ...more], command };
+  }
+  const isQuiet = start.stderr.length === 0;
+  return {
+    rule: "exits",
+    message: `The server exits before it answers${isQuiet ? ", and prints nothing to stderr" : ""}.`,
+    evidence,
+    fix: isQuiet
+      ? "Connect the transport and keep running until stdin closes. Print the reason for an early exit to stderr."
+      : "Run the command in the same directory, and fix the error that it prints.",
+  };
+}
+
+const httpOutput =
+  /\b(?:listening|running|started|serving)\b.{0,60}\b(?:port|https?:\/\/|localhost|:\d{2,5})|https?:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0)/i;
+
+function diagnoseSilence(start: LocalStart): Diagnosed {
+  const silence = `The server is running, but did not answer within ${Math.round(start.ms / 100) / 10} s.`;
+  const known = findKnownError(start.stderr.join("\n"));
+  const evidence = [...quoteStdout(start), ...quoteLines("stderr", start.stderr, known?.line)];
+  if ([...start.noise, ...start.stderr].some((line) => httpOutput.test(line)))
+    return {
+      rule: "web-server",
+      message: `${silence} It appears to serve HTTP.`,
+      evidence,
+      fix: "Register it by its URL, or start it with its option for stdio.",
+    };
+  if (start.noise.length > 0)
+    return {
+      rule: "stdout-noise",
+      message: `${silence} It writes output other than protocol messages to stdout.`,
+      evidence,
+      fix: "Write logs to stderr: stdout is reserved for the protocol.",
+    };
+  if (known && !known.isNotice)
+    return { rule: known.rule, message: `${known.message} ${silence}`, evidence, fix: known.fix };
+  return { rule: "silent", message: silence, evidence, fix: "Check that the command starts an MCP server over stdio." };
+}
+
+const quoteStdout = ({ noise }: LocalStart) => quoteLines("stdout", noise);
+
+/** Why no client could connect to a URL. `client` is the error of the client. */
+export function diagnoseRemoteStart(start: RemoteStart, client: { message: string; hint: string }): Diagnosed {
+  const { answer } = start;
+  if (answer.kind === "none") return { ...diagnoseNoResponse(answer.code, start.url), evidence: [answer.message] };
+  const { status, type, authenticate, said } = answer;
+  const evidence = [
+    `HTTP ${status}${type === undefined ? "" : `, ${type}`}`,
+    ...(authenticate === undefined ? [] : [`WWW-Authenticate: ${authenticate}`]),
+    ...(said === undefined ? [] : [`body: ${said}`]),
+    `client: ${client.message}`,
+  ];
+  return { ...diagnoseStatus(start, answer, client), evidence };
+}
+
+function diagnoseStatus(
+  { url, transport }: RemoteStart,
+  { status, location, authenticate, said }: Extract<RemoteStart["answer"], { kind: "status" }>,
+  client: { message: string; hint: string },
+): Cause {
+  if (status >= 300 && status < 400)
+    return {
+      rule: "redirect",
+      message: `The URL redirects${location === undefined ? "" : ` to ${location}`}.`,
+      fix: "Use the target URL: hosts drop headers on redirects, or do not follow them.",
+    };
+  // Some services answer a missing key with another status, and name it in the body.
+  const asksForKey = status >= 400 && said !== undefined && findMissingKey(said) !== undefined;
+  // Others answer the first request of a client, and refuse the next.
+  const refused = findRefusal(client.message) ?? status;
+  if (refused === 401 || refused === 403 || asksForKey) {
+    const bearer = authenticate?.toLowerCase().startsWith("bearer") ? " as Authorization: Bearer <token>" : "";
+    return {
+      rule: "credentials",
+      message: refused === 403 ? "The server rejects the credentials." : "The server requires credentials.",
+      fix: `Add them to "headers"${bearer}, or log in with \`evals login ${url.split("?")[0]}\`.`,
+    };
+  }
+  if (status === 404 || status === 405) {
+    const other = transport === "http" ? "sse" : "http";
+    return {
+      rule: "no-endpoint",
+      message: "There is no MCP endpoint at this URL.",
+      fix: `Check the path (often /mcp or /sse), and whether the server uses the transport ${other} (\`--transport ${other}\`).`,
+    };
+  }
+  if (status === 429)
+    return {
+      rule: "rate-limit",
+      message: "The server refuses further requests for now.",
+      fix: "Wait, then try again; ask the operator of the server for a higher limit if it stays.",
+    };
+  if (status >= 500)
+    return { rule: "server-fault", message: "The server has an internal error.", fix: "Check its log." };
+  return { rule: "not-mcp", message: "The URL answers, but not with MCP.", fix: client.hint };
+}
+
+/** The status by which a server refused a request, from the message of the client (servers/http.ts). */
+export function findRefusal(message: string): 401 | 403 | undefined {
+  const status = /\banswers with HTTP (401|403)\b/.exec(message)?.[1];
+  return status === undefined ? undefined : status === "401" ? 401 : 403;
+}
+
+function diagnoseNoResponse(code: string, url: string): Cause {
+  if (!/^https?:\/\/./i.test(url))
+    return { rule: "no-url", message: "This is not an HTTP or HTTPS URL.", fix: "Write it as https://host/path." };
+  const known = networkErrors.find(({ codes }) => codes.test(code));
+  if (known) {
+    const { codes: _, ...cause } = known;
+    return cause.rule === "tls" && !url.startsWith("https:") ? { ...cause, fix: "Use https://." } : cause;
+  }
+  return {
+    rule: "unreachable",
+    message: "The server cannot be reached.",
+    fix: "Check host, port and path of the URL.",
+  };
+}
+
+const networkErrors: readonly (Cause & { codes: RegExp })[] = [
+  {
+    codes: /^ECONNREFUSED$/,
+    rule: "port-refused",
+    message: "The connection was refused: nothing listens on the port.",
+    fix: "Start the server, and check host and port of the URL.",
+  },
+  {
+    codes: /^(?:ENOTFOUND|EAI_AGAIN)$/,
+    rule: "host-unknown",
+    message: "The host name could not be resolved.",
+    fix: "Correct the URL, and check the network and its proxy.",
+  },
+  {
+    codes: /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|DEPTH_ZERO/,
+    rule: "certificate",
+    message: "The certificate of the server is not trusted.",
+    fix: "Install a trusted certificate, or set NODE_EXTRA_CA_CERTS to the file of its certificate authority.",
+  },
+  {
+    codes: /SSL|TLS|EPROTO/,
+    rule: "tls",
+    message: "The TLS handshake failed.",
+    fix: "Use http:// if the server has no TLS, or put a TLS proxy in front of it.",
+  },
+  {
+    codes: /TIMEOUT|TIMEDOUT/,
+    rule: "no-answer",
+    message: "The server did not answer in time.",
+    fix: "Check that it is running, and that no firewall blocks the connection.",
+  },
+];

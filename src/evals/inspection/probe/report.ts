@@ -1,0 +1,199 @@
+import * as z from "zod";
+import { groupBy } from "../../base/groupBy.ts";
+import { findingSchema, problemSchema, severitySchema } from "../../base/types/finding.ts";
+import { jsonObjectSchema } from "../../base/types/json.ts";
+import { type Block, heading, type Item, list, makeColumns, table, text, unlimited } from "../../reports/document.ts";
+import { findingItem, subjectText, worstFirst } from "../../reports/findings.ts";
+import { count, integer, some, withoutOutput } from "../../reports/format.ts";
+
+const number = z.number().int().min(0);
+const texts = z.array(z.string());
+
+/** A call of a tool, as written on the command line. */
+const probeCallSchema = z.object({ tool: z.string(), arguments: jsonObjectSchema });
+export type ProbeCall = z.infer<typeof probeCallSchema>;
+
+/** A violation of a rule. Its evidence are the smallest calls that reproduce it and their results. */
+const probeFindingSchema = findingSchema.extend({
+  parameters: texts.describe("the parameters concerned, for invalid input"),
+  calls: z.array(probeCallSchema).describe("the smallest ones, in order; the last one shows it"),
+  times: number.describe("the number of probes that found it"),
+  reproduced: z.enum(["yes", "no", "not tried"]).describe("whether the same calls had the same result when made again"),
+  command: z.string().describe("makes these calls again"),
+});
+export type ProbeFinding = z.infer<typeof probeFindingSchema>;
+
+/** The results of one tool: each rule is in one of three lists. */
+const toolReportSchema = z.object({
+  tool: z.string(),
+  calls: number,
+  ok: texts,
+  found: texts,
+  notProbed: texts,
+  notes: texts.describe("what could not be done"),
+});
+export type ToolReport = z.infer<typeof toolReportSchema>;
+
+const serverReportSchema = z.object({
+  server: z.string(),
+  calls: number,
+  starts: number,
+  tools: z.array(toolReportSchema),
+  skipped: z
+    .array(z.object({ tool: z.string(), reason: z.string() }))
+    .describe("tools that were not called, with the reason"),
+  filesLeft: texts
+    .exactOptional()
+    .describe("files that calls left in the scratch folder, which is removed; absent where the server ran elsewhere"),
+  mayWrite: texts.exactOptional().describe("tools that were called and are not annotated read-only"),
+  findings: z.array(probeFindingSchema),
+  answers: z.array(probeCallSchema.extend({ result: z.string() })).describe("to the calls of --call"),
+});
+export type ServerReport = z.infer<typeof serverReportSchema>;
+
+const probeRuleSchema = z.object({
+  id: z.string(),
+  severity: severitySchema,
+  why: z.string(),
+  docs: z.string(),
+  needs: z.string(),
+});
+
+/** The output of `evals probe --json`, from which the printed report is made too. */
+export const probeReportSchema = z.object({
+  seed: z.number(),
+  servers: z.array(serverReportSchema),
+  problems: z
+    .array(problemSchema.extend({ severity: z.enum(["error", "warning"]), excerpt: z.string().exactOptional() }))
+    .describe("what could not be probed, or not completely"),
+  counts: z.record(severitySchema, number),
+  rules: z.array(probeRuleSchema),
+  failOn: severitySchema,
+  stopped: z.boolean(),
+  ok: z.boolean(),
+  exitCode: z.number().int(),
+});
+export type ProbeReport = z.infer<typeof probeReportSchema>;
+
+/** The `tool` of the row for a call of a tool that the server does not list. */
+export const unknownToolRow = "(unknown tool)";
+
+const maxLength = 300;
+
+/**
+ * The report of `evals probe`: the counts, then the tools of each server and its findings with their smallest calls.
+ */
+export function probeDocument(report: ProbeReport): Block[] {
+  const { counts, ok, exitCode, stopped, problems, seed, servers, rules } = report;
+  const word = stopped ? "STOPPED" : ok ? "PASSED" : exitCode === 1 ? "FAILED" : "INCOMPLETE";
+  const suppressed = servers.flatMap(({ findings }) => findings.filter((one) => one.suppressed !== undefined)).length;
+  const parts = [
+    `${word} ${count(counts.error, "error")}, ${count(counts.warning, "warning")}, ${count(counts.info, "info", "info")}`,
+    ...(problems.length > 0 ? [count(problems.length, "problem")] : []),
+    ...(suppressed > 0 ? [`${suppressed} suppressed`] : []),
+    `${count(servers.length, "server")} probed`,
+    `seed ${seed}`,
+  ];
+  return [
+    heading(1, parts.join(" · "), ok ? "good" : "bad"),
+    text(describeNext(report)),
+    ...servers.flatMap((server) => serverBlocks(server, stopped ? [] : rules)),
+  ];
+}
+
+function describeNext({ counts, stopped, problems, seed }: ProbeReport): string {
+  const [first] = problems;
+  if (first) return `Next: fix what could not be probed: ${withoutOutput(first.message)}`;
+  if (stopped) return `Next: run it again with \`--seed ${seed}\` for the same inputs.`;
+  return counts.error + counts.warning + counts.info > 0
+    ? "Next: repeat a finding with its `--call` below, and fix the tool."
+    : "Next: probe more inputs with `--runs`.";
+}
+
+function serverBlocks(one: ServerReport, rules: ProbeReport["rules"]): Block[] {
+  const { tools, skipped, findings, answers } = one;
+  return [
+    heading(3, headline(one)),
+    toolTable(tools),
+    text(
+      ...tools.flatMap(({ tool, notes }) => notes.map((note) => `${tool}: ${note}`)),
+      ...leftLines(one),
+      ...uncheckedLines(one, rules),
+      ...skippedLines(skipped),
+    ),
+    list(
+      "call",
+      answers.map(({ result, ...call }) => ({
+        text: { code: formatCalls([call]), max: maxLength },
+        items: [`-> ${result}`],
+      })),
+      unlimited,
+    ),
+    list("finding (--json has them all)", worstFirst(findings).map(showFinding), 200),
+  ];
+}
+
+function skippedLines(skipped: ServerReport["skipped"]): string[] {
+  const groups = groupBy(skipped, ({ tool, reason }) => reason.replace(`${tool} is `, ""));
+  return [...groups].map(([reason, own]) => {
+    const names = own.map(({ tool }) => tool);
+    return `${count(own.length, "tool")} not probed, ${reason}: ${some(names, 20)}`;
+  });
+}
+
+/** Files that the calls left behind, and tools that may have left data elsewhere, such as in a database. */
+function leftLines({ filesLeft = [], mayWrite = [] }: ServerReport): string[] {
+  const lines = [
+    filesLeft.length > 0 &&
+      `The calls left ${count(filesLeft.length, "file")} in the scratch folder, which was removed: ${filesLeft.join(", ")}.`,
+    mayWrite.length > 0 &&
+      `Called and not annotated read-only, so these may have left data elsewhere: ${some(mayWrite, 20)}.`,
+  ];
+  return lines.filter((line) => line !== false);
+}
+
+function headline({ server, tools, skipped, calls, starts }: ServerReport): string {
+  const called = tools.filter(({ tool }) => tool !== unknownToolRow).length;
+  return [
+    server,
+    ...(called + skipped.length > 0 ? [`${count(called, "tool")} called`] : []),
+    ...(skipped.length > 0 ? [`${integer(skipped.length)} not`] : []),
+    count(calls, "call"),
+    ...(starts > 1 ? [`started ${starts} times`] : []),
+  ].join(" · ");
+}
+
+function toolTable(tools: readonly ToolReport[]): Block {
+  const rows = tools.map(({ tool, calls, ok, found, notProbed }) => [
+    tool,
+    ...[calls, ok.length, notProbed.length].map(String),
+    found.length > 0 ? { lines: found } : "·",
+  ]);
+  const columns = makeColumns(["name", "tool"], ["figure", "calls", "checks ok", "not probed"], ["text", "findings"]);
+  return table("tool", columns, rows, { max: unlimited });
+}
+
+/** The checks that could not run on any tool, with what they need. */
+function uncheckedLines({ tools }: ServerReport, rules: ProbeReport["rules"]): string[] {
+  const seen = new Set(tools.flatMap(({ ok, found }) => [...ok, ...found]));
+  const asked = new Set(tools.flatMap(({ notProbed }) => notProbed));
+  return rules
+    .filter(({ id }) => asked.has(id) && !seen.has(id))
+    .map(({ id, needs }) => `${id} not probed: it needs ${needs}`);
+}
+
+function showFinding(finding: ProbeFinding): Item {
+  const { rule, location, parameters, times, reproduced } = finding;
+  const subject = `${subjectText(location)}${parameters.length > 0 ? `: ${parameters.join(", ")}` : ""}`;
+  const often = [
+    ...(times > 1 ? [`Found by ${count(times, "probe")}.`] : []),
+    ...(reproduced === "no" ? ["Not reproduced after a restart."] : []),
+  ];
+  const message = [finding.message, ...often].join(" ");
+  return findingItem({ ...finding, message }, { title: `${rule} · ${subject}` });
+}
+
+/** Calls on one line. */
+export function formatCalls(calls: readonly ProbeCall[]): string {
+  return calls.map((call) => `${call.tool} ${JSON.stringify(call.arguments)}`).join(", then ");
+}
