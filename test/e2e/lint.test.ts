@@ -205,7 +205,7 @@ describe("evals lint", () => {
     ],
     [
       ["--format", "markdown"],
-      "error: --format markdown works only with --rules.\n  Use table, json, sarif or github.\n",
+      "error: --format markdown works only with --rules.\n  Use table, json, sarif, github or junit.\n",
     ],
     [["--server", 'node "main.js'], 'error: --server node "main.js has an unclosed quote.\n  Close it with ".\n'],
     [
@@ -247,7 +247,7 @@ describe("evals lint", () => {
       artifactLocation: { uri: "t.json" },
       region: { startLine: 1, startColumn: 12 },
     });
-    expect(github?.out).toMatch(/^::error file=t\.json,line=1,col=12,title=name-charset::/m);
+    expect(github?.out).toMatch(/^::error file=t\.json,line=1,col=12,title=t · [^:]+%3A name-charset/m);
     expect([sarif?.code, github?.code]).toEqual([1, 1]);
   });
 });
@@ -290,7 +290,7 @@ describe("evals lint --judge", () => {
         ...{ rule: "judge-usage", severity: "info" },
         message: "Judged by anthropic:claude-haiku-5-5: 2 of 5. As for judge-usage.",
         fix: "Name the situation, with an example request where it helps.",
-        where: {
+        location: {
           ...{ server: "t", tool: "get_b", path: "$.description" },
           ...{ file: "t.json", line: 11, column: 18 },
         },

@@ -28,8 +28,6 @@ describe("evals probe", () => {
         "code": 0,
         "err": "",
         "out": "PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 1
-        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
-          show more.
         Next: probe more inputs with \`--runs\`.
 
       reference · 1 tool called · 12 calls
@@ -69,8 +67,6 @@ describe("evals probe", () => {
         "code": 1,
         "err": "",
         "out": "FAILED 1 error, 0 warnings, 0 info · 1 server probed · seed 1
-        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
-          show more.
         Next: repeat a finding with its \`--call\` below, and fix the tool.
 
       bad · 1 call
@@ -80,11 +76,10 @@ describe("evals probe", () => {
 
         error survives · bad · get_crash
           The call ended the server.
-          Call: get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
-          Got:  Server "node test/fixtures/servers/bad.mjs", called for "get_crash", exited with code 3.
-            Its stderr ends with: out of cheese
-          Why:  When the server exits, all its tools are gone until the host restarts it.
-          Fix:  Catch exceptions of the tool, and return them as failures.
+          Fix: Catch exceptions of the tool, and return them as failures.
+          | Call: get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
+          | Result: Server "node test/fixtures/servers/bad.mjs", called for "get_crash", exited with
+            code 3. Its stderr ends with: out of cheese
           $ evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"get_crash","arguments":{"name":"aaaaaaaaaaaaaaaaaaaaa"}}'
       ",
       }
@@ -95,8 +90,6 @@ describe("evals probe", () => {
         "code": 0,
         "err": "",
         "out": "PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 1
-        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
-          show more.
         Next: probe more inputs with \`--runs\`.
 
       bad · 1 call
@@ -197,8 +190,6 @@ describe("evals probe", () => {
         Annotate harmless tools as read-only, or use --execute always where the calls can do no harm.
       ",
         "out": "FAILED 1 error, 0 warnings, 0 info · 1 problem · 1 server probed · seed 1
-        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
-          show more.
         Next: fix what could not be probed: No tool of "bad" was called.
 
       bad · 0 tools called · 1 not · 2 calls · started 2 times
@@ -210,10 +201,9 @@ describe("evals probe", () => {
 
         error unknown-tool-refused · bad · no_such_tool_grec6u
           A call of a tool that is not listed succeeds.
-          Call: no_such_tool_grec6u {}
-          Got:  "You are welcome."
-          Why:  A model that invents a tool has to learn that it does not exist.
-          Fix:  Answer with an error: Unknown tool: <name>.
+          Fix: Answer with an error: Unknown tool: <name>.
+          | Call: no_such_tool_grec6u {}
+          | Result: "You are welcome."
           $ evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"no_such_tool_grec6u","arguments":{}}'
       ",
       }

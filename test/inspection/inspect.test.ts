@@ -32,13 +32,21 @@ afterAll(async () => {
 const anEnvironment = (dir = servers) => anIo({ cwd: dir, env: { PATH: process.env.PATH } });
 
 async function runProbe(options: Partial<ProbeOptions>, io: TestIo = anEnvironment()) {
-  const defaults = { runs: 2, seed: 1, timeout: 60, maxCalls: 20, failureThreshold: "warning", json: true } as const;
+  const defaults = {
+    runs: 2,
+    seed: 1,
+    timeout: 60,
+    maxCalls: 20,
+    failureThreshold: "warning",
+    format: "json",
+    json: true,
+  } as const;
   const code = await probe({ ...defaults, ...options }, io);
   return { code, report: JSON.parse(io.printed()) as ProbeReport, err: io.warned() };
 }
 
 async function runDoctor(options: TargetOptions, io: TestIo = anEnvironment()) {
-  const code = await doctor({ ...options, execute: "safe", timeout: 60, json: true }, io);
+  const code = await doctor({ ...options, execute: "safe", timeout: 60, format: "json", json: true }, io);
   return { code, report: doctorReportSchema.parse(JSON.parse(io.printed())), err: io.warned() };
 }
 

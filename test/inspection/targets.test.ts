@@ -228,12 +228,22 @@ const lintDefaults = {
   rules: false,
   concurrency: 1,
 } as const;
-const probeDefaults = { runs: 1, timeout: 1, maxCalls: 0, failureThreshold: "error", json: true } as const;
+const probeDefaults = {
+  runs: 1,
+  timeout: 1,
+  maxCalls: 0,
+  failureThreshold: "error",
+  format: "json",
+  json: true,
+} as const;
 
 describe.each([
   ["lint", (options: TargetOptions) => lint({ ...options, ...lintDefaults }, io)],
   ["probe", (options: TargetOptions) => probe({ ...options, ...probeDefaults }, io)],
-  ["doctor", (options: TargetOptions) => doctor({ ...options, execute: "safe", timeout: 1, json: true }, io)],
+  [
+    "doctor",
+    (options: TargetOptions) => doctor({ ...options, execute: "safe", timeout: 1, format: "json", json: true }, io),
+  ],
 ])("%s refuses", (_, inspect) => {
   it.each<[TargetOptions, string]>([
     [{ server: ['node "main.js'] }, 'error: --server node "main.js has an unclosed quote.\n  Close it with ".'],

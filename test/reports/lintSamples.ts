@@ -1,5 +1,6 @@
 import type { Finding } from "../../src/evals/base/types/finding.ts";
 import type { LintReport, RuleInfo } from "../../src/evals/base/types/lint.ts";
+import type { FindingList } from "../../src/evals/reports/findings.ts";
 
 export function aFinding(changes: Partial<Finding> = {}): Finding {
   return {
@@ -109,3 +110,15 @@ export const ruleInfos: readonly RuleInfo[] = [
     docs: "docs/lint-rules.md",
   },
 ];
+
+/** What the forms of findings show of a report. */
+export function listOf({ findings, problems, unusedSuppressions, failOn, exitCode }: LintReport): FindingList {
+  const unused = unusedSuppressions.map(({ rule, reason, place }) => ({
+    severity: "warning" as const,
+    message: `The suppression of ${rule} suppresses nothing.`,
+    hint: reason,
+    ...(place && { place }),
+  }));
+  const all = [...problems.map((one) => ({ severity: "error" as const, ...one })), ...unused];
+  return { command: "lint", findings, problems: all, rules: ruleInfos, failOn, exitCode };
+}

@@ -1,6 +1,6 @@
 import { executionPolicies } from "../base/types/execution.ts";
 import { choice, defineCommand, number, texts } from "./command.ts";
-import { jsonFlag, serverFlags } from "./flags.ts";
+import { findingFormat, jsonFlag, serverFlags } from "./flags.ts";
 
 export const doctorCommand = defineCommand({
   command: "doctor [paths..]",
@@ -19,7 +19,8 @@ export const doctorCommand = defineCommand({
     host: texts(
       "Also examine how a host shows the tools, at no cost: claude-code, codex, copilot or goose, or a model in one",
     ),
-    json: jsonFlag,
+    format: findingFormat,
+    json: { ...jsonFlag, describe: "Same as --format json" },
   },
   epilogue: "Exit code 1 when a server is unhealthy.",
   examples: [

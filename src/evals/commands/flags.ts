@@ -78,6 +78,11 @@ export const queueFlags = {
   }),
 } satisfies Record<string, Options>;
 
+/** The forms of findings, of commands that inspect. */
+export const findingFormat = choice("Output format", ["table", "json", "sarif", "github", "junit"], {
+  default: "table",
+});
+
 export const jsonFlag = toggle("Print one JSON object instead of the report");
 
 export const hostFlag = choice(

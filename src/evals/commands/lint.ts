@@ -40,9 +40,13 @@ export const lintCommand = defineCommand({
       default: "error",
     }),
     "fail-on": formerThresholdFlag,
-    format: choice("Output format; markdown: only with --rules", ["table", "json", "sarif", "github", "markdown"], {
-      default: "table",
-    }),
+    format: choice(
+      "Output format; markdown: only with --rules",
+      ["table", "json", "sarif", "github", "junit", "markdown"],
+      {
+        default: "table",
+      },
+    ),
     json: toggle("Same as --format json"),
     rules: toggle("Print all rules instead of linting"),
   },

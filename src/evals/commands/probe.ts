@@ -1,6 +1,6 @@
 import { executionPolicies } from "../base/types/execution.ts";
 import { choice, defineCommand, number, texts } from "./command.ts";
-import { formerThresholdFlag, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
+import { findingFormat, formerThresholdFlag, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
 
 export const probeCommand = defineCommand({
   command: "probe [paths..]",
@@ -35,7 +35,8 @@ export const probeCommand = defineCommand({
       default: "warning",
     }),
     "fail-on": formerThresholdFlag,
-    json: jsonFlag,
+    format: findingFormat,
+    json: { ...jsonFlag, describe: "Same as --format json" },
   },
   examples: [
     ['probe --server "node dist/main.js"', "Probe every tool that is annotated as harmless"],

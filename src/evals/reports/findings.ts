@@ -1,14 +1,33 @@
+import { groupBy } from "../base/groupBy.ts";
+import type { Problem } from "../base/types/errors.ts";
 import type { Finding, Location, Severity } from "../base/types/finding.ts";
-import type { Inline, Item, Span } from "./document.ts";
+import { type Inline, type Item, type Span, unlimited } from "./document.ts";
+import type { Verdict, VerdictList } from "./verdicts.ts";
+
+/** What an inspection found, for all forms that list findings. */
+export type FindingList = {
+  /** The command, such as "lint". */
+  command: string;
+  findings: readonly Finding[];
+  /** What could not be inspected, and warnings that are no findings. */
+  problems: readonly Omit<Problem, "excerpt">[];
+  rules: readonly RuleDescription[];
+  /** The lowest severity that fails. */
+  failOn: Severity;
+  exitCode: number;
+};
+
+/** What a rule requires, and the source of that. */
+export type RuleDescription = { id: string; severity: Severity; why: string; docs: string };
 
 /** The findings that are not suppressed, errors first. The order within a severity stays. */
 export function worstFirst<F extends Pick<Finding, "severity" | "suppressed">>(findings: readonly F[]): F[] {
-  const rank = ({ severity }: F) => severities.indexOf(severity);
+  const rank = ({ severity }: F) => severityOrder.indexOf(severity);
   return findings.filter(({ suppressed }) => suppressed === undefined).sort((a, b) => rank(a) - rank(b));
 }
 
 /** All severities, the worst first. */
-export const severities: readonly Severity[] = ["error", "warning", "info"];
+export const severityOrder: readonly Severity[] = ["error", "warning", "info"];
 
 /** What a finding is about: `server · tool`, `skill name`, or the file. */
 export function subjectText({ server, tool, skill, file }: Location): string {
@@ -31,11 +50,35 @@ export function findingItem(
   return {
     text: [showSeverity(severity), ` ${title}`],
     items: [message, `Fix: ${fix}`, ...more, ...evidence.map((line) => ({ code: `| ${line}`, max: maxEvidence }))],
-    max: Number.POSITIVE_INFINITY,
+    max: unlimited,
     ...(command !== undefined && { command }),
   };
 }
 
-export function showSeverity(severity: Severity): Span {
+function showSeverity(severity: Severity): Span {
   return { strong: severity, ...(severity !== "info" && { tone: severity === "error" ? "bad" : "warn" }) };
+}
+
+/** Findings as the verdicts of forms that list results: those at or above the threshold are failed. */
+export function listVerdicts({ command, findings, problems, failOn }: FindingList): VerdictList {
+  const threshold = severityOrder.indexOf(failOn);
+  const found = worstFirst(findings).map((one): [string, Verdict] => {
+    const { rule, severity, message, fix, location, evidence = [] } = one;
+    const isFailed = severityOrder.indexOf(severity) <= threshold;
+    const name = location.path === undefined ? rule : `${rule} ${location.path}`;
+    const level = isFailed ? "failed" : severity === "info" ? "notice" : "warning";
+    const place = location.file === undefined ? location.via : location;
+    return [subjectText(location), { name, level, kind: rule, lines: [message, fix, ...evidence], place }];
+  });
+  const other = problems.map(({ severity, message, hint, place }): [string, Verdict] => {
+    const lines = [message, ...(hint === undefined ? [] : [hint])];
+    return [command, { name: severity, level: severity, kind: "problem", lines, place }];
+  });
+  const nothing: [string, Verdict] = [command, { name: "findings", level: "passed", kind: "passed", lines: [] }];
+  const all = [...other, ...found];
+  const suites = groupBy(all.length > 0 ? all : [nothing], ([subject]) => subject);
+  return {
+    suites: [...suites].map(([name, own]) => ({ name, facts: {}, verdicts: own.map(([, verdict]) => verdict) })),
+    where: " in the log of this step",
+  };
 }

@@ -1,10 +1,7 @@
 import { plain } from "../base/secrets/visible.ts";
 import { cut } from "../base/text/text.ts";
 import type { Severity } from "../base/types/finding.ts";
-import type { LintReport } from "../base/types/lint.ts";
-import { lintDocument } from "../inspection/lint/lintReport.ts";
 import type { Blocks } from "./document.ts";
-import { subjectText, worstFirst } from "./findings.ts";
 import { count } from "./format.ts";
 import { type Display, renderTerminal } from "./terminal.ts";
 import { type Place, severities, type VerdictList } from "./verdicts.ts";
@@ -32,25 +29,6 @@ export function githubReport(document: Blocks, { suites, where }: VerdictList, d
     }),
   );
   return withoutCommands(renderTerminal(document, display)) + annotate(all, "tool-evals", where);
-}
-
-/**
- * A lint report, and an annotation for each finding. Findings of a live server are on the line that names the server.
- */
-export function githubLint(report: LintReport, display: Display): string {
-  const problems = report.problems.map(({ message, hint, place }): Annotation => {
-    return { level: "error", place, title: "not linted", message: [message, ...(hint ? [hint] : [])] };
-  });
-  const findings = worstFirst(report.findings).map(({ severity, rule, message, fix, location }): Annotation => {
-    const place = location.file === undefined ? location.via : location;
-    const subject = `${subjectText(location)} ${location.path}`;
-    return { level: levels[severity], place, title: rule, message: [subject, message, fix] };
-  });
-  const unused = report.unusedSuppressions.map(({ rule, reason, place }): Annotation => {
-    return { level: "warning", place, title: `unused suppression: ${rule}`, message: [reason] };
-  });
-  const annotations = annotate([...problems, ...findings, ...unused], "tool-evals lint", " in the log of this step");
-  return withoutCommands(renderTerminal(lintDocument(report, { isWhole: true }), display)) + annotations;
 }
 
 const levels = { error: "error", warning: "warning", info: "notice" } as const satisfies Record<Severity, Level>;

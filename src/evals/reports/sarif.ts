@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { plain } from "../base/secrets/visible.ts";
 import type { Severity } from "../base/types/finding.ts";
 import type { JsonObject } from "../base/types/json.ts";
-import type { LintReport, RuleInfo } from "../base/types/lint.ts";
-import { subjectText, worstFirst } from "./findings.ts";
+import { type FindingList, type RuleDescription, subjectText, worstFirst } from "./findings.ts";
 import { count } from "./format.ts";
 import type { Place } from "./verdicts.ts";
 
@@ -33,32 +32,31 @@ type Parts = {
 };
 
 /**
- * Lint findings as SARIF, with the rules they belong to. Suppressed findings come last, errors first; beyond 5,000,
- * findings are only counted. Does not throw.
+ * Findings as SARIF, with the rules they belong to. Suppressed findings come last, errors first; beyond 5,000, findings are
+ * only counted. Does not throw.
  */
-export function lintSarif(
-  report: LintReport,
-  { rules, version }: { rules: readonly RuleInfo[]; version: string },
-): string {
-  const suppressed = report.findings.filter((one) => one.suppressed !== undefined);
+export function findingSarif({ findings, problems, rules, exitCode }: FindingList, version: string): string {
+  const suppressed = findings.filter((one) => one.suppressed !== undefined);
   return sarif({
     version,
     rules: rules.map(describeRule),
-    results: [...worstFirst(report.findings), ...suppressed].map((one): Result => {
+    results: [...worstFirst(findings), ...suppressed].map((one): Result => {
       const { file = "", server = "", tool = "", skill = "", path = "", via = {} } = one.location;
       return {
         rule: one.rule,
         level: levels[one.severity],
-        lines: [`${one.message} ${one.fix}`],
+        lines: [`${one.message} ${one.fix}`, ...(one.evidence ?? [])],
         place: one.location.file === undefined ? via : one.location,
-        subject: `${subjectText(one.location)} ${path}`,
+        subject: [subjectText(one.location), path].filter(Boolean).join(" "),
         key: [one.rule, file, server, tool, skill, path],
         suppressed: one.suppressed,
       };
     }),
-    exitCode: report.exitCode,
-    isSuccessful: report.problems.length === 0,
-    notifications: describeProblems(report),
+    exitCode,
+    isSuccessful: problems.every(({ severity }) => severity !== "error"),
+    notifications: problems.map(({ severity, message, hint, place }) =>
+      notification(severity, [message, hint].filter(Boolean).join(" "), place?.file),
+    ),
   });
 }
 
@@ -107,7 +105,7 @@ function sarif({ version, rules, results: all, exitCode, isSuccessful, notificat
 /** Ends a line with a full stop, since viewers shorten a message to its first sentence. */
 const toSentence = (line: string) => plain(line).replace(/[^.!?]$/, "$&.");
 
-function describeRule({ id, severity, why, docs }: RuleInfo) {
+function describeRule({ id, severity, why, docs }: RuleDescription) {
   return {
     id,
     shortDescription: { text: why },
@@ -151,15 +149,4 @@ function notification(level: "error" | "warning", text: string, file?: string): 
     message: { text: plain(text) },
     ...(file !== undefined && { locations: [{ physicalLocation: { artifactLocation: { uri: relativeUri(file) } } }] }),
   };
-}
-
-function describeProblems({ problems, unusedSuppressions }: LintReport): JsonObject[] {
-  return [
-    ...problems.map(({ message, hint, place }) =>
-      notification("error", [message, hint].filter(Boolean).join(" "), place?.file),
-    ),
-    ...unusedSuppressions.map(({ rule, reason, place }) =>
-      notification("warning", `The suppression of ${rule} suppresses nothing: ${reason}`, place?.file),
-    ),
-  ];
 }

@@ -1,13 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { lintReportSchema } from "../../../src/evals/base/types/lint.ts";
+import { type LintReport, lintReportSchema } from "../../../src/evals/base/types/lint.ts";
 import { lintDocument, rulesDocument, rulesMarkdown } from "../../../src/evals/inspection/lint/lintReport.ts";
 import { safeJson } from "../../../src/evals/reports/escape.ts";
-import { githubLint } from "../../../src/evals/reports/github.ts";
-import { lintSarif } from "../../../src/evals/reports/sarif.ts";
+import { listVerdicts } from "../../../src/evals/reports/findings.ts";
+import { githubReport } from "../../../src/evals/reports/github.ts";
+import { findingSarif } from "../../../src/evals/reports/sarif.ts";
 import { pipe, renderTerminal } from "../../../src/evals/reports/terminal.ts";
-import { aFinding, aReport, hostile, mixed, ruleInfos } from "../../reports/lintSamples.ts";
+import { aFinding, aReport, hostile, listOf, mixed, ruleInfos } from "../../reports/lintSamples.ts";
 
-const githubRendered = (report: Parameters<typeof githubLint>[0], display = pipe) => githubLint(report, display);
+const githubRendered = (report: LintReport) =>
+  githubReport(lintDocument(report, { isWhole: true }), listVerdicts(listOf(report)), pipe);
 
 /** The workflow commands that the runner would execute. */
 function obeyed(log: string): string[] {
@@ -198,7 +200,7 @@ describe("for a person", () => {
     const whole = renderTerminal(lintDocument(aReport(findings), { isWhole: true }), pipe);
     expect(whole.match(/^ {2}warning unit-without-enum {2}/gm)).toHaveLength(9);
     expect(JSON.parse(safeJson(aReport(findings))).findings).toHaveLength(9);
-    const sarif = JSON.parse(lintSarif(aReport(findings), { rules: ruleInfos, version: "1.2.3" }));
+    const sarif = JSON.parse(findingSarif(listOf(aReport(findings)), "1.2.3"));
     expect(sarif.runs[0].results).toHaveLength(9);
   });
 });
@@ -219,11 +221,11 @@ describe("for a GitHub workflow", () => {
   it("annotates the line of the finding, or the line that names the server", () => {
     expect(obeyed(githubRendered(mixed))).toMatchInlineSnapshot(`
       [
-        "::error file=.mcp.json,line=3,col=7,title=not linted::server "files" did not start: exit code 1%0ARun it directly.",
-        "::error file=lists/a b.json,line=12,col=5,title=required-unknown::tools · find city $.inputSchema.properties["the city"]%0Arequired names "city", which is no property.%0AAdd it to properties.",
-        "::warning file=evals/weather.yaml,line=2,col=9,title=description-missing::weather · get_weather $%0AThe tool has no description.%0ASay what the tool does, when to call it, and which sibling to call for the rest of what users ask for.",
-        "::warning file=evals/lint.yaml,line=3,col=5,title=unused suppression%3A name-length::old",
-        "::notice file=evals/weather.yaml,line=4,col=3,title=tool-coverage::evals/weather.yaml $.cases%0A1 of 2 listed tools is expected by no case: find_city.%0AAdd a query for it.",
+        "::error file=.mcp.json,line=3,col=7,title=lint%3A error::server "files" did not start: exit code 1%0ARun it directly.",
+        "::error file=lists/a b.json,line=12,col=5,title=tools · find city%3A required-unknown $.inputSchema.properties["the city"]::required names "city", which is no property.%0AAdd it to properties.",
+        "::warning file=evals/lint.yaml,line=3,col=5,title=lint%3A warning::The suppression of name-length suppresses nothing.%0Aold",
+        "::warning file=evals/weather.yaml,line=2,col=9,title=weather · get_weather%3A description-missing $::The tool has no description.%0ASay what the tool does, when to call it, and which sibling to call for the rest of what users ask for.",
+        "::notice file=evals/weather.yaml,line=4,col=3,title=evals/weather.yaml%3A tool-coverage $.cases::1 of 2 listed tools is expected by no case: find_city.%0AAdd a query for it.",
       ]
     `);
   });
@@ -235,14 +237,14 @@ describe("for a GitHub workflow", () => {
     const log = githubRendered(report);
     expect(log).toMatch(/^::stop-commands::end-of-tool-evals-report\n/);
     expect(obeyed(log)).toEqual([
-      "::error title=required-unknown::s ::error::x $%0A ::error::pwned%0AAdd it to properties.",
+      "::error title=s %3A%3Aerror%3A%3Ax%3A required-unknown $:: ::error::pwned%0AAdd it to properties.",
     ]);
   });
 
   it("writes at most ten annotations per level and counts the rest", () => {
     const lines = obeyed(githubRendered(aReport(Array.from({ length: 25 }, () => aFinding()))));
     expect(lines).toHaveLength(10);
-    expect(lines[9]).toBe("::error title=tool-evals lint::and 16 more annotations: see all in the log of this step");
+    expect(lines[9]).toBe("::error title=tool-evals::and 16 more annotations: see all in the log of this step");
   });
 });
 

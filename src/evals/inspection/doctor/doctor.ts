@@ -1,12 +1,11 @@
 import { resolve } from "node:path";
 import { schedule } from "../../asking/trials/schedule.ts";
-import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem } from "../../base/types/errors.ts";
+import { EvalsError, type ExitCode, exitCodes, type Problem } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Io } from "../../base/types/io.ts";
-import { asciiJson } from "../../reports/escape.ts";
-import { renderTerminal } from "../../reports/terminal.ts";
 import { type LiveSpec, resolveServer } from "../../servers/spec.ts";
 import { checkRegistration } from "../conventions.ts";
+import { type FormOptions, printFindings } from "../findings.ts";
 import { callFlag, shellTemplate, shellWord } from "../shell.ts";
 import { hideSecrets, resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
 import { diagnose, type ServerFacts } from "./diagnosis/diagnose.ts";
@@ -15,12 +14,12 @@ import { isSlowStart, nothing, type Observed, observe } from "./observe.ts";
 import { type DoctorReport, doctorDocument, type Examined, type ExaminedHost } from "./report.ts";
 
 /** The options of `evals doctor`. `timeout` is in seconds. */
-export type DoctorOptions = Omit<TargetOptions, "tools" | "skills"> & {
-  execute: ExecutionPolicy;
-  timeout: number;
-  json: boolean;
-  host?: string[] | undefined;
-};
+export type DoctorOptions = Omit<TargetOptions, "tools" | "skills"> &
+  FormOptions & {
+    execute: ExecutionPolicy;
+    timeout: number;
+    host?: string[] | undefined;
+  };
 
 /** How many servers are started at the same time. */
 const concurrency = 4;
@@ -53,8 +52,10 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
     ok: unhealthy === 0,
     exitCode,
   };
-  io.out(options.json ? `${asciiJson(report)}\n` : renderTerminal(doctorDocument(report), io));
-  for (const problem of [...resolved.warnings, ...warnings]) io.err(`${formatProblem(problem)}\n`);
+  const findings = all.flatMap((one) => one.findings);
+  const list = { command: "doctor", findings, problems: [], rules: [], failOn: "error" as const, exitCode };
+  const logged = [...resolved.warnings, ...warnings];
+  printFindings(options, { report, document: () => doctorDocument(report), list, warnings: logged }, io);
   return exitCode;
 }
 

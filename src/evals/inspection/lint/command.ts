@@ -1,12 +1,8 @@
-import { type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../base/types/errors.ts";
+import { type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { LintReport, Profile } from "../../base/types/lint.ts";
-import { version } from "../../experiments/workspace/version.ts";
-import { safeJson } from "../../reports/escape.ts";
-import { githubLint } from "../../reports/github.ts";
-import { lintSarif } from "../../reports/sarif.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
-import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
+import { decideExitCode, type FormOptions, printFindings, readThreshold, type ThresholdOptions } from "../findings.ts";
 import { readSettings } from "../settings.ts";
 import { resolveTargets, type Target, type TargetOptions } from "../targets.ts";
 import { type CollectContext, type Collected, collectSuite, collectTools, joinCollected } from "./collect.ts";
@@ -17,7 +13,7 @@ import type { ToolsetSubject } from "./rule.ts";
 import { listConfusablePairs } from "./rules/confusable.ts";
 import { catalogue, rules } from "./rules/index.ts";
 
-type Format = "table" | "json" | "sarif" | "github" | "markdown";
+type Format = FormOptions["format"] | "markdown";
 
 /** The options of `evals lint`. `severity` has items like `name-length=error`. */
 export type LintOptions = TargetOptions &
@@ -38,7 +34,7 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   const format = options.json ? "json" : options.format;
   if (options.rules) return printRules(format, io);
   if (format === "markdown")
-    throw usageError("--format markdown works only with --rules.", "Use table, json, sarif or github.");
+    throw usageError("--format markdown works only with --rules.", "Use table, json, sarif, github or junit.");
   const judge = options.judge === undefined ? undefined : await (await import("./judge.ts")).openJudging(options, io);
   const settings = await readSettings(options, io);
   const { targets, warnings } = await resolveTargets(options, io, { projectSkills: true });
@@ -48,24 +44,27 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   if (io.signal.aborted) return io.signalExitCode();
   const skillFolders = targets.flatMap((one) => (one.kind === "skills" && one.isFound ? [one.dir] : []));
   const report = await makeReport(collected, skillFolders, options, io);
-  if (format === "json") io.out(safeJson(report, 2));
-  else if (format === "sarif") io.out(lintSarif(report, { rules: catalogue(rules), version }));
-  else if (format === "github") io.out(githubLint(report, io));
-  else {
-    // Infos are asked for where they affect the exit code, and as grades of the judge.
-    const isWhole = options.all || options.judge !== undefined || report.failOn === "info";
-    io.out(renderTerminal(lintDocument(report, { isWhole }), io));
-  }
-  // GitHub runs workflow commands from both streams, so in its format all problems are in the report, escaped.
-  if (format !== "github")
-    for (const problem of [...collected.warnings, ...collected.problems, ...describeUnused(report)])
-      io.err(`${formatProblem(problem)}\n`);
-  return report.exitCode as ExitCode;
+  // Infos are asked for where they affect the exit code, and as grades of the judge.
+  const showsAll = options.all || options.judge !== undefined || report.failOn === "info";
+  const { findings, failOn, exitCode } = report;
+  const { problems } = collected;
+  const list = { command: "lint", findings, problems: [...problems, ...describeUnused(report)], failOn, exitCode };
+  printFindings(
+    { format, json: false },
+    {
+      report,
+      document: ({ isWhole }) => lintDocument(report, { isWhole: isWhole || showsAll }),
+      list: { ...list, rules: catalogue(rules) },
+      warnings: collected.warnings,
+    },
+    io,
+  );
+  return exitCode as ExitCode;
 }
 
 async function printRules(format: Format, io: Io): Promise<ExitCode> {
   const list = catalogue(rules);
-  if (format === "sarif" || format === "github")
+  if (format === "sarif" || format === "github" || format === "junit")
     throw usageError(`--rules cannot be printed as ${format}.`, "Use table, json or markdown.");
   if (format === "markdown") io.out(rulesMarkdown(list));
   else if (format === "json") io.out(`${JSON.stringify({ rules: list }, null, 2)}\n`);

@@ -13,7 +13,7 @@ import {
   text,
   unlimited,
 } from "../../reports/document.ts";
-import { findingItem, severities, subjectText, worstFirst } from "../../reports/findings.ts";
+import { findingItem, severityOrder, subjectText, worstFirst } from "../../reports/findings.ts";
 import { count, some, withoutOutput } from "../../reports/format.ts";
 
 /** The most entries to show; the JSON has all of them. */
@@ -74,7 +74,7 @@ function summaryByRule(findings: readonly Finding[]): Block[] {
     subjects: new Set(own.map(({ location }) => subjectText(location))).size,
   }));
   const rows = rules
-    .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity) || b.findings - a.findings)
+    .sort((a, b) => severityOrder.indexOf(a.severity) - severityOrder.indexOf(b.severity) || b.findings - a.findings)
     .map(({ rule, severity, findings, subjects }) => [severity, rule, String(findings), String(subjects)]);
   const columns = makeColumns(["text", "severity", "rule"], ["figure", "findings", "affected"]);
   return [table("rule", columns, rows, { max: maxItems })];

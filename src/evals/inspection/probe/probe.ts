@@ -1,23 +1,14 @@
 import { executable } from "../../asking/scoring/tools.ts";
 import { deriveSeed } from "../../base/stats/random.ts";
-import {
-  EvalsError,
-  type ExitCode,
-  exitCodes,
-  formatProblem,
-  type Problem,
-  usageError,
-} from "../../base/types/errors.ts";
+import { EvalsError, type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Severity } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Profile, Settings } from "../../base/types/lint.ts";
 import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
-import { asciiJson } from "../../reports/escape.ts";
-import { renderTerminal } from "../../reports/terminal.ts";
 import { openSource } from "../../servers/source.ts";
-import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
+import { decideExitCode, type FormOptions, printFindings, readThreshold, type ThresholdOptions } from "../findings.ts";
 import { matchesPattern, readSettings } from "../settings.ts";
 import { shellWord } from "../shell.ts";
 import { resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
@@ -31,7 +22,8 @@ import { newTally, type ProbeTarget, type Probing, probeTool, reportTool } from 
 
 /** The options of `evals probe`. `timeout` is in seconds. */
 export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> &
-  ThresholdOptions & {
+  ThresholdOptions &
+  FormOptions & {
     tool?: string[] | undefined;
     execute?: ExecutionPolicy | undefined;
     runs: number;
@@ -41,7 +33,6 @@ export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> &
     severity?: string[] | undefined;
     profile?: Profile | undefined;
     call?: string[] | undefined;
-    json: boolean;
   };
 
 const defaultTimeout = 10;
@@ -64,15 +55,11 @@ export async function probe(options: ProbeOptions, io: Io): Promise<ExitCode> {
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
   const probed = await Promise.all(jobs.map((job) => tryServer(job, jobs.length, { options, seed, io })));
   const report = makeReport(probed, seed, options, io);
-  io.out(options.json ? `${asciiJson(report, 2)}\n` : renderTerminal(probeDocument(report), io));
-  // `formatProblem` escapes what servers put into messages.
-  for (const problem of [
-    ...resolved.warnings,
-    ...warnings,
-    ...probed.flatMap((one) => one.warnings),
-    ...report.problems,
-  ])
-    io.err(`${formatProblem(problem)}\n`);
+  const { problems, rules, failOn, exitCode } = report;
+  const findings = report.servers.flatMap((one) => one.findings);
+  const list = { command: "probe", findings, problems, rules, failOn, exitCode };
+  const logged = [...resolved.warnings, ...warnings, ...probed.flatMap((one) => one.warnings)];
+  printFindings(options, { report, document: () => probeDocument(report), list, warnings: logged }, io);
   return report.exitCode as ExitCode;
 }
 

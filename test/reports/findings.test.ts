@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { LintReport } from "../../src/evals/base/types/lint.ts";
-import { lintSarif } from "../../src/evals/reports/sarif.ts";
-import { aFinding, aReport, hostile, mixed, ruleInfos } from "./lintSamples.ts";
+import { listVerdicts } from "../../src/evals/reports/findings.ts";
+import { junit } from "../../src/evals/reports/junit.ts";
+import { findingSarif } from "../../src/evals/reports/sarif.ts";
+import { listJenkinsFaults } from "./jenkins.ts";
+import { aFinding, aReport, hostile, listOf, mixed } from "./lintSamples.ts";
 import { listSarifFaults } from "./sarif.ts";
 
 type Rule = { id: string; helpUri?: string; defaultConfiguration: { level: string } };
@@ -21,7 +24,7 @@ type SarifRun = {
 };
 
 function runOf(report: LintReport): SarifRun {
-  const log = JSON.parse(lintSarif(report, { rules: ruleInfos, version: "1.2.3" }));
+  const log = JSON.parse(findingSarif(listOf(report), "1.2.3"));
   expect(listSarifFaults(log)).toEqual([]);
   return log.runs[0];
 }
@@ -122,7 +125,7 @@ describe("SARIF", () => {
         },
         {
           level: "warning",
-          message: { text: "The suppression of name-length suppresses nothing: old" },
+          message: { text: "The suppression of name-length suppresses nothing. old" },
           locations: [{ physicalLocation: { artifactLocation: { uri: "evals/lint.yaml" } } }],
         },
       ],
@@ -154,5 +157,60 @@ describe("SARIF", () => {
     const shown = [result?.message.text, result?.locations[0].logicalLocations[0]?.fullyQualifiedName].join("");
     expect(shown).toContain("\\u{202e}");
     expect(shown).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+});
+
+describe("JUnit", () => {
+  it("has a suite per subject, and a failure for each finding at the threshold", async () => {
+    const text = junit(listVerdicts(listOf(mixed)));
+    expect(await listJenkinsFaults({ mixed: text, hostile: junit(listVerdicts(listOf(hostile))) })).toEqual([]);
+    expect(text).toMatchInlineSnapshot(`
+      "<?xml version="1.0" encoding="UTF-8"?>
+      <testsuites name="tool-evals" tests="5" failures="1" errors="1">
+        <testsuite name="lint" tests="2" failures="0" errors="1" skipped="0">
+          <testcase classname="lint" name="error">
+            <error message="server &quot;files&quot; did not start: exit code 1" type="problem">server &quot;files&quot; did not start: exit code 1
+      at: .mcp.json:3
+      Run it directly.
+      </error>
+          </testcase>
+          <testcase classname="lint" name="warning">
+            <system-out>The suppression of name-length suppresses nothing.
+      at: evals/lint.yaml:3
+      old
+      </system-out>
+          </testcase>
+        </testsuite>
+        <testsuite name="tools · find city" tests="1" failures="1" errors="0" skipped="0">
+          <testcase classname="tools · find city" name="required-unknown $.inputSchema.properties[&quot;the city&quot;]">
+            <failure message="required names &quot;city&quot;, which is no property." type="required-unknown">required names &quot;city&quot;, which is no property.
+      at: lists/a b.json:12
+      Add it to properties.
+      </failure>
+          </testcase>
+        </testsuite>
+        <testsuite name="weather · get_weather" tests="1" failures="0" errors="0" skipped="0">
+          <testcase classname="weather · get_weather" name="description-missing $">
+            <system-out>The tool has no description.
+      at: evals/weather.yaml:2
+      Say what the tool does, when to call it, and which sibling to call for the rest of what users ask for.
+      </system-out>
+          </testcase>
+        </testsuite>
+        <testsuite name="evals/weather.yaml" tests="1" failures="0" errors="0" skipped="0">
+          <testcase classname="evals/weather.yaml" name="tool-coverage $.cases">
+            <system-out>1 of 2 listed tools is expected by no case: find_city.
+      at: evals/weather.yaml:4
+      Add a query for it.
+      </system-out>
+          </testcase>
+        </testsuite>
+      </testsuites>
+      "
+    `);
+  });
+
+  it("has one case that passed where nothing was found", () => {
+    expect(junit(listVerdicts(listOf(aReport([]))))).toContain('<testcase classname="lint" name="findings"/>');
   });
 });
