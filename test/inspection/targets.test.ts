@@ -124,6 +124,33 @@ const cases: [string, TargetOptions, unknown[]][] = [
     [{ skills: "repositories/clone", only: ["clone"] }],
   ],
   [
+    "words, by what they are",
+    { paths: ["https://example.com/mcp", "node main.js", ".mcp.json", "evals/list.json", "evals/static.json"] },
+    [
+      list,
+      {
+        name: "node main.js",
+        server: { command: "node", args: ["main.js"] },
+        flags: "--server 'node main.js'",
+        suites: [],
+      },
+      {
+        name: "https://example.com/mcp",
+        server: { url: "https://example.com/mcp" },
+        flags: "--url https://example.com/mcp",
+        suites: [],
+      },
+      { list: "evals/list.json", suites: [] },
+      { ...one, flags: "--config .mcp.json --name one" },
+      { ...two, flags: "--config .mcp.json --name 'my two'" },
+    ],
+  ],
+  [
+    "a host configuration and --name",
+    { paths: [".mcp.json"], name: ["one"] },
+    [{ ...one, flags: "--config .mcp.json --name one" }],
+  ],
+  [
     "paths, and flags after them",
     { paths: ["evals/static.json", "more"], tools: ["evals/list.json"] },
     [
@@ -261,10 +288,6 @@ describe.each([
     [
       { config: ["empty.json"] },
       'empty.json:1:1: error: The file registers no servers under "mcpServers" or "servers".\n  Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.',
-    ],
-    [
-      { paths: ["https://example.com/mcp"] },
-      'There is no file or folder "https://example.com/mcp".\n  Commands that inspect a server take its URL with --url',
     ],
     [{ paths: ["nowhere"] }, 'error: There is no file or folder "nowhere"'],
     [

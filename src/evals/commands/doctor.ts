@@ -6,7 +6,7 @@ export const doctorCommand = defineCommand({
   command: "doctor [paths..]",
   describe: "Diagnose servers: start them, list their tools, call harmless ones, and explain how to fix what fails",
   positionals: {
-    paths: texts("Suite files or folders whose servers are examined (default: evals/, unless a flag names servers)"),
+    paths: texts("URL, command line in quotes, host configuration, or suites (default: evals/)"),
   },
   flags: {
     ...serverFlags,

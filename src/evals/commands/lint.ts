@@ -7,7 +7,7 @@ export const lintCommand = defineCommand({
     "Check tools, skills, suites and host configuration against conventions; no model is called without --judge",
   positionals: {
     paths: texts(
-      "Suites or skill packages, files or folders (default: evals/ and the skills of the project, unless a flag names what to lint)",
+      "URL, command line in quotes, host configuration, tool list, suites or skill packages (default: evals/ and the skills of the project)",
     ),
   },
   flags: {

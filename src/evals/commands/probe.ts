@@ -6,7 +6,7 @@ export const probeCommand = defineCommand({
   command: "probe [paths..]",
   describe: "Call tools with inputs generated from their schemas, and check the results; no model is called",
   positionals: {
-    paths: texts("Suite files or folders whose servers are probed (default: evals/, unless a flag names a server)"),
+    paths: texts("URL, command line in quotes, host configuration, or suites (default: evals/)"),
   },
   flags: {
     ...serverFlags,

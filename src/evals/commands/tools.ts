@@ -5,7 +5,7 @@ export const toolsCommand = defineCommand({
   command: "tools [paths..]",
   describe: "List the tools of a server, as a table or as a JSON file for other commands",
   positionals: {
-    paths: texts("Suite files or folders whose servers are listed (default: evals/, unless a flag names a list)"),
+    paths: texts("URL, command line in quotes, host configuration, tool list, or suites (default: evals/)"),
   },
   flags: {
     ...serverFlags,

@@ -1,10 +1,13 @@
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, delimiter, dirname, join, relative, resolve } from "node:path";
+import { schedule } from "../asking/trials/schedule.ts";
 import { EvalsError, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
+import { isJsonObject } from "../base/types/json.ts";
 import type { Configuration, ServerSpec, Suite } from "../base/types/suite.ts";
 import { realPath } from "../input/parsing/confined.ts";
+import { readParsed } from "../input/parsing/read.ts";
 import { findOfferedFolder } from "../input/skills/packageFiles.ts";
 import {
   expandVariables,
@@ -76,7 +79,17 @@ export async function resolveTargets(
   io: Io,
   { distractors = false, projectSkills = false } = {},
 ): Promise<{ targets: Target[]; warnings: Problem[] }> {
-  const { paths = [], server = [], url = [], transport, config = [], name = [], tools = [], skills = [] } = options;
+  const { transport, name = [], skills = [] } = options;
+  const named = await readWords(options.paths ?? [], io);
+  const { paths } = named;
+  const [server, url] = [
+    [...(options.server ?? []), ...named.server],
+    [...(options.url ?? []), ...named.url],
+  ];
+  const [config, tools] = [
+    [...(options.config ?? []), ...named.config],
+    [...(options.tools ?? []), ...named.tools],
+  ];
   for (const folder of skills) await requireFolder(folder, io);
   if (name.length > 0 && config.length === 0) {
     const file = await findRegistration(name[0] ?? "", io);
@@ -95,6 +108,51 @@ export async function resolveTargets(
   if (paths.length === 0 && flagged.length > 0) return { targets: flagged, warnings: [] };
   const found = await resolvePaths(paths, io, { distractors, projectSkills: projectSkills && paths.length === 0 });
   return { targets: [...found.targets, ...flagged], warnings: found.warnings };
+}
+
+type Named = Record<"paths" | "server" | "url" | "config" | "tools", string[]>;
+
+/** The flags that words on the command line stand for; `paths` are suites and skill packages. */
+async function readWords(words: readonly string[], io: Io): Promise<Named> {
+  const named: Named = { paths: [], server: [], url: [], config: [], tools: [] };
+  for (const word of words) named[await recognize(word, io)].push(word);
+  return named;
+}
+
+/**
+ * What a word names: a URL, a command line in quotes, a file of a host or with a tool list, or else suites and packages. A
+ * file that cannot be read is a suite, whose reader says what is wrong.
+ */
+async function recognize(word: string, io: Io): Promise<keyof Named> {
+  if (/^https?:\/\//i.test(word)) return "url";
+  const path = resolve(io.cwd, word);
+  const found = await stat(path).catch(() => undefined);
+  if (!found) return /\s/.test(word.trim()) ? "server" : "paths";
+  if (!found.isFile() || !/\.(?:json|ya?ml)$/i.test(word)) return "paths";
+  const value = await readParsed(path, word, { lenient: true }).then(
+    (parsed) => parsed.value,
+    () => undefined,
+  );
+  if (Array.isArray(value)) return "tools";
+  if (!isJsonObject(value) || "cases" in value || "evals" in value) return "paths";
+  if (isJsonObject(value.mcpServers) || isJsonObject(value.servers)) return "config";
+  return Array.isArray(value.tools) ? "tools" : "paths";
+}
+
+/** How many servers are started at the same time: more would slow each other down. */
+const concurrency = 4;
+
+/** The results of work on servers, four at a time, in order; of those that were begun before a stop. */
+export async function forEachTarget<T, R>(
+  targets: readonly T[],
+  io: Io,
+  work: (target: T, at: number) => Promise<R>,
+): Promise<R[]> {
+  const results: R[][] = targets.map(() => []);
+  await schedule(targets.entries(), concurrency, io.signal, async ([at, target]) => {
+    results[at] = [await work(target, at)];
+  });
+  return results.flat(1) as R[];
 }
 
 /** A package or a folder of packages; if it is neither, the packages deeper inside it. */
@@ -191,7 +249,8 @@ async function resolvePaths(
   const ofProject = projectSkills ? await findProjectSkills(packages, io) : [];
   if (files.length + packages.length + ofProject.length === 0) {
     const message = `There is no suite and no skill package under ${paths.join(", ") || "evals/"}.`;
-    const hint = "Name a suite, a skill package, or a server with --server, --url or --config.";
+    const hint =
+      "Name a suite, a skill package, a tool list, a host configuration, a URL, or a command line in quotes.";
     throw new EvalsError([{ severity: "error", message, hint }, ...warnings]);
   }
   const loaded = await loadSuites(files, { cwd: io.cwd, parsed });

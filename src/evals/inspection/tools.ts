@@ -6,7 +6,14 @@ import { renderTerminal } from "../reports/terminal.ts";
 import { resolveServer } from "../servers/spec.ts";
 import { readListFile } from "../servers/toolList.ts";
 import { shellWord } from "./shell.ts";
-import { findRegistration, resolveTargets, type ServerTarget, type Target, type TargetOptions } from "./targets.ts";
+import {
+  findRegistration,
+  forEachTarget,
+  resolveTargets,
+  type ServerTarget,
+  type Target,
+  type TargetOptions,
+} from "./targets.ts";
 import { type ListedTools, toolsDocument } from "./toolsReport.ts";
 
 export type ToolsOptions = Omit<TargetOptions, "skills"> & { json: boolean };
@@ -25,7 +32,7 @@ export async function listTools(options: ToolsOptions, io: Io): Promise<ExitCode
       `--json prints one list, but there are ${sources.length}: ${sources.map(nameTarget).join(", ")}.`,
       "Name one with --server, --url, --name or --tools.",
     );
-  const read = await Promise.all(sources.map((target) => readList(target, io)));
+  const read = await forEachTarget(sources, io, (target) => readList(target, io));
   const lists = read.flatMap((one) => ("items" in one ? [one] : []));
   const problems = [...warnings, ...read.flatMap((one) => ("problems" in one ? one.problems : []))];
   if (lists.length > 0)

@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { schedule } from "../../asking/trials/schedule.ts";
 import { EvalsError, type ExitCode, exitCodes, type Problem } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -7,7 +6,14 @@ import { type LiveSpec, resolveServer } from "../../servers/spec.ts";
 import { checkRegistration } from "../conventions.ts";
 import { type FormOptions, printFindings } from "../findings.ts";
 import { callFlag, shellTemplate, shellWord } from "../shell.ts";
-import { hideSecrets, resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
+import {
+  forEachTarget,
+  hideSecrets,
+  resolveTargets,
+  type ServerTarget,
+  selectServers,
+  type TargetOptions,
+} from "../targets.ts";
 import { diagnose, type ServerFacts } from "./diagnosis/diagnose.ts";
 import { examineHost } from "./host.ts";
 import { isSlowStart, nothing, type Observed, observe } from "./observe.ts";
@@ -20,9 +26,6 @@ export type DoctorOptions = Omit<TargetOptions, "tools" | "skills"> &
     timeout: number;
     host?: string[] | undefined;
   };
-
-/** How many servers are started at the same time. */
-const concurrency = 4;
 
 /**
  * `evals doctor`: examines every server and host that the options name, and prints what is wrong with each. Throws
@@ -69,7 +72,7 @@ async function examineAll(servers: readonly ServerTarget[], options: DoctorOptio
     const settings = { name: target.name, dir: resolved.dir, startMs: timeout * 1000, execute, io };
     observed[at] = await observe(resolved.spec, settings);
   };
-  await schedule(prepared.entries(), concurrency, io.signal, ([at, one]) => observeOne(at, one));
+  await forEachTarget(prepared, io, (one, at) => observeOne(at, one));
   // Servers that start at the same time slow each other down, so a slow start counts only if the server is slow alone too.
   for (const [at, one] of prepared.entries())
     if (servers.length > 1 && isSlowStart(observed[at] ?? nothing) && !io.signal.aborted) await observeOne(at, one);

@@ -4,7 +4,7 @@ import type { LintReport, Profile } from "../../base/types/lint.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { decideExitCode, type FormOptions, printFindings, readThreshold, type ThresholdOptions } from "../findings.ts";
 import { readSettings } from "../settings.ts";
-import { resolveTargets, type Target, type TargetOptions } from "../targets.ts";
+import { forEachTarget, resolveTargets, type Target, type TargetOptions } from "../targets.ts";
 import { type CollectContext, type Collected, collectSuite, collectTools, joinCollected } from "./collect.ts";
 import type { LintJudgeOptions } from "./judge.ts";
 import { lint as runRules } from "./lint.ts";
@@ -38,7 +38,7 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   const judge = options.judge === undefined ? undefined : await (await import("./judge.ts")).openJudging(options, io);
   const settings = await readSettings(options, io);
   const { targets, warnings } = await resolveTargets(options, io, { projectSkills: true });
-  const parts = await Promise.all(targets.map((target) => collect(target, { io, settings })));
+  const parts = await forEachTarget(targets, io, (target) => collect(target, { io, settings }));
   const listed = joinCollected([{ subjects: [], problems: [], warnings }, ...parts]);
   const collected = judge ? joinCollected([listed, await judge(listed.subjects)]) : listed;
   if (io.signal.aborted) return io.signalExitCode();

@@ -11,7 +11,7 @@ import { openSource } from "../../servers/source.ts";
 import { decideExitCode, type FormOptions, printFindings, readThreshold, type ThresholdOptions } from "../findings.ts";
 import { matchesPattern, readSettings } from "../settings.ts";
 import { shellWord } from "../shell.ts";
-import { resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
+import { forEachTarget, resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
 import { makeCalls } from "./calls.ts";
 import { planProbes, probeUnknownTool } from "./plan/plan.ts";
 import type { Probe, ProbedTool, ProbeRule } from "./plan/probe.ts";
@@ -53,7 +53,7 @@ export async function probe(options: ProbeOptions, io: Io): Promise<ExitCode> {
       "Name one with --server, --url, --config and --name, or one suite.",
     );
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
-  const probed = await Promise.all(jobs.map((job) => tryServer(job, jobs.length, { options, seed, io })));
+  const probed = await forEachTarget(jobs, io, (job) => tryServer(job, jobs.length, { options, seed, io }));
   const report = makeReport(probed, seed, options, io);
   const { problems, rules, failOn, exitCode } = report;
   const findings = report.servers.flatMap((one) => one.findings);
