@@ -10,7 +10,6 @@ const functions = {
   compare: "CompareOptions",
   blame: "BlameOptions",
   variants: "VariantsOptions",
-  crowd: "CrowdOptions",
   tools: "ToolsOptions",
   lint: "LintOptions",
   search: "SearchOptions",

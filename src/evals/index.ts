@@ -6,7 +6,6 @@ import type { LintReport } from "./base/types/lint.ts";
 import type { RunSummary } from "./base/types/run.ts";
 import type { SuiteFile, SuiteSettings } from "./base/types/suite.ts";
 import type { Tool } from "./base/types/tool.ts";
-import type { CrowdSummary } from "./experiments/arms/crowdVerdict.ts";
 import type { blameJson } from "./experiments/blame/report.ts";
 import type { comparisonJson } from "./experiments/compare/report.ts";
 import type { variantsJson } from "./experiments/variants/report.ts";
@@ -18,7 +17,6 @@ import type {
   BlameOptions,
   CompareOptions,
   ConfigOptions,
-  CrowdOptions,
   DoctorOptions,
   LintOptions,
   ProbeOptions,
@@ -92,9 +90,6 @@ export const blame = (options: BlameOptions & Context = {}) =>
 /** Tests other wordings of the tools, and reports whether one should be adopted. */
 export const variants = (options: VariantsOptions & Context = {}) =>
   call<ReturnType<typeof variantsJson>>("variants", options);
-
-/** Measures the loss of accuracy as foreign tools are added to a suite's own. */
-export const crowd = (options: CrowdOptions & Context = {}) => call<CrowdSummary>("crowd", options);
 
 /** Lists the tools of one server. */
 export const listTools = (options: ToolsOptions & Context = {}) => call<{ tools: Tool[] }>("tools", options);

@@ -101,6 +101,8 @@ export type RunOptions = SuiteOptions &
     correlation?: number | undefined;
     /** Also run every case on the `surfaces` of its suite, and compare each with the suite's own tools. */
     surfaces?: boolean | undefined;
+    /** Run every case with each of these numbers of the `distractors` of its suite, for example 0,10,50, and compare them; in a whole configuration: of other servers. */
+    distractors?: string | undefined;
     /** Run once only the cases affected by a change since the baseline: of the case, an expected tool, or a tool similar to it. */
     changed?: boolean | undefined;
     /** After a regression, find the changed wording that caused it. */
@@ -191,24 +193,6 @@ export type VariantsOptions = SuiteOptions &
     harmUnsteady?: number | undefined;
     /** Folder of the accepted baselines; commit it. Default: "evals/baselines". */
     baselines?: string | undefined;
-    /** Continue this record (folder, id or latest) with its recorded flags; only missing trials run. */
-    resume?: string | undefined;
-  };
-
-/** The options of `crowd`, as the flags of `evals crowd`. */
-export type CrowdOptions = SuiteOptions &
-  ExposureOptions &
-  AskOptions & {
-    /** Suite file (default: the only one under evals/). */
-    path?: string | undefined;
-    /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>. Default: "lexical". */
-    model?: string | undefined;
-    /** Files with the foreign tools: tools/list results as JSON or YAML; a suite over a whole configuration needs none. */
-    distractors?: string | readonly string[] | undefined;
-    /** Numbers of foreign tools, separated by commas (default: 0,10,50, or all where there are fewer); in a whole configuration: of other servers (default: each). */
-    sizes?: string | undefined;
-    /** Trials per case and size; overrides the suite (its default: 5). */
-    trials?: number | undefined;
     /** Continue this record (folder, id or latest) with its recorded flags; only missing trials run. */
     resume?: string | undefined;
   };

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { CrowdSummary } from "../../src/evals/experiments/arms/crowdVerdict.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, pageOf, summaryOf, trialsOf, workspace } from "./evals.ts";
 
@@ -135,34 +134,24 @@ describe("a suite over a whole configuration", () => {
 
   it("measures each server alone and beside more and more of the others", async () => {
     const endpoint = await startModel();
-    const ended = await run("crowd", all, ...asked(endpoint.url), "-n", "4", "--json");
+    const flags = ["-n", "4", "--distractors", "0,1,2", "--json"];
+    const ended = await run("run", all, ...asked(endpoint.url), ...flags);
     await endpoint.close();
-    expect(ended.err).toContain("Left out: 2 cases that are not about one server.\n");
-    const curve: CrowdSummary = JSON.parse(ended.out);
-    expect(curve).toMatchObject({ cases: 3, servers: true, exitCode: 0 });
-    // `everything` is alone, beside `files`, then beside `my kit` too, which takes its echo.
-    expect(curve.points.map(({ size, passed, trials, instead }) => [size, passed, trials, instead])).toEqual([
-      [0, 12, 12, {}],
-      [1, 12, 12, {}],
-      [2, 8, 12, { "foreign tool": 4 }],
+    const arms = summaryOf(ended).suites[0]?.arms?.[0]?.arms ?? [];
+    // `everything` is alone, beside `files`, then beside `my kit` too, which takes its echo. Two cases are about no or
+    // several servers, and are asked with all of them only.
+    expect(arms.slice(1).map(({ passed, trials, foreign }) => [passed, trials, foreign])).toEqual([
+      [12, 12, []],
+      [8, 12, [{ expected: "everything__echo", picked: "my_kit__echo", n: 4 }]],
     ]);
-    expect(curve.falls).toMatchObject([{ case: "echo", picked: [{ tool: "my_kit__echo", n: 4 }] }]);
+    expect(arms[2]?.against).toMatchObject({ notAsked: [expect.any(String), expect.any(String)] });
     const lists = endpoint.requests.map(({ body }) => body.tools?.length ?? 0);
     expect([...new Set(lists)].sort((a, b) => a - b)).toEqual([8, 13, 14, 22, 27, 35]);
   });
 
-  it("says how many servers there are, and that a configuration is needed", async () => {
-    const many = await run("crowd", all, "--sizes", "0,5");
-    expect([many.code, many.err.split("\n").slice(-3)]).toEqual([
-      2,
-      [
-        "error: --sizes needs 5 other servers, but there are 2.",
-        "  In a suite over a whole configuration, sizes count servers.",
-        "",
-      ],
-    ]);
-    const none = await run("crowd", "evals/filesystem.yaml");
-    expect(none.err).toContain("write a suite over a whole configuration (server: { config, all: true })");
+  it("says how many servers there are", async () => {
+    const many = await run("run", all, "--distractors", "0,5");
+    expect([many.code, many.err]).toEqual([2, expect.stringContaining("has only 2 other servers.")]);
   });
 
   it("is not verified while a server is missing, and lints each server", async () => {

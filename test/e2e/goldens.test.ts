@@ -68,6 +68,7 @@ beforeAll(() => {
   write("evals/files.yaml", suite);
   write("failing.yaml", failing.replace("tools.json", "evals/tools.json"));
   keepTools();
+  write("among.yaml", suite.replace("tools.json }", "evals/tools.json }\ndistractors: [{ tools: foreign.json }]"));
   write("previous.json", toolsWith("Tell when a file was last modified."));
   write(
     "foreign.json",
@@ -171,17 +172,13 @@ it("compare", () => goldens("compare", ["compare", baseline, "latest"], comparis
 it("accept at once", () => golden("run-accept.terminal", "run", "evals/files.yaml", "--accept", ...steady));
 it("history", () =>
   goldens("history", ["history"], { terminal: [], markdown: ["--as", "markdown"], json: ["--json"] }));
+it("distractors", () =>
+  goldens("distractors", ["run", "among.yaml", "--distractors", "0,3,6", ...steady], terminalAndJson));
 it("variants", async () => {
   keepTools();
   await goldens("variants", ["variants", "wordings.yaml", "failing.yaml", ...steady], terminalAndJson);
   await goldens("report-variants", ["report", "variants"], comparisons);
 });
-it("crowd", () =>
-  goldens(
-    "crowd",
-    ["crowd", "evals/files.yaml", "-d", "foreign.json", "--sizes", "0,3,6", ...steady],
-    terminalAndJson,
-  ));
 it("merge", async () => {
   const shards = ["run", "failing.yaml", ...steady, "--check", "off", "--out", "shards"];
   await goldens("shard", shards, { "1": ["--shard", "1/2"], "2": ["--shard", "2/2"] });

@@ -35,8 +35,6 @@ beforeAll(async () => {
   await keep("dry-run", "run", files.suite, "--dry-run", "--json");
   await keep("verify", "verify", files.suite, "--json");
   await keep("blame", "blame", "--json");
-  const mail = write("mail.json", [{ name: "send_mail", inputSchema: { type: "object" } }]);
-  await keep("crowd", "crowd", files.suite, "-d", mail, "--sizes", "0,1", "--json");
   const wordings = { variants: { other: { get_file_info: "Gives the size of a file." } } };
   await keep("variants", "variants", write("better.json", wordings), files.suite, "--json");
   await keep("compare", "compare", first.run, "latest", "--json");

@@ -16,7 +16,7 @@ const run = (...args: string[]) => evals(args, { cwd: dir, env: { HOME: dir, ANT
 
 const forms = ["terminal", "json", "markdown", "html", "junit", "github", "csv"] as const;
 const printed = new Map<string, Awaited<ReturnType<typeof run>>>();
-const commands = ["run", "variants", "blame", "crowd"] as const;
+const commands = ["run", "variants", "blame"] as const;
 let baseline = "";
 let suite = "";
 
@@ -32,10 +32,7 @@ beforeAll(async () => {
     join(dir, "variants.json"),
     JSON.stringify({ variants: { clear: { get_file_info: "When a file was modified." } } }),
   );
-  const joining = { name: "send_mail", description: "Sends mail.", inputSchema: { type: "object" } };
-  writeFileSync(join(dir, "mail.json"), JSON.stringify([joining]));
   await run("variants", "variants.json", files.suite);
-  await run("crowd", files.suite, "-d", "mail.json", "--sizes", "0,1");
   for (const command of commands)
     for (const form of forms) printed.set(`${command} ${form}`, await run("report", command, "--as", form));
   for (const form of forms) printed.set(`compare ${form}`, await run("compare", baseline, "latest", "--as", form));
@@ -59,7 +56,6 @@ it("has these forms of each command, and says which there are instead of another
       "run: terminal json markdown html junit github csv",
       "variants: terminal json markdown html junit github csv",
       "blame: terminal json markdown html junit github csv",
-      "crowd: terminal json markdown html junit github csv",
       "compare: terminal json markdown html junit github",
     ]
   `);
@@ -102,9 +98,9 @@ it("writes the forms with a file beside each record", async () => {
 });
 
 it("prints what the command itself prints with --json", async () => {
-  const { run: id } = JSON.parse(textOf("crowd", "json"));
-  const again = await run("crowd", "--resume", id, "--json");
-  expect(JSON.parse(again.out)).toEqual(JSON.parse(textOf("crowd", "json")));
+  const { run: id } = JSON.parse(textOf("variants", "json"));
+  const again = await run("variants", "--resume", id, "--json");
+  expect(JSON.parse(again.out)).toEqual(JSON.parse(textOf("variants", "json")));
 });
 
 it("has the trials of every record as CSV", () => {
@@ -112,7 +108,7 @@ it("has the trials of every record as CSV", () => {
 });
 
 it("asks to finish an experiment that has no result on its record", async () => {
-  const { run: id } = JSON.parse(textOf("crowd", "json"));
+  const { run: id } = JSON.parse(textOf("variants", "json"));
   const file = join(dir, "reports", id, "run.json");
   const manifest = JSON.parse(readFileSync(file, "utf8"));
   delete manifest.experiment.result;
@@ -121,17 +117,17 @@ it("asks to finish an experiment that has no result on its record", async () => 
   expect([code, err.replaceAll(id, "RUN")]).toMatchInlineSnapshot(`
     [
       2,
-      "error: The record RUN of \`evals crowd\` has no result.
-      Finish it with \`evals crowd --resume RUN\`: no recorded trial is asked again.
+      "error: The record RUN of \`evals variants\` has no result.
+      Finish it with \`evals variants --resume RUN\`: no recorded trial is asked again.
     ",
     ]
   `);
-  expect((await run("crowd", "--resume", id)).code).toBe(0);
+  expect((await run("variants", "--resume", id)).code).toBe(0);
   expect((await run("report", id)).code).toBe(0);
 });
 
 it("asks to run an experiment again whose result another version has written", async () => {
-  const { run: id } = JSON.parse(textOf("crowd", "json"));
+  const { run: id } = JSON.parse(textOf("variants", "json"));
   const file = join(dir, "reports", id, "run.json");
   const written = readFileSync(file, "utf8");
   const manifest = JSON.parse(written);
@@ -141,7 +137,7 @@ it("asks to run an experiment again whose result another version has written", a
   writeFileSync(file, written);
   expect(code).toBe(2);
   expect(err).toMatch(
-    /^error: The result of the record .* cannot be read: .*\n {2}Another version of tool-evals wrote it\. Run `evals crowd` again\.\n$/s,
+    /^error: The result of the record .* cannot be read: .*\n {2}Another version of tool-evals wrote it\. Run `evals variants` again\.\n$/s,
   );
 });
 

@@ -269,14 +269,13 @@ describe("what a skill is worth", () => {
     expect(summary.judge).toEqual({ model: "anthropic:claude-haiku-5-5" });
     const [trigger, behaviour] = summary.suites;
     expect(trigger).toMatchObject({ name: "skill:notes", ok: true });
-    const { net, arms: sides, behaviours } = behaviour?.lift ?? {};
-    expect(net).toMatchObject({ change: 1, cases: 2 });
-    expect(net?.interval[0]).toBeGreaterThan(0.2);
-    expect([sides?.with.passed, sides?.without.passed]).toEqual([5, 0]);
-    expect(behaviours).toEqual([
-      sentence("3", "ends with swordfish", { passed: 3, trials: 3, unknown: 0 }, { passed: 0, trials: 3, unknown: 0 }),
-      sentence("3", "names Ingrid", { passed: 2, trials: 2, unknown: 1 }, { passed: 3, trials: 3, unknown: 0 }),
-      sentence("7", "ends with swordfish", { passed: 3, trials: 3, unknown: 0 }, { passed: 0, trials: 3, unknown: 0 }),
+    const { arms: sides = [], behaviors } = behaviour?.arms?.[0] ?? {};
+    expect(sides[1]?.against).toMatchObject({ verdict: "better", net: { change: expect.closeTo(5 / 6) } });
+    expect(sides.map(({ passed }) => passed)).toEqual([0, 5]);
+    expect(behaviors).toEqual([
+      sentence("3", "ends with swordfish", { passed: 3, trials: 3 }, { passed: 0, trials: 3 }),
+      sentence("3", "names Ingrid", { passed: 2, trials: 2 }, { passed: 3, trials: 3 }),
+      sentence("7", "ends with swordfish", { passed: 3, trials: 3 }, { passed: 0, trials: 3 }),
     ]);
 
     const report = (await run("report")).out
@@ -334,12 +333,12 @@ describe("what a skill is worth", () => {
     expect(summary.totals).toMatchObject({ trials: 18, missing: 0, broken: 0 });
     expect(kept).toBeGreaterThan(0);
     expect(endpoint.requests.length - before).toBe(requestsOf(summary.dir) - kept);
-    expect(summary.suites[1]?.lift?.net).toMatchObject({ change: 1 });
+    expect(summary.suites[1]?.arms?.[0]?.arms[1]?.against?.verdict).toBe("better");
   });
 });
 
-type Counts = { passed: number; trials: number; unknown: number };
-const sentence = (id: string, text: string, one: Counts, without: Counts) => ({ case: id, text, with: one, without });
+type Counts = { passed: number; trials: number };
+const sentence = (id: string, text: string, one: Counts, without: Counts) => ({ case: id, text, met: [without, one] });
 
 describe("the description of a skill", () => {
   const { cwd, skill, run, write } = project();

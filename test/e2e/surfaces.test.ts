@@ -69,8 +69,8 @@ describe("surfaces of a live server", () => {
     await endpoint.close();
     expect([ended.code, ended.err]).toEqual([0, ""]);
     const { suites, dir } = summaryOf(ended);
-    const exposures = suites[0]?.exposures ?? [];
-    expect(exposures.map(({ surface, passed, trials, chosen }) => [surface, passed, trials, chosen])).toEqual([
+    const exposures = suites[0]?.arms?.[0]?.arms ?? [];
+    expect(exposures.map(({ name, passed, trials, chosen }) => [name, passed, trials, chosen])).toEqual([
       ["default", 48, 48, { passed: 36, trials: 36 }],
       ["namespace", 36, 48, { passed: 24, trials: 36 }],
       ["consolidated", 48, 48, { passed: 36, trials: 36 }],

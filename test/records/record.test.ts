@@ -195,15 +195,22 @@ describe("the run record", () => {
   });
 
   it("finds a record by folder, by id and as the latest of its command", async () => {
-    const experiment = { command: "crowd" as const, suite: "s", model: "scripted", cases: ["c"], arms: [], setup: {} };
+    const experiment = {
+      command: "variants" as const,
+      suite: "s",
+      model: "scripted",
+      cases: ["c"],
+      arms: [],
+      setup: {},
+    };
     await createRun(out, aManifest("c"));
     await createRun(out, { ...aManifest("c"), id: "run-2", experiment });
     expect((await findRecord("run", dir, out)).dir).toBe(dir);
     expect((await findRecord("run", "run-1", out)).manifest).toMatchObject(aManifest("c"));
     expect((await findRecord("run", "latest", out)).dir).toBe(dir);
-    expect((await findRecord("crowd", "latest", out)).dir).toBe(join(out, "run-2"));
+    expect((await findRecord("variants", "latest", out)).dir).toBe(join(out, "run-2"));
     await expect(findRecord("run", "run-2", out)).rejects.toThrow(
-      "error: The record run-2 was made by `evals crowd`, not by `evals run`.\n  Give a record of `evals run`.",
+      "error: The record run-2 was made by `evals variants`, not by `evals run`.\n  Give a record of `evals run`.",
     );
     await expect(findRecord("blame", "latest", out)).rejects.toThrow(
       `There is no record of \`evals blame\` under ${out}`,

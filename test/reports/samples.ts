@@ -422,9 +422,9 @@ export const hostileManifest: RunManifest = {
 };
 
 const share = (right: number, all: number) => ({ rate: right / all, interval: wilson(right, all) });
-const sentence = (text: string, one: [number, number, number?], other: [number, number, number?]) => {
-  const counts = ([passed, trials, unknown = 0]: [number, number, number?]) => ({ passed, trials, unknown });
-  return { case: "notes-for-1-2-0", text, with: counts(one), without: counts(other) };
+const sentence = (text: string, one: [number, number], other: [number, number]) => {
+  const counts = ([passed, trials]: [number, number]) => ({ passed, trials });
+  return { case: "notes-for-1-2-0", text, met: [counts(other), counts(one)] };
 };
 
 /** A run with skills: how they trigger, and the effect of one as graded by a judge. */
@@ -449,24 +449,36 @@ export const skills: RunSummary = runOf(
       name: "skill:release-notes behaviour",
       coverage: { tools: 0, expected: 0, missing: [] },
       cases: [caseOf({ id: "notes-for-1-2-0", input: "Write the notes for 1.2.0", expected: "(behaviour)", line: 3 })],
-      lift: {
-        skill: "release-notes",
-        net: { change: 0.6, interval: [0.13, 0.86], cases: 1 },
-        arms: {
-          with: {
-            ...{ passed: 5, trials: 5, broken: 0, notGradable: 0 },
-            ...{ meanTurns: 2.4, meanTokens: 4120, meanMs: 5300, costUsd: 0.0412 },
-          },
-          without: {
-            ...{ passed: 2, trials: 5, broken: 0, notGradable: 0 },
-            ...{ meanTurns: 1, meanTokens: 890, meanMs: 2100, costUsd: "unknown" },
-          },
+      arms: [
+        {
+          axis: "skill",
+          skill: "release-notes",
+          arms: [
+            {
+              ...{ arm: "without", name: "without the skill", exposure: { kind: "all" } },
+              ...{ passed: 2, trials: 5, broken: 0, notGradable: 0, chosen: { passed: 0, trials: 0 } },
+              ...{ tokensPerRequest: 890, requestsPerTrial: 1, msPerTrial: 2100, costUsd: "unknown" },
+            },
+            {
+              ...{ arm: "head", name: "with the skill", exposure: { kind: "all" } },
+              ...{ passed: 5, trials: 5, broken: 0, notGradable: 0, chosen: { passed: 0, trials: 0 } },
+              ...{ tokensPerRequest: 1716, requestsPerTrial: 2.4, msPerTrial: 5300, costUsd: 0.0412 },
+              against: {
+                ...{ verdict: "better", margin: 0.1, comparisons: 2 },
+                net: { change: 0.6, interval: [0.13, 0.86] },
+                p: { worse: 1, better: 0.012 },
+                chosen: { own: { passed: 0, trials: 0 }, first: { passed: 0, trials: 0 } },
+                ...{ fell: [], rose: [] },
+              },
+            },
+          ],
+          choices: [],
+          behaviors: [
+            sentence("groups changes by kind, breaking ones first", [5, 5], [2, 5]),
+            sentence("names no commit hashes", [4, 4], [5, 5]),
+          ],
         },
-        behaviours: [
-          sentence("groups changes by kind, breaking ones first", [5, 5], [2, 5]),
-          sentence("names no commit hashes", [4, 4, 1], [5, 5]),
-        ],
-      },
+      ],
     }),
   ],
   0,

@@ -135,7 +135,8 @@ describe("no text from outside begins a line of its own", () => {
       .slice(-1);
     for (const form of ["terminal", "markdown", "github"])
       await expectInertReport("report", `${experiment}`, "--as", form);
-    await expectInertReport("crowd", suite, "-d", foreign, "-n", "1", "--sizes", "0,2", ...few);
+    given("among.json", { ...JSON.parse(readFileSync(join(dir, suite), "utf8")), distractors: [{ tools: foreign }] });
+    await expectInertReport("run", "among.json", "-n", "1", "--distractors", "0,2", ...few);
     await expectInertReport("run", suite, ...model(), "--seed", "1");
     await expectInertReport("baseline", "accept", "--force");
     await expectInertReport("baseline", "show");
@@ -400,7 +401,6 @@ describe("no text from outside begins a line of its own", () => {
     "lint --rule",
     "skills",
     "variants",
-    "crowd",
     "blame",
     "compare",
     "merge",

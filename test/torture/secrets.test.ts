@@ -373,11 +373,10 @@ describe("no secret is in what a command writes", () => {
     }
   });
 
-  it("by variants, blame, crowd, baseline, verify, merge, search and clean", async () => {
+  it("by variants, blame, baseline, verify, merge, search and clean", async () => {
     writeSuite("lives");
     const texts = { act: { description: "Does it." } };
     writeFileSync(join(dir, "variants.json"), JSON.stringify({ variants: { short: texts } }));
-    writeFileSync(join(dir, "tools.json"), JSON.stringify([{ name: "other", inputSchema: { type: "object" } }]));
     answer = (headers) => ({
       text: `${headers} ${repeat([GITHUB_TOKEN, ANTHROPIC_API_KEY, basePassword])}`,
       calls: [{ name: "act", input: { headers } }],
@@ -395,7 +394,6 @@ describe("no secret is in what a command writes", () => {
     await call("baseline show", [0]);
     await call("verify suite.json", [0]);
     await call("variants variants.json suite.json --write adopted.json", [0, 1], model);
-    await call("crowd suite.json -d tools.json -n 2", [0], model);
     await call("search suite.json", [0]);
     await call("tools suite.json --json", [0]);
     const shard = await call("run suite.json -n 1 --shard 1/1 --seed 1 --json", [0, 1], model);

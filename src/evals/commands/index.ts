@@ -8,7 +8,6 @@ import { cleanCommand } from "./clean.ts";
 import type { Command } from "./command.ts";
 import { checkWords, findCommand, helpHint, refuseLeadingFlag } from "./commandLine.ts";
 import { compareCommand } from "./compare.ts";
-import { crowdCommand } from "./crowd.ts";
 import { doctorCommand } from "./doctor.ts";
 import { historyCommand } from "./history.ts";
 import { importCommand } from "./import.ts";
@@ -50,7 +49,6 @@ export const commands: readonly Command[] = [
   compareCommand,
   blameCommand,
   variantsCommand,
-  crowdCommand,
   skillsCommand,
   judgeCommand,
   toolsCommand,

@@ -5,7 +5,6 @@ import { dryRunSchema, runSummarySchema, shardReportSchema } from "../base/types
 import { trialSchema } from "../base/types/trial.ts";
 import { tryResultSchema } from "../base/types/tryout.ts";
 import { verifyReportSchema } from "../base/types/verify.ts";
-import { crowdSummarySchema } from "../experiments/arms/crowdVerdict.ts";
 import { blameReportSchema } from "../experiments/blame/verdict.ts";
 import { comparisonOutputSchema } from "../experiments/compare/report.ts";
 import { judgeCheckSummarySchema } from "../experiments/judge/verdict.ts";
@@ -32,7 +31,6 @@ const outputSchemas = {
   "dry-run": dryRunSchema,
   variants: z.intersection(variantsSummarySchema, z.object(sentences)),
   blame: z.object({ blames: z.array(blameOutputSchema), exitCode: z.number().int() }),
-  crowd: crowdSummarySchema,
   compare: comparisonOutputSchema,
   judge: judgeCheckSummarySchema,
   history: historyOutputSchema,

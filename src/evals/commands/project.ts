@@ -13,7 +13,7 @@ export type ProjectWords = {
 };
 
 /** The commands that call models. To others, a flag of the same name can mean something else. */
-const asking: ReadonlySet<string> = new Set(["run", "variants", "crowd"]);
+const asking: ReadonlySet<string> = new Set(["run", "variants"]);
 /** The folders of records and baselines are the same for every command. */
 const folders: ReadonlySet<string> = new Set(["out", "baselines"]);
 /** A worker reaches models in the same way as the runs of its project. */

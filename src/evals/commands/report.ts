@@ -5,7 +5,7 @@ export const reportCommand = defineCommand({
   command: "report [run]",
   describe: "Print the report of a recorded run or experiment",
   positionals: {
-    run: text("Record: its folder, its id, latest (the newest run), or variants, blame or crowd (the newest of each)", {
+    run: text("Record: its folder, its id, latest (the newest run), or variants or blame (the newest of each)", {
       default: "latest",
     }),
   },

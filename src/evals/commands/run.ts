@@ -40,6 +40,9 @@ export const runCommand = defineCommand({
       max: 1,
     }),
     surfaces: toggle("Also run every case on the `surfaces` of its suite, and compare each with the suite's own tools"),
+    distractors: text(
+      "Run every case with each of these numbers of the `distractors` of its suite, for example 0,10,50, and compare them; in a whole configuration: of other servers",
+    ),
     changed: toggle(
       "Run once only the cases affected by a change since the baseline: of the case, an expected tool, or a tool similar to it",
     ),
@@ -89,6 +92,7 @@ export const runCommand = defineCommand({
     ],
     ["run --batch -n 20 -m anthropic:claude-opus-5-5", "At half the price, with replies within 24 hours"],
     ["run --cache -m anthropic:claude-haiku-5-5", "While writing a suite: send only requests that have changed"],
+    ["run --distractors 0,20,50 -m anthropic:claude-haiku-5-5", "Measure the loss of accuracy among other tools"],
     ["run --resume latest", "Finish a run that was interrupted"],
   ],
   run: async (args, io) => (await import("../experiments/run/run.ts")).run(args, io),

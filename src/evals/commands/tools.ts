@@ -13,7 +13,7 @@ export const toolsCommand = defineCommand({
     json: { ...jsonFlag, describe: "Print { tools: [...] } as the server sent it; needs exactly one list" },
   },
   epilogue:
-    "A file of `evals tools --json` is taken by lint --tools, lint --against, crowd -d and `server: { tools: <file> }` " +
+    "A file of `evals tools --json` is taken by lint --tools, lint --against, `distractors` of a suite and `server: { tools: <file> }` " +
     "of a suite. Exit code 3 when a server cannot be listed.",
   examples: [
     ['tools --server "node dist/main.js"', "Names, parameters and descriptions of one server"],

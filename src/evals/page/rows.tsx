@@ -26,8 +26,8 @@ type Common = {
 type Rate = Pick<ArmCounts, "passed" | "trials">;
 
 /**
- * The rate of a case, and the one to compare it with: the baseline's, the first of two arms, or that without foreign tools.
- * Any other arms are added up.
+ * The rate of a case, and the one to compare it with: the baseline's, or the first of two arms. Any other arms are
+ * added up.
  */
 export function findRates({ arms }: PageCase): { main?: Rate; before?: Rate } {
   const head = arms.find(({ arm }) => arm === "head");
@@ -36,7 +36,7 @@ export function findRates({ arms }: PageCase): { main?: Rate; before?: Rate } {
   const base = arms.find(({ arm }) => arm === "base");
   if (head) return { main: head, ...(base && { before: base }) };
   if (arms.length === 1) return { main: first };
-  if (arms.length === 2 || first.arm.startsWith("crowd-")) return { main: last, before: first };
+  if (arms.length === 2) return { main: last, before: first };
   const sum = (key: keyof Rate) => sumOf(arms, (one) => one[key]);
   return { main: { passed: sum("passed"), trials: sum("trials") } };
 }

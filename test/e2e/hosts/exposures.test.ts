@@ -103,7 +103,7 @@ describe("evals run --exposure host,all", () => {
     const ended = await evals(["run", "-m", model, "--exposure", "host,all", "-n", "3", "--json"], { cwd: dir, env });
     const summary = summaryOf(ended);
     expect(summary.totals).toMatchObject({ broken: 0 });
-    return { exposures: summary.suites[0]?.exposures, trials: trialsOf(summary.dir) };
+    return { exposures: summary.suites[0]?.arms?.[0]?.arms, trials: trialsOf(summary.dir) };
   };
 
   it("compares what Claude Code's search finds with every definition shown", async () => {

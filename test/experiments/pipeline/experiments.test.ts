@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { crowd } from "../../../src/evals/experiments/arms/crowd.ts";
+import { runSummarySchema } from "../../../src/evals/base/types/run.ts";
 import { baseline } from "../../../src/evals/experiments/baseline/accept.ts";
 import { run } from "../../../src/evals/experiments/run/run.ts";
 import { variants } from "../../../src/evals/experiments/variants/ask.ts";
-import { endpoint, experimentDefaults, project, runDefaults } from "./project.ts";
+import { endpoint, experimentDefaults, filesSuite, list, project, read, runDefaults } from "./project.ts";
 
 const wordings = { variants: { vague: { read: "Does something." }, plain: { move: "Moves one file." } } };
 const foreign = Array.from({ length: 4 }, (_, index) => ({
@@ -85,37 +85,44 @@ describe("evals variants", () => {
   });
 });
 
-describe("evals crowd", () => {
-  const options = { ...experimentDefaults, distractors: ["foreign.json"], sizes: "0,4" };
+describe("evals run --distractors", () => {
+  const crowded = filesSuite([read, list], { distractors: [{ tools: "../foreign.json" }] });
 
-  it("adds foreign tools, and reports the accuracy at each size", async () => {
-    const { io, manifest } = project({ "foreign.json": foreign });
+  it("asks every case with each number of distractors, and compares them", async () => {
+    const { io, manifest, trials } = project({ "foreign.json": foreign, "evals/files.json": crowded });
     const world = io();
-    expect(await crowd(options, world)).toBe(0);
-    const result = JSON.parse(world.printed());
-    expect(result.points).toMatchObject([{ size: 0, passed: 3 }, { size: 4 }]);
-    expect(manifest(result.run)).toMatchObject({
-      experiment: { command: "crowd", setup: { sizes: [0, 4] } },
-      flags: { sizes: "0,4", distractors: ["foreign.json"] },
-      totals: { trials: 6, missing: 0 },
+    await run({ ...runDefaults, distractors: "0,4" }, world);
+    const [suite] = runSummarySchema.parse(JSON.parse(world.printed())).suites;
+    expect(suite?.totals).toMatchObject({ trials: 4, missing: 0 });
+    expect(suite?.arms).toMatchObject([
+      {
+        axis: "distractors",
+        arms: [
+          { arm: "head", name: "distractors-0", passed: 2, foreign: [] },
+          {
+            name: "distractors-4",
+            passed: 1,
+            foreign: [{ expected: "read", n: 1 }],
+            against: { verdict: "worse", fell: [{ case: "read" }], p: null },
+          },
+        ],
+      },
+    ]);
+    const { run: id } = JSON.parse(world.printed());
+    expect(manifest(id)).toMatchObject({
+      suites: [{ arms: { axis: "distractors", first: "distractors-0", others: [{ name: "distractors-4" }] } }],
+      flags: { distractors: "0,4" },
     });
+    expect(new Set(trials(id).map(({ toolset }) => toolset)).size).toBe(2);
+    const resumed = io();
+    await run({ ...runDefaults, resume: id }, resumed);
+    expect(JSON.parse(resumed.printed())).toEqual(JSON.parse(world.printed()));
   });
 
-  it("skips a foreign tool with a name of the suite, and needs as many as the largest size", async () => {
-    const { io } = project({ "foreign.json": [...foreign, { name: "read", inputSchema: { type: "object" } }] });
-    const world = io();
-    expect(await crowd(options, world)).toBe(0);
-    expect(world.warned()).toContain('Foreign tools skipped because of a duplicate name: "read"');
-    await expect(crowd({ ...options, sizes: "5" }, io())).rejects.toThrow(
-      "--sizes needs 5 foreign tools, but there are 4 (1 skipped).",
-    );
-  });
-
-  it("adds all foreign tools where there are fewer than the usual sizes", async () => {
-    const { io } = project({ "foreign.json": foreign });
-    const world = io();
-    expect(await crowd({ ...options, sizes: undefined }, world)).toBe(0);
-    expect(JSON.parse(world.printed()).points).toMatchObject([{ size: 0 }, { size: 4 }]);
+  it("compares along one axis", async () => {
+    const { io } = project({ "foreign.json": foreign, "evals/files.json": crowded });
+    const asked = run({ ...runDefaults, distractors: "0,4", exposure: "all,names" }, io());
+    await expect(asked).rejects.toThrow("A run compares along one axis, and has several exposures and --distractors.");
   });
 });
 

@@ -148,7 +148,7 @@ describe("several exposures", () => {
     expect(manifest().models[0]?.exposures).toEqual([{ kind: "all" }, { kind: "names", ranker: "keyword 1" }]);
     const [one] = runSummarySchema.parse(JSON.parse(world.printed())).suites;
     expect(one?.totals).toMatchObject({ trials: 80, missing: 0, broken: 0 });
-    expect(one?.exposures).toMatchObject([
+    expect(one?.arms?.[0]?.arms).toMatchObject([
       { exposure: { kind: "all" }, passed: 40, trials: 40, chosen: { passed: 40, trials: 40 } },
       {
         exposure: { kind: "names" },
@@ -165,7 +165,7 @@ describe("several exposures", () => {
         },
       },
     ]);
-    expect(one?.choices?.[0]).toEqual({
+    expect(one?.arms?.[0]?.choices[0]).toEqual({
       expected: "read",
       chosen: [
         { passed: 20, trials: 20 },
@@ -207,7 +207,7 @@ describe("several exposures", () => {
   it("share the error rate: a case that fails in 5 of 5 is shown by one test, not by one of two", async () => {
     const against = async (trials: number) => {
       const { world } = await runOn(findByFolder, { exposure: "all,names" }, trials);
-      return runSummarySchema.parse(JSON.parse(world.printed())).suites[0]?.exposures?.[1]?.against;
+      return runSummarySchema.parse(JSON.parse(world.printed())).suites[0]?.arms?.[0]?.arms[1]?.against;
     };
     expect(await against(5)).toMatchObject({ verdict: "open", comparisons: 2 });
     expect(await against(6)).toMatchObject({ verdict: "worse", comparisons: 2 });
@@ -217,7 +217,7 @@ describe("several exposures", () => {
     const { io } = project();
     const asked = { ...runDefaults, exposure: "all,names", check: "on" as const };
     await expect(run(asked, io())).rejects.toThrowErrorMatchingInlineSnapshot(`
-      [EvalsError: error: A run of several exposures or surfaces compares them with each other, not with a baseline.
+      [EvalsError: error: A run of several arms compares them with each other, not with a baseline.
         Omit --check, or compare nothing else.]
     `);
   });
@@ -228,7 +228,7 @@ describe("evals run --exposure search", () => {
     const { world, recorded, code } = await runOn(findByApi, { exposure: "all,search" });
     expect(code).toBe(0);
     const [one] = runSummarySchema.parse(JSON.parse(world.printed())).suites;
-    expect(one?.exposures?.[1]).toMatchObject({
+    expect(one?.arms?.[0]?.arms[1]).toMatchObject({
       exposure: { kind: "search", ranker: "tool_search_tool_bm25_20251119" },
       discovery: { trials: 6, found: 6, chosen: 6 },
     });
@@ -276,7 +276,7 @@ describe("evals run --exposure search", () => {
     const world = io();
     await run({ ...runDefaults, ...asked, model: [model], exposure: "all,names", dryRun: true, json: false }, world);
     expect([started.requests.length, started.counted.length]).toEqual([0, 0]);
-    expect(world.printed()).toContain("each also with exposure names");
+    expect(world.printed()).toContain("also in the arm names");
   });
 });
 

@@ -27,7 +27,7 @@ async function checkItself(
     return (unusual(index) as MessageAnswer | undefined) ?? answer;
   });
   const options = { ...experimentDefaults, ...asked, model, concurrency };
-  const finished = await withExperiment({ command: "crowd", options }, made.io(), (workspace) => {
+  const finished = await withExperiment({ command: "variants", options }, made.io(), (workspace) => {
     const cases = workspace.cases.map((planned) => planned.case.id);
     const arms = new Map(
       ["base", "head"].map((arm) => [arm, ({ toolset }: (typeof workspace.cases)[number]) => toolset]),

@@ -32,8 +32,3 @@ export function describeExposure({ kind, ranker = "an unnamed ranker" }: Exposur
 export function nameExposure({ kind, ranker }: Exposure): string {
   return ranker === undefined ? kind : `${kind} (${ranker})`;
 }
-
-/** What a run compares: a surface, or an exposure. */
-export function nameComparedArm({ exposure, surface }: { exposure: Exposure; surface?: string | undefined }): string {
-  return surface ?? nameExposure(exposure);
-}

@@ -5,7 +5,6 @@ export const outputNames = [
   "dry-run",
   "variants",
   "blame",
-  "crowd",
   "compare",
   "judge",
   "history",

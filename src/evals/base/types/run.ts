@@ -1,6 +1,7 @@
 import * as z from "zod";
+import { armsSummarySchema } from "./arms.ts";
 import { checkPlanSchema, checkSummarySchema, countsSchema, gateSchema, intervalSchema } from "./check.ts";
-import { choiceByExposureSchema, discoverySummarySchema, exposureSummarySchema } from "./discovery.ts";
+import { discoverySummarySchema } from "./discovery.ts";
 import { driftSummarySchema } from "./drift.ts";
 import { exposureSchema } from "./exposure.ts";
 import { jsonObjectSchema } from "./json.ts";
@@ -38,7 +39,7 @@ const aboutSkillsSchema = z.object({
 export type AboutSkills = z.infer<typeof aboutSkillsSchema>;
 
 /** The commands other than `evals run` that run trials. */
-export const experimentCommands = ["variants", "blame", "crowd"] as const;
+export const experimentCommands = ["variants", "blame"] as const;
 
 /** What they ask: arms of one suite on one model, each with the list that every case is shown in it. */
 const experimentSchema = z.object({
@@ -129,10 +130,14 @@ export const runManifestSchema = z.object({
       denial: z.string().optional().describe("what a model gets for a call that the policy denies; absent: the reason"),
       isolate: z.enum(["run", "trial"]),
       models: z.array(z.string()).optional().describe("the models that it is asked on; absent: all"),
-      surfaces: z
-        .array(z.object({ name: z.string(), cases: z.array(z.string()) }))
+      arms: z
+        .object({
+          axis: z.enum(["surface", "distractors"]),
+          first: z.string().describe("what the arm head is called"),
+          others: z.array(z.object({ name: z.string(), cases: z.array(z.string()) })),
+        })
         .optional()
-        .describe("other tool lists on which these cases are asked too, in arms of their names"),
+        .describe("other tool lists with which these cases are asked too, in arms of their names"),
       dispatchers: z.array(z.string()).optional().describe("tools that call others: coverage leaves them out"),
       failOn: z.array(gateSchema).optional().describe("what exits with 1 in this suite; absent: as the run says"),
       lift: z.string().optional().describe("the skill whose effect is measured: cases are asked without it too"),
@@ -210,29 +215,6 @@ const caseSummarySchema = z.object({
   line: integer,
 });
 export type CaseSummary = z.infer<typeof caseSummarySchema>;
-
-const armSchema = countsSchema.extend({
-  broken: integer,
-  notGradable: integer,
-  meanTurns: z.number().nullable().describe("of an answered trial, as the two below; null when none was"),
-  meanTokens: z.number().nullable().describe("input and output"),
-  meanMs: z.number().nullable().describe("of waiting for the model"),
-  costUsd: costSchema,
-});
-const sentenceCountsSchema = countsSchema.extend({ unknown: integer.describe("the judge could not decide") });
-
-const liftSummarySchema = z.object({
-  skill: z.string(),
-  net: z
-    .object({ change: z.number(), interval: intervalSchema, cases: integer })
-    .nullable()
-    .describe("with - without, mean over cases"),
-  arms: z.object({ with: armSchema, without: armSchema }),
-  behaviours: z
-    .array(z.object({ case: z.string(), text: z.string(), with: sentenceCountsSchema, without: sentenceCountsSchema }))
-    .describe("each expected behaviour: in how many trials it was met"),
-});
-export type LiftSummary = z.infer<typeof liftSummarySchema>;
 
 const shareSchema = z.object({ rate: z.number(), interval: intervalSchema }).nullable();
 const skillsSummarySchema = z.object({
@@ -345,15 +327,7 @@ const suiteSummarySchema = z.object({
   discovery: discoverySummarySchema
     .optional()
     .describe("how expected tools were found and chosen, where definitions are deferred"),
-  exposures: z
-    .array(exposureSummarySchema)
-    .optional()
-    .describe("where tools are shown in several ways: each, and how it compares with the first"),
-  choices: z
-    .array(choiceByExposureSchema)
-    .optional()
-    .describe("of these, by expectation, the largest difference first"),
-  lift: liftSummarySchema.optional().describe("the effect of a skill, where cases are asked without it too"),
+  arms: z.array(armsSummarySchema).optional().describe("what the run compares within itself, an axis each"),
   failOn: z.array(gateSchema).optional().describe("what exits with 1 in this suite"),
   failed: z.array(gateSchema).optional().describe("of these, what happened"),
   drift: driftSummarySchema.optional().describe("of the model since the baseline, where the tools have not changed"),
@@ -405,9 +379,7 @@ export const dryRunSchema = z.object({
       tools: n,
       skills: n,
       execute: z.string(),
-      lift: z.string().optional().describe("the skill with and without which each case is asked"),
-      exposures: z.array(z.string()).optional().describe("further exposures of each case"),
-      surfaces: z.array(z.string()).optional().describe("further surfaces"),
+      arms: z.array(z.string()).optional().describe("further arms in which cases are asked"),
     }),
   ),
   checks: z.array(

@@ -69,7 +69,7 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
   refusePartial(manifest);
   const results = await readResults(folder, manifest);
   // Lift is measured within each run, against the same queries without the skill, so there is nothing to accept.
-  const suites = results.summary().suites.filter(({ lift }) => lift === undefined);
+  const suites = results.summary().suites.filter(({ arms = [] }) => !arms.some(({ axis }) => axis === "skill"));
   const graded = suites.filter(({ cases }) => cases.some(({ trials }) => trials > 0));
   refuseUnfit(manifest, suites, graded, force);
   for (const problem of listWarnings(manifest, suites, graded)) printProblem(io)(problem);

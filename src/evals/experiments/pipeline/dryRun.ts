@@ -59,8 +59,7 @@ type SuitePlan = DryRun["suites"][number];
 function planSuite(suite: Suite, cases: readonly PlannedCase[]): SuitePlan {
   const offered = cases.flatMap(({ toolset }) => toolset.tools);
   const countNames = (tools: typeof offered) => new Set(tools.map(({ name }) => name)).size;
-  const exposures = [...new Set(cases.flatMap(({ exposure }) => exposure ?? []))];
-  const surfaces = [...new Set(cases.flatMap(({ source, arm }) => (source ? [arm] : [])))];
+  const arms = [...new Set(cases.map(({ arm }) => arm))].filter((arm) => arm !== "head");
   return {
     suite: suite.name,
     file: suite.file,
@@ -68,21 +67,15 @@ function planSuite(suite: Suite, cases: readonly PlannedCase[]): SuitePlan {
     tools: countNames(offered.filter(isCallable)),
     skills: countNames(offered.filter(({ origin }) => origin === "skill")),
     execute: suite.execute,
-    ...(suite.lift !== undefined && { lift: suite.lift }),
-    ...(exposures.length > 0 && { exposures }),
-    ...(surfaces.length > 0 && { surfaces }),
+    ...(arms.length > 0 && { arms }),
   };
 }
 
-function renderSuite({ suite, file, cases, tools, skills, execute, lift, exposures, surfaces }: SuitePlan): string[] {
+function renderSuite({ suite, file, cases, tools, skills, execute, arms = [] }: SuitePlan): string[] {
   const listed = [count(tools, "tool"), ...(skills > 0 ? [count(skills, "skill")] : [])].join(", ");
-  const arms = [
-    lift === undefined ? "" : `, each with and without the skill ${lift}`,
-    exposures === undefined ? "" : `, each also with exposure ${exposures.join(" and ")}`,
-    surfaces === undefined ? "" : `, also on ${surfaces.join(" and ")}`,
-  ].join("");
+  const others = arms.length === 0 ? "" : `, also in the ${arms.length === 1 ? "arm" : "arms"} ${arms.join(" and ")}`;
   return [
-    `${suite}: ${count(cases.length, "case")}${arms}, ${listed}, execute ${execute} (${file})`,
+    `${suite}: ${count(cases.length, "case")}${others}, ${listed}, execute ${execute} (${file})`,
     ...wrap(some(cases, maxIds), 96).map((line) => `  ${line}`),
   ];
 }

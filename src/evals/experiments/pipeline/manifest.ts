@@ -2,6 +2,7 @@ import { hashPrompt } from "../../asking/scoring/judge.ts";
 import { listExpectedTools, readSkillExpectation } from "../../asking/scoring/labels.ts";
 import { labelCase } from "../../asking/scoring/userTurns.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { groupBy } from "../../base/groupBy.ts";
 import { allDefinitions } from "../../base/types/exposure.ts";
 import type { JsonObject } from "../../base/types/json.ts";
 import type { AskedModel } from "../../base/types/model.ts";
@@ -9,6 +10,7 @@ import type { Experiment, RunManifest } from "../../base/types/run.ts";
 import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
 import { newRunId } from "../../records/record.ts";
 import type { PlannedChecks } from "../check/ask.ts";
+import { distractorsArm } from "../workspace/arms.ts";
 import { version } from "../workspace/version.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
@@ -21,6 +23,7 @@ type ManifestParts = Workspace & {
   otherToolsets?: RunManifest["toolsets"];
   failOn?: RunManifest["failOn"];
   partial?: RunManifest["partial"];
+  distractors?: string | undefined;
   /** Whether replies of earlier runs are reused. */
   cache?: boolean | undefined;
 };
@@ -67,13 +70,14 @@ export function indexToolsets(cases: readonly PlannedCase[]): RunManifest["tools
 
 function describeSuite(
   suite: Suite,
-  { servers, configurations, cases, checks, models, surfaceCases }: ManifestParts,
+  { servers, configurations, cases, checks, models, armCases, distractors }: ManifestParts,
 ): RunManifest["suites"][number] {
-  const inArms = surfaceCases.filter((one) => one.suite === suite);
-  const surfaces = [...new Set(inArms.map(({ arm }) => arm))].map((name) => ({
-    name,
-    cases: inArms.filter(({ arm }) => arm === name).map((one) => one.case.id),
-  }));
+  const inArms = groupBy(
+    armCases.filter((one) => one.suite === suite),
+    ({ arm }) => arm,
+  );
+  const others = [...inArms].map(([name, own]) => ({ name, cases: own.map((one) => one.case.id) }));
+  const smallest = Number.parseInt(distractors ?? "", 10);
   const server = servers.get(suite.name);
   const members = configurations.get(suite.name);
   const planned = checks?.plans.get(suite.name);
@@ -87,7 +91,12 @@ function describeSuite(
     ...(suite.denial !== undefined && { denial: suite.denial }),
     isolate: suite.isolate,
     ...(suite.models && { models: models.filter((model) => asksModel(suite, model)).map(({ id }) => id) }),
-    ...(surfaces.length > 0 && { surfaces }),
+    ...(others.length > 0 && {
+      arms:
+        distractors === undefined
+          ? { axis: "surface" as const, first: "default", others }
+          : { axis: "distractors" as const, first: distractorsArm(smallest), others },
+    }),
     ...(suite.dispatch && { dispatchers: Object.keys(suite.dispatch) }),
     ...(suite.failOn && { failOn: [...suite.failOn] }),
     ...(suite.lift !== undefined && { lift: suite.lift }),

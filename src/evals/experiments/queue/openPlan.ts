@@ -7,7 +7,7 @@ import type { Io } from "../../base/types/io.ts";
 import type { SuiteSettings } from "../../base/types/suite.ts";
 import type { Toolset } from "../../base/types/tool.ts";
 import { readSuiteBaselines } from "../../records/baseline.ts";
-import { addExposureArms, addLiftArms } from "../workspace/cases.ts";
+import { interleaveArms } from "../workspace/arms.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
 import { type Workspace, withWorkspace } from "../workspace/workspace.ts";
 import { nameProvider, type TrialJob } from "./messages.ts";
@@ -129,8 +129,8 @@ const key = (...parts: readonly string[]) => JSON.stringify(parts);
 
 /** Indexes the planned cells. The result throws a Refusal for a job that is not planned here with these tools. */
 async function indexCells(workspace: Workspace, { options }: Plan, cwd: string): Promise<OpenPlan["find"]> {
-  const { cases, surfaceCases, models } = workspace;
-  const inArms = [...addExposureArms(addLiftArms(cases), listFurtherExposures(options)), ...surfaceCases];
+  const { cases, armCases, models } = workspace;
+  const inArms = interleaveArms(cases, listFurtherExposures(options), armCases);
   const byKey = new Map(inArms.map((planned) => [key(planned.suite.name, planned.case.id, planned.arm), planned]));
   // The arm `base` of a check has the tools of a committed baseline. Read all, because a suite may have been renamed.
   const accepted = new Map<string, Toolset>();

@@ -34,6 +34,7 @@ const planOptionsSchema = z
     exposure: text,
     ranker: z.enum(["keyword", "bm25", "regex"]),
     surfaces: z.boolean(),
+    distractors: text,
     effort: text,
     prices: text,
     baselines: text,
@@ -61,7 +62,7 @@ const hashText = (value: string) => createHash("sha256").update(value).digest("h
 
 /** Describes what is planned in a workspace. Options that do not belong in a plan are omitted. */
 export function describePlan(
-  { suites, cases, surfaceCases, models, judge, git, host }: Workspace,
+  { suites, cases, armCases, models, judge, git, host }: Workspace,
   options: object,
   given: Iterable<string> = [],
 ): Plan {
@@ -69,7 +70,7 @@ export function describePlan(
   const asGiven = Object.fromEntries(
     Object.entries(options).filter(([name, value]) => shape.includes(name) && value !== undefined),
   );
-  const all = [...cases, ...surfaceCases];
+  const all = [...cases, ...armCases];
   return planSchema.parse({
     format: "tool-evals plan 1",
     harness: version,

@@ -3,8 +3,6 @@ import { exitCodes } from "../../base/types/errors.ts";
 import type { Experiment, RunManifest } from "../../base/types/run.ts";
 import { type Blocks, plainText } from "../../reports/document.ts";
 import type { Verdict, VerdictSuite } from "../../reports/verdicts.ts";
-import { crowdDocument } from "../arms/crowdReport.ts";
-import { crowdSummarySchema } from "../arms/crowdVerdict.ts";
 import { blameDocument, blameJson } from "../blame/report.ts";
 import { blameExitCode, blameReportSchema } from "../blame/verdict.ts";
 import { type ComparisonReport, comparisonDocument, comparisonJson } from "../compare/report.ts";
@@ -43,11 +41,6 @@ const kinds: Readonly<Record<Experiment["command"], Kind<unknown>>> = {
         kind: verdict?.kind ?? "stopped",
         lines: [headline, reason, `Next: ${next}`],
       })),
-  }),
-  crowd: defineKind({
-    schema: crowdSummarySchema,
-    document: crowdDocument,
-    json: (summary) => summary,
   }),
 };
 

@@ -26,6 +26,8 @@ export type RunOptions = SuiteOptions &
     json: boolean;
     accept?: boolean | undefined;
     surfaces?: boolean | undefined;
+    /** Numbers of distractors, such as `0,10,50`. */
+    distractors?: string | undefined;
     reporter?: readonly string[] | undefined;
     changed?: boolean | undefined;
     watch?: boolean | undefined;
@@ -33,18 +35,18 @@ export type RunOptions = SuiteOptions &
     otlp?: string | undefined;
   };
 
-/** The number of comparisons within a run: further exposures of the tools, and cases on other surfaces. */
-type Compared = { exposures: number; surfaces: number };
+/** What is compared within a run: the number of further exposures, and of cases in other arms. */
+type Compared = { exposures: number; inArms: number };
 
 /** Throws a usage error for options that cannot be combined. */
 export function refuseContradictions(options: RunOptions, isResumed: boolean, compared: Compared): void {
   if (options.shard !== undefined) refuseWithShard(options, isResumed);
   if (options.cache) refuseWithCache(options);
-  if (options.surfaces) refuseOddSurfaces(compared);
+  refuseSeveralAxes(options, compared);
   const isChecked = options.check !== undefined && options.check !== "off";
-  if (isChecked && compared.exposures + compared.surfaces > 0)
+  if (isChecked && compared.exposures + compared.inArms > 0)
     throw usageError(
-      "A run of several exposures or surfaces compares them with each other, not with a baseline.",
+      "A run of several arms compares them with each other, not with a baseline.",
       "Omit --check, or compare nothing else.",
     );
 }
@@ -82,10 +84,15 @@ function refuseWithCache({ check = "off", nightly, accept, blame, failOn, shard,
   );
 }
 
-function refuseOddSurfaces({ exposures, surfaces }: Compared): void {
-  if (exposures > 0)
-    throw usageError("A run compares several surfaces or several exposures, not both.", "Name one exposure.");
-  if (surfaces === 0)
+function refuseSeveralAxes({ surfaces, distractors }: RunOptions, { exposures, inArms }: Compared): void {
+  const axes = [
+    ...(exposures > 0 ? ["several exposures"] : []),
+    ...(surfaces ? ["--surfaces"] : []),
+    ...(distractors === undefined ? [] : ["--distractors"]),
+  ];
+  if (axes.length > 1)
+    throw usageError(`A run compares along one axis, and has ${axes.join(" and ")}.`, "Name one of them.");
+  if (surfaces && inArms === 0)
     throw usageError(
       "No suite has `surfaces`.",
       "List other servers of the same cases under `surfaces`, or omit --surfaces.",

@@ -119,7 +119,7 @@ export function keepCases(workspace: Workspace, asked: readonly { suite: string;
   };
   const cases = workspace.cases.filter(keep).map(askAll);
   const suites = workspace.suites.filter((suite) => cases.some((planned) => planned.suite === suite));
-  return { ...workspace, suites, cases, surfaceCases: workspace.surfaceCases.filter(keep).map(askAll) };
+  return { ...workspace, suites, cases, armCases: workspace.armCases.filter(keep).map(askAll) };
 }
 
 /** Reports a partial run without cases. It makes no record. */

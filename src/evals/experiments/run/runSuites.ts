@@ -1,7 +1,6 @@
 import { type PlannedCase, type PlannedCell, planCells } from "../../asking/trials/plan.ts";
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
 import { assignShards, parseShard, type Shard } from "../../asking/trials/shards.ts";
-import { groupBy } from "../../base/groupBy.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
 import { type ExitCode, exitCodes } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -21,7 +20,7 @@ import type { RunQueue } from "../pipeline/queued.ts";
 import type { OpenRecord } from "../pipeline/record.ts";
 import { pickRecorded, type Resumed } from "../pipeline/recordedOptions.ts";
 import { refuseMissingReporters } from "../reporting/report.ts";
-import { addExposureArms, addLiftArms } from "../workspace/cases.ts";
+import { interleaveArms } from "../workspace/arms.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type RunOptions, refuseContradictions } from "./runOptions.ts";
@@ -50,13 +49,12 @@ export async function runSuites(
   if (options.otlp !== undefined) (await import("../reporting/otlp.ts")).parseCollector(options.otlp, io);
   const seed = resumed?.manifest.seed ?? options.seed ?? (options.cache ? cacheSeed : randomSeed());
   const further = listFurtherExposures(options);
-  const { surfaceCases } = workspace;
-  const compared = { exposures: further.length, surfaces: surfaceCases.length };
+  const compared = { exposures: further.length, inArms: workspace.armCases.length };
   refuseContradictions(options, resumed !== undefined, compared);
-  const isCompared = compared.exposures + compared.surfaces > 0;
+  const isCompared = compared.exposures + compared.inArms > 0;
   const check = isCompared || options.cache ? "off" : options.check;
   const checks = await planChecks({ ...options, check }, suites, models, cases, io);
-  const planned = interleave(addExposureArms(addLiftArms(cases), further), surfaceCases);
+  const planned = interleaveArms(cases, further, workspace.armCases);
   const batches = options.batch ? await import("../pipeline/batches.ts") : undefined;
   const batchNote = batches?.checkBatches(planned, models, options);
   if (batchNote) io.err(printableLines(batchNote));
@@ -75,7 +73,7 @@ export async function runSuites(
   const manifest = createManifest({
     ...workspace,
     otherToolsets: indexToolsets(planned),
-    surfaceCases,
+    distractors: options.distractors,
     seed,
     checks,
     flags,
@@ -154,14 +152,6 @@ function describeUnaskedSurfaces(suites: readonly Suite[]): string[] {
     const names = surfaces.map((one) => one.name).join(", ");
     return names === "" ? [] : [`Not asked: the surfaces of ${name} (${names}). --surfaces compares them.`];
   });
-}
-
-/** Inserts each case's arms on further surfaces after it. */
-function interleave(cases: readonly PlannedCase[], surfaces: readonly PlannedCase[]): readonly PlannedCase[] {
-  if (surfaces.length === 0) return cases;
-  const key = ({ suite, case: one }: PlannedCase) => JSON.stringify([suite.name, one.id]);
-  const byCase = groupBy(surfaces, key);
-  return cases.flatMap((planned) => [planned, ...(planned.arm === "head" ? (byCase.get(key(planned)) ?? []) : [])]);
 }
 
 /** Calls `run` for each suite and model of this shard until the run is over. A stopped model does not end it. */

@@ -3,7 +3,6 @@ import { wilson } from "../../base/stats/intervals.ts";
 import { sumOf } from "../../base/sum.ts";
 import type { CheckPlan, CheckSummary, Gate } from "../../base/types/check.ts";
 import { exitCodes } from "../../base/types/errors.ts";
-import { allDefinitions, type Exposure } from "../../base/types/exposure.ts";
 import type {
   CaseSummary,
   ManifestCase,
@@ -16,9 +15,9 @@ import { skillEntryName } from "../../base/types/skill.ts";
 import { plannedTrials } from "../../base/types/suite.ts";
 import { isOwnTool } from "../../base/types/tool.ts";
 import { addCost, type Trial } from "../../base/types/trial.ts";
-import { type ComparedArm, ExposureTally, listExposureArms } from "../arms/exposuresVerdict.ts";
 import { ServersTally } from "../arms/serversVerdict.ts";
-import { LiftTally, SkillTally } from "../arms/skillEffectVerdict.ts";
+import { SkillTally } from "../arms/skillTally.ts";
+import { ArmsTally, listComparedArms } from "../arms/tally.ts";
 import { Check, readEvents, settledCheck } from "../check/verdict.ts";
 import { DriftWatch, parsePasses, readDriftEvents } from "../drift/verdict.ts";
 import { confusedPair, type Pair, substitutedPair } from "../results/confusions.ts";
@@ -174,11 +173,10 @@ class SuiteTally {
   readonly #settled: CheckSummary | undefined;
   readonly #bank: ReturnType<typeof readBank>;
   readonly #failOn: readonly Gate[];
-  readonly #lift: LiftTally | undefined;
   readonly #mocks: MockTally | undefined;
   readonly #servers: ServersTally | undefined;
   readonly #discovery = new DiscoveryTally();
-  readonly #exposures: ExposureTally | undefined;
+  readonly #arms: readonly ArmsTally[];
   readonly check: Check | undefined;
   readonly drift: DriftWatch | undefined;
 
@@ -188,13 +186,10 @@ class SuiteTally {
     this.#model = model;
     for (const one of suite.cases) this.#cases.set(one.id, new CaseTally(one.paraphrases?.length));
     this.#mocks = suite.mocks && new MockTally(suite.mocks, suite.mockPlaces);
-    this.#servers = suite.servers && new ServersTally(suite, suite.servers, manifest.toolsets);
-    this.#lift = suite.lift === undefined ? undefined : new LiftTally(suite.lift);
-    const { exposures = [], deterministic } = model;
-    const compared = listCompared(suite, exposures);
-    const labels = new Map(suite.cases.map(({ id, expected }) => [id, expected]));
-    if (compared.length > 1)
-      this.#exposures = new ExposureTally(compared, { seed: manifest.seed, isDeterministic: deterministic }, labels);
+    // Where servers are left out, what they take is what the arms compare.
+    const isWhole = suite.arms?.axis !== "distractors";
+    if (suite.servers && isWhole) this.#servers = new ServersTally(suite, suite.servers, manifest.toolsets);
+    this.#arms = listComparedArms(suite, model).map((one) => new ArmsTally(one, manifest, suite, model.deterministic));
     const plan = suite.checks?.find((check) => check.model === model.id);
     this.#bank = readBank(plan);
     this.#failOn = manifest.cache ? [] : (suite.failOn ?? manifest.failOn ?? defaultGates(plan, model));
@@ -217,9 +212,8 @@ class SuiteTally {
     this.#spending.add(trial);
     this.check?.add(trial);
     this.drift?.add(trial);
-    this.#lift?.add(trial);
     this.#mocks?.add(trial);
-    this.#exposures?.add(trial);
+    for (const arms of this.#arms) arms.add(trial);
     if (trial.cell.arm !== "head" || trial.copy) return;
     for (const { model } of trial.turns) if (model !== undefined) this.#repliedBy.add(model);
     this.#cases.get(trial.cell.case)?.add(trial);
@@ -238,7 +232,6 @@ class SuiteTally {
     const sum = (count: (one: CaseSummary) => number) => sumOf(cases, count);
     const planned = sum((one) => one.planned);
     const broken = sum((one) => one.broken);
-    const lift = this.#lift?.summary();
     const others = this.#countOtherArms(planned);
     const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable) + others.missing;
     const verdict = this.check?.summary() ?? this.#settled;
@@ -291,8 +284,7 @@ class SuiteTally {
       ...(this.#servers && { servers: this.#servers.summary() }),
       coverage: measureCoverage(this.#manifest, this.#suite),
       ...(discovery && { discovery }),
-      ...(this.#exposures && { exposures: this.#exposures.summary(), choices: this.#exposures.choices() }),
-      ...(lift && { lift }),
+      ...(this.#arms.length > 0 && { arms: this.#arms.map((arms) => arms.summary()) }),
       ...(drift && { drift }),
       ...(verdict && { verdict }),
       failOn: [...this.#failOn],
@@ -306,19 +298,18 @@ class SuiteTally {
   }
 
   /**
-   * The trials without a skill, of further exposures and of surfaces. Each arm has as many planned trials as `head`, except
-   * that a surface only has the cases that it supports. A broken or missing trial leaves the run incomplete.
+   * The trials in the arms other than `head`. Each arm has as many planned trials as `head`, except that a surface only
+   * has the cases that it supports. A broken or missing trial leaves the run incomplete.
    */
   #countOtherArms(each: number): { planned: number; broken: number; missing: number } {
-    const without = this.#lift && { arms: 1, broken: this.#lift.summary().arms.without.broken };
-    const exposures = this.#exposures?.others();
-    const further = (this.#model.exposures ?? []).slice(1).length;
-    const asked = (this.#suite.surfaces ?? []).flatMap(({ cases }) => cases);
+    const { lift, arms } = this.#suite;
+    const whole = (lift === undefined ? 0 : 1) + (this.#model.exposures ?? []).slice(1).length;
     const trials = new Map(this.#suite.cases.map((one) => [one.id, plannedTrials(one, this.#model)]));
-    const onSurfaces = sumOf(asked, (id) => trials.get(id) ?? 0);
-    const planned = each * ((without?.arms ?? 0) + further) + onSurfaces;
-    const recorded = (this.#lift?.recorded() ?? 0) + (exposures?.recorded ?? 0);
-    return { planned, broken: (without?.broken ?? 0) + (exposures?.broken ?? 0), missing: planned - recorded };
+    const inOthers = sumOf(arms?.others.flatMap(({ cases }) => cases) ?? [], (id) => trials.get(id) ?? 0);
+    const planned = each * whole + inOthers;
+    const others = this.#arms.map((one) => one.countOthers());
+    const recorded = sumOf(others, (one) => one.recorded);
+    return { planned, broken: sumOf(others, (one) => one.broken), missing: planned - recorded };
   }
 
   #caseSummary(one: ManifestCase): CaseSummary {
@@ -355,16 +346,6 @@ class SuiteTally {
       line: one.line,
     };
   }
-}
-
-/** What a run compares in a suite: its surfaces, or the exposures of the model. */
-function listCompared({ surfaces = [] }: ManifestSuite, exposures: readonly Exposure[]): ComparedArm[] {
-  const [exposure = allDefinitions] = exposures;
-  if (surfaces.length === 0) return listExposureArms(exposures);
-  return [
-    { arm: "head", exposure, surface: "default" },
-    ...surfaces.map(({ name }) => ({ arm: name, exposure, surface: name })),
-  ];
 }
 
 function summarisePoints(all: readonly number[]): NonNullable<SuiteSummary["points"]> {

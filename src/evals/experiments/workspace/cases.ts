@@ -18,10 +18,8 @@ import { findRanker, type RankerName } from "../../base/search/rankers.ts";
 import { listingHosts } from "../../base/search/skillListing.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import type { Problem } from "../../base/types/errors.ts";
-import type { ExposureKind } from "../../base/types/exposure.ts";
 import type { AskedModel, Model } from "../../base/types/model.ts";
-import { withoutArm } from "../../base/types/run.ts";
-import { type SkillPackage, skillEntryName } from "../../base/types/skill.ts";
+import type { SkillPackage } from "../../base/types/skill.ts";
 import {
   type Case,
   findRepeatedQueries,
@@ -108,29 +106,6 @@ export function createCaseToolsets(
     createToolset([...own.map((tool) => ({ ...tool, server: suite.name, origin: "static" as const })), ...added]),
   );
   return ({ tools: own }) => (own ? createOwn(own) : whole);
-}
-
-/** Follows each case of a suite that measures the lift of a skill by itself in the arm without the skill. */
-export function addLiftArms(cases: readonly PlannedCase[]): PlannedCase[] {
-  const lists = new Map<string, Toolset>();
-  return cases.flatMap((planned) => {
-    const { suite, toolset } = planned;
-    if (suite.lift === undefined) return [planned];
-    const removed = skillEntryName(suite.lift);
-    const key = JSON.stringify([toolset.hash, removed]);
-    const without = lists.get(key) ?? createToolset(toolset.tools.filter(({ name }) => name !== removed));
-    lists.set(key, without);
-    return [planned, { ...planned, arm: withoutArm, toolset: without }];
-  });
-}
-
-/** Adds arms for further exposures. Each case is followed by itself in these arms, so that the arms are interleaved. */
-export function addExposureArms(cases: readonly PlannedCase[], further: readonly ExposureKind[]): PlannedCase[] {
-  return cases.flatMap((planned) =>
-    planned.arm === "head"
-      ? [planned, ...further.map((kind) => ({ ...planned, arm: kind, exposure: kind }))]
-      : [planned],
-  );
 }
 
 /** The lift of a skill can be measured only where the suite offers that skill. */

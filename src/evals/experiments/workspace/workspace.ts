@@ -13,6 +13,7 @@ import type { RunManifest } from "../../base/types/run.ts";
 import type { Suite } from "../../base/types/suite.ts";
 import type { HostName } from "../../servers/host.ts";
 import type { Source } from "../../servers/source.ts";
+import { addDistractorArms, addSurfaceArms, listSurfaces, type SurfaceSuite } from "./arms.ts";
 import {
   createTrialContext,
   findDispatchProblems,
@@ -30,7 +31,6 @@ import { readGitState } from "./git.ts";
 import { addCache, openJudge, openModels, type RequestOptions } from "./models.ts";
 import { closeServers, isUnavailable, type Opened, openServers, refuseMistakes, suggestDoctor } from "./servers.ts";
 import { type SuiteOptions, selectSuites } from "./suites.ts";
-import { addSurfaceArms, listSurfaces, type SurfaceSuite } from "./surfaces.ts";
 
 export type WorkspaceOptions = SuiteOptions &
   RequestOptions &
@@ -41,6 +41,8 @@ export type WorkspaceOptions = SuiteOptions &
     only?: { suite?: string | undefined };
     /** Also opens the surfaces of suites. */
     surfaces?: boolean | undefined;
+    /** Numbers of distractors, such as `0,10,50`: each case is planned with each of them. */
+    distractors?: string | undefined;
     /** Limits that several workspaces share, instead of those in the options. */
     limits?: SpendingLimits | undefined;
     /**
@@ -57,8 +59,8 @@ export type Workspace = {
   suites: readonly Suite[];
   /** The cases of all suites, in the arm `head`. */
   cases: readonly PlannedCase[];
-  /** With --surfaces: the same cases on the surfaces of their suites. */
-  surfaceCases: readonly PlannedCase[];
+  /** With --surfaces or --distractors: the same cases in arms beside `head`. */
+  armCases: readonly PlannedCase[];
   context: TrialContext;
   /** What the server of each suite reports about itself, by suite name. */
   servers: ReadonlyMap<string, JsonObject>;
@@ -112,6 +114,8 @@ export async function withWorkspace<R>(
     // An experiment compares cases, so drop those that cannot be asked.
     if (options.only) prepared.cases = prepared.cases.filter(({ unavailable }) => !unavailable);
     warn(prepared.warnings, io);
+    if (options.distractors !== undefined)
+      Object.assign(prepared, addDistractorArms(prepared.cases, options.distractors, prepared.configurations));
     const judgeFigure = judge && (await readFigure(judge, io.cwd));
     return await use({ suites, ...prepared, models, judge, judgeFigure, host, git });
   } finally {
@@ -174,7 +178,7 @@ async function prepare(
   surfaces: readonly (SurfaceSuite & { opened: Opened })[],
   isAccepted: (suite: Suite) => Promise<boolean>,
 ): Promise<
-  Pick<Workspace, "cases" | "surfaceCases" | "context" | "servers" | "configurations"> & {
+  Pick<Workspace, "cases" | "armCases" | "context" | "servers" | "configurations"> & {
     warnings: readonly Problem[];
   }
 > {
@@ -208,7 +212,7 @@ async function prepare(
   );
   return {
     cases,
-    surfaceCases: inSurfaces.cases.filter(({ source }) => source !== undefined),
+    armCases: inSurfaces.cases.filter(({ source }) => source !== undefined),
     context: createTrialContext([...sources, ...ofSurfaces], setup),
     servers: new Map(
       sources.flatMap(({ suite, source }) => (source.server ? [[suite.name, source.server.about]] : [])),

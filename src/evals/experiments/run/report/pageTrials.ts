@@ -201,7 +201,7 @@ function byPlace(a: KeptTrial, b: KeptTrial): number {
   return a.at - b.at || compareArms(a.arm, b.arm) || a.number - b.number || (a.attempt ?? 1) - (b.attempt ?? 1);
 }
 
-/** Known arms first (the shift turns -1 into the largest rank), then others by number: `crowd-5` before `crowd-10`. */
+/** Known arms first (the shift turns -1 into the largest rank), then others by number: `distractors-5` before `distractors-10`. */
 const compareArms = (a: string, b: string) => (a === b ? 0 : armRank(a) - armRank(b) || byNumber.compare(a, b));
 const armRank = (arm: string) => ["head", "base", withoutArm, incumbentArm].indexOf(arm) >>> 0;
 const byNumber = new Intl.Collator("en", { numeric: true });

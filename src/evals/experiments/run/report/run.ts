@@ -18,9 +18,9 @@ import {
   text,
 } from "../../../reports/document.ts";
 import { count, integer, percent, share, some, tally } from "../../../reports/format.ts";
-import { discoveryBlocks, exposureBlocks } from "../../arms/exposuresReport.ts";
+import { armsBlocks, discoveryBlocks } from "../../arms/report.ts";
 import { serverBlocks } from "../../arms/serversReport.ts";
-import { judgeText, liftBlocks, triggerBlocks } from "../../arms/skillEffectReport.ts";
+import { judgeText, triggerBlocks } from "../../arms/skillReport.ts";
 import type { FollowUp } from "../../check/report.ts";
 import { checkBlocks } from "../../check/report.ts";
 import { driftBlocks } from "../../drift/report.ts";
@@ -89,7 +89,7 @@ function suiteBlocks(
     heading(2, `${suite.name} · ${modelLabel(suite)}`),
     ...checkBlocks(suite, options),
     ...(suite.drift ? driftBlocks(suite.drift, options) : []),
-    ...exposureBlocks(suite),
+    ...armsBlocks(suite),
     ...serverBlocks(suite),
     ...caseTable(suite),
     ...unanswered(suite),
@@ -98,7 +98,6 @@ function suiteBlocks(
     ...substitutes(suite),
     explanations(suite),
     suiteFacts(suite, options.isPartial),
-    ...liftBlocks(suite),
   ];
 }
 

@@ -13,9 +13,9 @@ import {
   text,
 } from "../../../reports/document.ts";
 import { count, integer, money, percent, ratio } from "../../../reports/format.ts";
-import { discoveryBlocks, exposureBlocks } from "../../arms/exposuresReport.ts";
+import { armsBlocks, discoveryBlocks } from "../../arms/report.ts";
 import { serverBlocks } from "../../arms/serversReport.ts";
-import { liftBlocks, triggerBlocks } from "../../arms/skillEffectReport.ts";
+import { triggerBlocks } from "../../arms/skillReport.ts";
 import type { FollowUp } from "../../check/report.ts";
 import { checkBlocks } from "../../check/report.ts";
 import { driftBlocks } from "../../drift/report.ts";
@@ -53,7 +53,6 @@ export function runPage({ summary, manifest, followUp = {} }: RunInput, trials: 
       ),
       ...suites.flatMap((suite) => explainMisses(suite, suites.length > 1)),
       ...triggerBlocks(summary),
-      ...suites.flatMap(liftBlocks),
       ...suites.flatMap((suite) => [
         heading(3, `${suite.name} · ${modelLabel(suite)}`),
         suiteFacts(suite, summary.partial !== undefined),
@@ -92,8 +91,8 @@ function verdictBlocks(
     ...checkBlocks(suite, options),
     ...armFigure(suite, cases),
     ...(suite.drift ? driftBlocks(suite.drift, options) : []),
-    ...exposureBlocks(suite),
-    ...exposureFigure(suite),
+    ...armsBlocks(suite),
+    ...choicesFigure(suite),
     ...serverBlocks(suite),
     ...discoveryBlocks(suite),
   ];
@@ -112,11 +111,12 @@ function armFigure(suite: SuiteSummary, cases: readonly PageCase[]): Block[] {
   return intervalPlot("Pass rate by case, 95% CI", ["baseline", "now"], worstFirst);
 }
 
-function exposureFigure({ exposures = [], choices = [] }: SuiteSummary): Block[] {
-  if (exposures.length < 2) return [];
-  const rows = choices.map(({ expected, chosen }) => intervalRow(expected, chosen));
-  const names = exposures.map(({ exposure, surface }) => surface ?? exposure.kind);
-  return intervalPlot("Chosen, by expected tool and exposure, 95% CI", names, rows, "Share of trials");
+function choicesFigure({ arms: all = [] }: SuiteSummary): Block[] {
+  return all.flatMap(({ axis, arms, choices }) => {
+    const rows = choices.map(({ expected, chosen }) => intervalRow(expected, chosen));
+    const names = arms.map(({ name }) => name);
+    return intervalPlot(`Chosen, by expected tool and ${axis}, 95% CI`, names, rows, "Share of trials");
+  });
 }
 
 /** The page of a report without a record of its own. */

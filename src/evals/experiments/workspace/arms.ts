@@ -1,10 +1,128 @@
 import { preflight } from "../../asking/scoring/preflight.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import type { Problem } from "../../base/types/errors.ts";
-import type { SkillPackage } from "../../base/types/skill.ts";
+import { getOrAdd } from "../../base/getOrAdd.ts";
+import { groupBy } from "../../base/groupBy.ts";
+import { orderBySeed } from "../../base/stats/random.ts";
+import { type Problem, usageError } from "../../base/types/errors.ts";
+import type { ExposureKind } from "../../base/types/exposure.ts";
+import { withoutArm } from "../../base/types/run.ts";
+import { type SkillPackage, skillEntryName } from "../../base/types/skill.ts";
 import type { Case, Expectation, ExpectedCall, Suite, Surface } from "../../base/types/suite.ts";
+import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
+import type { Source } from "../../servers/source.ts";
+import { createToolset } from "../../servers/toolList.ts";
 import { createCaseToolsets, neverListed } from "./cases.ts";
 import type { Opened } from "./servers.ts";
+
+// The arms of a run besides `head`: exposures, surfaces, numbers of distractors, and the arm without a skill.
+
+/** A change of tool lists by key. Equal lists share the result, so it is computed once. */
+class ChangedLists {
+  readonly #made = new Map<string, Toolset>();
+
+  change({ hash, tools }: Toolset, by: string, isKept: (tool: OfferedTool) => boolean): Toolset {
+    return getOrAdd(this.#made, JSON.stringify([hash, by]), () => createToolset(tools.filter(isKept)));
+  }
+}
+
+/**
+ * Follows each case by itself in its other arms, so that the arms are interleaved: without the skill of its suite, with
+ * the further exposures, and in the arms that the workspace has planned.
+ */
+export function interleaveArms(
+  cases: readonly PlannedCase[],
+  further: readonly ExposureKind[],
+  armCases: readonly PlannedCase[],
+): PlannedCase[] {
+  const lists = new ChangedLists();
+  const key = ({ suite, case: one }: PlannedCase) => JSON.stringify([suite.name, one.id]);
+  const inArms = groupBy(armCases, key);
+  return cases.flatMap((head) => {
+    const exposures = further.map((kind) => ({ ...head, arm: kind, exposure: kind }));
+    const { lift } = head.suite;
+    const without =
+      lift === undefined
+        ? []
+        : [
+            {
+              ...head,
+              arm: withoutArm,
+              toolset: lists.change(head.toolset, lift, ({ name }) => name !== skillEntryName(lift)),
+            },
+          ];
+    return [head, ...exposures, ...without, ...(inArms.get(key(head)) ?? [])];
+  });
+}
+
+/** Parses numbers of distractors such as `0,10,50`. Returns them in ascending order, each once. */
+function parseSizes(text: string): number[] {
+  const parts = text.split(",").map((part) => part.trim());
+  const wrong = parts.find((part) => !/^\d{1,6}$/.test(part));
+  if (wrong !== undefined)
+    throw usageError(
+      `--distractors: "${wrong}" is not a number of tools.`,
+      "Give integers, for example --distractors 0,10,50.",
+    );
+  return [...new Set(parts.map(Number))].sort((a, b) => a - b);
+}
+
+/** The arm of a run with this many distractors, other than `head`. */
+export const distractorsArm = (size: number) => `distractors-${size}`;
+
+/**
+ * Limits the tools that do not belong to a case to several numbers: the distractors of its suite in an order that only
+ * depends on their names, so that a longer list contains the shorter ones; in a whole configuration the other servers,
+ * in the order of the file. The arm `head` has the smallest number. Throws a usage error if there are fewer.
+ */
+export function addDistractorArms(
+  cases: readonly PlannedCase[],
+  text: string,
+  configurations: ReadonlyMap<string, NonNullable<Source["members"]>>,
+): { cases: PlannedCase[]; armCases: PlannedCase[] } {
+  const sizes = parseSizes(text);
+  const lists = new ChangedLists();
+  const limit = (planned: PlannedCase): PlannedCase[] => {
+    const members = configurations.get(planned.suite.name);
+    const { keys, getKey } = members ? listOtherServers(planned, members) : listDistractors(planned);
+    if (keys.length === 0 || planned.unavailable) return [planned];
+    const largest = sizes.at(-1) ?? 0;
+    if (keys.length < largest)
+      throw usageError(
+        `--distractors ${largest}: the suite "${planned.suite.name}" has only ${keys.length} ${members ? "other servers" : "distractors"}.`,
+        members
+          ? "In a suite over a whole configuration, the numbers count other servers."
+          : "Add files with tools to `distractors` of the suite.",
+      );
+    return sizes.map((size, at) => {
+      const hidden = new Set(keys.slice(size));
+      const isKept = (tool: OfferedTool) => !hidden.has(getKey(tool));
+      const toolset = lists.change(planned.toolset, JSON.stringify([size, planned.owner]), isKept);
+      return { ...planned, arm: at === 0 ? "head" : distractorsArm(size), toolset };
+    });
+  };
+  const limited = cases.map(limit);
+  if (limited.every((arms) => arms.length === 1))
+    throw usageError(
+      "--distractors: no suite has other tools to add.",
+      "Name files with tools under `distractors` of a suite, or write a suite over a whole configuration.",
+    );
+  return { cases: limited.flatMap(([head]) => head ?? []), armCases: limited.flatMap(([, ...others]) => others) };
+}
+
+function listDistractors({ toolset }: PlannedCase) {
+  const tools = toolset.tools.filter(({ origin }) => origin === "distractor");
+  const keys = orderBySeed(tools, 0, ({ name }) => name).map(({ name }) => name);
+  return { keys, getKey: ({ name }: OfferedTool) => name };
+}
+
+/** Only a case about one server has other servers. */
+function listOtherServers({ owner }: PlannedCase, members: NonNullable<Source["members"]>) {
+  const others = members.filter(({ name, failure }) => name !== owner && failure === undefined);
+  return {
+    keys: owner === undefined ? [] : others.map(({ name }) => name),
+    getKey: ({ server }: OfferedTool) => server,
+  };
+}
 
 /** A surface as a suite: the same cases, with the tool names of the surface. */
 export type SurfaceSuite = { name: string; of: Suite; suite: Suite };

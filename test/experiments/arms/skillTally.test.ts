@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AboutSkills, withoutArm } from "../../../src/evals/base/types/run.ts";
 import type { Score, Trial } from "../../../src/evals/base/types/trial.ts";
-import { SkillTally } from "../../../src/evals/experiments/arms/skillEffectVerdict.ts";
+import { SkillTally } from "../../../src/evals/experiments/arms/skillTally.ts";
 import { summariser } from "../../../src/evals/experiments/run/summary.ts";
 import { aManifest, aTrial, passed } from "../../fakes/record.ts";
 
@@ -37,33 +37,21 @@ describe("what a skill is worth", () => {
       inArm(withoutArm, "b", n, "yes"),
     ]);
     const suite = summaryOf(trials, "a", "b");
-    expect(suite?.lift?.net).toMatchObject({ change: 0.4, cases: 2 });
-    const [low = 1, high = 0] = suite?.lift?.net?.interval ?? [];
-    expect(low).toBeGreaterThan(0);
-    expect(high).toBeLessThan(0.8);
-    expect(suite?.lift?.arms).toMatchObject({
-      with: { passed: 10, trials: 10, broken: 0, meanTurns: 1, meanTokens: 17, meanMs: 3 },
-      without: { passed: 6, trials: 10 },
+    const summary = suite?.arms?.[0];
+    expect(summary).toMatchObject({
+      ...{ axis: "skill", skill: "pdf" },
+      arms: [
+        { arm: withoutArm, passed: 6, trials: 10 },
+        { arm: "head", passed: 10, trials: 10, broken: 0, requestsPerTrial: 1, msPerTrial: 3 },
+      ],
     });
-    expect(suite?.lift?.behaviours).toEqual([
-      {
-        case: "a",
-        text: "sentence 1",
-        with: { passed: 5, trials: 5, unknown: 0 },
-        without: { passed: 5, trials: 5, unknown: 0 },
-      },
-      {
-        case: "a",
-        text: "sentence 2",
-        with: { passed: 5, trials: 5, unknown: 0 },
-        without: { passed: 1, trials: 5, unknown: 0 },
-      },
-      {
-        case: "b",
-        text: "sentence 1",
-        with: { passed: 5, trials: 5, unknown: 0 },
-        without: { passed: 5, trials: 5, unknown: 0 },
-      },
+    const { net } = summary?.arms[1]?.against ?? {};
+    expect(net?.change).toBeCloseTo(0.4, 9);
+    const allMet = { passed: 5, trials: 5 };
+    expect(summary?.behaviors).toEqual([
+      { case: "a", text: "sentence 1", met: [allMet, allMet] },
+      { case: "a", text: "sentence 2", met: [{ passed: 1, trials: 5 }, allMet] },
+      { case: "b", text: "sentence 1", met: [allMet, allMet] },
     ]);
     // The gate looks at the arm with the skill only.
     expect(suite).toMatchObject({ ok: true, totals: { trials: 20, passed: 10, missing: 0 } });
@@ -74,8 +62,8 @@ describe("what a skill is worth", () => {
       five.flatMap((n) => [inArm("head", "a", n, "unknown"), inArm(withoutArm, "a", n, "yes")]),
       "a",
     );
-    expect(suite?.lift?.net).toBeNull();
-    expect(suite?.lift?.behaviours[0]?.with).toEqual({ passed: 0, trials: 0, unknown: 5 });
+    expect(suite?.arms?.[0]?.arms[1]).not.toHaveProperty("against");
+    expect(suite?.arms?.[0]?.behaviors?.[0]?.met[1]).toEqual({ passed: 0, trials: 0 });
     expect(suite?.ok).toBe(false);
   });
 
@@ -88,10 +76,10 @@ describe("what a skill is worth", () => {
       withSkill(inArm("head", "a", n, "yes"), "yes"),
       withSkill(inArm(withoutArm, "a", n, "yes"), "no"),
     ]);
-    expect(summaryOf(trials, "a")?.lift?.arms).toMatchObject({
-      with: { passed: 5, trials: 5 },
-      without: { passed: 5, trials: 5 },
-    });
+    expect(summaryOf(trials, "a")?.arms?.[0]?.arms).toMatchObject([
+      { passed: 5, trials: 5 },
+      { passed: 5, trials: 5 },
+    ]);
   });
 
   it("counts no near miss as work, for the arm without the skill leaves it alone for nothing", () => {
@@ -101,13 +89,10 @@ describe("what a skill is worth", () => {
     };
     const counted = (expected: string) => {
       const trials = five.flatMap((n) => ["head", withoutArm].map((arm) => nearMiss(arm, n, "avoid", expected)));
-      return summaryOf(trials, "a")?.lift;
+      return summaryOf(trials, "a")?.arms?.[0]?.arms;
     };
-    expect(counted("(avoid skill:pdf)")).toMatchObject({ net: null, arms: { without: { trials: 0, notGradable: 5 } } });
-    expect(counted("(avoid delete)")).toMatchObject({
-      net: { change: 0 },
-      arms: { without: { passed: 5, trials: 5 } },
-    });
+    expect(counted("(avoid skill:pdf)")).toMatchObject([{ trials: 0, notGradable: 5 }, { notGradable: 5 }]);
+    expect(counted("(avoid delete)")).toMatchObject([{ passed: 5, trials: 5 }, { against: { net: { change: 0 } } }]);
   });
 
   it("reports what the arms cost without the judge", () => {
@@ -115,7 +100,7 @@ describe("what a skill is worth", () => {
     const judging = { model: "anthropic:j", usage, costUsd: 0.25, ms: 1 };
     const trials = ["head", withoutArm].map((arm) => ({ ...inArm(arm, "a", 1, "yes"), judging, costUsd: 0.75 }));
     expect(summaryOf(trials, "a")).toMatchObject({
-      lift: { arms: { with: { costUsd: 0.5 }, without: { costUsd: 0.5 } } },
+      arms: [{ arms: [{ costUsd: 0.5 }, { costUsd: 0.5 }] }],
       totals: { costUsd: 1.5 },
     });
   });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { PlannedCase } from "../../../src/evals/asking/trials/plan.ts";
 import { formatProblem } from "../../../src/evals/base/types/errors.ts";
 import type { Expectation, Surface } from "../../../src/evals/base/types/suite.ts";
-import { addSurfaceArms, listSurfaces } from "../../../src/evals/experiments/workspace/surfaces.ts";
+import { addDistractorArms, addSurfaceArms, listSurfaces } from "../../../src/evals/experiments/workspace/arms.ts";
 import type { Source } from "../../../src/evals/servers/source.ts";
 import { aCase, aSuite, aTool, aToolset } from "../../fakes/suite.ts";
 
@@ -82,4 +82,45 @@ it("reports a surface on which no case can be asked as an error", () => {
   const opened = { suite: surface.suite, source: source("storage") };
   const { problems } = addSurfaceArms(heads, [{ ...surface, opened }], new Map());
   expect(problems.map(({ severity }) => severity)).toEqual(["error"]);
+});
+
+it("adds distractors in one order, the shorter list in the longer one", () => {
+  const foreign = ["a", "b", "c", "d"].map((name) => aTool(name, { origin: "distractor", server: "other" }));
+  const suite = aSuite("files", [aCase("list")]);
+  const [one = aCase("list")] = suite.cases;
+  const planned = (tools: typeof foreign): PlannedCase[] => [
+    { suite, case: one, arm: "head", toolset: aToolset(aTool("own"), ...tools) },
+  ];
+  const listArms = (tools: typeof foreign, text: string) => {
+    const { cases: heads, armCases } = addDistractorArms(planned(tools), text, new Map());
+    return [...heads, ...armCases].map(({ arm, toolset }) => [arm, toolset.tools.map(({ name }) => name).sort()]);
+  };
+  const arms = listArms(foreign, "4,0, 2");
+  expect(arms.map(([arm]) => arm)).toEqual(["head", "distractors-2", "distractors-4"]);
+  expect(arms[0]?.[1]).toEqual(["own"]);
+  expect(arms[2]?.[1]).toEqual(["a", "b", "c", "d", "own"]);
+  expect(arms[1]?.[1]).toHaveLength(3);
+  expect(listArms(foreign.toReversed(), "0,2,4")).toEqual(arms);
+  for (const [text, message] of [
+    ["0,ten", '--distractors: "ten" is not a number of tools.'],
+    ["0,5", '--distractors 5: the suite "files" has only 4 distractors.'],
+  ] as const)
+    expect(() => listArms(foreign, text)).toThrow(message);
+  expect(() => listArms([], "0,1")).toThrow("--distractors: no suite has other tools to add.");
+});
+
+it("adds the other servers of a configuration in its order, for cases about one server", () => {
+  const suite = aSuite("all", [aCase("one"), aCase("none")]);
+  const members = [{ name: "x" }, { name: "y" }, { name: "gone", failure: "It ended." }, { name: "z" }];
+  const toolset = aToolset(...["x", "y", "z"].map((server) => aTool(`${server}__do`, { server })));
+  const planned = suite.cases.map((one, at): PlannedCase => {
+    return { suite, case: one, arm: "head", toolset, ...(at === 0 && { owner: "y" }) };
+  });
+  const { cases: heads, armCases } = addDistractorArms(planned, "0,1,2", new Map([["all", members]]));
+  const servers = ({ toolset: { tools } }: PlannedCase) => tools.map(({ server }) => server).sort();
+  expect(heads.map(servers)).toEqual([["y"], ["x", "y", "z"]]);
+  expect(armCases.map(servers)).toEqual([
+    ["x", "y"],
+    ["x", "y", "z"],
+  ]);
 });

@@ -1,0 +1,74 @@
+import * as z from "zod";
+import { countsSchema, intervalSchema } from "./check.ts";
+import { discoverySummarySchema } from "./discovery.ts";
+import { exposureSchema } from "./exposure.ts";
+import { costSchema } from "./trial.ts";
+
+// A run can ask its cases in several arms along one axis: how tools are shown, on which surface, among how many
+// distractors, or with and without a skill. All are counted, compared and reported in the same way.
+
+const count = z.number().int();
+const pairSchema = z.object({ expected: z.string(), picked: z.string(), n: count });
+const movedCaseSchema = z.object({ case: z.string(), base: countsSchema, head: countsSchema });
+
+/**
+ * An arm against the first. `better`, `worse`: shown for the suite or for single cases; `mixed`: both; `equal`: a
+ * difference of the margin is ruled out; `open`: neither.
+ */
+const armComparisonSchema = z.object({
+  verdict: z.enum(["better", "worse", "mixed", "equal", "open"]),
+  margin: z.number(),
+  comparisons: count.describe("tests that share the error rate of 5 %: two directions for each further arm"),
+  net: z.object({ change: z.number(), interval: intervalSchema }).nullable().describe("mean over cases"),
+  p: z
+    .object({ worse: z.number(), better: z.number() })
+    .nullable()
+    .describe("one-sided; null: nothing was left to chance"),
+  notAsked: z.array(z.string()).optional().describe("cases of the first that were not asked in this one"),
+  chosen: z
+    .object({ own: countsSchema, first: countsSchema })
+    .describe("how often an expected tool was called, in the cases of both"),
+  fell: z.array(movedCaseSchema),
+  rose: z.array(movedCaseSchema),
+});
+export type ArmComparison = z.infer<typeof armComparisonSchema>;
+
+const armSummarySchema = z.object({
+  arm: z.string().describe("of its trials on the record"),
+  name: z.string().describe("what is compared, such as names (keyword 1), distractors-20 or with the skill"),
+  exposure: exposureSchema,
+  passed: count,
+  trials: count.describe("graded"),
+  broken: count,
+  notGradable: count,
+  chosen: countsSchema.describe("graded trials that expect a tool; passed: an expected tool was called"),
+  foreign: z
+    .array(pairSchema)
+    .optional()
+    .describe("with distractors: trials that called a tool of another server instead, ranked"),
+  discovery: discoverySummarySchema.optional(),
+  tokensPerRequest: z.number().nullable().describe("input tokens, cached ones included; null: none were counted"),
+  requestsPerTrial: z.number().nullable(),
+  msPerTrial: z.number().nullable().describe("of waiting for the model"),
+  costUsd: costSchema.describe("of the model, without the judge"),
+  against: armComparisonSchema
+    .optional()
+    .describe("the first arm; absent for that one, and if nothing was graded in both"),
+});
+export type ArmSummary = z.infer<typeof armSummarySchema>;
+
+/** The arms of one axis of a suite on one model, side by side. */
+export const armsSummarySchema = z.object({
+  axis: z.enum(["exposure", "surface", "distractors", "skill"]),
+  skill: z.string().optional().describe("where arms with and without it are compared"),
+  arms: z.array(armSummarySchema),
+  choices: z
+    .array(z.object({ expected: z.string(), chosen: z.array(countsSchema) }))
+    .describe("how often the tools of each expectation were chosen in each arm, the largest difference first"),
+  behaviors: z
+    .array(z.object({ case: z.string(), text: z.string(), met: z.array(countsSchema) }))
+    .optional()
+    .describe("each expected behavior: in how many decided trials of each arm it was met; absent: none expected"),
+});
+export type ArmsSummary = z.infer<typeof armsSummarySchema>;
+export type ArmAxis = ArmsSummary["axis"];

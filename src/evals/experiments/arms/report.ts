@@ -1,0 +1,232 @@
+import { sumOf } from "../../base/sum.ts";
+import type { ArmAxis, ArmComparison, ArmSummary, ArmsSummary } from "../../base/types/arms.ts";
+import type { DiscoverySummary } from "../../base/types/discovery.ts";
+import { describeExposure } from "../../base/types/exposure.ts";
+import type { SuiteSummary } from "../../base/types/run.ts";
+import type { Discovery } from "../../base/types/trial.ts";
+import { type Block, details, list, makeColumns, type Span, section, table, text } from "../../reports/document.ts";
+import {
+  capital,
+  count,
+  duration,
+  integer,
+  money,
+  percent,
+  pointsWithInterval,
+  pValue,
+  ratio,
+  share,
+  signedInteger,
+  size,
+  some,
+} from "../../reports/format.ts";
+import { describePair } from "../results/text.ts";
+
+const outcomeNames: Readonly<Record<Discovery["outcome"], string>> = {
+  chosen: "chosen after a search",
+  "chosen-without-search": "chosen without a search",
+  "found-not-chosen": "found, not chosen",
+  "not-found": "searched, not found",
+  "not-searched": "never searched",
+  "built-in-used": "a tool of the host used instead",
+};
+
+/** `found 18 of 20, chosen 17 of 18, chosen without a search 1` */
+export function discoverySentence({ trials, found, chosen, outcomes }: DiscoverySummary): string {
+  const direct = outcomes["chosen-without-search"] ?? 0;
+  return [
+    `found ${integer(found)} of ${integer(trials)}`,
+    `chosen ${integer(chosen)} of ${integer(found)}`,
+    ...(direct > 0 ? [`chosen without a search ${integer(direct)}`] : []),
+  ].join(", ");
+}
+
+const maxItems = 8;
+
+/** How expected tools were found and chosen; empty unless definitions are deferred. */
+export function discoveryBlocks({ discovery }: SuiteSummary): Block[] {
+  if (!discovery) return [];
+  const { outcomes } = discovery;
+  const lost = Object.entries(outcomes).filter(([name]) => !name.startsWith("chosen"));
+  const parts = lost.map(([name, n]) => `${outcomeNames[name as Discovery["outcome"]]} ${integer(n)}`);
+  return section("Tool search", [
+    text(`${capital(discoverySentence(discovery))}${parts.length > 0 ? ` (${parts.join(", ")})` : ""}.`),
+    ...lossBlocks(discovery),
+  ]);
+}
+
+/** Searches that did not lead to the expected tool, by outcome. `under` completes the titles with the exposure. */
+function lossBlocks({ trials, notFound, notChosen, builtIns }: DiscoverySummary, under = ""): Block[] {
+  const missing = notFound.map(({ expected, query, n }) => [
+    `${integer(n)}x expected `,
+    ...[{ code: expected, max: 60 }, ", searched for ", { code: query, max: 90 }],
+  ]);
+  const passed = notChosen.map(({ expected, picked, rank, n }) => [
+    `${integer(n)}x expected `,
+    ...[{ code: expected, max: 60 }, rank === undefined ? " (shown from the start)" : ` (rank ${integer(rank)})`],
+    ...[", picked ", { code: picked, max: 60 }],
+  ]);
+  const replaced = builtIns.map(({ expected, tool, n }) => [
+    ...[{ code: expected, max: 60 }, ": ", { code: tool, max: 60 }],
+    ` in ${share({ passed: n, trials })} of the trials that expect a tool`,
+  ]);
+  return [
+    details(`Searched, not found${under}`, list("entry", missing, maxItems)),
+    details(`Found, not chosen${under}`, list("entry", passed, maxItems)),
+    details(`A tool of the host used instead${under}`, list("entry", replaced, maxItems)),
+  ];
+}
+
+const verdictNames: Readonly<Record<ArmComparison["verdict"], Span>> = {
+  better: { strong: "BETTER", tone: "good" },
+  worse: { strong: "WORSE", tone: "bad" },
+  mixed: { strong: "MIXED", tone: "warn" },
+  equal: { strong: "EQUAL", tone: "good" },
+  open: { strong: "NO DIFFERENCE SHOWN", tone: "warn" },
+};
+
+const titles: Readonly<Record<ArmAxis, string>> = {
+  exposure: "Exposures",
+  surface: "Surfaces",
+  distractors: "Distractors",
+  skill: "Effect of the skill",
+};
+
+type Compared = ArmSummary & { against: ArmComparison };
+
+/** The arms of each axis of a suite side by side, each compared with the first. Empty if nothing is compared. */
+export function armsBlocks({ arms: all = [] }: SuiteSummary): Block[] {
+  return all.flatMap((summary) => {
+    const { axis, skill, arms, choices } = summary;
+    const [first] = arms;
+    if (!first) return [];
+    const compared = arms.filter((one): one is Compared => one.against !== undefined);
+    return section(skill === undefined ? titles[axis] : `${titles[axis]} ${skill}`, [
+      ...compareArms(summary).map((sentence) => text(sentence)),
+      text(nextStep(axis, compared)),
+      armsTable(summary, first),
+      ...compared.map((one) => casesBlock(one.against, one.name)),
+      ...arms.map(({ foreign = [], name }) =>
+        details(`Tools of other servers called instead: ${name}`, list("pair", foreign.map(describePair), maxItems)),
+      ),
+      ...compared.flatMap((one) => (one.discovery ? lossBlocks(one.discovery, ` with ${one.name}`) : [])),
+      choicesTable(arms, choices),
+      behaviorsTable(summary),
+      text(explain(axis, arms, first)),
+    ]);
+  });
+}
+
+/** One sentence for each arm that is compared with the first, with the verdict as its first word. */
+function compareArms({ arms }: ArmsSummary): Span[][] {
+  const [first, ...others] = arms;
+  return others.map((one) => {
+    if (first && one.against)
+      return [verdictNames[one.against.verdict], ` ${comparisonSentence({ ...one, against: one.against }, first)}`];
+    const ungraded = `${count(one.notGradable + (first?.notGradable ?? 0), "trial")} not gradable, ${integer(one.broken + (first?.broken ?? 0))} broken`;
+    return [`${one.name} cannot be compared: no case was graded in both arms (${ungraded}).`];
+  });
+}
+
+function armsTable({ axis, arms }: ArmsSummary, first: ArmSummary): Block {
+  const noun = axis === "skill" ? "arm" : axis;
+  const [isSearched, isBroken] = [arms.some(({ discovery }) => discovery), arms.some((one) => one.broken > 0)];
+  const columns: [name: string, value: (one: ArmSummary) => string, isShown?: boolean | undefined][] = [
+    ["passed", share],
+    ["chosen", ({ chosen }) => ratio(chosen), arms.some(({ chosen }) => chosen.trials > 0)],
+    ["found", ({ discovery: one }) => (one ? `${integer(one.found)}/${integer(one.trials)}` : "-"), isSearched],
+    ["foreign calls", ({ foreign = [] }) => integer(sumOf(foreign, ({ n }) => n)), axis === "distractors"],
+    ["not gradable", ({ notGradable }) => integer(notGradable), arms.some((one) => one.notGradable > 0)],
+    ["broken", ({ broken }) => integer(broken), isBroken],
+    ["requests", ({ requestsPerTrial }) => (requestsPerTrial === null ? "-" : requestsPerTrial.toFixed(1))],
+    ["tokens per request", (one) => tokensText(one, first)],
+    ["time", ({ msPerTrial }) => (msPerTrial === null ? "-" : duration(msPerTrial)), axis === "skill"],
+    ["cost", ({ costUsd }) => money(costUsd), axis === "skill"],
+  ];
+  const shown = columns.filter(([, , isShown = true]) => isShown);
+  const rows = arms.map((one) => [one.name, ...shown.map(([, value]) => value(one))]);
+  return table(noun, makeColumns(["name", noun], ["figure", ...shown.map(([name]) => name)]), rows);
+}
+
+function nextStep(axis: ArmAxis, compared: readonly Compared[]): string | undefined {
+  if (!compared.some(({ against: { verdict } }) => verdict === "worse" || verdict === "mixed")) return undefined;
+  if (axis === "exposure")
+    return "Next: put the words that were searched for into names, descriptions or anthropic/searchHint, or set anthropic/alwaysLoad for the tools that are chosen less often.";
+  if (axis === "distractors")
+    return "Next: see which tools of other servers are called instead (below), and describe how your tools differ from them.";
+  return undefined;
+}
+
+function explain(axis: ArmAxis, arms: readonly ArmSummary[], first: ArmSummary): string {
+  const chosen = "Chosen: an expected tool was called.";
+  const gate = (name: string) => `The cases and the gate below are those of ${name}.`;
+  if (axis === "skill")
+    return "Without the skill, the same cases are asked without it; whether it was loaded does not count. The cases and the gate below are those with the skill.";
+  if (axis === "distractors")
+    return `Tools are added in a fixed order, so a longer list contains the shorter ones. ${chosen} ${gate(first.name)}`;
+  if (axis === "surface")
+    return `All tools of a surface: ${describeExposure(first.exposure)}. ${chosen} ${gate(first.name)}`;
+  const kinds = arms.map(({ exposure }) => `${exposure.kind}: ${describeExposure(exposure)}`).join("; ");
+  return `${kinds}. ${chosen} Found: by a search. ${gate(first.exposure.kind)}`;
+}
+
+function tokensText({ tokensPerRequest: tokens }: ArmSummary, { tokensPerRequest: first }: ArmSummary): string {
+  if (tokens === null) return "-";
+  const difference = first === null ? 0 : Math.round(tokens - first);
+  return difference === 0 ? integer(tokens) : `${integer(tokens)} (${signedInteger(difference)})`;
+}
+
+/** `names against all: chosen 14 of 40 against 40 of 40, passed -65.0 pp (95% CI ...), -2,300 tokens per request.` */
+function comparisonSentence(one: Compared, first: ArmSummary): string {
+  const { verdict, net, p, margin, comparisons, notAsked = [], chosen } = one.against;
+  const common = notAsked.length > 0 ? " in the cases of both" : "";
+  const difference = Math.round((one.tokensPerRequest ?? 0) - (first.tokensPerRequest ?? 0));
+  const facts = [
+    chosen.own.trials + chosen.first.trials === 0
+      ? ""
+      : `chosen ${ratio(chosen.own)} against ${ratio(chosen.first)}${common}`,
+    net === null ? "" : `passed ${pointsWithInterval(net.change, p === null ? null : net.interval)}`,
+    p && (verdict === "better" || verdict === "worse") ? `one-sided ${pValue(p[verdict])}` : "",
+    difference === 0 ? "" : `${signedInteger(difference)} tokens per request`,
+  ];
+  return [
+    `${one.name} against ${first.name}: ${facts.filter((fact) => fact !== "").join(", ")}`,
+    verdict === "equal" && p !== null ? `; a difference of ${size(margin)} is ruled out` : "",
+    p === null ? ". The model is deterministic." : `. ${count(comparisons, "test")} share an error rate of 5%.`,
+    notAsked.length > 0 ? ` Not asked there: ${some(notAsked)}.` : "",
+  ].join("");
+}
+
+function casesBlock({ fell, rose }: ArmComparison, name: string): Block {
+  const list = (all: ArmComparison["fell"]) =>
+    some(all.map((one) => `${one.case} (${ratio(one.base)} -> ${ratio(one.head)})`));
+  return text(
+    fell.length > 0 ? `With ${name}, fewer trials of ${list(fell)} passed.` : undefined,
+    rose.length > 0 ? `With ${name}, more trials of ${list(rose)} passed.` : undefined,
+  );
+}
+
+/** The expected tools that were chosen at different rates. */
+function choicesTable(arms: readonly ArmSummary[], choices: ArmsSummary["choices"]): Block {
+  const rates = (chosen: ArmsSummary["choices"][number]["chosen"]) =>
+    chosen.flatMap(({ passed, trials }) => (trials === 0 ? [] : [passed / trials]));
+  const differing = choices.filter(({ chosen }) => new Set(rates(chosen)).size > 1);
+  const rows = differing.map(({ expected, chosen }) => [
+    expected,
+    ...chosen.map((counts) =>
+      counts.trials === 0 ? "-" : `${ratio(counts)} ${percent(counts.passed / counts.trials)}`,
+    ),
+  ]);
+  const columns = makeColumns(["name", "chosen, by expected tool"], ["figure", ...arms.map(({ name }) => name)]);
+  return table("tool", columns, rows, { max: maxItems });
+}
+
+function behaviorsTable({ arms, behaviors = [] }: ArmsSummary): Block {
+  const rows = behaviors.map(({ case: id, text: sentence, met }) => [id, sentence, ...met.map(ratio)]);
+  const names = arms.map(({ name }) => name);
+  return table(
+    "behavior",
+    makeColumns(["id", "case"], ["name", "expected behavior (met)"], ["figure", ...names]),
+    rows,
+  );
+}

@@ -1,0 +1,57 @@
+import { getOrAdd } from "../../base/getOrAdd.ts";
+import { wilson } from "../../base/stats/intervals.ts";
+import type { AboutSkills, SkillsSummary } from "../../base/types/run.ts";
+import type { Trial } from "../../base/types/trial.ts";
+import { Ranking } from "../results/tally.ts";
+
+type Counts = { truePositives: number; falsePositives: number; falseNegatives: number; trueNegatives: number };
+
+/**
+ * How well the skills of a run trigger on one model, over all suites. A trial that wants a skill is a positive of it, and a
+ * negative of every other offered skill. One that wants no skill is a negative of all. One that names skills to avoid is a
+ * negative of those only, because another skill may be right. Broken and ungraded trials do not count.
+ */
+export class SkillTally {
+  readonly #counts = new Map<string, Counts>();
+  readonly #named = new Set<string>();
+  readonly #loaded = new Ranking<{ expected: string; loaded: string | null }>();
+
+  add({ verdict }: Trial, about: AboutSkills, offered: readonly string[]): void {
+    if (!verdict?.skills || verdict.grade === "not-gradable") return;
+    const fired = new Set(verdict.skills);
+    const wanted = new Set(about.wanted);
+    const unwanted = about.unwanted === "others" ? offered.filter((name) => !wanted.has(name)) : about.unwanted;
+    for (const name of wanted) this.#of(name)[fired.has(name) ? "truePositives" : "falseNegatives"]++;
+    for (const name of unwanted) this.#of(name)[fired.has(name) ? "falsePositives" : "trueNegatives"]++;
+    for (const name of [...wanted, ...(about.unwanted === "others" ? [] : unwanted)]) this.#named.add(name);
+    for (const loaded of fired.size > 0 ? fired : [null]) this.#loaded.add({ expected: verdict.expected, loaded });
+  }
+
+  /** The skills that were wanted or wrongly loaded, by name. */
+  summary(model: string): SkillsSummary | undefined {
+    const shown = [...this.#counts].filter(([name, counts]) => this.#named.has(name) || counts.falsePositives > 0);
+    if (shown.length === 0) return undefined;
+    const byExpected = (a: { expected: string }, b: { expected: string }) =>
+      a.expected < b.expected ? -1 : Number(a.expected > b.expected);
+    const loaded = this.#loaded.ranked().sort(byExpected);
+    const skills = shown
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, counts]) => ({
+        name,
+        ...counts,
+        precision: estimateShare(counts.truePositives, counts.falsePositives),
+        recall: estimateShare(counts.truePositives, counts.falseNegatives),
+      }));
+    return { model, skills, loaded };
+  }
+
+  #of(name: string): Counts {
+    const none = { truePositives: 0, falsePositives: 0, falseNegatives: 0, trueNegatives: 0 };
+    return getOrAdd(this.#counts, name, () => none);
+  }
+}
+
+function estimateShare(right: number, wrong: number) {
+  const interval = wilson({ passed: right, trials: right + wrong });
+  return interval ? { rate: right / (right + wrong), interval } : null;
+}
