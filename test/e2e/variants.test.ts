@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { deriveSeed } from "../../src/evals/base/stats/random.ts";
 import type { variantsJson } from "../../src/evals/experiments/variants/report.ts";
-import { certainVariantVerdictSchema } from "../../src/evals/experiments/variants/variantsCertain.ts";
-import { variantVerdictSchema } from "../../src/evals/experiments/variants/variantVerdict.ts";
+import { certainVariantVerdictSchema, variantVerdictSchema } from "../../src/evals/experiments/variants/verdict.ts";
 import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, pageOf, start, trialsOf, workspace } from "./evals.ts";
 

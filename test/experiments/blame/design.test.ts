@@ -1,137 +1,157 @@
-import { describe, expect, test } from "vitest";
-import { nextStep, simulate, TrialRecord } from "../../../src/evals/asking/trials/design.ts";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { nextStep, type Observation, simulate, TrialRecord } from "../../../src/evals/asking/trials/design.ts";
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
-import { blameVerdictSchema } from "../../../src/evals/experiments/blame/blameVerdict.ts";
-import { type BlameSetup, blame, blameArm, maskOfArm } from "../../../src/evals/experiments/blame/design.ts";
-import type { Mask } from "../../../src/evals/experiments/blame/hypotheses.ts";
+import { blameCases, type CaseToBlame } from "../../../src/evals/experiments/blame/design.ts";
+import { maskOfArm } from "../../../src/evals/experiments/blame/sampled.ts";
+import { blameVerdictSchema } from "../../../src/evals/experiments/blame/verdict.ts";
 
-const changed = ["get_file", "read_file", "list_files", "search"];
-const known = { old: { passed: 20, trials: 20 }, new: { passed: 6, trials: 20 } };
-const setup = (cases: readonly string[], seed = 1): BlameSetup => ({
-  changed,
-  cases: cases.map((id) => ({ case: id, known })),
-  seed,
-});
-
-/** A model whose trials are drawn by case, arm and number. `isBroken`: whether a mask makes the case fall. */
-function model(isBroken: (id: string, mask: Mask) => boolean, seed: number, [old, now] = [0.95, 0.3]) {
-  return (id: string, arm: string, trial: number) => {
-    const random = seededRandom(deriveSeed(seed, id, arm, trial));
-    return random.next() < ((isBroken(id, maskOfArm(arm)) ? now : old) ?? 0) ? "pass" : "fail";
-  };
-}
-
-test("arms carry their masks", () => {
-  expect(blameArm("search", [true, false, true])).toBe("search:101");
-  expect(maskOfArm("confirm1:0110")).toEqual([false, true, true, false]);
-});
-
-describe("one case", () => {
-  test("a single culprit is found, confirmed on fresh trials, and no other description is blamed", () => {
-    for (let seed = 0; seed < 10; seed++) {
-      const { verdict, calls } = simulate(
-        blame(setup(["c3"], seed)),
-        model((_, mask) => mask[1] === true, seed),
-      );
-      expect(verdict.cases).toMatchObject([{ kind: "blamed", descriptions: ["read_file"], relation: "single" }]);
-      const test_ = verdict.tests.find(({ isConfirmed }) => isConfirmed);
-      expect(test_).toMatchObject({ description: "read_file", cases: [{ case: "c3" }] });
-      expect(test_?.p).toBeLessThanOrEqual(test_?.level ?? 0);
-      expect(verdict.calls.search + verdict.calls.confirmation).toBe(calls);
-      expect(calls).toBeLessThanOrEqual(verdict.calls.most);
-      expect(blameVerdictSchema.parse(verdict)).toEqual(verdict);
-    }
-  });
-
-  test("two that are each enough, and two that are needed together", () => {
-    let right = 0;
-    for (let seed = 0; seed < 8; seed++) {
-      const either = simulate(
-        blame(setup(["c"], seed)),
-        model((_, m) => m[0] === true || m[3] === true, seed),
-      ).verdict;
-      const both = simulate(
-        blame(setup(["c"], seed)),
-        model((_, m) => m[0] === true && m[3] === true, seed),
-      ).verdict;
-      for (const verdict of [either, both]) {
-        expect(["get_file", "search"]).toEqual(expect.arrayContaining(verdict.cases[0]?.descriptions ?? []));
-        if (verdict.cases[0]?.kind === "blamed" && verdict.cases[0].descriptions.length === 2) right++;
-      }
-    }
-    expect(right).toBeGreaterThanOrEqual(14);
-  });
-
-  test("when nothing did it, hardly anybody is blamed, and the likeliest sets are given", () => {
-    let blamed = 0;
-    for (let seed = 0; seed < 30; seed++) {
-      const { verdict } = simulate(
-        blame(setup(["c"], seed)),
-        model(() => false, seed, [0.6, 0.6]),
-      );
-      const [one] = verdict.cases;
-      if (one && one.descriptions.length > 0) blamed++;
-      const held = one?.sets.reduce((sum, { chance }) => sum + chance, 0) ?? 0;
-      expect(held).toBeGreaterThanOrEqual(0.9);
-    }
-    expect(blamed).toBeLessThanOrEqual(2);
-  });
-
-  test("no description changed: nothing is asked", () => {
-    const { verdict, calls } = simulate(blame({ ...setup(["c"]), changed: [] }), () => "pass");
-    expect(calls).toBe(0);
-    expect(verdict.cases).toMatchObject([{ kind: "chance", descriptions: [] }]);
-  });
-
-  test("missing answers are left out, and the search ends", () => {
-    const { verdict, calls } = simulate(blame(setup(["c"])), () => "missing");
-    expect(verdict.cases[0]).toMatchObject({ kind: "undecided", because: "missing", descriptions: [] });
-    // Three trials without an answer, each asked three times, and the one that was asked with the third.
-    expect(calls).toBe(12);
-  });
-});
+const changed = ["read", "write", "list"];
+const [always, never] = [
+  { passed: 10, trials: 10 },
+  { passed: 0, trials: 10 },
+];
+const design = (cases: readonly CaseToBlame[], deterministic = false) => blameCases(cases, { seed: 1, deterministic });
 
 describe("several cases", () => {
-  test("with one culprit share what is seen of it; each with its own get their own", () => {
-    const cases = ["a", "b", "c"];
-    const same = simulate(
-      blame(setup(cases, 3)),
-      model((_, mask) => mask[2] === true, 3),
+  it("with different changes are asked side by side, and keep their order", () => {
+    const cases = [
+      { case: "a", changed, old: always, new: never },
+      { case: "b", changed: ["move"], old: always, new: never },
+      { case: "c", changed, old: always, new: never },
+    ];
+    const first = nextStep(design(cases), new TrialRecord());
+    expect(first.kind === "ask" && new Set(first.requests.map((one) => one.case))).toEqual(new Set(["a", "b", "c"]));
+    const { verdict, calls } = simulate(design(cases), (id, arm) =>
+      maskOfArm(arm)[id === "b" ? 0 : 1] ? "fail" : "pass",
     );
-    expect(same.verdict.cases.map(({ descriptions }) => descriptions)).toEqual([
-      ["list_files"],
-      ["list_files"],
-      ["list_files"],
+    expect(verdict.cases).toMatchObject([
+      { case: "a", kind: "blamed", descriptions: ["write"] },
+      { case: "b", kind: "blamed", descriptions: ["move"] },
+      { case: "c", kind: "blamed", descriptions: ["write"] },
     ]);
-    const alone = simulate(
-      blame(setup(["a"], 3)),
-      model((_, mask) => mask[2] === true, 3),
+    // Two searches share the 5 %.
+    expect(verdict.tests.map(({ level }) => level)).toEqual([0.003, 0.003]);
+    expect(verdict.calls.search + verdict.calls.confirmation).toBe(calls);
+    expect(calls).toBeLessThanOrEqual(verdict.calls.most);
+    expect(blameVerdictSchema.parse(verdict)).toEqual(verdict);
+  });
+
+  it("of which nothing needs to be searched cost nothing", () => {
+    const { verdict, calls } = simulate(
+      design([
+        { case: "a", changed: [], old: always, new: never },
+        { case: "b", changed, old: always, new: always },
+      ]),
+      () => "fail",
     );
-    expect(same.calls).toBeLessThan(3 * alone.calls);
-    const own = simulate(
-      blame(setup(cases, 4)),
-      model((id, mask) => mask[cases.indexOf(id)] === true, 4),
-    );
-    expect(own.verdict.cases.map(({ descriptions }) => descriptions)).toEqual([
-      ["get_file"],
-      ["read_file"],
-      ["list_files"],
+    expect(verdict.cases).toMatchObject([
+      { case: "a", kind: "nothing", because: "unchanged" },
+      { case: "b", kind: "nothing", because: "no-drop" },
     ]);
+    expect(calls).toBe(0);
   });
 });
 
-test("a run resumed from the record at every step asks and decides the same", () => {
-  const answer = model((_, mask) => mask[0] === true, 9);
-  const design = blame(setup(["x", "y"], 9));
-  const played = simulate(design, answer).verdict;
-  const record = new TrialRecord();
-  for (;;) {
-    const step = nextStep(design, record);
-    if (step.kind === "decided") {
-      expect(step.verdict).toEqual(played);
-      break;
-    }
-    for (const { case: id, trial, arms } of step.requests.slice(0, 3))
-      for (const arm of arms) record.add(id, arm, trial, answer(id, arm, trial));
-  }
+describe("a case of which nothing is known with everything new", () => {
+  const unknown = design([{ case: "a", changed, old: always }]);
+
+  it("is measured first, and those trials are counted", () => {
+    const first = nextStep(unknown, new TrialRecord());
+    expect(first.kind === "ask" && first.requests).toHaveLength(10);
+    expect(first.kind === "ask" && first.requests[0]).toEqual({ case: "a", arms: ["measure:111"], trial: 1 });
+    const { verdict, calls } = simulate(unknown, (_, arm, trial) => {
+      const chance = seededRandom(deriveSeed(3, arm, trial)).next();
+      return chance < (maskOfArm(arm)[0] ? 0.2 : 0.95) ? "pass" : "fail";
+    });
+    expect(verdict.cases[0]).toMatchObject({ kind: "blamed", descriptions: ["read"] });
+    expect(verdict.calls.search + verdict.calls.confirmation).toBe(calls);
+    expect(calls).toBeLessThanOrEqual(unknown.cap);
+  });
+
+  it("is left alone when it did not drop, or did not answer", () => {
+    const { verdict, calls } = simulate(unknown, () => "pass");
+    expect(verdict.cases[0]).toMatchObject({ kind: "nothing", because: "no-drop" });
+    expect(calls).toBe(10);
+    expect(simulate(unknown, () => "missing").verdict.cases).toMatchObject([{ kind: "undecided", because: "missing" }]);
+  });
+});
+
+const names = (n: number) => Array.from({ length: n }, (_, i) => `change ${i}`);
+const certain = (n: number) => design([{ case: "a", changed: names(n), old: always }], true);
+
+/** Blame by a table of masks: true where the case fails. */
+function blameOnTable(n: number, fails: (mask: readonly boolean[]) => boolean) {
+  const asked: string[] = [];
+  const { verdict, calls } = simulate(certain(n), (_, arm): Observation => {
+    asked.push(arm);
+    return fails(maskOfArm(arm)) ? "fail" : "pass";
+  });
+  const [one] = verdict.cases;
+  const indices = (changes: readonly string[] = []) => changes.map((change) => Number(change.replace("change ", "")));
+  return { one, calls, asked, reverted: indices(one?.seen?.reverted), breaking: indices(one?.seen?.breaking) };
+}
+
+/** Blame on a case that breaks wherever all changes of one of these sets are new. */
+const blameOn = (n: number, sets: readonly (readonly number[])[]) =>
+  blameOnTable(n, (mask) => sets.some((set) => set.every((i) => mask[i])));
+
+describe("blame on a deterministic model", () => {
+  it.each([
+    ["single", [[5]], [5], { reverted: [5], breaking: [5] }],
+    ["or", [[1], [6]], [1, 6], { reverted: [1, 6], breaking: [1] }],
+    ["and", [[2, 7]], [2, 7], { reverted: [2], breaking: [2, 7] }],
+  ] as const)("finds %s", (relation, sets, members, seen) => {
+    const found = blameOn(8, sets);
+    expect(found).toMatchObject(seen);
+    expect(found.one).toMatchObject({ kind: "blamed", descriptions: members.map((i) => `change ${i}`), relation });
+  });
+
+  it("finds a smallest set that repairs the case and a smallest one that breaks it, whatever works together", () => {
+    const sets = fc.array(fc.uniqueArray(fc.nat(9), { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(sets, (culprits) => {
+        const { one, asked, reverted, breaking } = blameOn(10, culprits);
+        expect(one?.kind).toBe("blamed");
+        expect(new Set(asked).size).toBe(asked.length);
+        const breaks = (on: readonly number[]) => culprits.some((set) => set.every((i) => on.includes(i)));
+        const all = names(10).map((_, i) => i);
+        const repairs = (off: readonly number[]) => !breaks(all.filter((i) => !off.includes(i)));
+        for (const [set, holds] of [
+          [reverted, repairs],
+          [breaking, breaks],
+        ] as const) {
+          expect(holds(set)).toBe(true);
+          for (const i of set) expect(holds(set.filter((other) => other !== i))).toBe(false);
+        }
+      }),
+    );
+  });
+
+  it("names only what was seen to repair and to break, even where more changes may do less", () => {
+    const tables = fc.array(fc.boolean(), { minLength: 32, maxLength: 32 });
+    fc.assert(
+      fc.property(tables, (table) => {
+        const place = (mask: readonly boolean[]) => Number.parseInt(mask.map(Number).join(""), 2);
+        const breaks = (mask: readonly boolean[]) =>
+          place(mask) === 31 || (place(mask) > 0 && table[place(mask)] === true);
+        const { reverted, breaking } = blameOnTable(5, breaks);
+        expect(breaks(names(5).map((_, i) => !reverted.includes(i)))).toBe(false);
+        expect(breaks(names(5).map((_, i) => breaking.includes(i)))).toBe(true);
+      }),
+    );
+  });
+
+  it("takes few calls for one culprit of many", () => {
+    const calls = names(64).map((_, culprit) => blameOn(64, [[culprit]]).calls);
+    expect(Math.max(...calls)).toBeLessThanOrEqual(2 + 2 * Math.log2(64) + 2);
+  });
+
+  it("names nobody when the changes do not explain the case, or a trial brings no answer", () => {
+    expect(blameOnTable(3, () => false).one).toMatchObject({ kind: "nothing", because: "passes-new" });
+    expect(blameOnTable(3, () => true).one).toMatchObject({ kind: "nothing", because: "fails-old" });
+    expect(simulate(certain(3), () => "missing").verdict.cases).toMatchObject([
+      { kind: "undecided", because: "missing" },
+    ]);
+  });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { displayWidth } from "../../../src/evals/base/text/columns.ts";
-import type { BlamedCase } from "../../../src/evals/experiments/blame/blameVerdict.ts";
 import { blameDocument, blameJson } from "../../../src/evals/experiments/blame/report.ts";
+import type { BlamedCase } from "../../../src/evals/experiments/blame/verdict.ts";
 import { type BlameReport, blameReportSchema } from "../../../src/evals/experiments/blame/verdict.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 

@@ -9,7 +9,7 @@ import {
   nightDesign,
   readNight,
   replayNights,
-} from "../../../src/evals/experiments/drift/nights.ts";
+} from "../../../src/evals/experiments/drift/verdict.ts";
 import { idsOf, suites } from "../design/support.ts";
 
 const counts = (passed: number, trials = 3) => ({ passed, trials });

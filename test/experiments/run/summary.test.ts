@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runSummarySchema } from "../../../src/evals/base/types/run.ts";
 import type { Score, Trial } from "../../../src/evals/base/types/trial.ts";
-import { MockTally } from "../../../src/evals/experiments/results/mocks.ts";
+import { MockTally } from "../../../src/evals/experiments/results/calls.ts";
 import { summariser } from "../../../src/evals/experiments/run/summary.ts";
 import { aManifest, aTrial, passed } from "../../fakes/record.ts";
 

@@ -1,10 +1,14 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { nextStep, type Observation, simulate, TrialRecord } from "../../../src/evals/asking/trials/design.ts";
 import { globalTest } from "../../../src/evals/base/stats/hypothesisTests.ts";
 import { upperDrop } from "../../../src/evals/base/stats/meanDrop.ts";
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
-import { incumbentArm, type VariantSetup, variants } from "../../../src/evals/experiments/variants/design.ts";
-import { variantVerdictSchema } from "../../../src/evals/experiments/variants/variantVerdict.ts";
+import { type VariantSetup, variants, variantsCertain } from "../../../src/evals/experiments/variants/design.ts";
+import {
+  certainVariantVerdictSchema,
+  incumbentArm,
+  variantVerdictSchema,
+} from "../../../src/evals/experiments/variants/verdict.ts";
 import { idsOf } from "../design/support.ts";
 
 const pair = (base: number, head: number, trials: number) => ({
@@ -188,4 +192,52 @@ test("a run resumed from the record at every step asks and decides the same", ()
     for (const { case: id, trial, arms } of step.requests.slice(0, Math.ceil(step.requests.length / 2)))
       for (const arm of arms) record.add(id, arm, trial, answer(id, arm, trial));
   }
+});
+
+describe("variants on a deterministic model", () => {
+  const cases = ["a", "b", "c"];
+  const design = variantsCertain({ cases, challengers: ["x", "y"], seed: 1 });
+  const letters: Record<string, Observation> = { p: "pass", f: "fail", m: "missing" };
+
+  /** One letter a case, for each wording: p pass, f fail, m missing. */
+  function play(incumbent: string, x: string, y: string) {
+    const arms: Record<string, string> = { [incumbentArm]: incumbent, x, y };
+    const { verdict, calls } = simulate(
+      design,
+      (id, arm) => letters[arms[arm]?.[cases.indexOf(id)] ?? ""] ?? "missing",
+    );
+    expect(certainVariantVerdictSchema.parse(verdict)).toEqual(verdict);
+    return { ...verdict, calls };
+  }
+
+  it("asks one trial of each, and adopts the wording that passes most", () => {
+    expect(play("pff", "ppf", "ppp")).toMatchObject({
+      kind: "adopt",
+      winner: "y",
+      tests: [
+        { challenger: "y", repaired: ["b", "c"], broken: [] },
+        { challenger: "x", repaired: ["b"] },
+      ],
+      calls: 9,
+    });
+    expect(design.cap).toBe(9);
+  });
+
+  it("prefers what breaks nothing to what gains more", () => {
+    expect(play("pff", "fpp", "ppf")).toMatchObject({ kind: "adopt", winner: "y", tests: [{ challenger: "y" }, {}] });
+  });
+
+  it("keeps the incumbent when nothing gains, or all that gains breaks a case", () => {
+    expect(play("ppf", "ppf", "pff")).toMatchObject({ kind: "keep", because: "no-gain" });
+    expect(play("pff", "fpp", "fff")).toMatchObject({
+      kind: "keep",
+      because: "breaks",
+      tests: [{ challenger: "x", repaired: ["b", "c"], broken: ["a"] }, {}],
+    });
+  });
+
+  it("decides nothing where cases were not answered", () => {
+    expect(play("mmm", "mmm", "mmm")).toMatchObject({ kind: "inconclusive", because: "missing", calls: 27 });
+    expect(play("pff", "pfm", "pff")).toMatchObject({ kind: "inconclusive", tests: [{}, { unanswered: [] }] });
+  });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { displayWidth } from "../../../src/evals/base/text/columns.ts";
 import { variantsDocument, variantsJson } from "../../../src/evals/experiments/variants/report.ts";
-import type { VariantVerdict } from "../../../src/evals/experiments/variants/variantVerdict.ts";
+import type { VariantVerdict } from "../../../src/evals/experiments/variants/verdict.ts";
 import { type VariantsSummary, variantsSummarySchema } from "../../../src/evals/experiments/variants/verdict.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 

@@ -7,7 +7,7 @@ import type { ManifestSuite, RunManifest } from "../../base/types/run.ts";
 import type { ServersSummary } from "../../base/types/servers.ts";
 import { countListTokens, isCallable, isOwnTool, type OfferedTool, readOwnName } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
-import { confusedPair, type Pair } from "../results/confusions.ts";
+import { confusedPair, type Pair } from "../results/picks.ts";
 import { Ranking } from "../results/tally.ts";
 
 type Share = ServersSummary["servers"][number]["right"];

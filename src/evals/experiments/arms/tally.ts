@@ -10,8 +10,7 @@ import { addCost, type Cost, type Trial } from "../../base/types/trial.ts";
 import { compareRecords } from "../design/compare.ts";
 import { type CheckVerdict, readObservation, showsFall, summariseAnswer } from "../design/observe.ts";
 import { defaultMargin } from "../design/statistics.ts";
-import { confusedPair, type Pair } from "../results/confusions.ts";
-import { DiscoveryTally, readChoice } from "../results/discovery.ts";
+import { confusedPair, DiscoveryTally, type Pair, readChoice } from "../results/picks.ts";
 import { promptTokens, Ranking } from "../results/tally.ts";
 
 /** An arm that is compared. `arm`: the arm of its trials on the record; `name`: what it is called in reports. */

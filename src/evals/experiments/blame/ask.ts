@@ -10,8 +10,7 @@ import { renderTerminal } from "../../reports/terminal.ts";
 import { listChanges, type ToolChange } from "../../servers/changes/changes.ts";
 import { applyChanges } from "../../servers/changes/edits.ts";
 import { createToolset } from "../../servers/toolList.ts";
-import { describeRun } from "../check/ask.ts";
-import { comparability } from "../design/comparable.ts";
+import { comparability, describeRun } from "../design/comparable.ts";
 import {
   designNumber,
   type ExperimentOptions,
@@ -23,10 +22,10 @@ import type { AskOptions, GetToolset } from "../pipeline/pipeline.ts";
 import { type Resumed, recallOptions } from "../pipeline/recordedOptions.ts";
 import { recordExperiment } from "../reporting/reportFiles.ts";
 import type { RequestOptions } from "../workspace/models.ts";
-import { blameCases } from "./blameCases.ts";
-import { maskOfArm } from "./design.ts";
+import { blameCases } from "./design.ts";
 import { type BlameQuestion, findRunQuestions, readBaselineQuestion } from "./question.ts";
 import { blameDocument, blameJson } from "./report.ts";
+import { maskOfArm } from "./sampled.ts";
 import { type BlameReport, blameExitCode, summariseBlame } from "./verdict.ts";
 
 export type BlameOptions = RequestOptions &

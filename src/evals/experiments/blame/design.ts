@@ -1,322 +1,199 @@
 import {
+  bringRequests,
   bringSpans,
   countPasses,
   type Design,
-  lacksAnswers,
   type Play,
-  type Span,
+  playTogether,
   type TrialRecord,
 } from "../../asking/trials/design.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
-import type { CaseCounts } from "../../base/stats/counts.ts";
-import { globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
-import { deriveSeed, seededRandom } from "../../base/stats/random.ts";
+import { groupBy } from "../../base/groupBy.ts";
+import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import { sumOf } from "../../base/sum.ts";
-import { caseP } from "../design/statistics.ts";
-import type { BlameTest, BlameVerdict } from "./blameVerdict.ts";
-import {
-  Belief,
-  chooseMask,
-  type Known,
-  listHypotheses,
-  type Mask,
-  rankSets,
-  type SetChance,
-  shareEvidence,
-} from "./hypotheses.ts";
+import { blame, blameArm } from "./sampled.ts";
+import { type BlamedCase, type BlameVerdict, blameNothing } from "./verdict.ts";
 
 /**
- * `changed`: the names of the descriptions that changed. `cases`: those that fell, with what the check saw of them.
- * `families`: searches of the same run that may blame the same description. `asked`: trials of every case that were asked
- * before, from 1 on.
+ * A case to explain: the ids of what changed in its list, and its trials with the old list and, where there are any, with
+ * the new one.
  */
-export type BlameSetup = {
-  changed: readonly string[];
-  cases: readonly { case: string; known: Known }[];
-  seed: number;
-  families?: number;
-  asked?: number;
-};
+export type CaseToBlame = { case: string; changed: readonly string[]; old: Counts; new?: Counts | undefined };
 
-/** A case is settled when its likeliest set of descriptions has this probability. */
-const settled = 0.95;
-/** Trials of a search, at most: this and four a description; half as many again in the second round. */
-const leastSearch = 60;
-const searchPerDescription = 4;
-const secondRoundShare = 1.5;
-/** Trials of a mask that are requested at once: two cost no more in total than one by one, and halve the rounds. */
-const trialsAtOnce = 2;
-/** The likeliest set is accused from this probability on. */
-const accusable = 0.3;
+/** Trials with everything new, if none are known. */
+const measuring = 10;
 
-/** Looks of a confirmation, per arm: shares of the level, and the p above which it is given up. */
-const confirmationLooks = [
-  { trials: 6, share: 0.01, giveUp: 0.6 },
-  { trials: 12, share: 0.01, giveUp: 0.5 },
-  { trials: 24, share: 0.015, giveUp: 0.3 },
-  { trials: 60, share: 0.015, giveUp: 0 },
-] as const;
-/** How the two rounds share the 5 % chance of blaming a harmless description. */
-const roundShares = [0.6, 0.4] as const;
-/** A description that is confirmed for several cases is listed for one of them if its own p is at most this. */
-const ownP = 0.3;
-/** The total probability of the sets of descriptions that are printed. */
-const printedShare = 0.9;
-
-/** An arm of blame: the purpose of its trials, and a digit per description, 1 for its new wording. */
-export function blameArm(stage: "measure" | "search" | "confirm1" | "confirm2", mask: Mask): string {
-  return `${stage}:${mask.map(Number).join("")}`;
+/**
+ * Blames the cases of one run. Cases whose lists changed in the same way are searched together; the level of the tests is
+ * shared between the searches, since they may blame the same description. Cases that did not drop are not searched.
+ */
+export function blameCases(
+  cases: readonly CaseToBlame[],
+  { seed, deterministic }: { seed: number; deterministic: boolean },
+): Design<BlameVerdict> {
+  const groups = [...groupBy(cases, ({ changed }) => JSON.stringify(changed)).values()];
+  const cap = sumOf(cases, (one) => capOf(one, deterministic, seed));
+  return {
+    cap,
+    *play(record) {
+      const plays = groups.map((group) => blameGroup(record, group, { seed, deterministic, families: groups.length }));
+      const verdicts = yield* playTogether(plays);
+      const found = new Map(verdicts.flatMap((one) => one.cases.map((blamed) => [blamed.case, blamed] as const)));
+      return {
+        cases: cases.flatMap(({ case: id }) => found.get(id) ?? []),
+        tests: verdicts.flatMap(({ tests }) => tests),
+        calls: {
+          search: sumOf(verdicts, ({ calls }) => calls.search),
+          confirmation: sumOf(verdicts, ({ calls }) => calls.confirmation),
+          most: cap,
+        },
+      };
+    },
+  };
 }
 
-/** Which descriptions have their new wording in an arm. */
-export function maskOfArm(arm: string): Mask {
-  return [...arm.slice(arm.indexOf(":") + 1)].map((digit) => digit === "1");
+function capOf({ case: id, changed, old, new: now }: CaseToBlame, deterministic: boolean, seed: number): number {
+  if (changed.length === 0) return 0;
+  if (deterministic) return certainCap(changed.length);
+  const { cap } = blame({ changed, cases: [{ case: id, known: { old, new: noTrials } }], seed });
+  return cap + (now ? 0 : measuring);
+}
+
+type GroupOptions = { seed: number; deterministic: boolean; families: number };
+
+/** Cases with the same changes. */
+function* blameGroup(
+  record: TrialRecord,
+  group: readonly CaseToBlame[],
+  { seed, deterministic, families }: GroupOptions,
+): Play<BlameVerdict> {
+  const changed = group[0]?.changed ?? [];
+  if (changed.length === 0)
+    return { cases: group.map((one) => blameNothing(one.case, "nothing", "unchanged")), tests: [], calls: noCalls };
+  if (deterministic) {
+    const cases = yield* playTogether(group.map((one) => blameCertain(record, one.case, changed)));
+    return { cases, tests: [], calls: { ...noCalls, search: countCalls(record, group) } };
+  }
+  const arm = blameArm(
+    "measure",
+    changed.map(() => true),
+  );
+  const unknown = group.filter((one) => !one.new);
+  const spans = unknown.map((one) => ({ case: one.case, arms: [arm], from: 1, to: measuring }));
+  if (spans.length > 0) yield* bringSpans(record, spans, 1, seed);
+  const measured = group.map((one) => ({ ...one, new: one.new ?? countPasses(record, one.case, arm) }));
+  const settled = new Map(measured.flatMap((one) => settle(one)).map((one) => [one.case, one]));
+  const open = measured.filter((one) => !settled.has(one.case));
+  const known = open.map((one) => ({ case: one.case, known: { old: one.old, new: one.new } }));
+  const asked = unknown.length > 0 ? measuring : 0;
+  const searched = yield* blame({ changed, cases: known, seed, families, asked }).play(record);
+  const paid = sumOf(unknown, (one) => record.paid(one.case, arm).calls);
+  return {
+    cases: [...searched.cases, ...settled.values()],
+    tests: searched.tests,
+    calls: { ...searched.calls, search: searched.calls.search + paid },
+  };
+}
+
+const noCalls = { search: 0, confirmation: 0, most: 0 };
+
+function countCalls(record: TrialRecord, cases: readonly CaseToBlame[]): number {
+  return sumOf(cases, ({ case: id }) => sumOf(record.arms(id), (arm) => record.paid(id, arm).calls));
+}
+
+/** The verdict of a case that needs no search. */
+function settle({ case: id, old, new: now }: CaseToBlame & { new: Counts }): BlamedCase[] {
+  if (now.trials === 0) return [blameNothing(id, "undecided", "missing")];
+  const isLower = old.trials === 0 || now.passed * old.trials < old.passed * now.trials;
+  return isLower ? [] : [blameNothing(id, "nothing", "no-drop")];
+}
+
+/** Asks whether the case passes with just these changes (by index) in their new wording. */
+type Search<R> = Generator<ReadonlySet<number>, R, boolean>;
+
+/** Indices of changes: reverting all of `reverted` repairs the case, and all of `breaking` alone break it. */
+type Found = { kind: "found"; reverted: number[]; breaking: number[] } | { kind: "passes-new" | "fails-old" };
+
+/** Maximum trials for the search of one case: three searches with two lists per change, and a few in between. */
+export const certainCap = (changed: number) => 6 * changed + 5;
+
+/**
+ * Blame for a deterministic model: one trial a list, and an answer is certain. Finds a smallest set of changes whose
+ * reverting repairs the case, and a smallest one that breaks the old list by itself; both were seen to do so. Takes about
+ * k log2(D/k) lists for k culprits of D changes, where reverting each by itself takes D, and misses pairs.
+ */
+export function* blameCertain(record: TrialRecord, id: string, changed: readonly string[]): Play<BlamedCase> {
+  const search = findCulprits(changed.length);
+  for (let turn = search.next(); ; ) {
+    if (turn.done) return makeVerdict(turn.value, id, changed);
+    const served = turn.value;
+    const mask = changed.map((_, i) => served.has(i));
+    const arm = blameArm("search", mask);
+    yield* bringRequests(record, [{ case: id, trial: 1, arms: [arm] }], 1);
+    const [answer] = record.answers(id, arm);
+    if (answer === "missing") return blameNothing(id, "undecided", "missing");
+    turn = search.next(answer === "pass");
+  }
+}
+
+function* findCulprits(changed: number): Search<Found> {
+  const all = Array.from({ length: changed }, (_, i) => i);
+  const without = (reverted: Iterable<number>) => {
+    const left = new Set(all);
+    for (const i of reverted) left.delete(i);
+    return left;
+  };
+  if (yield new Set(all)) return { kind: "passes-new" };
+  if (!(yield new Set<number>())) return { kind: "fails-old" };
+  const reverted = yield* findSmallest(all, function* (some) {
+    return yield without(some);
+  });
+  const breaks = function* (applied: readonly number[]): Search<boolean> {
+    return !(yield new Set(applied));
+  };
+  // Any breaking set contains one of the repairing changes, so the second search starts there.
+  let enough: readonly number[] = reverted;
+  if (!(yield* breaks(reverted))) {
+    const others = all.filter((i) => !reverted.includes(i));
+    enough = [...reverted, ...(yield* findSmallest(others, (more) => breaks([...reverted, ...more])))];
+  }
+  const breaking = enough.length > 1 ? yield* findSmallest(enough, breaks) : [...enough];
+  return { kind: "found", reverted, breaking };
 }
 
 /**
- * Finds which changed descriptions made cases fall. The search believes hypotheses (no description, one, or two that are
- * each enough, needed together, or add up), asks the most informative trials, and shares evidence between the cases.
- * Whatever it accuses is then confirmed by itself, on fresh trials of two arms that differ in this description alone, pooled
- * over the cases that accuse it.
- *
- * A harmless description is blamed with chance <= 5 % in the whole procedure, however it was chosen: its tests spend
- * .05 x .6 in the first round and .05 x .4 in the second, over all looks (Bonferroni). Measured: 0-.9 % of cases.
+ * A subset of `from` that holds, given that all of `from` does. None of its members can be spared if adding to a set that
+ * holds never undoes it; that the subset itself holds was seen in any case.
+ * Source: Junker, QuickXplain, AAAI 2004.
  */
-export function blame(setup: BlameSetup): Design<BlameVerdict> {
-  const { changed, cases } = setup;
-  const search = secondRoundShare * (leastSearch + searchPerDescription * changed.length) + trialsAtOnce;
-  const confirm = 2 * roundShares.length * (confirmationLooks.at(-1)?.trials ?? 0) * Math.min(4, changed.length);
-  const cap = Math.ceil(cases.length * (search + confirm));
-  return { cap, play: (record) => new PlayedBlame(setup, record, cap).play() };
+function* findSmallest(
+  from: readonly number[],
+  holds: (subset: readonly number[]) => Search<boolean>,
+): Search<number[]> {
+  function* explain(base: readonly number[], grown: boolean, rest: readonly number[]): Search<number[]> {
+    if (grown && (yield* holds(base))) return [];
+    if (rest.length <= 1) return [...rest];
+    const half = Math.ceil(rest.length / 2);
+    const [first, second] = [rest.slice(0, half), rest.slice(half)];
+    const fromSecond = yield* explain([...base, ...first], true, second);
+    const fromFirst = yield* explain([...base, ...fromSecond], fromSecond.length > 0, first);
+    return [...fromFirst, ...fromSecond];
+  }
+  return (yield* explain([], false, from)).sort((a, b) => a - b);
 }
 
-/** One fallen case while it is searched. */
-class Suspect {
-  readonly belief: Belief;
-  searched = 0;
-  readonly confirmed = new Set<number>();
-
-  constructor(
-    readonly id: string,
-    hypotheses: ConstructorParameters<typeof Belief>[0],
-    known: Known,
-    /** The number of its last trial in whichever arm: each trial of the search gets a tool order of its own. */
-    public last: number,
-  ) {
-    this.belief = new Belief(hypotheses, known);
-  }
-}
-
-/** The arms of one case in the confirmation of one description. */
-type Pair = { suspect: Suspect; reverted: string; new: string };
-
-class PlayedBlame {
-  readonly #setup: BlameSetup;
-  readonly #record: TrialRecord;
-  readonly #suspects: readonly Suspect[];
-  readonly #tests: BlameTest[] = [];
-  readonly #cap: number;
-
-  constructor(setup: BlameSetup, record: TrialRecord, cap: number) {
-    this.#setup = setup;
-    this.#record = record;
-    this.#cap = cap;
-    const hypotheses = listHypotheses(setup.changed.length);
-    this.#suspects = setup.cases.map(({ case: id, known }) => new Suspect(id, hypotheses, known, setup.asked ?? 0));
-  }
-
-  *play(): Play<BlameVerdict> {
-    const most = leastSearch + searchPerDescription * this.#setup.changed.length;
-    for (const round of [1, 2] as const) {
-      const open = this.#suspects.filter((suspect) => !this.#isSettledBy(suspect));
-      yield* this.#search(open, round === 1 ? most : secondRoundShare * most);
-      yield* this.#confirm(open, round);
-    }
-    return this.#verdict();
-  }
-
-  /** Whether a case needs no more trials: its likeliest set is confirmed, or no description is the cause. */
-  #isSettledBy(suspect: Suspect): boolean {
-    const [top] = this.#rank(suspect);
-    if (!top || this.#lacksAnswers(suspect)) return true;
-    if (top.members.length === 0) return top.chance >= settled;
-    return top.chance >= accusable && top.members.every((i) => suspect.confirmed.has(i));
-  }
-
-  /** Whether too many trials of a case went unanswered for a verdict. */
-  #lacksAnswers({ id }: Suspect): boolean {
-    return lacksAnswers(this.#record, [id], this.#record.arms(id));
-  }
-
-  #chances(suspect: Suspect): Float64Array {
-    const others = this.#suspects.filter((one) => one !== suspect).map(({ belief }) => belief);
-    return shareEvidence(suspect.belief, others);
-  }
-
-  #rank(suspect: Suspect): SetChance[] {
-    return rankSets(suspect.belief.hypotheses, this.#chances(suspect));
-  }
-
-  /** Two trials at a time of every unsettled case, until all are settled or have had `most` trials. */
-  *#search(suspects: readonly Suspect[], most: number): Play<void> {
-    const { seed, changed } = this.#setup;
-    for (;;) {
-      const open = suspects.filter(
-        (one) => one.searched < most && (this.#rank(one)[0]?.chance ?? 1) < settled && !this.#lacksAnswers(one),
-      );
-      if (open.length === 0) return;
-      const asked = open.map((suspect) => {
-        const random = seededRandom(deriveSeed(seed, "mask", suspect.id, suspect.searched));
-        const mask = chooseMask(suspect.belief, this.#chances(suspect), changed.length, random);
-        const arm = blameArm("search", mask);
-        const from = suspect.last + 1;
-        const to = suspect.last + trialsAtOnce;
-        suspect.last = to;
-        suspect.searched += trialsAtOnce;
-        return { suspect, mask, span: { case: suspect.id, arms: [arm], from, to } };
-      });
-      yield* bringSpans(
-        this.#record,
-        asked.map(({ span }) => span),
-        1,
-        seed,
-      );
-      for (const { suspect, mask, span } of asked) this.#observe(suspect, mask, span);
-    }
-  }
-
-  #observe(suspect: Suspect, mask: Mask, { arms: [arm = ""], from, to }: Span): void {
-    const answers = this.#record.answers(suspect.id, arm);
-    for (let t = from; t <= to; t++) {
-      const answer = answers[t - 1];
-      if (answer === "pass" || answer === "fail") suspect.belief.observe(mask, answer === "pass");
-    }
-  }
-
-  /** Tests every description that these cases accuse, each pooled over the cases that accuse it. */
-  *#confirm(suspects: readonly Suspect[], round: 1 | 2): Play<void> {
-    const pairs = new Map<number, Pair[]>();
-    for (const suspect of suspects)
-      for (const i of this.#lacksAnswers(suspect) ? [] : this.#accusedBy(suspect)) {
-        if (suspect.confirmed.has(i)) continue;
-        getOrAdd(pairs, i, (): Pair[] => []).push(this.#pairOf(suspect, i, round));
-      }
-    let open = [...pairs].map(([i, arms]) => ({ i, arms }));
-    for (const [j, { trials, share, giveUp }] of confirmationLooks.entries()) {
-      const spans = open.flatMap(({ arms }) =>
-        arms.map(({ suspect, reverted, new: served }) => ({
-          case: suspect.id,
-          arms: [reverted, served],
-          from: suspect.last + 1,
-          to: suspect.last + trials,
-        })),
-      );
-      if (spans.length > 0) yield* bringSpans(this.#record, spans, round * 2, this.#setup.seed);
-      open = open.filter(({ i, arms }) => {
-        const level = (share * roundShares[round === 1 ? 0 : 1]) / (this.#setup.families ?? 1);
-        const test = this.#test(i, arms, trials, { round, look: j + 1, level });
-        if (!test.isConfirmed && test.p <= giveUp) return true;
-        this.#tests.push(test);
-        for (const [k, { suspect }] of arms.entries())
-          if (test.isConfirmed && (test.cases[k]?.p ?? 1) <= ownP) suspect.confirmed.add(i);
-        return false;
-      });
-    }
-    this.#takeIn([...pairs.values()].flat());
-  }
-
-  #accusedBy(suspect: Suspect): readonly number[] {
-    const [top] = this.#rank(suspect);
-    return top && top.chance >= accusable ? top.members : [];
-  }
-
-  /** Two arms that differ in this description alone. Another member of its set is new if both are needed, else reverted. */
-  #pairOf(suspect: Suspect, i: number, round: 1 | 2): Pair {
-    const top = this.#rank(suspect)[0];
-    const others = (top?.members ?? []).filter((member) => member !== i);
-    const kind = top?.likeliest.kind ?? "single";
-    const h = top ? suspect.belief.hypotheses.indexOf(top.likeliest) : 0;
-    const isOtherNew = kind === "and" || (kind === "add" && suspect.belief.isLargerStepWithOtherNew(h));
-    const served = this.#setup.changed.map((_, k) => isOtherNew || !others.includes(k));
-    const stage = round === 1 ? "confirm1" : "confirm2";
-    const reverted = served.map((isNew, k) => isNew && k !== i);
-    return { suspect, reverted: blameArm(stage, reverted), new: blameArm(stage, served) };
-  }
-
-  #test(
-    i: number,
-    arms: readonly Pair[],
-    trials: number,
-    at: { round: number; look: number; level: number },
-  ): BlameTest {
-    const seen: CaseCounts[] = arms.map(({ suspect, reverted, new: served }) => ({
-      base: countPasses(this.#record, suspect.id, reverted, suspect.last + 1, suspect.last + trials),
-      head: countPasses(this.#record, suspect.id, served, suspect.last + 1, suspect.last + trials),
-    }));
-    const { p } = globalTest(seen);
-    return {
-      description: this.#setup.changed[i] ?? "",
-      ...at,
-      p,
-      isConfirmed: isSignificant(p, at.level),
-      cases: seen.map(({ base, head }, k) => ({
-        case: arms[k]?.suspect.id ?? "",
-        reverted: base,
-        new: head,
-        p: caseP(base, head),
-      })),
-    };
-  }
-
-  /** The trials of a confirmation count as evidence, each once: the arms of a case may be those of several tests. */
-  #takeIn(pairs: readonly Pair[]): void {
-    for (const suspect of new Set(pairs.map((pair) => pair.suspect))) {
-      const own = pairs.filter((pair) => pair.suspect === suspect);
-      const arms = new Set(own.flatMap(({ reverted, new: served }) => [reverted, served]));
-      const from = suspect.last + 1;
-      for (const arm of arms) {
-        const to = this.#record.answers(suspect.id, arm).length;
-        this.#observe(suspect, maskOfArm(arm), { case: suspect.id, arms: [arm], from, to });
-        suspect.last = Math.max(suspect.last, to);
-      }
-    }
-  }
-
-  #verdict(): BlameVerdict {
-    const paid = (stage: string) =>
-      sumOf(this.#suspects, ({ id }) => {
-        const arms = this.#record.arms(id).filter((arm) => arm.startsWith(stage));
-        return sumOf(arms, (arm) => this.#record.paid(id, arm).calls);
-      });
-    return {
-      cases: this.#suspects.map((suspect) => this.#caseVerdict(suspect)),
-      tests: [...this.#tests],
-      calls: { search: paid("search:"), confirmation: paid("confirm"), most: this.#cap },
-    };
-  }
-
-  #caseVerdict(suspect: Suspect): BlameVerdict["cases"][number] {
-    const name = (members: readonly number[]) => members.map((i) => this.#setup.changed[i] ?? "");
-    const sets = this.#rank(suspect);
-    const accused = this.#accusedBy(suspect);
-    const isWhole = accused.length > 0 && accused.every((i) => suspect.confirmed.has(i));
-    const isChance = sets[0]?.members.length === 0 && sets[0].chance >= settled;
-    const lacks = this.#lacksAnswers(suspect);
-    const open = isChance && !lacks ? "chance" : "undecided";
-    // The fewest sets with a total probability of 90 %: those before which the total is lower.
-    const printed = sets.filter((_, i) => sumOf(sets.slice(0, i), ({ chance }) => chance) < printedShare);
-    return {
-      case: suspect.id,
-      kind: isWhole ? "blamed" : suspect.confirmed.size > 0 ? "in-part" : open,
-      because: lacks && suspect.confirmed.size === 0 ? "missing" : null,
-      descriptions: name([...suspect.confirmed].sort((a, b) => a - b)),
-      relation: sets[0]?.likeliest.kind ?? "none",
-      sets: printed.map(({ members, likeliest, chance }) => ({
-        descriptions: name(members),
-        relation: likeliest.kind,
-        chance,
-      })),
-      seen: null,
-    };
-  }
+function makeVerdict(found: Found, id: string, changed: readonly string[]): BlamedCase {
+  if (found.kind !== "found") return blameNothing(id, "nothing", found.kind);
+  const name = (indices: readonly number[]) => indices.map((i) => changed[i] ?? "");
+  const { reverted, breaking } = found;
+  const descriptions = name([...new Set([...reverted, ...breaking])].sort((a, b) => a - b));
+  const relation = breaking.length > 1 ? "and" : reverted.length > 1 ? "or" : "single";
+  return {
+    case: id,
+    kind: "blamed",
+    because: null,
+    descriptions,
+    relation,
+    sets: [{ descriptions, relation, chance: 1 }],
+    seen: { reverted: name(reverted), breaking: name(breaking) },
+  };
 }

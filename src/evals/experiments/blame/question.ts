@@ -17,7 +17,7 @@ import { readResults } from "../pipeline/record.ts";
 import { type RecordedOptions, readRecorded } from "../pipeline/recordedOptions.ts";
 import type { Summariser } from "../run/summary.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import type { CaseToBlame } from "./blameCases.ts";
+import type { CaseToBlame } from "./design.ts";
 
 /**
  * Cases of one suite on one model to explain. `wanted` is absent if `--case` selects them. `base`: the tools of a case

@@ -14,8 +14,7 @@ import {
 } from "../../reports/document.ts";
 import { count, integer, level, money, percent, probability, ratio, some } from "../../reports/format.ts";
 import { modelLabel } from "../results/text.ts";
-import type { BlamedCase, BlameTest } from "./blameVerdict.ts";
-import type { BlameReport } from "./verdict.ts";
+import type { BlamedCase, BlameReport, BlameTest } from "./verdict.ts";
 
 type CaseReport = BlameReport["cases"][number];
 /** Cases with the same verdict on the same changes. */

@@ -1,41 +1,49 @@
 import { resolve } from "node:path";
-import { countOrders, getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
+import { countOrders, type PlannedCase } from "../../asking/trials/plan.ts";
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
 import { type Baseline, toComparedRun } from "../../base/types/baseline.ts";
 import type { CheckPlan, ComparePlan, LostCases } from "../../base/types/check.ts";
+import type { DriftPlan } from "../../base/types/drift.ts";
 import { printProblem, usageError } from "../../base/types/errors.ts";
-import { nameExposure } from "../../base/types/exposure.ts";
 import type { Io } from "../../base/types/io.ts";
-import { canonicalJson, type JsonObject } from "../../base/types/json.ts";
+import type { JsonObject } from "../../base/types/json.ts";
 import { isSameModel, type Model } from "../../base/types/model.ts";
 import type { RunManifest } from "../../base/types/run.ts";
 import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import { baselineFile, type NamedBaseline, readBaseline, readSuiteBaselines } from "../../records/baseline.ts";
 import { findLikelyName, indexByName } from "../../servers/changes/names.ts";
-import { type ComparedRun, comparability } from "../design/comparable.ts";
+import { comparability, describeRun } from "../design/comparable.ts";
 import { defaultTrials, mostTrials } from "../design/statistics.ts";
-import { type DriftRunOptions, planDrift } from "../drift/ask.ts";
 import { ArmCases, type Ask, type GetToolset, runDesign } from "../pipeline/pipeline.ts";
-import { version } from "../workspace/version.ts";
 import { explainLost } from "./report.ts";
 import type { Check } from "./verdict.ts";
 
-export type CheckOptions = DriftRunOptions & {
+export type CheckOptions = {
   check?: "on" | "always" | "off" | undefined;
   /** The cap of a check, the trials of a night, and the trials of cases that are not checked. */
   trials?: number | undefined;
+  margin: number;
+  nightly?: boolean | undefined;
   baselines: string;
   host: string;
   batch?: boolean | undefined;
 };
+
+/** Plans a night of a suite whose tools are those of its baseline. `same`: the cases that have not changed since. */
+type PlanNight = (
+  accepted: { baseline: Baseline; file: string; suite: string; same: readonly string[] },
+  cases: readonly PlannedCase[],
+  model: Model,
+  margin: number,
+) => Promise<DriftPlan>;
 
 /** The checks of a run: plans by suite, and the tool lists of the base arms by hash. */
 export type PlannedChecks = { plans: ReadonlyMap<string, readonly CheckPlan[]>; toolsets: RunManifest["toolsets"] };
 
 /** Reads the baselines and plans one check for each suite and model that has one. */
 export async function planChecks(
-  options: CheckOptions,
+  options: CheckOptions & { planNight: PlanNight },
   suites: readonly Suite[],
   models: readonly Model[],
   cases: readonly PlannedCase[],
@@ -173,7 +181,7 @@ async function planCheck(
   file: string,
   cases: readonly PlannedCase[],
   model: Model,
-  options: CheckOptions & { cap: number },
+  options: CheckOptions & { planNight: PlanNight; cap: number },
 ): Promise<CheckPlan> {
   const now = describeRun(cases, model, options);
   // A baseline under another suite name was found by its cases, so compare as if the name were the same.
@@ -200,7 +208,12 @@ async function planCheck(
       model: model.id,
       notes: compared.notes,
       ...(!model.deterministic && {
-        drift: await planDrift({ baseline, file, suite: now.suite, same: compared.cases }, cases, model, options),
+        drift: await options.planNight(
+          { baseline, file, suite: now.suite, same: compared.cases },
+          cases,
+          model,
+          options.margin,
+        ),
       }),
     };
   // A case that could not be graded for the baseline will not be now: its trials would be asked three times for
@@ -250,24 +263,6 @@ function findLost({ case: one, toolset, unavailable }: PlannedCase, before: read
 /** The different requests of a case: its tool orders, or one if a host sets the order or it does not matter. */
 function countRequests(lists: readonly (readonly OfferedTool[])[], model: Model): number {
   return model.deterministic || "converse" in model ? 1 : Math.min(...lists.map(countOrders));
-}
-
-/** Describes everything that decides whether these cases on this model can be compared with a baseline. */
-export function describeRun(
-  cases: readonly PlannedCase[],
-  model: Model,
-  { host, batch }: { host: string; batch?: boolean | undefined },
-): ComparedRun {
-  return {
-    suite: cases[0]?.suite.name ?? "",
-    model: model.id,
-    settings: canonicalJson(model.settings),
-    host,
-    exposure: nameExposure(getExposure(model)),
-    batch,
-    harness: version,
-    cases: cases.map(({ case: { id, hash } }) => ({ id, hash })),
-  };
 }
 
 /** Runs the trials that a check requests. */

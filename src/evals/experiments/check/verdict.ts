@@ -6,8 +6,8 @@ import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { listChangesByCase, pickTexts } from "../../servers/changes/changes.ts";
 import { addTrial, type CheckVerdict, conclude, countCalls } from "../design/observe.ts";
-import { ConfusionGrowth, type CountedTrial } from "../results/confusions.ts";
-import { toExitCode } from "../results/exitCode.ts";
+import { toExitCode } from "../results/outcome.ts";
+import { ConfusionGrowth, type CountedTrial } from "../results/picks.ts";
 import { type CheckSetup, check } from "./design.ts";
 
 /** The inputs of a check. `headToolsets`: the hash of the current tool list of each case. */

@@ -11,8 +11,8 @@ import { type ComparedRun, comparability } from "../design/comparable.ts";
 import { compareRecords } from "../design/compare.ts";
 import { addTrial, type CheckVerdict, pairArms, showsFall } from "../design/observe.ts";
 import { defaultMargin } from "../design/statistics.ts";
-import { ConfusionGrowth } from "../results/confusions.ts";
-import { toExitCode } from "../results/exitCode.ts";
+import { toExitCode } from "../results/outcome.ts";
+import { ConfusionGrowth } from "../results/picks.ts";
 
 /**
  * One suite on one model in a record. `seen`: the trials of the arm `head`, or the counts that a baseline kept of them, by case.

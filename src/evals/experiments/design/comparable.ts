@@ -1,5 +1,8 @@
+import { getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
+import { nameExposure } from "../../base/types/exposure.ts";
 import { canonicalJson, type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
-import { isSameModel } from "../../base/types/model.ts";
+import { isSameModel, type Model } from "../../base/types/model.ts";
+import { version } from "../workspace/version.ts";
 
 /** The facts about a run or baseline that determine whether two runs of a suite can be compared. */
 export type ComparedRun = {
@@ -19,6 +22,24 @@ export type ComparedRun = {
   harness: string;
   cases: readonly { id: string; hash: string }[];
 };
+
+/** Describes everything that decides whether these cases on this model can be compared with a baseline. */
+export function describeRun(
+  cases: readonly PlannedCase[],
+  model: Model,
+  { host, batch }: { host: string; batch?: boolean | undefined },
+): ComparedRun {
+  return {
+    suite: cases[0]?.suite.name ?? "",
+    model: model.id,
+    settings: canonicalJson(model.settings),
+    host,
+    exposure: nameExposure(getExposure(model)),
+    batch,
+    harness: version,
+    cases: cases.map(({ case: { id, hash } }) => ({ id, hash })),
+  };
+}
 
 /** `cases`: ids that are in both runs unchanged, in the order of the new run. */
 export type Comparability =

@@ -13,7 +13,7 @@ import {
   type Score,
   type Split,
   suiteScore,
-} from "./driftScores.ts";
+} from "./scores.ts";
 
 /**
  * `correlation`: of the trials of one night; at least .02 is assumed. `families`: monitors

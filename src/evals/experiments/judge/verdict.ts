@@ -5,7 +5,7 @@ import { intervalSchema } from "../../base/types/check.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
 import { type Opinion, type OpinionCounts, opinions } from "../../base/types/judge.ts";
 import { costSchema } from "../../base/types/trial.ts";
-import { toExitCode } from "../results/exitCode.ts";
+import { toExitCode } from "../results/outcome.ts";
 
 const count = z.number().int().min(0);
 const opinionSchema = z.enum(opinions);

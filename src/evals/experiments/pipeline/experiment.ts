@@ -7,7 +7,7 @@ import type { Model } from "../../base/types/model.ts";
 import type { Experiment } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { addTrial } from "../design/observe.ts";
-import type { ExperimentFacts } from "../results/design.ts";
+import type { ExperimentFacts } from "../results/outcome.ts";
 import { type ExposureOptions, verifySearches } from "../workspace/exposures.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";

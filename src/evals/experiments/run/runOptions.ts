@@ -1,6 +1,7 @@
 import type { Gate } from "../../base/types/check.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { CheckOptions } from "../check/ask.ts";
+import type { DriftRunOptions } from "../drift/ask.ts";
 import type { AskOptions } from "../pipeline/pipeline.ts";
 import type { ExposureOptions } from "../workspace/exposures.ts";
 import type { RequestOptions } from "../workspace/models.ts";
@@ -12,7 +13,8 @@ export type RunOptions = SuiteOptions &
   RequestOptions &
   ExposureOptions &
   AskOptions &
-  CheckOptions & {
+  CheckOptions &
+  DriftRunOptions & {
     model: readonly string[];
     host: Workspace["host"];
     seed?: number | undefined;

@@ -9,7 +9,7 @@ import type { PartialRun, RunManifest, RunSummary } from "../../base/types/run.t
 import type { Suite } from "../../base/types/suite.ts";
 import { safeJson } from "../../reports/escape.ts";
 import { planChecks, runCheck } from "../check/ask.ts";
-import { runDrift } from "../drift/ask.ts";
+import { planDrift, runDrift } from "../drift/ask.ts";
 import { planJson, planRun, renderPlan } from "../pipeline/dryRun.ts";
 import { randomSeed } from "../pipeline/experiment.ts";
 import { describeForecasts, forecastPlans } from "../pipeline/forecast.ts";
@@ -53,7 +53,17 @@ export async function runSuites(
   refuseContradictions(options, resumed !== undefined, compared);
   const isCompared = compared.exposures + compared.inArms > 0;
   const check = isCompared || options.cache ? "off" : options.check;
-  const checks = await planChecks({ ...options, check }, suites, models, cases, io);
+  const checks = await planChecks(
+    {
+      ...options,
+      check,
+      planNight: (accepted, own, model, margin) => planDrift(accepted, own, model, { ...options, margin }),
+    },
+    suites,
+    models,
+    cases,
+    io,
+  );
   const planned = interleaveArms(cases, further, workspace.armCases);
   const batches = options.batch ? await import("../pipeline/batches.ts") : undefined;
   const batchNote = batches?.checkBatches(planned, models, options);

@@ -20,12 +20,9 @@ import { SkillTally } from "../arms/skillTally.ts";
 import { ArmsTally, listComparedArms } from "../arms/tally.ts";
 import { Check, readEvents, settledCheck } from "../check/verdict.ts";
 import { DriftWatch, parsePasses, readDriftEvents } from "../drift/verdict.ts";
-import { confusedPair, type Pair, substitutedPair } from "../results/confusions.ts";
-import { DenialTally } from "../results/denials.ts";
-import { DiscoveryTally } from "../results/discovery.ts";
-import { listFailed, toExitCode } from "../results/exitCode.ts";
-import { MissTally } from "../results/misses.ts";
-import { MockTally } from "../results/mocks.ts";
+import { DenialTally, MissTally, MockTally } from "../results/calls.ts";
+import { listFailed, toExitCode } from "../results/outcome.ts";
+import { confusedPair, DiscoveryTally, type Pair, substitutedPair } from "../results/picks.ts";
 import { CaseTally, Counter, Ranking, Spending } from "../results/tally.ts";
 
 type Totals = RunSummary["totals"];

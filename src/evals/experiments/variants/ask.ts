@@ -10,8 +10,7 @@ import type { Io } from "../../base/types/io.ts";
 import { jsonObjectSchema } from "../../base/types/json.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { baselineFile, readBaseline } from "../../records/baseline.ts";
-import { describeRun } from "../check/ask.ts";
-import { comparability } from "../design/comparable.ts";
+import { comparability, describeRun } from "../design/comparable.ts";
 import {
   designNumber,
   type ExperimentOptions,
@@ -24,10 +23,9 @@ import { recallOptions } from "../pipeline/recordedOptions.ts";
 import { printReport } from "../reporting/report.ts";
 import { recordExperiment } from "../reporting/reportFiles.ts";
 import { matchesFilter } from "../workspace/suites.ts";
-import { incumbentArm, variants as sampledVariants, type VariantSetup } from "./design.ts";
+import { variants as sampledVariants, type VariantSetup, variantsCertain } from "./design.ts";
 import { applyVariants, type Overlaid, type ReadVariants, readVariants, writeOverlay } from "./file.ts";
-import { variantsCertain } from "./variantsCertain.ts";
-import { type Outcome, PromptSizes, summariseVariants } from "./verdict.ts";
+import { incumbentArm, type Outcome, PromptSizes, summariseVariants } from "./verdict.ts";
 
 export type VariantsOptions = ExperimentOptions & {
   file?: string | undefined;

@@ -1,4 +1,5 @@
 import {
+  askAll,
   bringSpans,
   countPasses,
   type Design,
@@ -12,10 +13,14 @@ import { upperDrop } from "../../base/stats/meanDrop.ts";
 import { sumOf } from "../../base/sum.ts";
 import type { NamedCase } from "../../base/types/check.ts";
 import { caseP, defaultMargin } from "../design/statistics.ts";
-import type { Gain, VariantFigures, VariantVerdict } from "./variantVerdict.ts";
-
-/** The arm of the wording in use. */
-export const incumbentArm = "incumbent";
+import {
+  type CertainVariantVerdict,
+  type Comparison,
+  type Gain,
+  incumbentArm,
+  type VariantFigures,
+  type VariantVerdict,
+} from "./verdict.ts";
 
 /**
  * `bank`: passes of the wording in use from its baseline; a case that is not in it is measured first. `harm`: the loss of a
@@ -313,3 +318,45 @@ function listDropped(seen: readonly SeenCase[]): NamedCase[] {
 }
 
 const fisher = ({ base, head }: CaseCounts): number => caseP(base, head);
+
+/**
+ * The design for a deterministic model: one trial per case and wording, and any difference is real. Adopts the challenger
+ * that passes most, of those that pass more cases than the incumbent and break none; of equals the first.
+ */
+export function variantsCertain({
+  cases,
+  challengers,
+  seed,
+}: Pick<VariantSetup, "cases" | "challengers" | "seed">): Design<CertainVariantVerdict> {
+  const once = cases.map((id) => ({ id, trials: 1 }));
+  return askAll(once, [incumbentArm, ...challengers], seed, (record) =>
+    decideCertain(challengers.map((challenger) => compare(record, cases, challenger))),
+  );
+}
+
+function compare(record: TrialRecord, cases: readonly string[], challenger: string): Comparison {
+  const found: Comparison = { challenger, repaired: [], broken: [], unanswered: [] };
+  for (const id of cases) {
+    const [before] = record.answers(id, incumbentArm);
+    const [after] = record.answers(id, challenger);
+    if (before === "missing" || after === "missing") found.unanswered.push(id);
+    else if (before === "fail" && after === "pass") found.repaired.push(id);
+    else if (before === "pass" && after === "fail") found.broken.push(id);
+  }
+  return found;
+}
+
+const countGain = ({ repaired, broken }: Comparison) => repaired.length - broken.length;
+
+function decideCertain(found: readonly Comparison[]): CertainVariantVerdict {
+  const ranked = found.toSorted((a, b) => countGain(b) - countGain(a));
+  const better = ranked.filter((one) => countGain(one) > 0);
+  const chosen = better.find(({ broken, unanswered }) => broken.length === 0 && unanswered.length === 0);
+  if (chosen) {
+    const tests = [chosen, ...ranked.filter((one) => one !== chosen)];
+    return { kind: "adopt", winner: chosen.challenger, tests };
+  }
+  if (ranked.some(({ unanswered }) => unanswered.length > 0))
+    return { kind: "inconclusive", because: "missing", tests: ranked };
+  return { kind: "keep", because: better.length > 0 ? "breaks" : "no-gain", tests: ranked };
+}

@@ -30,9 +30,7 @@ import {
 } from "../../reports/format.ts";
 import { modelLabel } from "../results/text.ts";
 import { intervalPlot, intervalRow } from "../run/report/figures.ts";
-import type { Comparison } from "./variantsCertain.ts";
-import type { VariantVerdict } from "./variantVerdict.ts";
-import type { VariantsSummary } from "./verdict.ts";
+import type { Comparison, VariantsSummary, VariantVerdict } from "./verdict.ts";
 
 const tones: Readonly<Record<VariantsSummary["kind"], Tone>> = { adopt: "good", keep: "good", inconclusive: "warn" };
 

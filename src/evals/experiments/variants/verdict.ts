@@ -2,18 +2,109 @@ import * as z from "zod";
 import type { TrialRecord } from "../../asking/trials/design.ts";
 import { getOrAdd } from "../../base/getOrAdd.ts";
 import { sumOf } from "../../base/sum.ts";
+import { countsSchema, namedCaseSchema } from "../../base/types/check.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { listChanges, pickTexts } from "../../servers/changes/changes.ts";
-import { type ExperimentFacts, experimentFacts } from "../results/design.ts";
-import { toExitCode } from "../results/exitCode.ts";
+import { type ExperimentFacts, experimentFacts, toExitCode } from "../results/outcome.ts";
 import { promptTokens } from "../results/tally.ts";
-import { incumbentArm } from "./design.ts";
-import { certainVariantVerdictSchema } from "./variantsCertain.ts";
-import { type VariantVerdict, variantVerdictSchema } from "./variantVerdict.ts";
+
+/** The arm of the wording in use. */
+export const incumbentArm = "incumbent";
 
 const count = z.int().nonnegative();
+
+const gainSchema = z.object({
+  challenger: z.string(),
+  look: count,
+  trials: count,
+  p: z.number(),
+  level: z.number(),
+  /** Over the cases with room: the mean gain and its upper bound (one-sided 95 %). */
+  mean: z.number(),
+  upper: z.number(),
+  /** The cases with room, by their own p of a gain. */
+  cases: z.array(namedCaseSchema),
+  /** The largest gain of a single case that is not ruled out (one-sided 95 %). */
+  largest: z.object({ case: z.string(), upper: z.number() }),
+});
+
+/** A loss on a case that is left possible, at the z of the certificate. */
+const certifiedSchema = z.object({
+  case: z.string(),
+  incumbent: countsSchema,
+  challenger: countsSchema,
+  bound: z.number(),
+  harm: z.number(),
+});
+
+const figures = {
+  cases: count,
+  room: z.array(z.string()),
+  margin: z.number(),
+  /** The wordings after each round of the screening, best first, with their mean pass rate over the cases with room. */
+  screening: z.array(z.array(z.object({ challenger: z.string(), rate: z.number() }))),
+  gain: gainSchema.nullable(),
+  /** Mean rate difference over all cases, challenger - incumbent. Null before the certificate. */
+  change: z.number().nullable(),
+  certificates: z.array(certifiedSchema),
+  calls: z.object({ room: count, screening: count, test: count, most: count }),
+};
+
+/**
+ * `adopt`: the challenger gains, and on no case is a loss of the harm or more left possible. `keep`: every case passes
+ * already (`no-room`), no gain of the margin is left possible (`no-gain`), or it breaks cases (`breaks`), or gains nothing
+ * on the whole (`no-net-gain`). `inconclusive`: a gain of the margin is neither shown nor ruled out (`gain`), or it gains
+ * and a loss on a case is not ruled out (`harm`); `settle`: trials per wording of these cases at which that would be known
+ * if the rates stay as they are, null when too many. Or too many trials are missing (`missing`).
+ */
+export const variantVerdictSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("adopt"), winner: z.string(), ...figures }),
+  z.object({
+    kind: z.literal("keep"),
+    because: z.enum(["no-room", "no-gain", "breaks", "no-net-gain"]),
+    broken: z.array(namedCaseSchema),
+    ...figures,
+  }),
+  z.discriminatedUnion("because", [
+    z.object({
+      kind: z.literal("inconclusive"),
+      because: z.enum(["gain", "harm"]),
+      settle: z.object({ cases: z.array(z.string()), trials: count }).nullable(),
+      ...figures,
+    }),
+    z.object({ kind: z.literal("inconclusive"), because: z.literal("missing"), ...figures }),
+  ]),
+]);
+
+export type VariantVerdict = z.infer<typeof variantVerdictSchema>;
+/** The fields of every verdict. */
+export type VariantFigures = Pick<VariantVerdict, keyof typeof figures>;
+export type Gain = NonNullable<VariantFigures["gain"]>;
+
+/**
+ * One challenger on a deterministic model: the cases that it repairs and that it breaks, of those answered with
+ * both wordings, and those that were not.
+ */
+const comparisonSchema = z.object({
+  challenger: z.string(),
+  repaired: z.array(z.string()),
+  broken: z.array(z.string()),
+  unanswered: z.array(z.string()),
+});
+
+/**
+ * `adopt`: the winner passes more cases than the incumbent and breaks none. `keep`: none passes more (`no-gain`), or all
+ * that do break a case (`breaks`). `inconclusive`: cases were not answered. `tests`: the best first.
+ */
+export const certainVariantVerdictSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("adopt"), winner: z.string(), tests: z.array(comparisonSchema) }),
+  z.object({ kind: z.literal("keep"), because: z.enum(["no-gain", "breaks"]), tests: z.array(comparisonSchema) }),
+  z.object({ kind: z.literal("inconclusive"), because: z.literal("missing"), tests: z.array(comparisonSchema) }),
+]);
+export type CertainVariantVerdict = z.infer<typeof certainVariantVerdictSchema>;
+export type Comparison = z.infer<typeof comparisonSchema>;
 
 /**
  * One wording with all of its trials (of whichever cases it was asked) and what its list takes of a prompt: the mean input

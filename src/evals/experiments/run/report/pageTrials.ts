@@ -12,10 +12,10 @@ import { shownLevels } from "../../../base/types/shown.ts";
 import { joinResult } from "../../../base/types/tool.ts";
 import type { Call, Score, Trial, Turn } from "../../../base/types/trial.ts";
 import { integer } from "../../../reports/format.ts";
-import { confusedPair } from "../../results/confusions.ts";
+import { confusedPair } from "../../results/picks.ts";
 import { CaseTally, Counter, promptTokens } from "../../results/tally.ts";
 import { caseState } from "../../results/text.ts";
-import { incumbentArm } from "../../variants/design.ts";
+import { incumbentArm } from "../../variants/verdict.ts";
 import type { CountedPick } from "./figures.ts";
 
 /** The most that a page holds: trials, their characters in total, and the characters of one text. */

@@ -1,5 +1,7 @@
+import * as z from "zod";
 import type { Gate } from "../../base/types/check.ts";
 import { type ExitCode, exitCodes } from "../../base/types/errors.ts";
+import { costSchema } from "../../base/types/trial.ts";
 
 /** The events that `--fail-on` can name. */
 type Happened = Exclude<Gate, "any">;
@@ -30,3 +32,14 @@ export function toExitCode({
 export function listFailed(happened: readonly Happened[], failOn: readonly Gate[]): Happened[] {
   return happened.filter((one) => failOn.includes(one) || failOn.includes("any"));
 }
+
+/** The common fields of all summaries of experiments: where the record is and what was run. */
+export const experimentFacts = {
+  run: z.string(),
+  dir: z.string(),
+  suite: z.string(),
+  model: z.string(),
+  note: z.string().nullable(),
+  costUsd: costSchema,
+};
+export type ExperimentFacts = z.infer<z.ZodObject<typeof experimentFacts>>;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Score } from "../../../src/evals/base/types/trial.ts";
-import { ConfusionGrowth } from "../../../src/evals/experiments/results/confusions.ts";
+import { ConfusionGrowth } from "../../../src/evals/experiments/results/picks.ts";
 import { aTrial, passed } from "../../fakes/record.ts";
 
 it("lists substitutions that got more frequent, apart from confusions", () => {

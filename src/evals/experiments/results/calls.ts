@@ -2,7 +2,7 @@ import { getOrAdd } from "../../base/getOrAdd.ts";
 import { canonicalJson } from "../../base/types/json.ts";
 import type { SuiteSummary } from "../../base/types/run.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import type { Call, Score, Trial } from "../../base/types/trial.ts";
+import type { Call, Score, Trial, Turn } from "../../base/types/trial.ts";
 import { Counter, Ranking } from "./tally.ts";
 
 type Misses = NonNullable<SuiteSummary["misses"]>;
@@ -109,4 +109,88 @@ function findRepeated(calls: readonly Call[]): { tool: string; after: "denial" |
 /** Whether a description names a tool as a separate word. */
 function mentions(description: string, tool: string): boolean {
   return description.split(/[^\w.-]+/).some((word) => word.replace(/(?<!\.)\.+$/, "") === tool);
+}
+
+type Denials = NonNullable<SuiteSummary["denials"]>;
+
+/**
+ * What models did after their first denied call: a call that was not executed, by the policy or by a host. The reply
+ * after it counts; a trial that ended with the denial is not counted.
+ */
+export class DenialTally {
+  #calls = 0;
+  #trials = 0;
+  #retries = 0;
+  readonly #next = { sameCall: 0, otherArguments: 0, otherTool: 0, noCall: 0, ended: 0 };
+
+  add({ turns }: Trial): void {
+    const denied = turns.flatMap(({ calls }) => calls.filter(isDenied));
+    const [first] = denied;
+    if (!first) return;
+    this.#calls += denied.length;
+    this.#trials++;
+    const at = turns.findIndex(({ calls }) => calls.includes(first));
+    this.#next[classifyNext(first, turns[at], turns.slice(at + 1))]++;
+    const known = new Set<string>();
+    for (const { calls } of turns) {
+      for (const call of calls) if (known.has(call.tool)) this.#retries++;
+      for (const call of calls) if (isDenied(call)) known.add(call.tool);
+    }
+  }
+
+  /** Undefined if no call was denied. */
+  summary(): Denials | undefined {
+    if (this.#trials === 0) return undefined;
+    return { calls: this.#calls, trials: this.#trials, retries: this.#retries, next: { ...this.#next } };
+  }
+}
+
+const isDenied = ({ execution }: Call) => execution?.status === "skipped" && execution.denied === true;
+
+/** The calls of the reply after a denial. A reply that only searches for tools is skipped. */
+function classifyNext(first: Call, turn: Turn | undefined, later: readonly Turn[]): keyof Denials["next"] {
+  const replies = later.filter(({ userTurn }) => userTurn === turn?.userTurn);
+  const reply = replies.find(({ calls }) => calls.length === 0 || calls.some(({ role }) => role !== "search"));
+  if (!reply) return "ended";
+  const key = ({ tool, arguments: args }: Call) => canonicalJson([tool, args ?? null]);
+  const calls = reply.calls.filter(({ role }) => role !== "search");
+  if (calls.length === 0) return "noCall";
+  if (calls.some((call) => key(call) === key(first))) return "sameCall";
+  return calls.some(({ tool }) => tool === first.tool) ? "otherArguments" : "otherTool";
+}
+
+/** Counts what the mocks of a suite answered, in all arms. A mock without calls may have matchers that fit none. */
+export class MockTally {
+  readonly #labels: readonly string[];
+  readonly #places: readonly string[] | undefined;
+  readonly #used = new Set<string>();
+  readonly #unmatched = new Counter();
+  #answered = 0;
+
+  /** `places`: the places of the mocks in their files, in the order of the labels. */
+  constructor(labels: readonly string[], places?: readonly string[]) {
+    this.#labels = labels;
+    this.#places = places;
+  }
+
+  add({ turns }: Trial): void {
+    for (const { execution } of turns.flatMap(({ calls }) => calls)) {
+      if (execution?.status === "executed" && execution.mock !== undefined) {
+        this.#answered++;
+        this.#used.add(execution.mock);
+      }
+      if (execution?.status === "skipped" && execution.unmatched) this.#unmatched.add(execution.reason);
+    }
+  }
+
+  summary(): NonNullable<SuiteSummary["mocks"]> {
+    const isUnused = (_: string, at: number) => !this.#used.has(this.#labels[at] ?? "");
+    const unusedPlaces = this.#places?.filter(isUnused) ?? [];
+    return {
+      answered: this.#answered,
+      unused: this.#labels.filter(isUnused),
+      ...(unusedPlaces.length > 0 && { unusedPlaces }),
+      unmatched: this.#unmatched.ranked().map(([text, n]) => ({ text, n })),
+    };
+  }
 }

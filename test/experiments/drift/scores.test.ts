@@ -9,7 +9,7 @@ import {
   suiteScore,
   weightOf,
   weightOfNone,
-} from "../../../src/evals/experiments/drift/driftScores.ts";
+} from "../../../src/evals/experiments/drift/scores.ts";
 
 /** `bank` and `nights` as pairs of passes and trials. */
 function history(
