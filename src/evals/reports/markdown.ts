@@ -164,13 +164,13 @@ function prose(raw: string): string {
 
 function escapeProse(text: string): string {
   const dollar = /\$.*\$/.test(text) ? "$" : "";
-  const signs = new RegExp(`[\\\\*_[\\]<~|&\`${dollar}]|[@#](?=\\w)|${beginsSyntax.source}`, "gi");
+  const signs = new RegExp(`[\\\\*[\\]<~|&\`${dollar}]|[@#](?=\\w)|${beginsSyntax.source}`, "gi");
   // GitHub finds mentions and references in the text that is shown, so a space without width keeps them apart.
   return text.replace(signs, (sign) => (/[@#]/.test(sign) ? `${entities(sign)}&#8203;` : entities(sign)));
 }
 
-/** An address, an emoji, a quote, and the items of a list. */
-const beginsSyntax = /:(?=\/\/|[a-z_]+:)|(?<=\bwww)\.|^>|^[-+](?= )|(?<=^\d+)[.)](?= )/;
+/** Emphasis (not within a word), an address, an emoji, a quote, and the items of a list. */
+const beginsSyntax = /(?<![a-z\d])_|_(?![a-z\d])|:(?=\/\/|[a-z_]+:)|(?<=\bwww)\.|^>|^[-+](?= )|(?<=^\d+)[.)](?= )/;
 
 function shortened(text: string, max: number): string {
   const characters = [...text];
