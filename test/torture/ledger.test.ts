@@ -9,7 +9,7 @@ let dir: string;
 let endpoint: Awaited<ReturnType<typeof startMessageBatches>>;
 let kill: () => void;
 const world = () => ({ cwd: dir, env: { ANTHROPIC_BASE_URL: endpoint.url } });
-const ledger = () => join(dir, "reports", readdirSync(join(dir, "reports")).sort()[0] ?? "", "batches.jsonl");
+const ledger = () => join(dir, "reports", readdirSync(join(dir, "reports")).sort()[0] ?? "", "batches.json");
 const flags = ["run", "--batch", "-m", "anthropic:claude-haiku-5-5", "--seed", "7", "--json"];
 const cells = 20;
 
@@ -47,31 +47,16 @@ async function killWhenSubmitted(): Promise<void> {
 }
 
 const swap = (from: RegExp, to: string) => (text: string) => text.replace(from, to);
-const onLines = (change: (lines: string[]) => string[]) => (text: string) =>
-  `${change(text.trimEnd().split("\n")).join("\n")}\n`;
 
 describe("a ledger of batches", () => {
   it.each([
-    ["with another id of a batch", swap(/"batch":"batch_1"/, '"batch":"batch_9"'), 2, /was edited: checksum mismatch/],
-    ["with another id of a request", swap(/"id":"eval-./, '"id":"eval-x'), 1, /was edited: checksum mismatch/],
-    ["with another cell", swap(/c7/, "c8"), 1, /was edited: checksum mismatch/],
-    ["without a sum", swap(/,"sum":"[0-9a-f]+"\}\n$/, "}\n"), 2, /was edited: checksum mismatch/],
-    ["with a doubled line", onLines(([a = "", ...rest]) => [a, a, ...rest]), 2, /is doubled or out of order/],
-    [
-      "without its first line",
-      onLines(([, ...rest]) => rest),
-      1,
-      /is missing before this one: number 2 after number 0/,
-    ],
-    ["with lines in another order", onLines((lines) => lines.toReversed()), 1, /is missing before this one/],
-    [
-      "with a line that is cut off in its middle",
-      onLines(([a = "", ...rest]) => [a.slice(0, 90), ...rest]),
-      1,
-      /cannot be read/,
-    ],
-    ["with a line that is no object", onLines((lines) => ["null", ...lines]), 1, /was edited|cannot be read/],
-  ])("%s is refused with the line, and nothing is asked", async (_, change, line, message) => {
+    ["with another id of a batch", swap(/"batch":"batch_1"/, '"batch":"batch_9"'), /was edited: checksum mismatch/],
+    ["with another id of a request", swap(/"id":"eval-./, '"id":"eval-x'), /was edited: checksum mismatch/],
+    ["with another cell", swap(/c7/, "c8"), /was edited: checksum mismatch/],
+    ["without a sum", swap(/,"sum":"[0-9a-f]+"\}\n$/, "}\n"), /cannot be read|was edited/],
+    ["that is cut off in its middle", (text: string) => text.slice(0, 90), /cannot be read/],
+    ["that is no object", () => "null", /was edited|cannot be read/],
+  ])("%s is refused, and nothing is asked", async (_, change, message) => {
     await killWhenSubmitted();
     const text = readFileSync(ledger(), "utf8");
     expect(change(text)).not.toBe(text);
@@ -80,7 +65,7 @@ describe("a ledger of batches", () => {
     const creates = endpoint.counts.create;
     const { code, err } = await spawnEvals(["run", "--resume", "latest", "--json"], world());
     expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(message) });
-    expect(err).toContain(`batches.jsonl:${line}: error: `);
+    expect(err).toContain("batches.json: error: ");
     expect(err).toContain("Restore the file, or start a new run.");
     expect(err).not.toMatch(/Internal error|\n\s+at /);
     expect([endpoint.paid, endpoint.counts.create]).toEqual([paid, creates]);
@@ -102,21 +87,11 @@ describe("a ledger of batches", () => {
       err: expect.stringContaining("The list of the run's batches is missing: it was removed."),
     });
     const other = summaryOf(await spawnEvals(flags, world()));
-    writeFileSync(join(other.dir, "batches.jsonl"), text);
+    writeFileSync(join(other.dir, "batches.json"), text);
     const foreign = await spawnEvals(["run", "--resume", other.run, "--json"], world());
     expect(foreign).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/batches\.jsonl:1: error: This line of the run's batches belongs to the run /),
+      err: expect.stringMatching(/batches\.json: error: The list of the run's batches belongs to the run /),
     });
-  });
-
-  it("whose last line was not written to its end is that of a process that was killed", async () => {
-    await killWhenSubmitted();
-    const text = readFileSync(ledger(), "utf8");
-    writeFileSync(ledger(), text.slice(0, -20));
-    const resumed = await spawnEvals(["run", "--resume", "latest", "--json"], world());
-    expect(summaryOf(resumed).totals, resumed.err).toMatchObject({ trials: cells, passed: cells });
-    expect(endpoint.paid.plain + endpoint.paid.batched).toBe(cells);
-    expect(endpoint.counts.create).toBe(1);
   });
 });

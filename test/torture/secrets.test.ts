@@ -248,7 +248,7 @@ describe("no secret is in a ledger of batches", () => {
       expect(ended.err).toMatch(/Batch batch_.*: 14 requests submitted/);
       expectNoLeak(ended);
     }
-    expect(listFiles(join(dir, "reports")).filter((file) => file.endsWith("batches.jsonl"))).toHaveLength(2);
+    expect(listFiles(join(dir, "reports")).filter((file) => file.endsWith("batches.json"))).toHaveLength(2);
     await service.close();
   });
 });

@@ -108,7 +108,7 @@ export async function openJournal(
 }
 
 /**
- * Formats a JSON object as a line of a journal or of the ledger of batches. The object ends with the id of the run and
+ * Formats a JSON object as a line of a journal, or as the ledger of batches. The object ends with the id of the run and
  * the line number (`seq`, from 1); the checksum of everything before it is appended as `sum`.
  */
 export function formatLine(json: string, redact: (text: string) => string): string {
@@ -123,12 +123,11 @@ const checksumField = /,"sum":"([0-9a-f]{16})"\}$/;
 
 /**
  * Creates a check for the lines of a run's journal, called in their order. It returns what is wrong with a line, as a
- * sentence. Journals from before lines had checksums are accepted. `file` is the name in the sentence. With `isWhole`,
- * no line may be missing before another.
+ * sentence that begins with `what`. Journals from before lines had checksums are accepted.
  */
 export function createLineCheck(
   run: string,
-  { file = "the journal", isWhole = false }: { file?: string; isWhole?: boolean } = {},
+  what = "This line of the journal",
 ): (text: string, line: { run?: unknown; seq?: unknown }) => string | undefined {
   let previous = 0;
   let isChecked: boolean | undefined;
@@ -137,12 +136,10 @@ export function createLineCheck(
     isChecked ??= sum !== undefined;
     if (!isChecked && sum === undefined) return undefined;
     if (sum === undefined || sum !== computeChecksum(text.slice(0, text.lastIndexOf(',"sum":"'))))
-      return `This line of ${file} was edited: checksum mismatch.`;
-    if (of !== run) return `This line of ${file} belongs to the run ${of}, not to ${run}.`;
+      return `${what} was edited: checksum mismatch.`;
+    if (of !== run) return `${what} belongs to the run ${of}, not to ${run}.`;
     if (typeof seq !== "number" || seq <= previous)
-      return `This line of ${file} is doubled or out of order: number ${seq} after number ${previous}.`;
-    if (isWhole && seq > previous + 1)
-      return `A line of ${file} is missing before this one: number ${seq} after number ${previous}.`;
+      return `${what} is doubled or out of order: number ${seq} after number ${previous}.`;
     previous = seq;
     return undefined;
   };

@@ -20,7 +20,7 @@ type Redact = (text: string) => string;
 const unchanged: Redact = (text) => text;
 
 /** The files of a run folder. */
-const runFiles = { manifest: "run.json", journal: "trials.jsonl", ledger: "batches.jsonl" } as const;
+const runFiles = { manifest: "run.json", journal: "trials.jsonl", ledger: "batches.json" } as const;
 
 /** The id of a run: its start time in milliseconds, sortable and a valid file name everywhere. */
 export function newRunId(now: Date): string {

@@ -46,7 +46,7 @@ async function openQueue({
   const queue = new BatchQueue({ id: "m" } as AskedModel, service, { ledger, concurrency, report: () => {} });
   const ask = (trial: number, signal = new AbortController().signal) =>
     queue.ask(requestOf("hi", [], { cell: { ...cell, trial } }), signal);
-  return { queue, ledger, submitted, ask };
+  return { queue, submitted, ask };
 }
 
 const cellOf = (trial: number) => ({ ...cell, trial });
@@ -54,10 +54,9 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 it("submits no more requests and bytes in a batch than the service takes", async () => {
   const all = async (limits: { requests?: number; bytes?: number }) => {
-    const { queue, ledger, submitted, ask } = await openQueue({ ...limits, concurrency: 100 });
+    const { queue, submitted, ask } = await openQueue({ ...limits, concurrency: 100 });
     await Promise.all(Array.from({ length: 10 }, (_, i) => ask(i + 1)));
     await queue.close();
-    await ledger.close();
     return submitted.map((entries) => entries.length);
   };
   expect(await all({})).toEqual([10]);
@@ -67,7 +66,7 @@ it("submits no more requests and bytes in a batch than the service takes", async
 });
 
 it("delivers results only as fast as trials end and are recorded", async () => {
-  const { queue, ledger, ask } = await openQueue({ concurrency: 10 });
+  const { queue, ask } = await openQueue({ concurrency: 10 });
   const got: number[] = [];
   const asked = Array.from({ length: 500 }, (_, i) => ask(i + 1).then(() => got.push(i + 1)));
   await Promise.race(asked);
@@ -92,16 +91,14 @@ it("delivers results only as fast as trials end and are recorded", async () => {
   await Promise.all(asked);
   expect(got).toHaveLength(500);
   await queue.close();
-  await ledger.close();
 });
 
 it("submits no request twice", async () => {
-  const { queue, ledger, submitted, ask } = await openQueue({ concurrency: 100 });
+  const { queue, submitted, ask } = await openQueue({ concurrency: 100 });
   await Promise.all([ask(1), ask(2)]);
   expect(await ask(1)).toMatchObject({ kind: "turn", turn: { batch: "batch_1" } });
   expect(submitted.map((entries) => entries.length)).toEqual([2]);
   await queue.close();
-  await ledger.close();
 });
 
 describe("a submission that the service refuses", () => {
@@ -111,7 +108,7 @@ describe("a submission that the service refuses", () => {
   async function submit(isTransient: boolean, refusals: number, stopAt = 0) {
     const stopping = new AbortController();
     let made = 0;
-    const { queue, ledger, ask } = await openQueue({
+    const { queue, ask } = await openQueue({
       retries: 2,
       submit: async () => {
         made++;
@@ -130,7 +127,6 @@ describe("a submission that the service refuses", () => {
     const ids: string[] = [];
     const result = await ask(1, stopping.signal);
     await queue.close();
-    await ledger.close();
     return { made, result };
   }
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { lineSchema as ledgerLineSchema } from "../../../src/evals/asking/batches/ledger.ts";
+import { ledgerSchema } from "../../../src/evals/asking/batches/ledger.ts";
 import { recordWords } from "../../../src/evals/base/text/recordWords.ts";
 import { baselineSchema } from "../../../src/evals/base/types/baseline.ts";
 import { driftPlanSchema, nightSchema } from "../../../src/evals/base/types/drift.ts";
@@ -18,7 +18,7 @@ function listWords(schema: unknown): string[] {
 }
 
 it("has every word of the files of a record and of a baseline that could be a secret", () => {
-  const schemas = [trialSchema, runManifestSchema, baselineSchema, nightSchema, driftPlanSchema, ledgerLineSchema];
+  const schemas = [trialSchema, runManifestSchema, baselineSchema, nightSchema, driftPlanSchema, ledgerSchema];
   const words = schemas.flatMap((schema) => listWords(z.toJSONSchema(schema, { unrepresentable: "any" })));
   const known = new Set(recordWords.trim().split(/\s+/));
   expect(words.filter((word) => /^\S{6,}$/.test(word) && !word.includes("/") && !known.has(word))).toEqual([]);

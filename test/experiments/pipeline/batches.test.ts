@@ -76,10 +76,7 @@ async function open(provider: Provider, script: Script = {}, files: Record<strin
   };
   const resume = { ...runDefaults, resume: "latest", given: new Set(["resume"]), json: false };
   const ledger = () =>
-    readFileSync(join(place.dir, "reports", place.records()[0] ?? "", "batches.jsonl"), "utf8")
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    JSON.parse(readFileSync(join(place.dir, "reports", place.records()[0] ?? "", "batches.json"), "utf8"));
   const trials = () => place.trials(place.records()[0] ?? "");
   return { ...place, endpoint, world, options, resume, ledger, trials, model };
 }
@@ -124,7 +121,7 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     expect(io.printed()).toContain("9 model replies (8 in batches)");
     expect(manifest(records()[0] ?? "").flags).toMatchObject({ batch: true });
     expect(trials().filter(({ turns }) => turns[0]?.batch === "batch_1")).toHaveLength(8);
-    expect(ledger().map(({ kind }) => kind)).toEqual(["prepared", "submitted"]);
+    expect(ledger().submissions).toMatchObject([{ batch: "batch_1", requests: { length: 8 } }]);
 
     const alone = await open(provider);
     expect(await run({ ...alone.options, batch: false }, alone.world())).toBe(0);
@@ -397,19 +394,13 @@ describe("evals run --batch", () => {
     expect(endpoint.paid).toEqual({ plain: 2, batched: 16 });
   });
 
-  it("names an edited line of its ledger, and ignores an incomplete one", async () => {
-    const { world, options, resume, dir, records, endpoint } = await open("anthropic", { polls: 1 });
-    const io = world();
-    await run({ ...options, trials: 1 }, io);
-    const file = join(dir, "reports", records()[0] ?? "", "batches.jsonl");
-    const text = readFileSync(file, "utf8");
-    writeFileSync(file, `${text}{"kind":"subm`);
-    expect(await run(resume as never, world())).toBe(0);
-    expect(readFileSync(file, "utf8")).toBe(text);
-    expect(endpoint.counts.create).toBe(1);
-    writeFileSync(file, `${text}{"kind":"lost"}\n`);
+  it("refuses an edited ledger", async () => {
+    const { world, options, resume, dir, records } = await open("anthropic", { polls: 1 });
+    await run({ ...options, trials: 1 }, world());
+    const file = join(dir, "reports", records()[0] ?? "", "batches.json");
+    writeFileSync(file, readFileSync(file, "utf8").replace("batch_1", "batch_2"));
     await expect(run(resume as never, world())).rejects.toThrow(
-      /batches\.jsonl:3: error: This line of the run's batches/,
+      /batches\.json: error: The list of the run's batches was edited/,
     );
   });
 

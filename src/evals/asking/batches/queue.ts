@@ -212,16 +212,16 @@ export class BatchQueue {
           if (entries.length > 0 && bytes > Math.min(maxBytes, service.limits.bytes)) break;
           entries.push(entry);
           part.push(one);
-          chunk.entries.set(id, { id, ...one.entry });
+          chunk.requests.push({ id, ...one.entry });
         }
-        const prepared = await ledger.prepare(chunk);
+        await ledger.prepare(chunk);
         if (stop.aborted) {
           at -= part.length;
-          await ledger.release(chunk.entries.keys());
+          await ledger.release(chunk.requests);
           break;
         }
-        const submission = this.#start(prepared);
-        for (const [i, id] of [...chunk.entries.keys()].entries())
+        const submission = this.#start(chunk);
+        for (const [i, { id }] of chunk.requests.entries())
           void submission.await(id).then((outcome) => part[i]?.resolve(outcome));
         await submission.submit(entries);
         if (submission.batch !== undefined) void this.#finish(submission, chunk);

@@ -98,7 +98,7 @@ export class Submission {
       }
       if (isRefused(sent)) {
         if (!sent.isTransient || made > service.retries || stop.aborted) {
-          await ledger.release(this.#chunk.entries.keys());
+          await ledger.release(this.#chunk.requests);
           return stopped(`the batch was refused: ${sent.message}`);
         }
         await service.delay(waitMs(made, sent.retryAfterMs), stop);
@@ -112,23 +112,24 @@ export class Submission {
       }
       if (found) return found;
       if (made <= service.retries && !stop.aborted) continue;
-      await ledger.release(this.#chunk.entries.keys());
+      await ledger.release(this.#chunk.requests);
       return stopped(`the batch could not be submitted: ${sent.message}`);
     }
   }
 
   /** Finds the batch of this submission at the service; undefined if it did not arrive. */
   async #find(): Promise<string | Stopped | undefined> {
-    const { label, after, at, entries } = this.#chunk;
+    const { label, after, at, requests } = this.#chunk;
+    const ids = new Set(requests.map(({ id }) => id));
     const { service, ledger, stop, report } = this.#context;
-    const what = `it is unknown whether the batch of ${describeRequests(entries.size)} from ${at} arrived`;
+    const what = `it is unknown whether the batch of ${describeRequests(ids.size)} from ${at} arrived`;
     const listed = await this.#retry(() => service.list(after, maxListed, stop));
     if ("kind" in listed) return listed === interrupted ? listed : stopped(`${what}: ${listed.message}`);
     const labelled = listed.find((one) => one.label === label);
     if (labelled) return labelled.id;
     if (listed.length >= maxListed) return stopped(`${what}: too many batches were submitted since`);
     if (service.keepsLabels) return undefined;
-    const others = listed.filter(({ id, requests = entries.size }) => requests === entries.size && !ledger.has(id));
+    const others = listed.filter((one) => (one.requests ?? ids.size) === ids.size && !ledger.has(one.id));
     for (const { id, status } of others) {
       if (status === "running")
         report(
@@ -141,7 +142,7 @@ export class Submission {
         service.readResults(
           id,
           (one) => {
-            isOurs ||= entries.has(one);
+            isOurs ||= ids.has(one);
           },
           stop,
         );
@@ -158,7 +159,7 @@ export class Submission {
       const found = await this.#find();
       if (typeof found === "object") return found;
       if (found === undefined) {
-        await ledger.release(this.#chunk.entries.keys());
+        await ledger.release(this.#chunk.requests);
         return { kind: "unsent" };
       }
       await ledger.submitted(this.#chunk, found);
@@ -167,7 +168,7 @@ export class Submission {
     const state = await this.#awaitEnd(id);
     if ("kind" in state) return state;
     if (state.status === "failed") {
-      await ledger.release(this.#chunk.entries.keys());
+      await ledger.release(this.#chunk.requests);
       return stopped(`the batch ${id} failed: ${state.problem ?? "no reason given"}`);
     }
     let end: Outcome | undefined;
@@ -199,10 +200,11 @@ export class Submission {
     }
     if (!fault && state.absent)
       for (const one of wanted) if (!results.has(one)) results.set(one, { kind: state.absent });
-    await ledger.release([...results].flatMap(([one, { kind }]) => (kind === "canceled" ? [one] : [])));
+    const entries = new Map(this.#chunk.requests.map((entry) => [entry.id, entry]));
+    await ledger.release([...entries.values()].filter((entry) => results.get(entry.id)?.kind === "canceled"));
     if (!stop.aborted) report(`Batch ${id} ended: ${describeResults(results.values())}.`);
     for (const [one, result] of results) {
-      await waitForCapacity(this.#chunk.entries.get(one)?.cell ?? "");
+      await waitForCapacity(entries.get(one)?.cell ?? "");
       if (stop.aborted) return interrupted;
       this.#settle(one, { ...result, batch: id });
     }

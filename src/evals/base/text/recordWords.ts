@@ -13,9 +13,9 @@ idempotentHint inconclusive inputSchema inputTokens instructions invented isErro
 loaded malformed-arguments margin maxTurns mergedFrom message mimeType missing mockPlaces models neighbour nightly
 nights no-call not-found not-gradable not-searched omitted openWorldHint orderSeed origin others outcome
 outputSchema outputTokens over-triggered ownName parameter paraphrases partial passRate passed picked points
-prepared queries ranker readOnlyHint reason reasons redacted refused regressed released renamed repliedBy requestId
+queries ranker readOnlyHint reason reasons redacted refused regressed released renamed repliedBy requestId
 requests reservedUsd responseId result right-tool screen search searches selection server servers settings
-several-calls skills skipped startedAt static status structuredContent submitted substituted suites surfaces
+several-calls skills skipped startedAt static status structuredContent submissions substituted suites surfaces
 timeout toolErrors toolset toolsets totals trials unchanged unchecked unknown unknown-tool unlisted
 unmatched unwanted userTurn variants verdict wanted wrong-arguments wrong-result wrong-tool wrong-type wrong-value
 additionalProperties boolean default description format integer maximum minimum number object pattern properties required string

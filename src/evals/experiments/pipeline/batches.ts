@@ -80,7 +80,6 @@ export async function openBatchAsker(
     },
     close: async () => {
       const left = (await Promise.all([...opened.values()].map(({ queue }) => queue.close()))).flat();
-      await ledger.close();
       if (left.length === 0) return;
       const resume = `evals run --resume ${out === "reports" ? manifest.id : dir}`;
       report(
@@ -118,7 +117,6 @@ export async function cancelBatches(resumed: Resumed | undefined, options: Reque
         );
       canceled.push(...result);
     }
-    await ledger.close();
     io.out(
       printableLines(
         canceled.length === 0
