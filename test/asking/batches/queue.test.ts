@@ -65,31 +65,18 @@ it("submits no more requests and bytes in a batch than the service takes", async
   expect(await all({ bytes: 170 })).toEqual([3, 3, 3, 1]);
 });
 
-it("delivers results only as fast as trials end and are recorded", async () => {
+it("delivers results only as fast as trials are recorded", async () => {
   const { queue, ask } = await openQueue({ concurrency: 10 });
   const got: number[] = [];
   const asked = Array.from({ length: 500 }, (_, i) => ask(i + 1).then(() => got.push(i + 1)));
   await Promise.race(asked);
   await settled();
-  expect(got).toHaveLength(10);
-  let ended = 0;
-  while (ended < 500 && got.length > ended) {
-    queue.finish(cellOf(got[ended++] as number));
-    await settled();
-  }
-  expect(got).toHaveLength(200);
-  for (let recorded = 0; recorded < 500; recorded++) {
+  for (let recorded = 0; recorded < 490; recorded++) {
+    expect(got).toHaveLength(recorded + 10);
     queue.settle(cellOf(got[recorded] as number));
-    await settled();
-    const one = got[ended];
-    if (one !== undefined) {
-      queue.finish(cellOf(one));
-      ended++;
-    }
     await settled();
   }
   await Promise.all(asked);
-  expect(got).toHaveLength(500);
   await queue.close();
 });
 

@@ -16,9 +16,6 @@ const gatherMs = 50;
 const maxBytes = 64_000_000;
 const maxRequests = 10_000;
 
-/** Maximum number of trials waiting for the disk before further results are delivered. */
-const maxUnrecorded = 200;
-
 type Waiting = { entry: Omit<LedgerEntry, "id">; request: ModelRequest; resolve(outcome: Outcome): void };
 
 /**
@@ -34,16 +31,14 @@ export class BatchQueue {
   readonly #submissions = new Map<string, Submission>();
   /** The submissions that had no result yet when the queue stopped. */
   #unfinished: readonly Submission[] = [];
-  /** Cells with a reply whose trials have not ended. */
-  readonly #open = new Set<string>();
   /** Cells with a reply whose trials are not recorded. */
-  readonly #unrecorded = new Set<string>();
+  readonly #open = new Set<string>();
   #onCapacity = () => {};
   #waiting: Waiting[] = [];
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
 
-  /** `concurrency`: the maximum number of trials with a reply that have not ended. */
+  /** `concurrency`: the maximum number of trials with a reply that are not recorded. */
   constructor(
     model: AskedModel,
     service: BatchService,
@@ -58,12 +53,11 @@ export class BatchQueue {
       return reading;
     };
     const waitForCapacity = async (cell: string) => {
-      while ((this.#open.size >= concurrency || this.#unrecorded.size >= maxUnrecorded) && !stop.aborted)
+      while (this.#open.size >= concurrency && !stop.aborted)
         await new Promise<void>((resolve) => {
           this.#onCapacity = resolve;
         });
       this.#open.add(cell);
-      this.#unrecorded.add(cell);
     };
     this.#context = { service, ledger, report, stop, runExclusively, waitForCapacity };
   }
@@ -102,14 +96,9 @@ export class BatchQueue {
     }
   }
 
-  /** Call this when the trial of a cell has ended. */
-  finish(cell: Cell): void {
-    if (this.#open.delete(cellKey(cell))) this.#onCapacity();
-  }
-
   /** Call this when the trial of a cell is recorded. */
   settle(cell: Cell): void {
-    if (this.#unrecorded.delete(cellKey(cell))) this.#onCapacity();
+    if (this.#open.delete(cellKey(cell))) this.#onCapacity();
   }
 
   /** Stops waiting, lets a submission in flight finish, and returns the batches that may still be running. */
@@ -166,7 +155,6 @@ export class BatchQueue {
 
   #enqueue(entry: Waiting["entry"], request: ModelRequest): Promise<Outcome> {
     this.#open.delete(entry.cell);
-    this.#unrecorded.delete(entry.cell);
     this.#onCapacity();
     return new Promise((resolve) => {
       this.#waiting.push({ entry, request, resolve });

@@ -64,12 +64,8 @@ export async function openBatchAsker(
   }
   const find = ({ planned, model }: PlannedCell) => (isBatched(planned, model) ? opened.get(model.id) : undefined);
   return {
-    ask: async (plannedCell, signal) => {
-      const found = find(plannedCell);
-      if (!found) return await runTrial(plannedCell, context, signal);
-      const { queue, model } = found;
-      return await runTrial({ ...plannedCell, model }, context, signal).finally(() => queue.finish(plannedCell.cell));
-    },
+    ask: (plannedCell, signal) =>
+      runTrial({ ...plannedCell, model: find(plannedCell)?.model ?? plannedCell.model }, context, signal),
     settle: ({ cell }) => opened.get(cell.model)?.queue.settle(cell),
     lanes: (cells) => {
       const all = [...cells];
