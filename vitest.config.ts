@@ -21,7 +21,6 @@ const slow = [
   "test/inspection/lint/{hostile,size}.test.ts",
   "test/input/{skills,suites}/fuzz.test.ts",
   "test/asking/scoring/bfcl.test.ts",
-  "test/server/sessions.test.ts",
   "test/reading/merge.test.ts",
   "test/experiments/pipeline/{batches,exposure,regression,resume}.test.ts",
   "test/experiments/{check,drift}/ask.test.ts",
