@@ -226,9 +226,10 @@ describe("a body of any content", () => {
   it("is read without an error", () => {
     fc.assert(
       fc.property(fc.constantFrom(...all), fc.jsonValue(), (name, body) => {
-        protocol(name).readRequest({ tools: body, messages: body, input: body } as never, paths[name]);
+        const request = protocol(name).readRequest({ tools: body, messages: body, input: body } as never, paths[name]);
         protocol(name).readReply(stream({ type: "message_start", message: body }, { choices: body }));
         protocol(name).readReply(JSON.stringify(body));
+        expect(Array.isArray(request.tools)).toBe(true);
       }),
     );
   });
