@@ -19,6 +19,27 @@ const rooms = [
   ["base"],
 ];
 
+/** What the subjects of `experiments/` and `inspection/` share. */
+const sharedFolders: Readonly<Record<string, readonly string[]>> = {
+  experiments: ["pipeline", "workspace", "design", "results", "reporting"],
+  inspection: [],
+};
+/** Subjects that import another one, and why. The list only gets shorter. */
+const subjectImports = [
+  // A run is composed of these, and none of them imports it.
+  ...["arms", "baseline", "blame", "check", "drift", "variants"].map((subject) => `experiments/run imports ${subject}`),
+  // A comparison is a check of two records.
+  "experiments/compare imports check",
+  // To turn: the figures of a page.
+  ...["arms", "blame", "compare", "variants"].map((subject) => `experiments/${subject} imports run`),
+  // To turn: the pipeline knows the checks and the results of a run, and reports of every subject.
+  ...["check", "drift", "queue", "run"].map((subject) => `experiments/pipeline imports ${subject}`),
+  ...["blame", "compare", "run", "variants"].map((subject) => `experiments/reporting imports ${subject}`),
+  // Init checks what it drafts by the rules of lint; one of these ranks tools as a search does.
+  "inspection/init imports lint",
+  "inspection/lint imports search",
+];
+
 /** Where pure files live: no file system, network, clock, environment or unseeded randomness. */
 const pureFolders = [
   "base/stats",
@@ -86,6 +107,20 @@ describe("layers", () => {
         .map(({ from, specifier }) => `${from} imports ${specifier}`);
     });
     expect(wrong).toEqual([]);
+  });
+
+  it("keeps subjects apart: each imports only what they share", () => {
+    const found = files.flatMap((file) => {
+      const [room = "", subject = "", ...rest] = relative(root, file).split("/");
+      const shared = sharedFolders[room];
+      if (!shared || rest.length === 0) return [];
+      return importsOf(file).flatMap(({ specifier }) => {
+        const [to, other = "", ...more] = relative(root, normalize(join(dirname(file), specifier))).split("/");
+        const isOther = specifier.startsWith(".") && to === room && more.length > 0 && other !== subject;
+        return isOther && !shared.includes(other) ? [`${room}/${subject} imports ${other}`] : [];
+      });
+    });
+    expect([...new Set(found)].sort()).toEqual([...subjectImports].sort());
   });
 
   it("lets only cli.ts and the library import commands", () => {

@@ -81,6 +81,11 @@ describe("a code assertion", () => {
     ["never returns", "export default () => { for (;;); };", "it did not return within 10 s"],
     ["never resolves", "export default () => new Promise(() => {});", "it did not return within 10 s"],
     ["ends its process", "export default () => process.exit(0);", "it ended its thread"],
+    [
+      "returns no JSON",
+      "export default () => ({ n: 1n });",
+      "it returned { n: 1n }, not true, false or { pass, reason }",
+    ],
     ["returns something else", "export default () => 'yes';", 'it returned "yes", not true, false or { pass, reason }'],
     ["has no function", "export default 3;", "it cannot be loaded: its default export is not a function"],
     ["cannot be loaded", "export default (", "it cannot be loaded: "],

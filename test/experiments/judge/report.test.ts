@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { displayWidth } from "../../../src/evals/base/text/columns.ts";
-import { judgeDocument, judgeSentence } from "../../../src/evals/experiments/judge/report.ts";
+import { judgeDocument } from "../../../src/evals/experiments/judge/report.ts";
 import type { JudgeCheckSummary } from "../../../src/evals/experiments/judge/verdict.ts";
+import { judgeSentence } from "../../../src/evals/experiments/results/judgeMeasures.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 
 const display = { colour: false, width: 100, unicode: true };

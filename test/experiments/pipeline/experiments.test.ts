@@ -56,18 +56,6 @@ describe("evals variants", () => {
     await expect(variants(defaults, io())).rejects.toThrow("There is no variants file.");
   });
 
-  it("refuses to resume a record of the first design", async () => {
-    const { io, write, records, manifest } = project({ "wordings.json": wordings });
-    await variants(options, io());
-    const [id = ""] = records();
-    const { experiment, ...rest } = manifest(id);
-    const { design: _, ...setup } = experiment?.setup ?? {};
-    write(`reports/${id}/run.json`, { ...rest, experiment: { ...experiment, setup } });
-    await expect(variants({ ...defaults, resume: id }, io())).rejects.toThrow(
-      "it was made with an earlier design of `evals variants`, which plans other trials.",
-    );
-  });
-
   it("takes the cases with room from the accepted baseline, and keeps them for a resumed record", async () => {
     const { io, manifest } = project({ "wordings.json": wordings });
     const { asked } = await endpoint(() => ({ calls: [{ name: "read", input: {} }] }));

@@ -115,6 +115,11 @@ function refuseUnfit(manifest: RunManifest, suites: Summaries, graded: Summaries
       `The run ${id} was made with --cache: it repeats replies of earlier runs, so it shows no pass rate.`,
       "Run again without --cache, and accept that run.",
     );
+  if (manifest.suites.some(({ arms }) => arms?.axis === "distractors"))
+    throw usageError(
+      `The run ${id} was made with --distractors, so its cases saw a part of their tools.`,
+      "Run again without --distractors, and accept that run.",
+    );
   const missing = sumOf(suites, ({ totals }) => totals.missing);
   if (!force && (finishedAt === undefined || missing > 0)) {
     const what = missing > 0 ? `${count(missing, "trial")} missing` : "it was interrupted at its end";

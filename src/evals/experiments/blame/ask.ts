@@ -12,7 +12,6 @@ import { applyChanges } from "../../servers/changes/edits.ts";
 import { createToolset } from "../../servers/toolList.ts";
 import { comparability, describeRun } from "../design/comparable.ts";
 import {
-  designNumber,
   type ExperimentOptions,
   type ExperimentWorkspace,
   runExperiment,
@@ -136,7 +135,6 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
         makeList(arm, suspects.get(planned.case.id)),
     design,
     setup: {
-      design: designNumber,
       from,
       cases: cases.map(({ case: id, changed }) => ({ case: id, changed: [...changed] })),
     },

@@ -11,16 +11,10 @@ import {
   text,
 } from "../../reports/document.ts";
 import { count, integer, money, percent, range } from "../../reports/format.ts";
-import type { JudgeCheckSummary, JudgeMeasures } from "./verdict.ts";
+import type { JudgeMeasures } from "../results/judgeMeasures.ts";
+import type { JudgeCheckSummary } from "./verdict.ts";
 
 type Share = JudgeMeasures["agreed"];
-
-/** One sentence on a judge, for reports of the runs it grades. */
-export function judgeSentence(judge: string, { agreed, kappa, falsePasses }: JudgeMeasures): string {
-  const agreement = kappa === null ? "kappa not defined" : `kappa ${kappa.value.toFixed(2)}`;
-  const passes = count(falsePasses.n, "false pass", "false passes");
-  return `judge ${judge}: agreed with people on ${integer(agreed.n)} of ${count(agreed.of, "label")} (${agreement}), ${passes}`;
-}
 
 /** The report of `evals judge check`: how well the judge agrees with people, then where it erred. */
 export function judgeDocument(summary: JudgeCheckSummary): Block[] {

@@ -1,29 +1,12 @@
 import * as z from "zod";
-import { kappa, wilson } from "../../base/stats/intervals.ts";
-import { sumOf } from "../../base/sum.ts";
-import { intervalSchema } from "../../base/types/check.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
 import { type Opinion, type OpinionCounts, opinions } from "../../base/types/judge.ts";
 import { costSchema } from "../../base/types/trial.ts";
+import { judgeMeasuresSchema, measureJudge } from "../results/judgeMeasures.ts";
 import { toExitCode } from "../results/outcome.ts";
 
 const count = z.number().int().min(0);
 const opinionSchema = z.enum(opinions);
-
-/** A count out of a total, with the interval of the rate; null if the total is 0. */
-const shareSchema = z.object({ n: count, of: count, interval: intervalSchema.nullable() });
-
-const measuresSchema = z.object({
-  agreed: shareSchema,
-  kappa: z
-    .object({ value: z.number(), interval: intervalSchema.nullable() })
-    .nullable()
-    .describe("null where kappa is not defined; its interval where nothing was disagreed on"),
-  falsePasses: shareSchema.describe("the judge finds met what people find not met"),
-  falseFails: shareSchema.describe("the reverse"),
-  cannotTell: shareSchema,
-});
-export type JudgeMeasures = z.infer<typeof measuresSchema>;
 
 const disagreementSchema = z.object({
   id: z.string(),
@@ -37,7 +20,7 @@ const disagreementSchema = z.object({
 type Disagreement = z.infer<typeof disagreementSchema>;
 
 /** The result of `evals judge check`: the object that `--json` prints and the report is made from. */
-export const judgeCheckSummarySchema = measuresSchema.extend({
+export const judgeCheckSummarySchema = judgeMeasuresSchema.extend({
   judge: z.string(),
   prompt: z.string(),
   labels: z.object({ file: z.string(), sha256: z.string(), count }),
@@ -100,25 +83,4 @@ export function summariseJudgeCheck(judged: readonly JudgedLabel[], { stopped, .
 function harm({ human, judge }: Disagreement): number {
   if (judge === "cannot tell") return 4;
   return (judge === "met" ? 0 : 2) + (human === "cannot tell" ? 1 : 0);
-}
-
-/** Agreement and error rates from the counts. A rate's interval is Wilson's, at 95 %, as is that of kappa. */
-export function measureJudge(counts: OpinionCounts): JudgeMeasures {
-  const table = opinions.map((human) => opinions.map((judge) => counts[human][judge]));
-  const sum = (values: readonly number[]) => sumOf(values, (value) => value);
-  const measured = sum(table.flat());
-  const share = (passed: number, trials: number) => ({
-    n: passed,
-    of: trials,
-    interval: wilson({ passed, trials }) ?? null,
-  });
-  const human = (opinion: Opinion) => sum(Object.values(counts[opinion]));
-  const agreement = kappa(table);
-  return {
-    agreed: share(sum(opinions.map((opinion) => counts[opinion][opinion])), measured),
-    kappa: agreement ? { value: agreement.kappa, interval: agreement.interval ?? null } : null,
-    falsePasses: share(counts["not met"].met, human("not met")),
-    falseFails: share(counts.met["not met"], human("met")),
-    cannotTell: share(sum(opinions.map((opinion) => counts[opinion]["cannot tell"])), measured),
-  };
 }

@@ -66,9 +66,6 @@ export async function withExperiment<O extends ExperimentOptions, R>(
 
 export const randomSeed = () => Math.floor(Math.random() * 2 ** 31);
 
-/** The version of the designs of variants and blame, recorded because another version requests other trials. */
-export const designNumber = 2;
-
 /** Cases in arms, and the design that requests their trials. `setup`: everything else that its result depends on. */
 export type ExperimentSpec<V> = {
   cases: readonly PlannedCase[];

@@ -115,11 +115,6 @@ export async function resumeRecord(
 }
 
 function refuseChanges(before: RunManifest, now: RunManifest): void {
-  if (before.experiment?.setup.design !== now.experiment?.setup.design)
-    throw usageError(
-      `The record ${before.id} cannot be resumed: it was made with an earlier design of \`evals ${before.experiment?.command}\`, which plans other trials.`,
-      "Start a new one; its record is kept.",
-    );
   const changed = listChanges(before, now);
   if (changed.length === 0) return;
   throw usageError(
@@ -155,9 +150,7 @@ function isSameExperiment({ experiment: before }: RunManifest, { experiment: now
   return before && now ? listed(before) === listed(now) : before === now;
 }
 
-function isSameJudge({ judge: before, experiment }: RunManifest, { judge: now }: RunManifest): boolean {
-  // Older records of experiments do not name their judge.
-  if (experiment && !before) return true;
+function isSameJudge({ judge: before }: RunManifest, { judge: now }: RunManifest): boolean {
   const identify = (judge: RunManifest["judge"]) =>
     judge && canonicalJson({ model: judge.model, settings: judge.settings });
   return identify(before) === identify(now);

@@ -117,12 +117,9 @@ export async function recallOptions<
   refuseContradictions(options, recorded, resumed.manifest);
   const cleared = Object.fromEntries([...recordable].map((name) => [name, undefined]));
   const others = [...(options.given ?? [])].filter((name) => !recordable.has(name));
-  const given = new Set([...others, ...(before ?? guessGiven(resumed.manifest))]);
+  const given = new Set([...others, ...(before ?? [])]);
   return { command, options: { ...options, ...cleared, ...recorded, given }, resumed };
 }
-
-/** For records of earlier versions: -m was given, or has no effect, unless suites name their own models. */
-const guessGiven = ({ suites }: RunManifest) => (suites.some(({ models }) => models) ? [] : ["model"]);
 
 /** Throws a usage error for explicit options that contradict the record, because they would be ignored. */
 function refuseContradictions(

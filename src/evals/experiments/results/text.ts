@@ -1,5 +1,4 @@
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../base/types/run.ts";
-import type { Cost } from "../../base/types/trial.ts";
 import type { Inline, Mark } from "../../reports/document.ts";
 import {
   count,
@@ -52,12 +51,6 @@ export function isGatedByRate({ failOn = ["rate"] }: Pick<SuiteSummary, "failOn"
 /** Whether a case was below its pass rate when the baseline was accepted. */
 export function isBelowBefore({ before, passRate }: CaseSummary): boolean {
   return before !== undefined && before.trials > 0 && before.passed / before.trials < passRate;
-}
-
-/** The trials of an experiment and their cost: `40 (2 broken, excluded from rates) · cost $0.12`. */
-export function madeText({ trials, broken, costUsd }: { trials: number; broken: number; costUsd: Cost }): string {
-  const lost = broken > 0 ? ` (${integer(broken)} broken, excluded from rates)` : "";
-  return `${integer(trials)}${lost} · cost ${money(costUsd)}`;
 }
 
 /** The planned trials without an answer: `6 broken, 3 missing`; empty if there are none. */

@@ -12,7 +12,6 @@ import type { Trial } from "../../base/types/trial.ts";
 import { baselineFile, readBaseline } from "../../records/baseline.ts";
 import { comparability, describeRun } from "../design/comparable.ts";
 import {
-  designNumber,
   type ExperimentOptions,
   type ExperimentWorkspace,
   runExperiment,
@@ -69,7 +68,7 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
     const { seed: _, ...rest } = setup;
     const asked = {
       ...{ cases: touched, arms, design },
-      setup: jsonObjectSchema.parse(JSON.parse(JSON.stringify({ design: designNumber, ...rest }))),
+      setup: jsonObjectSchema.parse(JSON.parse(JSON.stringify(rest))),
       onTrial: (trial: Trial) => prompts.add(trial),
     };
     const finished = await runExperiment(workspace, asked, io);

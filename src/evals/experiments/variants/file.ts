@@ -108,7 +108,7 @@ export function applyVariants({ variants, refuse }: ReadVariants, cases: readonl
 }
 
 /** Returns a function that changes the list of a case. Equal lists share the result, so it is computed once. */
-export function changeListsOnce(
+function changeListsOnce(
   change: (tools: readonly OfferedTool[]) => readonly OfferedTool[],
 ): (planned: Pick<PlannedCase, "toolset">) => Toolset {
   const made = new Map<string, Toolset>();

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { inspect } from "node:util";
 import { type CodeQuestion, type Match, no, yes } from "../../asking/scoring/match.ts";
 import { listWorkspace } from "../../asking/scoring/writtenFiles.ts";
 import type { CodeCaller } from "../../base/code/caller.ts";
@@ -43,7 +44,13 @@ export async function askFile(code: CodeCaller, question: CodeQuestion, asked: A
 const breakTrial = (message: string): Broken => ({ kind: "broken", stage: "setup", message });
 
 function show(value: unknown): string {
-  return value === undefined ? "nothing" : showJson(JSON.parse(JSON.stringify(value) ?? "null") as Json);
+  if (value === undefined) return "nothing";
+  try {
+    return showJson(JSON.parse(JSON.stringify(value) ?? "null") as Json);
+  } catch {
+    // A bigint, or an object that contains itself.
+    return inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY });
+  }
 }
 
 function describeValue({ value, at, with: operand }: Extract<CodeQuestion, { about: "argument" }>): MatcherInput {

@@ -4,8 +4,7 @@ import { readRegularFile } from "../../base/files/readRegularFile.ts";
 import { messageOf, usageError } from "../../base/types/errors.ts";
 import { formatIssues } from "../../base/types/issues.ts";
 import { type JudgeFigure, judgeFigureSchema } from "../../base/types/judge.ts";
-import { judgeSentence } from "../judge/report.ts";
-import { measureJudge } from "../judge/verdict.ts";
+import { judgeSentence, measureJudge } from "../results/judgeMeasures.ts";
 
 /** The default folder of judge figures. */
 export const judgesFolder = "evals/judges";
