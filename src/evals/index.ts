@@ -1,27 +1,37 @@
 import { setMaxListeners } from "node:events";
-import { knownSecrets } from "./base/secrets/secrets.ts";
+import { knownSecrets, redactValue } from "./base/secrets/secrets.ts";
 import { EvalsError, exitCodes } from "./base/types/errors.ts";
 import type { Io } from "./base/types/io.ts";
 import type { LintReport } from "./base/types/lint.ts";
 import type { RunSummary } from "./base/types/run.ts";
 import type { SuiteFile, SuiteSettings } from "./base/types/suite.ts";
 import type { Tool } from "./base/types/tool.ts";
+import type { Trial } from "./base/types/trial.ts";
+import type { VerifyReport } from "./base/types/verify.ts";
 import type { blameJson } from "./experiments/blame/report.ts";
 import type { comparisonJson } from "./experiments/compare/report.ts";
+import type { JudgeCheckSummary } from "./experiments/judge/verdict.ts";
+import type { History } from "./experiments/run/report/trend.ts";
 import type { variantsJson } from "./experiments/variants/report.ts";
-import { version } from "./experiments/workspace/version.ts";
 import type { DoctorReport } from "./inspection/doctor/report.ts";
+import type { ImportReport } from "./inspection/importReport.ts";
 import type { ProbeReport } from "./inspection/probe/report.ts";
 import type { SearchReport } from "./inspection/search/report.ts";
+import type { SkillListing } from "./inspection/skillsReport.ts";
 import type {
+  BaselineOptions,
   BlameOptions,
   CompareOptions,
   ConfigOptions,
   DoctorOptions,
+  ImportOptions,
+  JudgeOptions,
   LintOptions,
+  MergeOptions,
   ProbeOptions,
   RunOptions,
   SearchOptions,
+  ShowOptions,
   ToolsOptions,
   VariantsOptions,
 } from "./options.ts";
@@ -66,8 +76,11 @@ export type Context = {
   onMessage?: ((text: string) => void) | undefined;
 };
 
-/** `exitCode`: 0 passed, 1 failed, 3 incomplete, as the command exits. */
-export type Result<T> = T & { exitCode: number };
+/**
+ * What every result has. `exitCode`: 0 passed, 1 failed, 3 incomplete, as the command exits; `ok`: whether it is 0;
+ * `headline` and `next`: the first line of the report, and what to do next.
+ */
+export type Result<T> = T & { ok: boolean; exitCode: number; headline?: string; next?: string };
 
 /**
  * Runs suites and skill evals against a model, records the run, and returns its summary.
@@ -91,8 +104,35 @@ export const blame = (options: BlameOptions & Context = {}) =>
 export const variants = (options: VariantsOptions & Context = {}) =>
   call<ReturnType<typeof variantsJson>>("variants", options);
 
+/** Combines the shards of a run into one run, and returns its summary. */
+export const merge = (options: MergeOptions & Context) => call<RunSummary>("merge", options);
+
+/** Checks that the accepted baselines match the current tools and cases; no model is called. */
+export const verifyBaselines = (options: BaselineOptions & Context = {}) =>
+  call<VerifyReport>("baseline", options, { action: "verify" });
+
+/** Reads the transcripts of trials: of the case that `target` names, or of those that did not pass. */
+export const showTrials = (options: ShowOptions & Context = {}) =>
+  call<{ run: string; trials: Trial[] }>("show", { failed: options.target === undefined, ...options });
+
+/** Reads the trend of each suite and model over all runs. */
+export const showHistory = (options: ShowOptions & Context = {}) =>
+  call<{ histories: History[] }>("show", options, { history: true });
+
+/** Measures how far a judge model agrees with human labels. */
+export const checkJudge = (options: JudgeOptions & Context) =>
+  call<JudgeCheckSummary>("judge", options, { action: "check" });
+
 /** Lists the tools of one server. */
 export const listTools = (options: ToolsOptions & Context = {}) => call<{ tools: Tool[] }>("tools", options);
+
+/** Lists the skill packages that a host shows to its model, and those that it does not. */
+export const listSkills = (options: ToolsOptions & Context = {}) =>
+  call<SkillListing>("tools", options, { skills: true });
+
+/** Converts the cases of other eval tools to suites. */
+export const importCases = (options: ImportOptions & Context = {}) =>
+  call<{ imports: ImportReport[] }>("import", options);
 
 /** Checks tools, skills, suites and host configuration against conventions; no model is called without a judge. */
 export const lint = (options: LintOptions & Context = {}) => call<LintReport>("lint", options);
@@ -106,10 +146,15 @@ export const probe = (options: ProbeOptions & Context = {}) => call<ProbeReport>
 /** Starts servers, lists their tools, calls harmless ones, and explains how to fix what fails. */
 export const doctor = (options: DoctorOptions & Context = {}) => call<DoctorReport>("doctor", options);
 
-/** Runs a command and reads the object that it prints. */
-async function call<T>(name: string, options: Context & { suites?: readonly Suite[] }): Promise<Result<T>> {
-  const { cwd = process.cwd(), env = process.env, signal, onMessage = () => {}, suites, ...flags } = options;
-  const { callCommand } = await import("./commands/call.ts");
+/** Calls a command, and returns the object that it prints with --json. */
+async function call<T>(
+  name: string,
+  options: Context & { suites?: readonly Suite[] },
+  fixed: object = {},
+): Promise<Result<T>> {
+  const { cwd = process.cwd(), env = process.env, signal, onMessage = () => {}, suites, ...given } = options;
+  const { callCommand, commands } = await import("./commands/index.ts");
+  const { findCommand, readOptions } = await import("./commands/commandLine.ts");
   const { redact } = knownSecrets(env);
   // Each trial listens to the signal, which may be the caller's own.
   const own = new AbortController();
@@ -117,12 +162,9 @@ async function call<T>(name: string, options: Context & { suites?: readonly Suit
   const stop = () => own.abort(signal?.reason);
   if (signal?.aborted) stop();
   signal?.addEventListener("abort", stop, { once: true });
-  let printed = "";
   let messages = "";
   const io: Io = {
-    out: (text) => {
-      printed += redact(text);
-    },
+    out: () => {},
     err: (text) => {
       messages += redact(text);
       onMessage(redact(text));
@@ -138,13 +180,13 @@ async function call<T>(name: string, options: Context & { suites?: readonly Suit
     signalExitCode: () => exitCodes.incomplete,
   };
   try {
-    const extras = suites && { inline: suites };
-    const exitCode = await callCommand(name, flags, extras, io, version);
-    if (printed !== "") return { ...(JSON.parse(printed) as T), exitCode };
-    throw new EvalsError(
-      { severity: "error", message: messages.trim().replace(/^error: /, "") || `${name} has no result.` },
-      exitCode,
-    );
+    const command = findCommand(name, commands);
+    const read = readOptions(command, { ...given, ...fixed, json: true });
+    const { result, exitCode, error } = await callCommand(command, read, suites ? { inline: suites } : {}, io);
+    if (error) throw error;
+    if (result) return redactValue(result, io) as Result<T>;
+    const message = messages.trim().replace(/^error: /, "") || "There is no result.";
+    throw new EvalsError({ severity: "error", message }, exitCode);
   } finally {
     signal?.removeEventListener("abort", stop);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EvalsError, exitCodes } from "../../src/evals/base/types/errors.ts";
-import { checkWords } from "../../src/evals/commands/commandLine.ts";
+import { parseWords } from "../../src/evals/commands/commandLine.ts";
 import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
 import { anIo } from "../fakes/io.ts";
 
@@ -21,13 +21,8 @@ describe("a wrong command line", () => {
     "run --nonsense",
     "run -q",
     "run --format json",
-    "run --repeat 3",
-    "run --max-concurrency 3",
     "variants --suggest",
     "import --write a.yaml",
-    "report --format markdown",
-    "report --json",
-    "show --as json",
     "run -mlexical",
     "run --out a --out b",
     "run -n 1 --trials 2",
@@ -40,7 +35,7 @@ describe("a wrong command line", () => {
     "compare",
     "compare a b c",
     "schema x",
-    "report --as htm",
+    "show --format htm",
   ])("%s", async (line) => {
     expect(await refusal(line)).toMatchSnapshot();
   });
@@ -48,48 +43,82 @@ describe("a wrong command line", () => {
   it("without a command prints the help and is not a success", async () => {
     const io = anIo();
     expect(await runCommandLine([], io, "0.1.0")).toBe(exitCodes.usage);
-    expect(io.printed()).toContain("evals run [paths..]");
+    expect(io.printed()).toContain("  run ");
   });
 
-  it("suggests the flag that was meant for every flag with its last letter missing", () => {
+  it("suggests the flag that was meant for every flag with its last letter missing", async () => {
     for (const command of commands)
       for (const name of Object.keys(command.flags).filter((one) => one.length > 4)) {
-        const spelled = `--${name.slice(0, -1)}`;
-        if (spelled.slice(2) in command.flags) continue;
-        expect(() => checkWords([spelled, "x"], command)).toThrow(/Did you mean "--/);
+        const spelled = name.slice(0, -1);
+        if (spelled in command.flags) continue;
+        await expect(parseWords(command, [`--${spelled}`, "x"], anIo())).rejects.toThrow(/Did you mean "--|needs </);
       }
   });
 });
 
+const run = commands.find(({ command }) => command.startsWith("run ")) as (typeof commands)[number];
+const parse = (...words: string[]) => parseWords(run, words, anIo());
+
 describe("the options that are given", () => {
-  const run = commands.find(({ command }) => command.startsWith("run ")) as (typeof commands)[number];
-
-  it("are named as the command names them, whatever their spelling", () => {
+  it("are named as the command names them, whatever their spelling, without defaults", async () => {
     const words = ["a.yaml", "-m", "lexical", "-n5", "--dry-run", "--no-user-skills", "--pass-rate=1", "--case", "a"];
-    expect([...checkWords(words, run)]).toEqual([
-      ...["model", "trials", "dryRun", "userSkills", "passRate", "case", "paths"],
-    ]);
-  });
-
-  it("do not contain the words after --, which are positional", () => {
-    expect([...checkWords(["--", "-m"], run)]).toEqual(["paths"]);
-  });
-
-  it("reach the command, also those after --", async () => {
-    const reached: object[] = [];
-    const command = {
-      ...run,
-      run: async (args: object) => {
-        reached.push(args);
-        return exitCodes.passed;
+    expect(await parse(...words)).toEqual({
+      ...{
+        paths: ["a.yaml"],
+        model: ["lexical"],
+        trials: 5,
+        case: ["a"],
+        passRate: 1,
+        userSkills: false,
+        dryRun: true,
       },
-    };
-    const call = (...words: string[]) => runCommandLine(["run", ...words], anIo(), "0.1.0", { known: [command] });
-    await call("-n", "3");
-    await call("-n", "3", "a.yaml", "--", "b.yaml", "-c.yaml");
-    expect(reached).toMatchObject([
-      { given: new Set(["trials"]), paths: [] },
-      { given: new Set(["trials", "paths"]), paths: ["a.yaml", "b.yaml", "./-c.yaml"] },
-    ]);
+    });
+  });
+
+  it("do not contain the words after --, which are positional", async () => {
+    expect(await parse("--", "-m", "--dry-run")).toEqual({ paths: ["./-m", "./--dry-run"] });
+  });
+
+  it.each([
+    ["--dry-run=true", { dryRun: true }],
+    ["--dry-run=false", { dryRun: false }],
+    ["--no-dry-run", { dryRun: false }],
+  ])("%s is a boolean", async (word, expected) => {
+    expect(await parse(word)).toEqual(expected);
+  });
+
+  it.each(["--dry-run=1", "--dry-run=yes", "--accept=banana", "--json="])("%s is none", async (word) => {
+    await expect(parse(word)).rejects.toThrow(/takes no value/);
+  });
+
+  it("takes a path that is named help, and no empty one", async () => {
+    expect(await parse("help")).toEqual({ paths: ["help"] });
+    expect(await parse("evals", "help")).toEqual({ paths: ["evals", "help"] });
+    await expect(parse("")).rejects.toThrow("<paths> needs a value.");
+  });
+});
+
+describe("help", () => {
+  const print = async (...args: string[]) => {
+    const io = anIo();
+    expect(await runCommandLine(args, io, "0.1.0")).toBe(exitCodes.passed);
+    return io.printed();
+  };
+
+  it("is on 30 lines of 100 columns, with at most 20 commands, and printed for help, --help and -h", async () => {
+    const text = await print("--help");
+    expect(text.split("\n").length).toBeLessThanOrEqual(31);
+    expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(await print("help")).toBe(text);
+    expect(await print("-h")).toBe(text);
+  });
+
+  it("of a command is printed wherever it is asked for, and lists all flags of `run` on request", async () => {
+    const short = await print("run", "--help");
+    expect(short).toContain("--dry-run");
+    expect(short).not.toContain("--cancel-batch");
+    expect(await print("help", "run")).toBe(short);
+    expect(await print("run", "--help", "all")).toContain("--cancel-batch");
+    expect(await print("baseline", "--help")).toContain("evals baseline <action>");
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { EvalsError, exitCodes } from "../../src/evals/base/types/errors.ts";
 import { type Command, type NumberRange, number } from "../../src/evals/commands/command.ts";
+import { toCamelCase } from "../../src/evals/commands/commandLine.ts";
 import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
 import { anIo } from "../fakes/io.ts";
 
@@ -29,7 +30,7 @@ async function parse({ command, positionals, flags }: Command, ...added: string[
     },
   };
   const line = [command.split(" ")[0] ?? "", ...named.map(String), ...demanded, ...added];
-  await runCommandLine(line, anIo(), "0.1.0", { known: [known] });
+  await runCommandLine(line, anIo(), "0.1.0", [known]);
   return given;
 }
 
@@ -70,7 +71,8 @@ describe("number flags", () => {
           `^--${name}: "${text.replace(/[.+]/g, "\\$&")}" is not an? (number|integer) (of at least|from|above) `,
         ),
       );
-    for (const value of inside(range)) expect((await parse(command, `--${name}`, String(value)))[name]).toBe(value);
+    for (const value of inside(range))
+      expect((await parse(command, `--${name}`, String(value)))[toCamelCase(name)]).toBe(value);
     expect(await refusal(command, `--${name}`, "1", `--${name}`, "2")).toBe(`--${name} is given more than once.`);
     expect(await refusal(command, `--${name}`)).toBe(`--${name} needs a value.`);
   });

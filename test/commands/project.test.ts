@@ -106,7 +106,7 @@ describe("a project file", () => {
         Did you mean "model"?"
     `);
     expect(await refusal("evals.config.yaml", "passRate: 7\n")).toMatchInlineSnapshot(
-      `"evals.config.yaml:1:11: error: "passRate": "7" is not a number from 0 to 1."`,
+      `"evals.config.yaml:1:11: error: "passRate": --pass-rate: "7" is not a number from 0 to 1."`,
     );
     expect(await refusal("evals.config.json", '{\n  "host": "claude"\n}')).toMatchInlineSnapshot(
       `
@@ -139,7 +139,7 @@ describe("a project file", () => {
       for (const [reason, spoil] of spoils) {
         const { io, dir } = project();
         spoil(join(dir, file));
-        for (const command of ["run", "history"])
+        for (const command of ["run", "show"])
           await expect(runCommandLine([command], io(), "0.1.0")).rejects.toThrow(
             `${file}: error: The file cannot be read: ${reason}`,
           );
@@ -216,7 +216,7 @@ describe("evals run --accept", () => {
     const { io } = project({ "evals/files.json": filesSuite([read]) });
     const proposed = async () => {
       const world = io();
-      await runCommandLine(["report"], world, "0.1.0");
+      await runCommandLine(["show"], world, "0.1.0");
       return world.printed().includes("evals baseline accept");
     };
     await runCommandLine(["run", "--fail-on", "rate"], io(), "0.1.0");

@@ -17,7 +17,7 @@ it("passes the program's own lint without a finding", async () => {
     confusable: false,
     rules: false,
     concurrency: 1,
-    format: "table",
+    format: "terminal",
     failureThreshold: "info",
   } as const;
   const code = await lint({ ...options, json: true, skills: ["skills"] }, io);

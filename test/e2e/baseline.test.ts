@@ -49,7 +49,7 @@ function steady({ code, out, err }: Ended): { code: number | null; out: string; 
 }
 
 const baseline = async (...args: string[]) => steady(await evals(["baseline", ...args], { cwd: dir }));
-const verify = async (...args: string[]) => steady(await evals(["verify", ...args], { cwd: dir }));
+const verify = async (...args: string[]) => steady(await evals(["baseline", "verify", ...args], { cwd: dir }));
 /** Leaves a run of the suite as it stands at first, and its baseline. Made once; later calls put it back. */
 async function acceptBaseline(): Promise<void> {
   const kept = join(dir, "kept");
@@ -111,7 +111,10 @@ describe("evals baseline", () => {
       out: expect.stringMatching(/^VERIFIED: 1 baseline matches the current tools and cases\.\n/),
       err: "",
     });
-    expect(await baseline("diff")).toMatchObject({ code: 0, err: expect.stringContaining("is now `evals verify`") });
+    expect(await baseline("diff")).toMatchObject({
+      code: 0,
+      err: expect.stringContaining("is now `evals baseline verify`"),
+    });
   });
 
   it("names each wording that changed, before and after it is accepted", async () => {
@@ -329,7 +332,7 @@ describe("bad input", () => {
       {
         "code": 2,
         "err": "error: The run RUN has no graded trial of files on lexical-2.
-        Find the cause with \`evals report\`, then run again.
+        Find the cause with \`evals show\`, then run again.
       ",
         "out": "",
       }

@@ -85,7 +85,7 @@ describe("evals compare on the filesystem example", () => {
     await run("run", suite, "--check", "off");
     const { code, out, err } = await run("compare", "evals/baselines/files.lexical-2.json", "latest");
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    const page = await run("compare", "evals/baselines/files.lexical-2.json", "latest", "--as", "html");
+    const page = await run("compare", "evals/baselines/files.lexical-2.json", "latest", "--format", "html");
     expect(pageOf(page.out).before[0]).toMatchObject({ kind: "heading", text: expect.stringContaining("A is better") });
     expect(out.replaceAll(/2\d{3}-\d\d-\d\d[\dT-]*( \d\d:\d\d)?/g, "DATE")).toMatchInlineSnapshot(`
       "A is better than B · A to B: CHANGED · files · lexical-2

@@ -91,7 +91,7 @@ describe("a suite over a whole configuration", () => {
     ]);
     // In the page, servers are beside each other as a grid.
     expect(JSON.stringify(pageOf(summary.dir).before)).toContain("Server of the case (rows) and of the pick (columns)");
-    const { out } = await run("report", "latest");
+    const { out } = await run("show", "latest");
     expect(out.slice(out.indexOf("Servers\n"), out.indexOf("Right tool: trials"))).toMatchInlineSnapshot(`
       "Servers
       server      tools  tokens  right tool          lost           taken
@@ -155,7 +155,7 @@ describe("a suite over a whole configuration", () => {
   });
 
   it("is not verified while a server is missing, and lints each server", async () => {
-    const verified = await run("verify", all);
+    const verified = await run("baseline", "verify", all);
     expect([verified.code, verified.out]).toEqual([3, expect.stringContaining('Server "gone" exited with code 7.')]);
     const linted = await run("lint", all, "--json");
     expect(linted.out).toContain("my kit");

@@ -98,7 +98,7 @@ describe("a code assertion", () => {
   it("is part of the case, and has to exist", async () => {
     const hash = async (code: string) => {
       await outcomeWith(code);
-      const { out } = await spawnEvals(["report", "latest", "--as", "json"], { cwd });
+      const { out } = await spawnEvals(["show", "--format", "json"], { cwd });
       const { dir } = JSON.parse(out);
       const { readFileSync } = await import("node:fs");
       return JSON.parse(readFileSync(join(dir, "run.json"), "utf8")).suites[0].cases[0].hash;
@@ -199,7 +199,7 @@ describe("a custom reporter", () => {
   it("exits with 3 when it fails, with the run on the record", async () => {
     const { code, err } = await reported("export default () => { throw new Error('no network'); };");
     expect([code, err]).toEqual([3, expect.stringContaining("reporter.mjs: error: The reporter failed: no network.")]);
-    expect((await spawnEvals(["report", "latest", "--as", "json"], { cwd })).code).toBe(0);
+    expect((await spawnEvals(["show", "--format", "json"], { cwd })).code).toBe(0);
   });
 
   it("has to be there before anything is asked", async () => {

@@ -151,12 +151,12 @@ describe("a live server with dispatchers", () => {
       ✓  organization  "acme"    "acme"
       "
     `);
-    const verified = await run("verify");
+    const verified = await run("baseline", "verify");
     expect([verified.code, verified.out]).toEqual([0, expect.stringContaining("3 of 3")]);
     expect((await run("lint", "evals/tracker.json", "--all")).out).not.toContain("dispatcher-");
 
     suite({ VAGUE: "1" });
-    const changed = await run("verify");
+    const changed = await run("baseline", "verify");
     expect([changed.code, changed.out]).toEqual([1, expect.stringContaining("search_tools")]);
     const checked = await run("run", ...model, "--check", "on", "-n", "12", "--blame");
     await endpoint.close();

@@ -120,7 +120,7 @@ async function goldens(name: string, args: readonly string[], forms: Record<stri
 }
 const terminalAndJson = { terminal: [], json: ["--json"] };
 const reports = Object.fromEntries(
-  ["terminal", "json", "markdown", "junit", "github", "csv"].map((form) => [form, ["--as", form]]),
+  ["terminal", "json", "markdown", "junit", "github", "csv"].map((form) => [form, ["--format", form]]),
 );
 const { csv: _, ...comparisons } = reports;
 const lintForms = { sarif: ["--format", "sarif"], github: ["--format", "github"] };
@@ -148,36 +148,36 @@ it("init", async () => {
   await golden("init.terminal", "init", ...server, "--file", "drafted.yaml", "--ci", "github");
   await expect(readFileSync(join(cwd, "drafted.yaml"), "utf8")).toMatchFileSnapshot("goldens/init.yaml");
 });
-it("skills", () => goldens("skills", ["skills", "list", "--host", "claude-code"], terminalAndJson));
+it("skills", () => goldens("skills", ["tools", "--skills", "--host", "claude-code"], terminalAndJson));
 it("import", () => goldens("import", ["import", "promptfooconfig.yaml", "--force"], terminalAndJson));
 it("dry run", () => goldens("run-dry", ["run", "evals/files.yaml", "--dry-run", ...steady], terminalAndJson));
 it("run that fails", () => goldens("run-failed", ["run", "failing.yaml", ...steady, "--fail-on", "rate"], runForms));
-it("show", () => goldens("show", ["show"], terminalAndJson));
-it("report of a failed run", () => goldens("report-failed", ["report"], reports));
+it("show", () => goldens("show", ["show", "--failed"], terminalAndJson));
+it("report of a failed run", () => goldens("report-failed", ["show", "--failed"], reports));
 it("run that passes", () => goldens("run-passed", ["run", "evals/files.yaml", ...steady, "-n", "20"], runForms));
-it("baseline", () => goldens("baseline", ["baseline"], { accept: ["accept"], show: ["show"] }));
-it("verify", () => goldens("verify", ["verify", "evals/files.yaml"], terminalAndJson));
+it("baseline", () => goldens("baseline", ["baseline"], { accept: ["accept"], show: ["show", "--failed"] }));
+it("verify", () => goldens("verify", ["baseline", "verify", "evals/files.yaml"], terminalAndJson));
 it("check of the same tools", () => golden("check-unchanged.terminal", "run", "evals/files.yaml", ...steady));
 it("check of changed tools", async () => {
   spoilTools();
-  await goldens("verify-changed", ["verify", "evals/files.yaml"], terminalAndJson);
+  await goldens("verify-changed", ["baseline", "verify", "evals/files.yaml"], terminalAndJson);
   await goldens("check-changed", ["run", "evals/files.yaml", ...steady, "--fail-on", "changed"], runForms);
-  await goldens("report-check", ["report"], reports);
+  await goldens("report-check", ["show", "--failed"], reports);
 });
 it("blame", async () => {
   await goldens("blame", ["blame", ...steady], terminalAndJson);
-  await goldens("report-blame", ["report", "blame"], comparisons);
+  await goldens("report-blame", ["show", "blame"], comparisons);
 });
 it("compare", () => goldens("compare", ["compare", baseline, "latest"], comparisons));
 it("accept at once", () => golden("run-accept.terminal", "run", "evals/files.yaml", "--accept", ...steady));
 it("history", () =>
-  goldens("history", ["history"], { terminal: [], markdown: ["--as", "markdown"], json: ["--json"] }));
+  goldens("history", ["show", "--history"], { terminal: [], markdown: ["--format", "markdown"], json: ["--json"] }));
 it("distractors", () =>
   goldens("distractors", ["run", "among.yaml", "--distractors", "0,3,6", ...steady], terminalAndJson));
 it("variants", async () => {
   keepTools();
   await goldens("variants", ["variants", "wordings.yaml", "failing.yaml", ...steady], terminalAndJson);
-  await goldens("report-variants", ["report", "variants"], comparisons);
+  await goldens("report-variants", ["show", "variants"], comparisons);
 });
 it("merge", async () => {
   const shards = ["run", "failing.yaml", ...steady, "--check", "off", "--out", "shards"];

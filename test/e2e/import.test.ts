@@ -19,7 +19,7 @@ async function importBoth(source: string) {
   );
   writeFileSync(join(cwd, "src/a.test.ts"), source);
   const run = async (out: string, ...flags: string[]) => {
-    const args = [cli, "import", "src/a.test.ts", "--out", out, ...flags];
+    const args = [cli, "import", "src/a.test.ts", "--output", out, ...flags];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd });
     const file = join(cwd, out, "mongodb.yaml");
     return { stdout, suite: existsSync(file) ? readFileSync(file, "utf8") : "" };

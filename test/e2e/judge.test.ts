@@ -53,7 +53,7 @@ const summaryOf = ({ out }: Ended): JudgeCheckSummary => JSON.parse(out);
 describe("evals judge check", () => {
   it("prints what was paid for when the figure cannot be written", async () => {
     const { url } = await judgeWith();
-    const { code, out, err } = await check(url, "--write", "labels.jsonl/figure.json");
+    const { code, out, err } = await check(url, "--output", "labels.jsonl/figure.json");
     expect(out).toContain("MEASURED: agrees with people on 6 of 6 labels");
     expect(out).toContain("No figure was written.\n");
     expect(err).toMatch(
@@ -156,7 +156,7 @@ describe("evals judge check", () => {
       "I have deleted": saying({ verdict: "met", evidence: "I have deleted a.jpg" }),
       "Good morning": saying({ verdict: "met", evidence: "it was very polite" }),
     });
-    const ended = await check(endpoint.url, "--json", "--min-kappa", "0.6", "--write", "own/figure.json");
+    const ended = await check(endpoint.url, "--json", "--min-kappa", "0.6", "--output", "own/figure.json");
     expect(ended).toMatchObject({ code: 1, err: "" });
     const summary = summaryOf(ended);
     expect(summary).toMatchObject({
@@ -186,7 +186,7 @@ describe("evals judge check", () => {
       "handed over": { fault: "empty" },
       "Good morning": { text: "", stopReason: "refusal" },
     });
-    const ended = await check(endpoint.url, "--json", "--timeout", "5", "--write", "never.json");
+    const ended = await check(endpoint.url, "--json", "--timeout", "5", "--output", "never.json");
     expect(ended).toMatchObject({ code: 3, err: "" });
     const summary = summaryOf(ended);
     expect(summary.counts).toEqual({
@@ -218,7 +218,7 @@ describe("evals judge check", () => {
 
   it("asks no further label once the budget is spent", async () => {
     const endpoint = await judgeWith();
-    const ended = await check(endpoint.url, "--json", "--budget", "0.00002", "-c", "1", "--write", "never.json");
+    const ended = await check(endpoint.url, "--json", "--budget", "0.00002", "-c", "1", "--output", "never.json");
     expect(ended.code).toBe(3);
     expect(endpoint.requests.length).toBeLessThan(6);
     expect(summaryOf(ended).broken).toHaveLength(6 - endpoint.requests.length);

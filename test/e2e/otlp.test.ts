@@ -36,7 +36,7 @@ it("sends each trial of a run to a collector, and again with report", async () =
   });
   const traces = [...(sent?.body ?? "").matchAll(/"traceId":"(\w+)"/g)].map(([, id]) => id);
   expect(new Set(traces).size).toBe(totals.trials);
-  const { code } = await evals(["report", "latest", "--otlp", url], { cwd: dir });
+  const { code } = await evals(["show", "--otlp", url], { cwd: dir });
   expect([code, received.length, received[1]?.body === sent?.body]).toEqual([0, 2, true]);
 });
 
@@ -60,7 +60,7 @@ it("never loses a run because a collector refuses or is down", async () => {
   await new Promise((resolve) => collector.close(resolve));
   const down = await run("--otlp", url);
   expect(down.code).toBe(without.code);
-  expect(down.err).toContain("Send them again with `evals report");
+  expect(down.err).toContain("Send them again with `evals show");
 });
 
 it("refuses what is not a URL before anything is asked", async () => {

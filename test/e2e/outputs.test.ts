@@ -28,23 +28,23 @@ beforeAll(async () => {
   const keep = async (name: OutputName, ...args: string[]) => {
     const { out, err } = await run(...args);
     expect({ name, err, isPrinted: out.trim() !== "" }).toMatchObject({ name, isPrinted: true });
-    printed[name] = [...(printed[name] ?? []), ...(name === "show" ? out.trim().split("\n").slice(0, 5) : [out])];
+    printed[name] = [...(printed[name] ?? []), out];
   };
   await keep("run", "run", files.suite, "--json");
   await keep("shard", "run", files.suite, "--shard", "1/2", "--seed", "1", "--out", "shards", "--json");
   await keep("dry-run", "run", files.suite, "--dry-run", "--json");
-  await keep("verify", "verify", files.suite, "--json");
+  await keep("verify", "baseline", "verify", files.suite, "--json");
   await keep("blame", "blame", "--json");
   const wordings = { variants: { other: { get_file_info: "Gives the size of a file." } } };
   await keep("variants", "variants", write("better.json", wordings), files.suite, "--json");
   await keep("compare", "compare", first.run, "latest", "--json");
-  await keep("history", "history", "--json");
-  await keep("show", "show", "--json");
+  await keep("history", "show", "--history", "--json");
+  await keep("show", "show", "--failed", "--json");
   await keep("search", "search", files.suite, "--json");
   await keep("lint", "lint", "--tools", "tools.json", "--json");
   await keep("lint-rules", "lint", "--rules", "--json");
   await keep("tools", "tools", "--tools", "tools.json", "--json");
-  await keep("skills", "skills", "list", "--json");
+  await keep("skills", "tools", "--skills", "--json");
   await keep("try", "try", "--tools", "tools.json", "--yes", "--json");
   await keep("probe", "probe", ...server, "--json");
   await keep("doctor", "doctor", ...server, "--json");
@@ -71,7 +71,7 @@ test.each(outputNames)("%s", async (name) => {
 });
 
 it("is also written to files, with the schemas of suites and of the configuration", async () => {
-  expect(await run("schema", "--out", "schemas")).toMatchObject({ code: 0, out: "" });
+  expect(await run("schema", "--output", "schemas")).toMatchObject({ code: 0, out: "" });
   for (const name of ["suite", "config", ...outputNames])
     expect(JSON.parse(readFileSync(join(dir, `schemas/${name}.json`), "utf8"))).toHaveProperty("$schema");
 });

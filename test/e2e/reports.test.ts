@@ -34,8 +34,8 @@ beforeAll(async () => {
   );
   await run("variants", "variants.json", files.suite);
   for (const command of commands)
-    for (const form of forms) printed.set(`${command} ${form}`, await run("report", command, "--as", form));
-  for (const form of forms) printed.set(`compare ${form}`, await run("compare", baseline, "latest", "--as", form));
+    for (const form of forms) printed.set(`${command} ${form}`, await run("show", command, "--format", form));
+  for (const form of forms) printed.set(`compare ${form}`, await run("compare", baseline, "latest", "--format", form));
 });
 
 /** A check and a comparison have no trials of their own, and what is blamed is asked together. */
@@ -91,7 +91,7 @@ describe.each([...commands, "compare"])("%s", (command) => {
 });
 
 it("writes the forms with a file beside each record", async () => {
-  const { out } = await run("report", "variants", "--as", "json");
+  const { out } = await run("show", "variants", "--format", "json");
   const record = join(dir, "reports", JSON.parse(out).run);
   expect(readFileSync(join(record, "junit.xml"), "utf8")).toBe(textOf("variants", "junit"));
   expect(readFileSync(join(record, "summary.md"), "utf8")).toBe(textOf("variants", "markdown"));
@@ -113,7 +113,7 @@ it("asks to finish an experiment that has no result on its record", async () => 
   const manifest = JSON.parse(readFileSync(file, "utf8"));
   delete manifest.experiment.result;
   writeFileSync(file, JSON.stringify(manifest));
-  const { code, err } = await run("report", id);
+  const { code, err } = await run("show", id);
   expect([code, err.replaceAll(id, "RUN")]).toMatchInlineSnapshot(`
     [
       2,
@@ -123,7 +123,7 @@ it("asks to finish an experiment that has no result on its record", async () => 
     ]
   `);
   expect((await run("variants", "--resume", id)).code).toBe(0);
-  expect((await run("report", id)).code).toBe(0);
+  expect((await run("show", id)).code).toBe(0);
 });
 
 it("asks to run an experiment again whose result another version has written", async () => {
@@ -133,7 +133,7 @@ it("asks to run an experiment again whose result another version has written", a
   const manifest = JSON.parse(written);
   manifest.experiment.result = {};
   writeFileSync(file, JSON.stringify(manifest));
-  const { code, err } = await run("report", id);
+  const { code, err } = await run("show", id);
   writeFileSync(file, written);
   expect(code).toBe(2);
   expect(err).toMatch(

@@ -46,7 +46,7 @@ describe("evals run on real servers", () => {
       "summary.md",
       "trials.jsonl",
     ]);
-    const again = await evals(["report", summary.dir, "--as", "json"], { cwd: dir });
+    const again = await evals(["show", summary.dir, "--format", "json"], { cwd: dir });
     expect(JSON.parse(again.out)).toEqual(JSON.parse(ended.out));
   });
 

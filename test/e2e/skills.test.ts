@@ -52,7 +52,7 @@ describe("the skills of a project and of a home", () => {
   });
 
   it("are those that `skills list` shows for a host, and a baseline of another list is compared as a changed one", async () => {
-    const listed = JSON.parse((await run("skills", "list", "--host", "goose", "--json")).out) as SkillListing;
+    const listed = JSON.parse((await run("tools", "--skills", "--host", "goose", "--json")).out) as SkillListing;
     const { dir } = summaryOf(await run("run", "--user-skills", "--host", "goose", "--json"));
     expect(Object.keys(offeredIn(dir)).sort()).toEqual(listed.skills.map(({ name }) => `skill:${name}`));
 
@@ -98,9 +98,9 @@ describe("the skills of a project and of a home", () => {
       code: 2,
       out: "",
       err: `error: No skill "poems" was found.
-  Use one of "letters", "notes", "photos"; see \`evals skills list\`.
+  Use one of "letters", "notes", "photos"; see \`evals tools --skills\`.
 ${shadowed}: .claude/skills/notes/SKILL.md.
-  Its eval files are not run. See \`evals skills list\`.
+  Its eval files are not run. See \`evals tools --skills\`.
 `,
     };
     expect(await run("run", "--user-skills", "--skill", "poems")).toEqual(poems);
@@ -171,7 +171,7 @@ describe.each(["plain", "agent-skills"])("whether skills are loaded, as %s shows
     expect(looked?.turns.map(({ calls }) => calls.length)).toEqual([1, 1, 1]);
     expect(looked?.verdict).toMatchObject({ grade: "pass", skills: ["notes"] });
 
-    const report = (await run("report")).out;
+    const report = (await run("show")).out;
     expect(report.slice(report.indexOf("Skill triggering"), report.indexOf("\n\nTotal"))).toMatchInlineSnapshot(`
       "Skill triggering · anthropic:x
       skill   TP  FP  FN  TN  precision (95% CI)  recall (95% CI)
@@ -278,7 +278,7 @@ describe("what a skill is worth", () => {
       sentence("7", "ends with swordfish", { passed: 3, trials: 3 }, { passed: 0, trials: 3 }),
     ]);
 
-    const report = (await run("report")).out
+    const report = (await run("show")).out
       .replaceAll(/\d+(\.\d)? m?s/g, "? ms")
       .replaceAll(/\$\d\.\d+/g, "$?")
       .replaceAll(/ {2,}/g, "  ")

@@ -29,9 +29,9 @@ describe("packages whose eval files are not run", () => {
 .claude/skills/shy/SKILL.md:4:1: warning: The front matter has keys that are not part of the Agent Skills format: "disable-model-invocation".
   Put your own data under "metadata": only some hosts read other keys.
 .claude/skills/torn/SKILL.md:1: warning: No host can load this skill: it has no "description".
-  Its eval files are not run. See \`evals skills list\`.
+  Its eval files are not run. See \`evals tools --skills\`.
 .agents/skills/notes/SKILL.md: warning: Another skill "notes" is loaded instead of this one: .claude/skills/notes/SKILL.md.
-  Its eval files are not run. See \`evals skills list\`.
+  Its eval files are not run. See \`evals tools --skills\`.
 .claude/skills/shy/SKILL.md:4:1: warning: The skill "shy" is not offered to models: \`disable-model-invocation\` is true.
   Its eval files are not run. Remove the key to let models load it.
 evals/notes/SKILL.md: warning: The eval files of this skill are skipped: .claude/skills/notes/SKILL.md has the name "notes" too.
@@ -49,7 +49,7 @@ error: No skill package under .claude/skills/torn can be run: they have no eval 
 .claude/skills/shy/SKILL.md:4:1: warning: The front matter has keys that are not part of the Agent Skills format: "disable-model-invocation".
   Put your own data under "metadata": only some hosts read other keys.
 .claude/skills/torn/SKILL.md:1: warning: No host can load this skill: it has no "description".
-  Its eval files are not run. See \`evals skills list\`.
+  Its eval files are not run. See \`evals tools --skills\`.
 .claude/skills/shy/SKILL.md:4:1: warning: The skill "shy" is not offered to models: \`disable-model-invocation\` is true.
   Its eval files are not run. Remove the key to let models load it.
 `,

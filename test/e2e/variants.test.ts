@@ -59,7 +59,7 @@ describe("evals variants on a model that varies", () => {
   it("adopts the wording that is better, and writes it as an overlay of the same form", async () => {
     const endpoint = await noisyModel({ plain: 0.5, helped: 0.95 }, (body) => JSON.stringify(body.tools).length);
     const wordings = file("better.yaml", { variants: { other: reworded("Performs"), clear: helpful(...wanted) } });
-    const ended = await variants(wordings, ...asked(endpoint.url), "--json", "--write", "won.json");
+    const ended = await variants(wordings, ...asked(endpoint.url), "--json", "--output", "won.json");
     expect(ended.code).toBe(0);
     const result = resultOf(ended);
     expect(result).toMatchObject({ kind: "adopt", winner: "clear", headline: "ADOPT clear", method: "sampled" });
@@ -107,8 +107,8 @@ describe("evals variants on a model that varies", () => {
   it("adopts nothing where no wording is better, and then writes nothing unless one is named", async () => {
     const endpoint = await noisyModel({ plain: 0.6, helped: 0.6 });
     const wordings = file("equal.yaml", { variants: { a: reworded("Performs"), b: helpful(...wanted) } });
-    const ended = await variants(wordings, ...asked(endpoint.url), "--write", "-");
-    const named = await variants(wordings, ...asked(endpoint.url), "--write", "-", "--of", "a");
+    const ended = await variants(wordings, ...asked(endpoint.url), "--output", "-");
+    const named = await variants(wordings, ...asked(endpoint.url), "--output", "-", "--of", "a");
     await endpoint.close();
     expect(ended.err).toMatch(/^(KEEP the current wording|INCONCLUSIVE)/);
     expect(ended.err).toContain("No wording won, so no variants file was written. Name one with --of");
@@ -213,10 +213,10 @@ describe("evals variants on the real filesystem server", () => {
   });
 
   it.each([
-    [["--of", "a"], "--of has no effect without --write."],
-    [["--write", "x.json", "--of", "b"], '--of: there is no variant "b".'],
-    [["--write", "-", "--json"], "--json and --write - both use standard output."],
-    [["--write", "./flags.yaml"], '--write would replace the variants file "flags.yaml".'],
+    [["--of", "a"], "--of has no effect without --output."],
+    [["--output", "x.json", "--of", "b"], '--of: there is no variant "b".'],
+    [["--output", "-", "--json"], "--json and --output - both use standard output."],
+    [["--output", "./flags.yaml"], '--output would replace the variants file "flags.yaml".'],
   ])("refuses %j", async (flags, message) => {
     const wordings = file("flags.yaml", "variants: { a: { read: Reads. } }\n");
     const ended = await variants(wordings, suite, ...flags);

@@ -277,7 +277,7 @@ describe("evals run --changed", () => {
 
   it("asks the cases that changed since the baseline, and is no baseline and no latest run", async () => {
     expect((await run("--accept")).code).toBe(0);
-    const before = await evals(["report", "--as", "json"], { cwd: dir });
+    const before = await evals(["show", "--format", "json"], { cwd: dir });
     const nothing = await run("--changed");
     expect([nothing.code, nothing.out]).toEqual([
       0,
@@ -302,10 +302,10 @@ describe("evals run --changed", () => {
 
     const summary = summaryOf(await run("--changed", "--json"));
     expect(summary.partial?.leftOut).toEqual([{ suite: "files", why: "unchanged", cases: 1 }]);
-    expect(summaryOf(await evals(["report", summary.run, "--as", "json"], { cwd: dir })).partial).toBeDefined();
+    expect(summaryOf(await evals(["show", summary.run, "--format", "json"], { cwd: dir })).partial).toBeDefined();
 
-    expect(summaryOf(await evals(["report", "--as", "json"], { cwd: dir })).run).toBe(summaryOf(before).run);
-    const history = JSON.parse((await evals(["history", "--json"], { cwd: dir })).out);
+    expect(summaryOf(await evals(["show", "--format", "json"], { cwd: dir })).run).toBe(summaryOf(before).run);
+    const history = JSON.parse((await evals(["show", "--history", "--json"], { cwd: dir })).out);
     expect(history.histories.flatMap((one: { runs: unknown[] }) => one.runs)).toHaveLength(2);
     for (const more of [[], ["--force"]]) {
       const refused = await evals(["baseline", "accept", summary.run, ...more], { cwd: dir });

@@ -22,7 +22,7 @@ function open(files: Record<string, string>) {
   const run = async (options: Partial<ImportOptions> = {}) => {
     const io = anIo({ cwd });
     const code = await importSuites(
-      { out: "evals/imported", judged: false, executeSource: false, force: false, json: false, ...options },
+      { output: "evals/imported", judged: false, executeSource: false, force: false, json: false, ...options },
       io,
     );
     return { code, printed: io.printed(), errors: io.warned() };

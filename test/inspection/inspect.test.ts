@@ -56,7 +56,7 @@ async function runLint(options: TargetOptions, io: TestIo = anEnvironment()) {
     confusable: false,
     rules: false,
     concurrency: 1,
-    format: "table",
+    format: "terminal",
     failureThreshold: "error",
     json: true,
   } as const;

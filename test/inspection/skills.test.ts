@@ -31,7 +31,7 @@ async function list(project: Files, flags: Partial<Parameters<typeof listSkills>
   return { code, out: clean(printed.out), err: clean(printed.err) };
 }
 
-describe("evals skills list", () => {
+describe("evals tools --skills", () => {
   it("prints what is loaded, then what is passed over, and warnings apart", async () => {
     const { code, out, err } = await list(files, { dir: ["mine"] });
     expect(code).toBe(0);

@@ -250,7 +250,7 @@ const lintDefaults = {
   all: false,
   confusable: false,
   failureThreshold: "error",
-  format: "table",
+  format: "terminal",
   json: true,
   rules: false,
   concurrency: 1,

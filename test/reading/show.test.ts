@@ -1,11 +1,13 @@
 import { expect, it } from "vitest";
 import { trialSchema } from "../../src/evals/base/types/trial.ts";
 import { run } from "../../src/evals/experiments/run/run.ts";
-import { history } from "../../src/evals/reading/history.ts";
-import { show } from "../../src/evals/reading/show.ts";
+import { type ShowOptions, show } from "../../src/evals/reading/show.ts";
 import { endpoint, project, runDefaults, toolList } from "../experiments/pipeline/project.ts";
 
-const defaults = { run: "latest", failed: false, most: 20, out: "reports", json: false };
+const defaults: ShowOptions = {
+  ...{ history: false, run: "latest", failed: false, limit: 20, json: false },
+  ...{ format: "terminal", out: "reports" },
+};
 
 /** A run in which the model calls `read` with other arguments than expected, and says something. */
 async function world() {
@@ -33,7 +35,7 @@ async function world() {
 it("shows what a model did, with its arguments beside the expected ones, once for trials that went alike", async () => {
   const { io } = await world();
   const shown = io();
-  expect(await show({ ...defaults, case: "read" }, shown)).toBe(0);
+  expect(await show({ ...defaults, target: "read" }, shown)).toBe(0);
   const text = shown
     .printed()
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.-]+Z?/g, "<time>")
@@ -78,30 +80,44 @@ it("selects trials by number and outcome, and failed ones without a case", async
   const list = async (options: Partial<Parameters<typeof show>[0]>) => {
     const shown = io();
     await show({ ...defaults, json: true, ...options }, shown);
-    const lines = shown
-      .printed()
-      .split("\n")
-      .filter((line) => line !== "");
-    return lines
-      .map((line) => trialSchema.parse(JSON.parse(line)).cell)
+    const { trials } = JSON.parse(shown.printed()) as { trials: unknown[] };
+    return trials
+      .map((one) => trialSchema.parse(one).cell)
       .map(({ case: id, trial }) => `${id} ${trial}`)
       .sort();
   };
-  expect(await list({})).toEqual(["read 1", "read 2"]);
-  expect(await list({ case: "none" })).toEqual(["none 1", "none 2"]);
-  expect(await list({ case: "none", failed: true })).toEqual([]);
-  expect(await list({ case: "*", trial: 2 })).toEqual(["none 2", "read 2"]);
-  expect(await list({ case: "read", arm: "base" })).toEqual([]);
+  expect(await list({ failed: true })).toEqual(["read 1", "read 2"]);
+  expect(await list({ target: "none" })).toEqual(["none 1", "none 2"]);
+  expect(await list({ target: "none", failed: true })).toEqual([]);
+  expect(await list({ target: "*", trial: 2 })).toEqual(["none 2", "read 2"]);
+  expect(await list({ target: "read", arm: "base" })).toEqual([]);
 });
 
 it("lists what the run contains if nothing has that name", async () => {
   const { io } = await world();
-  await expect(show({ ...defaults, case: "raed" }, io())).rejects.toThrow('The run has no case "raed".');
-  await expect(show({ ...defaults, suite: "file" }, io())).rejects.toThrow('The run has no suite "file".');
-  await expect(show({ ...defaults, model: "anthropic:x" }, io())).rejects.toThrow(
+  await expect(show({ ...defaults, target: "raed" }, io())).rejects.toThrow('The run has no case "raed".');
+  await expect(show({ ...defaults, failed: true, suite: ["file"] }, io())).rejects.toThrow(
+    'The run has no suite "file".',
+  );
+  await expect(show({ ...defaults, failed: true, model: ["anthropic:x"] }, io())).rejects.toThrow(
     'The run has no model "anthropic:x".',
   );
-  await expect(show({ ...defaults, run: "never" }, io())).rejects.toThrow('There is no run "never".');
+  await expect(show({ ...defaults, failed: true, run: "never" }, io())).rejects.toThrow('There is no run "never".');
+});
+
+it("tells a record from a case, and refuses forms that only reports have", async () => {
+  const { io, records } = await world();
+  const [id = ""] = records();
+  for (const target of [undefined, "latest", id]) {
+    const shown = io();
+    await show({ ...defaults, ...(target !== undefined && { target }), format: "csv" }, shown);
+    expect(shown.printed().split("\n")).toHaveLength(6);
+  }
+  const failed = io();
+  await show({ ...defaults, target: id, failed: true }, failed);
+  expect(failed.printed()).toContain("2 trials of read: 2 did not pass");
+  await expect(show({ ...defaults, target: "read", format: "junit" }, io())).rejects.toThrow("not of transcripts");
+  await expect(show({ ...defaults, history: true, target: id }, io())).rejects.toThrow("--history is about all runs.");
 });
 
 it("prints the history of a suite, with what changed in its tools", async () => {
@@ -110,7 +126,7 @@ it("prints the history of a suite, with what changed in its tools", async () => 
   write("tools.json", toolList({ read: "Handles it." }));
   await run(runDefaults, io());
   const shown = io();
-  expect(await history({ last: 20, out: "reports", json: false }, shown)).toBe(0);
+  expect(await show({ ...defaults, history: true }, shown)).toBe(0);
   const [first = "", second = ""] = records();
   expect(shown.printed().replaceAll(first, "<first run>").replaceAll(second, "<second run>")).toMatchInlineSnapshot(`
     "1 history: files on lexical-2 -33.3 pp since the run before
@@ -128,14 +144,14 @@ it("prints the history of a suite, with what changed in its tools", async () => 
     "
   `);
   const markdown = io();
-  await history({ last: 20, as: "markdown", out: "reports", json: false }, markdown);
+  await show({ ...defaults, history: true, format: "markdown" }, markdown);
   expect(markdown.printed()).toContain(
     `\n\nNext: compare the last two runs with \`evals compare ${first} ${second}\`.\n`,
   );
   const asJson = io();
-  await history({ last: 1, out: "reports", json: true }, asJson);
+  await show({ ...defaults, history: true, limit: 1, json: true }, asJson);
   expect(JSON.parse(asJson.printed())).toMatchObject({ histories: [{ suite: "files", runs: [{ run: second }] }] });
-  await expect(history({ last: 1, out: "reports", json: true, suite: ["other"] }, io())).rejects.toThrow(
+  await expect(show({ ...defaults, history: true, suite: ["other"] }, io())).rejects.toThrow(
     "There is no finished run of this suite and model",
   );
 });

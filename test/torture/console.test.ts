@@ -63,7 +63,7 @@ function given(name: string, content: unknown): string {
   return name;
 }
 
-/** What this program writes itself, in the form of a workflow command, with `--as github`. */
+/** What this program writes itself, in the form of a workflow command, with `--format github`. */
 const own = /^::(stop-commands::|end-of-tool-evals-report::|(error|warning|notice) (file|title)=)/;
 
 /** Runs a command, and expects that no text from outside begins a line, moves a cursor or commands a CI system. */
@@ -99,12 +99,12 @@ describe("no text from outside begins a line of its own", () => {
     await expectInert("run", suite, ...model());
     await expectInert("run", suite, ...model(), "--json");
     for (const form of ["terminal", "markdown", "junit", "github", "csv", "json"])
-      await expectInert("report", "--as", form);
+      await expectInert("show", "--format", form);
     for (const args of [
-      ["show"],
-      ["show", "--json"],
-      ["history"],
-      ["history", "--json"],
+      ["show", "--failed"],
+      ["show", "--failed", "--json"],
+      ["show", "--history"],
+      ["show", "--history", "--json"],
       ["baseline", "accept", "--force"],
     ])
       await expectInert(...args);
@@ -128,19 +128,19 @@ describe("no text from outside begins a line of its own", () => {
       { ...tool, name: `${evil}2` },
     ]);
     const few = [...model().slice(0, 4), "--max-requests", "400"];
-    await expectInertReport("variants", variants, suite, ...few, "--write", "-");
+    await expectInertReport("variants", variants, suite, ...few, "--output", "-");
     const [experiment] = readdirSync(join(dir, "reports"))
       .filter((name) => /^\d/.test(name))
       .sort()
       .slice(-1);
     for (const form of ["terminal", "markdown", "github"])
-      await expectInertReport("report", `${experiment}`, "--as", form);
+      await expectInertReport("show", `${experiment}`, "--format", form);
     given("among.json", { ...JSON.parse(readFileSync(join(dir, suite), "utf8")), distractors: [{ tools: foreign }] });
     await expectInertReport("run", "among.json", "-n", "1", "--distractors", "0,2", ...few);
     await expectInertReport("run", suite, ...model(), "--seed", "1");
     await expectInertReport("baseline", "accept", "--force");
     await expectInertReport("baseline", "show");
-    await expectInertReport("verify", suite);
+    await expectInertReport("baseline", "verify", suite);
     await expectInertReport("run", suite, ...few, "--nightly");
     const changed = JSON.parse(readFileSync(join(dir, suite), "utf8"));
     changed.server.args.push("changed");
@@ -156,7 +156,7 @@ describe("no text from outside begins a line of its own", () => {
       id > `${experiment}` && !("experiment" in JSON.parse(readFileSync(join(dir, "reports", id, "run.json"), "utf8")));
     const [first, second] = readdirSync(join(dir, "reports")).filter((name) => /^\d/.test(name) && isRun(name));
     for (const form of ["terminal", "markdown", "github"])
-      await expectInertReport("compare", `${first}`, `${second}`, "--as", form);
+      await expectInertReport("compare", `${first}`, `${second}`, "--format", form);
     await expectInertReport("merge", `reports/${JSON.parse(out).run}`);
     await expectInertReport("search", suite);
     await expectInertReport("search", suite, "--json");
@@ -185,7 +185,7 @@ describe("no text from outside begins a line of its own", () => {
     const { out } = await expectInertReport("blame", ...asked.slice(2));
     expect(out).toMatch(/^BLAMED: act\n/);
     for (const form of ["terminal", "json", "markdown", "github", "junit", "sarif"])
-      await expectInertReport("report", "blame", "--as", form);
+      await expectInertReport("show", "blame", "--format", form);
     answer = before;
   });
 
@@ -207,7 +207,7 @@ describe("no text from outside begins a line of its own", () => {
     answer = { text: evil };
     for (const file of [labels, broken]) await expectInert("judge", "check", file, ...asked);
     answer = { text: JSON.stringify({ answers: [{ number: 1, evidence: evil, reason: evil, verdict: "met" }] }) };
-    for (const flags of [[], ["--json"], ["--write", join(folder, `${evil}.json`)]]) {
+    for (const flags of [[], ["--json"], ["--output", join(folder, `${evil}.json`)]]) {
       const { out } = await expectInertReport("judge", "check", labels, ...asked, ...flags);
       expect(out).toContain("K");
     }
@@ -337,8 +337,8 @@ describe("no text from outside begins a line of its own", () => {
 
   it("in lists of skills and of schemas", async () => {
     for (const args of [
-      ["skills", "list", "--dir", "skill"],
-      ["skills", "list", "--dir", "skill", "--json"],
+      ["tools", "--skills", "skill"],
+      ["tools", "--skills", "skill", "--json"],
       ["schema", evil],
     ])
       await expectInert(...args);
@@ -373,7 +373,7 @@ describe("no text from outside begins a line of its own", () => {
       if (/^\|[ :|-]+$/.test(row)) expect(tables[at - 1]?.split("|").length).toBe(row.split("|").length);
   });
 
-  it.each(["lint", "lint --json", "lint --as github", "probe", "doctor", "doctor --json", "tools", "tools --json"])(
+  it.each(["lint", "lint --json", "lint --format github", "probe", "doctor", "doctor --json", "tools", "tools --json"])(
     "in %s of a server",
     async (words) => {
       for (const mode of ["works", "broken"])
@@ -391,15 +391,14 @@ describe("no text from outside begins a line of its own", () => {
     "run --case",
     "run",
     "run --resume",
-    "report",
-    "report --as",
     "show",
+    "show --format",
     "compare x",
     "baseline",
     "import",
     "--",
     "lint --rule",
-    "skills",
+    "tools --skills",
     "variants",
     "blame",
     "compare",
@@ -407,9 +406,9 @@ describe("no text from outside begins a line of its own", () => {
     "judge check --judge anthropic:x",
     "try --tools",
     "search",
-    "verify",
+    "baseline verify",
     "schema",
-    "history --suite",
+    "show --history --suite",
     "clean --keep",
     "init --file",
     "run --out",

@@ -80,8 +80,8 @@ const places = [
   "variants @ evals/s.json",
   "variants v.json @",
   "variants --resume @",
-  "verify @",
-  "verify evals/s.json --tools @",
+  "baseline verify @",
+  "baseline verify evals/s.json --tools @",
 ];
 
 /** Every place where a folder or a file is written, as @. */
@@ -96,11 +96,11 @@ const folders = [
   "init --server ./none --file @",
   "merge reports --out @",
   "report --out @",
-  "schema --out @",
+  "schema --output @",
   "show --out @",
   "try --tools tools.json --yes -m lexical --file @",
   "try --tools tools.json --yes -m lexical --out @",
-  "variants v.json evals/s.json --of a --write @",
+  "variants v.json evals/s.json --of a --output @",
 ];
 
 /** Works through a list, several entries at a time: a pipe is waited for some seconds before it is given up. */
@@ -190,7 +190,7 @@ describe("odd files", () => {
       for (const args of [
         ["run", "evals/s.json"],
         ["run", "evals/s.json", "--changed"],
-        ["verify", "evals/s.json"],
+        ["baseline", "verify", "evals/s.json"],
       ])
         expect(await expectMessage(args)).toContain("The baseline cannot be read: it is not a regular file.");
     }
@@ -201,7 +201,7 @@ describe("odd files", () => {
       execFileSync("mkdir", ["-p", join(dir, "reports/odd")]);
       write("reports/odd/run.json", JSON.stringify({ format: "tool-evals run 1", id: "odd" }));
       write("reports/odd/trials.jsonl", `${line}\n`);
-      await expectMessage(["report", "odd"]);
+      await expectMessage(["show", "odd"]);
     }
   });
 });

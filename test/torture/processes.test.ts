@@ -226,7 +226,7 @@ describe("trouble with the disk", () => {
   it("is a plain message with exit code 3 from each command that writes a file", async () => {
     writeFileSync(join(dir, "file"), "");
     for (const args of [
-      ["schema", "--out", "file"],
+      ["schema", "--output", "file"],
       ["init", "--server", `node ${server} none`, "--file", "file/suite.yaml"],
     ]) {
       const { code, err } = await spawnEvals(args, { cwd: dir });

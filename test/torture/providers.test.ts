@@ -173,7 +173,7 @@ describe("limits of a run", () => {
     const ended = await run("--max-requests", "30");
     const { totals, run: id } = summaryOf(ended);
     expect(totals.costUsd).toBeGreaterThan(1_000_000);
-    const shown = await spawnEvals(["report", id, "--as", "json"], { cwd: dir });
+    const shown = await spawnEvals(["show", id, "--format", "json"], { cwd: dir });
     expect(JSON.parse(shown.out).totals).toMatchObject({ passed: totals.passed, costUsd: totals.costUsd });
   });
 

@@ -66,21 +66,21 @@ describe("one record that cannot be read", () => {
     const edited = readFileSync(path(oldest, "trials.jsonl"), "utf8").replace("right-tool", "wrong-tool");
     writeFileSync(path(oldest, "trials.jsonl"), edited);
     for (const args of [
-      ["report"],
-      ["show"],
+      ["show", "--failed"],
+      ["show", "--failed"],
       ["compare", old, "latest"],
-      ["history", "--json"],
+      ["show", "--history", "--json"],
       ["clean", "--dry-run"],
     ]) {
       const ended = await spawnEvals(args, { cwd: dir });
       expect(ended, args.join(" ")).toMatchObject({ code: 0, err: expect.stringMatching(unreadable(newest)) });
       isPlain(ended);
     }
-    const history = await spawnEvals(["history", "--json"], { cwd: dir });
+    const history = await spawnEvals(["show", "--history", "--json"], { cwd: dir });
     const { histories } = JSON.parse(history.out);
     expect(histories[0].runs.map(({ run }: { run: string }) => run)).toEqual([old, newer]);
     expect(history.err).toMatch(/trials\.jsonl:1: warning: .*checksum mismatch\. The record is skipped\./);
-    expect((await spawnEvals(["report"], { cwd: dir })).out).toContain(newer);
+    expect((await spawnEvals(["show", "--failed"], { cwd: dir })).out).toContain(newer);
     for (const args of [["run", "--resume", "latest"], ["baseline", "accept"], ["blame"]]) {
       const ended = await spawnEvals(args, { cwd: dir });
       expect(ended, args.join(" ")).toMatchObject({
@@ -92,7 +92,7 @@ describe("one record that cannot be read", () => {
     // What cannot be read is not removed.
     await spawnEvals(["clean", "--keep", "0"], { cwd: dir });
     expect(readdirSync(join(dir, "reports")).filter((name) => ids.includes(name))).toEqual([newest]);
-    const none = await spawnEvals(["history"], { cwd: dir });
+    const none = await spawnEvals(["show", "--history"], { cwd: dir });
     expect(none).toMatchObject({ code: 2, err: expect.stringMatching(unreadable(newest)) });
     expect(none.err).toContain("There is no finished run under reports that can be read");
   });
@@ -200,7 +200,7 @@ describe("a file of a record that is removed during the run", () => {
     rmSync(path(id, "run.json"));
     go();
     expect(summaryOf(await ended).totals).toMatchObject({ passed: 20, missing: 0 });
-    expect((await spawnEvals(["report", id], { cwd: dir })).code).toBe(0);
+    expect((await spawnEvals(["show", id], { cwd: dir })).code).toBe(0);
   });
 
   it("lets another process resume it, if it is the lock: the first one stops, and the record is whole", async () => {
@@ -214,7 +214,7 @@ describe("a file of a record that is removed during the run", () => {
     expect(stopped.err).toMatch(
       /error: The lock of the run \S+ was removed, and another process writes the run now\.\n {2}What this process has recorded is kept\./,
     );
-    expect((await spawnEvals(["report", id], { cwd: dir })).code).toBe(0);
+    expect((await spawnEvals(["show", id], { cwd: dir })).code).toBe(0);
     expect(readFileSync(path(id, "trials.jsonl"), "utf8").trim().split("\n")).toHaveLength(20);
   });
 

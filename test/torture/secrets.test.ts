@@ -120,7 +120,7 @@ describe("no secret is written or printed", () => {
     const { flags: recorded } = JSON.parse(readFileSync(join(dir, "reports", id, "run.json"), "utf8"));
     expect(recorded.baseUrl).toBe(`${endpoint.url}/`);
     for (const as of ["terminal", "markdown", "html", "junit", "github"])
-      expectNoLeak(await spawnEvals(["report", id, "--as", as], { cwd: dir, env }));
+      expectNoLeak(await spawnEvals(["show", id, "--format", as], { cwd: dir, env }));
   });
 
   it("in the cache of replies", async () => {
@@ -261,11 +261,11 @@ it("has no secret in what history, show and view make of a record", async () => 
   expect(readdirSync(join(dir, "reports"))).toContain("last-result");
   const [first, second] = readdirSync(join(dir, "reports")).sort();
   for (const command of [
-    "history",
-    "show",
-    "history --json",
-    "show --json",
-    "report --as csv",
+    "show --history",
+    "show --failed",
+    "show --history --json",
+    "show --failed --json",
+    "show --format csv",
     `compare ${first} ${second}`,
   ])
     expectNoLeak(await spawnEvals(command.split(" "), { cwd: dir, env }));
@@ -392,8 +392,8 @@ describe("no secret is in what a command writes", () => {
     await call("run suite.json -n 3", [1], model);
     await call("baseline accept --force", [0]);
     await call("baseline show", [0]);
-    await call("verify suite.json", [0]);
-    await call("variants variants.json suite.json --write adopted.json", [0, 1], model);
+    await call("baseline verify suite.json", [0]);
+    await call("variants variants.json suite.json --output adopted.json", [0, 1], model);
     await call("search suite.json", [0]);
     await call("tools suite.json --json", [0]);
     const shard = await call("run suite.json -n 1 --shard 1/1 --seed 1 --json", [0, 1], model);
@@ -446,16 +446,16 @@ it("prints no secret of a record that another environment has written", async ()
   const known = { FIRST_TOKEN: password, SECOND_TOKEN: query };
   const [id = "", other = ""] = readdirSync(join(dir, "reports")).sort();
   const lines = [
-    "show",
-    "show --json",
-    "history",
-    "history --json",
+    "show --failed",
+    "show --failed --json",
+    "show --history",
+    "show --history --json",
     `compare ${id} ${other}`,
     "baseline accept --force",
     "baseline show",
   ];
   const forms = ["terminal", "json", "csv", "markdown", "html", "junit", "github"].map(
-    (form) => `report ${id} --as ${form}`,
+    (form) => `show ${id} --format ${form}`,
   );
   for (const line of [...lines, ...forms]) {
     const { code, out, err } = await spawnEvals(line.split(" "), { cwd: dir, env: known });
@@ -503,12 +503,12 @@ describe("a record stays readable", () => {
       return ended.out;
     };
     JSON.parse(await call("run suite.json -m anthropic:x -n 2 --json", 1));
-    for (const line of ["show --json", "history --json"])
+    for (const line of ["show --failed --json", "show --history --json"])
       for (const value of (await call(line, 0)).trimEnd().split(/\n(?=\{)/)) JSON.parse(value);
-    for (const as of ["json", "csv", "markdown", "junit", "github"]) await call(`report --as ${as}`, 0);
+    for (const as of ["json", "csv", "markdown", "junit", "github"]) await call(`show --format ${as}`, 0);
     const [id = ""] = readdirSync(join(dir, "reports"));
-    const page = await call("report --as html", 0);
-    for (const one of [page, join(dir, "reports", id)]) expect(pageOf(one).kind).toBe("report");
+    const page = await call("show --format html", 0);
+    for (const one of [page, join(dir, "reports", id)]) expect(pageOf(one).kind).toBe("show");
     const trials = readFileSync(join(dir, "reports", id, "trials.jsonl"), "utf8")
       .trimEnd()
       .split("\n");

@@ -3,7 +3,7 @@ import { askFlags, resumeFlag } from "./flags.ts";
 
 export const blameCommand = defineCommand({
   command: "blame [run]",
-  describe: "Find the changed description or parameter that broke a case, and confirm it by reverting it",
+  describe: "Find the changed wording that broke a case, and confirm it by reverting it",
   positionals: {
     run: text("Run with a regression: its folder, its id or latest (the newest one that regressed)", {
       default: "latest",

@@ -3,7 +3,7 @@ import { outFlag } from "./flags.ts";
 
 export const cleanCommand = defineCommand({
   command: "clean",
-  describe: "Remove old run records and the cache of replies; unfinished records are kept",
+  describe: "Remove old run records and the cache of replies",
   positionals: {},
   flags: {
     keep: number("Number of the newest finished records to keep", { min: 0, integer: true, default: 20 }),

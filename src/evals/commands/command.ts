@@ -7,11 +7,13 @@ type Flags = Record<string, Options>;
 
 /** One command of the program: its arguments, its help, and the function that it calls. */
 export type Command<P extends Positionals = Positionals, F extends Flags = Flags> = {
-  /** Name and positional arguments, for example `report [run]`. */
+  /** Name and positional arguments, for example `show [target]`. */
   command: string;
   describe: string;
   positionals: P;
   flags: F;
+  /** The flags that most people use, if the help of a command with many flags shows these alone. */
+  common?: readonly string[];
   epilogue?: string;
   /** Command lines without `evals`, each with its purpose. */
   examples: readonly (readonly [line: string, purpose: string])[];
@@ -21,8 +23,13 @@ export type Command<P extends Positionals = Positionals, F extends Flags = Flags
 /** The parsed arguments of a command, as its `run` gets them. */
 type Args<P extends Positionals, F extends Flags> = ArgumentsCamelCase<InferredOptionTypes<F>> & InferredOptionTypes<P>;
 
+/** A command whose positionals and flags are known as types. */
+export type DefinedCommand<P, F> = Command & { readonly options?: { positionals: P; flags: F } };
+
 /** Infers the arguments of `run` from the flags and positionals. */
-export function defineCommand<const P extends Positionals, const F extends Flags>(command: Command<P, F>): Command {
+export function defineCommand<const P extends Positionals, const F extends Flags>(
+  command: Command<P, F>,
+): DefinedCommand<P, F> {
   return command as unknown as Command;
 }
 

@@ -1,14 +1,27 @@
-import { nearest } from "../base/text/nearest.ts";
+import type { Argv, Options, PositionalOptions } from "yargs";
+import { didYouMean, nearest } from "../base/text/nearest.ts";
 import { type EvalsError, usageError } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
 import type { Command } from "./command.ts";
 
-// Checks a command line before yargs sees it, because the messages of yargs say neither where the error is nor how to fix it.
+// yargs reads command lines and renders the help of a command. It gets no defaults, so that what it returns is what was given.
 
-/** The command that the first word names. Throws a usage error with the nearest name. */
+/** The first word of a command. */
+export const nameCommand = ({ command }: Command): string => command.split(" ")[0] ?? "";
+
+/** `dry-run` as options name it: `dryRun`. */
+export const toCamelCase = (name: string) => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** The command of this name. Throws a usage error with the nearest name. */
 export function findCommand(word: string, known: readonly Command[]): Command {
   const names = known.map(nameCommand);
   const found = known[names.indexOf(word)];
   if (found) return found;
+  if (word.startsWith("-"))
+    throw usageError(
+      `There is no command before "${word}".`,
+      "Write the command first, for example: evals run -m lexical. See `evals --help`.",
+    );
   const near = nearest(word, names);
   throw usageError(
     `Unknown command "${word}".`,
@@ -16,165 +29,186 @@ export function findCommand(word: string, known: readonly Command[]): Command {
   );
 }
 
-/** The first word of a command. */
-export function nameCommand({ command }: Command): string {
-  return command.split(" ")[0] ?? "";
+/**
+ * Reads the words after the name of a command. Returns the options that are given, under their names in camel case.
+ * Throws a usage error for what the command does not take.
+ */
+export async function parseWords(command: Command, words: readonly string[], io: Io): Promise<Record<string, unknown>> {
+  const parser = await createParser(command, words, io);
+  const values: Record<string, unknown> = await parser.parseAsync(spellForParser(command, words));
+  const read = listOptions(command).map(([name, option]) => {
+    const value = values[toCamelCase(name)];
+    const isGiven = value !== undefined && !(Array.isArray(value) && value.length === 0);
+    const label = name in command.positionals ? `<${name}>` : `--${name}`;
+    return [toCamelCase(name), isGiven ? readValue(label, option, value) : undefined];
+  });
+  return Object.fromEntries(read.filter(([, value]) => value !== undefined));
+}
+
+/** The arguments and flags of a command. */
+const listOptions = ({ positionals, flags }: Command) =>
+  Object.entries({ ...positionals, ...flags } as Record<string, Options>);
+
+/** The help of a command. `all`: also of flags that few people use. */
+export async function renderHelp(command: Command, all: boolean, io: Io): Promise<string> {
+  return await (await createParser(command, [], io, { all })).getHelp();
 }
 
 /**
- * Checks the words after the name of a command: flags, their values, and the number and choices of positional arguments.
- * Returns the options that are given, as the command names them (`dry-run` is `dryRun`); after `--help`, nothing is
- * checked. Throws a usage error for the first word that is wrong.
+ * Writes `--flag=true` of a boolean as yargs takes it, which refuses every value of one. Removes `--`, because yargs drops
+ * what follows it; a path that starts with a hyphen gets `./` so that it is not read as a flag.
  */
-export function checkWords(words: readonly string[], command: Command): ReadonlySet<string> {
-  const flags = listFlags(command);
-  const given = new Set<string>();
-  const positionals: string[] = [];
-  for (let at = 0; at < words.length; at++) {
-    const word = words[at] ?? "";
-    if (word === "--") {
-      positionals.push(...words.slice(at + 1));
-      break;
-    }
-    if (!/^--?[A-Za-z]/.test(word)) {
-      positionals.push(word);
-      continue;
-    }
-    const [, spelled = word, attached] =
-      /^(--[^=]+)(?:=(.*))?$/s.exec(word) ?? /^(-[A-Za-z])=?(.+)?$/s.exec(word) ?? [];
-    const flag = flags.get(spelled);
-    if (!flag) throw unknownFlag(spelled, flags, command);
-    // Help and version are printed whatever else is given.
-    if (flag.name === undefined) return given;
-    const isRepeated = given.has(flag.name);
-    given.add(flag.name);
-    if (!flag.takesValue) continue;
-    if (isRepeated && !flag.isList) throw usageError(`${spelled} is given more than once.`, "Give it once.");
-    if (attached && /^-[A-Za-z][^=\d]/.test(word))
-      throw usageError(`"${word}" has no space after ${spelled}.`, `Write: ${spelled} ${attached}.`);
-    const value = attached ?? words[++at];
-    if (value === undefined || value === "" || (attached === undefined && /^--?[A-Za-z]/.test(value)))
-      throw usageError(`${spelled} needs a value.`, helpHint(command));
-    if (flag.choices && !flag.choices.includes(value)) throw badChoice(value, spelled, flag.choices);
+function spellForParser({ flags }: Command, words: readonly string[]): string[] {
+  const end = words.includes("--") ? words.indexOf("--") : words.length;
+  const spelled = words.slice(0, end).map((word) => {
+    const [, name = "", value] = /^--([\w-]+)=(true|false)$/.exec(word) ?? [];
+    return flags[name]?.type === "boolean" ? `--${value === "true" ? "" : "no-"}${name}` : word;
+  });
+  return [...spelled, ...words.slice(end + 1).map((word) => (word.startsWith("-") ? `./${word}` : word))];
+}
+
+/** `help`: the parser is there to print the help, of all flags or of those that most people use. */
+async function createParser(
+  command: Command,
+  words: readonly string[],
+  io: Io,
+  help?: { all: boolean },
+): Promise<Argv> {
+  const { default: yargs } = await import("yargs");
+  const [name, ...slots] = command.command.split(" ");
+  // The command is the default one ($0), so that the help is that of this command alone.
+  return yargs()
+    .parserConfiguration({ "dot-notation": false, "parse-numbers": false, "parse-positional-numbers": false })
+    .scriptName(`evals ${name}`)
+    .help(false)
+    .version(false)
+    .strict()
+    .exitProcess(false)
+    .wrap(Math.min(100, io.width))
+    .command(["$0", ...slots].join(" "), command.describe, (builder) => describeCommand(command, builder, help))
+    .fail((message, error) => {
+      // yargs throws some of its own complaints.
+      throw error && error.name !== "YError" ? error : explain(error?.message ?? message, command, words);
+    });
+}
+
+function describeCommand(
+  { command, positionals, flags, common, epilogue, examples }: Command,
+  yargs: Argv,
+  help: { all: boolean } | undefined,
+): Argv {
+  const isShown = (name: string) => help === undefined || help.all || common === undefined || common.includes(name);
+  for (const [name, positional] of Object.entries(positionals)) {
+    yargs.positional(name, describeOption(positional, help !== undefined));
+    if (command.includes(`<${name}`)) yargs.demandOption(name);
+    if (command.includes(`${name}..`)) yargs.array(name);
   }
-  for (const name of checkPositionals(positionals, command)) given.add(name);
-  return given;
+  for (const [name, flag] of Object.entries<Options>(flags)) {
+    const nargs = flag.type === "boolean" ? 0 : 1;
+    const hidden = flag.hidden === true || !isShown(name);
+    yargs.option(name, { group: "Options:", ...describeOption(flag, help !== undefined), nargs, hidden });
+  }
+  yargs.option("help", { alias: "h", type: "boolean", group: "Options:", describe: "Show help" });
+  const more = isShown("") ? undefined : `\`evals ${command.split(" ")[0]} --help all\` also shows the other flags.`;
+  return yargs.epilogue([listExamples(examples), epilogue, more].filter(Boolean).join("\n\n"));
 }
 
-const ownFlags = ["--help", "-h", "--version"];
-
-/** Throws a usage error for a command line that starts with a flag of a command. */
-export function refuseLeadingFlag(word: string): void {
-  if (ownFlags.includes(word)) return;
-  throw usageError(
-    `There is no command before "${word}".`,
-    "Write the command first, for example: evals run -m lexical. See `evals --help`.",
-  );
+/** An option without what yargs would do to its values: they are read by `readValue`, and defaults and choices are shown. */
+function describeOption<Option extends Options | PositionalOptions>(option: Option, isHelp: boolean): Option {
+  const { coerce: _, default: fallback, choices, ...rest } = option;
+  const shown = isHelp && {
+    ...(choices && { choices }),
+    ...(fallback !== undefined && { defaultDescription: JSON.stringify(fallback) }),
+  };
+  return { ...rest, ...shown } as Option;
 }
 
-/** What one spelling of a flag means; `name` is absent for the flags of the program itself. */
-type Flag = { name?: string; takesValue: boolean; isList?: boolean; choices?: readonly string[] };
-
-function listFlags({ flags }: Command): Map<string, Flag> {
-  const spellings = Object.entries(flags).flatMap(([name, options]): [string, Flag][] => {
-    const flag = {
-      name: toCamelCase(name),
-      takesValue: options.type !== "boolean",
-      isList: options.array === true,
-      ...(options.choices && { choices: options.choices.map(String) }),
-    };
-    const aliases = [options.alias ?? []].flat().map((alias) => (alias.length === 1 ? `-${alias}` : `--${alias}`));
-    const negated = flag.takesValue ? [] : [`--no-${name}`];
-    return [`--${name}`, `--${flag.name}`, ...aliases, ...negated].map((spelled) => [spelled, flag]);
-  });
-  return new Map([...ownFlags.map((own): [string, Flag] => [own, { takesValue: false }]), ...spellings]);
+/** The purpose stands below its command line, because side by side yargs breaks both within a narrow column. */
+function listExamples(examples: Command["examples"]): string {
+  if (examples.length === 0) return "";
+  return ["Examples:", ...examples.flatMap(([line, purpose]) => [`  evals ${line}`, `      ${purpose}`])].join("\n");
 }
 
-/** `dry-run` as options name it: `dryRun`. */
-export const toCamelCase = (name: string) => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-
-/** `dryRun` as flags name it: `dry-run`. */
-export const toKebabCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
-/** The words of a command line that set a flag to this value, or to each value of a list. */
-export function writeFlag(flag: string, value: unknown): string[] {
-  if (typeof value === "boolean") return [`--${value ? "" : "no-"}${flag}`];
-  return [value].flat().map((one) => `--${flag}=${one}`);
+/**
+ * Reads the value of a flag or argument: of a command line, of a project file, or of a call of the library. Throws a usage
+ * error that names it as `label`.
+ */
+export function readValue(label: string, option: Options, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  if (option.type === "boolean") {
+    if (typeof value === "boolean") return value;
+    throw usageError(`${label} must be a boolean, but is ${describeValue(value)}.`);
+  }
+  if (Array.isArray(value) && !option.array) throw usageError(`${label} is given more than once.`, "Give it once.");
+  const read = [value].flat().map((one) => readSingle(label, option, one));
+  const own = option.coerce;
+  try {
+    if (option.array) return own ? own(read) : read;
+    return own ? own(read[0]) : read[0];
+  } catch (error) {
+    throw usageError(`${label}: ${(error as Error).message}`);
+  }
 }
 
-/** Flags with one meaning, here and in other tools. */
-const synonyms: readonly (readonly string[])[] = [
-  ["--as", "--format", "--reporter", "--json"],
-  ["--trials", "--repeat", "--runs", "--iterations", "--samples"],
-  ["--case", "--filter", "--grep"],
-  ["--model", "--provider"],
-  ["--out", "--output", "--write"],
-  ["--concurrency", "--max-concurrency", "--workers"],
-  ["--pass-rate", "--threshold"],
-];
-
-/** Compares names without their hyphens, which all have. */
-function findNearest(spelled: string, flags: readonly string[]): string | undefined {
-  const near = nearest(
-    spelled.slice(2),
-    flags.map((flag) => flag.slice(2)),
-  );
-  return near && `--${near}`;
-}
-
-function unknownFlag(spelled: string, flags: ReadonlyMap<string, Flag>, command: Command): EvalsError {
-  const isLong = spelled.startsWith("--");
-  // A camelCase spelling is accepted but not suggested.
-  const candidates = [...flags.keys()].filter((flag) => flag.startsWith("--") && !/[A-Z]/.test(flag));
-  const group = synonyms.find((one) => one.includes(spelled));
-  const near = isLong
-    ? (candidates.find((flag) => flag.startsWith(spelled)) ??
-      group?.find((flag) => flags.has(flag)) ??
-      findNearest(spelled, candidates))
-    : undefined;
-  return usageError(
-    `Unknown flag "${spelled}" of \`evals ${nameCommand(command)}\`.`,
-    near === undefined ? helpHint(command) : `Did you mean "${near}"?`,
-  );
-}
-
-/** Checks the positional arguments, and returns the names of those that are given. */
-function checkPositionals(words: readonly string[], command: Command): string[] {
-  const slots = [...command.command.matchAll(/([<[])(\w+)(\.\.)?[>\]]/g)].map(([, bracket, name = "", dots]) => {
-    return { name, isRequired: bracket === "<", isList: dots !== undefined };
-  });
-  const missing = slots.slice(words.length).filter(({ isRequired }) => isRequired);
+/**
+ * Reads options as the library gets them, under their names in camel case. Throws a usage error for one that the command
+ * does not take, or that is missing.
+ */
+export function readOptions(command: Command, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const name = nameCommand(command);
-  if (missing.length > 0) {
-    const choices = command.positionals[missing[0]?.name ?? ""]?.choices;
-    const one = choices ? `: ${choices.join(", ")}` : "";
-    throw usageError(
-      `\`evals ${name}\` needs ${missing.map((slot) => `<${slot.name}>`).join(" and ")}${one}.`,
-      `Write: evals ${command.command}. ${helpHint(command)}`,
+  const known = new Map(listOptions(command).map(([flag, option]) => [toCamelCase(flag), option]));
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  const missing = [...known].find(([key, option]) => option.demandOption && !set.some(([own]) => own === key));
+  if (missing) throw usageError(`${name} needs the option "${missing[0]}".`);
+  const read = set.map(([key, value]): [string, unknown] => {
+    const option = known.get(key);
+    if (option) return [key, readValue(`The option "${key}" of ${name}`, option, value)];
+    const hint = didYouMean(key, [...known.keys()], `Known options: ${[...known.keys()].join(", ")}.`);
+    throw usageError(`Unknown option "${key}" of ${name}.`, hint);
+  });
+  return Object.fromEntries(read);
+}
+
+function readSingle(label: string, { number, choices }: Options, value: unknown): unknown {
+  if (value === "") throw usageError(`${label} needs a value.`);
+  if (typeof value !== "string" && !(number && typeof value === "number"))
+    throw usageError(`${label} must be a ${number ? "number" : "string"}, but is ${describeValue(value)}.`);
+  if (!choices || choices.includes(value)) return value;
+  const near = nearest(String(value), choices.map(String));
+  const meant = near === undefined ? "" : `Did you mean "${near}"? `;
+  throw usageError(`"${value}" is not a choice for ${label}.`, `${meant}Use one of: ${choices.join(", ")}.`);
+}
+
+const describeValue = (value: unknown) =>
+  Array.isArray(value) ? "an array" : value === null ? "null" : `the ${typeof value} ${JSON.stringify(value)}`;
+
+/** What yargs complains about, with what was meant. */
+function explain(message: string, command: Command, words: readonly string[]): EvalsError {
+  const name = nameCommand(command);
+  const help = `See \`evals ${name} --help\`.`;
+  const [, unknown] = /^Unknown arguments?: ([^,]+)/.exec(message) ?? [];
+  if (unknown !== undefined && words.includes(unknown))
+    return usageError(`Unexpected argument "${unknown}" of \`evals ${name}\`.`, `Write: evals ${command.command}.`);
+  if (unknown !== undefined) {
+    const flags = Object.keys(command.flags);
+    const near = flags.find((flag) => flag.startsWith(unknown)) ?? nearest(unknown, flags);
+    const isMeant = near !== undefined && unknown.length > 1;
+    return usageError(
+      `Unknown flag "${unknown.length > 1 ? "--" : "-"}${unknown}" of \`evals ${name}\`.`,
+      isMeant ? `Did you mean "--${near}"?` : help,
     );
   }
-  const extra = slots.at(-1)?.isList ? undefined : words[slots.length];
-  if (extra !== undefined)
-    throw usageError(`Unexpected argument "${extra}" of \`evals ${name}\`.`, `Write: evals ${command.command}.`);
-  for (const [at, slot] of slots.entries()) {
-    const word = words[at];
-    const choices = command.positionals[slot.name]?.choices?.map(String);
-    if (word === undefined || !choices || choices.includes(word)) continue;
-    throw badChoice(word, `<${slot.name}> of \`evals ${name}\``, choices);
+  const [, empty] = /^Not enough arguments following: (.+)/.exec(message) ?? [];
+  if (empty !== undefined) return usageError(`${empty.length > 1 ? "--" : "-"}${empty} needs a value.`, help);
+  const [, full] = /^Argument unexpected for: (.+)/.exec(message) ?? [];
+  if (full !== undefined) return usageError(`--${full} takes no value.`, `Write --${full} or --no-${full}.`);
+  if (message.startsWith("Not enough non-option arguments")) {
+    const missing = [...command.command.matchAll(/<(\w+)/g)].map(([, slot = ""]) => slot);
+    const choices = command.positionals[missing[0] ?? ""]?.choices;
+    return usageError(
+      `\`evals ${name}\` needs ${missing.map((slot) => `<${slot}>`).join(" and ")}${choices ? `: ${choices.join(", ")}` : ""}.`,
+      `Write: evals ${command.command}. ${help}`,
+    );
   }
-  return slots.slice(0, words.length).map((slot) => slot.name);
-}
-
-/** The error for a value that is not one of the choices; `place` names the flag or argument. */
-function badChoice(value: string, place: string, choices: readonly string[]): EvalsError {
-  const near = nearest(value, choices);
-  return usageError(
-    `"${value}" is not a choice for ${place}.`,
-    `${near === undefined ? "" : `Did you mean "${near}"? `}Use one of: ${choices.join(", ")}.`,
-  );
-}
-
-/** A hint that points to the help of a command. */
-export function helpHint(command: Command | undefined): string {
-  return `See \`evals ${command ? `${nameCommand(command)} ` : ""}--help\`.`;
+  return usageError(message.replace(/(?<![.?!])$/, "."), help);
 }

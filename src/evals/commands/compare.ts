@@ -12,7 +12,7 @@ export const compareCommand = defineCommand({
     suite: texts("Compare only these suites (default: all that both have)"),
     model: texts("Compare only these models (default: all that both have)", { alias: "m" }),
     margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
-    as: choice("Output format", ["terminal", "json", "markdown", "html", "junit", "github"], {
+    format: choice("Output format", ["terminal", "json", "markdown", "html", "junit", "github"], {
       default: "terminal",
     }),
     out: outFlag,

@@ -4,7 +4,7 @@ import { findingFormat, jsonFlag, serverFlags } from "./flags.ts";
 
 export const doctorCommand = defineCommand({
   command: "doctor [paths..]",
-  describe: "Diagnose servers: start them, list their tools, call harmless ones, and explain how to fix what fails",
+  describe: "Start servers, list their tools, and explain how to fix what fails",
   positionals: {
     paths: texts("URL, command line in quotes, host configuration, or suites (default: evals/)"),
   },

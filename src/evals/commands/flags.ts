@@ -39,11 +39,6 @@ export const severityFlag = texts(
   "Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files",
 );
 
-/** The former name of `--failure-threshold`, still accepted with a warning. Elsewhere `--fail-on` lists results. */
-export const formerThresholdFlag = choice("Former name of --failure-threshold", ["error", "warning", "info"], {
-  hidden: true,
-});
-
 const reporters = ["json", "markdown", "junit", "github"];
 
 function checkReporters(value: string[]): string[] {
@@ -79,8 +74,8 @@ export const queueFlags = {
 } satisfies Record<string, Options>;
 
 /** The forms of findings, of commands that inspect. */
-export const findingFormat = choice("Output format", ["table", "json", "sarif", "github", "junit"], {
-  default: "table",
+export const findingFormat = choice("Output format", ["terminal", "json", "sarif", "github", "junit"], {
+  default: "terminal",
 });
 
 export const jsonFlag = toggle("Print one JSON object instead of the report");

@@ -12,7 +12,7 @@ export const importCommand = defineCommand({
     ),
     tools: text("JSON or YAML file with the tool list; expected tools that it lacks are reported"),
     server: text("Command line of the server that the suites name"),
-    out: text("Folder for the suites, one suite per format", { default: "evals/imported" }),
+    output: text("Folder for the suites, one suite per format", { default: "evals/imported" }),
     judged: toggle("Keep sentences for a judge in cases that also expect tools"),
     "execute-source": toggle("Run TypeScript sources to resolve what parsing cannot; only for sources that you trust"),
     force: toggle("Replace existing suites"),

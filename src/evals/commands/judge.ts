@@ -3,7 +3,7 @@ import { jsonFlag, requestFlags } from "./flags.ts";
 
 export const judgeCommand = defineCommand({
   command: "judge <action> <labels>",
-  describe: "Measure how far a judge model agrees with human labels: agreement, Cohen's kappa, false passes",
+  describe: "Measure how far a judge model agrees with human labels",
   positionals: {
     action: choice("check: send each label's criterion to the judge and compare", ["check"], { demandOption: true }),
     labels: text(
@@ -15,7 +15,7 @@ export const judgeCommand = defineCommand({
   flags: {
     judge: text("Judge to measure: anthropic:<model> or openai:<model>", { demandOption: true }),
     "min-kappa": number("Fail when Cohen's kappa is below this", { min: -1, max: 1 }),
-    write: text("File for the result (default: evals/judges/<judge>.json); commit it"),
+    output: text("File for the result (default: evals/judges/<judge>.json); commit it"),
     json: jsonFlag,
     ...requestFlags,
     concurrency: { ...requestFlags.concurrency, describe: "Maximum concurrent requests" },

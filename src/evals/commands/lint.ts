@@ -1,10 +1,9 @@
 import { choice, defineCommand, text, texts, toggle } from "./command.ts";
-import { formerThresholdFlag, requestFlags, serverFlags, severityFlag } from "./flags.ts";
+import { requestFlags, serverFlags, severityFlag } from "./flags.ts";
 
 export const lintCommand = defineCommand({
   command: "lint [paths..]",
-  describe:
-    "Check tools, skills, suites and host configuration against conventions; no model is called without --judge",
+  describe: "Check tools, skills, suites and host configuration against conventions",
   positionals: {
     paths: texts(
       "URL, command line in quotes, host configuration, tool list, suites or skill packages (default: evals/ and the skills of the project)",
@@ -39,12 +38,11 @@ export const lintCommand = defineCommand({
     "failure-threshold": choice("Lowest severity that exits with code 1", ["error", "warning", "info"], {
       default: "error",
     }),
-    "fail-on": formerThresholdFlag,
     format: choice(
       "Output format; markdown: only with --rules",
-      ["table", "json", "sarif", "github", "junit", "markdown"],
+      ["terminal", "json", "sarif", "github", "junit", "markdown"],
       {
-        default: "table",
+        default: "terminal",
       },
     ),
     json: toggle("Same as --format json"),

@@ -3,7 +3,7 @@ import { baselinesFlag, jsonFlag, outFlag, reporterFlag } from "./flags.ts";
 
 export const mergeCommand = defineCommand({
   command: "merge <runs..>",
-  describe: "Combine the shards of a run (run --shard) into one run, and report its verdict",
+  describe: "Combine the shards of a run into one run, and report its verdict",
   positionals: {
     runs: texts("Folders of the shards, or folders that contain them", { demandOption: true }),
   },

@@ -22,8 +22,8 @@ const blamedCaseSchema = blameReportSchema.shape.cases.element.extend(sentences)
 const blameOutputSchema = blameReportSchema.extend({ cases: z.array(blamedCaseSchema) });
 
 /**
- * What each command prints with `--json`. `merge` and `report` print the output of the command that made the record;
- * `show` prints one object per line.
+ * What each command prints with `--json`, beside what every output has. `merge` and `show` print the output of the command
+ * that made the record, and `show` the trials whose transcripts are asked for.
  */
 const outputSchemas = {
   run: runSummarySchema,
@@ -34,7 +34,7 @@ const outputSchemas = {
   compare: comparisonOutputSchema,
   judge: judgeCheckSummarySchema,
   history: historyOutputSchema,
-  show: trialSchema,
+  show: z.object({ run: z.string(), trials: z.array(trialSchema) }),
   try: tryResultSchema,
   import: importOutputSchema,
   lint: lintReportSchema,
@@ -47,6 +47,14 @@ const outputSchemas = {
   skills: skillListingSchema,
 } as const satisfies Readonly<Record<OutputName, z.ZodType>>;
 
+/** What every output has. */
+const envelopeSchema = z.object({
+  ok: z.boolean().describe("whether the exit code is 0"),
+  exitCode: z.number().int(),
+  headline: z.string().optional().describe("the first line of the report"),
+  next: z.string().optional().describe("what to do next"),
+});
+
 /** The JSON Schema (draft 2020-12) of what a command prints with `--json`. */
 export const outputJsonSchema = (name: OutputName): unknown =>
-  z.toJSONSchema(outputSchemas[name], { target: "draft-2020-12" });
+  z.toJSONSchema(z.intersection(outputSchemas[name], envelopeSchema), { target: "draft-2020-12" });

@@ -1,10 +1,10 @@
 import { executionPolicies } from "../base/types/execution.ts";
 import { choice, defineCommand, number, texts } from "./command.ts";
-import { findingFormat, formerThresholdFlag, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
+import { findingFormat, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
 
 export const probeCommand = defineCommand({
   command: "probe [paths..]",
-  describe: "Call tools with inputs generated from their schemas, and check the results; no model is called",
+  describe: "Call tools with inputs generated from their schemas, and check the results",
   positionals: {
     paths: texts("URL, command line in quotes, host configuration, or suites (default: evals/)"),
   },
@@ -34,7 +34,6 @@ export const probeCommand = defineCommand({
     "failure-threshold": choice("Lowest severity that exits with code 1", ["error", "warning", "info"], {
       default: "warning",
     }),
-    "fail-on": formerThresholdFlag,
     format: findingFormat,
     json: { ...jsonFlag, describe: "Same as --format json" },
   },

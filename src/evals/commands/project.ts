@@ -4,49 +4,42 @@ import { EvalsError, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Project } from "../input/suites/projectFile.ts";
 import type { Command } from "./command.ts";
-import { checkWords, nameCommand, toKebabCase, writeFlag } from "./commandLine.ts";
+import { nameCommand, readValue, toCamelCase } from "./commandLine.ts";
 
-/** What a project file contributes: words of a command line for the options that it sets, and settings of single suites. */
-export type ProjectWords = {
-  words: readonly string[];
+/** What a project file contributes: the options that it sets, and settings of single suites. */
+type ProjectOptions = {
+  options: Readonly<Record<string, unknown>>;
   suiteSettings?: Project["suites"];
 };
 
 /** The commands that call models. To others, a flag of the same name can mean something else. */
 const asking: ReadonlySet<string> = new Set(["run", "variants"]);
-/** The folders of records and baselines are the same for every command. */
-const folders: ReadonlySet<string> = new Set(["out", "baselines"]);
-/** A worker reaches models in the same way as the runs of its project. */
-const ofWorkers: ReadonlySet<string> = new Set(["baseUrl", "claudePath"]);
+/** The folders of records and baselines, and how models are reached, are the same for every command. */
+const everywhere: ReadonlySet<string> = new Set(["out", "baselines", "baseUrl", "claudePath"]);
 
 /**
- * The options of `evals.config.*` in the working directory as words of a command line, without those that are given.
- * Throws EvalsError, with the place in the file, for a value that the flag of that name does not take.
+ * The options of `evals.config.*` in the working directory that a command takes, without those that are given. Throws
+ * EvalsError, with the place in the file, for a value that the flag of that name does not take.
  */
-export async function readProjectWords(command: Command, given: ReadonlySet<string>, io: Io): Promise<ProjectWords> {
+export async function readProject(command: Command, given: ReadonlySet<string>, io: Io): Promise<ProjectOptions> {
   const project = await load(io);
-  if (!project) return { words: [] };
+  if (!project) return { options: {} };
   const name = nameCommand(command);
-  const words = Object.entries(project.options).flatMap(([option, value]): string[] => {
-    const flag = toKebabCase(option);
-    const hasMeaning = asking.has(name) || folders.has(option) || (name === "worker" && ofWorkers.has(option));
-    const applies = flag in command.flags && hasMeaning && !given.has(option);
-    if (!applies) return [];
-    const own = writeFlag(flag, value);
+  const options: Record<string, unknown> = {};
+  for (const [flag, definition] of Object.entries(command.flags)) {
+    const option = toCamelCase(flag);
+    const hasMeaning = asking.has(name) || everywhere.has(option);
+    if (!hasMeaning || given.has(option) || !(option in project.options)) continue;
     try {
-      checkWords(own, { ...command, command: name });
-      for (const one of typeof value === "boolean" ? [] : [value].flat()) command.flags[flag]?.coerce?.(one);
-      return own;
+      options[option] = readValue(`--${flag}`, definition, project.options[option]);
     } catch (error) {
-      const [{ message, hint } = { message: (error as Error).message, hint: undefined }] =
-        error instanceof EvalsError ? error.problems : [];
+      if (!(error instanceof EvalsError)) throw error;
+      const [{ message, hint } = { message: error.message, hint: undefined }] = error.problems;
       throw usageError(`"${option}": ${message}`, hint, project.place(option));
     }
-  });
-  return {
-    words,
-    ...((asking.has(name) || name === "blame" || name === "worker") && { suiteSettings: project.suites }),
-  };
+  }
+  const takesSettings = asking.has(name) || name === "blame" || name === "worker";
+  return { options, ...(takesSettings && { suiteSettings: project.suites }) };
 }
 
 /** The names that a project file can have. */

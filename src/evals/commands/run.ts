@@ -69,6 +69,10 @@ export const runCommand = defineCommand({
     otlp: otlpFlag,
     ...trialFlags,
   },
+  common: [
+    ...["model", "trials", "case", "host", "judge", "concurrency", "budget", "check", "fail-on", "accept", "dry-run"],
+    ...["resume", "reporter", "json"],
+  ],
   examples: [
     ["run", "Run all suites under evals/ on the built-in keyword search: no API key, no network"],
     ["run evals/files.yaml -m anthropic:claude-sonnet-5-5 -n 10", "Run one suite with 10 trials per case"],

@@ -7,24 +7,24 @@ type Name = (typeof names)[number];
 
 export const schemaCommand = defineCommand({
   command: "schema [of]",
-  describe: "Print the JSON Schema of suite files, of evals.config, or of what a command prints with --json",
+  describe: "Print the JSON Schema of suites, of evals.config, or of what a command prints",
   positionals: { of: choice("Which schema to print", names, { default: "suite" }) },
-  flags: { out: text("Write all schemas to this folder, one file each") },
+  flags: { output: text("Write all schemas to this folder, one file each") },
   epilogue:
-    "`report` and `merge` print the object of the command that made the record. `show` prints one object per line. " +
+    "`show` and `merge` print the object of the command that made the record. " +
     "shard and dry-run are for `run` with these flags, lint-rules for `lint --rules --json`.",
   examples: [
     ["schema > suite.schema.json", "For the $schema key of a suite file"],
     ["schema try", "The object that `evals try --json` prints"],
   ],
-  run: async ({ of, out }, io) => {
-    if (out === undefined) io.out(`${JSON.stringify(await makeSchema(of), null, 2)}\n`);
+  run: async ({ of, output }, io) => {
+    if (output === undefined) io.out(`${JSON.stringify(await makeSchema(of), null, 2)}\n`);
     else {
       const { writeOutput } = await import("../experiments/workspace/writeOutput.ts");
       const { resolve } = await import("node:path");
       for (const name of names)
         await writeOutput(
-          resolve(io.cwd, out, `${name}.json`),
+          resolve(io.cwd, output, `${name}.json`),
           `${JSON.stringify(await makeSchema(name), null, 2)}\n`,
           io,
         );

@@ -5,7 +5,7 @@ const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = s
 
 export const searchCommand = defineCommand({
   command: "search [paths..]",
-  describe: "Measure whether a tool search finds the tools and skills that suites expect; no model is called",
+  describe: "Measure whether a tool search finds the tools and skills that suites expect",
   positionals: { paths: suitePaths },
   flags: {
     ranker: choice(

@@ -3,7 +3,7 @@ import { jsonFlag, outFlag, requestFlags, seedRange, serverFlags } from "./flags
 
 export const tryCommand = defineCommand({
   command: "try [server]",
-  describe: "Generate queries for a server's tools, and show which tools a model picks; no tool is called",
+  describe: "Generate queries for a server's tools, and show which tools a model picks",
   positionals: { server: text("Command line or URL of an MCP server") },
   flags: {
     transport: {

@@ -27,10 +27,10 @@ export const variantsCommand = defineCommand({
   },
   flags: {
     model: modelFlag,
-    write: text(
+    output: text(
       "Write the winner as a JSON overlay to this file, or to standard output with -; exit code 1 without one",
     ),
-    of: text("With --write: write this variant, whether it won or not"),
+    of: text("With --output: write this variant, whether it won or not"),
     margin: marginFlag("Smallest gain that is worth a change"),
     "harm-cases": texts("Rule out a loss only for cases whose id matches this pattern (default: all); saves trials"),
     "harm-unsteady": number(
@@ -46,7 +46,7 @@ export const variantsCommand = defineCommand({
   examples: [
     ["variants wordings.yaml evals/files.yaml", "On the built-in keyword search: no API key, no network"],
     ["variants wordings.yaml -m anthropic:claude-sonnet-5-5 --budget 5", "On a language model, for at most $5"],
-    ["variants wordings.yaml --write adopted.json", "Save the winner as an overlay, to merge by hand"],
+    ["variants wordings.yaml --output adopted.json", "Save the winner as an overlay, to merge by hand"],
   ],
   run: async (args, io) => (await import("../experiments/variants/ask.ts")).variants(args, io),
 });

@@ -3,24 +3,12 @@ import type { Severity } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import { version } from "../experiments/workspace/version.ts";
 import type { Blocks } from "../reports/document.ts";
-import { safeJson } from "../reports/escape.ts";
 import { type FindingList, listVerdicts, severityOrder } from "../reports/findings.ts";
 import { githubReport } from "../reports/github.ts";
 import { junit } from "../reports/junit.ts";
+import { printJson } from "../reports/result.ts";
 import { findingSarif } from "../reports/sarif.ts";
 import { renderTerminal } from "../reports/terminal.ts";
-
-/** `failOn`: the former name of `--failure-threshold`. */
-export type ThresholdOptions = { failureThreshold: Severity; failOn?: Severity | undefined };
-
-/** The lowest severity that fails. Warns about the former flag, which still applies. */
-export function readThreshold({ failureThreshold, failOn }: ThresholdOptions, io: Pick<Io, "err">): Severity {
-  if (failOn === undefined) return failureThreshold;
-  const message = "--fail-on of this command is now --failure-threshold.";
-  const hint = `Use --failure-threshold ${failOn}.`;
-  io.err(`${formatProblem({ severity: "warning", message, hint })}\n`);
-  return failOn;
-}
 
 /**
  * The exit code of lint and probe: failed if a finding has at least the severity `failOn`, otherwise incomplete if
@@ -33,14 +21,14 @@ export function decideExitCode(counts: Record<Severity, number>, failOn: Severit
 }
 
 /** The forms of a report with findings. `json`: the same as `format: "json"`. */
-export type FormOptions = { format: "table" | "json" | "sarif" | "github" | "junit"; json: boolean };
+export type FormOptions = { format: "terminal" | "json" | "sarif" | "github" | "junit"; json: boolean };
 
 /**
  * A report with findings. `report`: what `--json` prints. `warnings`: further problems for the log, which concern no
  * finding.
  */
 type Inspected = {
-  report: unknown;
+  report: object;
   document(options: { isWhole: boolean }): Blocks;
   list: FindingList;
   warnings: readonly Problem[];
@@ -52,7 +40,7 @@ export function printFindings(
   { report, document, list, warnings }: Inspected,
   io: Io,
 ): void {
-  if (json || format === "json") io.out(safeJson(report, 2));
+  if (json || format === "json") printJson(report, document({ isWhole: true }), io);
   else if (format === "sarif") io.out(findingSarif(list, version));
   else if (format === "junit") io.out(junit(listVerdicts(list)));
   else if (format === "github") io.out(githubReport(document({ isWhole: true }), listVerdicts(list), io));

@@ -15,8 +15,7 @@ import type { ImportedCase, KnownTools } from "../input/imports/formats/imported
 import { createCaseIds } from "../input/suites/build.ts";
 import { checkSuite } from "../input/suites/validate.ts";
 import { findNames } from "../input/suites/values.ts";
-import { safeJson } from "../reports/escape.ts";
-import { renderTerminal } from "../reports/terminal.ts";
+import { printResult } from "../reports/result.ts";
 import { readStaticList } from "../servers/toolList.ts";
 import { type ImportReport, importDocument } from "./importReport.ts";
 import { parseCommandLine } from "./shell.ts";
@@ -27,7 +26,7 @@ export type ImportOptions = {
   tools?: string | undefined;
   /** The command line of the server that the suites name. */
   server?: string | undefined;
-  out: string;
+  output: string;
   judged: boolean;
   executeSource: boolean;
   force: boolean;
@@ -62,7 +61,7 @@ export async function importSuites(options: ImportOptions, io: Io): Promise<Exit
   const hasServer = options.server !== undefined || options.tools !== undefined;
   const reports: ImportReport[] = [];
   for (const one of found) reports.push(await writeOne(one, tools, options, io));
-  io.out(options.json ? safeJson({ imports: reports }, 2) : renderTerminal(importDocument(reports, hasServer), io));
+  printResult({ imports: reports }, importDocument(reports, hasServer), options.json, io);
   return isWrong ? exitCodes.usage : exitCodes.passed;
 }
 
@@ -72,12 +71,12 @@ const indexTools = (tools: readonly Tool[]): KnownTools =>
 async function writeOne(
   { format, files }: FormatFiles,
   tools: readonly Tool[] | undefined,
-  { out, force, executeSource, tools: list, server: commandLine }: ImportOptions,
+  { output, force, executeSource, tools: list, server: commandLine }: ImportOptions,
   io: Io,
 ): Promise<ImportReport> {
   const cases = leaveOutInvalid(files.flatMap((file) => file.cases));
   const kept = cases.flatMap((one) => (one.kind === "kept" ? [one] : []));
-  const file = join(out, `${format.name}.yaml`);
+  const file = join(output, `${format.name}.yaml`);
   const folder = dirname(resolve(io.cwd, file));
   const behind = new Map(files.flatMap((one) => [...(one.behind ?? [])]));
   const systems = new Set(files.map(({ system }) => system));
@@ -110,7 +109,7 @@ async function writeOne(
   };
   if (kept.length === 0) return report;
   if (existsSync(resolve(io.cwd, file)) && !force)
-    throw usageError(`The file ${file} exists.`, "Write it again with --force, or elsewhere with --out.", { file });
+    throw usageError(`The file ${file} exists.`, "Write it again with --force, or elsewhere with --output.", { file });
   await writeOutput(
     resolve(io.cwd, file),
     renderImport(

@@ -5,12 +5,11 @@ import type { SkillEval, SkillPackage, SkillRoot } from "../base/types/skill.ts"
 import { discoverSkills } from "../input/skills/discover.ts";
 import { readSkillEvals } from "../input/skills/evals.ts";
 import { findHostSkills } from "../input/skills/hosts.ts";
-import { safeJson } from "../reports/escape.ts";
-import { renderTerminal } from "../reports/terminal.ts";
+import { printResult } from "../reports/result.ts";
 import { type EvalCounts, type SkillListing, skillsDocument } from "./skillsReport.ts";
 import { requireFolder } from "./targets.ts";
 
-/** The options of `evals skills list`. `hostDir` are folders such as `.claude`, `dir` folders of packages. */
+/** The options of `evals tools --skills`. `hostDir` are folders such as `.claude`, `dir` folders of packages. */
 export type SkillsOptions = {
   host: string;
   hostDir?: string[] | undefined;
@@ -19,7 +18,7 @@ export type SkillsOptions = {
 };
 
 /**
- * `evals skills list`: prints which skills a host shows to its model, and which it does not. Exits with 2 if an eval file
+ * `evals tools --skills`: prints which skills a host shows to its model, and which it does not. Exits with 2 if an eval file
  * is invalid, after printing the list. Throws EvalsError for a folder that does not exist.
  */
 export async function listSkills(options: SkillsOptions, io: Io): Promise<ExitCode> {
@@ -54,7 +53,7 @@ export async function listSkills(options: SkillsOptions, io: Io): Promise<ExitCo
     shadowed: found.shadowed,
     skipped: found.skipped,
   };
-  io.out(json ? safeJson(listing, 2) : renderTerminal(skillsDocument(listing), io));
+  printResult(listing, skillsDocument(listing), json, io);
   const problems = [...found.warnings, ...read.flatMap((one) => one.problems)];
   for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
   return problems.some(({ severity }) => severity === "error") ? exitCodes.usage : exitCodes.passed;

@@ -34,7 +34,7 @@ export const skillListingSchema = z.object({
 });
 export type SkillListing = z.infer<typeof skillListingSchema>;
 
-/** The report of `evals skills`: the skills that a host shows, with their eval queries, then those it does not show. */
+/** The report of `evals tools --skills`: the skills that a host shows, with their eval queries, then those it does not show. */
 export function skillsDocument({ host, folders, skills, hidden, shadowed, skipped }: SkillListing): Block[] {
   const rows = skills.map(({ name, declared, level, file, evals }) => [
     ...[declared === undefined ? name : `${name} (${declared})`, level, evalsText(evals)],

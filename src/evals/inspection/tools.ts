@@ -1,8 +1,7 @@
 import { basename, extname, relative, resolve } from "node:path";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
-import { safeJson } from "../reports/escape.ts";
-import { renderTerminal } from "../reports/terminal.ts";
+import { printResult } from "../reports/result.ts";
 import { resolveServer } from "../servers/spec.ts";
 import { readListFile } from "../servers/toolList.ts";
 import { shellWord } from "./shell.ts";
@@ -35,8 +34,7 @@ export async function listTools(options: ToolsOptions, io: Io): Promise<ExitCode
   const read = await forEachTarget(sources, io, (target) => readList(target, io));
   const lists = read.flatMap((one) => ("items" in one ? [one] : []));
   const problems = [...warnings, ...read.flatMap((one) => ("problems" in one ? one.problems : []))];
-  if (lists.length > 0)
-    io.out(options.json ? safeJson({ tools: lists[0]?.items }, 2) : renderTerminal(toolsDocument(lists), io));
+  if (lists.length > 0) printResult({ tools: lists[0]?.items }, toolsDocument(lists), options.json, io);
   for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
   if (io.signal.aborted) return io.signalExitCode();
   return lists.length === sources.length ? exitCodes.passed : exitCodes.incomplete;

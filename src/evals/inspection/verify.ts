@@ -11,13 +11,12 @@ import { createCaseToolsets } from "../experiments/workspace/cases.ts";
 import { closeServers, isUnavailable, openServers, refuseMistakes } from "../experiments/workspace/servers.ts";
 import { type SuiteOptions, selectSuites } from "../experiments/workspace/suites.ts";
 import { readBaselines } from "../records/baseline.ts";
-import { asciiJson } from "../reports/escape.ts";
-import { renderTerminal } from "../reports/terminal.ts";
+import { printResult } from "../reports/result.ts";
 import { type Acceptance, compareAccepted } from "../servers/changes/accepted.ts";
 import { readStaticList } from "../servers/toolList.ts";
 import { verifyDocument } from "./verifyReport.ts";
 
-/** The options of `evals verify`. `tools`: a file with the tool list to use instead of starting the servers. */
+/** The options of `evals baseline verify`. `tools`: a file with the tool list to use instead of starting the servers. */
 export type VerifyOptions = SuiteOptions & {
   baselines: string;
   tools?: string | undefined;
@@ -26,7 +25,7 @@ export type VerifyOptions = SuiteOptions & {
 };
 
 /**
- * `evals verify`: whether the accepted baselines match the current tools and cases, and what no case covers. No model is
+ * `evals baseline verify`: whether the accepted baselines match the current tools and cases, and what no case covers. No model is
  * called. Exits with 1 for results that `failOn` names, otherwise with 3 when a server could not be listed. Throws
  * EvalsError for mistakes in suites, tool lists and baselines.
  */
@@ -58,7 +57,7 @@ export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> 
     coverage,
     withoutSuite: isWhole ? accepted.filter(({ baseline }) => !names.has(baseline.suite)).map((one) => one.file) : [],
   };
-  io.out(json ? `${asciiJson(report, 2)}\n` : renderTerminal(verifyDocument(report), io));
+  printResult(report, verifyDocument(report), json, io);
   if (report.failed.length > 0) return exitCodes.failed;
   return verified.some(({ problem }) => problem !== undefined) ? exitCodes.incomplete : exitCodes.passed;
 }

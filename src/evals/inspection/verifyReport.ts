@@ -19,7 +19,7 @@ type Verified = VerifiedSuite["records"][number];
 type State = Verified["cases"][number]["state"];
 
 /**
- * The report of `evals verify`: whether the baselines match the current tools and cases, what differs, and coverage.
+ * The report of `evals baseline verify`: whether the baselines match the current tools and cases, what differs, and coverage.
  */
 export function verifyDocument(report: VerifyReport): Block[] {
   const { suites, coverage, failed, withoutSuite } = report;

@@ -4,31 +4,76 @@ import { didYouMean } from "../base/text/nearest.ts";
 import { type ExitCode, exitCodes, printProblem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { isModelNamed } from "../base/types/model.ts";
-import type { RunManifest } from "../base/types/run.ts";
+import { experimentCommands, type RunManifest } from "../base/types/run.ts";
 import type { Trial } from "../base/types/trial.ts";
+import { report } from "../experiments/reporting/report.ts";
+import type { FormName } from "../experiments/run/report/forms.ts";
 import { matchesFilter } from "../experiments/workspace/suites.ts";
-import { findRecord } from "../records/find.ts";
+import { findRecord, findRun } from "../records/find.ts";
 import { readTrials } from "../records/record.ts";
-import { safeJson } from "../reports/escape.ts";
 import { some } from "../reports/format.ts";
-import { renderTerminal } from "../reports/terminal.ts";
+import { renderMarkdown } from "../reports/markdown.ts";
+import { printResult } from "../reports/result.ts";
+import { showHistory } from "./history.ts";
 import { type ShownTrial, showDocument } from "./showReport.ts";
 
 export type ShowOptions = {
-  case?: string | undefined;
+  /** A record, or a case of `run`. */
+  target?: string | undefined;
+  history: boolean;
   run: string;
-  trial?: number | undefined;
   failed: boolean;
-  suite?: string | undefined;
-  model?: string | undefined;
+  trial?: number | undefined;
   arm?: string | undefined;
-  most: number;
-  out: string;
+  suite?: readonly string[] | undefined;
+  model?: readonly string[] | undefined;
+  limit: number;
+  format: FormName | "csv";
   json: boolean;
+  otlp?: string | undefined;
+  out: string;
 };
 
-/** `evals show`: prints what a model did in the trials of a run. Throws a usage error if no case is selected. */
+/**
+ * `evals show`: prints the report of a record, the transcripts of trials, or the trend over all runs. Throws a usage error
+ * for a target that names neither a record nor a case.
+ */
 export async function show(options: ShowOptions, io: Io): Promise<ExitCode> {
+  const { target, history, failed, trial, arm, out } = options;
+  const format = options.json ? "json" : options.format;
+  const isRecord = target !== undefined && (await namesRecord(target, resolve(io.cwd, out)));
+  const name = isRecord ? undefined : target;
+  const run = isRecord ? target : options.run;
+  const hasTranscripts = name !== undefined || failed || trial !== undefined || arm !== undefined;
+  if (history && (target !== undefined || hasTranscripts))
+    throw usageError("--history is about all runs.", "Leave out the record or case, --failed, --trial and --arm.");
+  if (!history && !hasTranscripts) return await report({ ...options, run, format }, io);
+  if (format !== "terminal" && format !== "json" && format !== "markdown")
+    throw usageError(
+      `--format ${format} is a form of a report, not of ${history ? "the history" : "transcripts"}.`,
+      "Use terminal, json or markdown.",
+    );
+  return history
+    ? await showHistory({ ...options, format }, io)
+    : await showTrials({ ...options, case: name, run, format }, io);
+}
+
+/** Whether a target is a record and not a case: `latest`, a command, the folder of a record, or its id. */
+async function namesRecord(target: string, out: string): Promise<boolean> {
+  if (["latest", "run", ...experimentCommands].includes(target) || /^\d{4}-\d\d-\d\dT/.test(target)) return true;
+  return await findRun(target, out).then(
+    () => true,
+    () => false,
+  );
+}
+
+type TrialOptions = Pick<ShowOptions, "trial" | "failed" | "suite" | "model" | "arm" | "limit" | "out" | "run"> & {
+  case: string | undefined;
+  format: "terminal" | "json" | "markdown";
+};
+
+/** Prints what a model did in the trials of a run. Throws a usage error if no case is selected. */
+async function showTrials(options: TrialOptions, io: Io): Promise<ExitCode> {
   const { dir, manifest } = await findRecord("run", options.run, resolve(io.cwd, options.out), printProblem(io));
   const cases = selectCases(manifest, options);
   const isWanted = selectTrials(cases, options);
@@ -36,45 +81,45 @@ export async function show(options: ShowOptions, io: Io): Promise<ExitCode> {
   for await (const trial of readTrials(dir, manifest.id)) {
     const about = isWanted(trial);
     if (!about) continue;
-    if (options.json) io.out(safeJson(trial));
-    else shown.push({ trial, case: about.case, tools: listShownTools(manifest, trial) });
+    shown.push({ trial, case: about.case, tools: listShownTools(manifest, trial) });
   }
-  if (!options.json) io.out(renderTerminal(showDocument(shown, { run: manifest.id, most: options.most }), io));
+  const blocks = showDocument(shown, { run: manifest.id, limit: options.limit });
+  if (options.format === "markdown") io.out(renderMarkdown(blocks));
+  else
+    printResult({ run: manifest.id, trials: shown.map(({ trial }) => trial) }, blocks, options.format === "json", io);
   return exitCodes.passed;
 }
 
 type SelectedCase = { suite: string; case: RunManifest["suites"][number]["cases"][number] };
 
-function selectCases(manifest: RunManifest, { case: pattern, suite, model }: ShowOptions): SelectedCase[] {
+function selectCases(manifest: RunManifest, options: TrialOptions): SelectedCase[] {
+  const { case: pattern, suite, model } = options;
   const all = manifest.suites.flatMap(({ name, cases }) =>
     cases.map((one): SelectedCase => ({ suite: name, case: one })),
   );
-  refuseUnknown(
-    "suite",
-    suite,
-    manifest.suites.map(({ name }) => name),
-  );
+  const suites = manifest.suites.map(({ name }) => name);
   const models = manifest.models.map(({ id }) => id);
-  if (model !== undefined && !models.some((id) => isModelNamed(model, id))) refuseUnknown("model", model, models);
+  for (const one of suite ?? []) if (!suites.includes(one)) throw unknownName("suite", one, suites);
+  for (const one of model ?? [])
+    if (!models.some((id) => isModelNamed(one, id))) throw unknownName("model", one, models);
   const isNamed =
     pattern === undefined || all.some((one) => one.case.id === pattern)
       ? ({ case: one }: SelectedCase) => pattern === undefined || one.id === pattern
       : ({ case: one }: SelectedCase) => matchesFilter(one.id, pattern);
-  const found = all.filter((one) => (suite === undefined || one.suite === suite) && isNamed(one));
+  const found = all.filter((one) => (suite?.includes(one.suite) ?? true) && isNamed(one));
   if (found.length === 0 && pattern !== undefined)
-    refuseUnknown("case", pattern, [...new Set(all.map((one) => one.case.id))]);
+    throw unknownName("case", pattern, [...new Set(all.map((one) => one.case.id))]);
   return found;
 }
 
-function refuseUnknown(what: string, name: string | undefined, known: readonly string[]): void {
-  if (name === undefined || known.includes(name)) return;
-  throw usageError(`The run has no ${what} "${name}".`, didYouMean(name, known, `The run has: ${some(known, 20)}.`));
+function unknownName(what: string, name: string, known: readonly string[]) {
+  return usageError(`The run has no ${what} "${name}".`, didYouMean(name, known, `The run has: ${some(known, 20)}.`));
 }
 
 /** Returns what finds the case of a trial to show: without a case or number, only of trials that did not pass. */
 function selectTrials(
   cases: readonly SelectedCase[],
-  options: ShowOptions,
+  options: TrialOptions,
 ): (trial: Trial) => SelectedCase | undefined {
   const byKey = new Map(cases.map((one) => [JSON.stringify([one.suite, one.case.id]), one]));
   const { arm = "head", model, trial: number } = options;
@@ -83,7 +128,7 @@ function selectTrials(
     const isMeant =
       cell.arm === arm &&
       (number === undefined || cell.trial === number) &&
-      (model === undefined || isModelNamed(model, cell.model)) &&
+      (model?.some((one) => isModelNamed(one, cell.model)) ?? true) &&
       !(isFailed && verdict?.grade === "pass");
     return isMeant ? byKey.get(JSON.stringify([cell.suite, cell.case])) : undefined;
   };

@@ -31,15 +31,15 @@ type Group = ShownTrial & { numbers: number[] };
 const maxLength = 4_000;
 const maxLines = 40;
 
-/** The transcripts of trials, at most `most` of them. Identical ones are shown once. */
-export function showDocument(shown: readonly ShownTrial[], { run, most }: { run: string; most: number }): Block[] {
+/** The transcripts of trials, at most `limit` of them. Identical ones are shown once. */
+export function showDocument(shown: readonly ShownTrial[], { run, limit }: { run: string; limit: number }): Block[] {
   const groups = groupAlike(shown);
   const failed = shown.filter(({ trial }) => trial.verdict?.grade !== "pass").length;
   const cases = [...new Set(shown.map(({ trial }) => trial.cell.case))];
   if (shown.length === 0)
     return [
       heading(1, "NOTHING TO SHOW: no trial is selected", "warn"),
-      text(`Searched the run ${run}.`, "Next: name a case, or see them all with `evals report`."),
+      text(`Searched the run ${run}.`, "Next: name a case, or see them all with `evals show`."),
     ];
   return [
     heading(
@@ -53,9 +53,9 @@ export function showDocument(shown: readonly ShownTrial[], { run, most }: { run:
         ? "Next: compare what was expected with what was called; improve the description, or correct the case."
         : "Next: see the cases that failed with `evals show --failed`.",
     ),
-    ...groups.slice(0, most).flatMap(transcript),
-    ...(groups.length > most
-      ? [text(`… and ${count(groups.length - most, "more transcript")}: --most shows more.`)]
+    ...groups.slice(0, limit).flatMap(transcript),
+    ...(groups.length > limit
+      ? [text(`… and ${count(groups.length - limit, "more transcript")}: --limit shows more.`)]
       : []),
   ];
 }

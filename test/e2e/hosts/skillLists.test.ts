@@ -6,7 +6,7 @@ import { needsHost } from "./support.ts";
 
 const folders = ["ws", "ws/packages/app", "home"];
 
-describe("evals skills list --host claude-code", () => {
+describe("evals tools --skills --host claude-code", () => {
   const program = needsHost("claude-code");
 
   it.each(folders)("lists what Claude Code shows to its model in %s", async (cwd) => {
@@ -34,7 +34,7 @@ describe("evals skills list --host claude-code", () => {
   });
 });
 
-describe("evals skills list --host codex", () => {
+describe("evals tools --skills --host codex", () => {
   const program = needsHost("codex");
 
   it.each(folders)("lists what Codex shows to its model in %s", async (cwd) => {

@@ -153,9 +153,9 @@ export function prepare() {
   return root;
 }
 
-/** The lines by which `evals skills list` says that a host names and describes skills. */
+/** The lines by which `evals tools --skills` says that a host names and describes skills. */
 export async function list(host: string, root: string, cwd: string): Promise<string[]> {
-  const { out, code } = await evals(["skills", "list", "--host", host, "--json"], {
+  const { out, code } = await evals(["tools", "--skills", "--host", host, "--json"], {
     cwd: join(root, cwd),
     env: { HOME: join(root, "home") },
   });

@@ -41,7 +41,7 @@ function nightsFileOf(dir: string): string {
 }
 async function reportAgain(id: string) {
   const io = world.io();
-  await report({ run: id, as: "json", out: "reports" }, io);
+  await report({ run: id, format: "json", out: "reports" }, io);
   return io;
 }
 const accept = (io = world.io()) =>
@@ -108,7 +108,7 @@ describe("evals run --nightly", () => {
       same: 2,
     });
     const io = world.io();
-    await report({ run: second.summary.run, as: "terminal", out: "reports" }, io);
+    await report({ run: second.summary.run, format: "terminal", out: "reports" }, io);
     expect(io.printed()).toContain("read 3/3 -> 0/10; 2 cases as before. Since the baseline:");
     // A night that does not count is none to compare with.
     model.read = "down";
@@ -130,7 +130,7 @@ describe("evals run --nightly", () => {
       verdict: { nights: 2 },
     });
     const io = world.io();
-    await report({ run: second.summary.run, as: "terminal", out: "reports" }, io);
+    await report({ run: second.summary.run, format: "terminal", out: "reports" }, io);
     expect(io.printed()).toContain("Since the night of 2026-01-03 03:17: read 3/3 -> 0/10; 2 cases as before.");
   });
 

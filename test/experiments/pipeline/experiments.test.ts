@@ -34,9 +34,9 @@ describe("evals variants", () => {
 
   it("writes the named variant, and exits with 1 when there is none to write", async () => {
     const { dir, io } = project({ "wordings.json": wordings });
-    expect(await variants({ ...options, write: "won.json" }, io())).toBe(1);
+    expect(await variants({ ...options, output: "won.json" }, io())).toBe(1);
     expect(existsSync(join(dir, "won.json"))).toBe(false);
-    expect(await variants({ ...options, write: "won.json", of: "plain" }, io())).toBe(0);
+    expect(await variants({ ...options, output: "won.json", of: "plain" }, io())).toBe(0);
     expect(JSON.parse(readFileSync(join(dir, "won.json"), "utf8"))).toEqual({
       variants: { plain: wordings.variants.plain },
     });

@@ -20,7 +20,7 @@ async function parse(words: readonly string[], io: ReturnType<ReturnType<typeof 
       return 0 as const;
     },
   };
-  await runCommandLine(["run", ...words], io, "0", { known: [keep] });
+  await runCommandLine(["run", ...words], io, "0", [keep]);
   if (!options) throw new Error("nothing was parsed");
   return options;
 }

@@ -103,7 +103,7 @@ describe("the report of variants", () => {
     expect(print(adopted)).toMatchInlineSnapshot(`
       "ADOPT clear
         clear is better: read-one passes 15 of 16 times instead of 2. No case loses 15 pp or more.
-        Next: put the wording of clear into the server; \`--write\` saves it as a file.
+        Next: put the wording of clear into the server; \`--output\` saves it as a file.
 
       files · anthropic:claude · 3 wordings, 4 cases
       wording    screening      mean of the gain test  prompt tokens

@@ -15,6 +15,8 @@ export type Io = {
   out(text: string): void;
   /** Writes messages to standard error. */
   err(text: string): void;
+  /** Takes the result of a command as an object; absent where it is printed at once. */
+  result?(value: object): void;
   outIsTerminal: boolean;
   errIsTerminal: boolean;
   /** Columns of the terminal. */

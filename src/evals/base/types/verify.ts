@@ -70,7 +70,7 @@ const coverageSchema = z.object({
 });
 export type VerifiedCoverage = z.infer<typeof coverageSchema>;
 
-/** The report of `evals verify`. */
+/** The report of `evals baseline verify`. */
 export const verifyReportSchema = z.object({
   gates: z.array(verifyGateSchema).describe("what exits with code 1"),
   failed: z.array(verifyGateSchema),

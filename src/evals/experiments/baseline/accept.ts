@@ -130,7 +130,7 @@ function refuseUnfit(manifest: RunManifest, suites: Summaries, graded: Summaries
   const ungraded = nameSuites(suites.filter((suite) => !graded.includes(suite)));
   if (graded.length > 0 && (force || ungraded.length === 0)) return;
   const rest = graded.length > 0 ? " With --force, the graded suites are accepted without it." : "";
-  const hint = `Find the cause with \`evals report\`, then run again.${rest}`;
+  const hint = `Find the cause with \`evals show\`, then run again.${rest}`;
   throw usageError(`The run ${id} has no graded trial${ungraded.length > 0 ? ` of ${some(ungraded)}` : ""}.`, hint);
 }
 

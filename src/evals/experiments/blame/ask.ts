@@ -3,9 +3,9 @@ import { findRanker } from "../../base/search/rankers.ts";
 import { EvalsError, type ExitCode, exitCodes } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import { safeJson } from "../../reports/escape.ts";
 import { some } from "../../reports/format.ts";
 import { renderMarkdown } from "../../reports/markdown.ts";
+import { printJson } from "../../reports/result.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { listChanges, type ToolChange } from "../../servers/changes/changes.ts";
 import { applyChanges } from "../../servers/changes/edits.ts";
@@ -67,12 +67,9 @@ export async function blameRun(
 
 /** Prints the result as a report, or as one JSON object. */
 export function printBlame(result: BlameResult, json: boolean, io: Io): void {
-  const { blames, exitCode } = result;
-  io.out(
-    json
-      ? safeJson({ blames: describeBlames(result), exitCode })
-      : blames.map((report) => renderTerminal(blameDocument(report), io)).join("\n"),
-  );
+  const documents = result.blames.map(blameDocument);
+  if (json) printJson({ blames: describeBlames(result), exitCode: result.exitCode }, documents.flat(), io);
+  else io.out(documents.map((blocks) => renderTerminal(blocks, io)).join("\n"));
 }
 
 /** The blames as a part of a JSON object. */

@@ -11,7 +11,8 @@ import { readBaseline } from "../../records/baseline.ts";
 import { findRecord, findRun, listRecords, type Warn } from "../../records/find.ts";
 import { readManifest, readTrials } from "../../records/record.ts";
 import { comparisonReport } from "../reporting/experimentForms.ts";
-import { type FormName, forms } from "../run/report/forms.ts";
+import { printReport } from "../reporting/report.ts";
+import type { FormName } from "../run/report/forms.ts";
 import { type ComparedRecord, compareSides } from "./comparison.ts";
 import type { ComparisonReport } from "./report.ts";
 
@@ -32,20 +33,20 @@ export type CompareOptions = {
   margin: number;
   out: string;
   json: boolean;
-  as?: FormName | undefined;
+  format?: FormName | undefined;
 };
 
 /** `evals compare`: compares two records and prints the result. */
 export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> {
   const { report, exitCode } = await compareRecords(flags, io);
-  const form = flags.json ? "json" : (flags.as ?? "terminal");
-  io.out(forms[form].render(comparisonReport(report, exitCode), io));
+  const form = flags.json ? "json" : (flags.format ?? "terminal");
+  printReport(form, comparisonReport(report, exitCode), io);
   return exitCode;
 }
 
 /** Reads two records and compares what they have in common. Throws a usage error if that is nothing. */
 export async function compareRecords(
-  flags: Omit<CompareOptions, "json" | "as">,
+  flags: Omit<CompareOptions, "json" | "format">,
   io: Pick<Io, "cwd" | "err">,
 ): Promise<{ report: ComparisonReport; exitCode: ExitCode }> {
   const out = resolve(io.cwd, flags.out);

@@ -11,8 +11,7 @@ import { judgeFormat, type Opinion } from "../../base/types/judge.ts";
 import type { AskedModel } from "../../base/types/model.ts";
 import { addCost, type Cost } from "../../base/types/trial.ts";
 import { readText } from "../../input/parsing/read.ts";
-import { safeJson } from "../../reports/escape.ts";
-import { renderTerminal } from "../../reports/terminal.ts";
+import { printResult } from "../../reports/result.ts";
 import { formatJudgeFigure, judgeFigureFile, judgesFolder } from "../workspace/judgeFigure.ts";
 import { openModels, type RequestOptions } from "../workspace/models.ts";
 import { writeOutput } from "../workspace/writeOutput.ts";
@@ -23,7 +22,7 @@ export type JudgeOptions = Omit<RequestOptions, "out"> & {
   judge: string;
   labels: string;
   minKappa?: number | undefined;
-  write?: string | undefined;
+  output?: string | undefined;
   concurrency: number;
   json: boolean;
 };
@@ -59,7 +58,7 @@ export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const writing = checked.broken.length > 0 ? Promise.resolve(null) : write(checked, model, flags, io);
   // The answers are paid for, so they are printed even if the figure cannot be written.
   const summary: JudgeCheckSummary = { ...checked, written: await writing.catch(() => null) };
-  io.out(flags.json ? safeJson(summary) : renderTerminal(judgeDocument(summary), io));
+  printResult(summary, judgeDocument(summary), flags.json, io);
   await writing;
   return summary.exitCode as ExitCode;
 }
@@ -108,7 +107,7 @@ async function write(
   flags: JudgeOptions,
   io: Io,
 ): Promise<string> {
-  const file = flags.write ?? judgeFigureFile(judgesFolder, judge);
+  const file = flags.output ?? judgeFigureFile(judgesFolder, judge);
   const figure = formatJudgeFigure({
     format: judgeFormat,
     judge,

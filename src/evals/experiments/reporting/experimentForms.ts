@@ -65,7 +65,7 @@ export function experimentReport(manifest: RunManifest, experiment: Experiment, 
         return { ...one, place };
       });
       const own = { name: suite, model, facts: { model, ...manifestFacts(manifest) }, verdicts: placed };
-      return { suites: [own], where: ` with \`evals report ${manifest.id}\``, ...timed };
+      return { suites: [own], where: ` with \`evals show ${manifest.id}\``, ...timed };
     },
   };
 }

@@ -72,7 +72,7 @@ export async function exportTraces(
     return {
       severity: "warning",
       message: `The traces could not be sent to ${withoutSecrets(target)} after ${sent} trials: ${why}.`,
-      hint: `The run is complete. Send them again with \`evals report ${run} --otlp <url>\`.`,
+      hint: `The run is complete. Send them again with \`evals show ${run} --otlp <url>\`.`,
     };
   }
 }

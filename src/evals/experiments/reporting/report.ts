@@ -10,6 +10,7 @@ import type { RunManifest } from "../../base/types/run.ts";
 import { baselineFile, readBaseline } from "../../records/baseline.ts";
 import { findAnyRecord } from "../../records/find.ts";
 import { readTrials } from "../../records/record.ts";
+import { printJson } from "../../reports/result.ts";
 import { readResults } from "../pipeline/record.ts";
 import { csvHead, csvWriter } from "../run/report/csv.ts";
 import { type Form, type FormName, formNames, forms, type Report, runReport } from "../run/report/forms.ts";
@@ -19,24 +20,24 @@ import { exportTraces } from "./otlp.ts";
 
 export type ReportOptions = {
   run?: string | undefined;
-  as: FormName | "csv";
+  format: FormName | "csv";
   out: string;
   otlp?: string | undefined;
 };
 
-/** `evals report`: reads a record and prints it in the requested form. `csv` lists its trials, one per line. */
-export async function report({ run, as, out, otlp }: ReportOptions, io: Io): Promise<ExitCode> {
+/** `evals show`: reads a record and prints it in the requested form. `csv` lists its trials, one per line. */
+export async function report({ run, format, out, otlp }: ReportOptions, io: Io): Promise<ExitCode> {
   const record = await findAnyRecord(run ?? "latest", resolve(io.cwd, out), printProblem(io));
   const { dir, manifest } = record;
   const problem = otlp === undefined ? undefined : await exportTraces({ dir, run: manifest.id }, otlp, io);
   if (problem) printProblem(io)(problem);
-  if (as === "csv") {
+  if (format === "csv") {
     const write = csvWriter(manifest);
     io.out(csvHead);
     for await (const trial of readTrials(dir, manifest.id)) io.out(write(trial));
   } else {
     const accept = await isAccepted(manifest, io);
-    printReport(as, await readReport(record, { withTrials: as === "html", accept }), io);
+    printReport(format, await readReport(record, { withTrials: format === "html", accept }), io);
   }
   return problem ? exitCodes.incomplete : exitCodes.passed;
 }
@@ -88,7 +89,8 @@ export function printRun(name: FormName, input: RunInput, io: Io): void {
 /** Prints a report in one form. */
 export function printReport(name: FormName, made: Report, io: Io): void {
   const form: Form = forms[name];
-  for (const part of form.parts?.(made) ?? [form.render(made, io)]) io.out(part);
+  if (name === "json") printJson(made.json(), made.document(), io);
+  else for (const part of form.parts?.(made) ?? [form.render(made, io)]) io.out(part);
 }
 
 /** The file of a custom reporter; undefined for a form of this program. */

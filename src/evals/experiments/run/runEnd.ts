@@ -3,8 +3,8 @@ import { printableLines } from "../../base/secrets/visible.ts";
 import { type ExitCode, exitCodes, printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { ShardReport } from "../../base/types/run.ts";
-import { asciiJson } from "../../reports/escape.ts";
 import { count } from "../../reports/format.ts";
+import { printJson } from "../../reports/result.ts";
 import { recordNights } from "../drift/ask.ts";
 import type { RecordedRun } from "../pipeline/pipeline.ts";
 import { exportTraces } from "../reporting/otlp.ts";
@@ -65,7 +65,7 @@ function reportShard(
   const recorded = summary.totals.trials - summary.totals.missing;
   const exitCode = end === "complete" ? exitCodes.passed : exitCodes.incomplete;
   const facts: ShardReport = { run: manifest.id, dir, shard: shard ?? "", trials: recorded, broken, exitCode };
-  if (json) io.out(`${asciiJson(facts)}\n`);
+  if (json) printJson(facts, [], io);
   else
     io.out(
       printableLines(

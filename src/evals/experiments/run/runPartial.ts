@@ -7,7 +7,7 @@ import type { Model } from "../../base/types/model.ts";
 import type { PartialRun, RunManifest, RunSummary } from "../../base/types/run.ts";
 import { asksModel, type Suite } from "../../base/types/suite.ts";
 import { partialFolder } from "../../records/find.ts";
-import { asciiJson } from "../../reports/escape.ts";
+import { printJson } from "../../reports/result.ts";
 import type { AcceptedRecord, CurrentCases } from "../../servers/changes/accepted.ts";
 import { findTouched } from "../../servers/changes/touched.ts";
 import { findBaseline } from "../check/ask.ts";
@@ -134,7 +134,8 @@ export function reportNothing({ json }: RunOptions, partial: PartialRun, io: Io)
     ok: true,
     exitCode: exitCodes.passed,
   };
-  io.out(json ? `${asciiJson(summary)}\n` : printableLines(...describePartial(partial)));
+  if (json) printJson(summary, [], io);
+  else io.out(printableLines(...describePartial(partial)));
   return exitCodes.passed;
 }
 

@@ -7,7 +7,7 @@ import type { Io } from "../../base/types/io.ts";
 import type { Model } from "../../base/types/model.ts";
 import type { PartialRun, RunManifest, RunSummary } from "../../base/types/run.ts";
 import type { Suite } from "../../base/types/suite.ts";
-import { safeJson } from "../../reports/escape.ts";
+import { printJson } from "../../reports/result.ts";
 import { planChecks, runCheck } from "../check/ask.ts";
 import { planDrift, runDrift } from "../drift/ask.ts";
 import { planJson, planRun, renderPlan } from "../pipeline/dryRun.ts";
@@ -73,7 +73,8 @@ export async function runSuites(
   const getTier = chooseTier(options.batch);
   if (options.dryRun) {
     const plan = planRun(planned, models, seed, checks, { judge, getTier });
-    io.out(options.json ? safeJson(planJson(plan), 2) : renderPlan(plan));
+    if (options.json) printJson(planJson(plan), [], io);
+    else io.out(renderPlan(plan));
     return reportNone;
   }
   // With a queue, the workers have the keys, and verify this.

@@ -28,7 +28,7 @@ import { incumbentArm, type Outcome, PromptSizes, summariseVariants } from "./ve
 
 export type VariantsOptions = ExperimentOptions & {
   file?: string | undefined;
-  write?: string | undefined;
+  output?: string | undefined;
   of?: string | undefined;
   margin: number;
   baselines: string;
@@ -84,12 +84,12 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
       prompts,
     });
     const chosen = overlaid.find(({ name }) => name === (options.of ?? summary.winner));
-    const unwritten = options.write !== undefined && !chosen && summary.exitCode === exitCodes.passed;
+    const unwritten = options.output !== undefined && !chosen && summary.exitCode === exitCodes.passed;
     const result = { ...summary, exitCode: unwritten ? exitCodes.failed : summary.exitCode };
-    // With --write -, standard output contains only the overlay.
-    const shown = options.write === "-" ? { ...io, out: io.err } : io;
+    // With --output -, standard output contains only the overlay.
+    const shown = options.output === "-" ? { ...io, out: io.err } : io;
     printReport(options.json ? "json" : "terminal", await recordExperiment(finished, result, io), shown);
-    if (options.write !== undefined) await writeOverlay(options.write, chosen, io);
+    if (options.output !== undefined) await writeOverlay(options.output, chosen, io);
     return result.exitCode as ExitCode;
   });
 }
@@ -140,11 +140,12 @@ function selectCases(cases: readonly string[], filters: readonly string[]): stri
   );
 }
 
-function refuseFlags({ write, of, file, json }: VariantsOptions & { file: string }, io: Io): void {
-  if (write === undefined && of !== undefined) throw usageError("--of has no effect without --write.", "Add --write.");
-  if (write === "-" && json) throw usageError("--json and --write - both use standard output.", "Name a file.");
-  if (write !== undefined && write !== "-" && resolve(io.cwd, write) === resolve(io.cwd, file))
-    throw usageError(`--write would replace the variants file "${file}".`, "Name another file.");
+function refuseFlags({ output, of, file, json }: VariantsOptions & { file: string }, io: Io): void {
+  if (output === undefined && of !== undefined)
+    throw usageError("--of has no effect without --output.", "Add --output.");
+  if (output === "-" && json) throw usageError("--json and --output - both use standard output.", "Name a file.");
+  if (output !== undefined && output !== "-" && resolve(io.cwd, output) === resolve(io.cwd, file))
+    throw usageError(`--output would replace the variants file "${file}".`, "Name another file.");
 }
 
 function refuseUnknown(name: string | undefined, { variants: known }: ReadVariants): void {

@@ -152,7 +152,7 @@ function describeChange({ case: id, base, head }: Pick<NamedCase, "case" | "base
 function nextStep(summary: VariantsSummary): string {
   const { kind, run, method, winner, best } = summary;
   if (method === null) return `finish it with \`evals variants --resume ${run}\`.`;
-  if (kind === "adopt") return `put the wording of ${winner} into the server; \`--write\` saves it as a file.`;
+  if (kind === "adopt") return `put the wording of ${winner} into the server; \`--output\` saves it as a file.`;
   const { verdict } = summary;
   if (verdict.kind === "inconclusive") {
     if (verdict.because === "missing") return "find out why trials broke, then run it again.";

@@ -141,13 +141,13 @@ async function findUnder(
 
 function describeHidden({ name, file, document }: SkillPackage, { hidden, key }: Hidden): Problem {
   const message = `The skill "${name}" is not offered to models: ${hidden}.`;
-  const hint = `Its eval files are not run. ${key === undefined ? "See `evals skills list`." : "Remove the key to let models load it."}`;
+  const hint = `Its eval files are not run. ${key === undefined ? "See `evals tools --skills`." : "Remove the key to let models load it."}`;
   const place = { file, ...(key !== undefined && document.places[key]) };
   return { severity: "warning", message, hint, place };
 }
 
 function describeSkipped({ shadowed, skipped }: Discovery): (Problem & { place: Place })[] {
-  const hint = "Its eval files are not run. See `evals skills list`.";
+  const hint = "Its eval files are not run. See `evals tools --skills`.";
   const warning = (message: string, file: string) => ({ severity: "warning" as const, message, hint, place: { file } });
   return [
     ...skipped.map(({ file, reason }) => warning(`No host can load this skill: ${reason}.`, file)),

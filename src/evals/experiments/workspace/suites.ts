@@ -157,7 +157,7 @@ function nothingFound(
     if (unknown.length === 0) return error(`No eval files are in the package of ${quote(missing)}.`, evalFileHint);
     return error(
       `No skill ${quote(unknown)} was found.`,
-      `${names.size > 0 ? `Use one of ${quote(names)}` : "No skill was found at all"}; see \`evals skills list\`.`,
+      `${names.size > 0 ? `Use one of ${quote(names)}` : "No skill was found at all"}; see \`evals tools --skills\`.`,
     );
   }
   if (packages.length > 0)

@@ -1,8 +1,10 @@
 import { type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
+import type { Severity } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { LintReport, Profile } from "../../base/types/lint.ts";
+import { printJson } from "../../reports/result.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
-import { decideExitCode, type FormOptions, printFindings, readThreshold, type ThresholdOptions } from "../findings.ts";
+import { decideExitCode, type FormOptions, printFindings } from "../findings.ts";
 import { readSettings } from "../settings.ts";
 import { forEachTarget, resolveTargets, type Target, type TargetOptions } from "../targets.ts";
 import { type CollectContext, type Collected, collectSuite, collectTools, joinCollected } from "./collect.ts";
@@ -17,11 +19,11 @@ type Format = FormOptions["format"] | "markdown";
 
 /** The options of `evals lint`. `severity` has items like `name-length=error`. */
 export type LintOptions = TargetOptions &
-  LintJudgeOptions &
-  ThresholdOptions & {
+  LintJudgeOptions & {
     confusable: boolean;
     against?: string | undefined;
     severity?: string[] | undefined;
+    failureThreshold: Severity;
     profile?: Profile | undefined;
     all: boolean;
     format: Format;
@@ -34,7 +36,7 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   const format = options.json ? "json" : options.format;
   if (options.rules) return printRules(format, io);
   if (format === "markdown")
-    throw usageError("--format markdown works only with --rules.", "Use table, json, sarif, github or junit.");
+    throw usageError("--format markdown works only with --rules.", "Use terminal, json, sarif, github or junit.");
   const judge = options.judge === undefined ? undefined : await (await import("./judge.ts")).openJudging(options, io);
   const settings = await readSettings(options, io);
   const { targets, warnings } = await resolveTargets(options, io, { projectSkills: true });
@@ -65,9 +67,9 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
 async function printRules(format: Format, io: Io): Promise<ExitCode> {
   const list = catalogue(rules);
   if (format === "sarif" || format === "github" || format === "junit")
-    throw usageError(`--rules cannot be printed as ${format}.`, "Use table, json or markdown.");
+    throw usageError(`--rules cannot be printed as ${format}.`, "Use terminal, json or markdown.");
   if (format === "markdown") io.out(rulesMarkdown(list));
-  else if (format === "json") io.out(`${JSON.stringify({ rules: list }, null, 2)}\n`);
+  else if (format === "json") printJson({ rules: list }, rulesDocument(list), io);
   else io.out(renderTerminal(rulesDocument(list), io));
   return exitCodes.passed;
 }
@@ -84,7 +86,7 @@ async function makeReport(
   io: Io,
 ): Promise<LintReport> {
   const { against } = options;
-  const failOn = readThreshold(options, io);
+  const failOn = options.failureThreshold;
   const lists = subjects.flatMap((subject) => (subject.kind === "toolsets" ? [subject] : []));
   const versions =
     against === undefined ? undefined : await (await import("./versions.ts")).compareVersions(against, lists, io);

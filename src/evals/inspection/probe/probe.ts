@@ -8,7 +8,7 @@ import type { Profile, Settings } from "../../base/types/lint.ts";
 import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
 import { openSource } from "../../servers/source.ts";
-import { decideExitCode, type FormOptions, printFindings, readThreshold, type ThresholdOptions } from "../findings.ts";
+import { decideExitCode, type FormOptions, printFindings } from "../findings.ts";
 import { matchesPattern, readSettings } from "../settings.ts";
 import { shellWord } from "../shell.ts";
 import { forEachTarget, resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
@@ -22,7 +22,6 @@ import { newTally, type ProbeTarget, type Probing, probeTool, reportTool } from 
 
 /** The options of `evals probe`. `timeout` is in seconds. */
 export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> &
-  ThresholdOptions &
   FormOptions & {
     tool?: string[] | undefined;
     execute?: ExecutionPolicy | undefined;
@@ -31,6 +30,7 @@ export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> &
     timeout: number;
     maxCalls: number;
     severity?: string[] | undefined;
+    failureThreshold: Severity;
     profile?: Profile | undefined;
     call?: string[] | undefined;
   };
@@ -213,7 +213,7 @@ const catalogue = [...new Set([...toolRules, ...unknownToolRules])].map(({ id, s
 });
 
 function makeReport(probed: readonly Probed[], seed: number, options: ProbeOptions, io: Io): ProbeReport {
-  const failOn = readThreshold(options, io);
+  const failOn = options.failureThreshold;
   const servers = probed.flatMap(({ server }) => server ?? []);
   const problems = probed.flatMap((one) => one.problems);
   const findings = servers.flatMap((server) => server.findings.filter((one) => one.suppressed === undefined));

@@ -9,8 +9,7 @@ import { type Case, listExpectedCalls, type Suite } from "../../base/types/suite
 import { isAlwaysLoaded, type OfferedTool, type Toolset } from "../../base/types/tool.ts";
 import type { SuiteOptions } from "../../experiments/workspace/suites.ts";
 import { withWorkspace } from "../../experiments/workspace/workspace.ts";
-import { asciiJson } from "../../reports/escape.ts";
-import { renderTerminal } from "../../reports/terminal.ts";
+import { printResult } from "../../reports/result.ts";
 import { type HostName, presentTools } from "../../servers/host.ts";
 import { evaluateSearch, type QueryResult, type SearchCase, summarizeRanker } from "./evaluate.ts";
 import { findShortfall, parseThreshold, type Threshold } from "./gate.ts";
@@ -43,7 +42,7 @@ export async function search(options: SearchOptions, io: Io): Promise<ExitCode> 
     }),
   );
   const report: SearchReport = { host: options.host, thresholds: thresholds.map(({ text }) => text), suites };
-  io.out(json ? `${asciiJson(report, 2)}\n` : renderTerminal(searchDocument(report), io));
+  printResult(report, searchDocument(report), json, io);
   if (suites.some(({ shortfalls }) => shortfalls.length > 0)) return exitCodes.failed;
   const isSearched = suites.some(({ queries, listings }) => queries.length > 0 || listings.length > 0);
   const isBroken = suites.some(({ leftOut }) => leftOut.some(({ broken }) => broken));

@@ -54,7 +54,7 @@ afterAll(() => rmSync(cache, { recursive: true, force: true, maxRetries: 3 }));
 const { gemini } = await import(new URL("../../../../scripts/geminiProtocol.mjs", import.meta.url).href);
 protocols.push(gemini);
 
-describe.each(["copilot", "goose", "gemini-cli"] as const)("evals skills list --host %s", (host) => {
+describe.each(["copilot", "goose", "gemini-cli"] as const)("evals tools --skills --host %s", (host) => {
   const program = needsHost(host);
 
   it.each(["ws", "ws/packages/app"])("lists what it shows to its model in %s", async (cwd) => {

@@ -18,7 +18,7 @@ import { runVerdicts } from "./verdicts.ts";
 /** The result of a command, with everything its forms need. `json` is the object that `--json` prints. */
 export type Report = {
   document(): Blocks;
-  json(): unknown;
+  json(): object;
   page(): WrittenReport;
   verdicts(): VerdictList;
 };
@@ -33,7 +33,7 @@ export type Form = {
   parts?(report: Report): Generator<string>;
 };
 
-/** All forms by their `--as` name. */
+/** All forms by their `--format` name. */
 export const forms = {
   terminal: { render: ({ document }, display = pipe) => renderTerminal(document(), display) },
   json: { render: ({ json }) => safeJson(json(), 2), parts: ({ json }) => safeJsonParts(json(), 2) },

@@ -25,7 +25,7 @@ export type HistoryEntry = z.infer<typeof historyEntrySchema>;
 const historySchema = z.object({ suite: z.string(), model: z.string(), runs: z.array(historyEntrySchema) });
 export type History = z.infer<typeof historySchema>;
 
-/** The output of `evals history --json`. */
+/** The output of `evals show --history --json`. */
 export const historyOutputSchema = z.object({ histories: z.array(historySchema) });
 
 /** A run with the summaries of its suites. */

@@ -15,9 +15,8 @@ import { run } from "../../../experiments/run/run.ts";
 import { openModels, type RequestOptions } from "../../../experiments/workspace/models.ts";
 import { writeOutput } from "../../../experiments/workspace/writeOutput.ts";
 import { readTrials } from "../../../records/record.ts";
-import { asciiJson } from "../../../reports/escape.ts";
 import { count } from "../../../reports/format.ts";
-import { renderTerminal } from "../../../reports/terminal.ts";
+import { printResult } from "../../../reports/result.ts";
 import { parseTools, readStaticList } from "../../../servers/toolList.ts";
 import { resolveTargets, type ServerTarget } from "../../targets.ts";
 import { listServer } from "../../tools.ts";
@@ -108,7 +107,7 @@ export async function tryServer(options: TryOptions, io: Io): Promise<ExitCode> 
     ...{ costUsd: addCost(written.costUsd, asked.costUsd), suite: file, run: asked.run },
     exitCode: asked.isComplete && tally.right.trials + tally.quiet.trials > 0 ? exitCodes.passed : exitCodes.incomplete,
   };
-  io.out(options.json ? `${asciiJson(result, 2)}\n` : renderTerminal(tryDocument(result), io));
+  printResult(result, tryDocument(result), options.json, io);
   return io.signal.aborted ? io.signalExitCode() : (result.exitCode as ExitCode);
 }
 
