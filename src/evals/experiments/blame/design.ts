@@ -114,14 +114,14 @@ type Search<R> = Generator<ReadonlySet<number>, R, boolean>;
 type Found = { kind: "found"; reverted: number[]; breaking: number[] } | { kind: "passes-new" | "fails-old" };
 
 /** Maximum trials for the search of one case: three searches with two lists per change, and a few in between. */
-export const certainCap = (changed: number) => 6 * changed + 5;
+const certainCap = (changed: number) => 6 * changed + 5;
 
 /**
  * Blame for a deterministic model: one trial a list, and an answer is certain. Finds a smallest set of changes whose
  * reverting repairs the case, and a smallest one that breaks the old list by itself; both were seen to do so. Takes about
  * k log2(D/k) lists for k culprits of D changes, where reverting each by itself takes D, and misses pairs.
  */
-export function* blameCertain(record: TrialRecord, id: string, changed: readonly string[]): Play<BlamedCase> {
+function* blameCertain(record: TrialRecord, id: string, changed: readonly string[]): Play<BlamedCase> {
   const search = findCulprits(changed.length);
   for (let turn = search.next(); ; ) {
     if (turn.done) return makeVerdict(turn.value, id, changed);
