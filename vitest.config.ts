@@ -20,7 +20,6 @@ const slow = [
   "test/base/secrets/secretForms.test.ts",
   "test/inspection/lint/{hostile,size}.test.ts",
   "test/input/{skills,suites}/fuzz.test.ts",
-  "test/asking/scoring/bfcl.test.ts",
   "test/reading/merge.test.ts",
   "test/experiments/pipeline/{batches,exposure,regression,resume}.test.ts",
   "test/experiments/{check,drift}/ask.test.ts",

@@ -33,7 +33,7 @@ const { metafile } = await build({
     { in: "src/server/main.ts", out: "server/main" },
     // Started by their paths, beside the chunks that start them.
     { in: "src/evals/base/code/thread.ts", out: "chunks/thread" },
-    { in: "src/evals/input/imports/source/executeProcess.ts", out: "chunks/executeProcess" },
+    { in: "src/evals/input/imports/source/sourceProcess.ts", out: "chunks/sourceProcess" },
   ],
   outdir: dist,
   chunkNames: "chunks/[name]-[hash]",

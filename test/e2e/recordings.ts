@@ -1,56 +1,51 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Json, JsonObject } from "../../src/evals/base/types/json.ts";
 import type { RunManifest } from "../../src/evals/base/types/run.ts";
 import type { Trial } from "../../src/evals/base/types/trial.ts";
-import { type BfclCase, type BfclOutput, fromDialect, readOutput, rows } from "../asking/scoring/bfcl-fixtures.ts";
 
-type Row = Omit<BfclCase, "tools"> & {
-  messages: { role: string; content: string }[];
-  tools: { name: string; description: string; parameters: JsonObject }[];
-};
-
-/** The wordings that the models were recorded with: how the tools' documentation was written. */
-export const wordings = ["json", "python", "xml"] as const;
+/** Two wordings of the tools with which the models were recorded. */
+export const wordings = ["plain", "vague"] as const;
 export type Wording = (typeof wordings)[number];
+export const recordedModels = ["model-a", "model-b"] as const;
+export type RecordedModel = (typeof recordedModels)[number];
 
-const outputs = rows<BfclOutput>("outputs.jsonl");
-export const recordedModels = [...new Set(outputs.map(({ model }) => model))].sort();
+const cases = 250;
 
-/** Writes the leaderboard's cases that were recorded as a suite of this project. Returns the file's name. */
+/** Whether an answer is right: fewer are with the vague wording, though some only with it. */
+function isRight(model: RecordedModel, wording: Wording, at: number): boolean {
+  if (at % 25 === 0) return wording === "vague";
+  const wrong = model === "model-a" ? 5 : 4;
+  return at % (wording === "plain" ? 11 : wrong) !== 1;
+}
+
+/** How many answers of a model are right with a wording. */
+export const countRight = (model: RecordedModel, wording: Wording) =>
+  Array.from({ length: cases }, (_, at) => isRight(model, wording, at)).filter(Boolean).length;
+
+/** Writes the suite that was recorded. Returns the file's name. */
 export function writeSuite(dir: string): string {
-  const recorded = new Set(outputs.map(({ id }) => id));
-  const cases = rows<Row>("cases.jsonl").filter(({ id }) => recorded.has(id));
+  const tools = ["search", "read"].map((name) => ({ name, inputSchema: { type: "object" } }));
   const suite = {
-    name: "bfcl",
+    name: "recorded",
     execute: "never",
-    maxTurns: 1,
     trials: 1,
-    cases: cases.map(({ id, messages, tools, possible_answer }) => ({
-      id,
-      messages,
-      tools: tools.map(({ name, description, parameters }) => ({
-        name,
-        description,
-        inputSchema: fromDialect(parameters as Json),
-      })),
-      expect: {
-        calls: (possible_answer ?? []).flatMap((answer) =>
-          Object.entries(answer).map(([tool, args]) => ({ tool, args })),
-        ),
-        order: "any",
-        argsMatch: "bfcl",
-      },
+    cases: Array.from({ length: cases }, (_, at) => ({
+      id: `case-${at}`,
+      input: `Find note ${at}`,
+      tools,
+      expect: { tool: "search", args: { id: at } },
     })),
   };
-  writeFileSync(join(dir, "bfcl.json"), JSON.stringify(suite));
-  return "bfcl.json";
+  writeFileSync(join(dir, "recorded.json"), JSON.stringify(suite));
+  return "recorded.json";
 }
 
 /** Writes what the models answered with one wording as a run of this project. Returns the folder's name. */
 export function writeRecording(dir: string, wording: Wording): string {
   const folder = `recorded-${wording}`;
-  const trials = outputs.filter(({ variant }) => variant === `tool_docs=${wording}`).map(trialOf);
+  const trials = recordedModels.flatMap((model) =>
+    Array.from({ length: cases }, (_, at) => createTrial(model, at, isRight(model, wording, at))),
+  );
   const manifest: RunManifest = {
     format: "tool-evals run 1",
     id: folder,
@@ -70,18 +65,17 @@ export function writeRecording(dir: string, wording: Wording): string {
   return folder;
 }
 
-function trialOf({ id, model, raw_output: text }: BfclOutput): Trial {
-  const calls = readOutput(text) ?? [];
+function createTrial(model: RecordedModel, at: number, right: boolean): Trial {
   return {
-    cell: { suite: "bfcl", case: id, arm: "head", model, trial: 1 },
+    cell: { suite: "recorded", case: `case-${at}`, arm: "head", model, trial: 1 },
     toolset: "not recorded",
     orderSeed: 1,
     outcome: { kind: "answered" },
     turns: [
       {
-        text,
-        calls,
-        stop: calls.length > 0 ? "calls" : "done",
+        text: "",
+        calls: [{ id: "1", tool: right ? "search" : "read", arguments: { id: at } }],
+        stop: "calls",
         usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
         ms: 1,
       },
@@ -93,24 +87,22 @@ function trialOf({ id, model, raw_output: text }: BfclOutput): Trial {
 }
 
 /**
- * Two-sided p of McNemar's exact test on the official verdicts: with one trial a case, only the cases that one wording
- * got right and the other did not can tell them apart, and each of these is as a coin.
+ * Two-sided p of McNemar's exact test: with one trial a case, only the cases that one wording got right and the other did
+ * not can tell them apart, and each of these is as a coin.
  */
-export function exactP(model: string, a: Wording, b: Wording): number {
-  const right = (wording: Wording) => {
-    const own = outputs.filter((one) => one.model === model && one.variant === `tool_docs=${wording}`);
-    return new Map(own.map((one) => [one.id, one.upstream_checker_valid]));
-  };
-  const [first, second] = [right(a), right(b)];
-  const differing = [...first].filter(([id, valid]) => second.get(id) !== valid);
-  const n = differing.length;
-  const most = Math.max(...[true, false].map((valid) => differing.filter((one) => one[1] === valid).length));
+export function exactP(model: RecordedModel): number {
+  const only = (right: Wording, wrong: Wording) =>
+    Array.from({ length: cases }, (_, at) => at).filter(
+      (at) => isRight(model, right, at) && !isRight(model, wrong, at),
+    );
+  const [plain, vague] = [only("plain", "vague").length, only("vague", "plain").length];
+  const n = plain + vague;
   let tail = 0;
-  for (let k = most; k <= n; k++) tail += chooses(n, k) / 2 ** n;
+  for (let k = Math.max(plain, vague); k <= n; k++) tail += countChoices(n, k) / 2 ** n;
   return Math.min(1, 2 * tail);
 }
 
-function chooses(n: number, k: number): number {
+function countChoices(n: number, k: number): number {
   let ways = 1;
   for (let i = 1; i <= k; i++) ways *= (n - k + i) / i;
   return ways;

@@ -14,7 +14,6 @@ export const missed = runOf(
         }),
       ],
       substituted: [{ expected: "read_note", picked: "open_note", n: 1 }],
-      points: { mean: 0.875, trials: 4, counts: { "0.75": 2, "1": 2 } },
       mocks: { answered: 12, unused: ["list_notes[2]"], unmatched: [{ text: "save_note has no mock", n: 3 }] },
       misses: {
         tools: [

@@ -46,6 +46,7 @@ export async function importSuites(options: ImportOptions, io: Io): Promise<Exit
     cwd: io.cwd,
     judged,
     executeSource,
+    signal: io.signal,
     from,
     tools: tools && indexTools(tools),
   });
@@ -104,7 +105,7 @@ async function writeOne(
       unsaid: one.unsaid,
     })),
     unsaid: files.flatMap(({ file: of, unsaid }) => unsaid.map((one) => ({ ...one, file: of }))),
-    ...(format.isSource && !executeSource && cases.some(({ kind }) => kind === "left out") && { isRunnable: true }),
+    ...(format.request && !executeSource && { isRunnable: true as const }),
     dead: tools ? findDead(kept, behind, new Set(tools.map(({ name }) => name))) : [],
   };
   if (kept.length === 0) return report;

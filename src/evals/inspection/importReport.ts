@@ -21,7 +21,7 @@ const importReportSchema = z.object({
   kept: number,
   cases: z.array(importedCaseSchema),
   unsaid: z.array(z.object({ ...unsaidShape, file: z.string() })).describe("what could not be kept from whole files"),
-  isRunnable: z.boolean().exactOptional().describe("running the sources may resolve what the omitted cases lack"),
+  isRunnable: z.boolean().exactOptional().describe("its files are TypeScript and were not run: --execute-source"),
   dead: z
     .array(z.object({ tool: z.string(), cases: z.array(z.string()) }))
     .describe("expected tools that are not in the list"),
@@ -50,17 +50,14 @@ export function importDocument(reports: readonly ImportReport[], hasServer: bool
       ]),
       text(
         written === undefined ? "No suite was written." : ["Wrote ", { code: written }, "."],
-        written === undefined
-          ? "Next: see below why no case could be kept."
-          : [`Next: ${hasServer ? "" : "name the server in the suite, then "}run \`evals run ${written}\`.`],
+        isRunnable
+          ? ["Next: if you trust these sources, run them with ", { code: "--execute-source" }, " to read their cases."]
+          : written === undefined
+            ? "Next: see below why no case could be kept."
+            : [`Next: ${hasServer ? "" : "name the server in the suite, then "}run \`evals run ${written}\`.`],
       ),
-      ...section("Left out", [
-        countReasons("case", left),
-        ...(isRunnable
-          ? [text(["To resolve what a source loads or computes, run it with ", { code: "--execute-source" }, "."])]
-          : []),
-      ]),
-      ...section("Not kept from the cases above", [countReasons("part", lost)]),
+      ...section("Left out", [countReasons("case", left)]),
+      ...section("Not kept", [countReasons("part", lost)]),
       ...section("Expected tools that are not in the list", [
         table(
           "tool",

@@ -8,7 +8,7 @@ const aTool = (name: string, ...parameters: string[]) => ({
 });
 const expects = (tools: string[], args = {}): { expect: Expectation } => ({
   expect: {
-    ...{ kind: "tool", extras: false, argsMode: "partial", argsMatch: "matchers", avoid: [] },
+    ...{ kind: "tool", extras: false, argsMode: "partial", avoid: [] },
     call: { tools, args },
   },
 });

@@ -12,7 +12,6 @@ const wants = (...tools: string[]): Expectation => ({
   call: { tools },
   extras: false,
   argsMode: "partial",
-  argsMatch: "matchers",
   avoid: [],
 });
 const search = (query: string, ...found: string[]): ToolSearch => ({ query, found });

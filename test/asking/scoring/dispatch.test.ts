@@ -28,7 +28,6 @@ const wants = (tool: string, args?: { slug: string }): Expectation => ({
   avoid: [],
   extras: false,
   argsMode: "partial",
-  argsMatch: "matchers",
 });
 
 const call = (tool: string, args: Call["arguments"], result?: string): Call => ({

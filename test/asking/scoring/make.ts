@@ -22,11 +22,11 @@ export function caseOf(expect: Expectation | undefined, expectedBehavior: readon
 }
 
 export function expectTool(call: ExpectedCall, rules: Partial<ToolExpectation> = {}): ToolExpectation {
-  return { kind: "tool", call, extras: false, argsMode: "partial", argsMatch: "matchers", avoid: [], ...rules };
+  return { kind: "tool", call, extras: false, argsMode: "partial", avoid: [], ...rules };
 }
 
 export function expectCalls(calls: readonly ExpectedCall[], rules: Partial<CallsExpectation> = {}): CallsExpectation {
-  const defaults = { order: "strict", extras: false, argsMode: "partial", argsMatch: "matchers", avoid: [] } as const;
+  const defaults = { order: "strict", extras: false, argsMode: "partial", avoid: [] } as const;
   return { kind: "calls", calls, ...defaults, ...rules };
 }
 

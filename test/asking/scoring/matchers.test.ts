@@ -192,7 +192,6 @@ describe("reading", () => {
     [{ $gte: 1, lte: 2 }, '"lte" stands beside keys that begin with $', 'Did you mean "$lte"?'],
     [{ $gte: 1, name: 2 }, '"name" stands beside keys that begin with $', "Remove it; if the object is meant"],
     [{ $regex: "a", $matches: "b" }, '"$matches" and "$regex" mean the same', "Keep one of them"],
-    [{ $float: 5 }, '"$float" is not a matcher keyword', "$float belongs to argsMatch: bfcl."],
   ])("%j is neither a matcher nor a literal", (value, message, hint) => {
     expect(readMatcher(value)).toEqual({
       kind: "invalid",

@@ -5,7 +5,7 @@ import type { ExecutionPolicy } from "../../../src/evals/base/types/execution.ts
 import type { JsonObject } from "../../../src/evals/base/types/json.ts";
 import type { Expectation } from "../../../src/evals/base/types/suite.ts";
 import type { Toolset } from "../../../src/evals/base/types/tool.ts";
-import { caseOf, expectCalls, expectTool, toolsetOf } from "./make.ts";
+import { caseOf, expectTool, toolsetOf } from "./make.ts";
 
 const readOnly = { annotations: { readOnlyHint: true } };
 const readSchema = {
@@ -178,17 +178,6 @@ describe("arguments", () => {
     `);
     expect(foundIn({}, "exact")).toBe(foundIn({ head: 1 }, "exact"));
     expect(foundIn({ head: 1 })).toBe("");
-  });
-
-  test("by the leaderboard's rules are lists of accepted values", () => {
-    const expectation = expectCalls([{ tools: ["read.file"], args: { path: ["a", ""], head: 1, z: [1] } }], {
-      argsMatch: "bfcl",
-    });
-    const dotted = toolsetOf([{ name: "read_file", inputSchema: { ...readSchema, type: "dict" } }]);
-    expect(found(expectation, dotted)).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: Case "read-one": "read_file" has no argument "z".
-        Use one of: path, head, mode, tags, where, until, follow."
-    `);
   });
 });
 

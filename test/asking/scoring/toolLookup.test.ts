@@ -10,18 +10,12 @@ describe("getLookup", () => {
     expect(getLookup(toolset).find("math.add")).toBe(getLookup(toolset).find("math.add"));
   });
 
-  test("finds by the exact name, or also with dots as underscores", () => {
-    const { names, find, findDotless } = getLookup(toolset);
+  test("finds by the exact name", () => {
+    const { names, find } = getLookup(toolset);
     expect(names).toEqual(["math.add", "math_sub"]);
     expect([find("math.add"), find("math_add"), find("toString")].map((listed) => listed?.tool.name)).toEqual([
       "math.add",
       undefined,
-      undefined,
-    ]);
-    expect(["math.add", "math_add", "math.sub", "add"].map((name) => findDotless(name)?.tool.name)).toEqual([
-      "math.add",
-      "math.add",
-      "math_sub",
       undefined,
     ]);
   });

@@ -103,7 +103,6 @@ describe("when a judge is asked", () => {
     call: { tools: ["send"], args: { text: { judge: "is polite" } } },
     extras: false,
     argsMode: "partial",
-    argsMatch: "matchers",
     avoid: [],
   };
   const sent = (text: string) => [turn("", ["send", { text }])];

@@ -168,7 +168,6 @@ describe("a trial on a tool whose schema cannot be applied", () => {
           call: { tools: ["write"], args },
           extras: false,
           argsMode: "partial",
-          argsMatch: "matchers",
           avoid: [],
         },
         expectedBehavior: [],

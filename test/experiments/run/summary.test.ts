@@ -277,11 +277,3 @@ describe("mocks", () => {
     expect(suite?.totals).toMatchObject({ executed: 2, toolErrors: 2 });
   });
 });
-
-describe("the points of MongoDB's rules", () => {
-  it("have a mean, and are counted", () => {
-    const given = [1, 0.75, 1, 0, 1].map((points, at) => aTrial("a", at + 1, { verdict: { ...passed, points } }));
-    const [suite] = runSummarySchema.parse(summarise(given, "a")).suites;
-    expect(suite?.points).toEqual({ mean: 0.75, trials: 5, counts: { "0": 1, "0.75": 1, "1": 3 } });
-  });
-});

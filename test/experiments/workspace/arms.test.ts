@@ -6,7 +6,7 @@ import { addDistractorArms, addSurfaceArms, listSurfaces } from "../../../src/ev
 import type { Source } from "../../../src/evals/servers/source.ts";
 import { aCase, aSuite, aTool, aToolset } from "../../fakes/suite.ts";
 
-const rules = { avoid: [], extras: false, argsMode: "partial", argsMatch: "matchers" } as const;
+const rules = { avoid: [], extras: false, argsMode: "partial" } as const;
 const picks = (...tools: string[]): Expectation => ({ ...rules, kind: "tool", call: { tools } });
 const list = { tools: "list.json" };
 const cases = [

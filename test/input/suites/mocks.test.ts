@@ -127,7 +127,6 @@ describe("mocks", () => {
     // Baselines hold this hash: what a suite does not use is not in it.
     const content = {
       expect: {
-        argsMatch: "matchers",
         argsMode: "partial",
         avoid: [],
         call: { tools: ["read"] },

@@ -31,16 +31,7 @@ describe("a case", () => {
     ],
     [
       "expect: { tool: x, optional: true }",
-      's.yaml:3:24: error: Unknown key "optional".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill, files, assert.',
-    ],
-    [
-      "expect: { tool: x, argsMatch: mongodb }",
-      's.yaml:3:15: error: "tool" has no effect with "argsMatch: mongodb".\n  Write "calls: [{ tool: ... }]".',
-    ],
-    [
-      "expect: { calls: [{ tool: x, result: { success: true } }], argsMatch: mongodb, order: strict }",
-      's.yaml:3:34: error: "result" has no effect with "argsMatch: mongodb".\n  Remove it.\n' +
-        's.yaml:3:84: error: "order" has no effect with "argsMatch: mongodb".\n  Remove it: the order of calls is not checked.',
+      's.yaml:3:24: error: Unknown key "optional".\n  Known keys here: tool, acceptable, avoid, args, argsMode, result, calls, order, extras, skill, files, assert.',
     ],
     [
       "turns: [{ input: a, expect: { tool: x } }, { input: b }]",
@@ -52,7 +43,7 @@ describe("a case", () => {
     ],
     [
       "expect: { frobnicate: 1, tool: x }",
-      's.yaml:3:15: error: Unknown key "frobnicate".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill, files, assert.',
+      's.yaml:3:15: error: Unknown key "frobnicate".\n  Known keys here: tool, acceptable, avoid, args, argsMode, result, calls, order, extras, skill, files, assert.',
     ],
     [
       "expect: { calls: [{ tol: x }] }",
@@ -180,13 +171,6 @@ describe("a case", () => {
       s.yaml:3:101: error: "gte" must be a number, got "y".
         Wrap the object in { $equals: ... } if it is meant literally."
     `);
-  });
-
-  it("takes lists of accepted values for the leaderboard's rules, and no matchers", async () => {
-    const line = "expect: { tool: t, argsMatch: bfcl, args: { a: 1, b: [{ gte: x, foo: 1 }] } }";
-    expect(await aboutCase(line)).toBe(
-      's.yaml:3:52: error: "a" must be a list of accepted values with "argsMatch: bfcl".\n  Write the accepted values as a list.',
-    );
   });
 
   it("with several wrong settings, all at once", async () => {

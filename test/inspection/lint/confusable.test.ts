@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/evals/base/types/json.ts";
 import { confusableRules, listConfusablePairs } from "../../../src/evals/inspection/lint/rules/confusable.ts";
-import { type BfclCase, type BfclOutput, readOutput, rows } from "../../asking/scoring/bfcl-fixtures.ts";
 import { aLintedTool } from "./cases/cases.ts";
 
 function realTools(server: string): JsonObject[] {
@@ -47,23 +46,30 @@ describe("on real servers", () => {
   });
 });
 
+type BfclCase = {
+  id: string;
+  category: string;
+  tools: { name: string; parameters: JsonObject }[];
+  possible_answer: Record<string, JsonObject>[];
+};
+
 /** For each tool that was right and each other of its list: how alike they are, and whether a model took the other. */
 function recorded() {
-  const picked = new Map<string, Set<string>>();
-  for (const { id, raw_output } of rows<BfclOutput>("outputs.jsonl")) {
-    const [call] = readOutput(raw_output) ?? [];
-    if (call) picked.set(id, (picked.get(id) ?? new Set()).add(call.tool));
-  }
-  return rows<BfclCase>("cases.jsonl").flatMap(({ id, tools, possible_answer }) => {
-    const picks = picked.get(id);
-    const [right] = Object.keys(possible_answer?.[0] ?? {});
-    if (!picks || right === undefined) return [];
+  const read = (file: string) => readFileSync(new URL(`../../fixtures/bfcl/${file}`, import.meta.url), "utf8");
+  const picked: Record<string, string[]> = JSON.parse(read("confused.json"));
+  const cases = read("cases.jsonl")
+    .trim()
+    .split("\n")
+    .map((line): BfclCase => JSON.parse(line));
+  return cases.flatMap(({ id, category, tools, possible_answer }) => {
+    if (category !== "multiple" && category !== "live_multiple") return [];
+    const [right] = Object.keys(possible_answer[0] ?? {});
     const listed = tools.map(({ parameters, ...tool }) => ({ ...tool, inputSchema: parameters }));
     const pairs = listConfusablePairs(listed, { least: 1e-9, most: Number.POSITIVE_INFINITY });
     const others = tools.filter(({ name }) => name !== right);
     return others.map(({ name }) => ({
       case: id,
-      confused: picks.has(name),
+      confused: picked[id]?.includes(name) ?? false,
       alike: pairs.find(({ a, b }) => (a === right && b === name) || (a === name && b === right))?.similarity ?? 0,
     }));
   });

@@ -6,7 +6,7 @@ import { type CurrentCases, compareAccepted } from "../../../src/evals/servers/c
 const aTool = (name: string, description: string): Tool => ({ name, description, inputSchema: { type: "object" } });
 const before = [aTool("read", "Reads."), aTool("list", "Lists."), aTool("skill:pdf", "Forms.")];
 const calls = (...tools: string[]): Expectation => ({
-  ...{ kind: "calls", order: "strict", extras: false, argsMode: "partial", argsMatch: "matchers", avoid: [] },
+  ...{ kind: "calls", order: "strict", extras: false, argsMode: "partial", avoid: [] },
   calls: tools.map((tool) => ({ tools: [tool] })),
 });
 

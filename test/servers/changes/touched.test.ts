@@ -11,7 +11,7 @@ const tools = [
   aTool("send_mail", "Sends a message to a person."),
 ];
 const calls = (tool: string, acceptable?: string): Expectation => ({
-  ...{ kind: "tool", extras: false, argsMode: "partial", argsMatch: "matchers", avoid: [] },
+  ...{ kind: "tool", extras: false, argsMode: "partial", avoid: [] },
   call: { tools: [tool], ...(acceptable && { acceptable: [acceptable] }) },
 });
 const cases: CurrentCases["cases"] = [

@@ -1,10 +1,9 @@
 import { cut, showJson } from "../../base/text/text.ts";
 import { isJsonObject, type Json, parseJsonText } from "../../base/types/json.ts";
 import { readMatcher } from "../../base/types/matcher.ts";
-import type { ArgsRules, ExpectedCall, ResultMatcher } from "../../base/types/suite.ts";
+import type { ArgsMode, ExpectedCall, ResultMatcher } from "../../base/types/suite.ts";
 import { joinText, type ToolResult } from "../../base/types/tool.ts";
 import type { Assertion, Call, Execution, Score, Selection } from "../../base/types/trial.ts";
-import { findBfclProblem, parseKeepingFloats } from "./bfcl.ts";
 import { differs, every, type Judge, type Match, member, no, own, type Test, unknown, yes } from "./match.ts";
 import { compileMatcher, compileRegex } from "./matchers.ts";
 import type { FindTool, ToolLookup } from "./tools.ts";
@@ -20,7 +19,7 @@ export const callSelections = [
 ] as const satisfies readonly Selection[];
 
 /** The score of a trial without its grade. */
-export type Assessment = Pick<Score, "selection" | "picked" | "unchecked" | "substituted" | "points"> & {
+export type Assessment = Pick<Score, "selection" | "picked" | "unchecked" | "substituted"> & {
   checks: readonly Assertion[];
 };
 
@@ -36,23 +35,19 @@ type ArgsScore = CallScore & { selection: "malformed-arguments" | "wrong-argumen
 
 /**
  * Scores a call against one expected call, in this order: is the tool listed; is it an expected one; are the arguments a
- * JSON object that the tool's inputSchema allows; does every named argument match; is the result as expected. The
- * leaderboard's rules replace schema and matchers, because they allow some values that the schema does not. For an
+ * JSON object that the tool's inputSchema allows; does every named argument match; is the result as expected. For an
  * acceptable substitute, only the schema is checked.
  */
 export function compileCall(
   expected: ExpectedCall,
-  rules: ArgsRules,
-  lookup: ToolLookup,
+  argsMode: ArgsMode,
+  { find, unjudged }: ToolLookup,
   label = expected.tools.join(" | "),
 ): ScoreCall {
-  const find = getFinder(rules, lookup);
   const accepted = new Set(expected.tools.map((name) => find(name)?.tool.name ?? name));
-  const { unjudged } = lookup;
   const leaveUnjudged =
     unjudged !== undefined && ((): ArgsScore => ({ selection: "right-tool", checks: [], unchecked: [unjudged] }));
-  const compile = rules.argsMatch === "bfcl" ? compileBfcl : compileArgs;
-  const scoreArgs = leaveUnjudged || compile(expected, rules.argsMode);
+  const scoreArgs = leaveUnjudged || compileArgs(expected, argsMode);
   const matchResult = unjudged === undefined && expected.result ? compileResult(expected.result) : undefined;
   const substitutes = new Set(expected.acceptable?.map((name) => find(name)?.tool.name ?? name));
   const scoreSubstitute = leaveUnjudged || compileArgs({ tools: [] }, "partial");
@@ -76,11 +71,6 @@ export function compileCall(
   };
 }
 
-/** How names are looked up under these rules: the leaderboard shows '.' as '_'. */
-export function getFinder(rules: Pick<ArgsRules, "argsMatch">, lookup: ToolLookup): FindTool {
-  return rules.argsMatch === "bfcl" ? lookup.findDotless : lookup.find;
-}
-
 /** The better of two scores, by selection and then by the number of unmet assertions, for which a substitute counts half. */
 export function chooseBetter(a: CallScore, b: CallScore): CallScore {
   const further = callSelections.indexOf(b.selection) - callSelections.indexOf(a.selection);
@@ -93,7 +83,7 @@ function fail<S extends CallScore["selection"]>(selection: S, what: string, why:
   return { selection, checks: [{ what, met: "no" as const, why }] };
 }
 
-function compileArgs(expected: ExpectedCall, mode: ArgsRules["argsMode"]) {
+function compileArgs(expected: ExpectedCall, mode: ArgsMode) {
   const args = expected.args ?? {};
   const tests = Object.entries(args).map(([name, value]) => {
     return { name, what: member("args", name), test: compileMatcher(value), expected: value };
@@ -146,26 +136,6 @@ function classifyFault(expected: Json, value: Json | undefined): NonNullable<Ass
   if (read.kind === "matcher" && read.operands.absent === true) return "invented";
   const kindOf = (one: Json) => (Array.isArray(one) ? "array" : one === null ? "null" : typeof one);
   return read.kind === "literal" && kindOf(expected) !== kindOf(value) ? "wrong-type" : "wrong-value";
-}
-
-function compileBfcl(expected: ExpectedCall) {
-  return (call: Call, { tool }: FoundTool): ArgsScore => {
-    const given = readExactArguments(call);
-    if (!isJsonObject(given)) return failNotAnObject(given, call);
-    const problem = findBfclProblem(given, expected.args ?? {}, tool.inputSchema);
-    if (!problem) return { selection: "right-tool", checks: [{ what: "args (bfcl)", ...yes }] };
-    return fail(problem.isMalformed ? "malformed-arguments" : "wrong-arguments", "args (bfcl)", problem.why);
-  };
-}
-
-/** The arguments with floats marked as such, if the model's text was kept. */
-function readExactArguments(call: Call): Json | undefined {
-  if (call.arguments === undefined || call.argumentsText === undefined) return call.arguments;
-  try {
-    return parseKeepingFloats(call.argumentsText);
-  } catch {
-    return call.arguments;
-  }
 }
 
 function failNotAnObject(given: Json | undefined, call: Call): ArgsScore {

@@ -7,14 +7,13 @@ import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.
 import { readMatcher } from "../../base/types/matcher.ts";
 import { skillEntryName } from "../../base/types/skill.ts";
 import {
-  type ArgsRules,
+  type ArgsMode,
   type Case,
   type Expectation,
   type ExpectedCall,
   listExpectedCalls,
 } from "../../base/types/suite.ts";
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
-import { getFinder } from "./call.ts";
 import { hasOpenCatalog } from "./dispatch.ts";
 import { member, own } from "./match.ts";
 import { explainUnsatisfiable } from "./satisfiable.ts";
@@ -55,8 +54,8 @@ function checkExpected(
 ): CaseProblem[] {
   const lookup = getLookup(toolset);
   const calls = listExpectedCalls(expect);
-  const rules: ArgsRules = "argsMatch" in expect ? expect : { argsMode: "partial", argsMatch: "matchers" };
-  const find: FindTool = (name) => getFinder(rules, lookup)(name) ?? lookup.findAny(name);
+  const argsMode = "argsMode" in expect ? expect.argsMode : "partial";
+  const find: FindTool = lookup.findAny;
   const wanted = calls.flatMap(({ tools }) => tools);
   const mocked = new Set(mocks?.list.map(({ tool }) => tool));
   const isAnswered: IsAnswered = (tool) => {
@@ -69,10 +68,10 @@ function checkExpected(
   return [
     ...checkNames(calls, expect.avoid, find, hasOpenCatalog(dispatch, toolset), lookup, toolset),
     ...warnOfDispatchers(wanted, dispatch),
-    ...calls.flatMap((call) => checkCall(call, rules, find, isAnswered)),
+    ...calls.flatMap((call) => checkCall(call, argsMode, find, isAnswered)),
     ...(expect.kind === "skill" ? checkSkill(expect.skill, toolset) : []),
     ...(expect.kind === "any" && expect.result ? checkAnyResult(toolset, isAnswered) : []),
-    ...(rules.argsMatch === "bfcl" ? [] : checkSchemas(expect.kind === "any" ? lookup.names : wanted, find)),
+    ...checkSchemas(expect.kind === "any" ? lookup.names : wanted, find),
   ];
 }
 
@@ -169,32 +168,28 @@ function checkSkill(skill: string, { tools }: Toolset): CaseProblem[] {
   return [error(`expected skill "${skill}" is not offered.`, didYouMean(skillEntryName(skill), offered, hint))];
 }
 
-function checkCall(call: ExpectedCall, rules: ArgsRules, find: FindTool, isAnswered: IsAnswered): CaseProblem[] {
+function checkCall(call: ExpectedCall, argsMode: ArgsMode, find: FindTool, isAnswered: IsAnswered): CaseProblem[] {
   const tools = call.tools.flatMap((name) => find(name)?.tool ?? []);
   const { args } = call;
   return [
-    // In MongoDB's rules, null also stands for an absent value, and schemas are not checked.
-    ...(args && rules.argsMatch !== "mongodb" ? tools.flatMap((tool) => checkArgs(args, rules, tool)) : []),
+    ...(args ? tools.flatMap((tool) => checkArgs(args, argsMode, tool)) : []),
     ...(call.result ? checkResult(tools, isAnswered) : []),
   ];
 }
 
-function checkArgs(args: JsonObject, rules: ArgsRules, tool: OfferedTool): CaseProblem[] {
+function checkArgs(args: JsonObject, argsMode: ArgsMode, tool: OfferedTool): CaseProblem[] {
   const schema = tool.inputSchema;
   const properties = isJsonObject(schema.properties) ? schema.properties : {};
   const problems = Object.entries(args).flatMap(([name, expected]) => {
     const property = own(properties, name);
     if (property === undefined) return isClosedList(schema) ? [reportUnknown(name, tool, properties)] : [];
-    if (rules.argsMatch === "bfcl") return [];
     const reason =
       explainAbsent(name, expected, schema) ?? explainUnsatisfiable(expected, property, schema, member("args", name));
     return reason === undefined
       ? []
       : [error(`can never match: ${reason}.`, `Fit it to the inputSchema of "${tool.name}": ${showJson(property)}.`)];
   });
-  return rules.argsMatch === "bfcl" || rules.argsMode === "partial"
-    ? problems
-    : [...problems, ...checkRequired(args, tool)];
+  return argsMode === "partial" ? problems : [...problems, ...checkRequired(args, tool)];
 }
 
 /** Reports required arguments that an exact comparison would reject. */

@@ -4,11 +4,10 @@ import type { Case, Expectation } from "../../base/types/suite.ts";
 import type { Toolset } from "../../base/types/tool.ts";
 import type { Assertion, Score, Turn } from "../../base/types/trial.ts";
 import { type Activity, fileTools, readActivity, readingTools } from "./activity.ts";
-import { type Assessment, type CallScore, chooseBetter, compileCall, getFinder } from "./call.ts";
+import { type Assessment, type CallScore, chooseBetter, compileCall } from "./call.ts";
 import { assessDiscovery, explainDiscovery } from "./discovery.ts";
 import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";
 import { type Judge, noJudge } from "./match.ts";
-import { compileMongodb } from "./mongodb.ts";
 import { compileSequence } from "./sequence.ts";
 import { getLookup, type ToolLookup } from "./tools.ts";
 import { joinScores, type PartScore } from "./userTurns.ts";
@@ -95,7 +94,7 @@ function createPartGrader(
   return (turns, judge = noJudge, deferred = nothing, workspace) => {
     const activity = readActivity(turns, own);
     const given = withCut(activity, withRefusal(expect, activity, assess(activity, judge)));
-    const { selection, picked, checks, unchecked, substituted, points } = withAvoided(expect, avoid, activity, given);
+    const { selection, picked, checks, unchecked, substituted } = withAvoided(expect, avoid, activity, given);
     const behaviours = expectedBehavior.map((criterion): Assertion => {
       return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
     });
@@ -116,7 +115,6 @@ function createPartGrader(
       ...skills,
       ...(discovery && { discovery }),
       ...(unchecked && { unchecked }),
-      ...(points !== undefined && { points }),
     });
     return substituted && score.grade === "pass" ? { ...score, substituted } : score;
   };
@@ -145,13 +143,13 @@ function compileExpectation(expect: Expectation | undefined, lookup: ToolLookup)
     case "tool":
       return compileTool(expect, lookup);
     case "calls":
-      return expect.argsMatch === "mongodb" ? compileMongodb(expect, lookup) : compileSequence(expect, lookup);
+      return compileSequence(expect, lookup);
     case "any":
       return compileAny(expect, lookup);
     case "skill":
       return (activity) => assessSkill(expect.skill, activity);
     case "none":
-      return (activity) => withPoints(expect, assessNone(activity, lookup));
+      return (activity) => assessNone(activity, lookup);
     default:
       // No tool is required: there is only `avoid`, or sentences.
       return ({ first, all }) => ({
@@ -163,9 +161,9 @@ function compileExpectation(expect: Expectation | undefined, lookup: ToolLookup)
 }
 
 function compileTool(expect: Extract<Expectation, { kind: "tool" }>, lookup: ToolLookup): Assess {
-  const scoreCall = compileCall(expect.call, expect, lookup);
+  const scoreCall = compileCall(expect.call, expect.argsMode, lookup);
   const label = labelExpectation(expect);
-  const find = getFinder(expect, lookup);
+  const { find } = lookup;
   const { tools } = expect.call;
   return ({ first, all }, judge) => {
     const picked = labelCalls(first, find);
@@ -195,7 +193,7 @@ function addToWhy(score: CallScore, later: string): CallScore {
 
 function compileAny(expect: Extract<Expectation, { kind: "any" }>, lookup: ToolLookup): Assess {
   const call = { tools: lookup.names, ...(expect.result && { result: expect.result }) };
-  const scoreCall = compileCall(call, { argsMode: "partial", argsMatch: "matchers" }, lookup, "any listed tool");
+  const scoreCall = compileCall(call, "partial", lookup, "any listed tool");
   return ({ first }, judge) => {
     const picked = labelCalls(first, lookup.find);
     const [head] = first;
@@ -209,11 +207,6 @@ function assessNone({ first }: Activity, { find }: ToolLookup): Assessment {
   const [head] = first;
   if (!head) return { selection: "abstained", picked: noneLabel, checks: [{ what: "tool", met: "yes" }] };
   return fail("over-triggered", labelCalls([head], find), `expected no call, got ${labelCalls(first, find)}`);
-}
-
-/** In MongoDB's rules, a call where none is expected leaves 0.75 points. */
-function withPoints({ hasPoints }: Extract<Expectation, { kind: "none" }>, assessment: Assessment): Assessment {
-  return hasPoints ? { ...assessment, points: assessment.selection === "abstained" ? 1 : 0.75 } : assessment;
 }
 
 /** Whether a skill was loaded in any turn (`none`: whether no skill was), whatever else was loaded or called. */

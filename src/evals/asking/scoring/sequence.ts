@@ -1,7 +1,7 @@
 import type { Expectation } from "../../base/types/suite.ts";
 import type { Assertion, Call, Selection } from "../../base/types/trial.ts";
 import type { Activity } from "./activity.ts";
-import { type Assessment, type CallScore, callSelections, compileCall, getFinder, type ScoreCall } from "./call.ts";
+import { type Assessment, type CallScore, callSelections, compileCall, type ScoreCall } from "./call.ts";
 import { labelCalls } from "./labels.ts";
 import type { Judge } from "./match.ts";
 import { complete, type Pairing, pairUp } from "./match.ts";
@@ -26,10 +26,10 @@ export function compileSequence(
   expect: CallsExpectation,
   lookup: ToolLookup,
 ): (activity: Activity, judge: Judge) => Assessment {
-  const scorers = expect.calls.map((call) => compileCall(call, expect, lookup));
+  const scorers = expect.calls.map((call) => compileCall(call, expect.argsMode, lookup));
   const labels = expect.calls.map(({ tools }, index) => `calls[${index + 1}] ${tools.join(" | ")}`);
   const isOptional = (index: number) => expect.calls[index]?.optional === true;
-  const find = getFinder(expect, lookup);
+  const { find } = lookup;
 
   return ({ all }, judge) => {
     const getScore = scorePairs(scorers, all, judge);
@@ -86,18 +86,16 @@ function scorePairs(scorers: readonly ScoreCall[], all: readonly Call[], judge: 
 
 /**
  * Pairs expected with made calls: first the right ones, then among the rest those that fit less well, so that a message
- * names what is wrong with the closest call. The leaderboard takes the first right call and never backtracks.
+ * names what is wrong with the closest call.
  */
 function findPairing(expect: CallsExpectation, expected: number, made: number, getFit: GetFit): Pairing {
   if (expect.order === "strict") return inOrder(expect, made, getFit);
-  const fixed: Pairing = expect.argsMatch === "bfcl" ? greedy(expected, made, (i, j) => getFit(i, j) >= undecided) : [];
-  const free = (i: number, j: number) => (fixed[i] === undefined ? !fixed.includes(j) : fixed[i] === j);
-  let pairing = fixed;
+  let pairing: Pairing = [];
   // Required calls come first, so that an optional one never takes the call that a required one needs.
   for (const optional of [undefined, true] as const)
     for (let level = right; level >= leastFit(expect, optional) && (level === right || !complete(pairing)); level--) {
       const isTurn = (i: number) => expect.calls[i]?.optional === optional;
-      pairing = pairUp(expected, made, (i, j) => isTurn(i) && free(i, j) && getFit(i, j) >= level, pairing);
+      pairing = pairUp(expected, made, (i, j) => isTurn(i) && getFit(i, j) >= level, pairing);
     }
   return pairing;
 }
@@ -107,37 +105,11 @@ function leastFit({ extras }: CallsExpectation, optional: true | undefined): num
   return optional && extras ? undecided : named;
 }
 
-function greedy(expected: number, made: number, edge: (i: number, j: number) => boolean): Pairing {
-  const taken = new Set<number>();
-  return Array.from({ length: expected }, (_, i) => {
-    const found = Array.from({ length: made }, (_, j) => j).find((j) => !taken.has(j) && edge(i, j));
-    if (found !== undefined) taken.add(found);
-    return found;
-  });
-}
-
-/** The pairing in the order given. Unless calls are optional, the earliest call that fits is the best choice. */
+/** The pairing in the order given, with the best level of fit at which no call is missing. */
 function inOrder(expect: CallsExpectation, made: number, getFit: GetFit): Pairing {
-  const { extras } = expect;
-  const expected = expect.calls.length;
   const levels = Array.from({ length: right - named + 1 }, (_, step) => right - step);
-  if (expect.calls.some(({ optional }) => optional)) {
-    const aligned = levels.map((level) => align(expect, made, getFit, level));
-    return (aligned.find(({ isValid }) => isValid) ?? aligned.at(-1))?.pairing ?? [];
-  }
-  const subsequence = (level: number): Pairing => {
-    let from = 0;
-    return Array.from({ length: expected }, (_, i) => {
-      const rest = Array.from({ length: made - from }, (_, step) => from + step);
-      const found = rest.find((j) => getFit(i, j) >= level);
-      if (found !== undefined) from = found + 1;
-      return found;
-    });
-  };
-  if (!extras && made === expected) {
-    return Array.from({ length: expected }, (_, i) => (getFit(i, i) >= named ? i : undefined));
-  }
-  return levels.map(subsequence).find(complete) ?? subsequence(named);
+  const aligned = levels.map((level) => align(expect, made, getFit, level));
+  return (aligned.find(({ isValid }) => isValid) ?? aligned.at(-1))?.pairing ?? [];
 }
 
 /**

@@ -34,14 +34,12 @@ type FoundTool = Pick<ListedTool, "tool" | "validate" | "problem">;
 export type FindTool = (name: string, inner?: Call["inner"]) => FoundTool | undefined;
 
 /**
- * A toolset ready for look-ups: `find` by listed name, `findDotless` by a name whose dots may be underscores, `findAny`
- * also behind dispatchers, as an expectation may name it. With `unjudged`, arguments and results of calls are not judged,
- * for this reason: the tool alone decides.
+ * A toolset ready for look-ups: `find` by listed name, `findAny` also behind dispatchers, as an expectation may name it.
+ * With `unjudged`, arguments and results of calls are not judged, for this reason: the tool alone decides.
  */
 export type ToolLookup = {
   names: readonly string[];
   find: FindTool;
-  findDotless: FindTool;
   findAny: FindTool;
   unjudged?: string;
 };
@@ -53,13 +51,11 @@ export const getLookup = once(({ tools: listed }: Toolset): ToolLookup => {
     new Map(listed.filter(isWanted).map((tool) => [tool.name, new ListedTool(tool)]));
   const tools = index(({ origin }) => origin !== "instructions" && origin !== "dispatched");
   const dispatched = index(({ origin }) => origin === "dispatched");
-  const dotless = new Map([...tools.keys()].map((name) => [withoutDots(name), name]));
   const findInner = (name: string) => dispatched.get(name) ?? tools.get(name) ?? describeUnknown(name);
   const find: FindTool = (name, inner) => (inner ? (inner.unlisted ? undefined : findInner(name)) : tools.get(name));
   return {
     names: [...tools.keys(), ...dispatched.keys()],
     find,
-    findDotless: (name, inner) => find(tools.has(name) ? name : (dotless.get(withoutDots(name)) ?? name), inner),
     findAny: (name) => tools.get(name) ?? dispatched.get(name),
   };
 });
@@ -68,11 +64,6 @@ export const getLookup = once(({ tools: listed }: Toolset): ToolLookup => {
 function describeUnknown(name: string): FoundTool {
   const tool = { name, inputSchema: {}, server: "", origin: "dispatched" } as const;
   return { tool, validate: undefined, problem: undefined };
-}
-
-/** A name as shown by APIs that allow no dots. */
-function withoutDots(name: string): string {
-  return name.replaceAll(".", "_");
 }
 
 export type Executable = { yes: true } | { yes: false; reason: string };

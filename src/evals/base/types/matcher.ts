@@ -100,7 +100,6 @@ function explainKey(key: string): ReadMatcher {
     return { kind: "invalid", key, message, hint };
   }
   const message = `"${key}" is not a matcher keyword`;
-  if (key === "$float") return { kind: "invalid", key, message, hint: "$float belongs to argsMatch: bfcl." };
   const near = nearest(key, markedKeywords.keys());
   const hint = near === undefined ? `${capitalize(wrap)}.` : `Did you mean "${near}"? ${capitalize(wrap)}.`;
   return { kind: "invalid", key, message, hint };

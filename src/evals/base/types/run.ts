@@ -280,14 +280,6 @@ const suiteSummarySchema = z.object({
     })
     .optional()
     .describe("why trials missed; absent: none did"),
-  points: z
-    .object({
-      mean: z.number(),
-      trials: integer.describe("graded by these rules"),
-      counts: z.record(z.string(), integer).describe("trials by points"),
-    })
-    .optional()
-    .describe("of the trials that are scored by the rules of MongoDB's accuracy tests; absent: none"),
   denials: z
     .object({
       calls: integer.describe("calls that were not executed, by the policy or by a host"),

@@ -46,11 +46,6 @@ const expectFileSchema = z
     avoid: oneOrMore.describe("Tools that must not be called"),
     args: argsSchema,
     argsMode: z.enum(["partial", "exact"]).describe("partial (default): other arguments are ignored"),
-    argsMatch: z
-      .enum(["matchers", "bfcl", "mongodb"])
-      .describe(
-        "bfcl: the rules of the Berkeley leaderboard, with lists of accepted values as args; mongodb: those of MongoDB's accuracy tests, with 0, 0.75 or 1 points",
-      ),
     result: resultMatcherSchema,
     calls: z.array(expectedCallFileSchema).min(1).describe("Several calls, over all turns"),
     order: z.enum(["strict", "any"]).describe("strict (default): in the given order"),
@@ -275,7 +270,8 @@ export type ExpectedCall = {
   result?: ResultMatcher;
 };
 
-export type ArgsRules = { argsMode: "partial" | "exact"; argsMatch: "matchers" | "bfcl" | "mongodb" };
+/** Whether arguments that an expected call does not name are ignored or wrong. */
+export type ArgsMode = "partial" | "exact";
 
 /**
  * What a case expects, normalized.
@@ -283,10 +279,10 @@ export type ArgsRules = { argsMode: "partial" | "exact"; argsMatch: "matchers" |
  * one. `calls` is about all turns. `avoid` applies to all turns of every kind.
  */
 export type Expectation = { avoid: readonly string[] } & (
-  | ({ kind: "tool"; call: ExpectedCall; extras: boolean } & ArgsRules)
-  | { kind: "none"; hasPoints?: true }
+  | { kind: "tool"; call: ExpectedCall; extras: boolean; argsMode: ArgsMode }
+  | { kind: "none" }
   | { kind: "any"; result?: ResultMatcher }
-  | ({ kind: "calls"; calls: readonly ExpectedCall[]; order: "strict" | "any"; extras: boolean } & ArgsRules)
+  | { kind: "calls"; calls: readonly ExpectedCall[]; order: "strict" | "any"; extras: boolean; argsMode: ArgsMode }
   | { kind: "skill"; skill: string }
   | { kind: "avoid" }
 );

@@ -210,7 +210,6 @@ const scoreFields = {
     .array(z.string())
     .optional()
     .describe("what could not be checked, and why; it does not decide the score"),
-  points: z.number().optional().describe("by the rules of MongoDB's accuracy tests: 0, 0.75 or 1"),
   substituted: z
     .array(z.string())
     .optional()

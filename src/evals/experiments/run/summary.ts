@@ -161,7 +161,6 @@ class SuiteTally {
   readonly #cases = new Map<string, CaseTally>();
   readonly #confusion = new Ranking<Pair>();
   readonly #substituted = new Ranking<Pair>();
-  readonly #points: number[] = [];
   readonly #misses = new MissTally();
   readonly #denials = new DenialTally();
   readonly #spending = new Spending();
@@ -221,7 +220,6 @@ class SuiteTally {
     this.#substituted.add(substitutedPair(trial));
     this.#misses.add(trial, this.#manifest.toolsets[trial.toolset] ?? []);
     this.#denials.add(trial);
-    if (trial.verdict?.points !== undefined) this.#points.push(trial.verdict.points);
   }
 
   summary(): SuiteSummary {
@@ -275,7 +273,6 @@ class SuiteTally {
       ...(substituted.length > 0 && { substituted }),
       ...(misses && { misses }),
       ...(denials && { denials: { ...denials, ...(denial !== undefined && { text: denial }) } }),
-      ...(this.#points.length > 0 && { points: summarisePoints(this.#points) }),
       ...(this.#mocks && { mocks: this.#mocks.summary() }),
       ...(unchecked.length > 0 && { unchecked }),
       ...(this.#servers && { servers: this.#servers.summary() }),
@@ -343,13 +340,6 @@ class SuiteTally {
       line: one.line,
     };
   }
-}
-
-function summarisePoints(all: readonly number[]): NonNullable<SuiteSummary["points"]> {
-  const counts = new Counter();
-  for (const points of all) counts.add(String(points));
-  const mean = sumOf(all, (points) => points) / all.length;
-  return { mean, trials: all.length, counts: counts.toObject() };
 }
 
 /** Which tools of the suite's own servers an expectation names. Distractors need no coverage. */

@@ -4,12 +4,14 @@ import { nearest } from "../../base/text/nearest.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
 import { hints, maxBytes, readText } from "../parsing/read.ts";
 import { parseData } from "./formats/data.ts";
-import type { Format, ImportContext, ImportedFile, SourceFile } from "./formats/imported.ts";
+import type { Format, ImportContext, ImportedFile, SourceFile, Unsaid } from "./formats/imported.ts";
 import { formats } from "./formats/index.ts";
+import { runSources } from "./source/run.ts";
+import type { SourceRequest, SourceRun } from "./source/values.ts";
 
 /** The files of one format, in the order of their paths. */
 export type FormatFiles = {
-  format: Pick<Format, "name" | "label" | "isSource" | "hasPlaceholders">;
+  format: Pick<Format, "name" | "label" | "request" | "hasPlaceholders">;
   files: ImportedFile[];
 };
 
@@ -20,14 +22,15 @@ const endings = /\.(?:ya?ml|json|jsonl|md|[mc]?[jt]sx?)$/;
 /**
  * Reads every file under `paths` that is in the format of another tool, or in the format `from`. A file in `paths`
  * itself must be in one. A file that cannot be read is a problem (a warning where only its folder is in `paths`), and does
- * not stop the others. Throws EvalsError for a path that does not exist or an unknown format.
+ * not stop the others. With `executeSource`, TypeScript sources are run (see `runSources`); without, they have no cases.
+ * Throws EvalsError for a path that does not exist or an unknown format.
  */
 export async function findImports(
   paths: readonly string[],
-  { from, ...context }: ImportContext & { from?: string | undefined },
+  { from, executeSource = false, signal, ...context }: FindOptions,
 ): Promise<{ found: FormatFiles[]; problems: Problem[] }> {
   const chosen = from === undefined ? formats : [findFormat(from)];
-  const found = new Map<Format, FormatFiles>();
+  const recognized: { format: Format; source: SourceFile }[] = [];
   const problems: Problem[] = [];
   for (const { path, isNamed } of listFiles(paths, context.cwd)) {
     const source = readSource(path, context.cwd);
@@ -35,17 +38,27 @@ export async function findImports(
       problems.push(...(isNamed ? [unreadable(source)] : skip([unreadable(source)])));
       continue;
     }
-    const format = isNamed && from !== undefined ? chosen[0] : chosen.find((one) => one.recognises(source));
+    const format = isNamed && from !== undefined ? chosen[0] : chosen.find((one) => one.recognizes(source));
     if (!format) {
       const malformed = await findMalformed(source);
       if (!isNamed) problems.push(...skip(malformed));
       else problems.push(...(malformed.length > 0 ? malformed : [unrecognised(source)]));
       continue;
     }
+    recognized.push({ format, source });
+  }
+  const sources = recognized.flatMap(({ format: { request }, source: { path } }) =>
+    request ? [{ path, request }] : [],
+  );
+  const runs = executeSource ? await runSources(sources, { signal }) : new Map<string, SourceRun>();
+  const found = new Map<Format, FormatFiles>();
+  for (const { format, source } of recognized) {
     try {
-      const file = await format.read(source, context);
+      const run = runs.get(source.path);
+      const file = await format.read({ ...source, ...(run && { run }) }, context);
       const known = found.get(format) ?? { format, files: [] };
-      known.files.push(file);
+      const lost = format.request ? explainRun(format.request, run, executeSource) : [];
+      known.files.push({ ...file, unsaid: format.request && !run ? lost : [...lost, ...file.unsaid] });
       found.set(format, known);
     } catch (error) {
       if (!(error instanceof EvalsError)) throw new Error(`${source.file}: ${messageOf(error)}`, { cause: error });
@@ -53,6 +66,20 @@ export async function findImports(
     }
   }
   return { found: [...found.values()], problems };
+}
+
+type FindOptions = ImportContext & {
+  from?: string | undefined;
+  executeSource?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+};
+
+/** Why a TypeScript source has no cases, or may lack some. */
+function explainRun({ functions }: SourceRequest, run: SourceRun | undefined, executeSource: boolean): Unsaid[] {
+  if (!executeSource) return [{ what: "the cases of a TypeScript source, which is not run" }];
+  if (run?.failed !== undefined)
+    return [{ what: "the cases of a source that did not run to its end", detail: run.failed }];
+  return run?.calls.length ? [] : [{ what: `a source that makes no call of ${functions.join(" or ")}` }];
 }
 
 function findFormat(name: string): Format {

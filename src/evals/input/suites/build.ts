@@ -140,13 +140,13 @@ function pickToolFields({ name, description, inputSchema }: InlineTools[number])
 
 function buildExpectation(expect: ExpectFile): Expectation {
   const avoid = toNames(expect.avoid);
-  const rules = { argsMode: expect.argsMode ?? "partial", argsMatch: expect.argsMatch ?? "matchers" } as const;
+  const argsMode = expect.argsMode ?? "partial";
   const extras = expect.extras ?? false;
   switch (getKind(expect)) {
     case "tool":
-      return { avoid, kind: "tool", call: buildCall(expect), extras, ...rules };
+      return { avoid, kind: "tool", call: buildCall(expect), extras, argsMode };
     case "none":
-      return { avoid, kind: "none", ...(expect.argsMatch === "mongodb" && { hasPoints: true }) };
+      return { avoid, kind: "none" };
     case "any":
       return { avoid, kind: "any", ...(expect.result && { result: expect.result }) };
     case "calls":
@@ -156,7 +156,7 @@ function buildExpectation(expect: ExpectFile): Expectation {
         calls: (expect.calls ?? []).map(buildCall),
         order: expect.order ?? "strict",
         extras,
-        ...rules,
+        argsMode,
       };
     case "skill":
       return { avoid, kind: "skill", skill: expect.skill ?? "" };

@@ -11,10 +11,10 @@ type Key = keyof ExpectFile;
 
 /** How messages name each kind of expectation, and the keys that apply to it. */
 const kinds: Record<Kind, { name: string; keys: readonly Key[] }> = {
-  tool: { name: '"tool"', keys: ["tool", "acceptable", "avoid", "args", "argsMode", "argsMatch", "result", "extras"] },
-  none: { name: '"tool: none"', keys: ["tool", "avoid", "argsMatch"] },
+  tool: { name: '"tool"', keys: ["tool", "acceptable", "avoid", "args", "argsMode", "result", "extras"] },
+  none: { name: '"tool: none"', keys: ["tool", "avoid"] },
   any: { name: '"tool: any"', keys: ["tool", "avoid", "result"] },
-  calls: { name: '"calls"', keys: ["calls", "avoid", "order", "extras", "argsMode", "argsMatch"] },
+  calls: { name: '"calls"', keys: ["calls", "avoid", "order", "extras", "argsMode"] },
   skill: { name: '"skill"', keys: ["skill", "avoid"] },
   avoid: { name: '"avoid" alone', keys: ["avoid"] },
 };
@@ -85,11 +85,10 @@ export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] 
     ...checkFiles(expect, path),
     ...checkNames(expect, path),
     ...checkHasRequiredCall(expect, path),
-    ...checkMongodb(expect, path),
     ...checkAcceptable(expect, path),
     ...(expect.calls ?? []).flatMap((call, i) => checkAcceptable(call, [...path, "calls", i])),
-    ...checkCall(expect, path, expect.argsMatch),
-    ...(expect.calls ?? []).flatMap((call, i) => checkCall(call, [...path, "calls", i], expect.argsMatch)),
+    ...checkCall(expect, path),
+    ...(expect.calls ?? []).flatMap((call, i) => checkCall(call, [...path, "calls", i])),
   ];
 }
 
@@ -148,30 +147,6 @@ function checkHasRequiredCall({ calls = [], extras }: ExpectFile, path: Path): P
   return [{ path: [...path, "calls"], part: "key", message, hint: "Require a call, or drop extras." }];
 }
 
-/** MongoDB's rules ignore the order of calls and compare no results. */
-function checkMongodb(expect: ExpectFile, path: Path): PathProblem[] {
-  const { argsMatch, argsMode, order, calls = [] } = expect;
-  const kind = getKind(expect);
-  if (argsMatch !== undefined && argsMatch !== "mongodb" && kind === "none")
-    return [reportMisplacedKey("argsMatch", expect, path)];
-  if (argsMatch !== "mongodb" || kind === "none") return [];
-  const without = (key: string, hint: string): PathProblem => {
-    return { path: [...path, key], part: "key", message: `"${key}" has no effect with "argsMatch: mongodb".`, hint };
-  };
-  if (kind !== "calls") return [without("tool", 'Write "calls: [{ tool: ... }]".')];
-  const keys = ["result", "acceptable"] as const;
-  return [
-    ...(order === "strict" ? [without("order", "Remove it: the order of calls is not checked.")] : []),
-    ...(argsMode === undefined ? [] : [without("argsMode", "Remove it: the number of arguments is compared.")]),
-    ...calls.flatMap((call, i) =>
-      keys.flatMap((key) => {
-        if (call[key] === undefined) return [];
-        return [{ ...without(key, "Remove it."), path: [...path, "calls", i, key] }];
-      }),
-    ),
-  ];
-}
-
 function checkAcceptable({ tool, acceptable }: Pick<ExpectFile, "tool" | "acceptable">, path: Path): PathProblem[] {
   const twice = toNames(acceptable).find((name) => toNames(tool).includes(name));
   if (twice === undefined) return [];
@@ -181,17 +156,10 @@ function checkAcceptable({ tool, acceptable }: Pick<ExpectFile, "tool" | "accept
 
 type CallPart = { args?: JsonObject | undefined; result?: ResultMatcher | undefined };
 
-function checkCall({ args, result }: CallPart, path: Path, argsMatch: ExpectFile["argsMatch"]): PathProblem[] {
-  const argsProblems = Object.entries(args ?? {}).flatMap(([name, value]): PathProblem[] => {
-    const at = [...path, "args", name];
-    if (argsMatch !== "bfcl") return checkMatcher(value, at);
-    if (Array.isArray(value)) return [];
-    const message = `"${name}" must be a list of accepted values with "argsMatch: bfcl".`;
-    return [{ path: at, message, hint: "Write the accepted values as a list." }];
-  });
+function checkCall({ args = {}, result }: CallPart, path: Path): PathProblem[] {
   const at = [...path, "result"];
   return [
-    ...argsProblems,
+    ...Object.entries(args).flatMap(([name, value]) => checkMatcher(value, [...path, "args", name])),
     ...checkPattern(result?.matches, [...at, "matches"]),
     ...(result?.json === undefined ? [] : checkMatcher(result.json, [...at, "json"])),
   ];

@@ -64,11 +64,10 @@ function describeMatcher(): JsonObject {
     if (keyword === "equals") return [written, described];
     return [written, nested[keyword] ? { ...nested[keyword], ...described } : (operand ?? true)];
   });
-  const float = { type: "number", description: "With argsMatch: bfcl, a number that is written as a float" };
   return {
     type: "object",
     minProperties: 1,
     additionalProperties: false,
-    properties: { ...Object.fromEntries(operands), $float: float },
+    properties: Object.fromEntries(operands),
   };
 }

@@ -3,7 +3,7 @@ import type { Case } from "../../../../src/evals/base/types/suite.ts";
 import type { SkillSubject, SuiteSubject, ToolsetSubject } from "../../../../src/evals/inspection/lint/rule.ts";
 import { aLintedTool, aSkillSubject, aSuiteSubject, aToolsetSubject, type CasesOf } from "./cases.ts";
 
-const rules = { avoid: [], extras: false, argsMode: "partial", argsMatch: "matchers" } as const;
+const rules = { avoid: [], extras: false, argsMode: "partial" } as const;
 const picks = (content: string, ...tools: string[]): Partial<Case> => ({
   messages: [{ role: "user", content }],
   expect: { ...rules, kind: "tool", call: { tools } },

@@ -6,7 +6,7 @@ import { aLintedTool, aSuiteSubject, aToolsetSubject, type CasesOf } from "./cas
 type Changes = Partial<Case>;
 
 const asks = (content: string): Changes => ({ messages: [{ role: "user", content }] });
-const rules = { avoid: [], extras: false, argsMode: "partial", argsMatch: "matchers" } as const;
+const rules = { avoid: [], extras: false, argsMode: "partial" } as const;
 const picks = (...tools: string[]): Changes => ({ expect: { ...rules, kind: "tool", call: { tools } } });
 const calls = (...list: ExpectedCall[]): Changes => ({
   expect: { ...rules, kind: "calls", calls: list, order: "strict" },

@@ -105,7 +105,6 @@ function suiteBlocks(
 export function suiteFacts(suite: SuiteSummary, isPartial: boolean): Block {
   return facts(
     ["Coverage", isPartial || suite.coverage.tools === 0 ? undefined : describeCoverage(suite)],
-    ["Points (mongodb)", pointsText(suite)],
     ...mockFacts(suite),
     ...denialFacts(suite),
     ...uncheckedFacts(suite),
@@ -217,14 +216,6 @@ function queries({ input, paraphrases }: CaseSummary, max: number): Span[] {
 function reasons({ reasons: all }: CaseSummary) {
   const items = all.map(({ text: reason, n }): Span[] => [`${integer(n)}x `, { code: reason, max: 300 }]);
   return { items, max: limits.reasons, noun: "reason" };
-}
-
-/** The mean of MongoDB's points, as in its own summary, and how often each score was given. */
-function pointsText({ points }: SuiteSummary): string | undefined {
-  if (!points) return undefined;
-  const sorted = Object.entries(points.counts).sort(([a], [b]) => Number(a) - Number(b));
-  const counts = sorted.map(([given, n]) => `${given}: ${integer(n)}`);
-  return `mean ${points.mean.toFixed(3)} of ${count(points.trials, "trial")} (${counts.join(", ")})`;
 }
 
 /** How many calls mocks answered, and which mocks answered none: their matchers may fit no call. */

@@ -1,26 +1,25 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suite.ts";
-import { asObject, asText } from "./data.ts";
+import { asObject, asText, toLiteral, toObject } from "./data.ts";
 import { type Format, type ImportedCase, keep, leaveOut } from "./imported.ts";
 
 /** The Berkeley leaderboard: a JSON object per line, `{ id, question, function, ground_truth? }`. */
 export const bfcl: Format = {
   name: "bfcl",
   label: "Berkeley Function-Calling Leaderboard",
-  recognises: ({ file, text }) => /\.jsonl?$/.test(file) && /^\s*\{"id":\s*"[^"]+",\s*"question":/.test(text),
+  recognizes: ({ file, text }) => /\.jsonl?$/.test(file) && /^\s*\{"id":\s*"[^"]+",\s*"question":/.test(text),
   async read({ file, text }) {
     const cases = text.split(/\r?\n/).flatMap((line, at): ImportedCase[] => {
       if (line.trim() === "") return [];
       const place = { file, line: at + 1 };
-      let entry: JsonObject;
       try {
-        entry = asObject(JSON.parse(line) as Json);
+        return [readEntry(asObject(JSON.parse(line) as Json), place)];
       } catch {
         return [leaveOut({ name: `line ${at + 1}`, place, unsaid: [] }, "the line is not JSON")];
       }
-      return [readEntry(entry, place)];
     });
-    return { file, cases, unsaid: [] };
+    const what = "the leaderboard's own rules: space and punctuation in texts count, and any number fits a number";
+    return { file, cases, unsaid: [{ what }] };
   },
 };
 
@@ -43,27 +42,40 @@ function readEntry(entry: JsonObject, place: ImportedCase["place"]): ImportedCas
     return leaveOut(common, "the accepted answers are in another file; join them as `ground_truth`");
   const calls = truth.map((answer) => {
     const [[name = "", args] = []] = Object.entries(answer);
-    return { tool: name.replaceAll(".", "_"), args: asObject(args) };
+    return { tool: name.replaceAll(".", "_"), args: acceptMembers(asObject(args)) };
   });
-  return keep(common, { ...base, expect: { calls, order: "any", argsMatch: "bfcl" } });
+  return keep(common, { ...base, expect: { calls, order: "any", argsMode: "exact" } });
+}
+
+const acceptMembers = (members: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(members).map(([name, accepted]) => [name, acceptAny(accepted)]));
+
+/** A matcher for a list of accepted values, in which "" means that the value may be omitted. */
+function acceptAny(accepted: Json): Json {
+  const given = Array.isArray(accepted) ? accepted : [accepted];
+  const values = new Map(given.filter((one) => one !== "").map((one) => [JSON.stringify(one), acceptOne(one)]));
+  const [only = { $absent: true }, ...others] = values.values();
+  const matcher = others.length === 0 ? only : { $anyOf: [only, ...others] };
+  return given.includes("") && values.size > 0 ? { $optional: matcher } : matcher;
+}
+
+/** Texts are compared without case. The members of an object are lists of accepted values again. */
+function acceptOne(value: Json): Json {
+  if (typeof value === "string") return { $ignoreCase: value };
+  if (Array.isArray(value)) return value.map(acceptOne);
+  return isJsonObject(value) ? toObject(acceptMembers(value)) : toLiteral(value);
 }
 
 const types: Readonly<Record<string, string>> = { dict: "object", tuple: "array", float: "number", any: "string" };
 
 /** Converts the leaderboard's type names to those of JSON Schema. */
 function toSchema(schema: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(schema).flatMap(([key, value]): [string, Json][] => {
-      if (key === "optional") return [];
-      if (key === "type" && typeof value === "string") return [[key, types[value] ?? value]];
-      if (key === "properties")
-        return [
-          [
-            key,
-            Object.fromEntries(Object.entries(asObject(value)).map(([name, one]) => [name, toSchema(asObject(one))])),
-          ],
-        ];
-      return [[key, key === "items" ? toSchema(asObject(value)) : value]];
-    }),
-  );
+  const convert = (key: string, value: Json): Json => {
+    if (key === "type" && typeof value === "string") return types[value] ?? value;
+    if (key === "items") return toSchema(asObject(value));
+    if (key !== "properties") return value;
+    return Object.fromEntries(Object.entries(asObject(value)).map(([name, one]) => [name, toSchema(asObject(one))]));
+  };
+  const kept = Object.entries(schema).filter(([key]) => key !== "optional");
+  return Object.fromEntries(kept.map(([key, value]) => [key, convert(key, value)]));
 }

@@ -43,7 +43,7 @@ export function toLiteralArgs(args: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, toLiteral(value)]));
 }
 
-function toLiteral(value: Json): Json {
+export function toLiteral(value: Json): Json {
   if (Array.isArray(value)) return value.map(toLiteral);
   return isJsonObject(value) ? toObject(toLiteralArgs(value)) : value;
 }

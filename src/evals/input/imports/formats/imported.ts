@@ -1,6 +1,7 @@
 import type { Place } from "../../../base/types/errors.ts";
 import type { JsonObject } from "../../../base/types/json.ts";
 import type { CaseFile, DispatchRules } from "../../../base/types/suite.ts";
+import type { SourceRequest, SourceRun } from "../source/values.ts";
 
 /** What could not be kept of a case or a file, in a few words that are the same for the same cause. */
 export type Unsaid = { what: string; detail?: string };
@@ -34,6 +35,8 @@ export type SourceFile = {
   /** As messages name it. */
   file: string;
   text: string;
+  /** What running it gave, for a format with a `request`. */
+  run?: SourceRun;
 };
 
 /** The names of the parameters of each tool of the server. */
@@ -43,8 +46,6 @@ export type ImportContext = {
   cwd: string;
   /** Keeps sentences for a judge even in cases with expected tools. */
   judged: boolean;
-  /** Also runs TypeScript sources, to find what cannot be known otherwise. */
-  executeSource?: boolean | undefined;
   tools?: KnownTools | undefined;
 };
 
@@ -54,12 +55,12 @@ export type Format = {
   name: string;
   /** What people call it. */
   label: string;
-  /** Whether its files are sources that can be run. */
-  isSource?: true;
+  /** What its files are asked when they are run, if they are TypeScript. */
+  request?: SourceRequest;
   /** Whether a name in angle brackets in a prompt stands for a value. */
   hasPlaceholders?: true;
   /** Whether a file is in this format, by its name and a look at its text. */
-  recognises(source: SourceFile): boolean;
+  recognizes(source: SourceFile): boolean;
   /** Throws EvalsError for a malformed file, with the place. */
   read(source: SourceFile, context: ImportContext): Promise<ImportedFile>;
 };
@@ -99,10 +100,4 @@ export function keepJudged(
   if (judged || !content.expect) return keep(common, { ...content, expected_behavior: given });
   const unsaid = [...common.unsaid, { what: "a sentence for a judge, which --judged keeps" }];
   return keep({ ...common, unsaid }, content);
-}
-
-/** Reports a source that could not be run. */
-export function listFailed({ failed }: { failed?: string }): Unsaid[] {
-  if (failed === undefined) return [];
-  return [{ what: "what only running the source could find out: it could not be run", detail: failed }];
 }

@@ -25,7 +25,7 @@ export const promptTable: Format = {
   name: "prompt-table",
   label: "Markdown table of prompts (microsoft/mcp)",
   hasPlaceholders: true,
-  recognises: ({ file, text }) => /\.md$/i.test(file) && text.split("\n").some((line) => head.test(line)),
+  recognizes: ({ file, text }) => /\.md$/i.test(file) && text.split("\n").some((line) => head.test(line)),
   async read({ file, text }) {
     let isInTable = false;
     const cases = text.split(/\r?\n/).flatMap((line, at): ImportedCase[] => {
@@ -54,7 +54,7 @@ export const promptLists: Format = {
   name: "prompt-lists",
   label: "JSON lists of prompts by tool (microsoft/mcp)",
   hasPlaceholders: true,
-  recognises: ({ file, text }) => /prompts\.json$/i.test(file) && /^\s*\{\s*"[^"]+"\s*:\s*\[/.test(text),
+  recognizes: ({ file, text }) => /prompts\.json$/i.test(file) && /^\s*\{\s*"[^"]+"\s*:\s*\[/.test(text),
   async read(source) {
     const parsed = await parseData(source);
     const { value } = parsed;

@@ -17,7 +17,7 @@ import {
 export const promptfoo: Format = {
   name: "promptfoo",
   label: "promptfoo's tests",
-  recognises: ({ file, text }) =>
+  recognizes: ({ file, text }) =>
     /\.(?:ya?ml|json)$/.test(file) &&
     (/promptfoo/i.test(file) || /"?prompts"?:/.test(text)) &&
     /"?tests"?:/.test(text) &&

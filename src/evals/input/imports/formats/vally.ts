@@ -27,7 +27,7 @@ type GraderExpectations = {
 export const vally: Format = {
   name: "vally",
   label: "Vally's evaluations",
-  recognises: ({ file, text }) => /\.ya?ml$/.test(file) && /^stimuli:/m.test(text),
+  recognizes: ({ file, text }) => /\.ya?ml$/.test(file) && /^stimuli:/m.test(text),
   async read(source, context) {
     const parsed = await parseData(source);
     const shared = asObject(parsed.value);
@@ -145,7 +145,7 @@ function readNames(pattern: string): string[] | undefined {
 export const waza: Format = {
   name: "waza",
   label: "waza's tasks",
-  recognises: ({ file, text }) =>
+  recognizes: ({ file, text }) =>
     /\.ya?ml$/.test(file) &&
     (/^inputs:\s*^[ \t]+prompt:/m.test(text) ||
       (/^skill:/m.test(text) && /^tasks:/m.test(text) && /^[ \t]+prompt:/m.test(text))),

@@ -1,20 +1,14 @@
 import type { Json } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suite.ts";
-import { markerNamespace } from "../source/builtIns.ts";
-import { Evaluator } from "../source/evaluate.ts";
-import { type Module, Modules } from "../source/modules.ts";
-import { readSource } from "../source/read.ts";
-import { getName, getNode, getNodes, type Node, parseSource, walkNodes } from "../source/syntax.ts";
 import {
-  Closure,
-  explainMisfit,
+  explainOther,
+  type FunctionValue,
   isFunction,
   isObject,
-  lines,
-  type Native,
-  type ObjectValue,
+  isUnknown,
+  type SourceCall,
+  type SourceRun,
   toJson,
-  Unknown,
   type Value,
 } from "../source/values.ts";
 import { toLiteralArgs } from "./data.ts";
@@ -26,9 +20,12 @@ import {
   type ImportedCase,
   keepJudged,
   leaveOut,
-  listFailed,
   type Unsaid,
 } from "./imported.ts";
+
+const string = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`/.source;
+const constant = `[\\w$.]+|${string}`;
+const list = /\[(?:[^[\]]|\[[^[\]]*\])*\]/.source;
 
 /**
  * vitest-evals: `describeEval(name, { data, task, scorers })`. An expectation is the `expectedTools` of an entry, or
@@ -37,55 +34,59 @@ import {
 export const vitestEvals: Format = {
   name: "vitest-evals",
   label: "vitest-evals",
-  isSource: true,
-  recognises: ({ file, text }) =>
+  recognizes: ({ file, text }) =>
     /\.[mc]?[tj]sx?$/.test(file) && /\bdescribeEval\(/.test(text) && /from ["']vitest-evals/.test(text),
-  async read(source, context) {
-    const { file } = source;
-    const given = { expect: markerNamespace("expect", new Set()) };
-    const read = await readSource(source, ["describeEval"], given, context);
-    const { module, evaluator } = read;
-    const unsaid: Unsaid[] = listFailed(read);
-    const cases = read.calls.flatMap(({ args: [name, options, callback], line, missed }): ImportedCase[] => {
-      if (missed !== undefined) return [leaveOut({ name: "?", place: { file, line }, unsaid: [] }, missed)];
-      const title = typeof name === "string" ? name : "?";
-      const found = { title, line, file, module, evaluator, context };
+  request: {
+    functions: ["describeEval"],
+    expressions: {
+      toolName: `\\btoolName\\s*(?:===?|:)\\s*(${constant})`,
+      toolArguments: `\\btoolName\\s*:\\s*(${constant}),\\s*args\\s*:`,
+      input: `\\brun\\(\\s*(${constant})`,
+      expectedTools: `\\bexpectedTools\\s*:\\s*(${list})`,
+      expected: `\\bexpected\\s*:\\s*(${string})`,
+    },
+  },
+  async read({ file, run = { calls: [] } }, context) {
+    const unsaid: Unsaid[] = [];
+    const cases = groupTests(run).flatMap(({ args: [name = null, options = null], line, tests }): ImportedCase[] => {
+      const block = { title: typeof name === "string" ? name : "?", place: { file, line }, context };
       return [
-        ...(isObject(options) ? readData(options, found, unsaid) : []),
-        ...(isFunction(callback) ? readHarness(callback, found) : []),
+        ...(isObject(options) ? readData(options.members, block, unsaid) : []),
+        ...tests.flatMap(({ args: [title = null, body], line: at }) =>
+          isFunction(body) ? [readTest(title, body, { ...block, place: { file, line: at } })] : [],
+        ),
       ];
     });
     return { file, cases, unsaid };
   },
 };
 
-type EvalBlock = {
-  title: string;
-  line: number;
-  file: string;
-  module: Module & { kind: "module" };
-  evaluator: Evaluator;
-  context: ImportContext;
-};
-
-function readData(options: ObjectValue, found: EvalBlock, unsaid: Unsaid[]): ImportedCase[] {
-  const { data, task, threshold } = options;
-  if (data === undefined) return [];
-  if (threshold !== undefined) unsaid.push({ what: "a threshold on the score: `passRate` counts trials instead" });
-  const entries = isFunction(data) ? data.call([], found.line) : data;
-  const asserted = task instanceof Closure ? readAsserted(task.node, found) : { calls: [], unsaid: [] };
-  if (!Array.isArray(entries)) {
-    const reason = explainMisfit(entries, "its data is not known: ", "its data is no list");
-    return [leaveOut({ name: found.title, place: { file: found.file, line: found.line }, unsaid: [] }, reason)];
+/** The calls of `describeEval`, each with those that its callback makes of `it`. */
+function groupTests({ calls }: SourceRun): (SourceCall & { tests: SourceCall[] })[] {
+  const blocks: (SourceCall & { tests: SourceCall[] })[] = [];
+  for (const call of calls) {
+    if (call.name === "describeEval") blocks.push({ ...call, tests: [] });
+    else blocks.at(-1)?.tests.push(call);
   }
-  return entries.map((entry) => readEntry(entry, found, asserted));
+  return blocks;
 }
 
-function readEntry(entry: Value, { title, file, line, context }: EvalBlock, asserted: Asserted): ImportedCase {
-  const place = { file, line: (isObject(entry) ? lines.get(entry) : undefined) ?? line };
-  if (!isObject(entry))
-    return leaveOut({ name: title, place, unsaid: [] }, explainMisfit(entry, "", "an entry is no object"));
-  const { input, expectedTools, expected, ...others } = entry;
+type EvalBlock = { title: string; place: ImportedCase["place"]; context: ImportContext };
+
+function readData(members: Readonly<Record<string, Value>>, block: EvalBlock, unsaid: Unsaid[]): ImportedCase[] {
+  const { data = null, task, threshold = null } = members;
+  if (data === null) return [];
+  if (threshold !== null) unsaid.push({ what: "a threshold on the score: `passRate` counts trials instead" });
+  const entries = isFunction(data) ? (data.returned ?? null) : data;
+  const asserted = isFunction(task) ? readAsserted(task) : { calls: [], unsaid: [] };
+  if (Array.isArray(entries)) return entries.map((entry) => readEntry(entry, block, asserted));
+  const reason = isUnknown(entries) ? `its data is not known: ${entries.reason}` : "its data is not a list";
+  return [leaveOut({ name: block.title, place: block.place, unsaid: [] }, reason)];
+}
+
+function readEntry(entry: Value, { title, place, context }: EvalBlock, asserted: Asserted): ImportedCase {
+  if (!isObject(entry)) return leaveOut({ name: title, place, unsaid: [] }, "an entry is not an object");
+  const { input = null, expectedTools = null, expected, ...others } = entry.members;
   const unsaid = [
     ...Object.keys(others)
       .filter((key) => key !== "name")
@@ -94,17 +95,16 @@ function readEntry(entry: Value, { title, file, line, context }: EvalBlock, asse
     ...asserted.unsaid,
   ];
   const common = { name: typeof input === "string" ? input : title, place, unsaid };
-  if (typeof input !== "string")
-    return leaveOut(common, explainMisfit(input, "its input is not known: ", "its input is no text"));
-  const calls = expectedTools === undefined ? asserted.calls : readExpectedTools(expectedTools);
+  if (typeof input !== "string") return leaveOut(common, "its input is not a text");
+  const isAsserted = expectedTools === null;
+  const calls = isAsserted ? asserted.calls : readExpectedTools(expectedTools);
   if (typeof calls === "string") return leaveOut(common, calls);
-  const isNone = expectedTools !== undefined && calls.length === 0;
   // A task asserts that a call was made, at any position.
-  const expect = isNone ? { tool: "none" } : expectCalls(calls, expectedTools === undefined);
-  const maxTurns = calls.length > 0 && expectedTools === undefined && { maxTurns: 8 };
-  const base: CaseFile = { input, ...(expect && { expect, ...maxTurns }) };
+  const expect = !isAsserted && calls.length === 0 ? { tool: "none" } : expectCalls(calls, isAsserted);
+  const maxTurns = isAsserted && calls.length > 0 && { maxTurns: 8 };
   const sentences = typeof expected === "string" ? [expected.replace(/\s+/g, " ")] : [];
-  return keepJudged(context, common, base, sentences, "it expects no tool, and its scorers are functions");
+  const content: CaseFile = { input, ...(expect && { expect, ...maxTurns }) };
+  return keepJudged(context, common, content, sentences, "it expects no tool, and its scorers are functions");
 }
 
 function expectCalls(calls: readonly FileCall[], isLoose: boolean): CaseFile["expect"] {
@@ -118,121 +118,46 @@ function expectCalls(calls: readonly FileCall[], isLoose: boolean): CaseFile["ex
 function readExpectedTools(value: Value): FileCall[] | string {
   const read = toJson(value);
   if ("reason" in read) return `its expected tools are not known: ${read.reason}`;
-  if (!Array.isArray(read.json)) return "its expected tools are no list";
-  const calls = read.json.map((tool): FileCall | string => {
-    if (typeof tool === "string") return { tool };
+  if (!Array.isArray(read.json)) return "its expected tools are not a list";
+  const calls = read.json.flatMap((tool): FileCall[] => {
+    if (typeof tool === "string") return [{ tool }];
     const { name, arguments: args } = tool as { name?: Json; arguments?: Json };
-    if (typeof name !== "string") return "an expected tool has no name";
     const given = typeof args === "object" && args !== null && !Array.isArray(args) ? toLiteralArgs(args) : {};
-    return expectCall(name, given);
+    return typeof name === "string" ? [expectCall(name, given)] : [];
   });
-  const wrong = calls.find((call) => typeof call === "string");
-  return typeof wrong === "string" ? wrong : calls.filter((call) => typeof call !== "string");
+  return calls.length < read.json.length ? "an expected tool has no name" : calls;
 }
 
 type Asserted = { calls: FileCall[]; unsaid: Unsaid[] };
 
 /** Reads the tools that a task names: `call.toolName === X`, and objects with `toolName: X`. */
-function readAsserted(task: Node, { module, evaluator }: EvalBlock): Asserted {
-  const calls = new Map<string, FileCall>();
-  const unsaid: Unsaid[] = [];
-  const isToolName = (node: Node | undefined) =>
-    node?.type === "MemberExpression" && getName(getNode(node, "property")) === "toolName";
-  for (const node of walkNodes(task)) {
-    const [left, right] = [getNode(node, "left"), getNode(node, "right")];
-    const isComparison = node.operator === "===" && (isToolName(left) || isToolName(right));
-    const named = node.type === "ObjectExpression" ? findProperty(node, "toolName") : undefined;
-    const compared = isToolName(left) ? right : left;
-    const target = isComparison ? compared : named;
-    if (!target) continue;
-    const tool = evaluator.evaluateIn(module, target);
-    if (typeof tool !== "string") {
-      unsaid.push({
+function readAsserted({ expressions }: FunctionValue): Asserted {
+  const { toolName: names = [], toolArguments = [] } = expressions;
+  const known = names.filter((name) => typeof name === "string");
+  return {
+    calls: [...new Set(known)].map((tool) => ({ tool })),
+    unsaid: [
+      ...names.filter(isUnknown).map((name) => ({
         what: "an assertion about a tool whose name is not known",
-        detail: tool instanceof Unknown ? tool.reason : "",
-      });
-      continue;
-    }
-    if (named && findProperty(node, "args"))
-      unsaid.push({ what: "an assertion about arguments of a call", detail: tool });
-    if (!calls.has(tool)) calls.set(tool, { tool });
-  }
-  return { calls: [...calls.values()], unsaid };
+        detail: explainOther(name),
+      })),
+      ...toolArguments.map((tool) => ({ what: "an assertion about arguments of a call", detail: String(tool) })),
+    ],
+  };
 }
 
-function findProperty(object: Node, name: string): Node | undefined {
-  const property = getNodes(object, "properties").find(
-    (one) => one.type === "Property" && getName(getNode(one, "key")) === name,
-  );
-  return property && getNode(property, "value");
-}
-
-/** `(it) => { it("name", async ({ run }) => { const expected = { expectedTools: [...] }; await run("input") }) }`. */
-function readHarness(callback: Closure | Native, found: EvalBlock): ImportedCase[] {
-  const cases: ImportedCase[] = [];
-  if (!(callback instanceof Closure)) return cases;
-  for (const node of walkNodes(callback.node)) {
-    const callee = getNode(node, "callee");
-    if (node.type !== "CallExpression" || (getName(callee) !== "it" && getName(callee) !== "test")) continue;
-    const [title, ...bodies] = getNodes(node, "arguments");
-    const body = bodies.find(({ type }) => /Function/.test(type));
-    if (title && body) cases.push(readTest(title, body, found));
-  }
-  return cases;
-}
-
-function readTest(title: Node, body: Node, { file, module, evaluator, context }: EvalBlock): ImportedCase {
-  const nodes = [...walkNodes(body)];
-  const place = { file, line: title.loc.start.line };
-  const runs = nodes.filter((node) => node.type === "CallExpression" && getName(getNode(node, "callee")) === "run");
-  const name = getName(title) ?? "?";
-  const inputs = runs.map((node) => evaluator.evaluateIn(module, getNodes(node, "arguments")[0] ?? node));
-  const common = { name, place, unsaid: [] };
+/** `it("name", async ({ run }) => { const expected = { expectedTools: [...] }; await run("input") })`. */
+function readTest(title: Value, { expressions }: FunctionValue, { place, context }: EvalBlock): ImportedCase {
+  const common = { name: typeof title === "string" ? title : "?", place, unsaid: [] };
+  const { input: inputs = [], expectedTools = [], expected = [] } = expressions;
   const [input] = inputs;
   if (inputs.length !== 1 || typeof input !== "string")
     return leaveOut(common, "it does not run one text that is written in the source");
-  const read = (key: string) => {
-    const property = nodes.flatMap((node) =>
-      node.type === "ObjectExpression" ? (findProperty(node, key) ?? []) : [],
-    )[0];
-    return property && evaluator.evaluateIn(module, property);
-  };
-  const calls = readExpectedTools(read("expectedTools") ?? []);
-  const expected = read("expected");
+  const calls = readExpectedTools(expectedTools[0] ?? []);
   if (typeof calls === "string") return leaveOut(common, calls);
   const expect = expectCalls(calls, true);
-  const sentences = typeof expected === "string" ? [expected] : [];
-  const reason = "its expectations are functions";
+  const sentences = expected.filter((text) => typeof text === "string").slice(0, 1);
   const unsaid = [{ what: "assertions of the test that are functions" }];
-  return keepJudged(
-    context,
-    { ...common, unsaid },
-    { input, ...(expect && { expect, maxTurns: 8 }) },
-    sentences,
-    reason,
-  );
+  const content = { input, ...(expect && { expect, maxTurns: 8 }) };
+  return keepJudged(context, { ...common, unsaid }, content, sentences, "its expectations are functions");
 }
-
-/** mcp-evals in TypeScript: `grade(model, "prompt")`, which a judge scores without an expectation. */
-export const mcpEvalsSource: Format = {
-  name: "mcp-evals-ts",
-  label: "mcp-evals in TypeScript",
-  recognises: ({ file, text }) =>
-    /\.[mc]?[tj]s$/.test(file) && /from ["']mcp-evals["']/.test(text) && /\bgrade\(/.test(text),
-  async read({ path, file, text }, context) {
-    const module = { kind: "module", path, file, tree: parseSource(text, file) } as const;
-    const evaluator = new Evaluator(new Modules(path, context.cwd), {});
-    const cases = [...walkNodes(module.tree)].flatMap((node): ImportedCase[] => {
-      if (node.type !== "CallExpression" || getName(getNode(node, "callee")) !== "grade") return [];
-      const prompt = getNodes(node, "arguments")[1];
-      const input = prompt && evaluator.evaluateIn(module, prompt);
-      const common = {
-        name: typeof input === "string" ? input : "?",
-        place: { file, line: node.loc.start.line },
-        unsaid: [],
-      };
-      return [leaveOut(common, "it has no expectation: a judge scores the answer by nothing in particular")];
-    });
-    return { file, cases, unsaid: [] };
-  },
-};

@@ -1,104 +1,74 @@
 import type { Json } from "../../../base/types/json.ts";
-import type { Node } from "./syntax.ts";
 
-/** A value that cannot be known without running the source, with the reason and the line. */
-export class Unknown {
-  constructor(
-    readonly reason: string,
-    readonly line: number,
-  ) {}
+/** What a format asks of its sources. */
+export type SourceRequest = {
+  /**
+   * Names of functions whose calls are recorded. Callbacks among their arguments are called once; a call of such a
+   * callback's parameter is recorded under `<name>/callback`.
+   */
+  functions: readonly string[];
+  /** Other names of libraries that are stubs in every import, such as `Matcher`. */
+  stubs?: readonly string[];
+  /**
+   * Regular expressions for the texts of functions, by name: the first group of each match is an expression, whose
+   * value in the scope of the file is returned.
+   */
+  expressions?: Readonly<Record<string, string>>;
+  /** A constant of another file: `file` stands beside the file from which `importedName` is imported. */
+  constant?: { importedName: string; file: string; name: string };
+};
 
-  /** `http.get(...) is not run (line 3)` */
-  get text(): string {
-    return `${this.reason} (line ${this.line})`;
+/** A value of a source that was run, as JSON; undefined is null. */
+export type Value = null | string | number | boolean | Value[] | ObjectValue | Stub | FunctionValue | Unknown;
+export type ObjectValue = { kind: "object"; members: { [name: string]: Value } };
+/** A name of a module that is not run (`Matcher.anyOf`), or with `args` a call of it. */
+export type Stub = { kind: "stub"; name: string; args?: Value[] };
+/** `returned`: what a function without parameters returned. `expressions`: those that the format asks for. */
+export type FunctionValue = {
+  kind: "function";
+  source: string;
+  returned?: Value;
+  expressions: Readonly<Record<string, Value[]>>;
+};
+/** A value that is not plain data, or could not be found. */
+export type Unknown = { kind: "unknown"; reason: string };
+
+export type SourceCall = { name: string; args: Value[]; line: number };
+
+/** The recorded calls of one source. `failed`: why it did not run to its end. */
+export type SourceRun = { calls: SourceCall[]; constant?: Value; failed?: string };
+
+const isKind =
+  <K extends string>(kind: K) =>
+  (value: Value | undefined): value is Extract<Value, { kind: K }> =>
+    typeof value === "object" && value !== null && !Array.isArray(value) && value.kind === kind;
+export const isObject = isKind("object");
+export const isStub = isKind("stub");
+export const isFunction = isKind("function");
+export const isUnknown = isKind("unknown");
+
+/** Converts plain data to JSON, or says why the value is not plain data. */
+export function toJson(value: Value): { json: Json } | { reason: string } {
+  try {
+    return { json: convert(value) };
+  } catch (error) {
+    if (error instanceof NotPlain) return { reason: error.message };
+    throw error;
   }
 }
 
-/** A call of a library function that a format interprets: `Matcher.anyOf(1, 2)` has the name `Matcher.anyOf`. */
-export class Marker {
-  constructor(
-    readonly name: string,
-    readonly args: readonly Value[],
-    readonly line: number,
-  ) {}
+class NotPlain extends Error {}
+
+function convert(value: Value): Json {
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) return value.map(convert);
+  if (value.kind === "object")
+    return Object.fromEntries(Object.entries(value.members).map(([name, one]) => [name, convert(one)]));
+  throw new NotPlain(explainOther(value));
 }
 
-/** A function of the source. */
-export class Closure {
-  constructor(
-    readonly node: Node,
-    readonly call: (args: readonly Value[]) => Value,
-  ) {}
-}
-
-/** A function that a format provides. */
-export class Native {
-  constructor(
-    readonly name: string,
-    readonly call: (args: readonly Value[], line: number) => Value,
-    readonly members: (name: string, line: number) => Value = () => undefined,
-  ) {}
-}
-
-export type ObjectValue = { [key: string]: Value };
-export type Value =
-  | undefined
-  | null
-  | string
-  | number
-  | boolean
-  | RegExp
-  | Unknown
-  | Marker
-  | Closure
-  | Native
-  | Value[]
-  | ObjectValue;
-
-/**
- * A call of one of a format's functions that a source makes while it is loaded. `missed`: why it is not known whether
- * the call is made, and with which arguments.
- */
-export type SourceCall = { name: string; args: readonly Value[]; line: number; missed?: string };
-
-/** The line of each object that was evaluated from a literal. */
-export const lines = new WeakMap<object, number>();
-
-export function isObject(value: Value): value is ObjectValue {
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
-}
-
-export const isFunction = (value: Value): value is Closure | Native =>
-  value instanceof Closure || value instanceof Native;
-
-/** The first unknown part of a value; undefined if all of it is known. */
-export function findUnknown(value: Value): Unknown | undefined {
-  if (value instanceof Unknown) return value;
-  if (value instanceof Marker) return value.args.map(findUnknown).find(Boolean);
-  if (Array.isArray(value)) return value.map(findUnknown).find(Boolean);
-  return isObject(value) ? Object.values(value).map(findUnknown).find(Boolean) : undefined;
-}
-
-/** Why a value is not of the required form: `what` and the reason why a part of it is unknown, or else `misfit`. */
-export function explainMisfit(value: Value, what: string, misfit: string): string {
-  const unknown = findUnknown(value);
-  return unknown ? `${what}${unknown.text}` : misfit;
-}
-
-/** Converts plain data to JSON like `JSON.stringify`, or says why the value is not plain data. */
-export function toJson(value: Value): { json: Json } | { reason: string } {
-  const unknown = findUnknown(value);
-  if (unknown) return { reason: unknown.text };
-  const found = describeOther(value);
-  if (found !== undefined) return { reason: found };
-  const text = JSON.stringify(value);
-  return text === undefined ? { reason: "it is undefined" } : { json: JSON.parse(text) as Json };
-}
-
-function describeOther(value: Value): string | undefined {
-  if (value instanceof Marker) return `${value.name}(...) is no plain data (line ${value.line})`;
-  if (isFunction(value)) return "a function is no plain data";
-  if (value instanceof RegExp) return `the regular expression ${value} is no plain data`;
-  if (Array.isArray(value)) return value.map(describeOther).find(Boolean);
-  return isObject(value) ? Object.values(value).map(describeOther).find(Boolean) : undefined;
+/** What a value is that is not plain data. */
+export function explainOther(value: Stub | FunctionValue | Unknown): string {
+  if (value.kind === "unknown") return value.reason;
+  return value.kind === "function" ? "a function is not plain data" : `${value.name} is of a module that is not run`;
 }
