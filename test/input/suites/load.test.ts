@@ -164,11 +164,22 @@ cases:
 });
 
 describe("the id of a case", () => {
-  it("is a slug of the input: ASCII, lower case, cut between words at 50 characters", async () => {
-    expect(await idsOf("Wie wird das Wetter in Zürich?", `${"word ".repeat(20)}`, "x".repeat(80), "天気は？")).toEqual([
+  it("is a slug of the input: letters and digits, lower case, cut between words at 50 characters", async () => {
+    expect(
+      await idsOf(
+        "Wie wird das Wetter in Zürich?",
+        `${"word ".repeat(20)}`,
+        "x".repeat(80),
+        "天気は？",
+        "Ёлка, हिन्दी",
+        "?!",
+      ),
+    ).toEqual([
       "wie-wird-das-wetter-in-zurich",
       "word-word-word-word-word-word-word-word-word-word",
       "x".repeat(50),
+      "天気は",
+      "ёлка-हिन्दी",
       "case",
     ]);
   });

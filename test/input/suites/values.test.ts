@@ -33,7 +33,7 @@ cases:
     const cases =
       "cases:\n  - input: In <subscripton>\n    expect: { tool: t }\n  - input: At <host>\n    expect: { tool: t }";
     expect(await complaint(load({ "s.yaml": `values: { subscription: a }\n${cases}` }))).toBe(
-      's.yaml:1:11: warning: No prompt has the placeholder "<subscription>".\n  Remove the value.\n' +
+      's.yaml:1:11: warning: Nothing has the placeholder "<subscription>".\n  Remove the value.\n' +
         's.yaml:3:12: error: The placeholder "<subscripton>" has no value.\n  Did you mean "<subscription>"?\n' +
         's.yaml:5:12: error: The placeholder "<host>" has no value.\n  Add "host" to "values".',
     );
@@ -48,6 +48,31 @@ cases:
       s.yaml:8:37: error: "matches" is not a regular expression: error parsing regexp: missing closing ): \`x(\`.
         Use RE2 syntax, without look-around and back-references; in YAML put it in single quotes."
     `);
+  });
+
+  it("that are a whole prompt are filled as text", async () => {
+    const { cases } = await loadYaml(`
+values: { year: 1999 }
+cases:
+  - { input: <year>, expect: { tool: t, args: { year: <year> } } }
+  - { input: [<year>, In <year>], expect: { tool: t } }
+  - { turns: [{ input: <year> }], expect: { tool: t } }
+`);
+    expect(cases.map(({ id, messages }) => [id, messages[0]?.content])).toEqual([
+      ["1999", "1999"],
+      ["1999-2", "1999"],
+      ["1999-3", "1999"],
+    ]);
+    expect(cases[0]?.expect).toMatchObject({ call: { args: { year: 1999 } } });
+    expect(cases[1]?.paraphrases).toEqual(["1999", "In 1999"]);
+  });
+
+  it("may stand in an expectation or a mock alone", async () => {
+    const suite = "values: { file: a.md, note: b }\nmocks: { t: { result: <note> } }\n";
+    const { warnings } = await load({
+      "s.yaml": `${suite}cases:\n  - { input: Read it, expect: { tool: t, args: { name: <file> } } }\n`,
+    });
+    expect(warnings).toEqual([]);
   });
 
   it("are sent as they are without `values`, with one warning for all", async () => {

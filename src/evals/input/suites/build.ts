@@ -197,19 +197,21 @@ export function createCaseIds(cases: readonly { id?: string | undefined; input: 
 
 const addNumber = (slug: string, n: number) => (n === 1 ? slug : `${slug}-${n}`);
 
-/** Joins lower-case ASCII words by hyphens, up to 50 characters; "case" if there is no word. */
+/** Joins lower-case words of letters and digits by hyphens, up to 50 characters; "case" if there is no word. */
 function createSlug(input: string): string {
   // The rest of a longer input cannot end up in the slug.
   const words =
     input
       .slice(0, 1000)
       .normalize("NFKD")
-      .replace(/\p{M}/gu, "")
+      // Latin letters lose their accents; in other scripts, marks are parts of letters.
+      .replace(/(?<=[a-z])\p{M}+/giu, "")
+      .normalize("NFC")
       .toLowerCase()
-      .match(/[a-z0-9]+/g) ?? [];
+      .match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
   let slug = "";
   for (const word of words) {
-    const longer = slug === "" ? word.slice(0, maxSlugLength) : `${slug}-${word}`;
+    const longer = slug === "" ? [...word].slice(0, maxSlugLength).join("") : `${slug}-${word}`;
     if (longer.length > maxSlugLength) break;
     slug = longer;
   }

@@ -5,7 +5,7 @@ import { type CaseFile, type SuiteFile, suiteFileSchema } from "../../base/types
 import { checkExpectation } from "./expectation.ts";
 import { explain, type PathProblem } from "./explain.ts";
 import { checkMocks } from "./mocks.ts";
-import { checkPlaceholders, fillPlaceholders } from "./values.ts";
+import { checkPlaceholders, fillCase, fillPlaceholders } from "./values.ts";
 
 const caseSchema = suiteFileSchema.shape.cases.unwrap().element;
 
@@ -37,7 +37,7 @@ export function checkSuite(value: Json): { problems: PathProblem[]; checked?: Ch
     ...checkMockSettings(header.success ? header.data : undefined, cases),
     ...shareProblems([
       ...checks.flatMap((check) => check.problems),
-      ...checkPlaceholders(header.success ? header.data.values : undefined, cases),
+      ...checkPlaceholders(header.success ? header.data : {}, cases),
     ]),
     ...findRepeatedIds(cases),
   ];
@@ -45,7 +45,7 @@ export function checkSuite(value: Json): { problems: PathProblem[]; checked?: Ch
   const { values, mocks } = header.data;
   if (!values) return { problems, checked: { header: header.data, cases } };
   const filled = cases.map(({ path, content: { id, ...content } }) => {
-    return { path, content: { ...(id !== undefined && { id }), ...fillPlaceholders(content, values) } };
+    return { path, content: { ...(id !== undefined && { id }), ...fillCase(content, values) } };
   });
   // A value can be no operand of the matcher that it is filled into.
   const wrong = filled.flatMap(checkExpected).filter(({ severity }) => severity !== "warning");

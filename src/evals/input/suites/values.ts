@@ -1,5 +1,6 @@
 import { nearest } from "../../base/text/nearest.ts";
 import type { Json, Path } from "../../base/types/json.ts";
+import type { MocksFile } from "../../base/types/mock.ts";
 import type { CaseFile } from "../../base/types/suite.ts";
 import type { PathProblem } from "./explain.ts";
 
@@ -12,14 +13,19 @@ const placeholder = /<([A-Za-z][\w.-]*(?: [\w.-]+)*)>/g;
 type PlacedCase = { path: Path; content: CaseFile };
 
 /**
- * Checks the placeholders of prompts. With `values`, a placeholder without a value is an error, and a value that no
- * prompt uses is a warning. Without `values`, text in angle brackets is sent as it is, with one warning per file.
+ * Checks the placeholders of prompts. With `values`, a placeholder without a value is an error, and a value that
+ * nothing uses is a warning. Without `values`, text in angle brackets is sent as it is, with one warning per file.
  */
-export function checkPlaceholders(values: Values | undefined, cases: readonly PlacedCase[]): PathProblem[] {
+export function checkPlaceholders(
+  { values, mocks }: { values?: Values | undefined; mocks?: MocksFile | undefined },
+  cases: readonly PlacedCase[],
+): PathProblem[] {
   const prompts = cases.flatMap(({ content, path }) => listPrompts(content, path));
   if (!values) return prompts.flatMap(({ text, path }) => warnOfPlaceholder(text, path));
   const names = Object.keys(values);
-  const used = new Set<string>();
+  // An expectation alone may also use a value.
+  const expected = cases.flatMap(({ content: { expect, turns, mocks, files } }) => [expect, turns, mocks, files]);
+  const used = new Set(findNames(JSON.stringify([expected, mocks ?? null])));
   const missing = prompts.flatMap(({ text, path }) =>
     findNames(text).flatMap((name): PathProblem[] => {
       used.add(name);
@@ -32,7 +38,7 @@ export function checkPlaceholders(values: Values | undefined, cases: readonly Pl
   const unused = names
     .filter((name) => !used.has(name))
     .map((name): PathProblem => {
-      const message = `No prompt has the placeholder "<${name}>".`;
+      const message = `Nothing has the placeholder "<${name}>".`;
       return { path: ["values", name], part: "key", severity: "warning", message, hint: "Remove the value." };
     });
   return [...missing, ...unused];
@@ -63,7 +69,21 @@ function warnOfPlaceholder(text: string, path: Path): PathProblem[] {
   return [{ path, severity: "warning", message, hint, sharedAs: "placeholder" }];
 }
 
-/** Replaces the placeholders that have a value. A text that is one placeholder becomes its value, such as a number. */
+/**
+ * Replaces the placeholders of a case that have a value. Prompts are text; elsewhere, a text that is one placeholder
+ * becomes its value, such as a number.
+ */
+export function fillCase({ input, messages, turns, ...rest }: CaseFile, values: Values): CaseFile {
+  const fillPrompt = (text: string) => String(fillText(text, values));
+  return {
+    ...fillPlaceholders(rest, values),
+    ...(input !== undefined && { input: typeof input === "string" ? fillPrompt(input) : input.map(fillPrompt) }),
+    ...(messages && { messages: messages.map((one) => ({ ...one, content: fillPrompt(one.content) })) }),
+    ...(turns && { turns: turns.map((one) => ({ ...fillPlaceholders(one, values), input: fillPrompt(one.input) })) }),
+  };
+}
+
+/** Replaces the placeholders that have a value, in all texts of `content`. */
 export function fillPlaceholders<T>(content: T, values: Values): T {
   const fill = (value: Json): Json => {
     if (typeof value === "string") return fillText(value, values);
@@ -74,7 +94,7 @@ export function fillPlaceholders<T>(content: T, values: Values): T {
   return fill(content as Json) as T;
 }
 
-function fillText(text: string, values: Values): Json {
+function fillText(text: string, values: Values): Values[string] {
   const whole = new RegExp(`^${placeholder.source}$`).exec(text)?.[1];
   if (whole !== undefined && Object.hasOwn(values, whole)) return values[whole] ?? text;
   return text.replace(placeholder, (written, name: string) =>
