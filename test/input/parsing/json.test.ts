@@ -88,30 +88,27 @@ describe("strict JSON", () => {
   });
 
   it.each([
-    ['{"cases": [],}', 's.json:1:13: error: Invalid JSON: comma before "}".\n  Remove the comma.'],
-    ["[1,\n 2,\n]", 's.json:2:3: error: Invalid JSON: comma before "]".\n  Remove the comma.'],
-    ['{"a": "one\ntwo"}', "s.json:1:11: error: Invalid JSON: line break inside a string.\n  Write it as \\n."],
-    ["{\n  cases: []}", 's.json:2:3: error: Invalid JSON: expected a key, got "cases".\n  Put keys in double quotes.'],
-    ["{'a': 1}", 's.json:1:2: error: Invalid JSON: expected a key, got "\'".\n  Put keys in double quotes.'],
-    ['{"a": yes}', 's.json:1:7: error: Invalid JSON: expected a value, got "yes".\n  Put text in double quotes.'],
-    ['{"a": 01}', 's.json:1:7: error: Invalid JSON: expected a value, got "01".'],
-    ['{"a": 1 "b": 2}', 's.json:1:9: error: Invalid JSON: expected "," or "}", got a string.'],
-    ['{"a" 1}', 's.json:1:6: error: Invalid JSON: expected ":" after the key, got "1".'],
-    ["[1, // one\n2]", "s.json:1:5: error: Invalid JSON: comments are not allowed.\n  Remove the comment."],
-    ['["a\\d"]', "s.json:1:4: error: Invalid JSON: unknown escape \\d in a string.\n  Write a backslash as \\\\."],
-    [
-      '["a\tb"]',
-      "s.json:1:4: error: Invalid JSON: control character U+0009 inside a string.\n  Write it as an escape.",
-    ],
-    ['["a', "s.json:1:2: error: Invalid JSON: string without a closing quote."],
-    ["[1\n", 's.json:2:1: error: Invalid JSON: expected "," or "]", got the end of the file.'],
-    ["{} {}", 's.json:1:4: error: Invalid JSON: unexpected text after the end: "{".'],
-    ["cases: []", 's.json:1:1: error: Invalid JSON: expected a value, got "cases".\n  Put text in double quotes.'],
-    ["[1e999]", "s.json:1:2: error: The number is not finite.\n  Write a smaller number."],
-    ['{"__proto__": 1}', 's.json:1:2: error: "__proto__" cannot be a key.'],
-    [" \n", "s.json: error: The file is empty.\n  Write its content, or remove it."],
-  ])("explains what is wrong with %j", (text, message) => {
-    expect(complaintAbout(text)).toBe(message);
+    '{"cases": [],}',
+    "[1,\n 2,\n]",
+    '{"a": "one\ntwo"}',
+    "{\n  cases: []}",
+    "{'a': 1}",
+    '{"a": yes}',
+    '{"a": 01}',
+    '{"a": 1 "b": 2}',
+    '{"a" 1}',
+    "[1, // one\n2]",
+    '["a\\d"]',
+    '["a\tb"]',
+    '["a',
+    "[1\n",
+    "{} {}",
+    "cases: []",
+    "[1e999]",
+    '{"__proto__": 1}',
+    " \n",
+  ])("explains what is wrong with %j", (text) => {
+    expect(complaintAbout(text)).toMatchSnapshot();
   });
 
   it("reports equal keys, and keeps the last", () => {
@@ -191,16 +188,16 @@ describe("lenient JSON", () => {
     expect(getValue('{"b": 1, "b": 2,}', lenient)).toEqual({ b: 2 });
   });
 
-  it.each([
-    ['{"a": 1,, }', 's.json:1:9: error: Invalid JSON: expected a key, got ",".\n  Put keys in double quotes.'],
-    ['{"a": 1 /* b }', "s.json:1:9: error: Invalid JSON: comment without an end.\n  Close it with */."],
-  ])("explains what is wrong with %j", (text, message) => {
-    expect(complaintAbout(text, lenient)).toBe(message);
+  it.each(['{"a": 1,, }', '{"a": 1 /* b }'])("explains what is wrong with %j", (text) => {
+    expect(complaintAbout(text, lenient)).toMatchSnapshot();
   });
 
-  it("reads deep values, with their places", () => {
-    const text = `{"a": ${"[".repeat(10_000)}${"]".repeat(10_000)}}`;
-    expect(parseJson(text, "s.json", lenient).place(["a", 0, 0])).toEqual({ file: "s.json", line: 1, column: 9 });
+  it("reads deep values, with their places unless they are very deep", () => {
+    const nest = (depth: number) => `{"a": ${"[".repeat(depth)}${"]".repeat(depth)}}`;
+    const placeIn = (text: string) => parseJson(text, "s.json", lenient).place(["a", 0, 0]);
+    expect(placeIn(nest(1_000))).toEqual({ file: "s.json", line: 1, column: 9 });
+    const text = nest(100_000);
+    expect(placeIn(text)).toEqual({ file: "s.json" });
     expect(complaintAbout(`${text},`, lenient)).toContain("nested more than 500 levels deep");
   });
 });

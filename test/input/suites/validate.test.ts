@@ -344,8 +344,8 @@ describe("files", () => {
         Put it in quotes: "2".
       b.json:4:40: error: "calls" is empty.
         Fill it in, or leave it out.
-      c.json:1:2: error: Invalid JSON: expected a key, got ",".
-        Put keys in double quotes."
+      c.json:1:2: error: Invalid JSON: value expected.
+        Put text in double quotes, and no comma after the last item."
     `);
   });
 

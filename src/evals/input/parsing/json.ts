@@ -1,7 +1,6 @@
-import { getNodeValue, parseTree, visit } from "jsonc-parser";
+import { getNodeValue, type Node, type ParseErrorCode, parseTree, printParseErrorCode, visit } from "jsonc-parser";
 import { EvalsError, messageOf, type Place, type Problem } from "../../base/types/errors.ts";
 import type { Json, Path } from "../../base/types/json.ts";
-import { countKeys, JsonPositions } from "./positions.ts";
 
 /** The content of a JSON or YAML file, with the position of every value in it. */
 export type ParsedFile = {
@@ -82,12 +81,19 @@ export function parseJson(text: string, file: string, options: ParseOptions = {}
   const locate = createLocator(text, file);
   try {
     const { value, problems } = options.lenient ? parseLenient(text) : parseStrict(text);
-    const positions = new JsonPositions(text);
+    let tree: Node | undefined;
     return {
       file,
       value,
       problems: problems.map((problem) => locateProblem(problem, locate)),
-      place: (path, part) => locate(positions.find(path, part)),
+      place: (path, part) => {
+        try {
+          tree ??= parseTree(text, [], { allowTrailingComma: true });
+        } catch {
+          // The parser recurses: a text that is nested very deeply has no places.
+        }
+        return tree ? locate(findOffset(tree, path, part)) : { file };
+      },
     };
   } catch (error) {
     if (error instanceof SyntaxProblem) throw new EvalsError(error.problems.map((one) => locateProblem(one, locate)));
@@ -95,39 +101,37 @@ export function parseJson(text: string, file: string, options: ParseOptions = {}
   }
 }
 
+/** The offset of the value at `path`, or of its key. If there is no such value, that of the nearest enclosing one. */
+function findOffset(root: Node, path: Path, part: "key" | "value" = "value"): number {
+  let node = root;
+  for (const [at, step] of path.entries()) {
+    const children = node.children ?? [];
+    if (node.type === "array") {
+      const item = typeof step === "number" ? children[step] : undefined;
+      if (!item) return node.offset;
+      node = item;
+      continue;
+    }
+    // The last of several equal keys.
+    const [key, value] = children.findLast(({ children: [name] = [] }) => name?.value === step)?.children ?? [];
+    if (!key || !value) return node.offset;
+    if (part === "key" && at === path.length - 1) return key.offset;
+    node = value;
+  }
+  return node.offset;
+}
+
 type Parsed = { value: Json; problems: readonly TextProblem[] };
 
 function parseStrict(text: string): Parsed {
-  let value: Json;
-  try {
-    value = JSON.parse(text) as Json;
-  } catch (error) {
-    checkJson(text, {});
-    throw new SyntaxProblem([{ offset: 0, message: `Invalid JSON: ${messageOf(error)}.` }]);
-  }
-  const problems = isPlain(value, text) ? [] : checkJson(text, {});
+  const problems = checkJson(text, {});
   const fatal = problems.filter((problem) => problem.fatal);
   if (fatal.length > 0) throw new SyntaxProblem(fatal);
-  return { value, problems };
-}
-
-/**
- * Whether a parsed text has no problem, which takes less time than `checkJson`. If it has duplicate keys, the value has
- * fewer keys than the text.
- */
-function isPlain(value: Json, text: string): boolean {
-  const maxDepth = getMaxDepth({});
-  let keys = 0;
-  const isValid = (one: Json, depth: number): boolean => {
-    if (typeof one === "number") return Number.isFinite(one);
-    if (typeof one !== "object" || one === null) return true;
-    if (depth >= maxDepth) return false;
-    if (Array.isArray(one)) return one.every((item) => isValid(item, depth + 1));
-    const members = Object.entries(one);
-    keys += members.length;
-    return members.every(([key, member]) => key !== "__proto__" && isValid(member, depth + 1));
-  };
-  return isValid(value, 0) && keys === countKeys(text);
+  try {
+    return { value: JSON.parse(text) as Json, problems };
+  } catch (error) {
+    throw new SyntaxProblem([{ offset: 0, message: `Invalid JSON: ${messageOf(error)}.` }]);
+  }
 }
 
 function parseLenient(text: string): Parsed {
@@ -145,33 +149,17 @@ function parseWithComments(text: string): Json {
   return root ? (JSON.parse(JSON.stringify(getNodeValue(root))) as Json) : null;
 }
 
-/** What the grammar allows next. */
-type Expected = "key" | "colon" | "value" | "separator";
-
 /** Lists the problems of a JSON text. Throws SyntaxProblem for the first syntax error or nesting that is too deep. */
 function checkJson(text: string, { lenient = false }: ParseOptions): TextProblem[] {
   const maxDepth = getMaxDepth({ lenient });
   const problems: TextProblem[] = [];
   /** The objects (as the keys seen so far) and arrays that enclose the current offset. */
   const open: (Set<string> | "array")[] = [];
-  let expected: Expected = "value";
-
   const begin = (offset: number, container: Set<string> | "array") => {
     open.push(container);
     if (open.length > maxDepth) throw new SyntaxProblem([reportTooDeep(offset, maxDepth)]);
-    expected = container === "array" ? "value" : "key";
   };
-  const end = (offset: number) => {
-    // Also called at the end of a text without the closing bracket; `onError` follows.
-    if (offset === text.length) return;
-    open.pop();
-    expected = "separator";
-  };
-  const getOpenObject = () => {
-    const innermost = open.at(-1);
-    return innermost === "array" ? undefined : innermost;
-  };
-
+  const end = () => void open.pop();
   visit(
     text,
     {
@@ -180,22 +168,17 @@ function checkJson(text: string, { lenient = false }: ParseOptions): TextProblem
       onObjectEnd: end,
       onArrayEnd: end,
       onObjectProperty: (name, offset) => {
-        const keys = getOpenObject();
-        if (keys?.has(name)) problems.push(reportDuplicateKey(offset, name));
+        const keys = open.at(-1);
+        if (typeof keys !== "object") return;
+        if (keys.has(name)) problems.push(reportDuplicateKey(offset, name));
         if (name === "__proto__") problems.push({ offset, message: `"__proto__" cannot be a key.`, fatal: true });
-        keys?.add(name);
-        expected = "colon";
-      },
-      onSeparator: (mark) => {
-        expected = mark === ":" || !getOpenObject() ? "value" : "key";
+        keys.add(name);
       },
       onLiteralValue: (value, offset) => {
         if (typeof value === "number" && !Number.isFinite(value)) problems.push(reportNotFinite(offset));
-        expected = "separator";
       },
-      onError: (_code, offset) => {
-        const close = open.length === 0 ? undefined : getOpenObject() ? "}" : "]";
-        throw new SyntaxProblem([explainSyntax(text, offset, expected, { close, lenient })]);
+      onError: (code, offset) => {
+        throw new SyntaxProblem([explainSyntax(code, offset)]);
       },
     },
     { disallowComments: !lenient, allowTrailingComma: lenient },
@@ -220,80 +203,23 @@ export function reportNotFinite(offset: number): TextProblem {
   return { offset, message: "The number is not finite.", hint: "Write a smaller number.", fatal: true };
 }
 
-/** Explains a syntax error: what was expected, what is there instead, and the usual fix. */
-function explainSyntax(
-  text: string,
-  at: number,
-  expected: Expected,
-  { close, lenient }: { close: "}" | "]" | undefined; lenient: boolean },
-): TextProblem {
-  const invalid = (offset: number, what: string, hint?: string) => {
-    return { offset, message: `Invalid JSON: ${what}.`, ...(hint && { hint }) };
-  };
-  if (/^\/[/*]/.test(text.slice(at, at + 2)))
-    return lenient
-      ? invalid(at, "comment without an end", "Close it with */.")
-      : invalid(at, "comments are not allowed", "Remove the comment.");
-  if (text[at] === '"' && !/["\\]/.test(text[at - 1] ?? "")) {
-    const broken = explainString(text, at);
-    if (broken) return invalid(...broken);
-  }
-  // Go back to the start of the word: the scanner reads `01` as two numbers.
-  const isWord = /[\w.+-]/.test(text[at] ?? "");
-  const before = isWord ? (/[\w.+-]*$/.exec(text.slice(Math.max(0, at - 20), at))?.[0].length ?? 0) : 0;
-  const offset = at - before;
-  const found = describeToken(text, offset);
-  if (before > 0) return invalid(offset, `expected a value, got ${found}`);
-  const comma = /,[ \t\r\n]*$/.exec(text.slice(0, at));
-  if (close && text[at] === close && comma) return invalid(comma.index, `comma before "${close}"`, "Remove the comma.");
-  switch (expected) {
-    case "key":
-      return invalid(at, `expected a key, got ${found}`, "Put keys in double quotes.");
-    case "colon":
-      return invalid(at, `expected ":" after the key, got ${found}`);
-    case "value":
-      return invalid(at, `expected a value, got ${found}`, hintForValue(text[at] ?? ""));
-    case "separator":
-      return close
-        ? invalid(at, `expected "," or "${close}", got ${found}`)
-        : invalid(at, `unexpected text after the end: ${found}`);
-  }
-}
+/** The usual fixes of syntax errors, by the parser's names of the errors. */
+const fixes: Readonly<Record<string, string>> = {
+  InvalidSymbol: "Put text in double quotes.",
+  PropertyNameExpected: "Put keys in double quotes, and no comma after the last member.",
+  ValueExpected: "Put text in double quotes, and no comma after the last item.",
+  CommaExpected: "Separate members and items by commas.",
+  InvalidCommentToken: "Remove the comment.",
+  UnexpectedEndOfString: "Close the string on its line; write a line break as \\n.",
+  InvalidEscapeCharacter: "Write a backslash as \\\\.",
+  InvalidCharacter: "Write the character as an escape.",
+  UnexpectedEndOfComment: "Close it with */.",
+};
 
-function hintForValue(char: string): string | undefined {
-  if (char === "#") return "Remove the comment: JSON has none.";
-  return /[\p{L}'`]/u.test(char) ? "Put text in double quotes." : undefined;
-}
-
-/** Where and why a string is malformed; undefined if it is well-formed. */
-function explainString(text: string, start: number): [offset: number, what: string, hint?: string] | undefined {
-  // Matches runs of plain characters, because a repeated single character overflows the stack on a long string.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these inside strings.
-  const wellFormed = /"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\x00-\x1f]*)*/y;
-  wellFormed.lastIndex = start;
-  wellFormed.test(text);
-  const at = wellFormed.lastIndex;
-  switch (text[at]) {
-    case '"':
-      return undefined;
-    case undefined:
-      return [start, "string without a closing quote"];
-    case "\\":
-      return [at, `unknown escape ${text.slice(at, at + 2)} in a string`, "Write a backslash as \\\\."];
-    case "\n":
-    case "\r":
-      return [at, "line break inside a string", "Write it as \\n."];
-    default:
-      return [at, `control character ${describeToken(text, at)} inside a string`, "Write it as an escape."];
-  }
-}
-
-/** Describes the text at an offset for a message: a word, a character, or the code of an invisible character. */
-function describeToken(text: string, at: number): string {
-  const code = text.codePointAt(at);
-  if (code === undefined) return "the end of the file";
-  if (code <= 0x20 || code === 0x7f) return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
-  if (text[at] === '"') return "a string";
-  const [word] = text.slice(at, at + 20).match(/^[\w.+-]+/) ?? [];
-  return `"${word ?? String.fromCodePoint(code)}"`;
+/** `Invalid JSON: comma expected.` */
+function explainSyntax(code: ParseErrorCode, offset: number): TextProblem {
+  const name = printParseErrorCode(code);
+  const words = name.replace(/(?<=[a-z])[A-Z]/g, " $&").toLowerCase();
+  const hint = fixes[name];
+  return { offset, message: `Invalid JSON: ${words}.`, ...(hint !== undefined && { hint }) };
 }

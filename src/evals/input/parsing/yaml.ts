@@ -2,6 +2,7 @@ import {
   type Alias,
   Composer,
   type CST,
+  type ErrorCode,
   isAlias,
   isMap,
   isNode,
@@ -28,14 +29,13 @@ import {
   reportTooDeep,
   type TextProblem,
 } from "./json.ts";
-import { explainYamlError, findUnclosed, listInnerTokens } from "./yamlErrors.ts";
 
 /** The size of some 30,000 cases. Each token costs more time and memory than in JSON, and nothing ends the parser early. */
 const maxTokens = 1_000_000;
 /** More values, with aliases expanded, than that many tokens need. An alias bomb has far more. */
 const maxValues = 1_000_000;
 /** Every further one is most likely a consequence of these. */
-const maxErrors = 100;
+const maxErrors = 20;
 
 /**
  * Parses one YAML 1.2 document that holds plain JSON data; aliases are expanded. `file` is how places name the text.
@@ -92,10 +92,24 @@ function composeNodes(
   // The parser reports a line that is indented too far more than once.
   const first = new Map(errors.toReversed().map((error) => [error.pos[0], error]));
   const distinct = errors.filter((error) => first.get(error.pos[0]) === error).slice(0, maxErrors);
-  const unclosed = distinct.length > 0 ? findUnclosed(tokens) : {};
-  const problems = distinct.map((error) => explainYamlError(error, text, unclosed));
+  const problems = distinct.map(({ code, pos: [offset], message }): TextProblem => {
+    const hint = fixes[code];
+    return { offset, message: `Invalid YAML: ${message.replace(/\.$/, "")}.`, ...(hint && { hint }), isSyntax: true };
+  });
   return { root: document?.contents ?? undefined, problems };
 }
+
+/** The usual fixes of errors. */
+const fixes: { readonly [code in ErrorCode]?: string } = {
+  BAD_INDENT: "Start all keys of one object in the same column.",
+  BLOCK_AS_IMPLICIT_KEY: 'Put text with ": " in quotes, and start all keys of one object in the same column.',
+  MULTILINE_IMPLICIT_KEY: "Write a colon after the key, or put the text in quotes.",
+  MISSING_CHAR: "Close quotes on their line, and brackets; start items with a hyphen.",
+  TAB_AS_INDENT: "Indent with spaces.",
+  BAD_SCALAR_START: "Put the text in quotes.",
+  BAD_DQ_ESCAPE: "Write a backslash as \\\\.",
+  UNEXPECTED_TOKEN: "Put all of the text in quotes of the other kind.",
+};
 
 /** Throws EvalsError if there are more than `maxTokens`. */
 function* parseTokens(text: string, file: string): Generator<CST.Token> {
@@ -111,6 +125,13 @@ function* parseTokens(text: string, file: string): Generator<CST.Token> {
     yield* parser.next(token);
   }
   yield* parser.end();
+}
+
+/** The tokens of a document or collection, keys included. */
+function listInnerTokens(token: CST.Token): CST.Token[] {
+  if (token.type === "document") return token.value ? [token.value] : [];
+  if (!("items" in token)) return [];
+  return token.items.flatMap(({ key, value }) => [...(key ? [key] : []), ...(value ? [value] : [])]);
 }
 
 function findTooDeep(tokens: readonly CST.Token[], maxDepth: number): TextProblem | undefined {
