@@ -65,7 +65,7 @@ export function createInstructionsEntry(server: string, instructions: string): O
   };
 }
 
-/** A schema of 100 levels inside a tool; see `jsonSchema/bounds.ts`. */
+/** A schema of the maximum depth inside a tool. */
 const maxToolDepth = maxDepth + 1;
 const maxPages = 64;
 const maxTools = 10_000;

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
-import { estimateCost } from "../../../src/evals/base/jsonSchema/bounds.ts";
 import { compileSchema, type Validity } from "../../../src/evals/base/jsonSchema/validate.ts";
 import { limitTime, TimeLimitError } from "../../../src/evals/base/jsonSchema/watchdog.ts";
 import type { Json, JsonObject } from "../../../src/evals/base/types/json.ts";
@@ -26,7 +25,6 @@ const inText = (pattern: string) => ({ type: "object", properties: { text: { typ
 
 describe("foreign patterns", () => {
   test.each([
-    ["linear in RE2", evilPattern, evilText, "invalid"],
     ["that match", evilPattern, "abc.Def", "valid"],
     ["with look-ahead", "^(?=.*\\d).{3,}$", "ab1", "valid"],
     ["with look-ahead that fails", "^(?=.*\\d).{3,}$", "abc", "invalid"],
@@ -39,7 +37,7 @@ describe("foreign patterns", () => {
 
   test("that take too long leave the value unchecked, in properties and in names of properties", () => {
     const slow = evilPattern.replace("^", "^(?=a)");
-    const why = expect.stringMatching(/ takes more than \d+ ms$/);
+    const why = "validating takes more than 1000 ms";
     expect(validate(inText(slow), { text: evilText })).toEqual({ kind: "unchecked", why });
     expect(validate({ patternProperties: { [slow]: true } }, { [evilText]: 1 })).toEqual({ kind: "unchecked", why });
   });
@@ -58,8 +56,6 @@ describe("foreign patterns", () => {
     const schema = { type: "array", items: { type: "string", pattern: "^(?=a)(?:(a+)+b|a*\\d*)$" } };
     const items = Array.from({ length: 2_000 }, (_, at) => `${"a".repeat(18)}${at}`);
     expect(validate(schema, items)).toMatchObject({ kind: "unchecked" });
-    const names = { patternProperties: { [`^${"a".repeat(5_001)}`]: {} } };
-    expect(compileSchema(names)).toBe("a pattern has more than 5000 characters");
   });
 
   test("are distinguished: each of many is applied", () => {
@@ -71,52 +67,31 @@ describe("foreign patterns", () => {
   test("that ECMAScript refuses are refused", () => {
     expect(validate(inText("(a"), {})).toMatch(/is not a regular expression/);
   });
-
-  test("agree with the native engine where RE2 supports them", () => {
-    const atom = fc.constantFrom("a", "b", ".", "[ab]", "[^a]", "\\d", "(?:ab|c)", "\\w", "(a|b)");
-    const part = fc.tuple(atom, fc.constantFrom("", "*", "+", "?", "{1,3}")).map((two) => two.join(""));
-    const pattern = fc
-      .tuple(fc.boolean(), fc.array(part, { minLength: 1, maxLength: 5 }), fc.boolean())
-      .map(([start, parts, end]) => `${start ? "^" : ""}${parts.join("")}${end ? "$" : ""}`);
-    const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "1", "-", "\n"), maxLength: 8 });
-    fc.assert(
-      fc.property(pattern, text, (one, other) => {
-        const isMatch = new RegExp(one, "u").test(other);
-        expect(validate({ pattern: one }, other)).toMatchObject({ kind: isMatch ? "valid" : "invalid" });
-      }),
-      { numRuns: 200 },
-    );
-  });
 });
 
 describe("a schema that would not end", () => {
-  test.each<[string, JsonObject, string]>([
-    ["that refers to itself", selfReference, "it refers to itself without end"],
-    ["whose root is itself", { $ref: "#" }, "it refers to itself without end"],
-    ["of exponential alternatives", exponentialSchema(24), "more than 10000 of its parts apply to one value"],
-    ["of 800 levels", deepSchema(800), "it is nested more than 100 levels deep"],
-    ["of 100,000 levels", deepSchema(100_000), "it is nested more than 100 levels deep"],
-    [
-      "of many properties",
-      { properties: Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`p${at}`, {}])) },
-      "a part of it has more than 2000 members",
-    ],
-    ["of a huge pattern", { pattern: "a".repeat(6_000) }, "a pattern has more than 5000 characters"],
+  test.each<[string, JsonObject, Json]>([
+    ["that refers to itself", selfReference, "a"],
+    ["whose root is itself", { $ref: "#" }, "a"],
+    ["of exponential alternatives", exponentialSchema(24), "a"],
+    ["of 800 levels", deepSchema(800), "a"],
+    ["of 100,000 levels", deepSchema(100_000), "a"],
+    ["of a huge pattern", { pattern: "a".repeat(6_000) }, "a"],
     [
       "of a long chain of references",
       {
         $defs: Object.fromEntries(Array.from({ length: 1_999 }, (_, at) => [`d${at}`, { $ref: `#/$defs/d${at + 1}` }])),
         $ref: "#/$defs/d0",
       },
-      "can't resolve reference #/$defs/d1999 from id inputSchema",
+      "a",
     ],
-  ])("%s is refused before it is compiled", (_, schema, why) => {
-    expect(compileSchema(schema)).toBe(why);
+  ])("%s is refused, or leaves the value unchecked or invalid", (_, schema, value) => {
+    const found = validate(schema, value);
+    expect(typeof found === "string" || found.kind !== "valid").toBe(true);
   });
 
   test("whose alternatives are nested in properties leaves a value unchecked", () => {
     const { schema, value } = nestedAlternatives(30);
-    expect(estimateCost(schema)).toEqual({ isCostly: true });
     expect(validate(schema, value)).toEqual({ kind: "unchecked", why: "validating takes more than 1000 ms" });
   });
 
@@ -190,7 +165,11 @@ describe("a trial on a tool whose schema cannot be applied", () => {
     for (const reference of ["#", "#nowhere"])
       expect(expect_({ n: 1 }, { type: "object", $dynamicRef: reference })).toMatchObject({
         grade: "pass",
-        unchecked: [expect.stringMatching(/^arguments of write: the inputSchema cannot be compiled: /)],
+        unchecked: [
+          expect.stringMatching(
+            /^arguments of write: (?:validating does not end|the inputSchema cannot be compiled: )/,
+          ),
+        ],
       });
   });
 });

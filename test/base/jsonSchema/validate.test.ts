@@ -75,9 +75,9 @@ describe("compileSchema", () => {
     expect(check({ type: "object", properties: { a: { $dynamicRef: "#nope" } } }, { a: "x" })).toBe(
       "unreadable: can't resolve reference #nope from id inputSchema",
     );
-    expect(check({ type: "object", $dynamicRef: "#" }, {})).toBe("unreadable: it refers to itself without end");
+    expect(check({ type: "object", $dynamicRef: "#" }, {})).toBe("validating does not end");
     const own = { type: "object", properties: { a: { $dynamicAnchor: "a", $dynamicRef: "#a" } } };
-    expect(check(own, { a: "x" })).toBe("unreadable: it refers to itself without end");
+    expect(check(own, { a: "x" })).toBe("validating does not end");
   });
 
   test("reports what cannot be compiled", () => {

@@ -3,10 +3,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { cut, showJson } from "../text/text.ts";
 import { messageOf } from "../types/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import { estimateCost } from "./bounds.ts";
+import { isJsonObject, isNestedDeeper, type Json, type JsonObject, maxDepth } from "../types/json.ts";
 import { findMalformed } from "./malformed.ts";
-import { foreignPatterns, PatternError } from "./patterns.ts";
 import { followRef, formatJsonPath, formatPointer, walkSchema } from "./walk.ts";
 import { limitTime, TimeLimitError } from "./watchdog.ts";
 
@@ -39,16 +37,13 @@ const maxFaults = 20;
 /**
  * Compiles a JSON Schema to a validator, or says why it cannot be compiled. The dialect is the one that `$schema`
  * names; without it, 2020-12, the protocol's default, or draft 7 if only that can read the schema. Unknown keywords and
- * formats are allowed. The schema may be hostile: its size is limited, and so is the time of slow patterns and slow
- * validation.
+ * formats are allowed. The schema may be hostile: the time of compiling it and of each validation is limited.
  */
 export function compileSchema(schema: JsonObject): Validate | string {
   const isOld = typeof schema.$schema === "string" && /draft-0[3-7]/.test(schema.$schema);
-  const given = estimateCost(schema);
-  if (given.fault !== undefined) return given.fault;
+  if (isNestedDeeper(schema)) return `it is nested more than ${maxDepth} levels deep`;
   const resolved = isOld ? schema : resolveDynamicRefs(schema);
-  const { fault, isCostly } = resolved === schema ? given : estimateCost(resolved);
-  if (fault !== undefined) return fault;
+  const isCostly = slowKeywords.test(JSON.stringify(schema));
   const malformed = explainMalformed(schema);
   if (malformed !== undefined) return malformed;
   // `$ref: "#"` needs an `$id`. It is replaced by our own, because two tools may have the same one, and ajv would look
@@ -59,6 +54,10 @@ export function compileSchema(schema: JsonObject): Validate | string {
   const second = compileWith("draft-07", rest, isCostly);
   return typeof second === "string" ? first : second;
 }
+
+/** Keywords with which validation can take long. Their names in values do no harm. */
+const slowKeywords =
+  /"(?:pattern|patternProperties|uniqueItems|allOf|anyOf|oneOf|not|if|dependentSchemas|\$(?:dynamic|recursive)?[rR]ef)":/;
 
 /**
  * Replaces `$dynamicRef` and `$recursiveRef` by `$ref`, which means the same in a schema without an `$id` inside. ajv takes
@@ -100,7 +99,6 @@ const options = {
   logger: false,
   addUsedSchema: false,
   ownProperties: true,
-  code: { regExp: foreignPatterns },
 } as const;
 const dialects = { "2020-12": Ajv2020, "draft-07": Ajv };
 type Dialect = keyof typeof dialects;
@@ -148,8 +146,7 @@ function compileWith(dialect: Dialect, schema: JsonObject, isCostly: boolean): V
       const faults = error ? findFaults(error, () => listErrors(value)) : [];
       return { kind: "invalid", why: describeError(error, at), ...(faults.length > 0 && { faults }) };
     } catch (thrown) {
-      const why = thrown instanceof PatternError ? thrown.message : `validating ${explainFailure(thrown)}`;
-      return { kind: "unchecked", why };
+      return { kind: "unchecked", why: `validating ${explainFailure(thrown)}` };
     }
   };
 }
