@@ -122,51 +122,19 @@ describe("arguments", () => {
     `);
     const never: JsonObject[] = [
       { path: { absent: true } },
-      { path: { type: "integer" } },
-      { path: { gte: 1 } },
-      { path: ["a", { any: true }] },
-      { path: { anyOf: [1, { type: "null" }] } },
       { head: 0 },
       { head: { equals: 101 } },
-      { head: { gte: 101 } },
-      { head: { lte: 0 } },
-      { head: { gte: 5, lte: 4 } },
-      { head: { matches: "5" } },
       { mode: "hex" },
-      { mode: { startsWith: "x" } },
-      { follow: { type: "string" } },
-      { tags: { unordered: ["a", 1] } },
-      { tags: { contains: 1 } },
-      { tags: [{ gte: 1 }] },
-      { where: { city: { type: "number" } } },
-      { where: { parent: { parent: { city: { lte: 1 } } } } },
-      { until: { gte: 1 } },
-      { until: { optional: 5 } },
+      { where: { parent: { parent: { city: 5 } } } },
     ];
     const reasons = never.map((args) => foundIn(args).split("\n")[0]?.split("can never match: ")[1]);
     expect(reasons).toMatchInlineSnapshot(`
       [
         "args.path must be absent, but is required.",
-        "args.path: type integer does not fit the schema's type string.",
-        "args.path: \`gte\` does not fit the schema's type string.",
-        "args.path: an array does not fit the schema's type string.",
-        "args.path must be string, got 1.",
         "args.head must be >= 1, got 0.",
         "args.head must be <= 100, got 101.",
-        "args.head: gte 101 is above maximum 100.",
-        "args.head: lte 0 is below minimum 1.",
-        "args.head: no number is >= 5 and <= 4.",
-        "args.head: \`matches\` does not fit the schema's type integer.",
         "args.mode must be equal to one of the allowed values: ["text","binary"], got "hex".",
-        "args.mode: {"startsWith":"x"} matches none of ["text","binary"].",
-        "args.follow: {"type":"string"} matches none of [true,false].",
-        "args.tags[1] must be string, got 1.",
-        "args.tags[] must be string, got 1.",
-        "args.tags[0]: \`gte\` does not fit the schema's type string.",
-        "args.where.city: type number does not fit the schema's type string.",
-        "args.where.parent.parent.city: \`lte\` does not fit the schema's type string.",
-        "args.until: \`gte\` does not fit the schema's type string.",
-        "args.until must be string, got 5.",
+        "args.where.parent.parent.city must be string, got 5.",
       ]
     `);
   });

@@ -1,3 +1,4 @@
+import { compileSchema, type Validate } from "../../base/jsonSchema/validate.ts";
 import { listRequired } from "../../base/jsonSchema/values.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import { showJson } from "../../base/text/text.ts";
@@ -16,7 +17,6 @@ import {
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
 import { hasOpenCatalog } from "./dispatch.ts";
 import { member, own } from "./match.ts";
-import { explainUnsatisfiable } from "./satisfiable.ts";
 import { type Executable, executable, type FindTool, getLookup, type ToolLookup } from "./tools.ts";
 import { listExpectations } from "./userTurns.ts";
 
@@ -184,7 +184,7 @@ function checkArgs(args: JsonObject, argsMode: ArgsMode, tool: OfferedTool): Cas
     const property = own(properties, name);
     if (property === undefined) return isClosedList(schema) ? [reportUnknown(name, tool, properties)] : [];
     const reason =
-      explainAbsent(name, expected, schema) ?? explainUnsatisfiable(expected, property, schema, member("args", name));
+      explainAbsent(name, expected, schema) ?? explainRefused(expected, property, schema, member("args", name));
     return reason === undefined
       ? []
       : [error(`can never match: ${reason}.`, `Fit it to the inputSchema of "${tool.name}": ${showJson(property)}.`)];
@@ -216,6 +216,37 @@ function reportUnknown(name: string, tool: OfferedTool, properties: JsonObject):
     names.length > 0 ? `Use one of: ${names.join(", ")}.` : "Remove it: the tool takes no arguments.",
   );
   return tool.inputSchema.additionalProperties === false ? error(message, hint) : warning(message, hint);
+}
+
+/** Why the schema refuses a literally expected value; undefined for a matcher, and where that is not known. */
+function explainRefused(expected: Json, property: Json, root: JsonObject, at: string): string | undefined {
+  const literal = readLiteral(expected);
+  if (!literal || !isJsonObject(property)) return undefined;
+  const validate = validators.get(property) ?? compileProperty(property, root);
+  validators.set(property, validate);
+  const validity = typeof validate === "string" ? undefined : validate(literal.value, at);
+  return validity?.kind === "invalid" ? validity.why : undefined;
+}
+
+/** The literally expected value: one without matchers, or the operand of a lone `$equals`. */
+function readLiteral(expected: Json): { value: Json } | undefined {
+  const read = readMatcher(expected);
+  if (read.kind === "literal") return containsMatcher(expected) ? undefined : { value: expected };
+  if (read.kind === "invalid" || Object.keys(read.operands).join() !== "equals") return undefined;
+  return { value: read.operands.equals ?? null };
+}
+
+function containsMatcher(expected: Json): boolean {
+  if (readMatcher(expected).kind !== "literal") return true;
+  return typeof expected === "object" && expected !== null && Object.values(expected).some(containsMatcher);
+}
+
+/** Memoized: compiling costs far more than validating, and many cases name the same argument. */
+const validators = new WeakMap<JsonObject, Validate | string>();
+
+function compileProperty(property: JsonObject, { $defs, definitions }: JsonObject): Validate | string {
+  const defs = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) };
+  return compileSchema({ ...defs, ...property });
 }
 
 function explainAbsent(name: string, expected: Json, schema: JsonObject): string | undefined {
