@@ -18,6 +18,12 @@ it("imports JavaScript and TypeScript", async () => {
   }
 });
 
+it("imports what newer versions of Node do not strip, and files without their ending", async () => {
+  writeFileSync(join(dir, "helper.ts"), "export enum Kind { note = 'a note' }");
+  writeFileSync(join(dir, "main.ts"), 'import { Kind } from "./helper";\nexport default Kind.note;');
+  expect((await importModule(join(dir, "main.ts"))).default).toBe("a note");
+});
+
 it("rejects for a missing file, a folder and a pipe, for which it does not wait", async () => {
   await expect(importModule(join(dir, "none.mjs"))).rejects.toMatchObject({ code: "ENOENT" });
   mkdirSync(join(dir, "folder"));

@@ -67,11 +67,7 @@ async function importProject(path: string, file: string): Promise<{ default?: un
   try {
     return await importModule(path);
   } catch (error) {
-    const { code } = error as { code?: unknown };
-    const hint =
-      code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX"
-        ? "Node only strips types: use no enum, namespace or parameter property."
-        : "Fix the file, or write the same keys in evals.config.yaml.";
+    const hint = "Fix the file, or write the same keys in evals.config.yaml.";
     throw usageError(`The file cannot be loaded: ${messageOf(error).replace(/\s+/g, " ").trim()}.`, hint, { file });
   }
 }
