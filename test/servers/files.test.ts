@@ -232,10 +232,10 @@ test("a static list that is none", async () => {
   `);
   expect(await failureOf(readStaticList(await file("t.yaml", "a: [b")))).toMatchInlineSnapshot(
     `
-    "t.yaml:1:4: error: Invalid YAML: list without a closing "]".
+    "t.yaml:1:6: error: Invalid YAML: Flow sequence in block collection must be sufficiently indented and end with a ].
       1 | a: [b
-        |    ^
-      Close it with "]"."
+        |      ^
+      Close brackets and braces, and start all keys of one object in the same column."
   `,
   );
 });

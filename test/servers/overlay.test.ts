@@ -166,8 +166,8 @@ describe("a variants file", () => {
         Write variants: { <name>: { <tool>: <its description> } }."
     `);
     expect(await told('{"variants": {"a": {"read": "x",}}}', "w.json")).toMatchInlineSnapshot(`
-      "w.json:1:32: error: Invalid JSON: comma before "}".
-        Remove the comma."
+      "w.json:1:33: error: Invalid JSON: property name expected.
+        Put keys in double quotes, and no comma after the last member."
     `);
     expect(await told("variants:\n  a: { read: x, read: y }\n")).toMatchInlineSnapshot(`
       "w.yaml:2:17: error: "read" appears twice in this object.

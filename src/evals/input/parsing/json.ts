@@ -205,7 +205,7 @@ export function reportNotFinite(offset: number): TextProblem {
 
 /** The usual fixes of syntax errors, by the parser's names of the errors. */
 const fixes: Readonly<Record<string, string>> = {
-  InvalidSymbol: "Put text in double quotes.",
+  InvalidSymbol: "Put keys and text in double quotes.",
   PropertyNameExpected: "Put keys in double quotes, and no comma after the last member.",
   ValueExpected: "Put text in double quotes, and no comma after the last item.",
   CommaExpected: "Separate members and items by commas.",

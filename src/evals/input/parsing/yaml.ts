@@ -101,7 +101,7 @@ function composeNodes(
 
 /** The usual fixes of errors. */
 const fixes: { readonly [code in ErrorCode]?: string } = {
-  BAD_INDENT: "Start all keys of one object in the same column.",
+  BAD_INDENT: "Close brackets and braces, and start all keys of one object in the same column.",
   BLOCK_AS_IMPLICIT_KEY: 'Put text with ": " in quotes, and start all keys of one object in the same column.',
   MULTILINE_IMPLICIT_KEY: "Write a colon after the key, or put the text in quotes.",
   MISSING_CHAR: "Close quotes on their line, and brackets; start items with a hyphen.",

@@ -37,7 +37,7 @@ type ListRules = {
 };
 
 /** Reads the cases of a file that is, or has, a list of objects. */
-export async function readList(source: SourceFile, context: ImportContext, rules: ListRules) {
+async function readList(source: SourceFile, context: ImportContext, rules: ListRules) {
   const { list, query: queryKey, id: idKey, isId = true, keys, read } = rules;
   const parsed = await parseData(source);
   const path = list === undefined ? [] : [list];
