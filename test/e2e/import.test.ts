@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { type Ended, evals } from "./evals.ts";
+import { type Ended, spawnEvals } from "./evals.ts";
 
 const mongodb = `
 import { readFileSync } from "node:fs";
@@ -123,7 +123,7 @@ async function importSources(files: Record<string, string>, ...flags: string[]) 
     mkdirSync(dirname(join(cwd, name)), { recursive: true });
     writeFileSync(join(cwd, name), text);
   }
-  const ended: Ended = await evals(["import", ".", "--out", "out", ...flags], { cwd });
+  const ended: Ended = await spawnEvals(["import", ".", "--out", "out", ...flags], { cwd });
   const read = (format: string) => {
     const file = join(cwd, "out", `${format}.yaml`);
     return existsSync(file) ? readFileSync(file, "utf8") : undefined;
