@@ -123,7 +123,7 @@ async function importSources(files: Record<string, string>, ...flags: string[]) 
     mkdirSync(dirname(join(cwd, name)), { recursive: true });
     writeFileSync(join(cwd, name), text);
   }
-  const ended: Ended = await spawnEvals(["import", ".", "--out", "out", ...flags], { cwd });
+  const ended: Ended = await spawnEvals(["import", ".", "--output", "out", ...flags], { cwd });
   const read = (format: string) => {
     const file = join(cwd, "out", `${format}.yaml`);
     return existsSync(file) ? readFileSync(file, "utf8") : undefined;
