@@ -153,16 +153,16 @@ it("import", () => goldens("import", ["import", "promptfooconfig.yaml", "--force
 it("dry run", () => goldens("run-dry", ["run", "evals/files.yaml", "--dry-run", ...steady], terminalAndJson));
 it("run that fails", () => goldens("run-failed", ["run", "failing.yaml", ...steady, "--fail-on", "rate"], runForms));
 it("show", () => goldens("show", ["show", "--failed"], terminalAndJson));
-it("report of a failed run", () => goldens("report-failed", ["show", "--failed"], reports));
+it("report of a failed run", () => goldens("report-failed", ["show"], reports));
 it("run that passes", () => goldens("run-passed", ["run", "evals/files.yaml", ...steady, "-n", "20"], runForms));
-it("baseline", () => goldens("baseline", ["baseline"], { accept: ["accept"], show: ["show", "--failed"] }));
+it("baseline", () => goldens("baseline", ["baseline"], { accept: ["accept"], show: ["show"] }));
 it("verify", () => goldens("verify", ["baseline", "verify", "evals/files.yaml"], terminalAndJson));
 it("check of the same tools", () => golden("check-unchanged.terminal", "run", "evals/files.yaml", ...steady));
 it("check of changed tools", async () => {
   spoilTools();
   await goldens("verify-changed", ["baseline", "verify", "evals/files.yaml"], terminalAndJson);
   await goldens("check-changed", ["run", "evals/files.yaml", ...steady, "--fail-on", "changed"], runForms);
-  await goldens("report-check", ["show", "--failed"], reports);
+  await goldens("report-check", ["show"], reports);
 });
 it("blame", async () => {
   await goldens("blame", ["blame", ...steady], terminalAndJson);

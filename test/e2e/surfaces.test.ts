@@ -120,7 +120,7 @@ describe("surfaces of a live server", () => {
     expect(plain.err).toBe(
       "Not asked: the surfaces of cloud (namespace, consolidated, read-only). --surfaces compares them.\n",
     );
-    const { out } = await evals(["show", "--failed"], { cwd });
+    const { out } = await evals(["show"], { cwd });
     expect(out.slice(out.indexOf("Surfaces\n"), out.indexOf("All tools of a surface"))).toMatchInlineSnapshot(`
       "Surfaces
         WORSE namespace against default: chosen 24/36 against 36/36, passed -25 pp (95% CI -38.2 to

@@ -87,7 +87,7 @@ export const hostFlag = choice(
 );
 
 /** How tools are shown. */
-export const exposureFlags = {
+const exposureFlags = {
   host: hostFlag,
   exposure: text(
     "How tools are shown: all (every definition), names (with a search tool that loads definitions), search (of the API) or host (as the host does) (default: all; for hosts: host)",

@@ -76,7 +76,7 @@ async function ask(name: keyof typeof programs, folder: string, suite: object, .
   const summary = summaryOf(ended);
   const [trial] = trialsOf(summary.dir);
   const calls = trial?.turns.flatMap((turn) => turn.calls) ?? [];
-  const report = await evals(["show", "--failed"], { cwd: dir });
+  const report = await evals(["show"], { cwd: dir });
   return { suite: summary.suites[0], calls, report: report.out, requests: endpoint.requests.map(({ body }) => body) };
 }
 

@@ -197,15 +197,20 @@ function renderTried(byId: ReadonlyMap<string, WrittenQuery>, { name, by, server
 async function askQueries(file: string, model: string, options: TryOptions, spent: Cost, io: Io) {
   const budget =
     options.budget === undefined ? undefined : Math.max(options.budget - (spent === "unknown" ? 0 : spent), 1e-9);
-  let text = "";
+  let summary: object | undefined;
   await run(
     {
       ...{ ...options, paths: [file], model: [model], budget, host: "plain", execute: "never", check: "off" },
       ...{ baselines: "evals/baselines", nightly: false, margin: 0.1, blame: false, dryRun: false, retryBroken: false },
       ...{ json: true, name: undefined, tools: undefined, case: undefined },
     },
-    { ...io, out: (part) => (text += part) },
+    {
+      ...io,
+      result: (value) => {
+        summary = value;
+      },
+    },
   );
-  const { run: id, dir, totals } = runSummarySchema.parse(JSON.parse(text));
+  const { run: id, dir, totals } = runSummarySchema.parse(summary);
   return { run: id, dir, costUsd: totals.costUsd, isComplete: totals.missing === 0 };
 }
