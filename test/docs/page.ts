@@ -22,12 +22,10 @@ export const generatedPage = "docs/lint-rules.md";
 /** Every page that users and contributors read, by its path from the root of the repository. */
 export const pagePaths: readonly string[] = [
   ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "ARCHITECTURE.md"],
-  ...["docs", "docs/coming-from"].flatMap((folder) =>
-    readdirSync(join(root, folder))
-      .filter((name) => name.endsWith(".md"))
-      .sort()
-      .map((name) => `${folder}/${name}`),
-  ),
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .sort()
+    .map((name) => `docs/${name}`),
 ];
 
 export function readPage(path: string): Page {

@@ -609,7 +609,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   });
 
   it("needs no more rights on the server than the documentation names", async () => {
-    const docs = readFileSync(join(import.meta.dirname, "../../docs/fleet.md"), "utf8");
+    const docs = readFileSync(join(import.meta.dirname, "../../docs/ci.md"), "utf8");
     const rights = /ACL SETUSER evals on \S+ (.*)/.exec(docs)?.[1]?.replaceAll('"', "").split(" ") ?? [];
     await redis.use((client) => client.call("ACL", "SETUSER", "evals", "on", ">secret-word", ...rights));
     const user = { REDIS_USERNAME: "evals", REDIS_PASSWORD: "secret-word" };

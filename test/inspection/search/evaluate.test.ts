@@ -145,7 +145,7 @@ it("reaches a plain BM25 on the labelled steps and tasks of LiveMCPBench", () =>
   const steps = tasks.flatMap((task) =>
     task.paired ? task.steps.map((step, at) => toCase(step, [task.tools[at] ?? ""])) : [],
   );
-  // The figures of docs/search.md. A plain BM25 without stems and stop words: .43/.61/.68/.73 and .12/.21/.28/.35.
+  // The figures of docs/hosts.md. A plain BM25 without stems and stop words: .43/.61/.68/.73 and .12/.21/.28/.35.
   expect(recall(steps)).toEqual([95, 0.47, 0.64, 0.71, 0.75]);
   expect(recall(tasks.map((task) => toCase(task.query, task.tools)))).toEqual([94, 0.14, 0.28, 0.37, 0.43]);
 });
