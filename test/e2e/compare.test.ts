@@ -56,7 +56,13 @@ describe("evals compare on models that were recorded with two wordings", () => {
   it("prints an answer for each model", async () => {
     const { code, out, err } = await run("compare", dirOf("plain"), dirOf("vague"));
     expect({ code, err }).toEqual({ code: 1, err: "" });
-    expect(out.split("\n  A:")[0]).toMatchInlineSnapshot();
+    expect(out.split("\n  A:")[0]).toMatchInlineSnapshot(`
+      "A is better than B · A to B: REGRESSED (suite) · recorded · model-a
+      A is better than B · A to B: REGRESSED (suite) · recorded · model-b
+        How sure: less than a check. The two were recorded at different times, so a change of the model
+          in between looks like a change of the wording.
+        Next: confirm it with a check, which asks both tool lists in turn: \`evals run --check on\`."
+    `);
   });
 });
 

@@ -13,8 +13,8 @@ const cases = 250;
 
 /** Whether an answer is right: fewer are with the vague wording, though some only with it. */
 function isRight(model: RecordedModel, wording: Wording, at: number): boolean {
-  if (at % 25 === 0) return wording === "vague";
-  const wrong = model === "model-a" ? 5 : 4;
+  if (at % 50 === 0) return wording === "vague";
+  const wrong = model === "model-a" ? 4 : 3;
   return at % (wording === "plain" ? 11 : wrong) !== 1;
 }
 

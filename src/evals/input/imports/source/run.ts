@@ -67,6 +67,7 @@ async function runBatch(
     if (bytes > maxReply) stop("its calls are larger than 64 MiB");
   });
   createInterface({ input: group.child.stdout }).on("line", (line) => {
+    if (why !== undefined) return;
     clearTimeout(timer);
     timer = startTimer();
     const reply = readReply(line);
