@@ -284,22 +284,38 @@ describe("what a skill is worth", () => {
       .replaceAll(/ {2,}/g, "  ")
       .replaceAll(/─+/g, "─");
     expect(
-      report.slice(report.indexOf("Effect of the skill"), report.indexOf("\n\nSkill triggering")),
+      report.slice(report.indexOf("Effect of the skill"), report.indexOf("\n\nWithout the skill, the same")),
     ).toMatchInlineSnapshot(`
       "Effect of the skill notes
-        Lift +100 pp (95% CI +39.6 to +100 pp) over 2 cases: it helps.
+        BETTER with the skill against without the skill: passed +83.3 pp (95% CI +25.1 to +141.6 pp),
+        one-sided p = .010. 2 tests share an error rate of 5%.
 
-      arm  passed  not gradable  broken  turns  tokens  time  cost
+      arm  passed  not gradable  requests  tokens per request  time  cost
       ─
-      with the skill  5/5  1  0  3.0  330  ? ms  $?
-      without it  0/6  0  0  1.0  110  ? ms  $?
+      without the skill  0/6 (0%)  0  1.0  100  ? ms  $?
+      with the skill  5/5 (100%)  1  3.0  100  ? ms  $?
 
-      Expected behaviour (met/graded)
-      case  behaviour  with  without
+      case  expected behavior (met)  without the skill  with the skill
       ─
-      3  ends with swordfish  3/3  0/3
-      3  names Ingrid  2/2, 1 undecided  3/3
-      7  ends with swordfish  3/3  0/3"
+      3  ends with swordfish  0/3  3/3
+      3  names Ingrid  3/3  2/2
+      7  ends with swordfish  0/3  3/3
+
+      Without the skill, the same cases are asked without it; whether it was loaded does not count. The
+        cases and the gate below are those with the skill.
+
+      gate  case  query  expected  passed (95% CI)  outcomes
+      ─
+      ? ≥80%  3  note the meeting  (behaviour)  2/2 100% (34-100%)  right-tool 2, not gradable 1
+      ✓ ≥80%  7  note the weather  (behaviour)  3/3 100% (44-100%)  right-tool 3
+
+      Why trials failed
+        ? 3 (packages/notes/evals/evals.json:3)
+        "note the meeting"
+        1x not gradable: behaviour: names Ingrid: the judge cannot tell: So it is.
+
+      Usage: 24 model replies · 12 calls executed · 2,400 tokens in · 240 out · cost $? · latency
+        p50 ? ms, p95 ? ms"
     `);
     expect(report).toContain("Judge: anthropic:claude-haiku-5-5: agreement with people not measured");
   });

@@ -223,11 +223,13 @@ export class ArmsTally {
     if (![...listAsked(head, "graded")].some((id) => gradedInBase.has(id))) return undefined;
     const comparisons = 2 * (this.#compared.arms.length - 1);
     const alwaysAlike = this.#isDeterministic;
+    // With and without a skill the model is shown other lists, so trials of one number are no pairs.
+    const samePairs = this.#compared.axis !== "skill";
     const decide = (one: ArmTally, other: ArmTally) => {
       const record = joinRecords(one, other);
       const { seed } = this.#manifest;
       return compareRecords({
-        ...{ cases, record, samePairs: true, alwaysAlike, seed, withReach: false, families: comparisons },
+        ...{ cases, record, samePairs, alwaysAlike, seed, withReach: false, families: comparisons },
       });
     };
     const [down, up] = [decide(base, head), decide(head, base)];

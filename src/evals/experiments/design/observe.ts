@@ -246,8 +246,8 @@ export function lacksAnswers(tallies: readonly PairTally[]): boolean {
 export function netChange(mean: MeanDrop | undefined, z: number, cases: number): Figures["net"] {
   if (!mean) return null;
   const { drop, standardError } = mean;
-  // Adding 0 turns -0, which prints badly, into 0.
-  const interval = [-drop - z * standardError, -drop + z * standardError] as const;
+  // Adding 0 turns -0, which prints badly, into 0. A change of a rate is at most 1 in either direction.
+  const interval = [Math.max(-1, -drop - z * standardError), Math.min(1, -drop + z * standardError)] as const;
   return { change: -drop + 0, interval, standardError, z, cases };
 }
 
