@@ -1,82 +1,21 @@
 import { once } from "../../base/once.ts";
 import type { JsonObject } from "../../base/types/json.ts";
+import verbs from "./verbs.json" with { type: "json" };
 
-/** What a tool named by a verb does: read (query), change (mutation) or cause something (action). */
-type VerbKind = "query" | "mutation" | "action" | "vague";
+/** What a tool named by a verb does. */
+type VerbKind = keyof typeof verbs;
 
 /**
- * Base forms by kind. Sources: the approved verbs of PowerShell (except New and Out, which are not verbs), the standard
- * methods of Google's AIP-130, the verbs of WordNet 3.1 that it counts at least six times and more often than the noun
- * with the same spelling, if a program can do them, and what only programs do (gzip, rebase, upsert). Excludes words
+ * Base forms of verbs by kind. Sources: the approved verbs of PowerShell (except New and Out, which are not verbs), the
+ * standard methods of Google's AIP-130, the verbs of WordNet 3.1 that it counts at least six times and more often than the
+ * noun with the same spelling, if a program can do them, and what only programs do (gzip, rebase, upsert). Excludes words
  * that mostly name things in software (file, page, table, text, user), although they can be verbs.
  */
-const words: Record<VerbKind, string> = {
-  query: `
-    access analyse analyze answer approximate ask assess audit benchmark browse calc calculate check choose cite
-    clarify classify cluster collect compare compute consult contrast convert correlate count crawl debug decide
-    decode decrypt deduce define derive describe detect determine diagnose diff differentiate discover display divide
-    download dump echo encode encrypt enumerate estimate evaluate examine excerpt explain explore export extract
-    extrapolate factor fetch filter find forecast gather gauge geocode get glob grep group guess has hash identify
-    infer inspect integrate interpolate interpret interview introspect investigate is judge list locate look lookup map
-    match measure monitor multiply normalize observe obtain outline parse peek ping plot poll predict preview print
-    probe profile project proofread prove pull quantify query quiz quote rank rate read recall receive recommend
-    reflect report research resolve retrieve review sample scan score scrape scroll search see seek select show
-    simulate sniff solve sort split stat subtract suggest sum summarise summarize survey tabulate tail tally tell test
-    think tokenize total trace track transcribe translate trend triage understand validate vectorize verify view
-    visualize watch weigh`,
-  mutation: `
-    accept acknowledge acquire activate adapt add adjust advance allocate allot allow alter amend amplify annotate
-    append apply approve archive arrange assemble assign associate attach augment authorize award backfill balance ban
-    bind blend block book bookmark boost borrow bump buy cache calibrate cancel cap capture certify change charge
-    clean clear clip clone close combine comment commit compact complete compress concat concatenate condense
-    configure confirm consolidate contribute copy correct create credit crop customise customize cut deactivate
-    deallocate debit decline decompress decorate decrease decrement dedicate deduct dedupe deduplicate del delegate
-    delete demote deny deposit deprecate deregister designate destroy detach detail devise disable discard dislike
-    dismantle dismiss dismount distribute draft drag draw drop duplicate edit embed empty enable enact encapsulate
-    endorse enhance enqueue enrich enroll erase escalate evict evolve exchange exclude expand expire extend fabricate
-    favorite fill fix flag flatten flesh flip flush fold follow forget fork format fund fuse generate give grade
-    graduate grant grow gunzip gzip harmonize hide highlight hire ignore implement import impose improve impute
-    include incorporate increase increment index inflate initialise initialize inject insert install instantiate
-    intercept invalidate invest invite isolate issue itemize join keep label leave lend like limit link lock log
-    loosen lower maintain make mark mask memorize merge migrate mint mix modify mount move mult mute name nest note
-    obfuscate offer omit optimise optimize order organise organize overlay override overwrite own pad paint partition
-    paste patch pay penalize pick pin place plan polish pop populate post prefer prepare prepend preserve prettify
-    prioritise prioritize promote propose protect prune publish purchase purge push put quarantine raise randomize
-    rasterize rearrange reassign rebase rebuild reclaim recolor reconcile record recover redact redeem redo reduce
-    refactor refine reformat reframe refresh refund regenerate register reimburse reject relate release relocate
-    remember remix remodel remove rename renew rent reopen reorder reorganize repair repay rephrase replace replicate
-    reply reposition repurpose reschedule reserve reset reshape resize restock restore restrict retain retire return
-    revert revise revoke reward rewrite roll rotate sanitize save scaffold schedule seal seed segment sell sequence
-    serialize set settle shorten shuffle sign sketch smooth snooze spawn splice stabilize stack stamp standardize star
-    stash stitch store straighten strip style submit subscribe substitute supersede suppress suspend swap sync
-    synchronise synchronize tag tailor take thread tidy tighten tilt tokenise touch train transact transfer transform
-    transition transpose trash trim truncate tune twist unarchive unassign unban unblock undelete underline undo
-    unfollow unhide unify uninstall unite unlink unlock unmute unpack unpause unpin unpublish unregister unroll unset
-    unstar unsubscribe untar unzip update upgrade upload upsert vote waive wipe withdraw wrap write zip`,
-  action: `
-    abort act advise alert announce approach argue arm attack attend authenticate avoid await bake begin boil boot
-    branch brew bring broadcast build bundle call cast catch chat click collaborate communicate compile compliment
-    compose conduct connect contact continue control cook cool coordinate crack cycle deliver demo demonstrate deploy
-    dial dictate dim direct disarm disconnect discuss dispatch drain drill drive eject elaborate elicit email emit
-    emulate encourage end enforce engage ensure enter escape establish eval exec execute exit explode exploit
-    facilitate fail feed finalise finalize finish focus force forward free fuzz go greet guard halt handoff handover
-    hang harvest heal heat help hibernate hold hover illustrate impersonate inform instruct interact interrupt invent
-    invoke juggle jump kick kill launch lead learn lint listen load login logout lubricate mail manufacture mediate
-    meet message mock mutate narrate navigate negotiate notarize notify nudge open orchestrate pause perform permit
-    persist persuade pinpoint plant play pour press prevent proceed produce prompt propagate provide provision proxy
-    quit rally reach rebalance reboot recite reconnect redeploy redirect rehearse relaunch reload remind render repeat
-    request rerun rescue resend respond restart resume retry reverse rewind ride ring rinse rollback route run say
-    screen send serve share ship shoot shut shutdown signal skip sleep speak spin stand start steal steer step stop
-    stream stress strike summon supervise supply sustain switch tap teach terminate throttle throw tick toggle
-    transcode transmit transport traverse trigger troubleshoot turn tweet type unload unmount unroute unwatch utter
-    vacuum visit wait wake walk warm warn win wink yield`,
-  vague: `administer deal do handle manage operate perform process support treat use work`,
-};
-
-const kinds = new Map<string, VerbKind>();
-for (const kind of ["action", "query", "mutation", "vague"] as const) {
-  for (const word of words[kind].trim().split(/\s+/)) kinds.set(word, kind);
-}
+const kinds = new Map<string, VerbKind>(
+  (["reads", "changes", "vague"] as const).flatMap((kind) =>
+    verbs[kind].split(" ").map((verb) => [verb, kind] as const),
+  ),
+);
 
 /** Words that are often nouns as the first word of a name, if one of `plainVerbs` follows. */
 const ambiguous = new Set(
@@ -95,7 +34,7 @@ export function getVerbKind(word: string): VerbKind | undefined {
   if (known) return known;
   const inner = /^(?:un|re|de|dis|pre|auto|bulk|batch|multi)-?(\w{3,})$/.exec(word)?.[1];
   if (inner !== undefined && kinds.has(inner)) return kinds.get(inner);
-  return /^\w{3,}(?:ify|i[sz]e)$/.test(word) && !notVerbs.has(word) ? "mutation" : undefined;
+  return /^\w{3,}(?:ify|i[sz]e)$/.test(word) && !notVerbs.has(word) ? "changes" : undefined;
 }
 
 const notVerbs = new Set(
