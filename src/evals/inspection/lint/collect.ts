@@ -1,38 +1,46 @@
-import { resolve } from "node:path";
+import { basename, extname, relative, resolve } from "node:path";
 import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
-import { EvalsError, exitCodes, type Place, type Problem } from "../../base/types/errors.ts";
+import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../base/types/errors.ts";
+import type { Location } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Path } from "../../base/types/json.ts";
-import type { Settings } from "../../base/types/lint.ts";
+import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
+import type { LintReport, Settings } from "../../base/types/lint.ts";
 import type { Suite } from "../../base/types/suite.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
 import { readParsed } from "../../input/parsing/read.ts";
+import { readBaseline } from "../../records/baseline.ts";
+import { listBaselineTools } from "../../servers/changes/changes.ts";
+import { listEffects } from "../../servers/changes/tools.ts";
+import { type HostName, hosts } from "../../servers/host.ts";
+import { readListFile } from "../../servers/toolList.ts";
 import { describeRegistration } from "../conventions.ts";
 import { mergeSettings, placeSettings } from "../settings.ts";
 import type { ServerTarget, SuiteTarget, ToolListTarget } from "../targets.ts";
 import { listServer } from "../tools.ts";
-import type { LintSubject } from "./rule.ts";
-import { describeToolList, readToolList, type ToolList } from "./toolSubjects.ts";
+import type { LintSubject, LintSubjectOf, ToolSubject, ToolsetSubject } from "./rule.ts";
 
 /** The subjects to lint, problems that kept something from being linted, and warnings. */
-export type Collected = { subjects: LintSubject[]; problems: Problem[]; warnings: Problem[] };
+export type Collected = {
+  subjects?: readonly LintSubject[];
+  problems?: readonly Problem[];
+  warnings?: readonly Problem[];
+};
 
 /** What every collector needs. `settings` apply to all subjects, in order of precedence. */
 export type CollectContext = { io: Io; settings: readonly Settings[] };
 
-export const nothing: Collected = { subjects: [], problems: [], warnings: [] };
-
-export function joinCollected(parts: readonly Collected[]): Collected {
+export function joinCollected(parts: readonly Collected[]): { [K in keyof Collected]-?: NonNullable<Collected[K]> } {
   return {
-    subjects: parts.flatMap(({ subjects }) => subjects),
-    problems: parts.flatMap(({ problems }) => problems),
-    warnings: parts.flatMap(({ warnings }) => warnings),
+    subjects: parts.flatMap(({ subjects = [] }) => subjects),
+    problems: parts.flatMap(({ problems = [] }) => problems),
+    warnings: parts.flatMap(({ warnings = [] }) => warnings),
   };
 }
 
 /** The problems of a target that could not be linted, which does not stop the others. */
 export function collectFailure({ problems }: EvalsError, place?: Place): Collected {
-  return { ...nothing, problems: problems.map((problem) => ({ ...(place && { place }), ...problem })) };
+  return { problems: problems.map((problem) => ({ ...(place && { place }), ...problem })) };
 }
 
 type PlacedSuite = { suite: Suite; own: Settings; place(path: Path): Place };
@@ -42,54 +50,42 @@ type PlacedSuite = { suite: Suite; own: Settings; place(path: Path): Place };
  * taken as sent, even if clients would reject the list. If a server cannot be listed, that is a problem, and its suites
  * are still linted. Throws EvalsError for mistakes in files.
  */
-export async function collectTools(target: ServerTarget | ToolListTarget, context: CollectContext): Promise<Collected> {
+export async function collectTools(
+  target: ServerTarget | ToolListTarget | SuiteTarget,
+  context: CollectContext,
+): Promise<Collected> {
   const { io } = context;
-  const suites = await Promise.all(target.suites.map((suite) => placeSuite(suite, io)));
-  const settings = mergeSettings(
-    context.settings,
-    suites.map(({ own }) => own),
-  );
-  if (target.kind === "tool list") {
-    const { names, tools, ...list } = await readToolList(target.file, { settings, hasSuites: suites.length > 0 }, io);
-    return joinCollected([
-      collectSuites(suites, context, list.problems.length === 0 ? { names, tools } : undefined),
-      { ...nothing, ...list },
-    ]);
-  }
-  const { registration } = target;
-  const via =
-    registration && suites.length === 0 ? registration.host.place([registration.name]) : suites[0]?.place(["server"]);
-  const entry = registration && suites.length === 0 ? [describeEntry(registration, context)] : [];
+  const given = target.kind === "suite" ? [target.suite] : target.suites;
+  const suites = await Promise.all(given.map((suite) => placeSuite(suite, io)));
+  if (target.kind === "suite") return { subjects: describeSuites(suites, context) };
+  const registration = target.kind === "server" && suites.length === 0 ? target.registration : undefined;
+  const via = registration ? registration.host.place([registration.name]) : suites[0]?.place(["server"]);
+  const entry = registration ? [describeEntry(registration, context)] : [];
   try {
-    const { name: server, warnings, ...listed } = await listServer(target, io);
-    const { names, tools, ...list } = describeToolList({
-      server,
-      ...listed,
-      settings,
-      hasSuites: suites.length > 0,
-      ...(via && { via }),
+    const { name: server, warnings, ...listed } = await readTools(target, io);
+    const own = suites.map((suite) => suite.own);
+    const hasSuites = suites.length > 0;
+    const list = describeToolList({
+      ...{ server, ...listed, settings: mergeSettings(context.settings, own), hasSuites },
+      ...(target.kind === "server" && via && { via }),
     });
-    const known = list.problems.length === 0 ? { names, tools } : undefined;
-    return joinCollected([
-      { ...nothing, subjects: entry },
-      collectSuites(suites, context, known),
-      { ...list, warnings: [...warnings] },
-    ]);
+    const tools = list.problems.length === 0 ? list.tools : undefined;
+    return { ...list, subjects: [...entry, ...describeSuites(suites, context, tools), ...list.subjects], warnings };
   } catch (error) {
     // What is wrong with an entry is reported by the rules for entries.
-    if (!(error instanceof EvalsError) || (error.exitCode === exitCodes.usage && !registration)) throw error;
+    const isReported = error instanceof EvalsError && (error.exitCode !== exitCodes.usage || registration);
+    if (!isReported || target.kind !== "server") throw error;
     const failure = isUnavailable(error) ? suggestDoctor(error, target.flags) : error;
-    return joinCollected([
-      { ...nothing, subjects: entry },
-      collectSuites(suites, context),
-      collectFailure(failure, via),
-    ]);
+    return { ...collectFailure(failure, via), subjects: [...entry, ...describeSuites(suites, context)] };
   }
 }
 
-/** A suite without a server. */
-export async function collectSuite({ suite }: SuiteTarget, context: CollectContext): Promise<Collected> {
-  return collectSuites([await placeSuite(suite, context.io)], context);
+/** The tools of a server, or of a file, which is relative to the working directory. */
+async function readTools(target: ServerTarget | ToolListTarget, io: Io) {
+  if (target.kind === "server") return listServer(target, io);
+  const path = resolve(io.cwd, target.file);
+  const list = await readListFile(path, relative(io.cwd, path) || ".");
+  return { name: basename(target.file, extname(target.file)), ...list, warnings: [] };
 }
 
 async function placeSuite(suite: Suite, io: Io): Promise<PlacedSuite> {
@@ -98,26 +94,23 @@ async function placeSuite(suite: Suite, io: Io): Promise<PlacedSuite> {
   return { suite, own, place };
 }
 
-/** The subjects for suites. `list`: the tools of their server, if known. */
-function collectSuites(
+/** The subjects for suites. `listed`: the tools of their server, if known. */
+function describeSuites(
   suites: readonly PlacedSuite[],
   { settings }: CollectContext,
-  list?: Pick<ToolList, "names" | "tools">,
-): Collected {
-  const subjects = suites.map(({ suite, own, place }): LintSubject => {
-    return {
-      kind: "suites",
-      subject: { suite, ...(list && { tools: list.names, listed: list.tools }) },
-      names: [],
-      settings: mergeSettings(settings, [own]),
-      where: (at) => {
-        const [key, index] = at;
-        const ofCase = key === "cases" && typeof index === "number" ? suite.cases[index]?.place : undefined;
-        return { path: formatJsonPath(at), ...(ofCase ?? place(at)) };
-      },
-    };
-  });
-  return { ...nothing, subjects };
+  listed?: readonly JsonObject[],
+): LintSubject[] {
+  return suites.map(({ suite, own, place }) => ({
+    kind: "suites",
+    subject: { suite, ...(listed && { listed, tools: listNames(listed) }) },
+    names: [],
+    settings: mergeSettings(settings, [own]),
+    where: (at) => {
+      const [key, index] = at;
+      const ofCase = key === "cases" && typeof index === "number" ? suite.cases[index]?.place : undefined;
+      return { path: formatJsonPath(at), ...(ofCase ?? place(at)) };
+    },
+  }));
 }
 
 function describeEntry(
@@ -132,4 +125,158 @@ function describeEntry(
     settings,
     where: (at) => ({ server: name, path: formatJsonPath(at), ...host.place([name, ...at]) }),
   };
+}
+
+type RawList = {
+  server: string;
+  /** As listed, unchecked. */
+  items: readonly unknown[];
+  instructions?: string | undefined;
+  settings: readonly Settings[];
+  hasSuites?: boolean;
+  /** The suite or host configuration that names the server. */
+  via?: Place;
+  /** The place of a value, for a list in a file. Paths start with the index of an item. */
+  place?(path: Path): Place;
+};
+
+/** The subjects of a list: each tool, and the list as a whole. Items that are not objects are problems. */
+export function describeToolList({ server, items, instructions, settings, hasSuites, via, place }: RawList): {
+  subjects: LintSubject[];
+  problems: Problem[];
+  tools: readonly JsonObject[];
+} {
+  const makeProblem = (message: string, hint: string, at?: Place): Problem => {
+    return { severity: "error", message, hint, ...(at && { place: at }) };
+  };
+  if (items.length === 0) {
+    const problem = makeProblem(`"${server}" lists no tools.`, "Check that it is the right server or file.", via);
+    return { subjects: [], problems: [problem], tools: [] };
+  }
+  const entries = [...items.entries()];
+  const found = entries.flatMap(([index, item]) => (isJsonObject(item) ? [{ tool: item, index }] : []));
+  const problems = entries
+    .filter(([, item]) => !isJsonObject(item))
+    .map(([index]) => {
+      const message = `Item ${index + 1} of the list${place ? "" : ` of "${server}"`} is not a tool.`;
+      const hint = "A tool is an object with a name, a description and an inputSchema.";
+      return makeProblem(message, hint, place?.([index]) ?? via);
+    });
+  const tools = found.map(({ tool }) => tool);
+  const toolNames = tools.map(({ name }) => (typeof name === "string" ? name : undefined));
+  const where = (at: Path): Location => {
+    const [index, ...inside] = at;
+    const tool = typeof index === "number" ? toolNames[index] : undefined;
+    const path = formatJsonPath(tool === undefined ? at : inside);
+    const item = typeof index === "number" ? (found[index]?.index ?? index) : undefined;
+    const inFile = place?.(item === undefined ? [] : [item, ...inside]);
+    return { server, ...(tool !== undefined && { tool }), path, ...inFile, ...(via && { via }) };
+  };
+  const list = { server, tools, ...(hasSuites && { hasSuites }), ...(instructions !== undefined && { instructions }) };
+  return { subjects: makeSubjects(list, settings, where), problems, tools };
+}
+
+function makeSubjects(
+  list: ToolsetSubject,
+  settings: readonly Settings[],
+  where: (path: Path) => Location,
+): LintSubject[] {
+  const { server, tools } = list;
+  const names = listNames(tools);
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const all = new Set(names);
+  return [
+    ...tools.map((tool, index): LintSubject => {
+      const name = typeof tool.name === "string" ? tool.name : undefined;
+      // Another tool with the same name is a sibling too.
+      const siblings = name !== undefined && counts.get(name) === 1 ? omitName(all, name) : all;
+      return {
+        kind: "tools",
+        subject: { server, tool, siblings, shownName: findLongestName(server, name ?? "") },
+        names: name === undefined ? [] : [name],
+        settings,
+        where: (at) => where([index, ...at]),
+      };
+    }),
+    { kind: "toolsets", subject: list, names, settings, where },
+  ];
+}
+
+const listNames = (tools: readonly JsonObject[]) =>
+  tools.flatMap(({ name }) => (typeof name === "string" ? [name] : []));
+
+/** All names except one. It copies nothing, because a copy per tool would take quadratic time for a long list. */
+function omitName(all: ReadonlySet<string>, omitted: string): ToolSubject["siblings"] {
+  return {
+    size: all.size - 1,
+    has: (name) => name !== omitted && all.has(name),
+    *[Symbol.iterator]() {
+      for (const name of all) if (name !== omitted) yield name;
+    },
+  };
+}
+
+/** The longest name under which a known host shows a tool. */
+function findLongestName(server: string, name: string): string {
+  const tool = { server, name, inputSchema: {}, origin: "server" as const };
+  const shown = (Object.keys(hosts) as HostName[]).map((host) => hosts[host].getName(tool));
+  return shown.reduce((longest, one) => (one.length > longest.length ? one : longest), name);
+}
+
+/** The earlier list, and the place of a value of a tool in its file. */
+type Older = { tools: readonly JsonObject[]; place(tool: Path[number], inside: Path): Place };
+
+/**
+ * Compares the linted list with an earlier one: a subject for the versioning rules, and every change. Throws EvalsError
+ * unless exactly one list is linted, and when the file has neither a baseline nor a list.
+ */
+export async function compareVersions(
+  file: string,
+  lists: readonly LintSubjectOf<"toolsets">[],
+  io: Io,
+): Promise<{ subject: LintSubject; changes: NonNullable<LintReport["changes"]> }> {
+  const [list, ...more] = lists;
+  if (!list || more.length > 0)
+    throw usageError(
+      `--against needs exactly one tool list, but ${lists.length} are linted.`,
+      "Name one server or list with --server, --url or --tools, or one suite.",
+    );
+  const older = await readOlder(file, io);
+  const { server, tools } = list.subject;
+  const compared: LintSubject = {
+    kind: "versions",
+    subject: { before: older.tools, after: tools },
+    names: [...new Set([...tools, ...older.tools].map(getName))],
+    settings: list.settings,
+    where: ([tool = "", ...inside]) => {
+      const now = tools.findIndex((one) => one.name === tool);
+      if (now !== -1) return list.where([now, ...inside]);
+      return { server, tool: String(tool), path: formatJsonPath(inside), ...older.place(tool, inside) };
+    },
+  };
+  const changes = listEffects(older.tools, tools).map((effect) => ({ ...effect, path: [...effect.path] }));
+  return { subject: compared, changes };
+}
+
+const getName = ({ name }: JsonObject) => String(name);
+
+async function readOlder(file: string, io: Io): Promise<Older> {
+  const path = resolve(io.cwd, file);
+  const { value, place } = await readParsed(path, relative(io.cwd, path) || ".", { lenient: true });
+  if (isJsonObject(value) && "toolsets" in value) {
+    const baseline = await readBaseline(path);
+    if (baseline) return { tools: listBaselineTools(baseline), place: () => place(["toolsets"]) };
+  }
+  const root = Array.isArray(value) ? [] : ["tools"];
+  const items: unknown = isJsonObject(value) ? value.tools : value;
+  if (!Array.isArray(items))
+    throw usageError(
+      "This is neither a baseline nor a tool list.",
+      "Use a file of evals/baselines, an array of tools, or { tools: [...] }.",
+      place([]),
+    );
+  const tools = items.filter(isJsonObject);
+  const at = (name: Path[number]) => items.findIndex((item) => isJsonObject(item) && item.name === name);
+  return { tools, place: (tool, inside) => place([...root, at(tool), ...inside]) };
 }

@@ -7,7 +7,7 @@ import { renderTerminal } from "../../reports/terminal.ts";
 import { decideExitCode, type FormOptions, printFindings } from "../findings.ts";
 import { readSettings } from "../settings.ts";
 import { forEachTarget, resolveTargets, type Target, type TargetOptions } from "../targets.ts";
-import { type CollectContext, type Collected, collectSuite, collectTools, joinCollected } from "./collect.ts";
+import { type CollectContext, type Collected, collectTools, compareVersions, joinCollected } from "./collect.ts";
 import type { LintJudgeOptions } from "./judge.ts";
 import { lint as runRules } from "./lint.ts";
 import { lintDocument, rulesDocument, rulesMarkdown } from "./lintReport.ts";
@@ -41,7 +41,7 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   const settings = await readSettings(options, io);
   const { targets, warnings } = await resolveTargets(options, io, { projectSkills: true });
   const parts = await forEachTarget(targets, io, (target) => collect(target, { io, settings }));
-  const listed = joinCollected([{ subjects: [], problems: [], warnings }, ...parts]);
+  const listed = joinCollected([{ warnings }, ...parts]);
   const collected = judge ? joinCollected([listed, await judge(listed.subjects)]) : listed;
   if (io.signal.aborted) return io.signalExitCode();
   const skillFolders = targets.flatMap((one) => (one.kind === "skills" && one.isFound ? [one.dir] : []));
@@ -76,11 +76,11 @@ async function printRules(format: Format, io: Io): Promise<ExitCode> {
 
 async function collect(target: Target, context: CollectContext): Promise<Collected> {
   if (target.kind === "skills") return (await import("./skills.ts")).collectSkills(target, context);
-  return target.kind === "suite" ? collectSuite(target, context) : collectTools(target, context);
+  return collectTools(target, context);
 }
 
 async function makeReport(
-  { subjects, problems }: Collected,
+  { subjects, problems }: ReturnType<typeof joinCollected>,
   skillFolders: string[],
   options: LintOptions,
   io: Io,
@@ -88,8 +88,7 @@ async function makeReport(
   const { against } = options;
   const failOn = options.failureThreshold;
   const lists = subjects.flatMap((subject) => (subject.kind === "toolsets" ? [subject] : []));
-  const versions =
-    against === undefined ? undefined : await (await import("./versions.ts")).compareVersions(against, lists, io);
+  const versions = against === undefined ? undefined : await compareVersions(against, lists, io);
   const linted = runRules([...subjects, ...(versions ? [versions.subject] : [])], rules);
   const { error, warning, info } = linted.counts;
   const counts = { error, warning: warning + linted.unusedSuppressions.length, info };

@@ -7,7 +7,7 @@ import type { AskedModel } from "../../base/types/model.ts";
 import { addCost, type Cost } from "../../base/types/trial.ts";
 import { openJudge, type RequestOptions } from "../../experiments/workspace/models.ts";
 import { count, money } from "../../reports/format.ts";
-import { type Collected, nothing } from "./collect.ts";
+import type { Collected } from "./collect.ts";
 import type { JudgedSubject, LintSubject, LintSubjectOf } from "./rule.ts";
 import { buildRubricRequest, readRubric } from "./rules/rubric.ts";
 
@@ -59,7 +59,6 @@ async function gradeTools(
   const notAsked = { kind: "problem", why: io.signal.aborted ? "the run was stopped" : "the budget is spent" } as const;
   const outcomes = all.map((asked) => ({ asked, outcome: known.get(asked) ?? notAsked }));
   return {
-    ...nothing,
     subjects: outcomes.flatMap(({ asked, outcome }) =>
       outcome.kind === "graded" ? [makeSubject(asked, judge.id, outcome.grades)] : [],
     ),

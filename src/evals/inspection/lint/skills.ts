@@ -11,7 +11,7 @@ import { discoverSkills } from "../../input/skills/discover.ts";
 import { readSkillEvals } from "../../input/skills/evals.ts";
 import { findRepository } from "../../input/skills/packageFiles.ts";
 import type { SkillsTarget } from "../targets.ts";
-import { type CollectContext, type Collected, collectFailure, joinCollected, nothing } from "./collect.ts";
+import { type CollectContext, type Collected, collectFailure, joinCollected } from "./collect.ts";
 import type { LintSubject, SkillSubject } from "./rule.ts";
 
 const maxFileBytes = 256 * 1024;
@@ -35,7 +35,7 @@ export async function collectSkills({ dir, only }: SkillsTarget, context: Collec
   ].filter(({ place }) => isSelected(basename(dirname(place?.file ?? ""))));
   const selected = skills.filter(({ folder }) => isSelected(folder));
   const parts = await Promise.all(selected.map((skill) => collectPackage(skill, skills, context)));
-  return joinCollected([...parts, { ...nothing, problems }]);
+  return joinCollected([...parts, { problems }]);
 }
 
 /** `where` is a file, optionally with `:line`. */
@@ -62,7 +62,7 @@ async function collectPackage(
     settings: context.settings,
     where: (at) => ({ skill: skill.name, path: formatJsonPath(at), ...placeIn(skill, at) }),
   };
-  return joinCollected([{ ...nothing, subjects: [subject] }, await collectEvals(skill, context)]);
+  return joinCollected([{ subjects: [subject] }, await collectEvals(skill, context)]);
 }
 
 /** Looks up paths outside a package but inside its repository, or the current folder if there is no repository. */
@@ -97,7 +97,7 @@ async function collectEvals(skill: SkillPackage, { io, settings }: CollectContex
         where: (at) => ({ skill: skill.name, path: formatJsonPath(at), ...place(at) }),
       };
     });
-    return { ...nothing, subjects: await Promise.all(subjects), warnings };
+    return { subjects: await Promise.all(subjects), warnings };
   } catch (error) {
     if (error instanceof EvalsError) return collectFailure(error);
     throw error;
