@@ -18,7 +18,7 @@ const slow = [
   "test/inspection/inspect.test.ts",
   "test/base/jsonSchema/hostile.test.ts",
   "test/base/secrets/secretForms.test.ts",
-  "test/inspection/lint/{hostile,size}.test.ts",
+  "test/inspection/lint/{growth,hostile}.test.ts",
   "test/input/{skills,suites}/fuzz.test.ts",
   "test/reading/merge.test.ts",
   "test/experiments/pipeline/{batches,exposure,regression,resume}.test.ts",

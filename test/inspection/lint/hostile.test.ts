@@ -1,24 +1,16 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { maxPlaces, walkToolSchema } from "../../../src/evals/base/jsonSchema/walk.ts";
 import type { JsonObject } from "../../../src/evals/base/types/json.ts";
 import type { Violation } from "../../../src/evals/inspection/lint/rule.ts";
-import { annotationRules } from "../../../src/evals/inspection/lint/rules/annotations.ts";
-import { descriptionRules } from "../../../src/evals/inspection/lint/rules/descriptions.ts";
-import { nameRules } from "../../../src/evals/inspection/lint/rules/names.ts";
-import { propertyRules } from "../../../src/evals/inspection/lint/rules/properties.ts";
-import { schemaRules } from "../../../src/evals/inspection/lint/rules/schemas.ts";
+import { rules } from "../../../src/evals/inspection/lint/rules/index.ts";
 import { collectTexts, maxSearched } from "../../../src/evals/inspection/lint/text.ts";
-import { anyText } from "../../fakes/text.ts";
 import { aLintedTool, aToolSubject } from "./cases/cases.ts";
-
-const rules = [...nameRules, ...descriptionRules, ...schemaRules, ...propertyRules, ...annotationRules];
 
 type Seen = Violation & { rule: string };
 
 function findings(tool: JsonObject): Seen[] {
   const subject = aToolSubject(tool);
-  return rules.flatMap(({ id, check }) => [...check(subject)].map((found) => ({ rule: id, ...found })));
+  return rules.tools.flatMap(({ id, check }) => [...check(subject)].map((found) => ({ rule: id, ...found })));
 }
 
 type Schema = { [key: string]: unknown };
@@ -102,45 +94,28 @@ describe("hostile tools", () => {
   });
 });
 
-describe("arbitrary tools", () => {
-  const words = [
-    "type",
-    "properties",
-    "required",
-    "items",
-    "enum",
-    "const",
-    "default",
-    "minimum",
-    "maxLength",
-    "pattern",
-  ]
-    .concat(["anyOf", "allOf", "not", "$ref", "$defs", "$id", "$anchor", "description", "additionalProperties"])
-    .concat(["__proto__", "constructor", "unit", "limit", "enabled", "tags", "priority"]);
-  const values = ["object", "string", "array", "integer", "#", "#/properties/unit", "#/$defs/a", "(", "one of: a, b"];
-  const { schema } = fc.letrec((tie) => ({
-    schema: fc.dictionary(fc.constantFrom(...words), tie("value"), { maxKeys: 6 }),
-    value: fc.oneof(
-      { maxDepth: 6, depthSize: "medium" },
-      fc.constantFrom<unknown>(...values, "", 0, -1, 1.5, true, false, null, Infinity),
-      fc.string(),
-      fc.array(tie("value"), { maxLength: 4 }),
-      tie("schema"),
-    ),
-  }));
-  const fields = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
-  const anything = fc.dictionary(fc.constantFrom(...fields), fc.oneof(schema, fc.jsonValue(), anyText()));
+/** A set that counts how many of its values are looked at. */
+class Counted extends Set<string> {
+  looked = 0;
 
-  test("never make a rule throw, and every finding has a path, a message and a fix", () => {
-    fc.assert(
-      fc.property(anything, (tool) => {
-        for (const { at, message, fix } of findings(tool as JsonObject)) {
-          expect(at.every((step) => typeof step === "string" || Number.isInteger(step))).toBe(true);
-          expect(message).toMatch(/^\S[\s\S]*\.$/);
-          expect(fix).toMatch(/^[A-Z][\s\S]*\.$/);
-        }
-      }),
-      { numRuns: 500 },
+  override *[Symbol.iterator](): SetIterator<string> {
+    for (const value of super.values()) {
+      this.looked++;
+      yield value;
+    }
+    return undefined;
+  }
+}
+
+test.each(["get_thing_", "browser_tab_"])(
+  "of 1,000 tools called %s and a number, few are held against each",
+  (name) => {
+    const description = "Returns the thing by its number. For the newest use the date, as it is in the list. ".repeat(
+      8,
     );
-  });
-});
+    const tools = Array.from({ length: 1000 }, (_, index) => ({ name: `${name}${index}`, description }));
+    const siblings = new Counted(tools.map((tool) => tool.name));
+    for (const tool of tools) for (const { check } of rules.tools) void [...check({ ...aToolSubject(tool), siblings })];
+    expect(siblings.looked).toBeLessThanOrEqual(100 * tools.length);
+  },
+);

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../src/evals/base/types/json.ts";
+import { describeToolList } from "../../../src/evals/inspection/lint/collect.ts";
 import { lint } from "../../../src/evals/inspection/lint/lint.ts";
 import { rules } from "../../../src/evals/inspection/lint/rules/index.ts";
-import { describeToolList } from "../../../src/evals/inspection/lint/toolSubjects.ts";
 import { notFound, realFindings } from "./cases/realServers.ts";
 import { labels } from "./labelled/measure.ts";
 

@@ -1,10 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { formatJsonPath } from "../../../src/evals/base/jsonSchema/walk.ts";
+import { severitySchema } from "../../../src/evals/base/types/finding.ts";
 import type { JsonObject } from "../../../src/evals/base/types/json.ts";
 import type { Rule, SubjectKind, Subjects } from "../../../src/evals/inspection/lint/rule.ts";
-import { rules } from "../../../src/evals/inspection/lint/rules/index.ts";
+import { catalogue, explainUnknownRule, rules } from "../../../src/evals/inspection/lint/rules/index.ts";
+import { anyText } from "../../fakes/text.ts";
 import { annotationCases, sharedAnnotationCases } from "./cases/annotations.ts";
-import { aChangedTool, aToolSubject, type CasesOf, type RuleCases } from "./cases/cases.ts";
+import { anEvalsFileSubject, aRegistrationSubject, aToolSubject, type CasesOf } from "./cases/cases.ts";
 import { confusableCases, tellingApartCases } from "./cases/confusable.ts";
 import { descriptionCases } from "./cases/descriptions.ts";
 import { evalsFileCases } from "./cases/evalsFile.ts";
@@ -20,88 +23,151 @@ import { versioningCases } from "./cases/versioning.ts";
 import { alikeCases, wordingCases } from "./cases/wording.ts";
 
 /** The mutation test of the rules: what each must pass, and for each of its requirements what it must find. */
-const families: { readonly [K in SubjectKind]: readonly CasesOf<Subjects[K]>[] } = {
-  tools: [nameCases, descriptionCases, wordingCases, schemaCases, propertyCases, annotationCases],
-  toolsets: [
-    ...[sharedNameCases, confusableCases, tellingApartCases, alikeCases],
-    ...[sharedAnnotationCases, instructionCases, listedDispatcherCases],
-  ],
-  "judged tools": [rubricCases],
-  versions: [versioningCases],
-  skills: [skillCases, skillListingCases],
-  "eval files": [evalsFileCases],
-  "host entries": [registrationCases],
-  suites: [suiteCases, suiteSearchCases],
+const families: { readonly [K in SubjectKind]: CasesOf<Subjects[K]> } = {
+  tools: { ...nameCases, ...descriptionCases, ...wordingCases, ...schemaCases, ...propertyCases, ...annotationCases },
+  toolsets: {
+    ...{ ...sharedNameCases, ...confusableCases, ...alikeCases, ...tellingApartCases },
+    ...{ ...sharedAnnotationCases, ...instructionCases, ...listedDispatcherCases },
+  },
+  "judged tools": rubricCases,
+  versions: versioningCases,
+  skills: { ...skillCases, ...skillListingCases },
+  "eval files": evalsFileCases,
+  "host entries": registrationCases,
+  suites: { ...suiteCases, ...suiteSearchCases },
 };
+const kinds = Object.keys(rules) as SubjectKind[];
 
-type Tested<Subject> = { rule: Rule<Subject>; cases: RuleCases<Subject> };
+function testFamily<K extends SubjectKind>(kind: K): void {
+  const family: readonly Rule<Subjects[K]>[] = rules[kind];
+  const all: CasesOf<Subjects[K]> = families[kind];
 
-/** Pairs every rule of a kind with its cases; one without any is paired with none, and fails. */
-function tested<K extends SubjectKind>(kind: K): Tested<Subjects[K]>[] {
-  const all: CasesOf<Subjects[K]> = Object.assign({}, ...families[kind]);
-  return rules[kind].map((rule) => ({ rule, cases: all[rule.id] ?? { clean: [], violations: {} } }));
+  it("has cases for each rule, and for no other", () => {
+    expect(Object.keys(all).sort()).toEqual(family.map(({ id }) => id).sort());
+  });
+
+  it.each(family)("$id finds nothing where nothing is wrong", ({ id, check }) => {
+    const clean = all[id]?.clean ?? [];
+    expect(clean.length).toBeGreaterThan(0);
+    expect(clean.map((subject) => [...check(subject)])).toEqual(clean.map(() => []));
+  });
+
+  it.each(family)("$id finds a violation of each of its requirements", ({ id, check }) => {
+    const violations = Object.entries(all[id]?.violations ?? {});
+    expect(violations.length).toBeGreaterThan(0);
+    for (const [requirement, subjects] of violations) {
+      for (const subject of subjects) expect([...check(subject)], requirement).not.toEqual([]);
+    }
+  });
 }
 
-function seeds<K extends SubjectKind>(kind: K): void {
-  for (const { rule, cases } of tested(kind)) {
-    describe(rule.id, () => {
-      it("finds nothing where nothing is wrong", () => {
-        expect(cases.clean.length).toBeGreaterThan(0);
-        expect(cases.clean.map((subject) => [...rule.check(subject)])).toEqual(cases.clean.map(() => []));
-      });
-
-      it("has violations", () => {
-        expect(Object.values(cases.violations).flat().length).toBeGreaterThan(0);
-      });
-
-      it.each(Object.entries(cases.violations))("finds what breaks: %s", (_, subjects) => {
-        const found = subjects.map((subject) => [...rule.check(subject)]);
-        for (const [index, list] of found.entries()) {
-          expect(list.length, `violation ${index} is not found`).toBeGreaterThan(0);
-          for (const { message, fix } of list) {
-            expect(message).not.toBe("");
-            expect(fix).toMatch(/^[^a-z].*[.?!]["')]*$/s);
-          }
-        }
-      });
+/** By rule and requirement how many findings each of its violations has, and what is said of the first. */
+function describeFamily<K extends SubjectKind>(kind: K): string[] {
+  const all: CasesOf<Subjects[K]> = families[kind];
+  return rules[kind].flatMap(({ id, check }: Rule<Subjects[K]>) => {
+    const requirements = Object.entries(all[id]?.violations ?? {}).flatMap(([requirement, subjects]) => {
+      const found = subjects.map((subject) => [...check(subject)]);
+      const first =
+        found[0]?.map(({ at, message, fix }) => `  - \`${formatJsonPath(at)}\`: ${message} -> ${fix}`) ?? [];
+      return [`- ${requirement}: ${found.map(({ length }) => length).join(" ")}`, ...first.slice(0, 3)];
     });
-  }
+    return ["", `## ${id}`, "", ...requirements];
+  });
 }
 
-describe.each(Object.keys(rules) as SubjectKind[])("%s", (kind) => {
-  seeds(kind);
+describe.each(kinds)("%s", testFamily);
 
-  it("has no cases for rules that are not there", () => {
-    const ids = families[kind].flatMap((cases) => Object.keys(cases));
-    expect(ids.sort()).toEqual(rules[kind].map(({ id }) => id).sort());
-  });
+it("says what is wrong, where, and how to fix it", async () => {
+  const page = ["# What each rule says of the first violation of each requirement", ...kinds.flatMap(describeFamily)];
+  await expect(`${page.join("\n")}\n`).toMatchFileSnapshot("./messages.md");
 });
 
-describe("rules for tools", () => {
-  const values = fc.jsonValue({ maxDepth: 2 });
-  const keywords = fc.constantFrom(
-    ...["name", "title", "description", "inputSchema", "outputSchema", "annotations", "type", "properties", "required"],
-    ...["enum", "default", "items", "anyOf", "$ref", "$defs", "pattern", "minimum", "maximum", "const", "format"],
+it("repeats no secret", () => {
+  const subjects = Object.values(registrationCases["registration-secret"]?.violations ?? {}).flat();
+  const found = rules["host entries"].flatMap(({ check }) => subjects.flatMap((subject) => [...check(subject)]));
+  expect(found.length).toBeGreaterThan(0);
+  expect(JSON.stringify(found)).not.toMatch(/Ab1Ab1|A1B2A1B2|letmein|c2lnbmF0dXJl/);
+});
+
+it("name-verb says which verb goes first: not a noun that can be one", () => {
+  const rule = rules.tools.find(({ id }) => id === "name-verb");
+  const fixes = ["github_create_issue", "slack_post_message", "order_get"].map((name) =>
+    [...(rule?.check(aToolSubject({ name })) ?? [])].map(({ fix }) => fix),
   );
-  const nested = fc.letrec<{ value: unknown }>((tie) => ({
-    value: fc.oneof(
-      { maxDepth: 5 },
-      values,
-      fc.dictionary(keywords, tie("value"), { maxKeys: 5 }),
-      fc.array(tie("value"), { maxLength: 4 }),
-    ),
-  })).value;
+  expect(fixes).toEqual([['Put "create" first.'], ['Put "post" first.'], ['Put "get" first.']]);
+});
 
-  it("throw for no tool, whatever it holds", () => {
-    fc.assert(
-      fc.property(fc.dictionary(keywords, nested), fc.array(fc.string()), (changes, siblings) => {
-        const subjects = [
-          aToolSubject(JSON.parse(JSON.stringify(changes)) as JsonObject, siblings),
-          aChangedTool(changes),
-        ];
-        for (const rule of rules.tools) for (const subject of subjects) void [...rule.check(subject)];
-      }),
-      { numRuns: 200 },
-    );
+describe("the catalogue", () => {
+  const list = catalogue(rules);
+
+  it("names each rule once, with a reason of its own", () => {
+    expect(new Set(list.map(({ id }) => id)).size).toBe(list.length);
+    expect(new Set(list.map(({ why }) => why)).size).toBe(list.length);
+  });
+
+  it("says of each rule what, why and by what source", () => {
+    for (const { id, severity, why, docs } of list) {
+      expect(id).toMatch(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/);
+      expect(severitySchema.options).toContain(severity);
+      expect(why).toMatch(/^[^a-z\n][^\n]+\.$/);
+      expect(docs).toMatch(/^(https:\/\/[^\s/]+\.[^\s]+|docs\/lint-rules\.md)$/);
+    }
+  });
+
+  it.each([
+    ["name-lenght", 'Did you mean "name-length"?'],
+    ["no-such-thing-at-all", "List all rules with `evals lint --rules`."],
+  ])("explains the unknown rule %s", (id, hint) => {
+    expect(explainUnknownRule(id, rules)).toEqual({ message: `There is no rule "${id}".`, hint });
+    expect(explainUnknownRule("suite-size", rules)).toBeUndefined();
   });
 });
+
+/** Subjects of any shape: keys and values that the rules look for, in any order and depth. */
+const keys = [
+  ...["name", "title", "description", "inputSchema", "outputSchema", "annotations", "type", "properties", "required"],
+  ...["items", "enum", "const", "default", "minimum", "maxLength", "pattern", "anyOf", "allOf", "not", "$ref", "$defs"],
+  ...["$id", "$anchor", "additionalProperties", "__proto__", "constructor", "unit", "limit", "enabled", "tags"],
+  ...["command", "args", "env", "url", "headers", "evals", "cases", "queries", "should_trigger", "input"],
+  ...["should_not_trigger", "expected_behavior", "priority", "format"],
+];
+const values = ["object", "string", "array", "integer", "#", "#/properties/unit", "#/$defs/a", "(", "one of: a, b"];
+const { content } = fc.letrec((tie) => ({
+  content: fc.oneof(
+    { maxDepth: 6, depthSize: "medium" },
+    fc.constantFrom<unknown>(...values, "", 0, -1, 1.5, true, false, null, Infinity),
+    fc.oneof(fc.string(), anyText()),
+    fc.array(tie("content"), { maxLength: 4 }),
+    fc.dictionary(fc.constantFrom(...keys), tie("content"), { maxKeys: 6 }),
+  ),
+}));
+const record = fc.dictionary(fc.constantFrom(...keys), content, { maxKeys: 8 }).map((one) => one as JsonObject);
+const anySubject = {
+  tools: fc.tuple(record, fc.array(fc.string())).map(([tool, siblings]) => aToolSubject(tool, siblings)),
+  toolsets: fc.array(record).map((tools) => ({ server: "demo", tools })),
+  versions: fc.tuple(fc.array(record), fc.array(record)).map(([before, after]) => ({ before, after })),
+  "eval files": fc
+    .tuple(content, fc.array(fc.record({ input: fc.string(), triggers: fc.boolean() }), { maxLength: 3 }))
+    .map(([raw, evals]) => anEvalsFileSubject(raw, evals)),
+  "host entries": fc
+    .tuple(content, fc.string())
+    .map(([entry, name]) => ({ ...aRegistrationSubject(entry, name), isSet: () => false })),
+} satisfies { [K in SubjectKind]?: fc.Arbitrary<Subjects[K]> };
+
+function fuzz<K extends keyof typeof anySubject>(kind: K): void {
+  const family: readonly Rule<Subjects[K]>[] = rules[kind];
+  const subjects: fc.Arbitrary<unknown> = anySubject[kind];
+  const property = fc.property(subjects, (subject) => {
+    for (const { at, message, fix } of family.flatMap(({ check }) => [...check(subject as Subjects[K])])) {
+      expect(at.every((step) => typeof step === "string" || Number.isInteger(step))).toBe(true);
+      expect(message).toMatch(/^\S[\s\S]*\.$/);
+      expect(fix).toMatch(/^[A-Z][\s\S]*[.?]$/);
+    }
+  });
+  fc.assert(property, { numRuns: 300 });
+}
+
+it.each(Object.keys(anySubject) as (keyof typeof anySubject)[])(
+  "%s of any shape: no rule throws, and each finding has a path, a message and a fix",
+  (kind) => fuzz(kind),
+);

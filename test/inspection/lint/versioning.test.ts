@@ -27,17 +27,6 @@ describe("the versioning rules on a real list", () => {
     expect(found(tools, edited('"enum":["name","size"]', '"enum":["name","size","date"]'))).toEqual([]);
   });
 
-  it("say where, what and how to fix it", () => {
-    expect(found(tools, edited('"enum":["name","size"]', '"enum":["name"]'))).toEqual([
-      {
-        rule: "version-narrowed",
-        at: ["list_directory_with_sizes", "inputSchema", "properties", "sortBy"],
-        message: 'list_directory_with_sizes.sortBy: no longer accepts "size".',
-        fix: "Accept what was accepted before, or keep list_directory_with_sizes unchanged and offer the change as list_directory_with_sizes_v2.",
-      },
-    ]);
-  });
-
   it("distinguish a removed tool from a renamed and from a deprecated one", () => {
     const rename = edited('"name":"write_file"', '"name":"save_file"');
     expect(found(tools, rename)).toEqual([
