@@ -8,16 +8,25 @@ import {
   nameTypes,
   type Type,
 } from "../../../base/jsonSchema/values.ts";
-import type { SchemaPlace } from "../../../base/jsonSchema/walk.ts";
+import {
+  findRecursiveRef,
+  followRef,
+  maxPlaces,
+  type SchemaPlace,
+  walkToolSchema,
+} from "../../../base/jsonSchema/walk.ts";
 import { isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
-import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";
-import { isNamedIn } from "../text.ts";
+import { defineRules, inInput, inSchemas, type Rule, type ToolSubject, type Violation } from "../rule.ts";
+import { collectTexts, isNamedIn, maxSearched } from "../text.ts";
 import { findContradictions } from "./schemaContradictions.ts";
-import { schemaLimitRules } from "./schemaLimits.ts";
 
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools";
-const reference = "https://json-schema.org/understanding-json-schema/reference";
+const guide = "https://json-schema.org/understanding-json-schema";
+const reference = `${guide}/reference`;
+const strictMode = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas";
+/** Limits of one provider's strict mode. Schemas that a model fills well are far smaller. */
+const limits = { levels: 10, properties: 5000 } as const;
 /** inputSchema, properties, name, items. Deeper schemas usually follow the format of a service. */
 const parameterDepth = 4;
 /** With this many required parameters, a model often lacks a value and makes it up. */
@@ -200,7 +209,72 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
       }
     }),
   },
-  ...schemaLimitRules,
+  {
+    id: "ref-unresolved",
+    severity: "error",
+    docs: `${guide}/structuring#dollarref`,
+    why: "A reference that leads nowhere makes the schema invalid: the tool is listed, but its calls fail.",
+    check: inRefs(
+      "nowhere",
+      "leads nowhere in the schema",
+      "Correct the path, or write the schema out where it is used.",
+    ),
+  },
+  {
+    id: "ref-remote",
+    severity: "error",
+    docs: `${guide}/structuring#dollarref`,
+    why: "Hosts do not fetch schemas, so a model never sees what the reference leads to.",
+    check: inRefs(
+      "remote",
+      "leads to another document",
+      "Write the schema out where it is used, or put it under $defs.",
+    ),
+  },
+  {
+    id: "ref-recursive",
+    docs: `${guide}/structuring#recursion`,
+    why: "Some hosts expand references, and reject or cut a schema that contains itself.",
+    *check({ tool }) {
+      const place = findRecursiveRef(walkToolSchema(tool, "inputSchema"));
+      if (!place) return;
+      const message = `The reference ${showValue(place.schema.$ref ?? null)} leads back to a schema it is part of.`;
+      const fix = "Write out the levels that are needed, or use a flat list with parent ids.";
+      yield { at: [...place.at, "$ref"], message, fix };
+    },
+  },
+  {
+    id: "schema-too-deep",
+    docs: strictMode,
+    why: "A model fills deeply nested objects poorly, and one provider rejects more than 10 levels.",
+    *check({ tool }) {
+      const { places, cut } = walkToolSchema(tool, "inputSchema");
+      const at = places.find(({ level }) => level > limits.levels)?.at ?? (cut?.by === "depth" ? cut.at : undefined);
+      if (!at) return;
+      const message = `The schema is nested more than ${limits.levels} levels deep.`;
+      yield {
+        at: at.slice(0, 3 * limits.levels),
+        message,
+        fix: "Flatten it into top-level parameters, or split the tool.",
+      };
+    },
+  },
+  {
+    id: "schema-too-large",
+    docs: strictMode,
+    why: "The schema is sent with every request; one provider rejects more than 5,000 properties.",
+    *check({ tool }) {
+      const format = (number: number) => number.toLocaleString("en-US");
+      const { places, cut } = walkToolSchema(tool, "inputSchema");
+      const isOver = places.filter(({ role }) => role === "property").length > limits.properties;
+      const most = isOver ? `${format(limits.properties)} properties` : `${format(maxPlaces)} schemas`;
+      const fix = "Remove what a model need not choose. Nothing beyond the limit was checked.";
+      if (isOver || cut?.by === "number")
+        yield { at: ["inputSchema"], message: `The inputSchema has more than ${most}.`, fix };
+      if (!collectTexts(tool).whole)
+        yield { at: [], message: `The tool has more than ${format(maxSearched)} characters.`, fix };
+    },
+  },
 ]);
 
 const keywordsByType: readonly (readonly [Type, readonly string[]])[] = [
@@ -246,4 +320,18 @@ function isComplete({ role, schema }: SchemaPlace): boolean {
 /** Adds the path of their schema to violations of single keywords. */
 function* locate(found: ReturnType<typeof findMalformed>, at: SchemaPlace["at"]): Iterable<Violation> {
   for (const { keyword, message, fix } of found) yield { at: [...at, keyword], message, fix };
+}
+
+/** Reports every `$ref` that leads to a target of this kind. */
+function inRefs(kind: "nowhere" | "remote", leads: string, fix: string): Rule<ToolSubject>["check"] {
+  return function* ({ tool }) {
+    for (const field of ["inputSchema", "outputSchema"] as const) {
+      const walk = walkToolSchema(tool, field);
+      for (const { schema, at } of walk.places) {
+        const { $ref } = schema;
+        if (typeof $ref === "string" && followRef($ref, walk).kind === kind)
+          yield { at: [...at, "$ref"], message: `The reference ${quote($ref)} ${leads}.`, fix };
+      }
+    }
+  };
 }
