@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { listConfusablePairs } from "../../../src/evals/base/search/similarity.ts";
 import type { JsonObject } from "../../../src/evals/base/types/json.ts";
-import { confusableRules, listConfusablePairs } from "../../../src/evals/inspection/lint/rules/confusable.ts";
+import { confusableRules } from "../../../src/evals/inspection/lint/rules/confusable.ts";
 import { aLintedTool } from "./cases/cases.ts";
 
 function realTools(server: string): JsonObject[] {

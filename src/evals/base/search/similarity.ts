@@ -1,7 +1,8 @@
+import { once } from "../once.ts";
 import { isJsonObject } from "../types/json.ts";
 import { buildBm25Index } from "./bm25.ts";
 import type { SearchableTool } from "./document.ts";
-import { stemWords } from "./words.ts";
+import { splitWords, stemWords } from "./words.ts";
 
 /** The text by which a tool is compared. */
 export type ToolText = { name?: string; description?: string; parameters?: string };
@@ -117,6 +118,48 @@ export function listSharedWords(a: Weights, b: Weights): string[] {
     return other === undefined ? [] : [[word, weight + other]];
   });
   return heaviest(shared).map(([word]) => word);
+}
+
+/** Two similar tools: their similarity (0 to 1), the shared words, heaviest first, and their indices in the list. */
+type ConfusablePair = {
+  a: string;
+  b: string;
+  similarity: number;
+  shared: readonly string[];
+  at: readonly [number, number];
+};
+
+/**
+ * Lists at most `most` pairs of tools with a similarity of at least `least`, most similar first, judged by the words of
+ * their names, descriptions and parameters. The order of tools does not matter; tools without a name are skipped.
+ */
+export function listConfusablePairs(
+  tools: readonly SearchableTool[],
+  { least = leastConfusable, most = 50 }: { least?: number; most?: number } = {},
+): ConfusablePair[] {
+  const { named, weights } = indexTools(tools);
+  const pairs: ConfusablePair[] = [];
+  for (const { a, b, similarity } of findSimilarPairs(weights, least).slice(0, most)) {
+    const [one, other, mine, theirs] = [named[a], named[b], weights[a], weights[b]];
+    if (!one || !other || !mine || !theirs) continue;
+    const spelled = new Map(splitWords(Object.values(one.text).join(" ")).map(({ text, stem }) => [stem, text]));
+    const shared = listSharedWords(mine, theirs).map((stem) => spelled.get(stem) ?? stem);
+    pairs.push({ a: one.name, b: other.name, similarity, shared, at: [one.at, other.at] });
+  }
+  return pairs;
+}
+
+/** Memoized, because indexing takes most of the time, and several callers need it. */
+const indexTools = once((tools: readonly SearchableTool[]) => {
+  const named = tools
+    .flatMap((tool, at) => (typeof tool.name === "string" ? [{ at, name: tool.name, text: toToolText(tool) }] : []))
+    // Sorted, because floating-point sums depend on the order.
+    .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
+  return { named, weights: weighWords(named.map(({ text }) => text)) };
+});
+
+function sortKey({ name, text }: { name: string; text: { description?: string; parameters?: string } }): string {
+  return JSON.stringify([name, text.description, text.parameters]);
 }
 
 function heaviest(weights: Iterable<[string, number]>): [string, number][] {

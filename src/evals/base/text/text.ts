@@ -112,3 +112,19 @@ export function cut(text: string, most = 200): string {
 /**
  * Controls (C0, C1, DEL), format characters (bidi, zero width, tags), line separators, lone surrogates, non-characters.
  */
+
+/** A name of one word (`echo`) counts only if it is marked: in backticks, before `()`, or before "tool". */
+const markedName = /^(?:`|\(\)|\s+(?:tool|function|skill)\b)/;
+
+/** Whether a text in lower case mentions a name as a separate word. */
+export function mentionsName(text: string, name: string): boolean {
+  const compound = /[a-z0-9][._-]|[a-z][A-Z]|\d/.test(name);
+  const sought = name.toLowerCase();
+  if (sought === "") return false;
+  for (let at = text.indexOf(sought); at !== -1; at = text.indexOf(sought, at + sought.length)) {
+    const after = text.slice(at + sought.length, at + sought.length + 20);
+    const whole = !/[\w-]/.test(text[at - 1] ?? "") && !/^[\w-]/.test(after);
+    if (whole && (compound || markedName.test(after))) return true;
+  }
+  return false;
+}

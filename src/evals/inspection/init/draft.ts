@@ -1,9 +1,8 @@
 import { chooseFirst, sampleArguments } from "../../base/jsonSchema/sample.ts";
-import { measureSimilarity, toToolText, weighWords } from "../../base/search/similarity.ts";
+import { listConfusablePairs, measureSimilarity, toToolText, weighWords } from "../../base/search/similarity.ts";
 import { stemWords } from "../../base/search/words.ts";
 import type { JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";
-import { listConfusablePairs } from "../lint/rules/confusable.ts";
 
 /**
  * A drafted case. `tool` is absent if no tool is expected. `unfilled` names required parameters for which no value could

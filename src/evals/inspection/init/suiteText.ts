@@ -2,7 +2,7 @@ import { visible } from "../../base/secrets/visible.ts";
 import { cut } from "../../base/text/text.ts";
 import type { Json } from "../../base/types/json.ts";
 import type { DispatchRules, ServerSpec } from "../../base/types/suite.ts";
-import { writeDispatch } from "../lint/rules/dispatchers.ts";
+import { writeDispatch } from "../dispatchers.ts";
 import type { Draft, DraftCase } from "./draft.ts";
 
 /** Where editors find the schema of suites, relative to the folder of the suite. */

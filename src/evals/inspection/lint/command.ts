@@ -1,3 +1,4 @@
+import { listConfusablePairs } from "../../base/search/similarity.ts";
 import { type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
 import type { Severity } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -12,7 +13,6 @@ import type { LintJudgeOptions } from "./judge.ts";
 import { lint as runRules } from "./lint.ts";
 import { lintDocument, rulesDocument, rulesMarkdown } from "./lintReport.ts";
 import type { ToolsetSubject } from "./rule.ts";
-import { listConfusablePairs } from "./rules/confusable.ts";
 import { catalogue, rules } from "./rules/index.ts";
 
 type Format = FormOptions["format"] | "markdown";

@@ -4,13 +4,12 @@ import { groupBy } from "../../../base/groupBy.ts";
 import { sampleArguments } from "../../../base/jsonSchema/sample.ts";
 import { compileSchema } from "../../../base/jsonSchema/validate.ts";
 import { once } from "../../../base/once.ts";
+import { listConfusablePairs } from "../../../base/search/similarity.ts";
 import { deriveSeed, seededRandom } from "../../../base/stats/random.ts";
-import { stripCodeFence } from "../../../base/text/text.ts";
+import { mentionsName, stripCodeFence } from "../../../base/text/text.ts";
 import { canonicalJson, type Json, type JsonObject, jsonObjectSchema } from "../../../base/types/json.ts";
 import type { Message } from "../../../base/types/model.ts";
 import type { Tool } from "../../../base/types/tool.ts";
-import { listConfusablePairs } from "../../lint/rules/confusable.ts";
-import { mentionsName } from "../../lint/rules/suites.ts";
 import { draftNoToolCases, makeRequest, rankByCentrality } from "../draft.ts";
 
 /**

@@ -1,10 +1,10 @@
+import { listConfusablePairs } from "../../../base/search/similarity.ts";
 import type { Counts } from "../../../base/stats/counts.ts";
 import type { Tool } from "../../../base/types/tool.ts";
 import type { Trial } from "../../../base/types/trial.ts";
 import type { ToolPicks, TryResult, WorstPair } from "../../../base/types/tryout.ts";
 import { confusedPair, type Pair } from "../../../experiments/results/picks.ts";
 import { Ranking } from "../../../experiments/results/tally.ts";
-import { listConfusablePairs } from "../../lint/rules/confusable.ts";
 import type { WrittenQuery } from "./queries.ts";
 
 /** Counts which tools are picked, trial by trial. */

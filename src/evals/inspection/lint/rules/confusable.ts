@@ -1,12 +1,4 @@
-import { once } from "../../../base/once.ts";
-import type { SearchableTool } from "../../../base/search/document.ts";
-import {
-  findSimilarPairs,
-  leastConfusable,
-  listSharedWords,
-  toToolText,
-  weighWords,
-} from "../../../base/search/similarity.ts";
+import { listConfusablePairs } from "../../../base/search/similarity.ts";
 import { splitWords } from "../../../base/search/words.ts";
 import { quote } from "../../../base/text/text.ts";
 import type { JsonObject } from "../../../base/types/json.ts";
@@ -14,48 +6,6 @@ import { findDeprecation } from "../../../servers/changes/names.ts";
 import { findVerb, getVerbKind } from "../language.ts";
 import { defineRules, type ToolsetSubject, type Violation } from "../rule.ts";
 import { splitName } from "../text.ts";
-
-/** Two similar tools: their similarity (0 to 1), the shared words, heaviest first, and their indices in the list. */
-export type ConfusablePair = {
-  a: string;
-  b: string;
-  similarity: number;
-  shared: readonly string[];
-  at: readonly [number, number];
-};
-
-/**
- * Lists at most `most` pairs of tools with a similarity of at least `least`, most similar first, judged by the words of
- * their names, descriptions and parameters. The order of tools does not matter; tools without a name are skipped.
- */
-export function listConfusablePairs(
-  tools: readonly SearchableTool[],
-  { least = leastConfusable, most = 50 }: { least?: number; most?: number } = {},
-): ConfusablePair[] {
-  const { named, weights } = indexTools(tools);
-  const pairs: ConfusablePair[] = [];
-  for (const { a, b, similarity } of findSimilarPairs(weights, least).slice(0, most)) {
-    const [one, other, mine, theirs] = [named[a], named[b], weights[a], weights[b]];
-    if (!one || !other || !mine || !theirs) continue;
-    const spelled = new Map(splitWords(Object.values(one.text).join(" ")).map(({ text, stem }) => [stem, text]));
-    const shared = listSharedWords(mine, theirs).map((stem) => spelled.get(stem) ?? stem);
-    pairs.push({ a: one.name, b: other.name, similarity, shared, at: [one.at, other.at] });
-  }
-  return pairs;
-}
-
-/** Memoized, because indexing takes most of the time, and several callers need it. */
-const indexTools = once((tools: readonly SearchableTool[]) => {
-  const named = tools
-    .flatMap((tool, at) => (typeof tool.name === "string" ? [{ at, name: tool.name, text: toToolText(tool) }] : []))
-    // Sorted, because floating-point sums depend on the order.
-    .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
-  return { named, weights: weighWords(named.map(({ text }) => text)) };
-});
-
-function sortKey({ name, text }: { name: string; text: { description?: string; parameters?: string } }): string {
-  return JSON.stringify([name, text.description, text.parameters]);
-}
 
 /**
  * Chosen on real lists: 2 of 1,181 pairs of six servers are at or above it (`list_directory` and

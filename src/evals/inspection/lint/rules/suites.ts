@@ -1,4 +1,4 @@
-import { quote, showValue } from "../../../base/text/text.ts";
+import { mentionsName, quote, showValue } from "../../../base/text/text.ts";
 import type { Path } from "../../../base/types/json.ts";
 import { isJsonObject, type Json } from "../../../base/types/json.ts";
 import type { SkillEval } from "../../../base/types/skill.ts";
@@ -104,22 +104,6 @@ function listExpectedNames(one: Case): readonly string[] {
   const { expect } = one;
   if (expect?.kind === "skill") return expect.skill === "none" ? [] : [expect.skill];
   return listCaseCalls(one).flatMap(({ tools }) => tools);
-}
-
-/** A name of one word (`echo`) counts only if it is marked: in backticks, before `()`, or before "tool". */
-const marked = /^(?:`|\(\)|\s+(?:tool|function|skill)\b)/;
-
-/** Whether a text in lower case mentions a name as a separate word. */
-export function mentionsName(text: string, name: string): boolean {
-  const compound = /[a-z0-9][._-]|[a-z][A-Z]|\d/.test(name);
-  const sought = name.toLowerCase();
-  if (sought === "") return false;
-  for (let at = text.indexOf(sought); at !== -1; at = text.indexOf(sought, at + sought.length)) {
-    const after = text.slice(at + sought.length, at + sought.length + 20);
-    const whole = !/[\w-]/.test(text[at - 1] ?? "") && !/^[\w-]/.test(after);
-    if (whole && (compound || marked.test(after))) return true;
-  }
-  return false;
 }
 
 const minQueries = 5;
