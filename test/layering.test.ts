@@ -36,8 +36,7 @@ const subjectImports = [
   // To turn: the pipeline knows the checks and the results of a run, and reports of every subject.
   ...["check", "drift", "queue", "run"].map((subject) => `experiments/pipeline imports ${subject}`),
   ...["blame", "compare", "run", "variants"].map((subject) => `experiments/reporting imports ${subject}`),
-  // Init checks what it drafts by the rules of lint; one of these ranks tools as a search does.
-  "inspection/init imports lint",
+  // One of the rules of lint ranks tools as a search does.
   "inspection/lint imports search",
 ];
 

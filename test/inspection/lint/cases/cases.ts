@@ -13,7 +13,7 @@ import type {
 import { aCase, aSuite } from "../../../fakes/suite.ts";
 
 /** Subjects that a rule passes, and for each of its requirements subjects that it must find something in. */
-export type RuleCases<Subject> = {
+type RuleCases<Subject> = {
   readonly clean: readonly Subject[];
   readonly violations: Readonly<Record<string, readonly Subject[]>>;
 };

@@ -11,14 +11,11 @@ const limits = { description: 5_000, lines: 500, tokens: 5_000 } as const;
 /** A common estimate for English text. */
 const charactersPerToken = 4;
 
-/** A rule about the whole description, which must be English. */
-type DescriptionRule = RuleHead & {
-  fix: string;
-  isKept(description: string): boolean;
-  message: string;
-};
+/** A rule that holds if `isKept`. */
+type Requirement<Part> = RuleHead & { fix: string; isKept(part: Part): boolean; message: string };
 
-const descriptionTable: readonly DescriptionRule[] = [
+/** What a description must say, if it is English. */
+const descriptionTable: readonly Requirement<string>[] = [
   {
     id: "skill-description-when",
     why: "A model loads a skill when the situation matches its description; without one, the skill stays unused.",
@@ -51,14 +48,8 @@ const descriptionTable: readonly DescriptionRule[] = [
   },
 ];
 
-/** A rule that the body has a certain part. A violation is reported at the first line of the body. */
-type BodyRule = RuleHead & {
-  fix: string;
-  isKept(document: SkillDocument): boolean;
-  message: string;
-};
-
-const bodyTable: readonly BodyRule[] = [
+/** What a body must have. A violation is reported at its first line. */
+const bodyTable: readonly Requirement<SkillDocument>[] = [
   {
     id: "skill-title",
     severity: "info",
