@@ -170,7 +170,7 @@ test("a long text on stderr is cut in the middle, and an invalid URL is diagnose
     `stderr: …${"x".repeat(600)}`,
   ]);
   expect(other?.findings.map(({ rule }) => rule)).toEqual(["no-url", "registration-url"]);
-  expect(out).toMatch(/^[\n -~]+$/);
+  expect(out).toMatch(/^[\n -~…]+$/);
   expect(code).toBe(1);
 });
 

@@ -205,7 +205,7 @@ describe("evals lint", () => {
     ],
     [
       ["--format", "markdown"],
-      "error: --format markdown works only with --rules.\n  Use table, json, sarif, github or junit.\n",
+      "error: --format markdown works only with --rules.\n  Use terminal, json, sarif, github or junit.\n",
     ],
     [["--server", 'node "main.js'], 'error: --server node "main.js has an unclosed quote.\n  Close it with ".\n'],
     [
@@ -215,7 +215,7 @@ describe("evals lint", () => {
     [
       [],
       "error: There is no suite and no skill package under evals/.\n" +
-        "  Name a suite, a skill package, or a server with --server, --url or --config.\n",
+        "  Name a suite, a skill package, a tool list, a host configuration, a URL, or a command line in quotes.\n",
     ],
   ])("refuses %j", async (args, message) => {
     const ended = await evals(["lint", ...args], { cwd: folder({}) });

@@ -287,7 +287,7 @@ describe("what a skill is worth", () => {
       report.slice(report.indexOf("Effect of the skill"), report.indexOf("\n\nWithout the skill, the same")),
     ).toMatchInlineSnapshot(`
       "Effect of the skill notes
-        BETTER with the skill against without the skill: passed +83.3 pp (95% CI +25.1 to +141.6 pp),
+        BETTER with the skill against without the skill: passed +83.3 pp (95% CI +25.1 to +100 pp),
         one-sided p = .010. 2 tests share an error rate of 5%.
 
       arm  passed  not gradable  requests  tokens per request  time  cost
@@ -299,23 +299,7 @@ describe("what a skill is worth", () => {
       ─
       3  ends with swordfish  0/3  3/3
       3  names Ingrid  3/3  2/2
-      7  ends with swordfish  0/3  3/3
-
-      Without the skill, the same cases are asked without it; whether it was loaded does not count. The
-        cases and the gate below are those with the skill.
-
-      gate  case  query  expected  passed (95% CI)  outcomes
-      ─
-      ? ≥80%  3  note the meeting  (behaviour)  2/2 100% (34-100%)  right-tool 2, not gradable 1
-      ✓ ≥80%  7  note the weather  (behaviour)  3/3 100% (44-100%)  right-tool 3
-
-      Why trials failed
-        ? 3 (packages/notes/evals/evals.json:3)
-        "note the meeting"
-        1x not gradable: behaviour: names Ingrid: the judge cannot tell: So it is.
-
-      Usage: 24 model replies · 12 calls executed · 2,400 tokens in · 240 out · cost $? · latency
-        p50 ? ms, p95 ? ms"
+      7  ends with swordfish  0/3  3/3"
     `);
     expect(report).toContain("Judge: anthropic:claude-haiku-5-5: agreement with people not measured");
   });
