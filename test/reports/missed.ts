@@ -50,7 +50,6 @@ export const missSentences = [
   "Before find_note came list_notes in 5 trials: its description does not name it.",
   "save_note: 7 calls repeated with the same arguments after it had not been executed.",
   "Substituted (1 trial passed with an acceptable tool)",
-  "mean 0.875 of 4 trials (0.75: 2, 1: 2)",
   "12 calls answered",
   "list_notes[2]",
   "save_note has no mock",

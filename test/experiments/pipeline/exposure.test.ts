@@ -195,8 +195,8 @@ describe("several exposures", () => {
       Searched, not found with names (keyword 1)
         20x expected read, searched for folder
 
-      chosen, by expected tool  all         names
-      ─────────────────────────────────────────────
+      chosen, by expected tool  all         names (keyword 1)
+      ───────────────────────────────────────────────────────
       read                      20/20 100%  0/20 0%
 
       all: all definitions shown; names: names shown, definitions found on the client by keyword 1.
