@@ -91,7 +91,7 @@ describe("a dry run", () => {
         calls          at most 100 additional
         cost           typically $0.43, at most $14.27, in addition
       total
-        cost           typically $0.44, at most $14.70
+        cost           typically $0.44, at most $14.69
 
       seed 7; no model was called
       "
