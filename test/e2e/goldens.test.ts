@@ -92,7 +92,7 @@ const normalise = (text: string) =>
     .replace(/\d{4}-\d\d-\d\d(T[\d:.]+Z)?( \d\d:\d\d(:\d\d)?( UTC)?)?/g, "DATE")
     .replace(/127\.0\.0\.1:\d+/g, "127.0.0.1:PORT")
     .replace(/(tool-evals |"version": "|Node v?|node": "v?)\d+\.\d+\.\d+[^\s"]*/g, "$1VERSION")
-    .replace(/("(?:\w*[mM]s|seconds|p50|p95)": )[\d.e-]+/g, "$1TIME")
+    .replace(/("(?:\w*[mM]s|msPerTrial|seconds|p50|p95)": )[\d.e-]+/g, "$1TIME")
     .replace(/\b[\d.,]+ ?(ms|s|min)\b/g, "TIME")
     .replace(/,\d+,"DATE"/g, ',TIME,"DATE"')
     .replace(/time="[\d.]+"/g, 'time="TIME"');

@@ -94,7 +94,10 @@ it.skipIf(noRedis)(
   "a worker runs the trials of a run over a queue, with a key that the run does not have",
   async () => {
     const redis = await startRedis();
-    const worker = start(["worker", redis.url, "--base-url", endpoint.url], { cwd, env: { ANTHROPIC_API_KEY: key } });
+    const worker = start(["worker", redis.url, "suite.json", "--base-url", endpoint.url], {
+      cwd,
+      env: { ANTHROPIC_API_KEY: key },
+    });
     await untilPrinted(worker, "takes trials");
     const ended = await spawnEvals([...args(), "--queue", redis.url], { cwd, env: { ANTHROPIC_API_KEY: "" } });
     expect(ended.code, ended.err).toBe(0);

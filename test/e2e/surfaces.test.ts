@@ -133,12 +133,12 @@ describe("surfaces of a live server", () => {
         CI -5.8 to +5.8 pp), -57 tokens per request; a difference of 10 pp is ruled out. 6 tests share an
         error rate of 5%. Not asked there: create.
 
-      surface       passed        chosen  found  requests  tokens per request
-      ───────────────────────────────────────────────────────────────────────
-      default       48/48 (100%)  36/36   -      1.0       178
-      namespace     36/48 (75%)   24/36   -      1.0       151 (-27)
-      consolidated  48/48 (100%)  36/36   -      1.0       116 (-62)
-      read-only     36/36 (100%)  24/24   -      1.0       121 (-57)
+      surface       passed        chosen  requests  tokens per request
+      ────────────────────────────────────────────────────────────────
+      default       48/48 (100%)  36/36   1.0       178
+      namespace     36/48 (75%)   24/36   1.0       151 (-27)
+      consolidated  48/48 (100%)  36/36   1.0       116 (-62)
+      read-only     36/36 (100%)  24/24   1.0       121 (-57)
 
       With namespace, fewer trials of vault (12/12 -> 0/12) passed.
 

@@ -134,10 +134,14 @@ describe("any eval file", () => {
       fc.asyncProperty(text, async (content) => {
         writeFileSync(join(demo, "skills/demo/evals", name), content);
         const read = await readEvals(demo);
-        if (typeof read === "string") return read.startsWith(`skills/demo/evals/${name}:`);
-        return read.evals.every(
-          ({ input, unusable, place }) => (input.trim() !== "" || unusable !== undefined) && (place.line ?? 0) > 0,
-        );
+        const isPlaced =
+          typeof read === "string"
+            ? read.startsWith(`skills/demo/evals/${name}:`)
+            : read.evals.every(
+                ({ input, unusable, place }) =>
+                  (input.trim() !== "" || unusable !== undefined) && (place.line ?? 0) > 0,
+              );
+        expect(isPlaced).toBe(true);
       }),
       { numRuns: 400 },
     );
