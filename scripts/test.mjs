@@ -56,8 +56,8 @@ async function check() {
   const results = await Promise.all(
     ["types", "lint", "deadcode"].map(async (name) => ({ name, ...(await capture("npm", ["run", "-s", name])) })),
   );
-  for (const { name, ok, out } of results)
-    console.log(ok ? `npm run ${name}: passed` : `npm run ${name}: failed\n${out}`);
+  for (const { name, code, out } of results)
+    console.log(code === 0 ? `npm run ${name}: passed` : `npm run ${name}: failed\n${out}`);
   if (results.some(({ code }) => code !== 0)) process.exit(1);
 }
 

@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import * as z from "zod";
-import { excerpt } from "../base/text/text.ts";
+import { excerpt } from "../base/text/excerpt.ts";
 import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../base/types/json.ts";
 import type { CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../base/types/tool.ts";
 import {

@@ -1,7 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { OversizedReplyError } from "../../base/network/fetch.ts";
-import { cut, excerpt } from "../../base/text/text.ts";
+import { excerpt } from "../../base/text/excerpt.ts";
+import { cut } from "../../base/text/text.ts";
 import {
   type Attempt,
   boundMessage,

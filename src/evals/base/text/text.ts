@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { isJsonObject, type Json } from "../types/json.ts";
 
 /** Characters that a person does not see and a model reads, by code point. */
@@ -84,17 +83,6 @@ export function showValues(values: readonly Json[]): string {
 /** A value as JSON for a message, cut to 200 characters. */
 export function showJson(value: Json): string {
   return cut(JSON.stringify(value));
-}
-
-/**
- * A text for the record: unchanged up to `limit` characters; of a longer one its start, its end, its length and its
- * SHA-256, so that two of them can be compared.
- */
-export function excerpt(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const hash = createHash("sha256").update(text).digest("hex");
-  const tail = Math.floor(limit / 8);
-  return `${text.slice(0, limit - tail)}… [cut: ${text.length} characters in total, SHA-256 ${hash}] …${text.slice(-tail)}`;
 }
 
 /** The answer of a model without white space around it and, if all of it is in a Markdown code block, without the fences. */

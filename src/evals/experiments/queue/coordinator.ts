@@ -1,7 +1,7 @@
 import type { Spending, SpendingLimits } from "../../asking/trials/limits.ts";
 import type { PlannedCell } from "../../asking/trials/plan.ts";
 import type { Asker } from "../../asking/trials/runTrial.ts";
-import { excerpt } from "../../base/text/text.ts";
+import { excerpt } from "../../base/text/excerpt.ts";
 import { messageOf, printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { type Broken, budgetedUsd, type Cell, type Trial, trialSchema } from "../../base/types/trial.ts";

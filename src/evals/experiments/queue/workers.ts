@@ -1,4 +1,4 @@
-import { excerpt } from "../../base/text/text.ts";
+import { excerpt } from "../../base/text/excerpt.ts";
 import { type Problem, printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { RunJobs } from "./jobs.ts";

@@ -1,5 +1,6 @@
 import { groupBy } from "../../../base/groupBy.ts";
-import { excerpt, quoteWhole } from "../../../base/text/text.ts";
+import { excerpt } from "../../../base/text/excerpt.ts";
+import { quoteWhole } from "../../../base/text/text.ts";
 import type { Finding } from "../../../base/types/finding.ts";
 import { isJsonObject } from "../../../base/types/json.ts";
 import type { CallOutcome, Tool } from "../../../base/types/tool.ts";
