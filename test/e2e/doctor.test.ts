@@ -249,7 +249,7 @@ test("servers with faulty lists or calls", async () => {
 
       error malformed-schema 2 tools have an invalid inputSchema.
         Fix: Correct the schema: hosts refuse such a tool, or its calls fail.
-        | get_untyped: $.inputSchema.type: The inputSchema has no type.
+        | get_untyped: $.inputSchema.type: The tool has no inputSchema.type.
         | get_untyped: $.inputSchema.properties.city.type: "str" is not a type of JSON Schema.
         | get_unlisted: $.inputSchema.required: Required but not among the properties: "town".
         $ evals lint --server 'node broken.mjs calls'
@@ -310,13 +310,11 @@ test("every server of a host configuration, and its entry", async () => {
         Fix: Use the absolute path of the script: hosts start servers in different working directories.
         | "server.mjs" is relative to EMPTY
         $ cd EMPTY && node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"
-      error registration-absolute-script The script "server.mjs" is a relative path.
-        Fix: Write an absolute path.
       warning registration-unset-variable The variable NOT_SET_ANYWHERE is not set.
         Fix: Set it, or give a default: \${NOT_SET_ANYWHERE:-value}.
 
     ✗ broken (.mcp.json)
-      error registration-command The command is 5.
+      error registration-entry The command is 5.
         Fix: Name the program that starts the server.
 
     ✓ my key (.mcp.json)

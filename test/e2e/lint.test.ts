@@ -103,9 +103,9 @@ describe("evals lint", () => {
       ['Server "dies" exited with code 7. Its stderr ends with', ".mcp.json", 3],
     ]);
     // Clients refuse both of these lists as a whole.
-    const refused = report.findings.filter(({ rule }) => ["input-schema-missing", "name-shared"].includes(rule));
+    const refused = report.findings.filter(({ rule }) => ["tool-shape", "name-shared"].includes(rule));
     expect(refused.map(({ rule, location: { server, tool, via } }) => [rule, server, tool, via?.line])).toEqual([
-      ["input-schema-missing", "malformed", "broken", 10],
+      ["tool-shape", "malformed", "broken", 10],
       ["name-shared", "twins", "twin", 17],
     ]);
     expect([report.ok, ended.code]).toEqual([false, 1]);

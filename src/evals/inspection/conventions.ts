@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
-import { dirname, isAbsolute, resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { formatJsonPath } from "../base/jsonSchema/walk.ts";
 import type { Finding } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
+import { isJsonObject } from "../base/types/json.ts";
 import type { Tool } from "../base/types/tool.ts";
+import { locateProject } from "../servers/spec.ts";
 import type { RegistrationSubject } from "./lint/rule.ts";
 import { registrationRules } from "./lint/rules/registration.ts";
 import { schemaRules } from "./lint/rules/schemas.ts";
@@ -15,11 +17,15 @@ type Registration = NonNullable<ServerTarget["registration"]>;
 
 /** The entry of a server in a host configuration, for the lint rules. */
 export function describeRegistration({ host, name }: Registration, io: Io): RegistrationSubject {
+  const entry = host.entries.get(name);
+  const { dir, isOfProject } = locateProject(host.path);
+  const cwd = isJsonObject(entry) && typeof entry.cwd === "string" ? entry.cwd : undefined;
   return {
     name,
-    entry: host.entries.get(name),
+    entry,
+    isFolderKnown: isOfProject || cwd !== undefined,
     absolute: isAbsolute,
-    exists: (path: string) => existsSync(resolve(dirname(host.path), path)),
+    exists: (path: string) => existsSync(resolve(dir, cwd ?? "", path)),
     isSet: (variable: string) => io.env[variable] !== undefined,
   };
 }
@@ -36,10 +42,7 @@ export function checkRegistration(
 }
 
 /** Schema rules whose violation makes a host refuse the tool or its calls. */
-const decisive = new Set([
-  ...["input-schema-missing", "input-schema-type", "root-combinator", "required-shape", "required-unknown"],
-  ...["schema-not-valid", "ref-unresolved"],
-]);
+const decisive = new Set(["tool-shape", "root-combinator", "required-unknown", "schema-not-valid", "ref-unresolved"]);
 
 /** The faults of the schemas of a tool for which a host refuses the tool or its calls. */
 export function listSchemaFaults(tool: Tool): string[] {

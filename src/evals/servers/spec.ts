@@ -131,6 +131,13 @@ const urlEntry = z.object({
 /** Folders for the configuration of hosts in a project. */
 const hostFolders = [".vscode", ".cursor", ".claude", ".gemini"];
 
+/** The folder of the project of a host's configuration file; `isOfProject`: hosts look for such a file in each project. */
+export function locateProject(path: string): { dir: string; isOfProject: boolean } {
+  const folder = dirname(path);
+  const isHostFolder = hostFolders.includes(basename(folder));
+  return { dir: isHostFolder ? dirname(folder) : folder, isOfProject: isHostFolder || basename(path) === ".mcp.json" };
+}
+
 /**
  * The server entries of a host's configuration file, unchecked. `path` is absolute; paths for `place` start with a
  * name.
@@ -185,10 +192,9 @@ function resolveEntry(host: HostFile, name: string, env: Env): HostServer {
   const place = host.place([name]);
   const { spec, warnings } = readEntry(findEntry(host, name), name, place);
   const expanded = expandVariables(spec, env, name, place);
-  const folder = dirname(host.path);
   return {
     spec: expanded.spec,
-    dir: hostFolders.includes(basename(folder)) ? dirname(folder) : folder,
+    dir: locateProject(host.path).dir,
     warnings: [...warnings, ...expanded.warnings],
   };
 }

@@ -99,7 +99,7 @@ describe("compileSchema", () => {
     ],
     [{ properties: { a: { multipleOf: 0 } } }, "$.properties.a: multipleOf is 0; it must be a number above 0"],
     [{ anyOf: [] }, "$: anyOf is an array; it must be a list of one or more schemas"],
-    [{ required: "a" }, 'required value must be ["array"]'],
+    [{ required: "a" }, '$: required is "a"; it must be a list of names, each once'],
   ])("a schema that JSON Schema does not allow is not compiled: %j", (schema, why) => {
     expect(compileSchema(schema as JsonObject)).toBe(why);
   });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { OfferedTool } from "../../../src/evals/base/types/tool.ts";
-import { maxShown } from "../../../src/evals/inspection/lint/rules/descriptions.ts";
+import { shown } from "../../../src/evals/inspection/lint/rules/descriptions.ts";
 import { endpoint, host, needsClaude, steps } from "./claude.ts";
 import { never, tidyFolders, trialOf } from "./support.ts";
 
@@ -33,21 +33,25 @@ async function show(tools: readonly OfferedTool[], instructions: string) {
 }
 
 it("sends descriptions and instructions of as many characters as lint allows, and cuts longer ones", async () => {
-  const whole = { latin: textOf(maxShown), chinese: textOf(maxShown, "天"), astral: textOf(maxShown, "😀") };
-  const tools = [...Object.entries(whole), ["longer", textOf(maxShown + 1)] as const];
-  const most = textOf(maxShown, "b");
+  const whole = {
+    latin: textOf(shown.characters),
+    chinese: textOf(shown.characters, "天"),
+    astral: textOf(shown.characters, "😀"),
+  };
+  const tools = [...Object.entries(whole), ["longer", textOf(shown.characters + 1)] as const];
+  const most = textOf(shown.characters, "b");
   const { descriptions, rest } = await show(
     tools.map(([name, text]) => offer(name, text)),
     most,
   );
   const { longer, ...others } = descriptions;
   expect(others).toEqual(whole);
-  expect(longer).toContain("a".repeat(maxShown - 100));
+  expect(longer).toContain("a".repeat(shown.characters - 100));
   expect(longer).not.toContain("-end");
   expect(rest).toContain(most);
 
-  const { rest: cut } = await show([offer("one", "One.")], textOf(maxShown + 1, "b"));
-  expect(cut).toContain("b".repeat(maxShown - 100));
+  const { rest: cut } = await show([offer("one", "One.")], textOf(shown.characters + 1, "b"));
+  expect(cut).toContain("b".repeat(shown.characters - 100));
   expect(cut).not.toContain("b-end");
 });
 

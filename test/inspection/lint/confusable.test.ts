@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listConfusablePairs } from "../../../src/evals/base/search/similarity.ts";
 import type { JsonObject } from "../../../src/evals/base/types/json.ts";
-import { confusableRules } from "../../../src/evals/inspection/lint/rules/confusable.ts";
+import { alikeRules } from "../../../src/evals/inspection/lint/rules/siblings.ts";
 import { aLintedTool } from "./cases/cases.ts";
 
 function realTools(server: string): JsonObject[] {
@@ -13,8 +13,9 @@ function realTools(server: string): JsonObject[] {
 const ranked = (tools: readonly JsonObject[], most: number) =>
   listConfusablePairs(tools, { most }).map(({ a, b, similarity }) => `${similarity.toFixed(2)} ${a} ~ ${b}`);
 
+const compared = new Set(["same-description", "near-duplicate-tools"]);
 const found = (tools: readonly JsonObject[]) =>
-  confusableRules.flatMap(({ check }) => [...check({ server: "demo", tools })]);
+  alikeRules.filter(({ id }) => compared.has(id)).flatMap(({ check }) => [...check({ server: "demo", tools })]);
 
 describe("on real servers", () => {
   it("ranks the pairs that a person would name", () => {

@@ -9,16 +9,15 @@ import { anyText } from "../../fakes/text.ts";
 import { annotationCases, sharedAnnotationCases } from "./cases/annotations.ts";
 import { anEvalsFileSubject, aRegistrationSubject, aToolSubject, type CasesOf } from "./cases/cases.ts";
 import { confusableCases, tellingApartCases } from "./cases/confusable.ts";
-import { descriptionCases } from "./cases/descriptions.ts";
+import { descriptionCases, instructionCases } from "./cases/descriptions.ts";
 import { evalsFileCases } from "./cases/evalsFile.ts";
-import { nameCases, sharedNameCases } from "./cases/names.ts";
+import { nameCases } from "./cases/names.ts";
 import { propertyCases } from "./cases/properties.ts";
 import { registrationCases } from "./cases/registration.ts";
 import { rubricCases } from "./cases/rubric.ts";
 import { schemaCases } from "./cases/schemas.ts";
-import { instructionCases, skillListingCases, suiteSearchCases } from "./cases/search.ts";
 import { skillCases } from "./cases/skills.ts";
-import { listedDispatcherCases, suiteCases } from "./cases/suites.ts";
+import { suiteCases } from "./cases/suites.ts";
 import { versioningCases } from "./cases/versioning.ts";
 import { alikeCases, wordingCases } from "./cases/wording.ts";
 
@@ -26,15 +25,14 @@ import { alikeCases, wordingCases } from "./cases/wording.ts";
 const families: { readonly [K in SubjectKind]: CasesOf<Subjects[K]> } = {
   tools: { ...nameCases, ...descriptionCases, ...wordingCases, ...schemaCases, ...propertyCases, ...annotationCases },
   toolsets: {
-    ...{ ...sharedNameCases, ...confusableCases, ...alikeCases, ...tellingApartCases },
-    ...{ ...sharedAnnotationCases, ...instructionCases, ...listedDispatcherCases },
+    ...{ ...confusableCases, ...alikeCases, ...tellingApartCases, ...sharedAnnotationCases, ...instructionCases },
   },
   "judged tools": rubricCases,
   versions: versioningCases,
-  skills: { ...skillCases, ...skillListingCases },
+  skills: skillCases,
   "eval files": evalsFileCases,
   "host entries": registrationCases,
-  suites: { ...suiteCases, ...suiteSearchCases },
+  suites: suiteCases,
 };
 const kinds = Object.keys(rules) as SubjectKind[];
 

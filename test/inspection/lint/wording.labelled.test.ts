@@ -1,12 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { wordingRules } from "../../../src/evals/inspection/lint/rules/index.ts";
 import { nameWordingRules } from "../../../src/evals/inspection/lint/rules/names.ts";
-import { alikeRules } from "../../../src/evals/inspection/lint/rules/siblings.ts";
-import { type Group, labels, measured, table, toolsOf } from "./labelled/measure.ts";
+import { type Group, labels, measured, rules, table, toolsOf } from "./labelled/measure.ts";
 
-const rules = [...wordingRules, ...alikeRules];
 const { tally, wrong, missed } = measured();
 
 test("every tool of every list is labelled, with rules that there are", () => {

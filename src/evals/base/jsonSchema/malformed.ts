@@ -31,6 +31,14 @@ const shapes: readonly [string, Shape][] = [
   ...all(schemas, "anyOf", "oneOf", "allOf"),
   // Drafts before 2020-12 describe tuples by a list.
   ["items", { accepts: (value) => isSchema(value) || schemas.accepts(value), must: "a schema" }],
+  [
+    "required",
+    {
+      accepts: (value) =>
+        Array.isArray(value) && value.every((name) => typeof name === "string") && new Set(value).size === value.length,
+      must: "a list of names, each once",
+    },
+  ],
   ["enum", { accepts: Array.isArray, must: "a list of values" }],
   ...all(number, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
   ["multipleOf", { accepts: (value) => number.accepts(value) && (value as number) > 0, must: "a number above 0" }],

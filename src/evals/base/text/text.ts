@@ -104,7 +104,7 @@ export function cut(text: string, most = 200): string {
 /** A name of one word (`echo`) counts only if it is marked: in backticks, before `()`, or before "tool". */
 const markedName = /^(?:`|\(\)|\s+(?:tool|function|skill)\b)/;
 
-/** Whether a text in lower case mentions a name as a separate word. */
+/** Whether a text in lower case mentions a name as a separate word; one of a single word must be marked as a name. */
 export function mentionsName(text: string, name: string): boolean {
   const compound = /[a-z0-9][._-]|[a-z][A-Z]|\d/.test(name);
   const sought = name.toLowerCase();
@@ -112,7 +112,8 @@ export function mentionsName(text: string, name: string): boolean {
   for (let at = text.indexOf(sought); at !== -1; at = text.indexOf(sought, at + sought.length)) {
     const after = text.slice(at + sought.length, at + sought.length + 20);
     const whole = !/[\w-]/.test(text[at - 1] ?? "") && !/^[\w-]/.test(after);
-    if (whole && (compound || markedName.test(after))) return true;
+    const isCommand = /(?:^|\s)\/$/.test(text.slice(Math.max(0, at - 2), at));
+    if (whole && (compound || isCommand || markedName.test(after))) return true;
   }
   return false;
 }

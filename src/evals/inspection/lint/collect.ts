@@ -64,9 +64,8 @@ export async function collectTools(
   try {
     const { name: server, warnings, ...listed } = await readTools(target, io);
     const own = suites.map((suite) => suite.own);
-    const hasSuites = suites.length > 0;
     const list = describeToolList({
-      ...{ server, ...listed, settings: mergeSettings(context.settings, own), hasSuites },
+      ...{ server, ...listed, settings: mergeSettings(context.settings, own) },
       ...(target.kind === "server" && via && { via }),
     });
     const tools = list.problems.length === 0 ? list.tools : undefined;
@@ -133,7 +132,6 @@ type RawList = {
   items: readonly unknown[];
   instructions?: string | undefined;
   settings: readonly Settings[];
-  hasSuites?: boolean;
   /** The suite or host configuration that names the server. */
   via?: Place;
   /** The place of a value, for a list in a file. Paths start with the index of an item. */
@@ -141,7 +139,7 @@ type RawList = {
 };
 
 /** The subjects of a list: each tool, and the list as a whole. Items that are not objects are problems. */
-export function describeToolList({ server, items, instructions, settings, hasSuites, via, place }: RawList): {
+export function describeToolList({ server, items, instructions, settings, via, place }: RawList): {
   subjects: LintSubject[];
   problems: Problem[];
   tools: readonly JsonObject[];
@@ -172,7 +170,7 @@ export function describeToolList({ server, items, instructions, settings, hasSui
     const inFile = place?.(item === undefined ? [] : [item, ...inside]);
     return { server, ...(tool !== undefined && { tool }), path, ...inFile, ...(via && { via }) };
   };
-  const list = { server, tools, ...(hasSuites && { hasSuites }), ...(instructions !== undefined && { instructions }) };
+  const list = { server, tools, ...(instructions !== undefined && { instructions }) };
   return { subjects: makeSubjects(list, settings, where), problems, tools };
 }
 

@@ -57,12 +57,11 @@ export type ToolSubject = { server: string; tool: JsonObject; siblings: Names; s
 
 type Names = Iterable<string> & { readonly size: number; has(name: string): boolean };
 
-/** A whole tool list. `hasSuites`: its suites are linted too. Paths: `[index of a tool, ...]`, `["instructions"]`. */
+/** A whole tool list. Paths: `[index of a tool, ...]`, `["instructions"]`. */
 export type ToolsetSubject = {
   server: string;
   tools: readonly JsonObject[];
   instructions?: string;
-  hasSuites?: boolean;
 };
 
 /** The grades of a judge model for one tool: a score (1 to 5) and a reason for each rule. Paths lead into the tool. */
@@ -85,8 +84,11 @@ export type SkillSubject = {
   siblings: readonly { name: string; description: string }[];
 };
 
-/** An eval file: its raw content, and its queries. `all`: those of its package. Paths lead into the raw content. */
-export type EvalsFileSubject = { skill: string; raw: unknown; evals: readonly SkillEval[]; all: readonly SkillEval[] };
+/**
+ * An eval file: its raw content and its queries. `isTriggerFile`: by its name it says only for which queries the skill
+ * must load. Paths lead into the raw content; `["evals", index]` is a query, wherever it stands.
+ */
+export type EvalsFileSubject = { raw: unknown; evals: readonly SkillEval[]; isTriggerFile: boolean };
 
 /**
  * A suite, for what its schema cannot express, and the tools of its server, if they could be listed: their names, and
@@ -98,6 +100,8 @@ export type SuiteSubject = { suite: Suite; tools?: readonly string[]; listed?: r
 export type RegistrationSubject = {
   name: string;
   entry: unknown;
+  /** Whether relative paths lead somewhere: from the `cwd` of the entry, or from the project of a file like .mcp.json. */
+  isFolderKnown: boolean;
   /** Whether a path is absolute on this system, and whether a file exists there. */
   absolute(path: string): boolean;
   exists(path: string): boolean;

@@ -5,11 +5,13 @@ import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts
 import type { Location } from "../../base/types/finding.ts";
 import type { Path } from "../../base/types/json.ts";
 import type { SkillPackage } from "../../base/types/skill.ts";
+import type { Suite } from "../../base/types/suite.ts";
 import { isWithin, readConfined, realPath } from "../../input/parsing/confined.ts";
 import { readParsed } from "../../input/parsing/read.ts";
 import { discoverSkills } from "../../input/skills/discover.ts";
 import { readSkillEvals } from "../../input/skills/evals.ts";
 import { findRepository } from "../../input/skills/packageFiles.ts";
+import { buildSkillSuite } from "../../input/suites/skillSuite.ts";
 import type { SkillsTarget } from "../targets.ts";
 import { type CollectContext, type Collected, collectFailure, joinCollected } from "./collect.ts";
 import type { LintSubject, SkillSubject } from "./rule.ts";
@@ -89,19 +91,42 @@ async function collectEvals(skill: SkillPackage, { io, settings }: CollectContex
     const { evals, files, warnings } = await readSkillEvals(skill, { repository: io.cwd, cwd: io.cwd });
     const subjects = files.map(async (file): Promise<LintSubject> => {
       const { value, place } = await readParsed(resolve(io.cwd, file), file);
+      const own = evals.filter((one) => one.place.file === file);
       return {
         kind: "eval files",
-        subject: { skill: skill.name, raw: value, evals: evals.filter((one) => one.place.file === file), all: evals },
+        subject: { raw: value, evals: own, isTriggerFile: basename(file) !== "evals.json" },
         names: [skill.name],
         settings,
-        where: (at) => ({ skill: skill.name, path: formatJsonPath(at), ...place(at) }),
+        where: (at) => {
+          const [key, index] = at;
+          const query = key === "evals" && typeof index === "number" ? own[index] : undefined;
+          return { skill: skill.name, path: formatJsonPath(at), ...(query?.place ?? place(at)) };
+        },
       };
     });
-    return { subjects: await Promise.all(subjects), warnings };
+    const suite = buildSkillSuite(skill, evals, "trigger", []);
+    const asSuite: LintSubject[] = suite
+      ? [
+          {
+            kind: "suites",
+            subject: { suite },
+            names: [skill.name],
+            settings,
+            where: (at) => locateInSkill(suite, skill.name, at),
+          },
+        ]
+      : [];
+    return { subjects: [...(await Promise.all(subjects)), ...asSuite], warnings };
   } catch (error) {
     if (error instanceof EvalsError) return collectFailure(error);
     throw error;
   }
+}
+
+function locateInSkill({ file, cases }: Suite, skill: string, at: Path): Location {
+  const [key, index] = at;
+  const place = key === "cases" && typeof index === "number" ? cases[index]?.place : undefined;
+  return { skill, path: formatJsonPath(at), ...(place ?? { file }) };
 }
 
 /** The text of every file of a package by path; undefined for files that are not text, too large, or outside of it. */

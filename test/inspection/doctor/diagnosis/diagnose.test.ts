@@ -374,7 +374,7 @@ test("what is wrong with a server that starts", () => {
       "error malformed-tool: A malformed tool makes clients reject the list. | server "a": tool "b" (number 2 of its list) is malformed: inputSchema -> Fix it.",
       "error list-fails: The server connects, but its tools cannot be listed. | server "a" answered tools/list with an error: no -> Fix it.",
       "error no-tools: The server lists no tools. |  -> Register tools before the server answers tools/list. Some servers need settings to offer any.",
-      "error malformed-schema: 1 tool has an invalid inputSchema. | a: $.inputSchema.required: required is "b", not a list of names. -> Correct the schema: hosts refuse such a tool, or its calls fail.",
+      "error malformed-schema: 1 tool has an invalid inputSchema. | a: $.inputSchema.required: required is "b"; it must be a list of names, each once. -> Correct the schema: hosts refuse such a tool, or its calls fail.",
       "error call-breaks: A call of "get_weather" breaks the server. | exited with code 9 -> Catch the exception in the tool, and return an error result that says how to recover.",
       "warning call-silent: A call of "get_weather" was not answered in time. | did not answer within 10 s -> If the tool hangs, return an error result instead. If it is slow by nature, say so in its description.",
       "error call-unknown: "get_weather" is listed, but the server does not know it when it is called. | the server answered "Unknown tool: get_weather" -> Handle calls under the names that are listed.",
@@ -414,23 +414,23 @@ test("a failure that explains how to recover is not a fault", () => {
 
 test("faults of an entry are errors unless the server works here, and are not repeated", () => {
   const entry = [
-    { rule: "registration-absolute-script", severity: "error" as const, message: "It is relative.", fix: "Fix it." },
+    { rule: "registration-relative-path", severity: "error" as const, message: "It is relative.", fix: "Fix it." },
     { rule: "registration-script-missing", severity: "error" as const, message: "It is not there.", fix: "Fix it." },
     { rule: "registration-name", severity: "info" as const, message: "It is odd.", fix: "Fix it." },
   ];
   const ids = (facts: ServerFacts) => diagnose(facts).map(({ severity, rule }) => `${severity} ${rule}`);
   expect(ids({ show, entry, calls: [] })).toEqual([
-    "error registration-absolute-script",
+    "error registration-relative-path",
     "error registration-script-missing",
   ]);
   expect(ids({ ...working, entry })).toEqual([
-    "warning registration-absolute-script",
+    "warning registration-relative-path",
     "warning registration-script-missing",
   ]);
   const script = { given: "a.js", path: "/srv/a.js", relative: true, exists: false };
   expect(ids({ show, entry, calls: [], start: { ...started, answered: false, script } })).toEqual([
     "error script-missing",
-    "error registration-absolute-script",
+    "error registration-relative-path",
   ]);
 });
 

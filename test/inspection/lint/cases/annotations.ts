@@ -10,18 +10,6 @@ const operating = (values: readonly string[], annotations: object = { readOnlyHi
   });
 
 export const annotationCases: CasesOf<ToolSubject> = {
-  "annotation-shape": {
-    clean: [
-      aChangedTool({}),
-      annotated({}),
-      aChangedTool({ title: "Weather", annotations: { title: "Weather", readOnlyHint: true, destructiveHint: false } }),
-    ],
-    violations: {
-      "annotations are an object": [annotated([]), annotated("read-only"), annotated(null)],
-      "hints are true or false": [annotated({ readOnlyHint: "true" }), annotated({ idempotentHint: 1 })],
-      "a title is a string": [annotated({ title: 1 }), aChangedTool({ title: 5 })],
-    },
-  },
   "annotation-unknown": {
     clean: [annotated({ readOnlyHint: true, audience: "user", readonly: false }), annotated({ cost: 1 })],
     violations: {

@@ -90,16 +90,9 @@ export function aSkillSubject(
   return { package: { ...own, hash: "hash", ...changes }, ...given };
 }
 
-/** `more` are the queries of the other eval files of the package. */
-export function anEvalsFileSubject(
-  raw: unknown,
-  evals: readonly Partial<SkillEval>[] = [],
-  more: readonly Partial<SkillEval>[] = [],
-): EvalsFileSubject {
+export function anEvalsFileSubject(raw: unknown, evals: readonly Partial<SkillEval>[] = []): EvalsFileSubject {
   const one: SkillEval = { input: "", triggers: true, expectedBehavior: [], files: [], place: { file: "evals.json" } };
-  const own = evals.map((changes) => ({ ...one, ...changes }));
-  const others = more.map((changes) => ({ ...one, place: { file: "trigger-eval.json" }, ...changes }));
-  return { skill: "image-compressor", raw, evals: own, all: [...own, ...others] };
+  return { raw, evals: evals.map((changes) => ({ ...one, ...changes })), isTriggerFile: false };
 }
 
 /** An entry of a host's file. A path is absolute when it starts with a slash; the files that are there are named. */
@@ -107,6 +100,7 @@ export function aRegistrationSubject(entry: unknown, name = "weather", files: re
   const subject: RegistrationSubject = {
     name,
     entry,
+    isFolderKnown: false,
     absolute: (path) => path.startsWith("/"),
     exists: (path) => files.includes(path),
   };

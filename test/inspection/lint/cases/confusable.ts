@@ -14,7 +14,13 @@ const template = (what: string) => ({
   description: `Find ${what} in the tracker. Use this when the user wants to see ${what}. Returns at most 25 results.`,
 });
 
+const calling = (...names: unknown[]) => aToolsetSubject(...names.map((name) => aLintedTool({ name })));
+
 export const confusableCases: CasesOf<ToolsetSubject> = {
+  "name-shared": {
+    clean: [calling("get_weather", "get_Weather", "constructor"), calling(undefined, undefined, 7, 7)],
+    violations: { "no two tools of a list have the same name": [calling("get_weather", "list_cities", "get_weather")] },
+  },
   "same-description": {
     clean: [
       aToolsetSubject(weather, mail),
@@ -56,7 +62,6 @@ export const confusableCases: CasesOf<ToolsetSubject> = {
 };
 
 const called = (...names: readonly string[]) => aToolsetSubject(...names.map((name) => named(name)));
-const warnings = { title: "Storm Warnings" };
 
 export const tellingApartCases: CasesOf<ToolsetSubject> = {
   "name-same-meaning": {
@@ -73,26 +78,6 @@ export const tellingApartCases: CasesOf<ToolsetSubject> = {
         called("get_order", "fetch_order"),
         called("deleteFile", "remove_file"),
         called("shop_find_order", "shop_search_order"),
-      ],
-    },
-  },
-  "sibling-by-title": {
-    clean: [
-      aToolsetSubject(weather, named("get_warnings", warnings)),
-      aToolsetSubject(
-        named("get_weather", { description: "For storms use the Storm Warnings tool, get_warnings." }),
-        named("get_warnings", warnings),
-      ),
-      aToolsetSubject(named("get_weather", { ...warnings, description: "The Storm Warnings tool." })),
-    ],
-    violations: {
-      "another tool is referred to by its name": [
-        ...[warnings, { annotations: warnings }].map((titled) =>
-          aToolsetSubject(
-            named("get_weather", { description: "For storms use the Storm Warnings tool." }),
-            named("get_warnings", titled),
-          ),
-        ),
       ],
     },
   },

@@ -1,5 +1,5 @@
-import type { ToolSubject, ToolsetSubject } from "../../../../src/evals/inspection/lint/rule.ts";
-import { aChangedTool, aLintedTool, aToolsetSubject, aToolWith, type CasesOf } from "./cases.ts";
+import type { ToolSubject } from "../../../../src/evals/inspection/lint/rule.ts";
+import { aChangedTool, aToolWith, type CasesOf } from "./cases.ts";
 
 const text = { type: "string", description: "What it is." };
 
@@ -7,14 +7,6 @@ const text = { type: "string", description: "What it is." };
 const ofLength = (length: number) => aChangedTool({ name: "a".repeat(length) });
 
 export const nameCases: CasesOf<ToolSubject> = {
-  "name-missing": {
-    clean: [aChangedTool({})],
-    violations: {
-      "there is a name": [aChangedTool({ name: undefined })],
-      "the name is a string": [aChangedTool({ name: 7 }), aChangedTool({ name: ["get_weather"] })],
-      "the name is not empty": [aChangedTool({ name: "" })],
-    },
-  },
   "name-length": {
     clean: [aChangedTool({}), ofLength(64)],
     violations: {
@@ -59,14 +51,5 @@ export const nameCases: CasesOf<ToolSubject> = {
         "foo",
       ].map((name) => aToolWith({ [name]: text })),
     },
-  },
-};
-
-const named = (...names: unknown[]) => aToolsetSubject(...names.map((name) => aLintedTool({ name })));
-
-export const sharedNameCases: CasesOf<ToolsetSubject> = {
-  "name-shared": {
-    clean: [named("get_weather", "get_Weather", "constructor"), named(undefined, undefined, 7, 7)],
-    violations: { "no two tools of a list have the same name": [named("get_weather", "list_cities", "get_weather")] },
   },
 };

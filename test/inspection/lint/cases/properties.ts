@@ -95,7 +95,7 @@ export const propertyCases: CasesOf<ToolSubject> = {
       text("account"),
       text("invoice_number", "The number of the invoice."),
       text("offset", "An opaque cursor of the page before."),
-      text("utc_offset"),
+      ...[text("utc_offset"), text("numFmt"), text("num_format")],
       text("amount", "Number of tokens to send, in the least unit."),
     ],
     violations: {
@@ -106,28 +106,13 @@ export const propertyCases: CasesOf<ToolSubject> = {
       ],
     },
   },
-  "id-as-number": {
-    clean: [typed("user_id", "integer"), typed("userId", "string"), typed("paid", "number"), typed("page", "integer")],
-    violations: {
-      "an id is an integer, not any number": [typed("user_id", "number"), typed("issueId", "number")],
-      "a page is an integer, not any number": [typed("page", "number")],
-    },
-  },
-  "enum-single": {
-    clean: [
-      one("format", { type: "string", enum: ["json", "csv"] }),
-      one("target", { type: "object", properties: { type: { type: "string", enum: ["page"] } } }),
-    ],
-    violations: {
-      "an enum of a parameter has two values or more": [one("format", { type: "string", enum: ["json"] })],
-    },
-  },
   "count-as-number": {
     clean: [
       typed("count", "integer"),
       typed("delay", "number", "Number of seconds to wait."),
       typed("temperature", "number", "The temperature in degrees."),
       typed("credit_limit", "number"),
+      ...[typed("user_id", "integer"), typed("userId", "string"), typed("paid", "number"), typed("page", "integer")],
     ],
     violations: {
       "a count is an integer, not any number": [
@@ -135,6 +120,7 @@ export const propertyCases: CasesOf<ToolSubject> = {
         typed("steps", "number", "Number of steps to take."),
         orNull("limit", { type: "number" }),
       ],
+      "nor is an id or a page": [typed("user_id", "number"), typed("issueId", "number"), typed("page", "number")],
     },
   },
   "enabled-as-string": {

@@ -86,7 +86,12 @@ export const notFound: readonly Pick<Reviewed, "server" | "tool" | "rule">[] = [
 /** Every finding on the two lists. */
 export const realFindings: readonly Reviewed[] = [
   everything("get-resource-links", "count-as-number", "count", "1 to 10 links; 2.5 of them cannot be returned."),
-  everything("get-resource-reference", "id-as-number", "resourceId", "An id that the server checks to be an integer."),
+  everything(
+    "get-resource-reference",
+    "count-as-number",
+    "resourceId",
+    "An id that the server checks to be an integer.",
+  ),
   everything("get-sum", "parameter-name-vague", "a", "The first of two numbers."),
   everything("get-sum", "parameter-name-vague", "b", "The second of two numbers."),
   everything("gzip-file-as-resource", "parameter-name-vague", "data", "It takes a URL to fetch, not data."),

@@ -2,13 +2,15 @@ import type { RegistrationSubject } from "../../../../src/evals/inspection/lint/
 import { aRegistrationSubject, type CasesOf } from "./cases.ts";
 
 const server = "/srv/weather/server.js";
-const files = [server, "/usr/bin/node", "my server"];
+const files = [server, "/usr/bin/node", "my server", "dist/server.js"];
 const of = (entry: unknown, name?: string): RegistrationSubject => aRegistrationSubject(entry, name, files);
 const starting = (...args: unknown[]) => of({ command: "node", args });
 /** As a host fills it in. */
 const filled = (name: string) => `\${${name}}`;
 /** Only HOME is set. */
 const inShell = (entry: unknown): RegistrationSubject => ({ ...of(entry), isSet: (variable) => variable === "HOME" });
+/** An entry of a file like .mcp.json, whose servers start in the folder of the project. */
+const inProject = (entry: unknown): RegistrationSubject => ({ ...of(entry), isFolderKnown: true });
 const whole = starting(server, "--port", "80");
 const headers = { Authorization: `Bearer ${filled("TOKEN")}` };
 const remote = of({ type: "http", url: "https://example.com/mcp", headers });
@@ -20,11 +22,23 @@ const holding = (...keys: string[]) => keys.map((key) => of({ command: "weather"
 
 export const registrationCases: CasesOf<RegistrationSubject> = {
   "registration-entry": {
-    clean: [whole, remote],
+    clean: [whole, remote, of({ command: "weather", env: { KEY: "1" } })],
     violations: {
       "an object": [of("node server.js"), of(null), of([])],
       "a command or a url": [of({ args: [server] })],
       "not both": [of({ command: "node", url: "https://example.com/mcp" })],
+      "the command is a string that is not blank": [
+        of({ command: ["node", server] }),
+        of({ command: "" }),
+        of({ command: " " }),
+      ],
+      "args is a list of strings": [of({ command: "node", args: server }), starting(server, 80)],
+      "env and headers are maps of strings": [
+        of({ command: "node", env: { PORT: 80 } }),
+        of({ command: "node", env: ["PORT=80"] }),
+        of({ url: "https://example.com/mcp", headers: { Retry: 1 } }),
+        of({ url: "https://example.com/mcp", headers: "Retry: 1" }),
+      ],
     },
   },
   "registration-name": {
@@ -34,53 +48,49 @@ export const registrationCases: CasesOf<RegistrationSubject> = {
   "registration-command": {
     clean: [whole, remote, of({ command: "my server" }), of({ command: "/opt/My App/server" })],
     violations: {
-      "a string": [of({ command: ["node", server] })],
-      "not blank": [of({ command: "" }), of({ command: " " })],
       "the program alone, its arguments under args": [
         of({ command: "npx -y weather" }),
         of({ command: "node a.js", args: [] }),
       ],
     },
   },
-  "registration-args": {
-    clean: [whole, remote, of({ command: "weather" })],
-    violations: { "args is a list": [of({ command: "node", args: server })], "of strings": [starting(server, 80)] },
-  },
-  "registration-env": {
-    clean: [remote, of({ command: "weather", env: { KEY: "1" } })],
-    violations: {
-      "env is a map of strings": [of({ env: { PORT: 80 } }), of({ env: ["PORT=80"] })],
-      "headers is a map of strings": [of({ headers: { Retry: 1 } }), of({ headers: "Retry: 1" })],
-    },
-  },
-  "registration-command-relative": {
-    clean: [whole, of({ command: "/usr/bin/node" }), of({ command: `${filled("HOME")}/bin/weather` })],
-    violations: {
-      "a command with a path has an absolute one": [of({ command: "./weather" }), of({ command: "bin\\weather.exe" })],
-      "no ~, which only a shell expands": [of({ command: "~/bin/weather" })],
-    },
-  },
-  "registration-absolute-script": {
+  "registration-relative-path": {
     clean: [
       whole,
+      of({ command: "/usr/bin/node" }),
+      of({ command: `${filled("HOME")}/bin/weather` }),
       starting(`${filled("workspaceFolder")}/server.js`),
       starting("--experimental-strip-types", server, "other.js"),
       of({ command: "npx", args: ["-y", "weather", "config.js"] }),
       of({ command: "python", args: ["-m", "weather", "data.py"] }),
+      inProject({ command: "./weather" }),
+      inProject({ command: "node", args: ["dist/server.js"] }),
     ],
     violations: {
+      "a command with a path has an absolute one": [of({ command: "./weather" }), of({ command: "bin\\weather.exe" })],
       "the script has an absolute path": [
         starting("server.js"),
         starting("--no-warnings", "./dist/server.mjs"),
         of({ command: "/usr/bin/python3.12", args: ["~/server.py"] }),
       ],
+      "no ~, which only a shell expands": [of({ command: "~/bin/weather" }), inProject({ command: "~/bin/weather" })],
     },
   },
   "registration-script-missing": {
-    clean: [whole, starting("server.js"), starting(`${filled("HOME")}/server.js`), of({ command: "/usr/bin/node" })],
+    clean: [
+      whole,
+      starting("server.js"),
+      starting(`${filled("HOME")}/server.js`),
+      of({ command: "/usr/bin/node" }),
+      inProject({ command: "node", args: ["dist/server.js"] }),
+    ],
     violations: {
       "the script exists": [starting("/srv/weather/dist/server.js")],
       "a command with an absolute path exists": [of({ command: "/usr/local/bin/node", args: [server] })],
+      "what is relative to a project exists there": [
+        inProject({ command: "node", args: ["server.js"] }),
+        inProject({ command: "bin/weather" }),
+      ],
     },
   },
   "registration-unset-variable": {

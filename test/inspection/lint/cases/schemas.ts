@@ -17,28 +17,41 @@ const names = (count: number) => Array.from({ length: count }, (_, index) => `pa
 const properties = (count: number) => Object.fromEntries(names(count).map((name) => [name, city]));
 
 const shapeCases: CasesOf<ToolSubject> = {
-  "input-schema-missing": {
-    clean: [plain, none],
+  "tool-shape": {
+    clean: [
+      plain,
+      none,
+      output({ type: "object", oneOf: [{}] }),
+      aChangedTool({ description: undefined, annotations: {} }),
+      aChangedTool({ title: "Weather", annotations: { title: "Weather", readOnlyHint: true, destructiveHint: false } }),
+    ],
     violations: {
-      "there is an inputSchema": [input(undefined)],
-      "the inputSchema is an object": [input(null), input([]), input("object"), input(true)],
-    },
-  },
-  "input-schema-type": {
-    clean: [plain, none],
-    violations: {
+      "the name is a string of one character or more": [undefined, 7, ["get_weather"], ""].map((name) =>
+        aChangedTool({ name }),
+      ),
+      "a title and a description are strings": [
+        aChangedTool({ title: 5 }),
+        aChangedTool({ description: ["a", "b"] }),
+        aChangedTool({ description: null }),
+      ],
+      "there is an inputSchema, and it is an object": [undefined, null, [], "object", true].map(input),
       'the type of the inputSchema is "object"': [
         input({ properties: {} }),
         input({ type: "string" }),
         input({ type: ["object"], properties: {} }),
       ],
-    },
-  },
-  "output-schema-type": {
-    clean: [plain, output({ type: "object", properties: {} }), output({ type: "object", oneOf: [{}] })],
-    violations: {
-      "the outputSchema is an object": [output("object"), output([])],
-      'its type is "object"': [output({ type: "array", items: city }), output({ properties: {} })],
+      'an outputSchema is an object of type "object"': [
+        output("object"),
+        output([]),
+        output({ type: "array", items: city }),
+        output({ properties: {} }),
+      ],
+      "annotations are an object": [[], "read-only", null].map((annotations) => aChangedTool({ annotations })),
+      "hints are true or false, and the title of annotations is a string": [
+        { readOnlyHint: "true" },
+        { idempotentHint: 1 },
+        { title: 1 },
+      ].map((annotations) => aChangedTool({ annotations })),
     },
   },
   "root-combinator": {
@@ -73,14 +86,6 @@ const shapeCases: CasesOf<ToolSubject> = {
         one({ type: "array", items: { type: "array", items: {} } }),
       ],
       "an object declares its content": [one({ type: "object" }), one({ type: "object", properties: {} })],
-    },
-  },
-  "required-shape": {
-    clean: [plain, none],
-    violations: {
-      "required is a list": [root({ required: "city" }), one({ ...city, required: true })],
-      "of strings": [root({ required: [1] }), root({ required: [null] })],
-      "each named once": [root({ required: ["city", "city"] })],
     },
   },
   "required-unknown": {
@@ -154,6 +159,13 @@ const contentCases: CasesOf<ToolSubject> = {
         one({ ...city, pattern: "(" }),
         one({ ...city, pattern: "(?i)oslo" }),
         one({ ...city, pattern: 5 }),
+      ],
+      "required is a list of names, each once": [
+        root({ required: "city" }),
+        one({ ...city, required: true }),
+        root({ required: [1] }),
+        root({ required: [null] }),
+        root({ required: ["city", "city"] }),
       ],
       "titles, descriptions and formats are strings": [
         one({ ...city, description: ["The city."] }),
@@ -257,6 +269,11 @@ const hostCases: CasesOf<ToolSubject> = {
         $defs: { "a/b": city, ä: city },
       }),
       root({ properties: { a: { $ref: "#city" } }, $defs: { city: { ...city, $anchor: "city" } } }),
+      root({
+        $id: "https://example.com/a",
+        properties: { a: { $ref: "https://example.com/a#/$defs/b" } },
+        $defs: { b: city },
+      }),
     ],
     violations: {
       "a local $ref leads to a schema": [
@@ -265,18 +282,6 @@ const hostCases: CasesOf<ToolSubject> = {
         one({ $ref: "#/constructor" }),
         output({ type: "object", properties: { a: { $ref: "#/definitions/A" } } }),
       ],
-    },
-  },
-  "ref-remote": {
-    clean: [
-      plain,
-      root({
-        $id: "https://example.com/a",
-        properties: { a: { $ref: "https://example.com/a#/$defs/b" } },
-        $defs: { b: city },
-      }),
-    ],
-    violations: {
       "no $ref leads to another document": [
         one({ $ref: "https://example.com/city.json" }),
         one({ $ref: "city.json#/a" }),
@@ -296,13 +301,10 @@ const hostCases: CasesOf<ToolSubject> = {
       ],
     },
   },
-  "schema-too-deep": {
-    clean: [plain, nested(10)],
-    violations: { "at most 10 levels": [nested(11), nested(500)] },
-  },
   "schema-too-large": {
-    clean: [plain, aToolWith(properties(1000))],
+    clean: [plain, aToolWith(properties(1000)), nested(10)],
     violations: {
+      "at most 10 levels": [nested(11), nested(500)],
       "at most 5,000 properties": [aToolWith(properties(5001)), one({ anyOf: Array(7000).fill({ type: "string" }) })],
       "at most 100,000 characters": [aChangedTool({ description: "a".repeat(100_001) })],
     },

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../../src/evals/base/types/json.ts";
 import type { Case, ExpectedCall, Suite } from "../../../../src/evals/base/types/suite.ts";
-import type { SuiteSubject, ToolsetSubject } from "../../../../src/evals/inspection/lint/rule.ts";
-import { aLintedTool, aSuiteSubject, aToolsetSubject, type CasesOf } from "./cases.ts";
+import type { SuiteSubject } from "../../../../src/evals/inspection/lint/rule.ts";
+import { aSuiteSubject, type CasesOf } from "./cases.ts";
 
 type Changes = Partial<Case>;
 
@@ -15,7 +15,23 @@ const loads = (skill: string): Changes => ({ expect: { avoid: [], kind: "skill",
 const abstains: Changes = { expect: { avoid: [], kind: "none" } };
 const any: Changes = { expect: { avoid: [], kind: "any" } };
 
+const asking = (content: string, ...tools: string[]) => ({ ...asks(content), ...picks(...tools) });
+const search: JsonObject = { name: "search_notes", description: "Finds the notes that contain a text." };
+const read: JsonObject = { name: "read_note", description: "Returns one note." };
+const withMeta = (key: string, value: unknown): JsonObject =>
+  JSON.parse(JSON.stringify({ ...search, _meta: { [`anthropic/${key}`]: value } }));
+
+const withList = (listed: readonly JsonObject[], ...cases: Changes[]): SuiteSubject => ({
+  ...aSuiteSubject(cases),
+  listed,
+});
+const mention = asking("Which file mentions the garden?", "search_notes");
+
 const five = [picks("get_weather"), picks("get_weather"), picks("find_city"), abstains, abstains];
+/** The queries of a skill package, as a suite. */
+const queriesOf = (skill: string, ...cases: Changes[]): SuiteSubject => ({
+  suite: { ...aSuiteSubject(cases).suite, name: `skill:${skill}` },
+});
 const sound = aSuiteSubject(five);
 
 const withTools = (tools: readonly string[], ...cases: Changes[]): SuiteSubject => ({
@@ -37,25 +53,6 @@ const text = { type: "string" };
 const nameAndArguments = { name: text, arguments: { type: "object" } };
 
 const quoting = (query: string) => ({ name: "get_weather", description: `Returns the forecast, as in "${query}".` });
-
-const listed = (name: string, properties: object, hasSuites = false) => ({
-  ...aToolsetSubject(aLintedTool({ name, description: "Calls a tool.", inputSchema: { type: "object", properties } })),
-  ...(hasSuites && { hasSuites }),
-});
-
-export const listedDispatcherCases: CasesOf<ToolsetSubject> = {
-  "dispatcher-tool": {
-    clean: [
-      aToolsetSubject(),
-      listed("rename", { name: text, path: text }),
-      listed("execute_tool", nameAndArguments, true),
-    ],
-    violations: {
-      "no tool calls others": [listed("execute_tool", nameAndArguments)],
-      "no tool searches for others": [listed("search_tools", { query: text })],
-    },
-  },
-};
 
 export const suiteCases: CasesOf<SuiteSubject> = {
   "dispatcher-undeclared": {
@@ -87,10 +84,13 @@ export const suiteCases: CasesOf<SuiteSubject> = {
   },
   "negative-case": {
     // Where sentences alone are expected, nothing is picked that could be picked too often.
-    clean: [sound, aSuiteSubject([loads("a"), loads("none")]), aSuiteSubject([{ expectedBehavior: ["Asks."] }])],
+    clean: [
+      ...[sound, aSuiteSubject([loads("a"), loads("none")]), aSuiteSubject([{ expectedBehavior: ["Asks."] }])],
+      queriesOf("a", loads("a"), { expect: { avoid: ["skill:a"], kind: "avoid" } }),
+    ],
     violations: {
       "some query needs no tool": [[picks("a")], [calls({ tools: ["a"] })], [any]].map((list) => aSuiteSubject(list)),
-      "some query needs no skill": [aSuiteSubject([loads("a")])],
+      "some query needs no skill": [aSuiteSubject([loads("a")]), queriesOf("a", loads("a"))],
     },
   },
   "query-in-description": {
@@ -167,10 +167,41 @@ export const suiteCases: CasesOf<SuiteSubject> = {
         { ...picks("getSum"), ...asks("(getSum) 1 and 2") },
         { ...calls({ tools: ["a"] }, { tools: ["read-file"] }), ...asks("Then read-file it") },
         { ...loads("image-compressor"), ...asks("Run image-compressor on it") },
+        { ...loads("image-compressor"), ...asks("Use the image compressor skill") },
       ].map((one) => aSuiteSubject([one])),
-      "a name of one word that is marked as a name": ["Use the echo tool", "Call echo()", "`Echo` this"].map((text) =>
-        aSuiteSubject([{ ...picks("echo"), ...asks(text) }]),
-      ),
+      "a name of one word that is marked as a name": [
+        "Use the echo tool",
+        "Call echo()",
+        "`Echo` this",
+        "/echo it",
+      ].map((text) => aSuiteSubject([{ ...picks("echo"), ...asks(text) }])),
+    },
+  },
+  "tool-not-searchable": {
+    clean: [
+      withList([search], asking("Find the garden in my notes", "search_notes")),
+      withList([search], { ...mention, searches: ["notes"] }),
+      withList([search, read], asking("Which one is in the garden?", "search_notes", "read_note")),
+      withList([search], { ...mention, paraphrases: ["Which file mentions the garden?", "SEARCH my files"] }),
+      withList([withMeta("searchHint", "file grep")], mention),
+      withList([withMeta("alwaysLoad", true)], mention),
+      // The tools are unknown, or the query has no word.
+      withList([], mention),
+      aSuiteSubject([mention]),
+      withList([search], asking("???", "search_notes")),
+    ],
+    violations: {
+      "a word of the query is in the name, the description or the search hint of an expected tool": [
+        withList([search, read], mention),
+        withList([search], { ...mention, searches: ["grep"] }),
+        withList([withMeta("searchHint", 5), read], mention),
+        withList([{ name: "search_notes" }], mention),
+        withList([], { ...mention, tools: [{ name: "search_notes", description: "", inputSchema: {} }] }),
+        withList([search, read], {
+          ...mention,
+          expect: { ...rules, kind: "calls", order: "strict", calls: [{ tools: ["search_notes"] }] },
+        }),
+      ],
     },
   },
 };

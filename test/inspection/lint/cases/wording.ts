@@ -132,12 +132,18 @@ export const wordingCases: CasesOf<ToolSubject> = {
       "no note to colleagues such as TODO": saying("TODO: units.", "FIXME units"),
     },
   },
-  "description-example-queries": {
-    clean: saying('Such as "Will it rain in Oslo?" or "new york".', 'Units: "deg C", "deg F" or "deg K".'),
+  "description-endpoint": {
+    clean: [
+      ...saying("It answers at once.", "Sends 400 letters.", "Returns error responses: none."),
+      described("Sends a request. Responses: 404", { name: "send_request" }),
+      aChangedTool({ description: 7 }),
+    ],
     violations: {
-      "fewer than three requests of users in quotes": saying(
-        '"Will it rain in Oslo?", "How cold is it in Rome?", "Do I need an umbrella?"',
-      ),
+      "no statuses of an endpoint": [
+        described("Weather | Get forecast\n\nError responses: 400"),
+        described("Weather / List cities. Response codes: 404, 500"),
+        described("List cities\n\nResponses:\n- `401` not signed in"),
+      ],
     },
   },
   "description-docstring": {

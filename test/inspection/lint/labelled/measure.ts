@@ -26,7 +26,9 @@ type Tally = { both: number; rule: number; reader: number };
 /** A tool on which they differ. */
 type Differs = `${string}/${string}`;
 
-const rules = [...wordingRules, ...alikeRules];
+const sharedRules = alikeRules.filter(({ id }) => id === "description-sibling");
+/** The rules that the labels are about. */
+export const rules = [...wordingRules, ...sharedRules];
 
 /** The ids of the rules that find something, by the name of the tool. */
 function found(list: string): (tool: string, rule: string) => boolean {
@@ -38,7 +40,7 @@ function found(list: string): (tool: string, rule: string) => boolean {
     const subject = { server: list, tool, siblings, shownName: tool.name };
     for (const { id, check } of wordingRules) for (const _ of check(subject)) hits.add(`${id} ${tool.name}`);
   }
-  for (const { id, check } of alikeRules)
+  for (const { id, check } of sharedRules)
     for (const { at } of check({ server: list, tools })) hits.add(`${id} ${names[Number(at[0])]}`);
   return (tool, rule) => hits.has(`${rule} ${tool}`);
 }

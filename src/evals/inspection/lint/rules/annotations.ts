@@ -1,35 +1,15 @@
 import { listProperties } from "../../../base/jsonSchema/values.ts";
-import { quote, showValue, showValues } from "../../../base/text/text.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
+import { quote, showValues } from "../../../base/text/text.ts";
+import { isJsonObject, type Json } from "../../../base/types/json.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 import { splitName } from "../text.ts";
 
 const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
-const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
+/** The hints of the protocol about what a call does. */
+export const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
 
 /** Rules about annotations, which hosts use to decide whether to ask the user before a call. */
 export const annotationRules = defineRules<ToolSubject>(docs, [
-  {
-    id: "annotation-shape",
-    severity: "error",
-    why: "Clients check the shape of the list, and reject all of it for one hint that is not a boolean.",
-    *check({ tool: { annotations, title } }) {
-      if (title !== undefined) yield* checkTitle(title, ["title"]);
-      if (annotations === undefined) return;
-      if (!isJsonObject(annotations)) {
-        const message = `annotations is ${showValue(annotations)}, not an object.`;
-        yield { at: ["annotations"], message, fix: "Make annotations an object of hints, or remove it." };
-        return;
-      }
-      for (const hint of hints) {
-        const value = annotations[hint];
-        if (value === undefined || typeof value === "boolean") continue;
-        const message = `${hint} is ${showValue(value)}, not true or false.`;
-        yield { at: ["annotations", hint], message, fix: `Make ${hint} true or false, or remove it.` };
-      }
-      if (annotations.title !== undefined) yield* checkTitle(annotations.title, ["annotations", "title"]);
-    },
-  },
   {
     id: "annotation-unknown",
     why: "Hosts ignore a misspelled hint and use the cautious default instead.",
@@ -142,10 +122,4 @@ function stem(hint: string): string {
     .toLowerCase()
     .replace(/[^a-z]/g, "");
   return letters.replace(/hint$/, "");
-}
-
-function* checkTitle(title: JsonObject[string], at: readonly string[]) {
-  if (typeof title === "string") return;
-  const message = `The title is ${showValue(title ?? null)}, not a string.`;
-  yield { at, message, fix: "Give the tool a name for people in a few words, or remove the title." };
 }

@@ -1,25 +1,58 @@
 import { followRef, type SchemaPlace, type Walk, walkToolSchema } from "../../../base/jsonSchema/walk.ts";
-import { describeHidden, findHiddenOf, isText, quote, showValue, showValues } from "../../../base/text/text.ts";
-import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
-import {
-  getEnglishDescription,
-  getPlainDescription,
-  getVerbKind,
-  listBaseForms,
-  saysWhenToUse,
-  splitSentences,
-} from "../language.ts";
-import { defineRules, type Rule, type ToolSubject } from "../rule.ts";
-import { collectTexts, injectionPatterns, isNamedIn, splitName, takeFirst } from "../text.ts";
+import { describeHidden, findHiddenOf, isText, quote } from "../../../base/text/text.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
+import { getEnglishDescription, getVerbKind, listBaseForms, saysWhenToUse, splitSentences } from "../language.ts";
+import { defineRules, type Rule, type RuleRow, type ToolSubject, type ToolsetSubject } from "../rule.ts";
+import { collectTexts, injectionPatterns, splitName, takeFirst } from "../text.ts";
 
 const writing =
   "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#best-practices-for-tool-definitions";
-const maxBytes = 2048;
-/** What Claude Code shows, in UTF-16 units, measured with a description of 40,000 characters in a captured request. */
-export const maxShown = 4096;
-const shorten = "Keep what decides the choice, and move the rest to the parameters.";
 /** In characters; longer descriptions are never too short. */
 const maxShort = 100;
+
+/** What Claude Code shows of a description, and of instructions: `characters` as measured, `bytes` by its documentation. */
+export const shown = { characters: 4096, bytes: 2048 } as const;
+
+/** The rules about what a host cuts of a text, `description-cut` and `description-over-2kb` or the like. */
+function cutRules<Subject>(field: string, fix: string, read: (subject: Subject) => string): RuleRow<Subject>[] {
+  const row = { docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors", at: [field], fix };
+  return [
+    {
+      ...row,
+      id: `${field}-cut`,
+      why: `Claude Code (measured: 2.1.330) silently cuts the ${field} after 4,096 characters, and the model never sees the rest.`,
+      find(subject) {
+        const { length } = read(subject);
+        return (
+          length > shown.characters && `A host cuts the ${field} after ${shown.characters} of ${length} characters.`
+        );
+      },
+    },
+    {
+      ...row,
+      id: `${field}-over-2kb`,
+      severity: "info",
+      why: `By its documentation Claude Code truncates the ${field} after 2 kB; other versions than the measured one may.`,
+      find(subject) {
+        const text = read(subject);
+        const bytes = text.length > shown.characters ? 0 : Buffer.byteLength(text);
+        return (
+          bytes > shown.bytes && `By its documentation a host cuts the ${field} after ${shown.bytes} of ${bytes} bytes.`
+        );
+      },
+    },
+  ];
+}
+
+/** Rules about the instructions of a server. */
+export const instructionRules = defineRules<ToolsetSubject>(
+  writing,
+  cutRules(
+    "instructions",
+    "Say first when to look for these tools, and leave the rest to their descriptions.",
+    ({ instructions = "" }) => instructions,
+  ),
+);
 
 /** Rules about the text that reaches the model: descriptions, and hidden or malicious text. */
 export const descriptionRules = defineRules<ToolSubject>(writing, [
@@ -34,42 +67,11 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
       return typeof description === "string" && !isText(description) && "The description is blank.";
     },
   },
-  {
-    id: "description-shape",
-    severity: "error",
-    docs: "https://modelcontextprotocol.io/specification/2025-11-25/schema#tool",
-    why: "Clients check the shape of the list, and reject all of it for one description that is not a string.",
-    at: ["description"],
-    fix: "Make the description a string, or remove it.",
-    find: ({ tool: { description } }) =>
-      description !== undefined &&
-      typeof description !== "string" &&
-      `The description is ${showValue(description)}, not a string.`,
-  },
-  {
-    id: "description-cut",
-    docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
-    why: "Claude Code (measured: 2.1.330) silently cuts a description after 4,096 characters, and the model never sees the rest.",
-    at: ["description"],
-    fix: shorten,
-    find: ({ tool: { description } }) =>
-      typeof description === "string" &&
-      description.length > maxShown &&
-      `The description has ${description.length} characters; a host cuts it after ${maxShown}.`,
-  },
-  {
-    id: "description-over-2kb",
-    severity: "info",
-    docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
-    why: "By its documentation Claude Code truncates a description after 2 kB; other versions than the measured one may.",
-    at: ["description"],
-    fix: shorten,
-    find({ tool: { description } }) {
-      if (typeof description !== "string" || description.length > maxShown) return undefined;
-      const bytes = Buffer.byteLength(description);
-      return bytes > maxBytes && `The description has ${bytes} bytes; the documented limit of a host is ${maxBytes}.`;
-    },
-  },
+  ...cutRules<ToolSubject>(
+    "description",
+    "Keep what decides the choice, and move the rest to the parameters.",
+    ({ tool }) => (typeof tool.description === "string" ? tool.description : ""),
+  ),
   {
     id: "description-too-short",
     why: "Where neither the description nor the parameters say more than the name, a model guesses how to call.",
@@ -97,38 +99,6 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
         const message = `The parameter ${quote(name)} has no description.`;
         yield { at, message, fix: "Say what it is, in which format, and with an example where one helps." };
       }
-    },
-  },
-  {
-    id: "nested-description-missing",
-    severity: "info",
-    profile: "spec",
-    why: "Without descriptions, a model guesses how to fill an object from the names in it.",
-    *check({ tool }) {
-      const groups = new Map<string, { at: Path; names: string[] }>();
-      for (const { at, name } of listUndescribed(tool)) {
-        if (at.length <= parameterDepth || isNamedIn(tool.description, name)) continue;
-        const parameter = String(at[parameterDepth - 1]);
-        const group = groups.get(parameter) ?? { at: at.slice(0, parameterDepth), names: [] };
-        groups.set(parameter, { ...group, names: [...group.names, name] });
-      }
-      for (const [parameter, { at, names }] of groups) {
-        if (names.length < leastNested || names.length < countNested(tool, at) / 2) continue;
-        const message = `${names.length} properties inside ${quote(parameter)} have no description: ${showValues(names)}.`;
-        yield { at, message, fix: "Describe those whose format or meaning the name does not say." };
-      }
-    },
-  },
-  {
-    id: "description-example-queries",
-    severity: "info",
-    profile: "spec",
-    why: "A list of example requests takes tokens in every request, and a model treats it as complete.",
-    *check({ tool }) {
-      const queries = getPlainDescription(tool)?.match(quotedRequest) ?? [];
-      if (queries.length < mostQueries) return;
-      const message = `The description quotes ${queries.length} requests of users, such as ${queries[0]}.`;
-      yield { at: ["description"], message, fix: "Say in one sentence for which requests it is, with one example." };
     },
   },
   {
@@ -167,8 +137,6 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
 
 /** inputSchema, properties, name. */
 const parameterDepth = 3;
-/** Fewer undescribed properties inside a parameter are not reported. */
-const leastNested = 3;
 
 /** The properties of an inputSchema without a description, except those that their name or schema explains. */
 function* listUndescribed(tool: JsonObject): Iterable<SchemaPlace> {
@@ -184,12 +152,6 @@ function* listUndescribed(tool: JsonObject): Iterable<SchemaPlace> {
 
 function listBranches({ anyOf, oneOf }: JsonObject): readonly Json[] {
   return [anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? list.slice(0, 100) : []));
-}
-
-function countNested(tool: JsonObject, parameter: Path): number {
-  const isInside = ({ role, at }: SchemaPlace) =>
-    role === "property" && at.length > parameter.length && parameter.every((step, index) => at[index] === step);
-  return walkToolSchema(tool, "inputSchema").places.filter(isInside).length;
 }
 
 /** Names that need no description: coordinates, sizes, usual texts and paging. */
@@ -227,10 +189,6 @@ function isMentionedIn(description: unknown, parameter: string): boolean {
   if (typeof description !== "string" || !/^\w{1,100}$/.test(parameter)) return false;
   return new RegExp(`\\b${splitName(parameter).join("[ _-]?")}\\b`, "i").test(description.slice(0, 20_000));
 }
-
-/** At least four words in quotes are a request, not a value. */
-const quotedRequest = /"[A-Z][^"\n]{1,40}(?: [^"\s]{1,40}){3,20}"/g;
-const mostQueries = 3;
 
 const filler = new Set(["a", "an", "the", "this", "tool", "function", "to", "of", "for"]);
 

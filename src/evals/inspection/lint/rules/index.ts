@@ -2,16 +2,13 @@ import { didYouMean } from "../../../base/text/nearest.ts";
 import type { RuleInfo } from "../../../base/types/lint.ts";
 import type { Families, SubjectKind } from "../rule.ts";
 import { annotationRules, sharedAnnotationRules } from "./annotations.ts";
-import { confusableRules } from "./confusable.ts";
-import { descriptionRules, purposeRules } from "./descriptions.ts";
-import { dispatcherRules, listedDispatcherRules } from "./dispatchers.ts";
-import { nameRules, nameWordingRules, sharedNameRules } from "./names.ts";
+import { descriptionRules, instructionRules, purposeRules } from "./descriptions.ts";
+import { nameRules, nameWordingRules } from "./names.ts";
 import { propertyRules } from "./properties.ts";
 import { registrationRules } from "./registration.ts";
 import { rubricRules } from "./rubric.ts";
 import { schemaRules } from "./schemas.ts";
-import { instructionRules, skillListingRules, suiteSearchRules } from "./search.ts";
-import { alikeRules, siblingRules, tellingApartRules } from "./siblings.ts";
+import { alikeRules, siblingRules } from "./siblings.ts";
 import { skillFormatRules } from "./skillFormat.ts";
 import { skillWordingRules } from "./skillWording.ts";
 import { styleRules } from "./style.ts";
@@ -24,21 +21,13 @@ export const wordingRules = [...nameWordingRules, ...purposeRules, ...styleRules
 /** Every rule, by the kind of its subject. */
 export const rules: Families = {
   tools: [...nameRules, ...descriptionRules, ...wordingRules, ...schemaRules, ...propertyRules, ...annotationRules],
-  toolsets: [
-    ...sharedNameRules,
-    ...confusableRules,
-    ...alikeRules,
-    ...tellingApartRules,
-    ...sharedAnnotationRules,
-    ...instructionRules,
-    ...listedDispatcherRules,
-  ],
+  toolsets: [...alikeRules, ...sharedAnnotationRules, ...instructionRules],
   "judged tools": rubricRules,
   versions: versioningRules,
-  skills: [...skillFormatRules, ...skillWordingRules, ...skillListingRules],
+  skills: [...skillFormatRules, ...skillWordingRules],
   "eval files": evalsFileRules,
   "host entries": registrationRules,
-  suites: [...suiteRules, ...suiteSearchRules, ...dispatcherRules],
+  suites: suiteRules,
 };
 
 /** Lists the facts about every rule for reports and documentation, family by family. */

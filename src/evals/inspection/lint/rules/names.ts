@@ -2,28 +2,15 @@ import { walkToolSchema } from "../../../base/jsonSchema/walk.ts";
 import { once } from "../../../base/once.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
 import { findVerb, getVerbKind, isEnglish, startsWithVerb } from "../language.ts";
-import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
+import { defineRules, type ToolSubject } from "../rule.ts";
 import { splitName } from "../text.ts";
 
-const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool";
 const writing = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 const maxLength = 64;
 const maxShown = 128;
 
 /** Rules about the names of a tool and of its parameters. */
 export const nameRules = defineRules<ToolSubject>(writing, [
-  {
-    id: "name-missing",
-    severity: "error",
-    docs: specification,
-    why: "A tool without a name cannot be called, and clients reject the whole list that contains it.",
-    at: ["name"],
-    fix: "Name the tool with a verb and what it acts on, such as get_weather.",
-    find: ({ tool: { name } }) =>
-      name === undefined
-        ? "The tool has no name."
-        : (typeof name !== "string" || name === "") && "The name is not a string of one character or more.",
-  },
   {
     id: "name-length",
     severity: "error",
@@ -81,26 +68,6 @@ function explainVagueness(name: string): string | undefined {
   const isLetter = /^\p{L}\d*$/u.test(name) && !coordinates.has(name.toLowerCase().replace(/\d+$/, ""));
   return isLetter ? "a single letter" : placeholder.test(name) ? "a placeholder" : undefined;
 }
-
-/** Rules that compare all tools of a list. */
-export const sharedNameRules = defineRules<ToolsetSubject>(specification, [
-  {
-    id: "name-shared",
-    severity: "error",
-    why: "Of two tools with one name only one can be called, and clients reject such a list.",
-    *check({ tools }) {
-      const seen = new Set<string>();
-      for (const [at, { name }] of tools.entries()) {
-        if (typeof name !== "string") continue;
-        if (seen.has(name)) {
-          const message = `An earlier tool has the same name, ${quote(name)}.`;
-          yield { at: [at, "name"], message, fix: "Name each tool for what only it does, or list it once." };
-        }
-        seen.add(name);
-      }
-    },
-  },
-]);
 
 /** Rules about what the name of a tool says it does. */
 export const nameWordingRules = defineRules<ToolSubject>(writing, [

@@ -1,7 +1,7 @@
 import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../../../base/jsonSchema/values.ts";
 import type { SchemaPlace } from "../../../base/jsonSchema/walk.ts";
 import { once } from "../../../base/once.ts";
-import { quote, showValue } from "../../../base/text/text.ts";
+import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../../base/types/json.ts";
 import { defineRules, inInput, type RuleHead, type RuleRow, type ToolSubject, type Violation } from "../rule.ts";
 import { splitName } from "../text.ts";
@@ -46,17 +46,9 @@ const table: readonly PropertyRule[] = [
     id: "count-as-number",
     severity: "info",
     profile: "spec",
-    why: "A count with a fraction is one that the tool has to round or to reject.",
-    matches: (property) => property.type === "number" && isCount(property) && !hasIntegerRange(property),
-    message: (name) => `The count ${name} can be any number, including fractions.`,
-    fix: "Make its type integer.",
-  },
-  {
-    id: "id-as-number",
-    severity: "info",
-    profile: "spec",
-    why: "A fraction is no id and no page; with the type number, a model and a validator take 1.5 for one.",
-    matches: ({ type, words }) => type === "number" && (words.at(-1) === "id" || words.at(-1) === "page"),
+    why: "A count, a page or an id with a fraction is one that the tool has to round or to reject.",
+    matches: (property) =>
+      property.type === "number" && (isCount(property) || isNumbered(property)) && !hasIntegerRange(property),
     message: (name) => `${name} can be any number, including fractions.`,
     fix: "Make its type integer.",
   },
@@ -117,20 +109,6 @@ export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
       return [
         { at, message: "The array does not declare its items.", fix: 'Add items, such as { "type": "string" }.' },
       ];
-    }),
-  },
-  {
-    id: "enum-single",
-    severity: "info",
-    profile: "spec",
-    docs: `${reference}/enum`,
-    why: "A parameter that can have one value only carries no information, and takes tokens in every request.",
-    check: inInput(({ schema: { enum: values }, at, role, name }) => {
-      // Inside an object, a single value distinguishes alternatives.
-      if (role !== "property" || at.length > parameterDepth || !Array.isArray(values) || values.length !== 1)
-        return nothing;
-      const message = `The parameter ${quote(name)} allows one value only: ${showValue(values[0] ?? null)}.`;
-      return [{ at: [...at, "enum"], message, fix: "Remove the parameter, or list the other values." }];
     }),
   },
   ...table.map(({ matches, message, fix, ...head }): RuleRow<ToolSubject> => {
@@ -230,6 +208,10 @@ function isPriority({ words, about }: Property): boolean {
   return priorities.has(words.at(-1) ?? "") && !/\b(?:order|sort)/.test(about);
 }
 
+function isNumbered({ words }: Property): boolean {
+  return words.at(-1) === "id" || words.at(-1) === "page";
+}
+
 /** Whether the minimum is that of an integer type, as generators write it. */
 function hasIntegerRange({ schema: { minimum } }: Property): boolean {
   return minimum === -(2 ** 15) || minimum === -(2 ** 31);
@@ -252,7 +234,8 @@ function isNamedCount({ words, about }: Property): boolean {
   const last = words.at(-1) ?? "";
   if (/\b(?:cursor|token|opaque|for pagination|next page)\b/.test(about)) return false;
   if (last === "limit" || last === "offset") return words.length === 1 || listWords.has(words.at(-2) ?? "");
-  if (last === "count" || (first === "number" && second === "of") || (first === "num" && words.length > 1)) return true;
+  if (last === "count" || (first === "number" && second === "of") || (first === "num" && /\ws$/.test(last)))
+    return true;
   return words.length === 2 && ((first === "max" && counted.has(last)) || (first === "page" && pageWords.has(last)));
 }
 

@@ -17,82 +17,40 @@ const table: readonly EntryRule[] = [
     severity: "error",
     why: "The command is started as written, without a shell, so nothing splits it or expands variables in it.",
     *check({ command, args }, { exists }) {
-      const at = ["command"];
-      if (command === undefined) return;
-      if (typeof command !== "string" || command.trim() === "") {
-        const message = command === "" ? "The command is empty." : `The command is ${showValue(command)}.`;
-        yield { at, message, fix: "Name the program that starts the server." };
-      } else if (/^[\w.-]+\s+\S/.test(command) && !exists(command)) {
-        const more = args === undefined ? "" : ", before the existing ones";
-        yield { at, message: `The command ${quote(command)} contains arguments.`, fix: `Put them under args${more}.` };
-      }
+      if (typeof command !== "string" || !/^[\w.-]+\s+\S/.test(command) || exists(command)) return;
+      const more = args === undefined ? "" : ", before the existing ones";
+      const message = `The command ${quote(command)} contains arguments.`;
+      yield { at: ["command"], message, fix: `Put them under args${more}.` };
     },
   },
   {
-    id: "registration-args",
+    id: "registration-relative-path",
     severity: "error",
-    why: "Arguments reach the server one by one; a host rejects a list that contains anything but strings.",
-    *check({ args }) {
-      if (args === undefined) return;
-      const fix = 'Write each argument as a separate string: ["/path/server.js", "--port", "80"].';
-      if (!Array.isArray(args)) yield { at: ["args"], message: `args is ${showValue(args)}, not a list.`, fix };
-      else
-        for (const [index, one] of args.entries())
-          if (typeof one !== "string")
-            yield { at: ["args", index], message: `The argument is ${showValue(one)}, not a string.`, fix };
-    },
-  },
-  {
-    id: "registration-env",
-    severity: "error",
-    docs: claudeCode,
-    why: "Environment variables and headers are strings; a host rejects an entry with any other value.",
-    *check(entry) {
-      const fix = "Write its values in quotes.";
-      for (const key of ["env", "headers"]) {
-        const map = entry[key];
-        if (map === undefined) continue;
-        if (!isJsonObject(map)) {
-          yield { at: [key], message: `${key} is ${showValue(map)}, not a map.`, fix };
-          continue;
-        }
-        const [name, value] = Object.entries(map).find(([, one]) => typeof one !== "string") ?? [];
-        if (name === undefined || value === undefined) continue;
-        yield { at: [key, name], message: `${quote(name)} is ${showValue(value)}, not a string.`, fix };
-      }
-    },
-  },
-  {
-    id: "registration-command-relative",
-    why: "A host starts the server in a folder of its choice, so a relative path leads elsewhere.",
-    *check({ command }, { absolute }) {
-      if (typeof command !== "string" || !/[/\\]|^~/.test(command)) return;
-      if (absolute(command) || command.startsWith("${")) return;
-      const message = `The command ${quote(command)} is a relative path.`;
-      yield { at: ["command"], message, fix: "Write an absolute path." };
-    },
-  },
-  {
-    id: "registration-absolute-script",
-    severity: "error",
-    why: "A host starts the server in a folder of its choice, where a script with a relative path is not found.",
-    *check(entry, { absolute }) {
+    why: "A host starts the server in a folder of its choice, where a relative path leads elsewhere.",
+    *check(entry, { absolute, isFolderKnown }) {
+      const fix = "Write an absolute path.";
+      // In the file of a project an absolute path would be right on one machine only.
+      const isElsewhere = (path: string) =>
+        !absolute(path) && !path.startsWith("${") && (!isFolderKnown || path.startsWith("~"));
+      const { command } = entry;
       const script = findScript(entry);
-      if (!script || absolute(script.path) || script.path.startsWith("${")) return;
-      const message = `The script ${quote(script.path)} is a relative path.`;
-      yield { at: ["args", script.index], message, fix: "Write an absolute path." };
+      if (typeof command === "string" && /[/\\]|^~/.test(command) && isElsewhere(command))
+        yield { at: ["command"], message: `The command ${quote(command)} is a relative path.`, fix };
+      if (script && isElsewhere(script.path))
+        yield { at: ["args", script.index], message: `The script ${quote(script.path)} is a relative path.`, fix };
     },
   },
   {
     id: "registration-script-missing",
     severity: "error",
     why: "The server cannot start, and the host shows no tools.",
-    *check(entry, { absolute, exists }) {
-      const isMissing = (path: string) => absolute(path) && !path.includes("${") && !exists(path);
+    *check(entry, { absolute, exists, isFolderKnown }) {
+      const isMissing = (path: string) =>
+        (absolute(path) || (isFolderKnown && !path.startsWith("~"))) && !path.includes("${") && !exists(path);
       const script = findScript(entry);
       const { command } = entry;
       const fix = "Build the server, or correct the path.";
-      if (typeof command === "string" && isMissing(command))
+      if (typeof command === "string" && /[/\\]/.test(command) && isMissing(command))
         yield { at: ["command"], message: `The program ${quote(command)} does not exist.`, fix };
       if (script && isMissing(script.path))
         yield { at: ["args", script.index], message: `The script ${quote(script.path)} does not exist.`, fix };
@@ -154,14 +112,19 @@ export const registrationRules = defineRules<RegistrationSubject>(docs, [
   {
     id: "registration-entry",
     severity: "error",
-    why: "A host skips an entry that neither starts a server nor has a URL, or rejects the whole file.",
+    why: "A host skips an entry that starts no server or has a value of a wrong type, or rejects the whole file.",
     *check({ entry }) {
       const fix = "Give a command with args for a local server, or a url for a remote one.";
-      if (!isJsonObject(entry)) yield { at: [], message: `The entry is ${showValue(entry as Json)}.`, fix };
-      else if (entry.command === undefined && entry.url === undefined)
+      if (!isJsonObject(entry)) {
+        yield { at: [], message: `The entry is ${showValue(entry as Json)}.`, fix };
+        return;
+      }
+      const { command, url } = entry;
+      if (command === undefined && url === undefined)
         yield { at: [], message: "The entry has neither a command nor a url.", fix };
-      else if (entry.command !== undefined && entry.url !== undefined)
+      else if (command !== undefined && url !== undefined)
         yield { at: ["url"], message: "The entry has both a command and a url.", fix };
+      yield* findMistyped(entry);
     },
   },
   {
@@ -194,6 +157,26 @@ export const registrationRules = defineRules<RegistrationSubject>(docs, [
     },
   },
 ]);
+
+/** The values of an entry that hosts refuse: the command, the arguments, the environment and the headers are strings. */
+function* findMistyped({ command, args = [], env = {}, headers = {} }: JsonObject): Iterable<Violation> {
+  if (command !== undefined && (typeof command !== "string" || command.trim() === "")) {
+    const message = command === "" ? "The command is empty." : `The command is ${showValue(command)}.`;
+    yield { at: ["command"], message, fix: "Name the program that starts the server." };
+  }
+  const fix = 'Write each argument as a separate string: ["/path/server.js", "--port", "80"].';
+  if (!Array.isArray(args)) yield { at: ["args"], message: `args is ${showValue(args)}, not a list.`, fix };
+  for (const [index, one] of (Array.isArray(args) ? args : []).entries())
+    if (typeof one !== "string")
+      yield { at: ["args", index], message: `The argument is ${showValue(one)}, not a string.`, fix };
+  for (const [key, map] of Object.entries({ env, headers })) {
+    const quoteFix = "Write its values in quotes.";
+    if (!isJsonObject(map)) yield { at: [key], message: `${key} is ${showValue(map)}, not a map.`, fix: quoteFix };
+    const [name, value] = Object.entries(isJsonObject(map) ? map : {}).find(([, one]) => typeof one !== "string") ?? [];
+    if (name !== undefined && value !== undefined)
+      yield { at: [key, name], message: `${quote(name)} is ${showValue(value)}, not a string.`, fix: quoteFix };
+  }
+}
 
 /** The texts of an entry in which hosts expand variables: command, args, env, url and headers. */
 function* listTexts(entry: JsonObject): Iterable<{ text: string; at: Path }> {

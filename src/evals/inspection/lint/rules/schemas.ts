@@ -17,11 +17,11 @@ import {
 } from "../../../base/jsonSchema/walk.ts";
 import { isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
-import { defineRules, inInput, inSchemas, type Rule, type ToolSubject, type Violation } from "../rule.ts";
+import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";
 import { collectTexts, isNamedIn, maxSearched } from "../text.ts";
+import { hints } from "./annotations.ts";
 import { findContradictions } from "./schemaContradictions.ts";
 
-const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools";
 const guide = "https://json-schema.org/understanding-json-schema";
 const reference = `${guide}/reference`;
 const strictMode = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas";
@@ -35,46 +35,19 @@ const manyRequired = 6;
 /** Rules about whether a schema is valid, is accepted by hosts and providers, and can be matched by a value. */
 export const schemaRules = defineRules<ToolSubject>(reference, [
   {
-    id: "input-schema-missing",
+    id: "tool-shape",
     severity: "error",
-    docs: `${specification}#tool`,
-    why: "The protocol requires an inputSchema; clients reject the whole list for one tool without it.",
-    at: ["inputSchema"],
-    fix: 'Add one; without parameters it is { "type": "object", "properties": {} }.',
-    find: ({ tool: { inputSchema } }) =>
-      inputSchema === undefined
-        ? "The tool has no inputSchema."
-        : !isJsonObject(inputSchema) && `inputSchema is ${showValue(inputSchema)}, not an object.`,
-  },
-  {
-    id: "input-schema-type",
-    severity: "error",
-    docs: `${specification}#tool`,
-    why: "Arguments are always an object; clients reject a list in which an inputSchema has any other type.",
-    at: ["inputSchema", "type"],
-    fix: 'Set the type of the inputSchema to "object".',
-    find({ tool: { inputSchema } }) {
-      if (!isJsonObject(inputSchema) || inputSchema.type === "object") return undefined;
-      const { type } = inputSchema;
-      return type === undefined ? "The inputSchema has no type." : `The type of the inputSchema is ${showValue(type)}.`;
-    },
-  },
-  {
-    id: "output-schema-type",
-    severity: "error",
-    docs: `${specification}#output-schema`,
-    why: "Clients reject a list in which the type of an outputSchema is not object.",
-    *check({ tool: { outputSchema } }) {
-      if (outputSchema === undefined) return;
-      const at = ["outputSchema"];
-      if (!isJsonObject(outputSchema)) {
-        const message = `outputSchema is ${showValue(outputSchema)}, not an object.`;
-        yield { at, message, fix: "Make it a schema, or remove it." };
-        return;
-      }
-      if (outputSchema.type !== "object") {
-        const message = `The type of the outputSchema is ${showValue(outputSchema.type ?? null)}.`;
-        yield { at, message, fix: 'Set its type to "object", and put the result in one of its properties.' };
+    docs: "https://modelcontextprotocol.io/specification/2025-11-25/schema#tool",
+    why: "Clients check each tool by the schema of the protocol, and reject the whole list for one that does not fit.",
+    *check({ tool }) {
+      for (const { at, must, accepts, fix } of fields) {
+        const [field = "", key] = at;
+        const parent = key === undefined ? tool : tool[field];
+        const value = isJsonObject(parent) ? parent[key ?? field] : undefined;
+        if (!isJsonObject(parent) || (value === undefined ? fix === undefined : accepts(value))) continue;
+        const path = at.join(".");
+        if (value === undefined) yield { at, message: `The tool has no ${path}.`, fix: fix ?? "" };
+        else yield { at, message: `${path} is ${showValue(value)}, not ${must}.`, fix: `Make it ${must}.` };
       }
     },
   },
@@ -112,24 +85,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
         }
       })(subject);
     },
-  },
-  {
-    id: "required-shape",
-    severity: "error",
-    docs: `${reference}/object#required`,
-    why: "A required that is not a list of names makes the schema invalid: the tool is listed, but its calls fail.",
-    check: inSchemas(function* ({ schema: { required }, at }) {
-      const names = Array.isArray(required) ? required.slice(0, 10_000) : [];
-      const invalid = names.find((name) => typeof name !== "string");
-      const message =
-        required !== undefined && !Array.isArray(required)
-          ? `required is ${showValue(required)}, not a list of names.`
-          : invalid !== undefined
-            ? `required contains ${showValue(invalid)}, which is not a name.`
-            : new Set(names).size < names.length && "required lists a name twice.";
-      const fix = "Make required a list of property names, each once.";
-      if (message) yield { at: [...at, "required"], message, fix };
-    }),
   },
   {
     id: "required-unknown",
@@ -213,23 +168,43 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     id: "ref-unresolved",
     severity: "error",
     docs: `${guide}/structuring#dollarref`,
-    why: "A reference that leads nowhere makes the schema invalid: the tool is listed, but its calls fail.",
-    check: inRefs(
-      "nowhere",
-      "leads nowhere in the schema",
-      "Correct the path, or write the schema out where it is used.",
-    ),
+    why: "A reference to nothing makes the schema invalid, and hosts fetch no other document: calls of the tool fail.",
+    *check({ tool }) {
+      for (const field of ["inputSchema", "outputSchema"] as const) {
+        const walk = walkToolSchema(tool, field);
+        for (const { schema, at } of walk.places) {
+          const { $ref } = schema;
+          const kind = typeof $ref === "string" ? followRef($ref, walk).kind : "local";
+          if (kind === "local") continue;
+          const leads = kind === "remote" ? "leads to another document" : "leads nowhere in the schema";
+          const message = `The reference ${showValue($ref ?? null)} ${leads}.`;
+          const fix = "Write the schema out where it is used, or put it under $defs.";
+          yield { at: [...at, "$ref"], message, fix };
+        }
+      }
+    },
   },
   {
-    id: "ref-remote",
-    severity: "error",
-    docs: `${guide}/structuring#dollarref`,
-    why: "Hosts do not fetch schemas, so a model never sees what the reference leads to.",
-    check: inRefs(
-      "remote",
-      "leads to another document",
-      "Write the schema out where it is used, or put it under $defs.",
-    ),
+    id: "schema-too-large",
+    docs: strictMode,
+    why: "The schema is sent with every request; one provider rejects more than 10 levels or 5,000 properties.",
+    *check({ tool }) {
+      const format = (number: number) => number.toLocaleString("en-US");
+      const { places, cut } = walkToolSchema(tool, "inputSchema");
+      const deep = places.find(({ level }) => level > limits.levels)?.at ?? (cut?.by === "depth" ? cut.at : undefined);
+      if (deep) {
+        const message = `The schema is nested more than ${limits.levels} levels deep.`;
+        const fix = "Flatten it into top-level parameters, or split the tool.";
+        yield { at: deep.slice(0, 3 * limits.levels), message, fix };
+      }
+      const isOver = places.filter(({ role }) => role === "property").length > limits.properties;
+      const most = isOver ? `${format(limits.properties)} properties` : `${format(maxPlaces)} schemas`;
+      const fix = "Remove what a model need not choose. Nothing beyond the limit was checked.";
+      if (isOver || cut?.by === "number")
+        yield { at: ["inputSchema"], message: `The inputSchema has more than ${most}.`, fix };
+      if (!collectTexts(tool).whole)
+        yield { at: [], message: `The tool has more than ${format(maxSearched)} characters.`, fix };
+    },
   },
   {
     id: "ref-recursive",
@@ -243,39 +218,38 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
       yield { at: [...place.at, "$ref"], message, fix };
     },
   },
-  {
-    id: "schema-too-deep",
-    docs: strictMode,
-    why: "A model fills deeply nested objects poorly, and one provider rejects more than 10 levels.",
-    *check({ tool }) {
-      const { places, cut } = walkToolSchema(tool, "inputSchema");
-      const at = places.find(({ level }) => level > limits.levels)?.at ?? (cut?.by === "depth" ? cut.at : undefined);
-      if (!at) return;
-      const message = `The schema is nested more than ${limits.levels} levels deep.`;
-      yield {
-        at: at.slice(0, 3 * limits.levels),
-        message,
-        fix: "Flatten it into top-level parameters, or split the tool.",
-      };
-    },
-  },
-  {
-    id: "schema-too-large",
-    docs: strictMode,
-    why: "The schema is sent with every request; one provider rejects more than 5,000 properties.",
-    *check({ tool }) {
-      const format = (number: number) => number.toLocaleString("en-US");
-      const { places, cut } = walkToolSchema(tool, "inputSchema");
-      const isOver = places.filter(({ role }) => role === "property").length > limits.properties;
-      const most = isOver ? `${format(limits.properties)} properties` : `${format(maxPlaces)} schemas`;
-      const fix = "Remove what a model need not choose. Nothing beyond the limit was checked.";
-      if (isOver || cut?.by === "number")
-        yield { at: ["inputSchema"], message: `The inputSchema has more than ${most}.`, fix };
-      if (!collectTexts(tool).whole)
-        yield { at: [], message: `The tool has more than ${format(maxSearched)} characters.`, fix };
-    },
-  },
 ]);
+
+/** A field of a tool that the protocol restricts. `fix`: what to do where it is missing, if it is required. */
+type Field = { at: readonly string[]; must: string; accepts(value: Json): boolean; fix?: string };
+
+const isString = (value: Json) => typeof value === "string";
+const ofObjects = { must: '"object"', accepts: (value: Json) => value === "object", fix: 'Set it to "object".' };
+
+const fields: readonly Field[] = [
+  {
+    at: ["name"],
+    must: "a string of one character or more",
+    accepts: (value) => isString(value) && value !== "",
+    fix: "Name the tool with a verb and what it acts on, such as get_weather.",
+  },
+  { at: ["title"], must: "a string", accepts: isString },
+  { at: ["description"], must: "a string", accepts: isString },
+  {
+    at: ["inputSchema"],
+    must: "an object",
+    accepts: isJsonObject,
+    fix: 'Add one; without parameters it is { "type": "object", "properties": {} }.',
+  },
+  { at: ["inputSchema", "type"], ...ofObjects },
+  { at: ["outputSchema"], must: "an object", accepts: isJsonObject },
+  { at: ["outputSchema", "type"], ...ofObjects },
+  { at: ["annotations"], must: "an object", accepts: isJsonObject },
+  { at: ["annotations", "title"], must: "a string", accepts: isString },
+  ...hints.map((hint): Field => {
+    return { at: ["annotations", hint], must: "true or false", accepts: (value) => typeof value === "boolean" };
+  }),
+];
 
 const keywordsByType: readonly (readonly [Type, readonly string[]])[] = [
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
@@ -320,18 +294,4 @@ function isComplete({ role, schema }: SchemaPlace): boolean {
 /** Adds the path of their schema to violations of single keywords. */
 function* locate(found: ReturnType<typeof findMalformed>, at: SchemaPlace["at"]): Iterable<Violation> {
   for (const { keyword, message, fix } of found) yield { at: [...at, keyword], message, fix };
-}
-
-/** Reports every `$ref` that leads to a target of this kind. */
-function inRefs(kind: "nowhere" | "remote", leads: string, fix: string): Rule<ToolSubject>["check"] {
-  return function* ({ tool }) {
-    for (const field of ["inputSchema", "outputSchema"] as const) {
-      const walk = walkToolSchema(tool, field);
-      for (const { schema, at } of walk.places) {
-        const { $ref } = schema;
-        if (typeof $ref === "string" && followRef($ref, walk).kind === kind)
-          yield { at: [...at, "$ref"], message: `The reference ${quote($ref)} ${leads}.`, fix };
-      }
-    }
-  };
 }

@@ -1,4 +1,5 @@
 import { decodePercent } from "../../../base/jsonSchema/walk.ts";
+import { listingHosts, listSkills, skillListings } from "../../../base/search/skillListing.ts";
 import { describeHidden, findHiddenOf, isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type Path } from "../../../base/types/json.ts";
 import { frontMatterKeys } from "../../../base/types/skill.ts";
@@ -50,27 +51,37 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     },
   },
   {
-    id: "skill-description-length",
+    id: "skill-key-length",
     severity: "error",
-    docs: `${format}#description-field`,
-    why: "Hosts reject or truncate a description of more than 1,024 characters.",
-    at: ["frontMatter", "description"],
-    fix: "Shorten it, and move details into the body.",
-    find: ({ package: { document } }) => explainLength(document.frontMatter.description, "description"),
+    docs: format,
+    why: "Hosts reject or truncate a description of more than 1,024 characters, and a compatibility of more than 500.",
+    *check({ package: { document } }) {
+      for (const key of ["description", "compatibility"] as const) {
+        const value = document.frontMatter[key];
+        // A YAML block ends with a line break, which is not part of the text.
+        const length = typeof value === "string" ? [...value.slice(0, 100_000).trim()].length : 0;
+        if (length <= maxLength[key]) continue;
+        const message = `The ${key} has ${length} characters; at most ${maxLength[key]} are allowed.`;
+        yield { at: ["frontMatter", key], message, fix: "Shorten it, and move details into the body." };
+      }
+    },
   },
   {
-    id: "skill-compatibility-length",
-    severity: "error",
-    docs: `${format}#compatibility-field`,
-    why: "Hosts that read it reject a compatibility that is empty or has more than 500 characters.",
-    at: ["frontMatter", "compatibility"],
-    fix: "Say in at most 500 characters what the skill needs, or remove it.",
-    find({ package: { document } }) {
-      const { compatibility } = document.frontMatter;
-      if (compatibility === undefined) return undefined;
-      return isText(compatibility)
-        ? explainLength(compatibility, "compatibility")
-        : `The compatibility is ${showValue(compatibility)}, not a text.`;
+    id: "skill-listing-budget",
+    docs: "docs/lint-rules.md",
+    why: "A host with a budget for its list of skills drops or cuts descriptions, and a model chooses by what is left.",
+    at: ["frontMatter", "description"],
+    fix: "Shorten the descriptions of these skills, or install fewer of them together.",
+    find({ package: { name, description }, siblings }) {
+      const losses = listingHosts.flatMap((host) => {
+        const listed = listSkills([...siblings, { name, description }], host).find((skill) => skill.name === name);
+        if (!listed || listed.shown === "whole") return [];
+        const { version, budget } = skillListings[host];
+        const how = listed.shown === "cut" ? `cut to ${listed.description.length} characters` : "without it";
+        return [`${host} ${version} (${budget} characters for all) lists the skill ${how}`];
+      });
+      if (losses.length === 0) return undefined;
+      return `The description does not fit beside ${siblings.length} other skills: ${losses.join("; ")}.`;
     },
   },
   {
@@ -78,7 +89,7 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     docs: `${format}#frontmatter`,
     why: "A host that expects another type in the front matter ignores the key, or skips the whole skill.",
     *check({ package: { document } }) {
-      const { license, metadata, "allowed-tools": tools } = document.frontMatter;
+      const { license, compatibility, metadata, "allowed-tools": tools } = document.frontMatter;
       const report = (key: string, message: string, fix: string): Violation => ({
         at: ["frontMatter", key],
         message,
@@ -90,6 +101,8 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
           `The license is ${showValue(license)}.`,
           "Name the license, or the file that contains it.",
         );
+      if (compatibility !== undefined && !isText(compatibility))
+        yield report("compatibility", `The compatibility is ${showValue(compatibility)}.`, "Say what the skill needs.");
       if (metadata !== undefined && !isJsonObject(metadata))
         yield report("metadata", `metadata is ${showValue(metadata)}.`, "Make it a map of keys to strings.");
       const entries = isJsonObject(metadata) ? Object.entries(metadata) : [];
@@ -192,13 +205,6 @@ function explainName(name: Json | undefined): string | undefined {
   if (invalid.length > 0) return `${named} has characters that are not allowed: ${showValues(invalid)}.`;
   if (/^-|-$/.test(name)) return `${named} starts or ends with a hyphen.`;
   return name.includes("--") ? `${named} has two hyphens in a row.` : undefined;
-}
-
-function explainLength(value: Json | undefined, key: "description" | "compatibility"): string | undefined {
-  // A YAML block ends with a line break, which is not part of the text.
-  const length = typeof value === "string" ? [...value.slice(0, 100_000).trim()].length : 0;
-  const most = maxLength[key];
-  return length > most ? `The ${key} has ${length} characters; at most ${most} are allowed.` : undefined;
 }
 
 const fileEndings = /\.(?:md|mdx|txt|json|ya?ml|toml|csv|tsv|xml|html?|css|pdf|py|sh|js|mjs|ts|sql|png|jpe?g|svg)$/i;

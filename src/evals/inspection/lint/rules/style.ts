@@ -91,6 +91,15 @@ const docstring: readonly Pattern[] = [
   },
 ];
 
+/** What an API reference says of an endpoint: the statuses that it answers. */
+const endpoint: readonly Pattern[] = [
+  {
+    what: "the statuses of an HTTP endpoint",
+    pattern: /\b(?:(?:error|status) )?(?:responses?|codes?|statuses):? *\n? *[-*]? *`?[45]\d\d\b/i,
+    unless: web,
+  },
+];
+
 const audience: readonly Pattern[] = [
   {
     what: "the first person",
@@ -113,6 +122,11 @@ const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 
 /** Rules about what does not belong in a description. */
 export const styleRules = defineRules<ToolSubject>(docs, [
+  {
+    id: "description-endpoint",
+    why: "The reference of an endpoint is written for programmers: it does not say for which requests the tool is.",
+    ...findPatterns(endpoint, "has", "Say what a call does and when to call it, and leave the statuses out."),
+  },
   {
     id: "description-implementation",
     profile: "spec",
