@@ -39,7 +39,7 @@ const askings: Record<string, Asking> = {
     options: () => ({ queue: redisUrl() }),
     start({ place, baseUrl }) {
       const io = place.io({ env: { HOME: place.dir, ...env } });
-      const working = work({ queue: redisUrl(), concurrency: 4, execute: "safe", baseUrl }, io);
+      const working = work({ queue: redisUrl(), concurrency: 4, execute: "read-only", baseUrl }, io);
       return () => {
         io.stop();
         return working;

@@ -120,7 +120,7 @@ describe("a suite over a whole configuration", () => {
     const endpoint = await startModel();
     const live = suite(
       "live",
-      { execute: "always", isolate: "trial" },
+      { execute: "all", isolate: "trial" },
       asks("read", "files__read_text_file", { result: { contains: "flour" } }),
       asks("kit", "my_kit__echo", { result: { contains: "Echo: hi" } }),
     );

@@ -38,15 +38,15 @@ test("working servers: of the old SDK, of the new one, and one that prints to st
 
     ✓ node sdk1.mjs
       sdk1 1.2.3, protocol 2025-11-25 over stdio: answers after N s; 8 tools listed in N s
-      1 tool called, 1 answered; not called: echo, get_sum, break_promise, get_media, refuse and 2 more (not annotated read-only or non-destructive)
+      1 tool called, 1 answered; not called: echo, get_sum, break_promise, get_media, refuse and 2 more (not annotated read-only)
 
     ✓ node sdk2.mjs stdio reject
       sdk2 4.5.6, protocol 2026-07-28 over stdio: answers after N s; 8 tools listed in N s
-      1 tool called, 1 answered; not called: echo, get_sum, break_promise, get_media, refuse and 2 more (not annotated read-only or non-destructive)
+      1 tool called, 1 answered; not called: echo, get_sum, break_promise, get_media, refuse and 2 more (not annotated read-only)
 
     ✓ node faulty.mjs noise
       faulty 0, protocol 2025-11-25 over stdio: answers after N s; 1 tool listed in N s
-      no tool called; not called: tool_0 (not annotated read-only or non-destructive)
+      no tool called; not called: tool_0 (not annotated read-only)
 
       warning stdout-noise The server writes output other than protocol messages to stdout; some hosts then close the connection.
         Fix: Write logs to stderr.
@@ -245,7 +245,7 @@ test("servers with faulty lists or calls", async () => {
 
     ✗ node broken.mjs calls
       broken 0, protocol 2025-11-25 over stdio: answers after N s; 11 tools listed in N s
-      7 tools called, 2 answered; not called: get_city, get_unlisted (needs arguments); delete_all (not annotated read-only or non-destructive); get_after (the server has exited)
+      7 tools called, 2 answered; not called: get_city, get_unlisted (needs arguments); delete_all (not annotated read-only); get_after (the server has exited)
 
       error malformed-schema 2 tools have an invalid inputSchema.
         Fix: Correct the schema: hosts refuse such a tool, or its calls fail.

@@ -15,6 +15,9 @@ import { anIo } from "../fakes/io.ts";
 const root = join(import.meta.dirname, "../..");
 const cli = join(root, "dist/evals/cli.js");
 
+/** A model that picks like the keyword search, and whose calls are executed. */
+export const executing = `custom:${join(root, "test/fixtures/models/keyword.mjs")}`;
+
 /** The skills of whoever runs the tests are none of theirs. */
 const home = mkdtempSync(join(tmpdir(), "evals-home-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));

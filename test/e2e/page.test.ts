@@ -398,7 +398,7 @@ describe("every page", () => {
           name: nasty,
           file: nasty,
           hash: nasty,
-          execute: "safe",
+          execute: "read-only",
           isolate: "run",
           cases: [{ ...place, id: nasty, input: nasty, expected: nasty, toolset: nasty }],
         },

@@ -187,7 +187,7 @@ describe("evals probe", () => {
       {
         "code": 1,
         "err": "error: No tool of "bad" was called.
-        Annotate harmless tools as read-only, or use --execute always where the calls can do no harm.
+        Annotate harmless tools as read-only, or name those that may be called with --execute.
       ",
         "out": "FAILED 1 error, 0 warnings, 0 info · 1 problem · 1 server probed · seed 1
         Next: fix what could not be probed: No tool of "bad" was called.
@@ -197,7 +197,7 @@ describe("evals probe", () => {
       ──────────────────────────────────────────────────────────────────
       (unknown tool)  2      3          0           unknown-tool-refused
 
-      1 tool not probed, not annotated read-only or non-destructive (execute: safe): delete_all
+      1 tool not probed, not annotated read-only (execute: read-only): delete_all
 
         error unknown-tool-refused · bad · no_such_tool_grec6u
           A call of a tool that is not listed succeeds.
@@ -307,6 +307,7 @@ describe("published servers", () => {
     expect(reportOf(ended).servers[0]?.skipped.map(({ tool }) => tool)).toEqual([
       "write_file",
       "edit_file",
+      "create_directory",
       "move_file",
     ]);
     expect(foundIn(ended)).toMatchInlineSnapshot(`

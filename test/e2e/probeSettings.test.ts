@@ -42,7 +42,7 @@ describe("evals probe with the settings of lint", () => {
   });
 });
 
-describe("evals probe --execute safe", () => {
+describe("evals probe --execute read-only", () => {
   it("runs a server in its own folder where it does not start in an empty one", async () => {
     const cwd = folder();
     writeFileSync(join(cwd, "needed.txt"), "");

@@ -466,9 +466,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     };
     expect(await forge({ paths: ["outside.json"] })).toContain("this worker runs suites in evals, not outside.json");
     expect(await forge({ paths: ["../x.json"] })).toContain("this worker runs suites in evals, not ../x.json");
-    expect(await forge({ execute: "always" })).toContain(
-      "the run asks for --execute always: start the worker with it, too",
-    );
+    expect(await forge({ execute: "all" })).toContain("the run asks for --execute all: start the worker with it, too");
     expect(await forge({ claudePath: "/bin/sh" })).toContain("options has an unknown key: claudePath");
     expect(await forge({}, { judge: { id: "custom:x.mjs", settings: {} } })).toContain(
       "does not ask the judge custom:x.mjs",

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { evals, start, summaryOf, timeless, trialsOf, workspace } from "./evals.ts";
+import { evals, executing, start, summaryOf, timeless, trialsOf, workspace } from "./evals.ts";
 
 const dir = workspace();
 const run = (...args: string[]) => evals(["run", ...args], { cwd: dir });
@@ -18,7 +18,7 @@ describe("evals run on real servers", () => {
   });
 
   it("executes real calls on the filesystem server, and the record shows what came back", async () => {
-    const ended = await run("evals/filesystem.yaml", "--json");
+    const ended = await run("evals/filesystem.yaml", "--json", "-m", executing);
     const summary = summaryOf(ended);
     expect(summary.totals).toMatchObject({ trials: 10, broken: 0, missing: 0 });
     expect(summary.exitCode).toBe(ended.code);
@@ -30,7 +30,7 @@ describe("evals run on real servers", () => {
     expect(moved?.execution).toEqual({
       status: "skipped",
       denied: true,
-      reason: "move_file is not annotated read-only or non-destructive (execute: safe)",
+      reason: "move_file is not annotated read-only (execute: read-only)",
     });
     expect(readdirSync(join(dir, "evals/sandbox"))).toContain("notes.txt");
   });
@@ -68,7 +68,8 @@ describe("evals run on real servers", () => {
     expect(code).toBe(0);
     expect(endpoint.requests).toEqual([]);
     expect(out).toMatchInlineSnapshot(`
-      "reference: 10 cases, 1 tool, execute safe (evals/evals.json)
+      "reference: 10 cases, 1 tool, execute read-only (evals/evals.json)
+        executed: echo
         echo-quoted, echo-colon, echo-unicode, echo-question, repeat-after-me, weather, arithmetic,
         file, explain-echo, thanks
 
@@ -349,7 +350,7 @@ describe("servers and models that misbehave", () => {
       cases: [{ input: 'Echo the text "hello"', expect: { tool: "echo", result: { contains: "Echo: hello" } } }],
     };
     writeFileSync(join(dir, "configured.json"), JSON.stringify(suite));
-    expect(summaryOf(await run("configured.json", "--json"))).toMatchObject({
+    expect(summaryOf(await run("configured.json", "--json", "-m", executing))).toMatchObject({
       ok: true,
       totals: { passed: 1, executed: 1 },
     });

@@ -23,7 +23,7 @@ describe("packages whose eval files are not run", () => {
     const { code, out, err } = await run("run", "--dry-run");
     expect(code).toBe(0);
     expect(out.slice(0, out.indexOf("\n"))).toBe(
-      "skill:notes: 1 case, 0 tools, 1 skill, execute safe (.claude/skills/notes/evals/trigger-eval.json)",
+      "skill:notes: 1 case, 0 tools, 1 skill, execute read-only (.claude/skills/notes/evals/trigger-eval.json)",
     );
     expect(err).toBe(`\
 .claude/skills/shy/SKILL.md:4:1: warning: The front matter has keys that are not part of the Agent Skills format: "disable-model-invocation".

@@ -25,6 +25,7 @@ writeFileSync(
   join(cwd, "evals/cloud.json"),
   JSON.stringify({
     server: server("all"),
+    execute: "additive",
     surfaces: [
       { name: "namespace", server: server("namespace"), dispatch },
       {

@@ -19,7 +19,7 @@ export function aManifest(...cases: string[]): RunManifest {
         name: "s",
         file: "s.yaml",
         hash: "hash of s",
-        execute: "safe",
+        execute: "read-only",
         isolate: "run",
         cases: cases.map((id, index) => ({
           id,

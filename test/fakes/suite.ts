@@ -40,7 +40,7 @@ export function aSuite(name: string, cases: readonly Case[], changes: Partial<Su
     hash: `hash of ${name}`,
     distractors: [],
     skills: [],
-    execute: "safe",
+    execute: "read-only",
     isolate: "run",
     cases,
     ...changes,

@@ -46,7 +46,7 @@ async function runProbe(options: Partial<ProbeOptions>, io: TestIo = anEnvironme
 }
 
 async function runDoctor(options: TargetOptions, io: TestIo = anEnvironment()) {
-  const code = await doctor({ ...options, execute: "safe", timeout: 60, format: "json", json: true }, io);
+  const code = await doctor({ ...options, execute: "read-only", timeout: 60, format: "json", json: true }, io);
   return { code, report: doctorReportSchema.parse(JSON.parse(io.printed())), err: io.warned() };
 }
 
@@ -125,9 +125,9 @@ describe("probe", () => {
       ...{ name, execute, server: { url: reference.url } },
       cases: [{ input: "echo a", expect: { tool: "echo" } }],
     });
-    for (const [name, execute] of Object.entries({ safe: "safe", never: "never" }))
+    for (const [name, execute] of Object.entries({ reads: "read-only", never: "never" }))
       writeFileSync(join(cwd, `${name}.json`), JSON.stringify(suite(name, execute)));
-    const { code, report } = await runProbe({ paths: ["safe.json", "never.json"] }, anEnvironment(cwd));
+    const { code, report } = await runProbe({ paths: ["reads.json", "never.json"] }, anEnvironment(cwd));
     expect(report.servers.map(({ tools }) => tools.map(({ tool }) => tool)).sort()).toEqual([
       ...[[], ["echo", "(unknown tool)"]],
     ]);

@@ -269,7 +269,8 @@ describe.each([
   ["probe", (options: TargetOptions) => probe({ ...options, ...probeDefaults }, io)],
   [
     "doctor",
-    (options: TargetOptions) => doctor({ ...options, execute: "safe", timeout: 1, format: "json", json: true }, io),
+    (options: TargetOptions) =>
+      doctor({ ...options, execute: "read-only", timeout: 1, format: "json", json: true }, io),
   ],
 ])("%s refuses", (_, inspect) => {
   it.each<[TargetOptions, string]>([

@@ -372,7 +372,7 @@ export const manifest: RunManifest = {
       name: "filesystem",
       file: "evals/filesystem.yaml",
       hash: "5f2d1c0b9a8e7d6c5f2d1c0b9a8e7d6c5f2d1c0b9a8e7d6c5f2d1c0b9a8e7d6c",
-      execute: "safe",
+      execute: "read-only",
       isolate: "run",
       server: { name: "secure-filesystem-server", version: "0.2.0" },
       checks: ["lexical", "anthropic:claude-sonnet-5-5"].map((model) => ({

@@ -1,6 +1,6 @@
-import { executionPolicies } from "../base/types/execution.ts";
-import { choice, defineCommand, number, texts } from "./command.ts";
-import { findingFormat, jsonFlag, serverFlags } from "./flags.ts";
+import { defaultPolicy } from "../base/types/execution.ts";
+import { defineCommand, number, texts } from "./command.ts";
+import { executeFlag, findingFormat, jsonFlag, serverFlags } from "./flags.ts";
 
 export const doctorCommand = defineCommand({
   command: "doctor [paths..]",
@@ -10,11 +10,7 @@ export const doctorCommand = defineCommand({
   },
   flags: {
     ...serverFlags,
-    execute: choice(
-      "Which tools without required arguments are called once; safe: those annotated read-only or non-destructive",
-      executionPolicies,
-      { default: "safe" },
-    ),
+    execute: { ...executeFlag("Which tools without required arguments are called once"), default: defaultPolicy },
     timeout: number("Timeout of a server's start, in seconds", { above: 0, max: 3600, default: 30 }),
     host: texts(
       "Also examine how a host shows the tools, at no cost: claude-code, codex, copilot or goose, or a model in one",

@@ -1,6 +1,6 @@
 import type { Options } from "yargs";
 import { nearest } from "../base/text/nearest.ts";
-import { executionPolicies } from "../base/types/execution.ts";
+import { defaultPolicy, type ExecutionPolicy, executionPolicies } from "../base/types/execution.ts";
 import { gates } from "../base/types/gates.ts";
 import { choice, number, text, texts, toggle } from "./command.ts";
 
@@ -26,6 +26,20 @@ export const requestFlags = inGroup("Model requests:", {
   concurrency: number("Maximum concurrent trials", { alias: "c", min: 1, max: 10_000, integer: true, default: 10 }),
   budget: number("Send no further requests once this many US dollars are spent", { above: 0, dollars: true }),
 });
+
+function parsePolicy(words: string[]): ExecutionPolicy {
+  const names = words.flatMap((word) => word.split(",").map((name) => name.trim()));
+  const policy = executionPolicies.find((one) => names.includes(one));
+  if (names.includes("")) throw new Error("A name is empty. Separate names of tools by commas.");
+  if (policy !== undefined && names.length > 1) throw new Error(`Give either ${policy} or names of tools.`);
+  return policy ?? names;
+}
+
+/** Which tools' calls are executed. */
+export const executeFlag = (describe: string) =>
+  texts(`${describe}: ${executionPolicies.join(", ")}, or names of tools, separated by commas`, {
+    coerce: parsePolicy,
+  });
 
 /** Which results exit with 1. */
 export const failOnFlag = choice(
@@ -126,7 +140,7 @@ export const suiteFlags = inGroup("Suites:", {
   judge: text("Model that grades expected behaviour, for example anthropic:claude-opus-5-5 (default: not graded)"),
   case: texts("Run only cases whose id matches this pattern (* matches any text)"),
   "max-turns": number("Maximum replies per trial; overrides the suites", { min: 1, max: 100, integer: true }),
-  execute: choice("Which tool calls are executed; overrides the suites (their default: safe)", executionPolicies),
+  execute: executeFlag(`Which tool calls are executed; overrides the suites (their default: ${defaultPolicy})`),
   denial: text("Text that the model gets for a call that is not executed; {tool} and {reason} are filled in", {
     coerce: (text: string) => {
       if (text.trim() === "") throw new Error("--denial is empty. Give the text that the model gets.");

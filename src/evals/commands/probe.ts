@@ -1,6 +1,6 @@
-import { executionPolicies } from "../base/types/execution.ts";
+import { defaultPolicy } from "../base/types/execution.ts";
 import { choice, defineCommand, number, texts } from "./command.ts";
-import { findingFormat, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
+import { executeFlag, findingFormat, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
 
 export const probeCommand = defineCommand({
   command: "probe [paths..]",
@@ -11,11 +11,7 @@ export const probeCommand = defineCommand({
   flags: {
     ...serverFlags,
     tool: texts("Probe only tools whose name matches this pattern (* matches any text)"),
-    execute: choice(
-      "Which tools are called (default: as in the suite, otherwise safe: those annotated read-only or non-destructive; " +
-        "the latter may leave data behind)",
-      executionPolicies,
-    ),
+    execute: executeFlag(`Which tools are called (default: as in the suite, otherwise ${defaultPolicy})`),
     runs: number("Maximum inputs per tool and kind of probe", { min: 1, max: 100_000, integer: true, default: 5 }),
     seed: number("Seed of the generated inputs (default: random, printed)", seedRange),
     timeout: number("Timeout of one call, in seconds", { above: 0, max: 3600, default: 10 }),
@@ -38,8 +34,8 @@ export const probeCommand = defineCommand({
     json: { ...jsonFlag, describe: "Same as --format json" },
   },
   examples: [
-    ['probe --server "node dist/main.js"', "Probe every tool that is annotated as harmless"],
-    ['probe --server "node dist/main.js" --execute always', "Probe every tool; only where nothing can be lost"],
+    ['probe --server "node dist/main.js"', "Probe every tool that is annotated as read-only"],
+    ['probe --server "node dist/main.js" --execute all', "Probe every tool; only where nothing can be lost"],
     ['probe --config .mcp.json --name files --tool "read_*"', "Probe some tools of a registered server"],
     [
       `probe --server "node main.js" --call '{"tool": "echo", "arguments": {}}'`,

@@ -1,5 +1,6 @@
-import { executionPolicies } from "../base/types/execution.ts";
-import { choice, defineCommand, number, text, texts } from "./command.ts";
+import { defaultPolicy } from "../base/types/execution.ts";
+import { defineCommand, number, text, texts } from "./command.ts";
+import { executeFlag } from "./flags.ts";
 
 export const workerCommand = defineCommand({
   command: "worker <queue> [paths..]",
@@ -20,9 +21,10 @@ export const workerCommand = defineCommand({
       "Also run trials that start programs here, separated by commas: claude-code, codex, copilot, goose, custom",
       { coerce: parseHosts },
     ),
-    execute: choice("Most permissive --execute with which a run may override its suites", executionPolicies, {
-      default: "safe",
-    }),
+    execute: {
+      ...executeFlag("Most permissive --execute with which a run may override its suites"),
+      default: defaultPolicy,
+    },
     "max-idle": number("Exit after this many seconds without a trial (default: never)", { above: 0 }),
     "base-url": text("Base URL of the model's API; it must be that of the run"),
     "claude-path": text("Claude Code executable (default: $CLAUDE_CODE_PATH, then claude on the PATH)"),

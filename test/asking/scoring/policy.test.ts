@@ -1,33 +1,60 @@
-import { expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { executable } from "../../../src/evals/asking/scoring/tools.ts";
+import { type ExecutionPolicy, isWithin } from "../../../src/evals/base/types/execution.ts";
 import type { OfferedTool } from "../../../src/evals/base/types/tool.ts";
 
 const tool: OfferedTool = { name: "write_file", inputSchema: {}, server: "files", origin: "server" };
-const unsafe = { yes: false, reason: "write_file is not annotated read-only or non-destructive (execute: safe)" };
+const policies: ExecutionPolicy[] = ["all", "additive", "read-only", "never", ["write_file"], ["other"]];
 
-test("always executes every tool of the own server, never none", () => {
-  expect(executable(tool, "always")).toEqual({ yes: true });
-  expect(executable(tool, "never")).toEqual({ yes: false, reason: "no call is executed (execute: never)" });
-  const readOnly = { ...tool, annotations: { readOnlyHint: true } };
-  expect(executable(readOnly, "never")).toEqual({ yes: false, reason: "no call is executed (execute: never)" });
+describe("a call is executed", () => {
+  // Without annotations a tool counts as destructive, as the protocol defines.
+  it.each<[OfferedTool["annotations"], string]>([
+    [{ readOnlyHint: true }, "all, additive, read-only, write_file"],
+    [{ destructiveHint: false }, "all, additive, write_file"],
+    [{ readOnlyHint: false, destructiveHint: false }, "all, additive, write_file"],
+    [undefined, "all, write_file"],
+    [{ idempotentHint: true }, "all, write_file"],
+    [{ readOnlyHint: false, destructiveHint: true }, "all, write_file"],
+  ])("with the annotations %j under %s", (annotations, under) => {
+    const permitting = policies.filter((policy) => executable({ ...tool, annotations }, policy).yes);
+    expect(permitting.flat().join(", ")).toBe(under);
+  });
+
+  it("never for distractors, static tools, and models that make arguments up", () => {
+    const readOnly = { ...tool, annotations: { readOnlyHint: true } };
+    expect([
+      executable({ ...readOnly, origin: "distractor" }, "all"),
+      executable({ ...readOnly, origin: "static" }, "all"),
+      executable(readOnly, "all", { makesUpArguments: true }),
+      executable(readOnly, ["write_file"], { makesUpArguments: true }),
+    ]).toEqual([
+      { yes: false, reason: "write_file is a distractor" },
+      { yes: false, reason: "write_file comes from a static list, not a server" },
+      { yes: false, reason: "a keyword search makes the arguments up" },
+      { yes: false, reason: "a keyword search makes the arguments up" },
+    ]);
+  });
 });
 
-test("safe goes by the annotations, and silence is no permission", () => {
-  expect(executable({ ...tool, annotations: { readOnlyHint: true } }, "safe")).toEqual({ yes: true });
-  expect(executable({ ...tool, annotations: { destructiveHint: false } }, "safe")).toEqual({ yes: true });
-  expect(executable(tool, "safe")).toEqual(unsafe);
-  expect(executable({ ...tool, annotations: { idempotentHint: true } }, "safe")).toEqual(unsafe);
-  expect(executable({ ...tool, annotations: { readOnlyHint: false, destructiveHint: true } }, "safe")).toEqual(unsafe);
+it.each<[ExecutionPolicy, string]>([
+  ["all", "write_file is executed"],
+  ["additive", "write_file is not annotated read-only or non-destructive (execute: additive)"],
+  ["read-only", "write_file is not annotated read-only (execute: read-only)"],
+  ["never", "no call is executed (execute: never)"],
+  [["other"], "write_file is not among those of `execute`"],
+])("the reason under %j", (policy, reason) => {
+  const decision = executable(tool, policy);
+  expect(decision.yes ? "write_file is executed" : decision.reason).toBe(reason);
 });
 
-test("distractors and static tools are never executed", () => {
-  const readOnly = { ...tool, annotations: { readOnlyHint: true } };
-  expect(executable({ ...readOnly, origin: "distractor" }, "always")).toEqual({
-    yes: false,
-    reason: "write_file is a distractor",
-  });
-  expect(executable({ ...readOnly, origin: "static" }, "always")).toEqual({
-    yes: false,
-    reason: "write_file comes from a static list, not a server",
-  });
+test("a policy is within another one if that permits all its calls, whatever the annotations", () => {
+  const table = policies.map((asked) => policies.map((permitted) => (isWithin(asked, permitted) ? "yes" : "no ")));
+  expect(table.map((row) => row.join(" ").trim())).toEqual([
+    "yes no  no  no  no  no",
+    "yes yes no  no  no  no",
+    "yes yes yes no  no  no",
+    "yes yes yes yes yes yes",
+    "yes no  no  no  yes no",
+    "yes no  no  no  no  yes",
+  ]);
 });

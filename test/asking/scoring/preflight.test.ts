@@ -29,7 +29,7 @@ const toolset = toolsetOf([
   { name: "list_issues", inputSchema: { type: "object" }, origin: "distractor", server: "github", ...readOnly },
 ]);
 
-const found = (expect: Expectation | undefined, tools: Toolset = toolset, policy: ExecutionPolicy = "safe") =>
+const found = (expect: Expectation | undefined, tools: Toolset = toolset, policy: ExecutionPolicy = "read-only") =>
   preflight(caseOf(expect), tools, policy).map(formatProblem).join("\n");
 const foundIn = (args: JsonObject, argsMode: "partial" | "exact" = "partial") =>
   found(expectTool({ tools: ["read_file"], args }, { argsMode }));
@@ -153,19 +153,19 @@ describe("results", () => {
   test("of tools that are not executed", () => {
     const expectation = expectTool({ tools: ["write_file", "list_issues", "read_file"], result: { success: true } });
     expect(found(expectation)).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: Case "read-one": expected a result of "write_file", but it is not executed: write_file is not annotated read-only or non-destructive (execute: safe).
-        Set execute: always, or remove \`result\`.
+      "evals/files.yaml:3:5: error: Case "read-one": expected a result of "write_file", but it is not executed: write_file is not annotated read-only (execute: read-only).
+        Set execute: [write_file], or remove \`result\`.
       evals/files.yaml:3:5: error: Case "read-one": expected a result of "list_issues", but it is not executed: list_issues is a distractor.
         Remove \`result\`: only tools of the suite's own server are executed."
     `);
-    expect(found(expectTool({ tools: ["write_file"], result: { success: true } }), toolset, "always")).toBe("");
+    expect(found(expectTool({ tools: ["write_file"], result: { success: true } }), toolset, "all")).toBe("");
   });
 
   test("of any tool, when none is executed", () => {
     const any = { kind: "any", avoid: [], result: { isError: false } } as const;
     expect(found(any, toolset, "never")).toMatchInlineSnapshot(`
       "evals/files.yaml:3:5: error: Case "read-one": expected a result, but no listed tool is executed.
-        Set execute: always for tools of the suite's own server, or remove \`result\`."
+        Set execute to \`all\` or to names of tools of the suite's own server, or remove \`result\`."
     `);
     expect(found(any)).toBe("");
   });
@@ -174,7 +174,7 @@ describe("results", () => {
 test("a tool behind a dispatcher is known by the catalog; without one, every name is taken", () => {
   const dispatch = { write_file: { name: "path" } };
   const about = (name: string, tools: Toolset) =>
-    preflight({ ...caseOf(expectTool({ tools: [name], args: { path: 1 } })), dispatch }, tools, "safe").map(
+    preflight({ ...caseOf(expectTool({ tools: [name], args: { path: 1 } })), dispatch }, tools, "read-only").map(
       formatProblem,
     );
   expect(about("find_issues", toolset)).toEqual([]);

@@ -65,7 +65,7 @@ describe("user turns", () => {
     const turns = [messages[0], { content: "open", expect: expectTool({ tools: ["raed"] }) }].flatMap(
       (one) => one ?? [],
     );
-    expect(preflight({ ...caseOf(undefined), turns }, toolset, "safe").map(({ message }) => message)).toEqual([
+    expect(preflight({ ...caseOf(undefined), turns }, toolset, "read-only").map(({ message }) => message)).toEqual([
       'Case "read-one", turn 2: expected tool "raed" is not listed.',
     ]);
   });

@@ -35,7 +35,7 @@ function conversation(
   };
   const tools = toolset.tools.filter(({ origin }) => origin !== "skill");
   const context = { show: () => ({ tools, listedName: (name: string) => name }), skills: () => shelf };
-  return createConversation(placeOf(changes, model), context, createExecutor(toolset, "safe", undefined));
+  return createConversation(placeOf(changes, model), context, createExecutor(toolset, { policy: "read-only" }));
 }
 
 const wantsPdf = { expect: { kind: "skill", skill: "pdf", avoid: [] } } as const;
@@ -75,7 +75,7 @@ describe("what a model is shown of skills", () => {
     const place = placeOf(wantsPdf);
     const planned = { ...place.planned, toolset: aToolset(...toolset.tools, guide) };
     const context = { show: () => ({ tools: [], listedName: (name: string) => name }), skills: () => undefined };
-    const executor = createExecutor(planned.toolset, "safe", undefined);
+    const executor = createExecutor(planned.toolset, { policy: "read-only" });
     const { messages } = createConversation({ ...place, planned }, context, executor);
     expect(contentOf(messages[0])).toMatch(
       /^# Instructions of the MCP servers\n\n## mail\n\nAsk first\.\n\nThese skills/,
@@ -127,7 +127,7 @@ describe("what a model is shown of skills", () => {
       const tools = toolset.tools.filter(({ origin }) => origin !== "skill");
       const context = { show: () => ({ tools, listedName: (name: string) => name }), skills: () => undefined };
       const place = { ...placeOf(wantsPdf), orderSeed };
-      return createConversation(place, context, createExecutor(toolset, "safe", undefined)).catalogue?.[0]?.name;
+      return createConversation(place, context, createExecutor(toolset, { policy: "read-only" })).catalogue?.[0]?.name;
     });
     expect(new Set(orders)).toEqual(new Set(["pdf", "docx"]));
   });
@@ -170,7 +170,7 @@ describe("a trial of a host", () => {
     const trial = createHostedTrial(
       { ...place, model: scriptedModel(() => turn("")) },
       shelf,
-      createExecutor(toolset, "safe", undefined),
+      createExecutor(toolset, { policy: "read-only" }),
     );
     expect(trial.tools.map(({ name }) => name)).toEqual(["list"]);
     expect(trial.skills.map(({ name, description, dir }) => [name, description, dir])).toEqual([

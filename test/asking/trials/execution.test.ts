@@ -19,14 +19,10 @@ const toolset = aToolset(
 function talk(
   model: AskedModel,
   server = scriptedServer(() => text("found")),
-  policy: ExecutionPolicy = "safe",
+  policy: ExecutionPolicy = "read-only",
   maxTurns = 3,
 ) {
-  const executor = createExecutor(
-    toolset,
-    policy,
-    sharedPool(server, async () => server),
-  );
+  const executor = createExecutor(toolset, { policy, pool: sharedPool(server, async () => server) });
   const messages = [{ role: "user" as const, content: "hello" }];
   const listedName = (shown: string) => shown.replace(/^host_/, "");
   return converse(
@@ -58,7 +54,7 @@ describe("converse", () => {
 
   it("stops after maxTurns replies, the calls of the last one executed", async () => {
     const model = scriptedModel(() => turn("", ["read", {}]));
-    const { turns } = await talk(model, undefined, "safe", 2);
+    const { turns } = await talk(model, undefined, "read-only", 2);
     expect(turns).toHaveLength(2);
     expect(turns[1]?.calls[0]?.execution?.status).toBe("executed");
   });
@@ -71,7 +67,7 @@ describe("converse", () => {
       [
         {
           "denied": true,
-          "reason": "write is not annotated read-only or non-destructive (execute: safe)",
+          "reason": "write is not annotated read-only (execute: read-only)",
           "status": "skipped",
         },
         {
@@ -98,13 +94,28 @@ describe("converse", () => {
     });
   });
 
-  it("executes unsafe tools only if permitted, and nothing with never", async () => {
+  it("executes tools that may write only if permitted, and nothing with never", async () => {
     const model = scriptedModel(() => turn("", ["write", {}], ["read", {}]));
     const statuses = async (policy: ExecutionPolicy) =>
       (await talk(model, undefined, policy, 1)).turns[0]?.calls.map((call) => call.execution?.status);
-    expect(await statuses("always")).toEqual(["executed", "executed"]);
-    expect(await statuses("safe")).toEqual(["skipped", "executed"]);
+    expect(await statuses("all")).toEqual(["executed", "executed"]);
+    expect(await statuses("read-only")).toEqual(["skipped", "executed"]);
     expect(await statuses("never")).toEqual(["skipped", "skipped"]);
+  });
+
+  it("goes by the annotations of the server that is called, not by those of an older list", async () => {
+    const pool = {
+      ...sharedPool(
+        scriptedServer(() => text("found")),
+        async () => scriptedServer(() => text("")),
+      ),
+    };
+    const executor = createExecutor(toolset, {
+      policy: "read-only",
+      pool: { ...pool, tools: [aTool("read", { annotations: {} })] },
+    });
+    const { reason } = Object(await executor.execute({ id: "1", tool: "read", arguments: {} }, never));
+    expect(reason).toBe("read is not annotated read-only (execute: read-only)");
   });
 
   it("keeps the turns that were made before something broke", async () => {
@@ -156,7 +167,7 @@ describe("server pools", () => {
     let next = 0;
     const pool = isolatedPool(async () => servers[next++] ?? scriptedServer(() => text("")));
     for (let trial = 0; trial < 2; trial++) {
-      const executor = createExecutor(toolset, "safe", pool);
+      const executor = createExecutor(toolset, { policy: "read-only", pool });
       await executor.execute({ id: "1", tool: "read", arguments: {} }, never);
       await executor.execute({ id: "2", tool: "read", arguments: {} }, never);
       await executor.close();
@@ -171,10 +182,10 @@ describe("server pools", () => {
 describe("mocks", () => {
   const mocked: Execution = { status: "executed", result: { isError: false, content: [] }, ms: 0, mock: "write" };
   const execute = (tool: string) =>
-    createExecutor(toolset, "never", undefined, (call) => (call.tool === "write" ? mocked : undefined)).execute(
-      { id: "1", tool, arguments: {} },
-      never,
-    );
+    createExecutor(toolset, {
+      policy: "never",
+      answerByMock: (call) => (call.tool === "write" ? mocked : undefined),
+    }).execute({ id: "1", tool, arguments: {} }, never);
 
   it("answer calls that the policy does not execute, and need no server", async () => {
     expect(await execute("write")).toEqual(mocked);

@@ -36,7 +36,7 @@ async function play(
   });
   const cell = { suite: "s", case: "c", arm: "head", model: "scripted", trial: 1 };
   const place = { planned: { suite: aSuite("s", [one]), case: one, arm: "head", toolset }, cell, model, orderSeed: 1 };
-  const executor = createExecutor(toolset, "safe", undefined);
+  const executor = createExecutor(toolset, { policy: "read-only" });
   const answered = await converse(createConversation(place, { show, skills: () => undefined }, executor), never);
   return { ...answered, asked: model.asked };
 }

@@ -110,7 +110,7 @@ describe.each(["claude-code", "codex"] as const)("a call in %s", (name) => {
     expect(worded.report.replace(/\s+/g, " ")).toContain(`Text at a denial: ${firm}`);
 
     // Up to the first result nothing differs from letting calls run.
-    const run = await ask(name, `${name}-run`, { execute: "always" });
+    const run = await ask(name, `${name}-run`, { execute: "all" });
     expect(run.calls.map(({ execution }) => execution?.status)).toEqual(["executed"]);
     expect(run.suite?.denials).toBeUndefined();
     expect(readPrompt(run.requests[0]) === readPrompt(plain.requests[0]), "the first request").toBe(true);

@@ -28,7 +28,8 @@ const nothing = () => {};
 describe("a dry run", () => {
   it("prints the ids, what each model and the judge cost, and the total", async () => {
     expect(await planOf({ judge }, nothing)).toMatchInlineSnapshot(`
-      "files: 2 cases, 3 tools, execute safe (evals/files.json)
+      "files: 2 cases, 3 tools, execute read-only (evals/files.json)
+        executed: none
         read, list
 
       anthropic:claude-haiku-5-5 (all definitions shown)
@@ -76,7 +77,8 @@ describe("a dry run", () => {
       write("tools.json", toolList({ read: "Opens one file." }));
     });
     expect(plan).toMatchInlineSnapshot(`
-      "files: 2 cases, 3 tools, execute safe (evals/files.json)
+      "files: 2 cases, 3 tools, execute read-only (evals/files.json)
+        executed: none
         read, list
       Check of files on anthropic:claude-haiku-5-5: typically 100 trials, about $0.01; 9 times in 10 at most 100, about $0.01; never more than 200.
       To detect a drop of every case of files on anthropic:claude-haiku-5-5 8 times in 10, of 10 pp: more than -n 50; of 20 pp: -n 40.
@@ -102,7 +104,7 @@ describe("a dry run", () => {
     const printed = await planOf({ judge, json: true }, ({ write }) => write("tools.json", toolList({ read: "New." })));
     const plan = dryRunSchema.strict().parse(JSON.parse(printed));
     expect(plan).toMatchObject({
-      suites: [{ suite: "files", cases: ["read", "list"], tools: 3, skills: 0, execute: "safe" }],
+      suites: [{ suite: "files", cases: ["read", "list"], tools: 3, skills: 0, execute: "read-only" }],
       checks: [{ kind: "compare", suite: "files", model: "anthropic:claude-haiku-5-5", most: expect.any(Number) }],
       nights: [],
       models: [{ model: "anthropic:claude-haiku-5-5", trials: 4, calls: 4, costUsd: expect.any(Number) }],
@@ -121,7 +123,8 @@ describe("a dry run", () => {
 
   it("lists and prices a night on its own line", async () => {
     expect(await planOf({ nightly: true }, () => {})).toMatchInlineSnapshot(`
-      "files: 2 cases, 3 tools, execute safe (evals/files.json)
+      "files: 2 cases, 3 tools, execute read-only (evals/files.json)
+        executed: none
         read, list
       Check of files on anthropic:claude-haiku-5-5: the tools are those of the baseline, nothing to compare.
       Night of files on anthropic:claude-haiku-5-5: 6 trials, about $0.0007, plus follow-ups for cases that look different; never more than 20.

@@ -36,7 +36,7 @@ const flags = fc.record(
     trials: fc.constantFrom("--trials=1", "--trials=2"),
     passRate: fc.constantFrom("--pass-rate=0.5", "--pass-rate=1"),
     maxTurns: fc.constantFrom("--max-turns=1", "--max-turns=3"),
-    execute: fc.constantFrom("--execute=never", "--execute=safe"),
+    execute: fc.constantFrom("--execute=never", "--execute=read-only"),
     model: fc.constant("--model=lexical"),
     case: fc.constantFrom("--case=read", "--case=*"),
     failOn: fc.constantFrom("--fail-on=rate", "--fail-on=any"),

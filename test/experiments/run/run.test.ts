@@ -107,7 +107,7 @@ describe("evals run", () => {
     const { dir, io } = project();
     const world = io();
     expect(await run({ ...runDefaults, dryRun: true, json: false, trials: 4 }, world)).toBe(0);
-    expect(world.printed()).toContain("files: 3 cases, 3 tools, execute safe");
+    expect(world.printed()).toContain("files: 3 cases, 3 tools, execute read-only");
     expect(existsSync(join(dir, "reports"))).toBe(false);
   });
 

@@ -33,7 +33,7 @@ describe("a loaded suite", () => {
         hash: expect.stringMatching(/^[0-9a-f]{64}$/),
         distractors: [],
         skills: [],
-        execute: "safe",
+        execute: "read-only",
         isolate: "run",
         cases: [
           {

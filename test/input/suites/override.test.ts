@@ -35,7 +35,7 @@ describe("override", () => {
       return [changed.hash !== loaded.hash, changed.cases[0]?.hash !== loaded.cases[0]?.hash];
     };
     expect(hashes({ trials: 9, passRate: 0 })).toEqual([false, false]);
-    expect(hashes({ execute: "always" })).toEqual([true, false]);
+    expect(hashes({ execute: "all" })).toEqual([true, false]);
     expect(hashes({ maxTurns: 5 })).toEqual([true, true]);
     expect(hashes({ cases: ["one"] })).toEqual([true, false]);
   });

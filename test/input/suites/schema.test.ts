@@ -9,7 +9,7 @@ name: files
 server: { command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", ./sandbox] }
 distractors: [ { tools: distractors/github.json } ]
 skills: [ ../.claude/skills ]
-execute: safe
+execute: read-only
 trials: 5
 cases:
   - id: read-one

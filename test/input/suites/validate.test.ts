@@ -254,8 +254,8 @@ describe("a suite", () => {
       's.yaml:1:32: error: Unknown key "name".\n  Known keys here: tools.',
     ],
     [
-      `execute: alwys\n${oneCase}`,
-      's.yaml:1:10: error: "execute" must be always | safe | never, got "alwys".\n  Did you mean "always"?',
+      `execute: readonly\n${oneCase}`,
+      's.yaml:1:10: error: "execute" must be all | additive | read-only | never, got "readonly".\n  Did you mean "read-only"?',
     ],
     [`nme: x\n${oneCase}`, 's.yaml:1:1: error: Unknown key "nme".\n  Did you mean "name"?'],
     [

@@ -22,7 +22,7 @@ const good: Examined = {
   ],
   notCalled: [
     ...["a", "b", "c", "d", "e", "f"].map((tool) => ({ tool, why: "needs arguments" })),
-    { tool: "delete_all", why: "not annotated read-only or non-destructive" },
+    { tool: "delete_all", why: "not annotated read-only" },
   ],
   findings: [
     {
@@ -77,7 +77,7 @@ test("renders servers with a warning and with an error", () => {
       weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 9 tools
         listed in 1.2 s
       2 tools called, 1 answered; not called: a, b, c, d, e and 1 more (needs
-        arguments); delete_all (not annotated read-only or non-destructive)
+        arguments); delete_all (not annotated read-only)
 
       warning stdout-noise
         It writes to stdout what is not the protocol; some hosts close the

@@ -53,9 +53,7 @@ const report: ProbeReport = {
         },
         { tool: "(unknown tool)", calls: 1, ok: ["survives"], found: [], notProbed: [], notes: [] },
       ],
-      skipped: [
-        { tool: "delete_all", reason: "delete_all is not annotated read-only or non-destructive (execute: safe)" },
-      ],
+      skipped: [{ tool: "delete_all", reason: "delete_all is not annotated read-only (execute: read-only)" }],
       findings: [again, finding],
     },
   ],
@@ -83,7 +81,7 @@ describe("the report of probes", () => {
 
       get_page: no call with valid input succeeded
       repeats not probed: it needs a read-only tool that succeeds
-      1 tool not probed, not annotated read-only or non-destructive (execute: safe): delete_all
+      1 tool not probed, not annotated read-only (execute: read-only): delete_all
 
         error refuses-wrong-type · files · get_total: count, tags
           A call with a value of the wrong type succeeds: "7". Found by 4 probes.

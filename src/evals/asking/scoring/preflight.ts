@@ -263,7 +263,7 @@ function checkResult(tools: readonly OfferedTool[], isAnswered: IsAnswered): Cas
   return tools.flatMap((tool) => {
     const answer = isAnswered(tool);
     if (answer.yes) return [];
-    const hint = tool.origin === "server" ? "Set execute: always, or remove `result`." : onlyLive;
+    const hint = tool.origin === "server" ? `Set execute: [${tool.name}], or remove \`result\`.` : onlyLive;
     return [error(`expected a result of "${tool.name}", but it is not executed: ${answer.reason}.`, hint)];
   });
 }
@@ -273,7 +273,7 @@ function checkAnyResult({ tools }: Toolset, isAnswered: IsAnswered): CaseProblem
   return [
     error(
       "expected a result, but no listed tool is executed.",
-      "Set execute: always for tools of the suite's own server, or remove `result`.",
+      "Set execute to `all` or to names of tools of the suite's own server, or remove `result`.",
     ),
   ];
 }

@@ -1,6 +1,7 @@
 import { compileSchema, type Validate } from "../../base/jsonSchema/validate.ts";
 import { once } from "../../base/once.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import type { Model } from "../../base/types/model.ts";
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
 import type { Call } from "../../base/types/trial.ts";
 
@@ -69,19 +70,30 @@ function describeUnknown(name: string): FoundTool {
 export type Executable = { yes: true } | { yes: false; reason: string };
 
 /**
- * Whether a call of this tool is executed. Only tools of the suite's own server are; with `safe`, only those annotated as
- * read-only or not destructive. Without annotations the protocol's default is destructive, so the call is skipped.
+ * Whether a call of this tool is executed. Only tools of the suite's own server are, and only those that the policy permits.
+ * A tool without annotations counts as destructive, as the protocol defines. What a model calls that makes up arguments is
+ * never executed. Every execution of a call is decided here.
  */
-export function executable(tool: OfferedTool, policy: ExecutionPolicy): Executable {
+export function executable(
+  tool: OfferedTool,
+  policy: ExecutionPolicy,
+  { makesUpArguments }: Pick<Model, "makesUpArguments"> = {},
+): Executable {
   if (tool.origin === "distractor") return { yes: false, reason: `${tool.name} is a distractor` };
   if (tool.origin === "static") return { yes: false, reason: `${tool.name} comes from a static list, not a server` };
   if (tool.origin === "instructions") return { yes: false, reason: `there is no tool ${tool.name}` };
   if (tool.origin === "dispatched")
     return { yes: false, reason: `${tool.name} can only be called through a dispatcher` };
   if (tool.origin === "skill") return { yes: false, reason: `${tool.name} is a skill, not a tool` };
+  if (makesUpArguments) return { yes: false, reason: "a keyword search makes the arguments up" };
   if (policy === "never") return { yes: false, reason: "no call is executed (execute: never)" };
-  if (policy === "always" || tool.annotations?.readOnlyHint === true || tool.annotations?.destructiveHint === false) {
-    return { yes: true };
-  }
-  return { yes: false, reason: `${tool.name} is not annotated read-only or non-destructive (execute: safe)` };
+  if (Array.isArray(policy))
+    return policy.includes(tool.name)
+      ? { yes: true }
+      : { yes: false, reason: `${tool.name} is not among those of \`execute\`` };
+  const { readOnlyHint, destructiveHint } = tool.annotations ?? {};
+  const isAdditive = policy === "additive" && destructiveHint === false;
+  if (policy === "all" || readOnlyHint === true || isAdditive) return { yes: true };
+  const wanted = policy === "additive" ? "read-only or non-destructive" : "read-only";
+  return { yes: false, reason: `${tool.name} is not annotated ${wanted} (execute: ${policy})` };
 }

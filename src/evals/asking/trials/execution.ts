@@ -1,7 +1,8 @@
 import { messageOf } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import { isJsonObject } from "../../base/types/json.ts";
-import { isCallable, joinResult, type ToolServer, type Toolset } from "../../base/types/tool.ts";
+import type { Model } from "../../base/types/model.ts";
+import { isCallable, joinResult, type OfferedTool, type ToolServer, type Toolset } from "../../base/types/tool.ts";
 import type { Broken, Call, Execution } from "../../base/types/trial.ts";
 import type { AnswerByMock } from "../scoring/mocks.ts";
 import { executable } from "../scoring/tools.ts";
@@ -12,17 +13,22 @@ export type Executor = {
   close(): Promise<void>;
 };
 
+/** `denial`: the result of a call that the policy denies; `{tool}` and `{reason}` in it are replaced. */
+type ExecutorSettings = {
+  policy: ExecutionPolicy;
+  model?: Pick<Model, "makesUpArguments">;
+  pool?: ServerPool | undefined;
+  answerByMock?: AnswerByMock | undefined;
+  denial?: string | undefined;
+};
+
 /**
  * Creates the executor of one trial: a call is executed when its tool is listed, its arguments are an object, no mock
  * answers it and the policy permits it. A server is acquired on the first such call.
- * @param denial the result of a call that the policy denies; `{tool}` and `{reason}` in it are replaced
  */
 export function createExecutor(
   toolset: Toolset,
-  policy: ExecutionPolicy,
-  pool: ServerPool | undefined,
-  answerByMock: AnswerByMock = () => undefined,
-  denial?: string,
+  { policy, model, pool, answerByMock = () => undefined, denial }: ExecutorSettings,
 ): Executor {
   let lease: Lease | undefined;
   return {
@@ -32,7 +38,9 @@ export function createExecutor(
       if (!isJsonObject(call.arguments)) return skip("its arguments are not a JSON object");
       const mocked = answerByMock(call);
       if (mocked) return mocked;
-      const permission = executable(tool, policy);
+      // A list of an arm may be an older one, so the annotations that count are those of the server that is called.
+      const { annotations } = pool?.tools?.find(({ name }) => name === tool.name) ?? tool;
+      const permission = executable({ ...tool, annotations }, policy, model);
       if (!permission.yes)
         return isCallable(tool) ? deny(tool.name, permission.reason, denial) : skip(permission.reason);
       if (!pool) return skip(`${call.tool} comes from a static list, without a server`);
@@ -85,8 +93,15 @@ export function renderResult(execution: Execution): { text: string; isError: boo
 /** A server that one trial holds until it releases it. */
 type Lease = { server: ToolServer; release(): Promise<void> };
 
-/** Provides the server of a suite. `acquire` does not throw: it returns a broken value if there is no server. */
-export type ServerPool = { acquire(signal: AbortSignal): Promise<Lease | Broken>; close(): Promise<void> };
+/**
+ * Provides the server of a suite, and what it lists. `acquire` does not throw: it returns a broken value if there is no
+ * server.
+ */
+export type ServerPool = {
+  readonly tools?: readonly OfferedTool[];
+  acquire(signal: AbortSignal): Promise<Lease | Broken>;
+  close(): Promise<void>;
+};
 
 type Open = (signal: AbortSignal) => Promise<ToolServer>;
 

@@ -136,15 +136,15 @@ async function answer(plannedCell: PlannedCell, context: TrialContext, signal: A
   const { dispatch, expect, mocks } = plannedCell.planned.case;
   const readDispatch = createDispatchReader(dispatch, expect, toolset);
   const answerByMock = mocks && compileMocks(mocks);
-  const executor = createExecutor(
-    toolset,
-    suite.execute,
-    context.pool(plannedCell),
-    answerByMock && ((call) => answerByMock(readDispatch?.(call).call ?? call)),
-    suite.denial,
-  );
+  const { model } = plannedCell;
+  const executor = createExecutor(toolset, {
+    policy: suite.execute,
+    model,
+    pool: context.pool(plannedCell),
+    answerByMock: answerByMock && ((call) => answerByMock(readDispatch?.(call).call ?? call)),
+    denial: suite.denial,
+  });
   try {
-    const { model } = plannedCell;
     const refused = "converse" in model ? findUnfit(model, plannedCell.planned.case) : undefined;
     if (refused !== undefined) return { outcome: { kind: "broken", stage: "setup", message: refused }, turns: [] };
     if (!("converse" in model))

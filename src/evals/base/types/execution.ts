@@ -1,3 +1,20 @@
-/** Which tool calls are executed: all, only those of tools that are annotated as harmless, or none. The most permissive first. */
-export const executionPolicies = ["always", "safe", "never"] as const;
-export type ExecutionPolicy = (typeof executionPolicies)[number];
+/**
+ * Which tools' calls are executed, the most permissive first: all; those annotated as read-only or as not destructive; those
+ * annotated as read-only; none. A tool that only adds can still send an e-mail, so the default is `read-only`.
+ */
+export const executionPolicies = ["all", "additive", "read-only", "never"] as const;
+
+/** A policy by name, or the names of the tools whose calls are executed, whatever their annotations are. */
+export type ExecutionPolicy = (typeof executionPolicies)[number] | string[];
+
+export const defaultPolicy = "read-only" as const satisfies ExecutionPolicy;
+
+/** Whether each call that one policy permits is permitted by the other too, whatever the annotations of the tools are. */
+export function isWithin(policy: ExecutionPolicy, permitted: ExecutionPolicy): boolean {
+  if (policy === "never" || permitted === "all") return true;
+  if (Array.isArray(policy)) return Array.isArray(permitted) && policy.every((name) => permitted.includes(name));
+  return !Array.isArray(permitted) && executionPolicies.indexOf(policy) >= executionPolicies.indexOf(permitted);
+}
+
+/** A policy as `--execute` takes it. */
+export const describePolicy = (policy: ExecutionPolicy): string => [policy].flat().join(",");

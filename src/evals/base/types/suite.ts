@@ -75,7 +75,7 @@ const inlineToolSchema = z.strictObject({
   inputSchema: jsonObjectSchema,
 });
 
-export const executionPolicySchema = z.enum(executionPolicies);
+export const executionPolicySchema = z.union([z.enum(executionPolicies), z.array(nonEmpty).min(1)]);
 
 const caseFileSchema = z.strictObject({
   id: nonEmpty.optional().describe("Unique in the suite; default: a slug of the input"),
@@ -236,7 +236,9 @@ export const suiteFileSchema = z.strictObject({
     .describe(
       "What a call gets that no mock answers, where there are some: an error (default), or the server's result",
     ),
-  execute: executionPolicySchema.optional().describe("Which calls are executed; default: safe"),
+  execute: executionPolicySchema
+    .optional()
+    .describe("Which calls are executed: a policy, or names of tools; default: read-only"),
   denial: denialSchema.optional(),
   isolate: z.enum(["run", "trial"]).optional().describe("trial: a new server process for every trial; default: run"),
   trials: positive.optional().describe("Trials per case and model; default: 5"),

@@ -2,6 +2,7 @@ import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
 import { wrap } from "../../base/text/columns.ts";
 import { exitCodes } from "../../base/types/errors.ts";
+import { describePolicy } from "../../base/types/execution.ts";
 import type { Model } from "../../base/types/model.ts";
 import type { DryRun } from "../../base/types/run.ts";
 import { asksModel, plannedTrials, type Suite } from "../../base/types/suite.ts";
@@ -9,6 +10,7 @@ import { isCallable } from "../../base/types/tool.ts";
 import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, some } from "../../reports/format.ts";
 import type { PlannedChecks } from "../check/ask.ts";
+import { listExecuted } from "../workspace/executed.ts";
 import { describeDetectable, describeForecasts, type Forecasts, forecastPlans } from "./forecast.ts";
 import {
   type Ceiling,
@@ -56,7 +58,7 @@ const maxIds = 100;
 
 type SuitePlan = DryRun["suites"][number];
 
-function planSuite(suite: Suite, cases: readonly PlannedCase[]): SuitePlan {
+function planSuite(suite: Suite, cases: readonly PlannedCase[], models: readonly Model[]): SuitePlan {
   const offered = cases.flatMap(({ toolset }) => toolset.tools);
   const countNames = (tools: typeof offered) => new Set(tools.map(({ name }) => name)).size;
   const arms = [...new Set(cases.map(({ arm }) => arm))].filter((arm) => arm !== "head");
@@ -67,15 +69,17 @@ function planSuite(suite: Suite, cases: readonly PlannedCase[]): SuitePlan {
     tools: countNames(offered.filter(isCallable)),
     skills: countNames(offered.filter(({ origin }) => origin === "skill")),
     execute: suite.execute,
+    executed: listExecuted(cases, models),
     ...(arms.length > 0 && { arms }),
   };
 }
 
-function renderSuite({ suite, file, cases, tools, skills, execute, arms = [] }: SuitePlan): string[] {
+function renderSuite({ suite, file, cases, tools, skills, execute, executed, arms = [] }: SuitePlan): string[] {
   const listed = [count(tools, "tool"), ...(skills > 0 ? [count(skills, "skill")] : [])].join(", ");
   const others = arms.length === 0 ? "" : `, also in the ${arms.length === 1 ? "arm" : "arms"} ${arms.join(" and ")}`;
   return [
-    `${suite}: ${count(cases.length, "case")}${others}, ${listed}, execute ${execute} (${file})`,
+    `${suite}: ${count(cases.length, "case")}${others}, ${listed}, execute ${describePolicy(execute)} (${file})`,
+    ...wrap(`executed: ${executed.length > 0 ? some(executed, maxIds) : "none"}`, 96).map((line) => `  ${line}`),
     ...wrap(some(cases, maxIds), 96).map((line) => `  ${line}`),
   ];
 }
@@ -174,6 +178,7 @@ export function planRun(
       planSuite(
         suite,
         cases.filter((planned) => planned.suite === suite),
+        models,
       ),
     ),
     settled: listSettled(checks),

@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { isAbsolute, relative, resolve } from "node:path";
 import type { PlannedCase, PlannedCell } from "../../asking/trials/plan.ts";
 import { EvalsError, messageOf } from "../../base/types/errors.ts";
-import { type ExecutionPolicy, executionPolicies } from "../../base/types/execution.ts";
+import { describePolicy, type ExecutionPolicy, isWithin } from "../../base/types/execution.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { SuiteSettings } from "../../base/types/suite.ts";
 import type { Toolset } from "../../base/types/tool.ts";
@@ -90,8 +90,8 @@ async function refuseForbidden({ options, models, judge }: Plan, permissions: Pe
     throw new Refusal(
       `this worker does not ask the judge ${judge.id}: start it with --hosts ${nameProvider(judge.id)}`,
     );
-  if (options.execute !== undefined && executionPolicies.indexOf(options.execute) < executionPolicies.indexOf(execute))
-    throw new Refusal(`the run asks for --execute ${options.execute}: start the worker with it, too`);
+  if (options.execute !== undefined && !isWithin(options.execute, execute))
+    throw new Refusal(`the run asks for --execute ${describePolicy(options.execute)}: start the worker with it, too`);
 }
 
 /** Whether a relative path is one of these roots or inside one, with symbolic links resolved. */

@@ -300,7 +300,7 @@ function createShelf(packages: readonly SkillPackage[], host: HostName): SkillSh
   };
 }
 
-function createPool(suite: Suite, { server, reopen }: Source): ServerPool | undefined {
+function createPool(suite: Suite, { server, tools, reopen }: Source): ServerPool | undefined {
   if (!server) return undefined;
-  return suite.isolate === "trial" ? isolatedPool(reopen) : sharedPool(server, reopen);
+  return { tools, ...(suite.isolate === "trial" ? isolatedPool(reopen) : sharedPool(server, reopen)) };
 }

@@ -26,6 +26,7 @@ import {
   planCases,
   type TrialSetup,
 } from "./cases.ts";
+import { announceExecuted, findUnknownExecuted, listExecuted } from "./executed.ts";
 import { applyExposures, type ExposureOptions } from "./exposures.ts";
 import { readGitState } from "./git.ts";
 import { addCache, openJudge, openModels, type RequestOptions } from "./models.ts";
@@ -116,6 +117,7 @@ export async function withWorkspace<R>(
     warn(prepared.warnings, io);
     if (options.distractors !== undefined)
       Object.assign(prepared, addDistractorArms(prepared.cases, options.distractors, prepared.configurations));
+    if (!options.dryRun) announceExecuted(listExecuted([...prepared.cases, ...prepared.armCases], models), io);
     const judgeFigure = judge && (await readFigure(judge, io.cwd));
     return await use({ suites, ...prepared, models, judge, judgeFigure, host, git });
   } finally {
@@ -186,6 +188,7 @@ async function prepare(
   const { skills } = setup;
   const planned = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
   const ofSuites = [
+    ...findUnknownExecuted(opened),
     ...opened.flatMap(({ suite }) => findUnofferedLift(suite, skills.get(suite.name) ?? [])),
     ...opened.flatMap((one) => findDispatchProblems(one)),
     ...opened.flatMap(({ suite }) => findReservedNames(suite, planned)),

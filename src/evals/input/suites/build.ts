@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { basename, dirname, extname, resolve } from "node:path";
+import { defaultPolicy } from "../../base/types/execution.ts";
 import { canonicalJson, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import type { Case, CaseFile, Expectation, ExpectedCall, Suite, UserTurn } from "../../base/types/suite.ts";
 import type { Tool } from "../../base/types/tool.ts";
@@ -14,7 +15,7 @@ const defaults = {
   passRate: 0.8,
   maxTurns: 1,
   maxTurnsOfConversation: 8,
-  execute: "safe",
+  execute: defaultPolicy,
   isolate: "run",
   unmatched: "error",
 } as const;

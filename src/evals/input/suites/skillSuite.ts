@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { defaultPolicy } from "../../base/types/execution.ts";
 import { type SkillEval, type SkillPackage, skillEntryName } from "../../base/types/skill.ts";
 import type { Case, Expectation, Suite } from "../../base/types/suite.ts";
 import { createCaseIds, hashCase, hashSuite } from "./build.ts";
@@ -36,7 +37,7 @@ export function buildSkillSuite(
     dir: dirname(skill.dir),
     distractors: [],
     skills: folders,
-    execute: "safe" as const,
+    execute: defaultPolicy,
     isolate: "run" as const,
     ...(measure === "behaviour" && { lift: skill.name }),
     cases,

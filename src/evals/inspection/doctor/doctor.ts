@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { EvalsError, type ExitCode, exitCodes, type Problem } from "../../base/types/errors.ts";
-import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import { describePolicy, type ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Io } from "../../base/types/io.ts";
 import { type LiveSpec, resolveServer } from "../../servers/spec.ts";
 import { checkRegistration } from "../conventions.ts";
@@ -128,7 +128,7 @@ function describeCommands(
   const lint = `evals lint ${flags}`;
   // `evals probe` does not call distractors.
   if (isDistractor) return { lint };
-  const permission = execute === "always" ? " --execute always" : "";
+  const permission = execute === "read-only" ? "" : ` --execute ${describePolicy(execute)}`;
   return { lint, call: (tool) => `evals probe ${flags} ${callFlag(tool, {})}${permission}` };
 }
 

@@ -9,6 +9,7 @@ import { EvalsError, messageOf } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Tool, ToolServer } from "../../base/types/tool.ts";
+import { announceExecuted } from "../../experiments/workspace/executed.ts";
 import { connect } from "../../servers/connect.ts";
 import type { CommandSpec, Env, LiveSpec, UrlSpec } from "../../servers/spec.ts";
 import { inheritedVariables, type ServerProcess } from "../../servers/stdio.ts";
@@ -72,7 +73,7 @@ async function listAndCall(server: ToolServer, { execute, io }: Settings): Promi
   try {
     const tools = await server.list(io.signal);
     const listMs = performance.now() - began;
-    const { calls, ...tried } = await callTools(server, tools, execute, io.signal);
+    const { calls, ...tried } = await callTools(server, tools, execute, io);
     return {
       stages: { connected: { kind: "yes" }, listed: { kind: "yes", tools }, calls },
       seen: { about, listMs, tools: tools.length, ...tried },
@@ -95,11 +96,16 @@ async function callTools(
   server: ToolServer,
   tools: readonly Tool[],
   execute: ExecutionPolicy,
-  signal: AbortSignal,
+  io: Io,
 ): Promise<Pick<ServerFacts, "calls"> & Pick<Examined, "called" | "notCalled">> {
   const calls: ServerFacts["calls"][number][] = [];
   const called: Examined["called"] = [];
   const notCalled: Examined["notCalled"] = [];
+  const permitted = tools.filter((tool) => explainNotCalled(tool, execute, 0, true) === undefined);
+  announceExecuted(
+    permitted.slice(0, maxCalls).map(({ name }) => name),
+    io,
+  );
   for (const tool of tools) {
     const why = explainNotCalled(tool, execute, called.length, server.alive());
     if (why !== undefined) {
@@ -107,7 +113,7 @@ async function callTools(
       continue;
     }
     const began = performance.now();
-    const outcome = await server.call(tool.name, {}, signal);
+    const outcome = await server.call(tool.name, {}, io.signal);
     const answered = outcome.kind === "result" && !outcome.result.isError;
     called.push({ tool: tool.name, answered, ms: performance.now() - began });
     calls.push({ tool: tool.name, outcome });
@@ -118,7 +124,8 @@ async function callTools(
 function explainNotCalled(tool: Tool, execute: ExecutionPolicy, called: number, alive: boolean): string | undefined {
   if (!alive) return "the server has exited";
   const permitted = executable({ ...tool, server: "", origin: "server" }, execute);
-  if (!permitted.yes) return execute === "never" ? "--execute never" : "not annotated read-only or non-destructive";
+  if (!permitted.yes)
+    return execute === "never" ? "--execute never" : permitted.reason.replace(/^\S+ is | \(execute: .*\)$/g, "");
   const { required } = tool.inputSchema;
   if (Array.isArray(required) && required.length > 0) return "needs arguments";
   if (asksToWait(tool.inputSchema, {})) return "waits by its defaults";

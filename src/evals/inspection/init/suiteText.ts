@@ -53,7 +53,7 @@ export function renderSuite(
     "",
     "# trials: 5      # trials per case; a deterministic model gets one",
     "# passRate: 0.8  # a case passes when at least this share of its trials does",
-    "# execute: safe  # which calls are executed: always, safe (tools annotated as harmless) or never",
+    "# execute: read-only  # which calls are executed: read-only, additive, all, never, or a list of tools",
     "",
     "cases:",
     ...(tools.length === 0 && Object.keys(dispatch).length > 0

@@ -69,7 +69,7 @@ function findTool(name: string, tools: readonly OfferedTool[], execute: Executio
   if (!listed) return { tool: makeUnknownTool(name), isListed: false };
   const permitted = executable(listed, execute);
   if (!permitted.yes)
-    throw usageError(`The call is not permitted: ${permitted.reason}.`, "Add --execute always to permit it.");
+    throw usageError(`The call is not permitted: ${permitted.reason}.`, `Add --execute ${listed.name} to permit it.`);
   const compiled = compileTool(listed);
   // Without a schema that compiles, all arguments count as valid.
   return { tool: typeof compiled === "string" ? makeUnknownTool(name) : compiled, isListed: true };

@@ -1,7 +1,7 @@
 import { executable } from "../../asking/scoring/tools.ts";
 import { deriveSeed } from "../../base/stats/random.ts";
 import { EvalsError, type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
-import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import { defaultPolicy, describePolicy, type ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Severity } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Profile, Settings } from "../../base/types/lint.ts";
@@ -73,9 +73,9 @@ function planJobs(
     return { ...(ignore && { ignore }), ...(severities && { severities }), ...(named && { profile: named }) };
   });
   const settings = [flags, ...own, ...project];
-  const limits = `${profile ? ` --profile ${profile}` : ""}${execute ? ` --execute ${execute}` : ""}${timeout === defaultTimeout ? "" : ` --timeout ${timeout}`}`;
+  const limits = `${profile ? ` --profile ${profile}` : ""}${execute ? ` --execute ${describePolicy(execute)}` : ""}${timeout === defaultTimeout ? "" : ` --timeout ${timeout}`}`;
   const suites = new Map(server.suites.map((suite) => [execute ?? suite.execute, suite]));
-  if (suites.size === 0) return [{ server, execute: execute ?? "safe", flags: server.flags + limits, settings }];
+  if (suites.size === 0) return [{ server, execute: execute ?? defaultPolicy, flags: server.flags + limits, settings }];
   return [...suites].map(([policy, { file }]) => {
     return { server, execute: policy, flags: shellWord(file) + limits, settings };
   });
@@ -102,7 +102,7 @@ const maxLeft = 20;
  */
 async function probeServer(job: Job, context: Context): Promise<Probed> {
   const { server: target, execute } = job;
-  const scratch = execute === "safe" ? makeScratch(target.server, target.dir) : undefined;
+  const scratch = execute !== "all" ? makeScratch(target.server, target.dir) : undefined;
   if (!scratch) return await probeStarted(job, context);
   try {
     const probed = await probeStarted({ ...job, server: { ...target, server: scratch.server } }, context);
@@ -160,7 +160,7 @@ function nothingCalled({ server, skipped }: ServerReport): Problem {
   return {
     severity: "error",
     message: `No tool of "${server}" was called.`,
-    hint: "Annotate harmless tools as read-only, or use --execute always where the calls can do no harm.",
+    hint: "Annotate harmless tools as read-only, or name those that may be called with --execute.",
   };
 }
 

@@ -1,4 +1,5 @@
 import { sumOf } from "../../../base/sum.ts";
+import { describePolicy } from "../../../base/types/execution.ts";
 import type { RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
 import { isCallable } from "../../../base/types/tool.ts";
 import {
@@ -148,7 +149,7 @@ function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
       details(["Model ", { code: id }, `: ${note ?? kind}`], ...json(settings)),
     ),
     ...suites.map(({ name, file, hash, execute, isolate, server }) => {
-      const title = `Suite ${name}: ${file}, executes calls: ${execute}, a server per ${isolate}`;
+      const title = `Suite ${name}: ${file}, executes calls: ${describePolicy(execute)}, a server per ${isolate}`;
       return details(title, text(["SHA-256 ", { code: hash }]), ...json(server));
     }),
     ...Object.entries(toolsets).map(([hash, tools]) => {
