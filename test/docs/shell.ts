@@ -13,6 +13,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { knownSecrets } from "../../src/evals/base/secrets/secrets.ts";
+import { callIn } from "../e2e/evals.ts";
+import { anIo } from "../fakes/io.ts";
 import { root } from "./page.ts";
 
 type Ran = { code: number | null; output: string };
@@ -67,6 +70,7 @@ export function openShell(env: Record<string, string>): Shell {
     GIT_CONFIG_VALUE_1: "ada@example.com",
     ...env,
   };
+  let hasCode = false;
   return {
     clear() {
       for (const name of readdirSync(cwd).filter((one) => one !== "node_modules"))
@@ -74,6 +78,7 @@ export function openShell(env: Record<string, string>): Shell {
     },
     copy: (from, to) => cpSync(join(root, from), join(cwd, to), { recursive: true }),
     write(file, text) {
+      hasCode ||= /\.[mc]?[jt]s$/.test(file);
       mkdirSync(dirname(join(cwd, file)), { recursive: true });
       writeFileSync(join(cwd, file), `${text}\n`);
     },
@@ -93,11 +98,29 @@ export function openShell(env: Record<string, string>): Shell {
       writeFileSync(join(cwd, file), text);
     },
     run: async (command) => {
-      const { code, output } = await run(command, cwd, whole);
+      const args = hasCode ? undefined : plainArguments(command);
+      const { code, output } = await (args ? runHere(args, cwd, whole) : run(command, cwd, whole));
       return { code, output: output.replaceAll(cwd, "/home/ada/project").replaceAll(top, "/home/ada") };
     },
     remove: () => rmSync(top, { recursive: true, force: true }),
   };
+}
+
+/** The arguments of a command line of the program that needs no shell: words, some of them in quotes. */
+function plainArguments(command: string): string[] | undefined {
+  const [, rest] = /^(?:npx )?evals (.*)$/s.exec(command.replaceAll(/\\\n\s*/g, "")) ?? [];
+  if (rest === undefined || /[|&;<>$`()*?{}~#\\\n]/.test(rest.replaceAll(/'[^']*'/g, ""))) return undefined;
+  return [...rest.matchAll(/'([^']*)'|"([^"]*)"|([^\s'"]+)(?=\s|$)/g)].map(([, a, b, c]) => a ?? b ?? c ?? "");
+}
+
+/** Runs the program in this process, which saves half a second of CPU; code of a project needs the built program. */
+async function runHere(args: readonly string[], cwd: string, env: Record<string, string>): Promise<Ran> {
+  let output = "";
+  const print = (text: string) => {
+    output += text;
+  };
+  const code = await callIn(anIo({ cwd, env, out: print, err: print }), args);
+  return { code, output: knownSecrets(env).redact(output) };
 }
 
 function run(command: string, cwd: string, env: Record<string, string>): Promise<Ran> {

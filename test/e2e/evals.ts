@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { knownSecrets } from "../../src/evals/base/secrets/secrets.ts";
-import { EvalsError } from "../../src/evals/base/types/errors.ts";
+import { EvalsError, type ExitCode } from "../../src/evals/base/types/errors.ts";
+import type { Io } from "../../src/evals/base/types/io.ts";
 import { type RunSummary, runSummarySchema } from "../../src/evals/base/types/run.ts";
 import { type Trial, trialSchema } from "../../src/evals/base/types/trial.ts";
 import { runCommandLine } from "../../src/evals/commands/index.ts";
@@ -67,13 +68,17 @@ export async function evals(args: readonly string[], { cwd = root, env, width = 
   const given = setEnv(env);
   const { redact } = knownSecrets(given);
   const io = anIo({ cwd, env: given, width });
-  const code = await runCommandLine(args, io, version).catch((thrown: unknown) => {
+  const code = await callIn(io, args);
+  return { code, out: redact(io.printed()), err: redact(io.warned()) };
+}
+
+/** Runs a command line in this process. Returns its exit code, and prints its error, as cli.ts does. */
+export const callIn = (io: Io, args: readonly string[]): Promise<ExitCode> =>
+  runCommandLine(args, io, version).catch((thrown: unknown) => {
     if (!(thrown instanceof EvalsError)) throw thrown;
     io.err(`${thrown.message}\n`);
     return thrown.exitCode;
   });
-  return { code, out: redact(io.printed()), err: redact(io.warned()) };
-}
 
 /** Runs the built program to its end. */
 export const spawnEvals = (args: readonly string[], options?: Options) => start(args, options).ended;
