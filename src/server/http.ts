@@ -14,16 +14,19 @@ export type ListenOptions = {
   port: number;
   /** Names under which clients reach the server, in addition to the loopback names and `host`. */
   allowHosts: readonly string[];
+  /** How long a client may take to send a request. Default: 30 s. */
+  requestTimeoutMs?: number;
 };
 
 /** `url` is the endpoint for clients; `close` ends all connections. */
 export type Listener = { url: string; close(): Promise<void> };
 
 /** Starts to listen. Rejects with the error of the system when the address is not available. */
-export async function listen({ transport, name, host, port, allowHosts }: ListenOptions): Promise<Listener> {
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { transport, name, host, port, allowHosts, requestTimeoutMs: requestTimeout = 30_000 } = options;
   const endpoint = transport === "sse" ? new SseEndpoint(name) : new StreamableEndpoint(name);
   let checks: HostChecks = {};
-  const http = createHttpServer({ requestTimeout: 30_000 }, (request, response) => {
+  const http = createHttpServer({ requestTimeout, connectionsCheckingInterval: requestTimeout }, (request, response) => {
     endpoint.answer(request, response, checks).catch((error: unknown) => {
       console.error("error:", error);
       response.destroy();

@@ -69,7 +69,7 @@ describe.each(["sse", "http"] as const)("over %s", (transport) => {
   });
 
   it("refuses other content types, invalid JSON and large bodies, and keeps serving", async () => {
-    const url = await open();
+    const url = await open({ requestTimeoutMs: 1_000 });
     expect((await send(url, "POST", { ...json, "content-type": "text/plain" }, ping)).status).toBeGreaterThan(399);
     for (const body of ["{", "null", '{"a":1}']) expect((await send(url, "POST", json, body)).status).toBe(400);
     const large = { ...json, "content-length": String(5 * 1024 * 1024) };
