@@ -34,11 +34,15 @@ const everywhere = {
   expect: { poll: { timeout: 600_000 }, requireAssertions: true },
 };
 
-/** What needs minutes: attacks and faults of every kind, queues with killed machines, and hosts that few people have. */
+/**
+ * What needs minutes: attacks and faults of every kind, queues with killed machines, hosts that few people have, and what
+ * starts the other hosts some hundred times.
+ */
 const nightly = [
   "test/torture/**/*.test.ts",
   "test/e2e/{queue,queueConnection,conformance}.test.ts",
   "test/e2e/hosts/others/**/*.test.ts",
+  "test/e2e/hosts/{exposures,profiles}.test.ts",
 ];
 
 // unit: pure code and edges against loopback. e2e: the built program, real servers and hosts, simulations. nightly: what CI
