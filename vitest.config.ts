@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { buildPage } from "./scripts/buildPage.mjs";
 
@@ -40,7 +41,7 @@ const everywhere = {
  */
 const nightly = [
   "test/torture/**/*.test.ts",
-  "test/e2e/{queue,queueConnection,conformance}.test.ts",
+  "test/e2e/{batches,queue,queueConnection,conformance}.test.ts",
   "test/e2e/hosts/others/**/*.test.ts",
   "test/e2e/hosts/{exposures,profiles}.test.ts",
 ];
@@ -49,8 +50,8 @@ const nightly = [
 // leaves to the night and to releases; test/e2e/smoke.test.ts has one of each kind.
 export default defineConfig({
   test: {
-    // Vitest leaves one core free by default, which on two cores would halve the speed.
-    maxWorkers: "100%",
+    // One more than cores: many tests wait for processes, timeouts and polls.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       {
         plugins: [page],
