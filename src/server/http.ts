@@ -26,12 +26,15 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const { transport, name, host, port, allowHosts, requestTimeoutMs: requestTimeout = 30_000 } = options;
   const endpoint = transport === "sse" ? new SseEndpoint(name) : new StreamableEndpoint(name);
   let checks: HostChecks = {};
-  const http = createHttpServer({ requestTimeout, connectionsCheckingInterval: requestTimeout }, (request, response) => {
-    endpoint.answer(request, response, checks).catch((error: unknown) => {
-      console.error("error:", error);
-      response.destroy();
-    });
-  });
+  const http = createHttpServer(
+    { requestTimeout, connectionsCheckingInterval: requestTimeout },
+    (request, response) => {
+      endpoint.answer(request, response, checks).catch((error: unknown) => {
+        console.error("error:", error);
+        response.destroy();
+      });
+    },
+  );
   await new Promise<void>((resolve, reject) => {
     http.once("error", reject).listen(port, host, resolve);
   });
