@@ -132,8 +132,8 @@ it("prints the history of a suite, with what changed in its tools", async () => 
     "1 history: files on lexical-2 -33.3 pp since the run before
       How sure: rates are means over cases with 95% intervals; a difference between two runs is no
         verdict.
-      Next: compare the last two runs with \`evals compare <first run>
-        <second run>\`.
+      Next: compare the last two runs with
+        \`evals compare <first run> <second run>\`.
 
     files · lexical-2
 

@@ -44,9 +44,9 @@ export const missed = runOf(
 );
 /** What its reports say about them. */
 export const missSentences = [
-  "save_note: never picked in 10 trials (picked instead: append_note 8, (none) 2).",
-  "read_note: picked in all 10 trials; arguments wrong in 4.",
-  "find_note: picked in 4 of 10 trials; arguments wrong in 1 (picked instead: list_notes 6); reached later in 5.",
+  "save_note 0/10 0 0 append_note 8, (none) 2",
+  "read_note 10/10 4 0",
+  "find_note 4/10 1 5 list_notes 6",
   "Before find_note came list_notes in 5 trials: its description does not name it.",
   "save_note: 7 calls repeated with the same arguments after it had not been executed.",
   "Substituted (1 trial passed with an acceptable tool)",

@@ -33,6 +33,7 @@ export function caseOf(given: CaseGiven): CaseSummary {
     interval: trials === 0 ? null : wilson(passed, trials),
     passRate,
     outcomes: passed > 0 ? { "right-tool": passed } : {},
+    missed: [],
     brokenStages: {},
     reasons: [],
     ok: rate !== null && rate >= passRate && notGradable === 0,

@@ -71,12 +71,12 @@ it("omits and counts passed cases in a long table", () => {
   );
   const text = forms.terminal.render(runReport({ summary: runOf([suiteOf({ cases })], 1), manifest }), display);
   expect(text.split("\n\n")[2]).toMatchInlineSnapshot(`
-    "gate    case      query  expected  passed (95% CI)  outcomes
-    ─────────────────────────────────────────────────────────────
-    ✗ ≥80%  case-0    x      tool      0/5 0% (0-43%)   no-call 5
-    ✗ ≥80%  case-50   x      tool      0/5 0% (0-43%)   no-call 5
-    ✗ ≥80%  case-100  x      tool      0/5 0% (0-43%)   no-call 5
-    ✗ ≥80%  case-150  x      tool      0/5 0% (0-43%)   no-call 5
+    "gate    case      query  expected  passed  outcomes
+    ────────────────────────────────────────────────────
+    ✗ ≥80%  case-0    x      tool      0/5 0%  no-call 5
+    ✗ ≥80%  case-50   x      tool      0/5 0%  no-call 5
+    ✗ ≥80%  case-100  x      tool      0/5 0%  no-call 5
+    ✗ ≥80%  case-150  x      tool      0/5 0%  no-call 5
     … and 196 more cases"
   `);
 });

@@ -60,7 +60,7 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   const input = { summary, manifest: finished, followUp: { accept } };
   await writeReports(dir, { ...input, trials }, io);
   await recordNights(summary, finished);
-  printRun(options.json ? "json" : "terminal", input, io);
+  printRun(input, options.json, io);
   for (const form of options.reporter ?? []) await printForm(form, { ...input, dir }, options.json, io);
   if (accept) {
     const { acceptRun } = await import("../experiments/baseline/accept.ts");

@@ -1,6 +1,6 @@
 import CliTable from "cli-table3";
 import { inert, plain } from "../base/secrets/visible.ts";
-import { cut, cutNames, displayWidth, narrowColumns, wrap, wrapName } from "../base/text/columns.ts";
+import { cut, cutNames, displayWidth, glue, narrowColumns, wrap, wrapName } from "../base/text/columns.ts";
 import {
   type Block,
   type Blocks,
@@ -56,7 +56,7 @@ export function renderTerminal(blocks: Blocks, display: Display): string {
     lines.push(...rendered);
     previous = block;
   }
-  return inert(`${lines.join("\n")}\n`);
+  return inert(`${lines.join("\n")}\n`).replaceAll(glue, " ");
 }
 
 function unfolded(block: Block): Block[] {
@@ -158,7 +158,9 @@ class Screen {
   }
 
   #segment(span: Span): Segment {
-    if (typeof span === "string") return { text: this.#safe(span) };
+    // A command can be copied only from one line.
+    if (typeof span === "string")
+      return { text: this.#safe(span).replace(/`[^`]+`/g, (part) => part.replaceAll(" ", glue)) };
     if ("strong" in span) return { text: this.#safe(span.strong), paint: span.tone ? tonePaint[span.tone] : "bold" };
     if ("mark" in span) return { text: this.#safe(marks[span.mark]), paint: markPaint(span.mark) };
     if ("bar" in span) return { text: "" };

@@ -27,8 +27,9 @@ describe("evals run --cache", () => {
     const world = io();
     expect(await run({ ...options, json: false, maxRequests: 1 }, world)).toBe(0);
     expect(started.requests).toHaveLength(9);
-    expect(world.printed().split("\n").slice(0, 3)).toEqual([
-      "DRAFT 3 of 3 cases passed · 9 trials · anthropic:claude-haiku-5-5 (all definitions shown)",
+    expect(world.printed().split("\n").slice(0, 4)).toEqual([
+      "DRAFT · 3 of 3 cases pass · anthropic:claude-haiku-5-5",
+      "  Pass rate: 100%, 9 of 9 trials, 95% CI 70-100%",
       "  No verdict: 9 of 9 replies came from the cache, and an old reply is not new evidence (--cache).",
       "  Next: when the cases are written, run again without --cache.",
     ]);

@@ -57,6 +57,13 @@ describe("the summary of a run", () => {
                   0.9637758913675698,
                 ],
                 "line": 1,
+                "missed": [
+                  {
+                    "n": 1,
+                    "outcome": "wrong-tool",
+                    "picked": "write",
+                  },
+                ],
                 "ms": 15,
                 "notGradable": 0,
                 "ok": true,
@@ -87,6 +94,7 @@ describe("the summary of a run", () => {
                 "input": "do b",
                 "interval": null,
                 "line": 2,
+                "missed": [],
                 "ms": 1,
                 "notGradable": 0,
                 "ok": false,

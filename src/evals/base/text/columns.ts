@@ -58,7 +58,13 @@ function cutMiddle(text: string, width: number, ellipsis: string): string {
   return head(text, room - displayWidth(end)) + ellipsis + end;
 }
 
-/** Breaks a text into lines of at most `width` columns, at spaces, or inside a word that is longer than a line. */
+/** Stands for a space that must not become a line break. */
+export const glue = "\ue000";
+
+/**
+ * Breaks a text into lines of at most `width` columns, at spaces, or inside a word that is longer than a line. Words that
+ * are joined by `glue` stay in one line, however long.
+ */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -69,7 +75,7 @@ export function wrap(text: string, width: number): string[] {
     }
     if (line !== "") lines.push(line);
     line = word;
-    while (displayWidth(line) > width) {
+    while (displayWidth(line) > width && !line.includes(glue)) {
       const first = head(line, width) || line;
       lines.push(first);
       line = line.slice(first.length);

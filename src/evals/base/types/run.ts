@@ -204,6 +204,9 @@ const caseSummarySchema = z.object({
   compared: z.literal(true).optional().describe("its trials are those of the regression check or the nightly run"),
   ms: z.number().optional().describe("of all its trials from query to score, which can run at the same time"),
   outcomes: z.record(z.string(), integer),
+  missed: z
+    .array(z.object({ outcome: z.string(), picked: z.string(), n: integer }))
+    .describe("what failed trials did: their outcome, and what was picked, ranked"),
   brokenStages: z.record(z.string(), integer),
   paraphrases: z
     .array(z.object({ input: z.string(), passed: integer, trials: integer }))

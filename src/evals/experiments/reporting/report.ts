@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import * as z from "zod";
 import { importModule } from "../../base/code/module.ts";
 import type { Reporter } from "../../base/types/custom.ts";
@@ -11,11 +11,12 @@ import { baselineFile, readBaseline } from "../../records/baseline.ts";
 import { findAnyRecord } from "../../records/find.ts";
 import { readTrials } from "../../records/record.ts";
 import { printJson } from "../../reports/result.ts";
+import { renderTerminal } from "../../reports/terminal.ts";
 import { readResults } from "../pipeline/record.ts";
 import { csvHead, csvWriter } from "../run/report/csv.ts";
 import { type Form, type FormName, formNames, forms, type Report, runReport } from "../run/report/forms.ts";
 import { PageTrialCollector } from "../run/report/pageTrials.ts";
-import type { RunInput } from "../run/report/run.ts";
+import { briefDocument, type RunInput } from "../run/report/run.ts";
 import { exportTraces } from "./otlp.ts";
 
 export type ReportOptions = {
@@ -81,9 +82,13 @@ export async function readReport(
   }
 }
 
-/** Prints the report of a run in one form. */
-export function printRun(name: FormName, input: RunInput, io: Io): void {
-  printReport(name, runReport(input), io);
+/** Prints what a run came to: on about a screen, or with `json` as an object. */
+export function printRun(input: RunInput, json: boolean, io: Io): void {
+  if (json) return printReport("json", runReport(input), io);
+  const { summary } = input;
+  const short = relative(io.cwd, summary.dir);
+  const dir = short.startsWith("..") ? summary.dir : short;
+  io.out(renderTerminal(briefDocument({ ...input, summary: { ...summary, dir } }), io));
 }
 
 /** Prints a report in one form. */
@@ -115,7 +120,7 @@ export async function printForm(name: string, input: RunInput & { dir: string },
   const file = reporterFile(name);
   if (file === undefined) {
     const form = formNames.find((known) => known === name);
-    if (!json && form) printRun(form, input, io);
+    if (!json && form) printReport(form, runReport(input), io);
     return;
   }
   const fail = (message: string, hint: string) =>

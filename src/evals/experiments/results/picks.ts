@@ -10,7 +10,7 @@ export type Pair = { expected: string; picked: string };
 type Growth = ComparedCheck["grew"][number];
 
 /** The selections that count as confusions. A right pick with wrong arguments is not one. */
-const confusions: ReadonlySet<Score["selection"]> = new Set([
+export const confusions: ReadonlySet<string> = new Set<Score["selection"]>([
   "wrong-tool",
   "no-call",
   "unknown-tool",

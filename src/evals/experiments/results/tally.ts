@@ -143,7 +143,8 @@ export class CaseTally {
   outcomes = noCounts;
   stages = noCounts;
   reasons = noCounts;
-  picks = noCounts;
+  /** What failed trials did: their outcome and pick, on two lines. */
+  missed = noCounts;
   /** Passes and graded trials of each paraphrase of the query. */
   readonly paraphrases: readonly { passed: number; trials: number }[];
   /** Trials without a grade so far, which may be repeated. Created for the first of them. */
@@ -182,7 +183,6 @@ export class CaseTally {
       return;
     }
     this.outcomes = addTo(this.outcomes, readOutcome(verdict), by);
-    this.picks = addTo(this.picks, verdict.picked, by);
     const asked = this.paraphrases[paraphraseAt(cell.trial, this.paraphrases.length)];
     if (asked) {
       asked.trials += by;
@@ -191,6 +191,7 @@ export class CaseTally {
     if (verdict.grade === "pass") this.passed += by;
     else {
       this.failed += by;
+      this.missed = addTo(this.missed, `${readOutcome(verdict)}\n${verdict.picked}`, by);
       for (const check of verdict.checks)
         if (check.met === "no") this.reasons = addTo(this.reasons, describeFailure(check), by);
     }

@@ -8,6 +8,7 @@ import {
   percent,
   range,
   rateWithInterval,
+  ratio,
   tally,
   tallyPhrase,
 } from "../../reports/format.ts";
@@ -63,27 +64,28 @@ export function modelLabel({ model, note }: { model: string; note?: string | nul
   return note ? `${model} (${note})` : model;
 }
 
-/** `4/5 80% (38-96%)` */
+/** `4/5 80% (38-96%)`, or `4/5 80%` without an interval. */
 export function rateText(one: CaseSummary): string {
-  if (one.rate === null || one.interval === null) return one.notGradable > 0 ? "not gradable" : "no graded trial";
-  return rateWithInterval(one, one.interval);
+  if (one.rate === null) return one.notGradable > 0 ? "not gradable" : "no graded trial";
+  return one.interval === null ? `${ratio(one)} ${percent(one.rate)}` : rateWithInterval(one, one.interval);
 }
 
-/** The trials of a case that were not graded: `2 not gradable, 1 broken`; empty if there are none. */
-function ungraded(one: CaseSummary): string {
-  return tallyPhrase({ "not gradable": one.notGradable, broken: one.broken, missing: missingTrials(one) });
+/** The trials of a case that were not graded: `not gradable 2`, `broken 1`; empty if there are none. */
+export function ungraded(one: CaseSummary): string[] {
+  return tally({ "not gradable": one.notGradable, broken: one.broken, missing: missingTrials(one) });
 }
 
 /** One sentence on a case that can stand alone, such as in an annotation or a test report. */
 export function caseSentence(one: CaseSummary): string {
+  const interval = one.interval ? ` (95% CI ${range(one.interval)})` : "";
   const graded =
-    one.rate === null || one.interval === null
+    one.rate === null
       ? `none of ${count(one.planned, "trial")} was graded`
-      : `${integer(one.passed)} of ${count(one.trials, "graded trial")} passed: ${percent(one.rate)} (95% CI ${range(one.interval)})`;
+      : `${integer(one.passed)} of ${count(one.trials, "graded trial")} passed: ${percent(one.rate)}${interval}`;
   const { substituted = 0 } = one.outcomes;
-  const rest = [substituted > 0 ? `${integer(substituted)} substituted` : "", ungraded(one)]
-    .filter((part) => part !== "")
-    .join(", ");
+  const { notGradable, broken } = one;
+  const lost = tallyPhrase({ "not gradable": notGradable, broken, missing: missingTrials(one) });
+  const rest = [substituted > 0 ? `${integer(substituted)} substituted` : "", lost].filter(Boolean).join(", ");
   return `${graded}, needs ${percent(one.passRate)}${rest === "" ? "" : `; ${rest}`}`;
 }
 

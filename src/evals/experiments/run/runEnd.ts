@@ -24,14 +24,14 @@ export async function reportRun(
   const input = { summary, manifest, followUp: end === "complete" ? { accept, blame } : {} };
   await writeReports(dir, { ...input, trials }, io);
   if (end === "complete") await recordNights(summary, manifest);
-  if (!options.json) printRun("terminal", input, io);
+  if (!options.json) printRun(input, false, io);
   const blaming = blame && end === "complete" ? await import("../blame/ask.ts") : undefined;
   const blamed = await blaming?.blameRun(dir, options, io);
   const blameText = blamed && blaming?.blameMarkdown(blamed);
   if (blameText !== undefined) await writeReport(dir, "blame.md", blameText, io);
   if (options.json) {
     const blames = blamed && blaming?.describeBlames(blamed);
-    printRun("json", { ...input, summary: { ...summary, ...(blames && { blame: blames }) } }, io);
+    printRun({ ...input, summary: { ...summary, ...(blames && { blame: blames }) } }, true, io);
   } else if (blamed && blaming) {
     io.out("\n");
     blaming.printBlame(blamed, false, io);

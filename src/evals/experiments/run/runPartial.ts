@@ -14,7 +14,7 @@ import { findBaseline } from "../check/ask.ts";
 import { comparability, describeRun } from "../design/comparable.ts";
 import { toFlag } from "../pipeline/recordedOptions.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { describePartial } from "./report/partial.ts";
+import { describePartial } from "./report/status.ts";
 import type { RunOptions } from "./runOptions.ts";
 
 // A partial run asks the cases that a change touches once. It is a quick look that decides nothing for the suite.

@@ -9,7 +9,7 @@ import { addCost, type Cost } from "../../base/types/trial.ts";
 import { stampFile, trackReads } from "../../input/parsing/read.ts";
 import { count, money, some } from "../../reports/format.ts";
 import { createLimits, type Workspace, withWorkspace } from "../workspace/workspace.ts";
-import { describePartial } from "./report/partial.ts";
+import { describePartial } from "./report/status.ts";
 import type { RunOptions } from "./runOptions.ts";
 import {
   describeCases,

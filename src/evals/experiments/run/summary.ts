@@ -333,6 +333,10 @@ class SuiteTally {
       ...(isCompared && { compared: true as const }),
       ms: tally.ms,
       outcomes: tally.outcomes.toObject(),
+      missed: tally.missed.ranked().map(([key, n]) => {
+        const [outcome = "", ...picked] = key.split("\n");
+        return { outcome, picked: picked.join("\n"), n };
+      }),
       brokenStages: tally.stages.toObject(),
       reasons: tally.reasons.ranked().map(([text, n]) => ({ text, n })),
       ok: rate !== null && rate >= one.passRate && tally.notGradable === 0,

@@ -14,36 +14,28 @@ import {
   text,
 } from "../../../reports/document.ts";
 import { count, integer, money, percent, ratio } from "../../../reports/format.ts";
-import { armsBlocks, discoveryBlocks } from "../../arms/report.ts";
-import { serverBlocks } from "../../arms/serversReport.ts";
 import { triggerBlocks } from "../../arms/skillReport.ts";
-import type { FollowUp } from "../../check/report.ts";
-import { checkBlocks } from "../../check/report.ts";
-import { driftBlocks } from "../../drift/report.ts";
-import { missBlocks } from "../../results/missesReport.ts";
 import { lostPhrase, modelLabel, provenance } from "../../results/text.ts";
+import { missBlocks, substitutes } from "./cases.ts";
 import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "./figures.ts";
 import type { WrittenReport } from "./pageData.ts";
 import type { PageCase, PageTrialCollector } from "./pageTrials.ts";
-import { type RunInput, runFacts, substitutes, suiteFacts } from "./run.ts";
-import { headline, leadingSuite, leadLines, statusTone } from "./status.ts";
+import { comparisonBlocks, type RunInput, runFacts, suiteFacts } from "./run.ts";
+import { headline, leadLines, statusTone } from "./status.ts";
 
 /** The page of a run: the verdict, the cases and trials, and all other measurements. */
-export function runPage({ summary, manifest, followUp = {} }: RunInput, trials: PageTrialCollector): WrittenReport {
+export function runPage(input: RunInput, trials: PageTrialCollector): WrittenReport {
+  const { summary, manifest, followUp } = input;
   const { suites } = summary;
   const collected = trials.collect(summary);
-
-  const [main = "", ...others] = headline(summary).split(" · ");
   return {
     kind: "report",
     title: headline(summary),
     before: [
-      heading(1, main, statusTone(summary)),
-      text(others.join(" · "), ...leadLines(summary, followUp)),
+      heading(1, headline(summary), statusTone(summary)),
+      text(...leadLines(summary, followUp)),
       totalFacts(summary),
-      ...suites.flatMap((suite) =>
-        verdictBlocks(suite, collected.cases, { isLeading: suite === leadingSuite(summary), followUp }),
-      ),
+      ...suites.flatMap((suite) => verdictBlocks(suite, collected.cases, input)),
     ],
     trials: collected,
     toolsets: listToolNames(manifest),
@@ -82,21 +74,9 @@ function explainMisses(suite: SuiteSummary, isNamed: boolean): Block[] {
   return blocks.length === 0 || !isNamed ? blocks : [heading(3, `${suite.name} · ${modelLabel(suite)}`), ...blocks];
 }
 
-/** What was decided about a suite beyond its cases: check, drift, exposures, servers, tool search. */
-function verdictBlocks(
-  suite: SuiteSummary,
-  cases: readonly PageCase[],
-  options: { isLeading: boolean; followUp: FollowUp },
-): Block[] {
-  const blocks = [
-    ...checkBlocks(suite, options),
-    ...armFigure(suite, cases),
-    ...(suite.drift ? driftBlocks(suite.drift, options) : []),
-    ...armsBlocks(suite),
-    ...choicesFigure(suite),
-    ...serverBlocks(suite),
-    ...discoveryBlocks(suite),
-  ];
+/** What was decided about a suite beyond its cases, with charts. */
+function verdictBlocks(suite: SuiteSummary, cases: readonly PageCase[], input: RunInput): Block[] {
+  const blocks = [...comparisonBlocks(suite, input), ...armFigure(suite, cases), ...choicesFigure(suite)];
   return blocks.length === 0 ? [] : [heading(2, `${suite.name} · ${modelLabel(suite)}`), ...blocks];
 }
 

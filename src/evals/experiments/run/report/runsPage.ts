@@ -31,7 +31,7 @@ function describeResult(
   summary: RunSummary | undefined,
 ): RunEntry["result"] {
   if (finishedAt === undefined) return { text: "not finished", tone: "warn" };
-  if (summary) return { text: headline(summary).split(" · ")[0] ?? "", tone: statusTone(summary) };
+  if (summary) return { text: headline(summary).split(" · ").slice(0, 2).join(" · "), tone: statusTone(summary) };
   if (experiment) return { text: "finished" };
   return { text: totals ? `${ratio({ passed: totals.passed, trials: totals.trials })} trials passed` : "finished" };
 }

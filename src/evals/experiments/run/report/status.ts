@@ -1,37 +1,26 @@
+import { groupBy } from "../../../base/groupBy.ts";
 import { sumOf } from "../../../base/sum.ts";
 import type { CheckSummary, ComparedCheck } from "../../../base/types/check.ts";
 import { exitCodes } from "../../../base/types/errors.ts";
-import type { CaseSummary, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
+import type { CaseSummary, PartialRun, RunManifest, RunSummary, SuiteSummary, Touch } from "../../../base/types/run.ts";
 import type { Tone } from "../../../reports/document.ts";
-import { count, integer, range, some, tallyPhrase } from "../../../reports/format.ts";
+import { count, integer, some, tallyPhrase } from "../../../reports/format.ts";
 import { checkNext, checkReason, type FollowUp, isCompared, isExhausted, lostLines } from "../../check/report.ts";
 import { driftLead, driftWord } from "../../drift/report.ts";
-import {
-  type CaseState,
-  caseState,
-  isBelowBefore,
-  isGatedByRate,
-  lostPhrase,
-  modelLabel,
-  redFirst,
-} from "../../results/text.ts";
-import { askedPhrase, leftOutPhrase } from "./partial.ts";
+import { type CaseState, caseState, isBelowBefore, isGatedByRate, redFirst } from "../../results/text.ts";
 
 // What a run came to, in one table: the headline, the lines below it and the explanation of the exit code follow from
 // its row.
 
-/** How many cases there are, how many of them passed or are red, and the red ones by state: `2 failed, 1 broken`. */
-type CaseCounts = { total: string; passed: string; red: number; byState: string; areAllFailed: boolean };
-
 /**
- * A status. `holds`: whether a run has it, if it has none of those above. `result`: the cases in the headline. `decides`:
- * for a status of suites, which of them have it. `certainty` and `next` are the lines below the headline.
+ * A status. `holds`: whether a run has it, if it has none of those above. `decides`: for a status of suites, which of them
+ * have it. `cases`: how many cases pass, for the headline. `certainty` and `next` are the lines below the headline.
  */
 type StatusRow = {
   tone: Tone;
   holds(summary: RunSummary): boolean;
-  result?(cases: CaseCounts): string;
   decides?(suite: SuiteSummary): boolean;
+  cases?(cases: readonly CaseSummary[]): string;
   certainty?(summary: RunSummary): string;
   next?(summary: RunSummary, followUp: FollowUp): string;
 };
@@ -41,13 +30,20 @@ const hasDrifted = ({ drift }: SuiteSummary) => drift?.verdict.kind === "drifted
 const hasRegressed = hasVerdict("regressed");
 const hasChanged = hasVerdict("changed");
 
+const listCases = ({ suites }: Pick<RunSummary, "suites">) => suites.flatMap(({ cases }) => cases);
 const isIncomplete = ({ exitCode }: RunSummary) => exitCode === exitCodes.incomplete;
 /** A run without cases never passes. */
-const hasPassed = ({ ok, exitCode, suites }: RunSummary) =>
-  ok && exitCode === exitCodes.passed && suites.some(({ cases }) => cases.length > 0);
+const hasPassed = (summary: RunSummary) =>
+  summary.ok && summary.exitCode === exitCodes.passed && listCases(summary).length > 0;
 /** A suite on the keyword search without any gate: it asks no language model. */
 const isUngated = (suite: SuiteSummary) =>
   suite.kind === "retrieval baseline" && !isGatedByRate(suite) && !(suite.verdict && isCompared(suite.verdict));
+const hasFailingCase = (summary: RunSummary) => listCases(summary).some(({ ok }) => !ok);
+
+const acceptNext: NonNullable<StatusRow["next"]> = ({ suites }, { accept = false }) =>
+  accept || suites.some(({ verdict }) => verdict)
+    ? ""
+    : "Next: keep this as the baseline of later checks with `evals baseline accept`.";
 
 /** All statuses; the first that holds is that of the run. A regression takes precedence over what `--fail-on` names. */
 const statuses = {
@@ -55,6 +51,8 @@ const statuses = {
   DRAFT: {
     tone: "warn",
     holds: ({ cache, exitCode }) => cache !== undefined && exitCode === exitCodes.passed,
+    certainty: ({ totals: { cached = 0, calls } }) =>
+      `No verdict: ${integer(cached)} of ${count(cached + calls, "reply")} came from the cache, and an old reply is not new evidence (--cache).`,
     next: () => "Next: when the cases are written, run again without --cache.",
   },
   REGRESSED: { tone: "bad", holds: ({ suites }) => suites.some(hasRegressed), decides: hasRegressed },
@@ -67,17 +65,13 @@ const statuses = {
     tone: "bad",
     holds: (summary) => !isIncomplete(summary) && summary.suites.some(hasDrifted),
     decides: hasDrifted,
-    certainty: () => "",
   },
   "SMOKE CHECK": {
     tone: "warn",
     holds: (summary) => hasPassed(summary) && summary.suites.every(isUngated),
-    result: ({ passed }) => `a keyword search picks the right tool in ${passed}`,
-    certainty: ({ suites }) => {
-      const unjudged = sumOf(suites, ({ unchecked = [] }) => sumOf(unchecked, ({ n }) => n));
-      const trials = unjudged === 0 ? "" : ` (${count(unjudged, "trial")})`;
-      return `How sure: this shows what a host's keyword tool search finds. No language model was asked; arguments and results are not judged${trials}.`;
-    },
+    cases: (cases) =>
+      `a keyword search picks the right tool in ${integer(cases.filter(({ ok }) => ok).length)} of ${count(cases.length, "case")}`,
+    certainty: () => "No language model was asked, and arguments and results are not judged.",
     next: () =>
       "Next: ask a language model with `evals run -m anthropic:claude-haiku-5-5` (`--dry-run` prints the cost first), or gate this check with `--fail-on rate`.",
   },
@@ -85,21 +79,25 @@ const statuses = {
   PARTIAL: {
     tone: "warn",
     holds: (summary) => hasPassed(summary) && summary.partial !== undefined,
+    certainty: ({ partial }) =>
+      partial ? `A quick look at ${askedPhrase(partial)}, and no verdict on the suite.` : "",
     next: () => "Next: ask every case with `evals run` before you rely on it.",
-    certainty: ({ partial, totals }) =>
-      partial
-        ? `How sure: a quick look at ${askedPhrase(partial)} with ${count(totals.trials, "trial")}, and no verdict on the suite.`
-        : "",
   },
-  PASSED: {
+  "NO REGRESSION": {
     tone: "good",
-    holds: hasPassed,
-    result: ({ total, passed, red }) => (red === 0 ? passed : total),
-    next: ({ suites }, { accept = false }) =>
-      accept || suites.some(({ verdict }) => verdict)
-        ? ""
-        : "Next: keep this as the baseline of later checks with `evals baseline accept`.",
+    holds: (summary) => hasPassed(summary) && summary.suites.some(hasVerdict("no-regression")),
   },
+  /** The tools are those of the baseline. Cases that failed before may fail now. */
+  UNCHANGED: {
+    tone: "good",
+    holds: (summary) => hasPassed(summary) && hasFailingCase(summary) && summary.suites.every(({ verdict }) => verdict),
+  },
+  "NOT GATED": {
+    tone: "warn",
+    holds: (summary) => hasPassed(summary) && hasFailingCase(summary),
+    next: () => "Next: make failing cases fail the run with `--fail-on rate`.",
+  },
+  PASSED: { tone: "good", holds: hasPassed, next: acceptNext },
   INCOMPLETE: {
     tone: "warn",
     holds: ({ exitCode }) => exitCode === exitCodes.incomplete || exitCode >= exitCodes.sigint,
@@ -114,12 +112,10 @@ const statuses = {
   FAILED: {
     tone: "bad",
     holds: () => true,
-    result: ({ total, red, byState, areAllFailed }) =>
-      withDetail(`${integer(red)} of ${total}`, areAllFailed ? "" : byState),
     next: ({ run, suites, partial }) => {
       // A red case of a suite without a gate is not why the run failed.
       const failed = suites.filter(({ failed: gates = [] }) => gates.length > 0);
-      const [red] = redFirst((failed.length > 0 ? failed : suites).flatMap(({ cases }) => cases));
+      const [red] = redFirst(listCases({ suites: failed.length > 0 ? failed : suites }));
       const named = red && !red.ok && /^[\w./:@-]+$/.test(red.id) ? ` ${red.id}` : "";
       const look = red
         ? `read what the model did with \`evals show${named} --failed${partial ? ` --run ${run}` : ""}\``
@@ -143,69 +139,57 @@ export const statusTone = (summary: RunSummary): Tone => findRow(summary).tone;
 const isStopped = ({ verdict }: SuiteSummary) =>
   verdict !== undefined && "because" in verdict && verdict.because === "stopped";
 
-/** `3 of 10 cases (2 failed, 1 broken)` */
-function withDetail(main: string, detail: string): string {
-  return detail === "" ? main : `${main} (${detail})`;
-}
-
-/** The result in one line: `FAILED 3 of 10 cases · 50 trials · lexical-2 (keyword search, not a language model)`. */
+/** The result in one line: `NO REGRESSION · 3 of 10 cases pass, as in the baseline · anthropic:claude-haiku-5-5`. */
 export function headline(summary: RunSummary): string {
-  const { suites, totals, partial } = summary;
-  const status = runStatus(summary);
-  const { decides }: StatusRow = statuses[status];
-  const moved = decides && `${integer(suites.filter(decides).length)} of ${count(suites.length, "suite")}`;
+  const { suites, partial } = summary;
+  const { decides, cases = describeCases } = findRow(summary);
+  const all = listCases(summary);
   const open = (["inconclusive", "not-comparable"] as const).map((kind) => {
     const checks = suites.filter(hasVerdict(kind)).length;
     return checks > 0 ? `${count(checks, "check")} ${kind.replace("-", " ")}` : "";
   });
   const parts = [
-    ...(moved === undefined ? [] : [moved]),
-    resultText(summary, status),
+    runStatus(summary),
+    decides && suites.length > 1 ? `${integer(suites.filter(decides).length)} of ${count(suites.length, "suite")}` : "",
+    all.length === 0 ? "no case was run" : cases(all),
     ...open,
-    status === "SMOKE CHECK" ? "" : belowRate(summary, status),
     partial ? ["partial run", leftOutPhrase(partial)].filter(Boolean).join(", ") : "",
-    withDetail(count(totals.trials, "trial"), lostPhrase(totals)),
-    some([...new Set(suites.map(modelLabel))], 3),
+    some([...new Set(suites.map(({ model }) => model))], 3),
   ];
-  return `${status} ${parts.filter(Boolean).join(" · ")}`;
+  return parts.filter(Boolean).join(" · ");
 }
 
-/** How many cases passed or failed, and the red cases by state if not all of them failed. */
-function resultText({ suites }: RunSummary, status: RunStatus): string {
-  const cases = suites.flatMap((suite) => suite.cases);
-  if (cases.length === 0) return "no case was run";
+/** `3 of 10 cases pass (5 failed, 2 broken), as in the baseline` */
+function describeCases(cases: readonly CaseSummary[]): string {
+  const passed = cases.filter(({ ok }) => ok).length;
   const states: Partial<Record<CaseState, number>> = {};
   for (const state of cases.map(caseState)) if (state !== "passed") states[state] = (states[state] ?? 0) + 1;
-  const red = cases.filter((one) => !one.ok).length;
-  const total = count(cases.length, "case");
-  const passed = `${integer(cases.length - red)} of ${total}`;
-  const byState = tallyPhrase(states);
-  const { result }: StatusRow = statuses[status];
-  if (!result) return withDetail(`${passed} passed`, byState);
-  return result({ total, passed, red, byState, areAllFailed: states.failed === red });
+  const areAllFailed = (states.failed ?? 0) === cases.length - passed;
+  const detail = areAllFailed ? "" : ` (${tallyPhrase(states)})`;
+  const verb = passed === 1 || cases.length === 1 ? "passes" : "pass";
+  return `${integer(passed)} of ${count(cases.length, "case")} ${verb}${detail}${describeBefore(cases)}`;
 }
 
-/** The number of cases below a pass rate that is not gated. The headline of a run that failed has counted them already. */
-function belowRate({ suites }: RunSummary, status?: RunStatus): string {
-  const free = suites.filter((suite) => !isGatedByRate(suite));
-  const below = free.flatMap(({ cases }) => cases.filter((one) => caseState(one) === "failed"));
-  if (below.length === 0) return "";
-  const known = below.filter(isBelowBefore).length;
-  const part = known === below.length ? "" : ` ${integer(known)} of them`;
-  const asBefore = known === 0 ? "" : `,${part} as in the baseline`;
-  if (status === "FAILED") return `${integer(below.length)} of them not gated${asBefore}`;
-  return `${count(below.length, "case")} below ${below.length === 1 ? "its" : "their"} pass rate${asBefore}`;
+/** How many of the cases passed when the baseline was accepted; empty where none is the same as in it. */
+function describeBefore(cases: readonly CaseSummary[]): string {
+  const known = cases.filter(({ before }) => before && before.trials > 0);
+  if (known.length === 0) return "";
+  const passed = known.filter((one) => !isBelowBefore(one)).length;
+  const isSame = known.length === cases.length && known.every((one) => one.ok !== isBelowBefore(one));
+  if (isSame) return ", as in the baseline";
+  return `, ${integer(passed)}${known.length === cases.length ? "" : ` of ${integer(known.length)}`} in the baseline`;
 }
 
-/** Explains the exit code if it is not obvious: which `--fail-on` gates failed, or that none did despite findings. */
-export function exitText(summary: RunSummary): string | undefined {
-  const { suites, exitCode } = summary;
+/** Why a run has its exit code, where gates were given: which of them failed, or that none did despite findings. */
+export function exitText({ suites, exitCode }: RunSummary, manifest: RunManifest): string | undefined {
+  const isGiven = manifest.failOn !== undefined || manifest.suites.some(({ failOn }) => failOn !== undefined);
+  if (!isGiven) return undefined;
   const named = [...new Set(suites.flatMap(({ failed = [] }) => failed))];
   if (exitCode === exitCodes.failed && named.length > 0) return `1, because of --fail-on ${named.join(", ")}`;
   const gates = [...new Set(suites.flatMap(({ failOn = [] }) => failOn))];
-  if (exitCode !== exitCodes.passed || gates.length === 0 || runStatus(summary) === "SMOKE CHECK") return undefined;
+  if (exitCode !== exitCodes.passed || gates.length === 0) return undefined;
   const isFine = ({ verdict }: SuiteSummary) => !verdict || ["no-regression", "unchanged"].includes(verdict.kind);
-  const hasFinding = suites.some(hasDrifted) || !suites.every(isFine) || belowRate(summary) !== "";
+  const hasFinding = suites.some(hasDrifted) || !suites.every(isFine) || listCases({ suites }).some(({ ok }) => !ok);
   return hasFinding ? `0, because --fail-on ${gates.join(", ")} did not trigger` : undefined;
 }
 
@@ -213,67 +197,103 @@ export function exitText(summary: RunSummary): string | undefined {
 export function leadingSuite(summary: RunSummary): SuiteSummary | undefined {
   const [only, ...others] = summary.suites;
   if (only?.drift?.nightly && others.length === 0) return only;
-  const status = runStatus(summary);
-  if (status === "REGRESSED") return summary.suites.find(hasRegressed);
-  if (status === "CHANGED") return summary.suites.find(hasChanged);
-  return summary.suites.find(({ verdict }) => verdict !== undefined && isCompared(verdict));
+  const { decides } = findRow(summary);
+  return (
+    (decides && decides !== hasDrifted ? summary.suites.find(decides) : undefined) ??
+    summary.suites.find(({ verdict }) => verdict !== undefined && isCompared(verdict))
+  );
 }
 
 /** What happened if the headline does not say so, how sure that is, and what to do next: one line each. */
 export function leadLines(summary: RunSummary, followUp: FollowUp = {}): string[] {
   const { verdict: check, drift } = leadingSuite(summary) ?? {};
   const status = runStatus(summary);
-  const row: StatusRow = statuses[status];
+  const { certainty, next: findNext }: StatusRow = statuses[status];
   if (drift?.nightly && status !== "INCOMPLETE") return driftLead(drift);
-  const next = row.next?.(summary, followUp) ?? "";
+  const next = findNext?.(summary, followUp) ?? "";
+  const nights = summary.suites.flatMap(({ name, drift: one }) => (one?.nightly ? [`${name} ${driftWord(one)}`] : []));
   const lines =
     check && isCompared(check) && status !== "DRIFTED"
       ? [checkReason(check), ...lostLines(check), checkCertainty(check), checkNext(check, followUp) || next]
-      : [certainty(summary, row), next];
+      : [nights.length > 0 ? `Nights: ${some(nights)}.` : (certainty?.(summary) ?? ""), next];
   return lines.filter((line) => line !== "");
 }
 
+/** How often the statistics of a check are wrong; of a deterministic model, only what is assumed. */
 function checkCertainty(check: ComparedCheck): string {
-  const shared = check.families > 1 ? ` of ${count(check.families, "suite")}` : "";
-  switch (check.kind) {
-    case "regressed":
-      return `How sure: at most 5% of checks${shared} with unchanged tools report a regression.`;
-    case "no-regression":
-      return isExhausted(check)
-        ? determinism(check)
-        : `How sure: a check${shared} misses such a drop in at most 5% of cases.`;
-    case "changed":
-      return isExhausted(check)
-        ? determinism(check)
-        : "How sure: at most 1% of checks with unchanged tools name a case that did not change.";
-    case "inconclusive":
-      return "";
-  }
+  const { kind, families, repeats } = check;
+  const shared = families > 1 ? ` of ${count(families, "suite")}` : "";
+  if (kind === "regressed") return `How sure: at most 5% of checks${shared} with unchanged tools report a regression.`;
+  if (kind === "inconclusive") return "";
+  if (isExhausted(check))
+    return repeats === undefined
+      ? ""
+      : `How sure: this assumes that the model is deterministic: ${count(repeats, "repeated request")} got the same ${repeats === 1 ? "answer" : "answers"} as before, which can be chance.`;
+  return kind === "no-regression"
+    ? `How sure: at most 5% of checks${shared} miss such a drop.`
+    : "How sure: at most 1% of checks with unchanged tools name a case that did not change.";
 }
 
-/** Whether the model is known to be deterministic, or was only seen to repeat its answers. */
-function determinism({ repeats }: ComparedCheck): string {
-  if (repeats === undefined) return "How sure: certain, since the model is deterministic.";
-  return `How sure: this assumes that the model is deterministic: ${count(repeats, "repeated request")} got the same ${repeats === 1 ? "answer" : "answers"} as before, which can be chance.`;
+const sumCases = (leftOut: PartialRun["leftOut"]) => sumOf(leftOut, ({ cases }) => cases);
+
+/** `9 cases left out`; empty if none is. */
+export function leftOutPhrase({ leftOut }: PartialRun): string {
+  const cases = sumCases(leftOut);
+  return cases === 0 ? "" : `${count(cases, "case")} left out`;
 }
 
-function certainty(summary: RunSummary, row: StatusRow): string {
-  const { suites, totals, cache } = summary;
-  const nights = suites.flatMap(({ name, drift }) => (drift?.nightly ? [`${name} ${driftWord(drift)}`] : []));
-  if (nights.length > 0) return `Nights: ${some(nights)}.`;
-  if (row.certainty) return row.certainty(summary);
-  if (cache)
-    return `No verdict: ${integer(totals.cached ?? 0)} of ${count((totals.cached ?? 0) + totals.calls, "reply")} came from the cache, and an old reply is not new evidence (--cache).`;
-  const widest = widestCase(suites.flatMap(({ cases }) => cases));
-  if (!widest?.interval) return "";
-  const after = count(widest.trials, "trial");
-  return `How sure: after ${after}, the true pass rate of a case may be anywhere in ${range(widest.interval)} (95% CI).`;
+/** How many cases a partial run asks: `3 of 12 cases`. */
+export function askedPhrase({ asked, leftOut }: PartialRun): string {
+  return `${asked.length} of ${count(asked.length + sumCases(leftOut), "case")}`;
 }
 
-function widestCase(cases: readonly CaseSummary[]): CaseSummary | undefined {
-  const width = ({ interval }: CaseSummary) => (interval ? interval[1] - interval[0] : -1);
-  return cases.reduce<CaseSummary | undefined>(
-    (found, one) => (found && width(found) >= width(one) ? found : one),
-    undefined,
-  );
+/** Which cases a partial run asks and leaves out, and why: one line per reason. */
+export function describePartial(partial: PartialRun): string[] {
+  const { asked, leftOut, since } = partial;
+  const before = describeSince(since);
+  const isOneSuite = new Set([...asked, ...leftOut].map(({ suite }) => suite)).size === 1;
+  const groups = groupBy(asked, (one) => `${isOneSuite ? "" : ` of ${one.suite}`}: ${explainTouch(one, since)}`);
+  const nothing = `No case is asked: no change ${before} affects any of ${count(sumCases(leftOut), "case")}.`;
+  const isSame = leftOut.every(({ why }) => why === "unchanged");
+  if (asked.length === 0 && isSame) return [nothing];
+  return [
+    asked.length === 0 ? "No case is asked." : `Asking ${askedPhrase(partial)}.`,
+    ...[...groups].map(
+      ([why, own]) =>
+        `  ${some(
+          own.map((one) => one.case),
+          10,
+        )}${why}`,
+    ),
+    ...describeLeftOut(partial).map((text) => `Left out: ${text}`),
+  ];
+}
+
+/** What a partial run leaves out and why, one phrase per reason. */
+export function describeLeftOut({ leftOut, since }: PartialRun): string[] {
+  const reasons = {
+    unchanged: `No change ${describeSince(since)} touches them.`,
+    "not listed": "Their server could not be listed.",
+  };
+  return (["unchanged", "not listed"] as const).flatMap((why) => {
+    const suites = leftOut.filter((one) => one.why === why);
+    const list = suites.map(({ suite, cases }) => `${count(cases, "case")} of ${suite}`);
+    return list.length === 0 ? [] : [`${some(list)}. ${reasons[why]}`];
+  });
+}
+
+const describeSince = (since: PartialRun["since"]) =>
+  since === "baseline" ? "since the accepted baseline" : "since they were last asked";
+
+const reasons: Record<Exclude<Touch, "stale" | "neighbour" | "no record">, string> = {
+  new: "new",
+  edited: "the case, its mocks or its skill changed",
+  "not graded": "no graded trial yet",
+};
+
+function explainTouch({ why, tools }: PartialRun["asked"][number], since: PartialRun["since"]): string {
+  if (why === "no record") return since === "baseline" ? "there is no accepted baseline" : "not asked before";
+  if (why === "stale") return `${some(tools)} changed`;
+  if (why === "neighbour") return `${some(tools)} changed, which is similar to an expected tool`;
+  return reasons[why];
 }

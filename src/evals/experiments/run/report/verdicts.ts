@@ -7,6 +7,7 @@ import type { FollowUp } from "../../check/report.ts";
 import { checkLines } from "../../check/report.ts";
 import { driftLines } from "../../drift/report.ts";
 import { type CaseState, caseSentence, caseState, isGatedByRate, modelLabel } from "../../results/text.ts";
+import { isDeterministic } from "./cases.ts";
 import type { RunInput } from "./run.ts";
 import { headline } from "./status.ts";
 
@@ -22,7 +23,9 @@ export function runVerdicts({ summary, manifest, followUp = {} }: RunInput): Ver
       verdicts: [
         ...checkVerdicts(suite, followUp),
         ...driftVerdicts(suite),
-        ...suite.cases.map((one) => caseVerdict(suite, one)),
+        ...suite.cases
+          .map((one) => (isDeterministic(model, manifest.models) ? { ...one, interval: null } : one))
+          .map((one) => caseVerdict(suite, one)),
       ],
     };
   });

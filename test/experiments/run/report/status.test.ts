@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PartialRun } from "../../../../src/evals/base/types/run.ts";
-import { describePartial } from "../../../../src/evals/experiments/run/report/partial.ts";
+import { describePartial } from "../../../../src/evals/experiments/run/report/status.ts";
 
 const asked: PartialRun["asked"] = [
   { suite: "files", case: "read-notes", why: "stale", tools: ["read"] },

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import { forms, runReport } from "../../../src/evals/experiments/run/report/forms.ts";
-import { missed, missSentences } from "../../reports/missed.ts";
-import { manifest, runOf, suiteOf } from "../../reports/samples.ts";
+import { forms, runReport } from "../../../../src/evals/experiments/run/report/forms.ts";
+import { missed, missSentences } from "../../../reports/missed.ts";
+import { manifest, runOf, suiteOf } from "../../../reports/samples.ts";
 
 it.each(["terminal", "markdown"] as const)("explains why trials missed: %s", (form) => {
   const display = { colour: false, width: 200, unicode: true };
   const shown = forms[form]
     .render(runReport({ summary: missed, manifest }), display)
-    .replaceAll(/[`\\]/g, "")
+    .replaceAll(/[`\\|]/g, "")
     .replaceAll(/\s+/g, " ");
   for (const sentence of missSentences) expect(shown).toContain(sentence);
   expect(shown).not.toContain("move_note");
@@ -41,12 +41,12 @@ it.each(["terminal", "markdown"] as const)("says once which tools were confused:
   expect(shown).toContain("2x expected (none), picked list_notes");
 });
 
-it("adds up the picks beyond the most frequent ones", () => {
+it("counts the picks beyond the most frequent ones", () => {
   const instead = [6, 5, 4, 3, 2, 1, 1].map((n, at) => ({ picked: `tool-${at}`, n }));
   const tool = { expected: "save_note", trials: 22, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0, instead };
   const misses = { tools: [tool], parameters: [], preconditions: [], repeated: [] };
   const summary = runOf([suiteOf({ cases: [], misses })], 1);
-  expect(forms.markdown.render(runReport({ summary, manifest })).replaceAll("\\", "")).toContain("tool-4 2, others 2");
+  expect(forms.markdown.render(runReport({ summary, manifest })).replaceAll("\\", "")).toContain("tool-4 2 and 2 more");
 });
 
 it.each(["junit", "github"] as const)("counts passes with an acceptable tool: %s", (form) => {

@@ -1,0 +1,111 @@
+import { expect, it } from "vitest";
+import type { CaseSummary } from "../../../../src/evals/base/types/run.ts";
+import { briefDocument } from "../../../../src/evals/experiments/run/report/run.ts";
+import { renderTerminal } from "../../../../src/evals/reports/terminal.ts";
+import { caseOf, manifest, runOf, suiteOf } from "../../../reports/samples.ts";
+
+const model = "anthropic:claude-sonnet-5-5";
+const totals = { calls: 40, inputTokens: 184_320, outputTokens: 4_211, costUsd: 0.41075 };
+
+function brief(cases: readonly CaseSummary[], others: readonly string[] = [], given = manifest): string {
+  const suites = [model, ...others].map((id) => {
+    const suite = suiteOf({ cases: [...cases], model: id, failed: ["rate"] });
+    return { ...suite, totals: { ...suite.totals, ...totals } };
+  });
+  return renderTerminal(briefDocument({ summary: runOf(suites, 1), manifest: given }), {
+    colour: false,
+    width: 80,
+    unicode: true,
+  });
+}
+
+const failing = (id: string, expected: string, ...missed: CaseSummary["missed"]) =>
+  caseOf({ id, input: `Do ${id}`, expected, passed: 5 - missed.reduce((sum, { n }) => sum + n, 0), missed });
+const wrongTool = (picked: string, n: number) => ({ outcome: "wrong-tool", picked, n });
+const sizes = "list_directory_with_sizes";
+const several = [
+  failing("biggest-photo", sizes, wrongTool("list_directory", 5)),
+  failing("photo-sizes", sizes, wrongTool("list_directory", 3), { outcome: "no-call", picked: "(none)", n: 1 }),
+  failing("rename", "move_file", { outcome: "unknown-tool", picked: "rename_file (unknown)", n: 5 }),
+  failing("weather", "(none)", { outcome: "over-triggered", picked: "read_text_file", n: 2 }),
+  caseOf({ id: "read", input: "Read it", expected: "read_text_file" }),
+];
+
+it("says on a screen what failed, what was picked instead, what was confused and made up, and what it cost", () => {
+  expect(brief(several)).toMatchInlineSnapshot(`
+    "FAILED · 1 of 5 cases passes · anthropic:claude-sonnet-5-5
+      Pass rate: 36%, 9 of 25 trials, 95% CI 20-55%
+      Next: read what the model did with \`evals show biggest-photo --failed\`, then
+        improve the descriptions or correct the cases.
+
+    Cases that fail
+    case           expected                   passed  instead
+    ─────────────────────────────────────────────────────────────────────────────
+    biggest-photo  list_directory_with_sizes  0/5     list_directory 5
+    photo-sizes    list_directory_with_sizes  1/5     list_directory 3, no call 1
+    rename         move_file                  0/5     rename_file (unknown) 5
+    weather        (none)                     3/5     read_text_file 2
+
+    Confused in several cases
+      list_directory_with_sizes -> list_directory: 8 of 10 trials, 2 cases
+
+    Names that no tool has: rename_file 5 (for move_file)
+    Usage: 40 model replies · 12 calls executed · 184,320 tokens in · 4,211 out ·
+      cost $0.41
+    All figures: \`evals show\`
+    Page: reports/2026-11-21T09-30-00Z-k3f9/report.html
+    "
+  `);
+});
+
+it("shows several models side by side, with the rate of each", () => {
+  expect(brief(several, ["openai:gpt-6-mini"])).toMatchInlineSnapshot(`
+    "FAILED · 2 of 10 cases pass · anthropic:claude-sonnet-5-5, openai:gpt-6-mini
+      Next: read what the model did with \`evals show biggest-photo --failed\`, then
+        improve the descriptions or correct the cases.
+
+    Trials passed, by case and model
+    case           claude-sonnet-5-5  gpt-6-mini
+    ────────────────────────────────────────────
+    all 5 cases    9/25 (36%)         9/25 (36%)
+    biggest-photo  0/5                0/5
+    photo-sizes    1/5                1/5
+    rename         0/5                0/5
+    weather        3/5                3/5
+    read           5/5                5/5
+
+    Confused in several cases
+      list_directory_with_sizes -> list_directory: 16 of 20 trials, 2 cases
+
+    Names that no tool has: rename_file 10 (for move_file)
+    Usage: 80 model replies · 24 calls executed · 368,640 tokens in · 8,422 out ·
+      cost $0.82
+    All figures: \`evals show\`
+    Page: reports/2026-11-21T09-30-00Z-k3f9/report.html
+    "
+  `);
+});
+
+it("fits 30 lines, however many cases fail", () => {
+  const cases = Array.from({ length: 300 }, (_, at) =>
+    failing(`case-${at}`, `tool-${at % 40}`, wrongTool(`tool-${(at % 40) + 1}`, 3), {
+      ...{ outcome: "unknown-tool", picked: `made_up_${at % 9} (unknown)`, n: 1 },
+    }),
+  );
+  for (const others of [[], ["openai:gpt-6-mini"]]) {
+    const text = brief(cases, others);
+    expect(text).toMatch(/… and 29[34] more cases/);
+    expect(text.split("\n").length - 1).toBeLessThanOrEqual(30);
+  }
+});
+
+it("has no interval for a deterministic model", () => {
+  const models = manifest.models.map((one) => ({ ...one, deterministic: true }));
+  expect(brief(several)).toContain("95% CI");
+  expect(brief(several, [], { ...manifest, models })).not.toContain("CI");
+});
+
+it("explains the exit code only if gates were given", () => {
+  expect(brief(several)).not.toContain("Exit code");
+  expect(brief(several, [], { ...manifest, failOn: ["rate"] })).toContain("Exit code: 1, because of --fail-on rate");
+});
