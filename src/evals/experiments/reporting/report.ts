@@ -84,11 +84,11 @@ export async function readReport(
 
 /** Prints what a run came to: on about a screen, or with `json` as an object. */
 export function printRun(input: RunInput, json: boolean, io: Io): void {
-  if (json) return printReport("json", runReport(input), io);
   const { summary } = input;
   const short = relative(io.cwd, summary.dir);
   const dir = short.startsWith("..") ? summary.dir : short;
-  io.out(renderTerminal(briefDocument({ ...input, summary: { ...summary, dir } }), io));
+  if (json) printReport("json", runReport(input), io);
+  else io.out(renderTerminal(briefDocument({ ...input, summary: { ...summary, dir } }), io));
 }
 
 /** Prints a report in one form. */

@@ -4,8 +4,10 @@ import {
   type Blocks,
   type Fact,
   facts,
+  hasContent,
   heading,
   type Inline,
+  plainText,
   type Span,
   text,
 } from "../../../reports/document.ts";
@@ -63,10 +65,11 @@ export function briefDocument(input: RunInput): Block[] {
 
 /** The blocks without statistics, and without a heading that says no more than the status of the run. */
 function withoutFigures(blocks: Blocks, status: string): Block[] {
-  return blocks.flatMap((block, at) => {
-    if (block.kind === "facts" || (block.kind === "heading" && block.text === status)) return [];
-    return block.kind === "heading" && at === blocks.length - 1 ? [text(block.text)] : [block];
-  });
+  const kept = blocks.filter(
+    (block) =>
+      hasContent(block) && block.kind !== "facts" && !(block.kind === "heading" && plainText(block.text) === status),
+  );
+  return kept.map((block, at) => (block.kind === "heading" && at === kept.length - 1 ? text(block.text) : block));
 }
 
 /** The whole report of a run: that of `evals show`, of Markdown and of logs. */
