@@ -40,6 +40,11 @@ describe("wrap", () => {
     expect(wrap("one two abcdefghij k", 7)).toEqual(["one two", "abcdefg", "hij k"]);
   });
 
+  it("takes no more than linear time for one long word", () => {
+    expect(wrap("x".repeat(4_000_000), 80)).toHaveLength(50_000);
+    expect(wrapName("x".repeat(4_000_000), 80)).toHaveLength(50_000);
+  });
+
   it("fits, and drops only the spaces at line breaks", () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 2, max: 40 }), (raw, width) => {

@@ -132,6 +132,13 @@ test("cursors without end", async () => {
   `);
 });
 
+test("pages that are too much together", async () => {
+  expect(await failureOf(listFault("heavy"))).toMatchInlineSnapshot(`
+    "error: The tool list of server "sut" has more than 16 Mi characters.
+      Shorten its descriptions and schemas: no context window holds so long a list."
+  `);
+});
+
 test("a cursor that comes back", async () => {
   expect(await failureOf(listFault("repeated-cursor"))).toMatchInlineSnapshot(`
     "error: The tool list of server "sut" does not end: tools/list repeats the cursor "again".

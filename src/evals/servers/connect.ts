@@ -1,6 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { excerpt } from "../base/text/excerpt.ts";
+import { cut } from "../base/text/text.ts";
 import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../base/types/json.ts";
 import type { CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../base/types/tool.ts";
 import {
@@ -142,9 +143,9 @@ function describeServer({ client, link }: Session): JsonObject {
   const { name, version } = client.getServerVersion() ?? {};
   const protocol = client.getNegotiatedProtocolVersion();
   return {
-    ...(name !== undefined && { name }),
-    ...(version !== undefined && { version }),
-    ...(protocol !== undefined && { protocol }),
+    ...(name !== undefined && { name: cut(name) }),
+    ...(version !== undefined && { version: cut(version) }),
+    ...(protocol !== undefined && { protocol: cut(protocol) }),
     transport: link.kind,
   };
 }
@@ -156,19 +157,25 @@ function readInstructions({ client }: Session): string | undefined {
 }
 
 const maxMessage = 2_000;
-/** Limits of a recorded result: characters per text, content items, characters of structured content. */
+/** Limits of a recorded result: characters per text and of all texts, content items, characters of structured content. */
 const maxText = 64 * 1024;
+const maxTexts = 1024 * 1024;
 const maxItems = 1_000;
 const maxStructured = 256 * 1024;
 
 /**
- * The answer of a server as it is recorded: text up to 64 Ki characters per item (a cut is marked), everything else as
- * type, MIME type and size in bytes. It is not checked against the tool's outputSchema, because what the server sent is
+ * The answer of a server as it is recorded: text up to 64 Ki characters per item and 1 Mi in all (a cut is marked),
+ * everything else as type, MIME type and size in bytes. It is not checked against the tool's outputSchema, because what the server sent is
  * scored. Structured content that is not an object (allowed since revision 2026-07-28) is kept as text if there is no
  * other text. Structured content that is too large or too deep is left out, with a note.
  */
 function toToolResult(answer: CallToolResult): ToolResult {
-  const content = answer.content.slice(0, maxItems).map(toItem);
+  let left = maxTexts;
+  const content = answer.content.slice(0, maxItems).map((sent) => {
+    const item = toItem(sent, Math.min(maxText, left));
+    left = Math.max(0, left - (item.text?.length ?? 0));
+    return item;
+  });
   const isError = answer.isError === true;
   const structured: unknown = answer.structuredContent;
   const unkept = answer.content.length > maxItems ? `the result has more than ${maxItems} content items` : undefined;
@@ -191,10 +198,10 @@ function toToolResult(answer: CallToolResult): ToolResult {
   };
 }
 
-function toItem(item: CallToolResult["content"][number]): ContentItem {
+function toItem(item: CallToolResult["content"][number], longest: number): ContentItem {
   switch (item.type) {
     case "text":
-      return { type: "text", text: excerpt(item.text, maxText) };
+      return { type: "text", text: excerpt(item.text, longest) };
     case "image":
     case "audio":
       return { type: item.type, mimeType: item.mimeType, bytes: Buffer.byteLength(item.data, "base64") };

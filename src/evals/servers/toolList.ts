@@ -69,13 +69,15 @@ export function createInstructionsEntry(server: string, instructions: string): O
 const maxToolDepth = maxDepth + 1;
 const maxPages = 64;
 const maxTools = 10_000;
+/** Of all pages together, as JSON. The largest lists of public servers have one hundredth of it. */
+const maxListCharacters = 16 * 1024 * 1024;
 
 /** One page of a server's list, with unchecked tools. */
 export type ToolPage = { tools: readonly unknown[]; nextCursor?: string | undefined };
 
 /**
  * The entries of a server's list, all pages, as they were sent. Throws EvalsError for a list that does not end (more
- * than 64 pages, a repeated cursor) and for more than 10,000 entries.
+ * than 64 pages, a repeated cursor), for more than 10,000 entries, and for more than 16 Mi characters.
  */
 export async function readPages(
   server: string,
@@ -83,12 +85,20 @@ export async function readPages(
 ): Promise<readonly unknown[]> {
   const entries: unknown[] = [];
   const cursors = new Set<string>();
+  let characters = 0;
   for (let { tools: found, nextCursor } = await page(); ; { tools: found, nextCursor } = await page(nextCursor)) {
     for (const entry of found) entries.push(entry);
     if (entries.length > maxTools) {
       throw serverError(
         `Server "${server}" lists more than 10,000 tools.`,
         "List fewer: no model can choose from so many.",
+      );
+    }
+    characters += JSON.stringify(found).length;
+    if (characters > maxListCharacters) {
+      throw serverError(
+        `The tool list of server "${server}" has more than ${maxListCharacters / 1024 / 1024} Mi characters.`,
+        "Shorten its descriptions and schemas: no context window holds so long a list.",
       );
     }
     if (nextCursor === undefined) break;

@@ -197,6 +197,10 @@ describe("faults", () => {
     [{ fault: "empty" }, "the reply is empty (status 200, no body) (after 5 attempts)"],
     [{ fault: "truncated" }, "the connection failed: the reply was cut off (after 5 attempts)"],
     [
+      { fault: "switched" },
+      "the connection failed: the service switched to another protocol (101 Switching Protocols) (after 5 attempts)",
+    ],
+    [
       { fault: "body", body: { type: "error", error: { type: "overloaded_error", message: "Overloaded" } } },
       "the reply is not a message: Overloaded (after 5 attempts)",
     ],

@@ -126,6 +126,20 @@ describe("converse", () => {
     expect(turns).toHaveLength(1);
   });
 
+  it("breaks when the results of one trial are too much together", async () => {
+    const server = scriptedServer(() => text("x".repeat(6 * 1024 * 1024)));
+    const model = scriptedModel(() => turn("", ["read", {}]));
+    const { outcome, turns } = await talk(model, server, "read-only", 5);
+    expect([outcome, turns.length]).toEqual([
+      {
+        kind: "broken",
+        stage: "server",
+        message: 'The results of this trial have more than 16 Mi characters together, with that of "read"',
+      },
+      3,
+    ]);
+  });
+
   it("breaks with the server's own cause when a call breaks, the turn kept", async () => {
     const server = scriptedServer(() => ({ kind: "broken", stage: "server", message: "died with exit code 1" }));
     const { outcome, turns } = await talk(

@@ -31,6 +31,7 @@ export function createExecutor(
   { policy, model, pool, answerByMock = () => undefined, denial }: ExecutorSettings,
 ): Executor {
   let lease: Lease | undefined;
+  let characters = 0;
   return {
     async execute(call, signal) {
       const tool = toolset.tools.find((candidate) => candidate.name === call.tool);
@@ -53,6 +54,8 @@ export function createExecutor(
       const outcome = await lease.server.call(call.tool, call.arguments, signal);
       if (outcome.kind === "broken") return outcome;
       if (outcome.kind === "unknown-tool") return skip(outcome.message);
+      characters += JSON.stringify(outcome.result).length;
+      if (characters > maxTrialCharacters) return tooMuch(call.tool);
       return { status: "executed", result: outcome.result, ms: performance.now() - startedAt };
     },
     async close() {
@@ -60,6 +63,15 @@ export function createExecutor(
     },
   };
 }
+
+/** Of all results of one trial, as JSON: the record of a run holds them all. */
+const maxTrialCharacters = 16 * 1024 * 1024;
+
+const tooMuch = (tool: string): Broken => ({
+  kind: "broken",
+  stage: "server",
+  message: `The results of this trial have more than ${maxTrialCharacters / 1024 / 1024} Mi characters together, with that of "${tool}"`,
+});
 
 const skip = (reason: string): Execution => ({ status: "skipped", reason });
 

@@ -104,6 +104,11 @@ function createPooledFetch(): Fetch {
         ? secureRequest({ ...options, agent: secure }, onResponse)
         : plainRequest({ ...options, agent: plain }, onResponse);
       request.on("error", reject);
+      // Without a listener, a reply with status 101 never ends.
+      request.on("upgrade", (_, socket) => {
+        socket.destroy();
+        reject(new Error("the service switched to another protocol (101 Switching Protocols)"));
+      });
       // Not the `signal` option of a request, which watches all of its events and is slower.
       const abort = () => request.destroy(new DOMException("This operation was aborted", "AbortError"));
       init.signal?.addEventListener("abort", abort, { once: true });

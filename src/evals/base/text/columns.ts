@@ -39,8 +39,9 @@ export function cutNames(names: Iterable<string>, width: number, ellipsis: strin
 
 /** The length of the longest common prefix. */
 function countCommon([first = "", ...others]: readonly string[]): number {
-  const differs = [...first].findIndex((character, at) => others.some((name) => [...name][at] !== character));
-  return differs === -1 ? [...first].length : differs;
+  const [characters, ...among] = [first, ...others].map((name) => [...name]);
+  const differs = characters?.findIndex((character, at) => among.some((other) => other[at] !== character)) ?? -1;
+  return differs === -1 ? (characters?.length ?? 0) : differs;
 }
 
 /** Keeps the start of a name, and as much as fits from character `from` on. */
@@ -75,8 +76,8 @@ export function wrap(text: string, width: number): string[] {
     }
     if (line !== "") lines.push(line);
     line = word;
-    while (displayWidth(line) > width && !line.includes(glue)) {
-      const first = head(line, width) || line;
+    if (word.includes(glue)) continue;
+    for (let first = head(line, width) || line; first.length < line.length; first = head(line, width) || line) {
       lines.push(first);
       line = line.slice(first.length);
     }
@@ -88,8 +89,7 @@ export function wrap(text: string, width: number): string[] {
 export function wrapName(name: string, width: number): string[] {
   const lines: string[] = [];
   let rest = name;
-  while (displayWidth(rest) > width) {
-    const most = head(rest, width) || rest;
+  for (let most = head(rest, width) || rest; most.length < rest.length; most = head(rest, width) || rest) {
     const end = Math.max(...["-", "_", ".", "/"].map((separator) => most.lastIndexOf(separator))) + 1;
     const line = end > most.length / 2 ? most.slice(0, end) : most;
     lines.push(line);
