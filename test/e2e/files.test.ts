@@ -21,12 +21,12 @@ cases:
     input: Write the release notes
     expect:
       skill: release-notes
-      files: { CHANGELOG.md: { contains: "3.1.0" }, src/main.py: { contains: print }, draft.md: { $absent: true } }
+      files: { CHANGELOG.md: { $contains: "3.1.0" }, src/main.py: { $contains: print }, draft.md: { $absent: true } }
       assert: notes.mjs
   - id: other
     input: Write them to another file
     files: { path: VERSION, content: "9.9.9" }
-    expect: { files: { CHANGELOG.md: { contains: "9.9.9" } } }
+    expect: { files: { CHANGELOG.md: { $contains: "9.9.9" } } }
 `;
 const assertion = `
 import { readFileSync, readdirSync } from "node:fs";

@@ -18,7 +18,7 @@ async function world() {
       trials: 2,
       maxTurns: 1,
       cases: [
-        { id: "read", input: "Read notes.txt", expect: { tool: "read", args: { path: { endsWith: "notes.txt" } } } },
+        { id: "read", input: "Read notes.txt", expect: { tool: "read", args: { path: { $endsWith: "notes.txt" } } } },
         { id: "none", input: "Good morning", expect: { tool: "none" } },
       ],
     },

@@ -16,7 +16,7 @@ function writeSuites(harm: string): void {
   const suite = (name: string, mode: string, expectation: string) =>
     `name: ${name}\nserver: { command: node, args: [${JSON.stringify(server)}, ${mode}] }\n` +
     `cases:\n  - { id: one, input: Act., expect: ${expectation} }\n  - { id: two, input: Act again., expect: ${expectation} }\n`;
-  writeFileSync(join(dir, "hostile.yaml"), suite("hostile", harm, "{ tool: act, args: { text: { any: true } } }"));
+  writeFileSync(join(dir, "hostile.yaml"), suite("hostile", harm, "{ tool: act, args: { text: { $any: true } } }"));
   writeFileSync(join(dir, "harmless.yaml"), suite("harmless", "none", "{ tool: act, result: { contains: done } }"));
 }
 

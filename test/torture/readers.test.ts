@@ -161,7 +161,7 @@ lint: { severities: { tool-description-what: info } }
 cases:
   - id: a
     input: [Read notes.txt, Show notes.txt]
-    expect: { tool: [read, list], args: { path: { $regex: "^n.*t$" }, n: { $gte: 3 } } }
+    expect: { tool: [read, list], args: { path: { $matches: "^n.*t$" }, n: { $gte: 3 } } }
   - { input: Good morning, expect: { tool: none } }
   - id: c
     messages: [{ role: user, content: hi }]

@@ -15,7 +15,7 @@ const expects = (tools: string[], args = {}): { expect: Expectation } => ({
 
 it("lists the tools that no case expects, and the parameters that no case names", () => {
   const tools = [aTool("read", "path", "head", "tail"), aTool("list", "path"), aTool("move", "from", "to")];
-  const cases = [expects(["read"], { path: "a" }), expects(["read", "list"], { path: { any: true }, head: 3 }), {}];
+  const cases = [expects(["read"], { path: "a" }), expects(["read", "list"], { path: { $any: true }, head: 3 }), {}];
   expect(measureCoverage(tools, cases)).toEqual({
     tools: 3,
     uncovered: ["move"],

@@ -36,16 +36,16 @@ const foundIn = (args: JsonObject, argsMode: "partial" | "exact" = "partial") =>
 
 test("nothing is wrong with a case that can pass", () => {
   const args = {
-    path: { endsWith: ".txt" },
-    head: { gte: 2, lte: 100 },
-    mode: { anyOf: ["text", "hex"] },
-    tags: { unordered: ["a", { startsWith: "b" }] },
+    path: { $endsWith: ".txt" },
+    head: { $gte: 2, $lte: 100 },
+    mode: { $anyOf: ["text", "hex"] },
+    tags: { $unordered: ["a", { $startsWith: "b" }] },
     where: { parent: { city: "Oslo" } },
-    until: { type: "null" },
-    follow: { judge: "sensible" },
+    until: { $type: "null" },
+    follow: { $judge: "sensible" },
   };
   expect(foundIn(args)).toBe("");
-  expect(foundIn({ path: "a", until: { optional: { matches: "^2" } }, head: { absent: true } }, "exact")).toBe("");
+  expect(foundIn({ path: "a", until: { $optional: { $matches: "^2" } }, head: { $absent: true } }, "exact")).toBe("");
   expect(found(undefined)).toBe("");
   expect(found({ kind: "none", avoid: ["write_file"] })).toBe("");
   expect(found({ kind: "skill", skill: "none", avoid: [] })).toBe("");
@@ -104,7 +104,7 @@ describe("arguments", () => {
       evals/files.yaml:3:5: error: Case "read-one": "read_file" has no argument "everything".
         Use one of: path, head, mode, tags, where, until, follow."
     `);
-    const open = expectTool({ tools: ["write_file"], args: { pth: "a", content: { absent: true } } });
+    const open = expectTool({ tools: ["write_file"], args: { pth: "a", content: { $absent: true } } });
     expect(found(open)).toMatchInlineSnapshot(`
       "evals/files.yaml:3:5: warning: Case "read-one": "write_file" has no argument "pth".
         Did you mean "path"?
@@ -121,9 +121,9 @@ describe("arguments", () => {
         Fit it to the inputSchema of "read_file": {"type":"string"}."
     `);
     const never: JsonObject[] = [
-      { path: { absent: true } },
+      { path: { $absent: true } },
       { head: 0 },
-      { head: { equals: 101 } },
+      { head: { $equals: 101 } },
       { mode: "hex" },
       { where: { parent: { parent: { city: 5 } } } },
     ];
@@ -142,7 +142,7 @@ describe("arguments", () => {
   test("that exact mode leaves out although they are required", () => {
     expect(foundIn({ head: 1 }, "exact")).toMatchInlineSnapshot(`
       "evals/files.yaml:3:5: error: Case "read-one": can never match: "read_file" requires path, which argsMode exact does not allow.
-        Add them with { any: true }, or set argsMode: partial."
+        Add them with { $any: true }, or set argsMode: partial."
     `);
     expect(foundIn({}, "exact")).toBe(foundIn({ head: 1 }, "exact"));
     expect(foundIn({ head: 1 })).toBe("");

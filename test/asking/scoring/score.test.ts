@@ -33,7 +33,7 @@ const words = (expect: Expectation, ...turns: Turn[]) => {
 const whys = (expect: Expectation, ...turns: Turn[]) =>
   grade(expect, turns).checks.map(({ what, met, why }) => `${what}: ${met}${why === undefined ? "" : `: ${why}`}`);
 
-const readNotes = expectTool({ tools: ["read"], args: { path: { endsWith: "notes.txt" } } });
+const readNotes = expectTool({ tools: ["read"], args: { path: { $endsWith: "notes.txt" } } });
 const good = call("read", { path: "a/notes.txt" });
 
 describe("one tool", () => {
@@ -123,7 +123,7 @@ describe("one tool", () => {
   });
 
   test("arguments that do not match are wrong, each said apart", () => {
-    const both = expectTool({ tools: ["read"], args: { path: "notes.txt", head: { gte: 5 } } });
+    const both = expectTool({ tools: ["read"], args: { path: "notes.txt", head: { $gte: 5 } } });
     const made = turn(call("read", { path: "a.md", head: 1 }));
     expect(words(both, made)).toBe("fail wrong-arguments read");
     expect(whys(both, made)).toEqual([
@@ -176,7 +176,7 @@ describe("one tool", () => {
   });
 
   test("with extras a call that is decided goes before one that needs a judge", () => {
-    const args = { path: { anyOf: [{ judge: "a text file" }, "a"] } };
+    const args = { path: { $anyOf: [{ $judge: "a text file" }, "a"] } };
     const either = expectTool({ tools: ["read"], args }, { extras: true });
     const made = turn(call("read", { path: "b" }), call("read", { path: "a" }));
     expect(words(either, made)).toBe("pass right-tool read + read");
@@ -346,7 +346,7 @@ describe("several calls", () => {
   });
 
   test("any order finds the pairing that exists, whichever call comes first", () => {
-    const loose = { tools: ["read"], args: { path: { any: true } } };
+    const loose = { tools: ["read"], args: { path: { $any: true } } };
     const pair = expectCalls([loose, open], { order: "any" });
     expect(words(pair, turn(opened, call("read", { path: "b" })))).toBe("pass right-tool read + read");
     expect(words(pair, turn(call("read", { path: "b" }), opened))).toBe("pass right-tool read + read");
@@ -577,7 +577,7 @@ describe("what a judge decides", () => {
 
   test("what is decided and missed fails, whatever is not known", () => {
     expect(grade(readNotes, [turn(call("list"))], sentences).grade).toBe("fail");
-    const judged = expectTool({ tools: ["read"], args: { path: { judge: "a text file" } } });
+    const judged = expectTool({ tools: ["read"], args: { path: { $judge: "a text file" } } });
     expect(words(judged, turn(good))).toBe("not-gradable right-tool read");
     expect(grade(judged, [turn(good)], [], () => yes).grade).toBe("pass");
   });

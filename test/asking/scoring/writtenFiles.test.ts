@@ -51,7 +51,7 @@ describe("a case that expects files", () => {
   const one = {
     expectedBehavior: [],
     files: [{ path: "in.csv", content: "a" }],
-    expectedFiles: { "out.md": { contains: "3.1" }, "in.csv": "a", "tmp/x": { $absent: true } },
+    expectedFiles: { "out.md": { $contains: "3.1" }, "in.csv": "a", "tmp/x": { $absent: true } },
   };
   const grade = createGrader(one, toolset);
 

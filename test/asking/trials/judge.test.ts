@@ -100,7 +100,7 @@ describe("a trial that a judge decides", () => {
 describe("when a judge is asked", () => {
   const right: Expectation = {
     kind: "tool",
-    call: { tools: ["send"], args: { text: { judge: "is polite" } } },
+    call: { tools: ["send"], args: { text: { $judge: "is polite" } } },
     extras: false,
     argsMode: "partial",
     avoid: [],

@@ -13,8 +13,8 @@ const literal = fc.jsonValue({ maxDepth: 1 }).map((value): unknown => JSON.parse
 const argument = fc.oneof(
   fc.integer(),
   fc.string(),
-  fc.record({ contains: fc.string() }),
-  literal.map((value) => ({ equals: value })),
+  fc.record({ $contains: fc.string() }),
+  literal.map((value) => ({ $equals: value })),
 );
 const caseArbitrary = fc.record(
   {
@@ -32,7 +32,7 @@ describe("any suite", () => {
   it("loads a thousand cases", async () => {
     const cases = Array.from({ length: 1000 }, (_, i) => ({
       input: "Show me the notes",
-      expect: { tool: "read", args: { path: { endsWith: `${i}` } } },
+      expect: { tool: "read", args: { path: { $endsWith: `${i}` } } },
     }));
     const text = stringify({ cases });
     const suite = await loadYaml(text);

@@ -116,11 +116,11 @@ cases:
 
   it.each([
     [
-      "{ tool: [a, b], args: { p: { gte: 1 } }, argsMode: exact, result: { success: true }, extras: true }",
+      "{ tool: [a, b], args: { p: { $gte: 1 } }, argsMode: exact, result: { success: true }, extras: true }",
       {
         kind: "tool",
         avoid: [],
-        call: { tools: ["a", "b"], args: { p: { gte: 1 } }, result: { success: true } },
+        call: { tools: ["a", "b"], args: { p: { $gte: 1 } }, result: { success: true } },
         extras: true,
         argsMode: "exact",
       },
@@ -146,9 +146,9 @@ cases:
 
   it("takes literals and matchers as arguments as they are", async () => {
     const args = {
-      a: { equals: { gte: "x", other: 1 } },
+      a: { $equals: { gte: "x", other: 1 } },
       b: [{ type: "string" }],
-      c: { city: "Oslo", at: { contains: "x" } },
+      c: { city: "Oslo", at: { $contains: "x" } },
       d: null,
     };
     const suite = await loadYaml(stringify({ cases: [{ input: "hi", expect: { tool: "t", args } }] }));
@@ -258,7 +258,7 @@ describe("warnings", () => {
       await warningsOf("cases:\n  - { input: hi, expect: { tool: t, args: { p: { endWith: x } } } }\n"),
     ).toMatchInlineSnapshot(`
       "s.yaml:2:50: warning: "endWith" is not a matcher keyword, so this object is compared literally.
-        Did you mean "endsWith"? If not, wrap the object in { $equals: ... }."
+        Did you mean "$endsWith"? If not, wrap the object in { $equals: ... }."
     `);
   });
 

@@ -14,7 +14,7 @@ trials: 5
 cases:
   - id: read-one
     input: "Show me what is in notes.txt"
-    expect: { tool: read_text_file, args: { path: { endsWith: notes.txt } } }
+    expect: { tool: read_text_file, args: { path: { $endsWith: notes.txt } } }
   - input: "What is the weather in Oslo?"
     expect: { tool: none }
   - input: "Find the TODOs, then open the first file"
@@ -51,7 +51,7 @@ describe("the published schema", () => {
     "{ $gte: 1, $lte: 2 }",
     "{ $equals: { $gt: 1 } }",
     "{ $object: { $match: { $any: true } } }",
-    "[{ b: { $regex: a } }, { type: search, analyzer: x }, { gte: x, z: 1 }]",
+    "[{ b: { $matches: a } }, { type: search, analyzer: x }, { gte: x, z: 1 }]",
     "{ $anyOf: [{ $absent: true }, { $equals: { $x: 1 } }] }",
   ])("accepts the argument %s, and so does the loader", async (value) => {
     const suite = `cases: [{ input: hi, expect: { tool: t, args: { a: ${value} } } }]`;

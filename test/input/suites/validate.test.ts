@@ -125,20 +125,20 @@ describe("a case", () => {
 
   it.each([
     [
-      "{ a: { matches: '(' } }",
-      's.yaml:3:46: error: "matches" is not a regular expression: error parsing regexp: missing closing ): `(`.\n  Use RE2 syntax, without look-around and back-references; in YAML put it in single quotes.',
+      "{ a: { $matches: '(' } }",
+      's.yaml:3:47: error: "$matches" is not a regular expression: error parsing regexp: missing closing ): `(`.\n  Use RE2 syntax, without look-around and back-references; in YAML put it in single quotes.',
     ],
     [
-      "{ a: { gte: x } }",
-      's.yaml:3:42: error: "gte" must be a number, got "x".\n  Wrap the object in { $equals: ... } if it is meant literally.',
+      "{ a: { $gte: x } }",
+      's.yaml:3:43: error: "$gte" must be a number, got "x".\n  Wrap the object in { $equals: ... } if it is meant literally.',
     ],
     [
-      "{ a: { any: false } }",
-      's.yaml:3:42: error: "any" must be true, got false.\n  Wrap the object in { $equals: ... } if it is meant literally.',
+      "{ a: { $any: false } }",
+      's.yaml:3:43: error: "$any" must be true, got false.\n  Wrap the object in { $equals: ... } if it is meant literally.',
     ],
     [
-      "{ a: { type: strin } }",
-      's.yaml:3:43: error: "type" must be string | number | integer | boolean | array | object | null, got "strin".\n  Did you mean "string"?',
+      "{ a: { $type: strin } }",
+      's.yaml:3:44: error: "$type" must be string | number | integer | boolean | array | object | null, got "strin".\n  Did you mean "string"?',
     ],
     [
       "{ a: [{ b: { $contains: 1, foo: 2 } }] }",
@@ -153,8 +153,8 @@ describe("a case", () => {
       's.yaml:3:64: error: "$gte" must be a number, got "x".\n  Wrap the object in { $equals: ... } if it is meant literally.',
     ],
     [
-      "{ a: { anyOf: [x, { optional: { lte: y } }] } }",
-      's.yaml:3:67: error: "lte" must be a number, got "y".\n  Wrap the object in { $equals: ... } if it is meant literally.',
+      "{ a: { $anyOf: [x, { $optional: { $lte: y } }] } }",
+      's.yaml:3:70: error: "$lte" must be a number, got "y".\n  Wrap the object in { $equals: ... } if it is meant literally.',
     ],
   ])("with the arguments %s", async (args, message) => {
     expect(await aboutCase(`expect: { tool: t, args: ${args} }`)).toBe(message);
@@ -162,15 +162,29 @@ describe("a case", () => {
 
   it("checks matchers in the entries of calls and in results", async () => {
     const line =
-      "expect: { calls: [{ tool: t, args: { a: { lte: x } }, result: { matches: '[', json: { b: { gte: y } } } }] }";
+      "expect: { calls: [{ tool: t, args: { a: { $lte: x } }, result: { matches: '[', json: { b: { $gte: y } } } }] }";
     expect(await aboutCase(line)).toMatchInlineSnapshot(`
-      "s.yaml:3:52: error: "lte" must be a number, got "x".
+      "s.yaml:3:53: error: "$lte" must be a number, got "x".
         Wrap the object in { $equals: ... } if it is meant literally.
-      s.yaml:3:78: error: "matches" is not a regular expression: error parsing regexp: missing closing ]: \`[\`.
+      s.yaml:3:79: error: "matches" is not a regular expression: error parsing regexp: missing closing ]: \`[\`.
         Use RE2 syntax, without look-around and back-references; in YAML put it in single quotes.
-      s.yaml:3:101: error: "gte" must be a number, got "y".
+      s.yaml:3:103: error: "$gte" must be a number, got "y".
         Wrap the object in { $equals: ... } if it is meant literally."
     `);
+  });
+
+  it.each([
+    ["{ a: { contains: x } }", "contains", "$contains"],
+    ["{ a: { gte: 1, lte: 2 } }", "gte", "$gte"],
+    ["{ a: { contain: x } }", "contain", "$contains"],
+  ])("with the arguments %s warns of a matcher without $", async (args, key, meant) => {
+    const { warnings } = await load({ "s.yaml": `cases: [{ input: x, expect: { tool: t, args: ${args} } }]` });
+    expect(warnings.map(({ message, hint }) => [message, hint])).toEqual([
+      [
+        `"${key}" is not a matcher keyword, so this object is compared literally.`,
+        `Did you mean "${meant}"? If not, wrap the object in { $equals: ... }.`,
+      ],
+    ]);
   });
 
   it("with several wrong settings, all at once", async () => {
@@ -335,7 +349,7 @@ describe("files", () => {
       a.yaml:4:5: error: "input" appears twice in this object.
         Remove one of them.
       a.yaml:5:37: warning: "endWith" is not a matcher keyword, so this object is compared literally; so is another.
-        Did you mean "endsWith"? If not, wrap the object in { $equals: ... }.
+        Did you mean "$endsWith"? If not, wrap the object in { $equals: ... }.
       a.yaml:8:5: error: The case is not gradable because it expects nothing.
         Add "expect" or "expected_behavior".
       b.json:3:41: error: "tool" must be text or a list of text, got 1.

@@ -41,11 +41,11 @@ cases:
 
   it("are checked as operands of matchers once they are filled", async () => {
     const input = "values: { n: 5, p: ( }\ncases:\n  - input: Find <n> of <p>\n    expect:\n      tool: t\n";
-    const args = "      args:\n        a: { startsWith: <n> }\n        b: [{ $optional: { matches: x<p> } }]\n";
+    const args = "      args:\n        a: { $startsWith: <n> }\n        b: [{ $optional: { $matches: x<p> } }]\n";
     expect(await complaint(load({ "s.yaml": input + args }))).toMatchInlineSnapshot(`
-      "s.yaml:7:26: error: "startsWith" must be text, got 5.
+      "s.yaml:7:27: error: "$startsWith" must be text, got 5.
         Put it in quotes: "5".
-      s.yaml:8:37: error: "matches" is not a regular expression: error parsing regexp: missing closing ): \`x(\`.
+      s.yaml:8:38: error: "$matches" is not a regular expression: error parsing regexp: missing closing ): \`x(\`.
         Use RE2 syntax, without look-around and back-references; in YAML put it in single quotes."
     `);
   });

@@ -196,7 +196,7 @@ function checkArgs(args: JsonObject, argsMode: ArgsMode, tool: OfferedTool): Cas
 function checkRequired(args: JsonObject, { name, inputSchema }: OfferedTool): CaseProblem[] {
   const missing = listRequired(inputSchema).filter((required) => !Object.hasOwn(args, required));
   if (missing.length === 0) return [];
-  const hint = "Add them with { any: true }, or set argsMode: partial.";
+  const hint = "Add them with { $any: true }, or set argsMode: partial.";
   return [
     error(`can never match: "${name}" requires ${missing.join(", ")}, which argsMode exact does not allow.`, hint),
   ];

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject, jsonObjectSchema, jsonSchema 
 
 const types = ["string", "number", "integer", "boolean", "array", "object", "null"] as const;
 
-/** The operands of a matcher by keyword, as they are once the form of its keys is read; see `readMatcher`. */
+/** The operands of a matcher by keyword, without its `$`; see `readMatcher`. */
 export const matcherSchema = z
   .strictObject({
     equals: jsonSchema.describe("Exactly this value, whatever its keys"),
@@ -36,78 +36,39 @@ export type Keyword = keyof Matcher;
 /** Named arguments, each with a literal value or a matcher. */
 export const argsSchema = jsonObjectSchema.describe("By name: literal values or matchers");
 
-/** Keywords that exist with `$` only: as bare keys they have always been literal. */
-const marked: ReadonlySet<string> = new Set<Keyword>(["not", "object", "custom"]);
-
-/** Keywords that may also be written without `$`. */
-export const bareKeywords: ReadonlySet<string> = new Set(
-  Object.keys(matcherSchema.shape).filter((keyword) => !marked.has(keyword)),
-);
-
-/** The written form with `$` of each keyword. `$regex` is another name of `$matches`. */
-export const markedKeywords: ReadonlyMap<string, Keyword> = new Map([
-  ...Object.keys(matcherSchema.shape).map((keyword) => [`$${keyword}`, keyword as Keyword] as const),
-  ["$regex", "matches"],
-]);
+/** How each keyword is written: with a `$`, since any plain key can be a member of a literal. */
+export const writtenKeywords: readonly string[] = Object.keys(matcherSchema.shape).map((keyword) => `$${keyword}`);
+const written = new Set(writtenKeywords);
 
 /**
- * How an expected value is read. `matcher`: its operands by keyword, and the key of each as written. `invalid`: an object
- * with `$` keys that is no matcher, with the wrong key.
+ * How an expected value is read. `matcher`: its operands by keyword. `invalid`: an object with `$` keys that is no matcher,
+ * with the wrong key.
  */
 export type ReadMatcher =
   | { kind: "literal" }
-  | { kind: "matcher"; operands: JsonObject; written: Readonly<Record<string, string>> }
+  | { kind: "matcher"; operands: JsonObject }
   | { kind: "invalid"; key: string; message: string; hint: string };
-
-const literal: ReadMatcher = { kind: "literal" };
 
 /**
  * Reads a value of `args`. An object with any key that begins with `$` is a matcher and nothing else: all its keys must
- * be marked keywords. An object without one is a matcher if all its keys are keywords, and `type`, which is a common name
- * of members, has the name of a JSON type or a misspelled one. Every other value is a literal, which may contain matchers.
+ * be keywords. Every other value is a literal, which may contain matchers.
  */
 export function readMatcher(value: Json): ReadMatcher {
-  if (!isJsonObject(value)) return literal;
-  const keys = Object.keys(value);
-  if (keys.some((key) => key.startsWith("$"))) return readMarked(value, keys);
-  const isBare = keys.length > 0 && keys.every((key) => bareKeywords.has(key)) && isPlausibleType(value.type);
-  if (!isBare) return literal;
-  return { kind: "matcher", operands: value, written: Object.fromEntries(keys.map((key) => [key, key])) };
-}
-
-function readMarked(value: JsonObject, keys: readonly string[]): ReadMatcher {
-  const wrong = keys.find((key) => !markedKeywords.has(key));
+  const keys = isJsonObject(value) ? Object.keys(value) : [];
+  if (!isJsonObject(value) || !keys.some((key) => key.startsWith("$"))) return { kind: "literal" };
+  const wrong = keys.find((key) => !written.has(key));
   if (wrong !== undefined) return explainKey(wrong);
-  const written: Record<string, string> = {};
-  const operands: JsonObject = {};
-  for (const key of keys) {
-    const keyword = markedKeywords.get(key) ?? "equals";
-    if (written[keyword] !== undefined) {
-      const message = `"${key}" and "${written[keyword]}" mean the same`;
-      return { kind: "invalid", key, message, hint: "Keep one of them, or put both into $anyOf." };
-    }
-    written[keyword] = key;
-    operands[keyword] = value[key] ?? null;
-  }
-  return { kind: "matcher", operands, written };
+  return { kind: "matcher", operands: Object.fromEntries(keys.map((key) => [key.slice(1), value[key] ?? null])) };
 }
 
 function explainKey(key: string): ReadMatcher {
   const wrap = "if the object is meant literally, write { $equals: ... }";
   if (!key.startsWith("$")) {
     const message = `"${key}" stands beside keys that begin with $, which only matchers have`;
-    const hint = markedKeywords.has(`$${key}`) ? `Did you mean "$${key}"?` : `Remove it; ${wrap}.`;
+    const hint = written.has(`$${key}`) ? `Did you mean "$${key}"?` : `Remove it; ${wrap}.`;
     return { kind: "invalid", key, message, hint };
   }
-  const message = `"${key}" is not a matcher keyword`;
-  const near = nearest(key, markedKeywords.keys());
-  const hint = near === undefined ? `${capitalize(wrap)}.` : `Did you mean "${near}"? ${capitalize(wrap)}.`;
-  return { kind: "invalid", key, message, hint };
-}
-
-const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** `{ type: search }` is a literal, `{ type: strin }` a misspelled matcher; what is no text never fits a literal either. */
-function isPlausibleType(type: Json | undefined): boolean {
-  return typeof type !== "string" || nearest(type, types) !== undefined;
+  const near = nearest(key, written);
+  const meant = near === undefined ? "" : `Did you mean "${near}"? `;
+  return { kind: "invalid", key, message: `"${key}" is not a matcher keyword`, hint: `${meant}I${wrap.slice(1)}.` };
 }

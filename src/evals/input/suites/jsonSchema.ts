@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
-import { argsSchema, markedKeywords, matcherSchema } from "../../base/types/matcher.ts";
+import { argsSchema, matcherSchema, writtenKeywords } from "../../base/types/matcher.ts";
 import { suiteFileSchema } from "../../base/types/suite.ts";
 
 /** The JSON Schema (draft 2020-12) of suite files, for editors. The loader also checks what a schema cannot express. */
@@ -30,7 +30,7 @@ const isArgs = (schema: unknown) =>
 
 const reference = (name: string) => ({ $ref: `#/$defs/${name}` });
 
-/** A literal or a matcher. An object with any `$` key must be a matcher; another object may be either. */
+/** A literal or a matcher: an object with any `$` key must be one. */
 function describeValue(): JsonObject {
   const hasMarkedKey = { type: "object", not: { propertyNames: { not: { type: "string", pattern: "^\\$" } } } };
   return {
@@ -57,7 +57,8 @@ const nested: Readonly<Record<string, JsonObject>> = {
 function describeMatcher(): JsonObject {
   const generated: unknown = z.toJSONSchema(matcherSchema, { target: "draft-2020-12", io: "input" });
   const made = isJsonObject(generated) && isJsonObject(generated.properties) ? generated.properties : {};
-  const operands = [...markedKeywords].map(([written, keyword]) => {
+  const operands = writtenKeywords.map((written) => {
+    const keyword = written.slice(1);
     const operand = made[keyword];
     const { description } = isJsonObject(operand) ? operand : {};
     const described = description === undefined ? {} : { description };

@@ -2,7 +2,7 @@ import { RE2JS } from "re2js";
 import { nearest } from "../../base/text/nearest.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
-import { bareKeywords, matcherSchema, type ReadMatcher, readMatcher } from "../../base/types/matcher.ts";
+import { matcherSchema, readMatcher, writtenKeywords } from "../../base/types/matcher.ts";
 import { explain, type PathProblem } from "./explain.ts";
 
 const literalHint = "Wrap the object in { $equals: ... } if it is meant literally.";
@@ -12,7 +12,7 @@ export function checkMatcher(value: Json, path: Path): PathProblem[] {
   if (Array.isArray(value)) return value.flatMap((item, i) => checkMatcher(item, [...path, i]));
   if (!isJsonObject(value)) return [];
   const read = readMatcher(value);
-  if (read.kind === "matcher") return checkKeywords(read, path);
+  if (read.kind === "matcher") return checkKeywords(read.operands, path);
   if (read.kind === "literal") return [...findMisspelled(value, path), ...checkMembers(value, path)];
   return [{ path: [...path, read.key], part: "key", message: `${read.message}.`, hint: read.hint }];
 }
@@ -21,22 +21,27 @@ function checkMembers(value: JsonObject, path: Path): PathProblem[] {
   return Object.entries(value).flatMap(([key, member]) => checkMatcher(member, [...path, key]));
 }
 
-/** Warns about a single key that resembles a keyword. A suite may have hundreds of them, so they share a warning. */
+/**
+ * Warns about an object that looks like a matcher without its `$`, or with a misspelled keyword. A suite may have hundreds
+ * of them, so they share a warning.
+ */
 function findMisspelled(value: JsonObject, path: Path): PathProblem[] {
-  const others = Object.keys(value).filter((key) => !bareKeywords.has(key));
-  const [key] = others;
-  const near = key === undefined || others.length > 1 ? undefined : nearest(key, bareKeywords);
-  if (key === undefined || near === undefined) return [];
+  const [key = "", ...others] = Object.keys(value);
+  const isMatcher = matcherSchema.safeParse(value).success;
+  // `{ type: search }` has the name of a keyword, and cannot be meant as one.
+  const isMisspelled = others.length === 0 && !Object.hasOwn(matcherSchema.shape, key);
+  const near = isMatcher || isMisspelled ? nearest(`$${key}`, writtenKeywords) : undefined;
+  if (near === undefined) return [];
   const message = `"${key}" is not a matcher keyword, so this object is compared literally.`;
   const hint = `Did you mean "${near}"? If not, wrap the object in { $equals: ... }.`;
   return [{ path: [...path, key], part: "key", severity: "warning", message, hint, sharedAs: "misspelled" }];
 }
 
-function checkKeywords({ operands, written }: ReadMatcher & { kind: "matcher" }, path: Path): PathProblem[] {
-  const at = (keyword: string) => [...path, written[keyword] ?? keyword];
+function checkKeywords(operands: JsonObject, path: Path): PathProblem[] {
+  const at = (keyword: string) => [...path, `$${keyword}`];
   const problems = explain(matcherSchema, operands).map(({ path: [keyword = "", ...rest], message, ...problem }) => {
     const key = String(keyword);
-    const named = message.replace(`"${key}"`, `"${written[key] ?? key}"`);
+    const named = message.replace(`"${key}"`, `"$${key}"`);
     return { ...problem, path: [...at(key), ...rest], message: named, hint: problem.hint ?? literalHint };
   });
   // The value of `equals` is always literal; the others may contain matchers.

@@ -1,6 +1,6 @@
 import { usageError } from "../../../base/types/errors.ts";
 import { getAtPath, isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
-import { bareKeywords, readMatcher } from "../../../base/types/matcher.ts";
+import { matcherSchema } from "../../../base/types/matcher.ts";
 import type { ParsedFile } from "../../parsing/json.ts";
 import { parseText } from "../../parsing/read.ts";
 import type { SourceFile, Unsaid } from "./imported.ts";
@@ -48,12 +48,11 @@ export function toLiteral(value: Json): Json {
   return isJsonObject(value) ? toObject(toLiteralArgs(value)) : value;
 }
 
-/** Wraps an object in `$object` if it would be read as a matcher. Its members are already expected values. */
+/** Wraps an object in `$object` if it would be read as a matcher, or be taken for one without `$`. Its members are already expected values. */
 export function toObject(members: JsonObject): JsonObject {
-  const isMatcher =
-    Object.keys(members).some((key) => key.startsWith("$") || bareKeywords.has(key)) ||
-    readMatcher(members).kind !== "literal";
-  return isMatcher ? { $object: members } : members;
+  const isAmbiguous =
+    Object.keys(members).some((key) => key.startsWith("$")) || matcherSchema.safeParse(members).success;
+  return isAmbiguous ? { $object: members } : members;
 }
 
 /** Reports the keys of an entry that an import does not read. */

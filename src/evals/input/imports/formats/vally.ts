@@ -88,7 +88,7 @@ const severalSkills: Unsaid = { what: "several skills that must all be loaded" }
 function matchPatterns(patterns: Readonly<Record<string, Json | undefined>>): JsonObject {
   return Object.fromEntries(
     Object.entries(patterns).flatMap(([key, pattern]) =>
-      typeof pattern === "string" ? [[key, { $regex: pattern }]] : [],
+      typeof pattern === "string" ? [[key, { $matches: pattern }]] : [],
     ),
   );
 }
