@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import * as z from "zod";
 import { readRegularFile } from "../../base/files/readRegularFile.ts";
 import { replaceFile } from "../../base/files/replaceFile.ts";
+import { getOrAdd } from "../../base/getOrAdd.ts";
 import { EvalsError, messageOf, usageError } from "../../base/types/errors.ts";
 import { formatIssues } from "../../base/types/issues.ts";
 import { usageSchema } from "../../base/types/trial.ts";
@@ -98,40 +99,35 @@ export class Ledger {
   }
 
   /** Records a submission that is about to be sent. */
-  prepare(chunk: Chunk): Promise<void> {
-    return this.#save(() => this.#add(chunk));
+  async prepare(chunk: Chunk): Promise<void> {
+    this.#add(chunk);
+    await this.#save();
   }
 
   /** Records the batch id of a submission. */
-  submitted(chunk: Chunk, batch: string): Promise<void> {
-    return this.#save(() => {
-      chunk.batch = batch;
-    });
+  async submitted(chunk: Chunk, batch: string): Promise<void> {
+    chunk.batch = batch;
+    await this.#save();
   }
 
-  /** Records that these requests were not answered and will not be. */
+  /** Records that these requests bring nothing any more, so that their cells are submitted again. */
   async release(requests: readonly LedgerEntry[]): Promise<void> {
-    if (requests.length === 0) return;
-    await this.#save(() => {
-      for (const entry of requests) entry.released = true;
-    });
+    for (const entry of requests) entry.released = true;
+    if (requests.length > 0) await this.#save();
   }
 
-  /** Records that these cells are asked again, whatever happened to their requests. */
+  /** Releases all requests of these cells. */
   async restart(cells: Iterable<string>): Promise<void> {
     await this.release([...cells].flatMap((cell) => this.#sent.get(cell) ?? []).map(({ entry }) => entry));
   }
 
   #add(chunk: Chunk): void {
     this.#chunks.push(chunk);
-    for (const entry of chunk.requests) {
-      this.#sent.set(entry.cell, [...(this.#sent.get(entry.cell) ?? []), { entry, chunk }]);
-    }
+    for (const entry of chunk.requests) getOrAdd(this.#sent, entry.cell, () => []).push({ entry, chunk });
   }
 
-  #save(change: () => void): Promise<void> {
+  #save(): Promise<void> {
     this.#writing = this.#writing.then(async () => {
-      change();
       const state = JSON.stringify({ submissions: this.#chunks, run: this.#run, seq: 1 });
       await replaceFile(this.#path, formatLine(state, this.#redact)).catch((error) => {
         throw writeError(this.#path, error);
@@ -145,15 +141,15 @@ const restoreHint =
   "Restore the file, or start a new run. Without what was in it, requests in batches would be asked and paid for again.";
 
 function parseLedger(text: string, run: string, file: string): Chunk[] {
+  const what = "The list of the run's batches";
   try {
     const data = Object(JSON.parse(text));
-    const what = "The list of the run's batches";
     const fault = "sum" in data ? createLineCheck(run, what)(text.trimEnd(), data) : `${what} was edited: no checksum.`;
-    if (fault !== undefined) throw usageError(fault, restoreHint, { file });
-    return ledgerSchema.parse(data).submissions;
+    if (fault === undefined) return ledgerSchema.parse(data).submissions;
+    throw usageError(fault, restoreHint, { file });
   } catch (error) {
     if (error instanceof EvalsError) throw error;
     const reason = error instanceof z.ZodError ? formatIssues(error) : messageOf(error);
-    throw usageError(`The list of the run's batches cannot be read: ${reason}`, restoreHint, { file });
+    throw usageError(`${what} cannot be read: ${reason}`, restoreHint, { file });
   }
 }

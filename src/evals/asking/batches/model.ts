@@ -1,5 +1,5 @@
 import type { AskedModel, ModelRequest, Reply } from "../../base/types/model.ts";
-import type { BatchQueue } from "./queue.ts";
+import type { BatchQueue } from "./batchQueue.ts";
 
 /** After this many failed single requests, nothing is submitted. */
 const maxFailedCanaries = 3;

@@ -2,16 +2,18 @@ import { Anthropic, APIConnectionError, APIConnectionTimeoutError, type ClientOp
 import type { MessageCreateParamsNonStreaming } from "@anthropic-ai/sdk/resources/messages";
 import type { BatchCreateParams } from "@anthropic-ai/sdk/resources/messages/batches";
 import * as z from "zod";
-import { type Attempt, type Fault, transientFault } from "../../base/types/attempt.ts";
+import { type Fault, transientFault } from "../../base/types/attempt.ts";
 import type { Delay } from "../../base/types/endpoint.ts";
-import type { BatchResult, BatchService, BatchState, ModelRequest } from "../../base/types/model.ts";
-import { asFile, batchTimeoutMs, catchFaults, createBatchFetch, readResultLines } from "./batchFiles.ts";
-
-/** How a request is built and its reply is read, in a batch or alone. */
-type Form = {
-  build(request: ModelRequest): MessageCreateParamsNonStreaming;
-  read(reply: unknown, request: ModelRequest): Attempt;
-};
+import type { BatchResult, BatchService, BatchState } from "../../base/types/model.ts";
+import {
+  asFile,
+  type BatchForm,
+  batchTimeoutMs,
+  catchFaults,
+  createBatchFetch,
+  readResultLines,
+  takeNewer,
+} from "./batchFiles.ts";
 
 const batchSchema = z.object({
   id: z.string().min(1),
@@ -40,7 +42,7 @@ const transientErrors = new Set(["api_error", "overloaded_error", "rate_limit_er
  */
 export function anthropicBatches(
   { env, ...options }: ClientOptions & { env: Readonly<Record<string, string | undefined>> },
-  { build, read }: Form,
+  { build, read }: BatchForm<MessageCreateParamsNonStreaming>,
   { retries, delay }: { retries: number; delay: Delay },
 ): BatchService {
   const client = new Anthropic({ ...options, fetch: createBatchFetch(env), timeout: batchTimeoutMs });
@@ -60,17 +62,7 @@ export function anthropicBatches(
         return "kind" in created ? created : created.id;
       }),
     list: (after, most, signal) =>
-      attempt(async () => {
-        const found: BatchState[] = [];
-        for await (const batch of batches.list({ limit: Math.min(most, 100) }, { signal })) {
-          const state = readState(batch);
-          if ("kind" in state) return state;
-          if (state.id === after) break;
-          found.push(state);
-          if (found.length >= most) break;
-        }
-        return found;
-      }),
+      attempt(() => takeNewer(batches.list({ limit: Math.min(most, 100) }, { signal }), readState, after, most)),
     retrieve: (id, signal) => attempt(async () => readState(await batches.retrieve(id, {}, { signal }))),
     readResults: (id, onResult, signal) =>
       attempt(async () => {

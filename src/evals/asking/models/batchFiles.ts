@@ -1,8 +1,15 @@
 import { readText } from "../../base/network/fetch.ts";
 import { createProxyFetch } from "../../base/network/proxy.ts";
-import { type Fault, transientFault } from "../../base/types/attempt.ts";
+import { type Attempt, type Fault, transientFault } from "../../base/types/attempt.ts";
 import { messageOf } from "../../base/types/errors.ts";
+import type { BatchState, ModelRequest } from "../../base/types/model.ts";
 import { toFault } from "./remote.ts";
+
+/** How a request is built and its reply is read, in a batch or alone. */
+export type BatchForm<Body> = {
+  build(request: ModelRequest): Body;
+  read(reply: unknown, request: ModelRequest): Attempt;
+};
 
 /** Long, because a submission can be large and is answered only after it was read. */
 export const batchTimeoutMs = 600_000;
@@ -24,10 +31,6 @@ export function createBatchFetch(env: Readonly<Record<string, string | undefined
   };
 }
 
-/** The maximum length of a line, which is one reply. */
-const maxLineBytes = 16 * 1024 * 1024;
-const idleMs = 120_000;
-
 type ErrorClass = new (...args: never[]) => Error;
 
 /** Makes a request of an SDK resolve with a fault instead of rejecting. Both SDKs have these two error classes. */
@@ -42,50 +45,52 @@ export function catchFaults(Timeout: ErrorClass, Connection: ErrorClass) {
   };
 }
 
-/** Calls `onLine` with each parsed line of a results file. Resolves with a fault if it cannot be read to its end. */
+/** The batches of a list that are newer than `after`, at most `most`, or the first fault. */
+export async function takeNewer(
+  batches: AsyncIterable<unknown>,
+  readState: (batch: unknown) => BatchState | Fault,
+  after: string | undefined,
+  most: number,
+): Promise<BatchState[] | Fault> {
+  const found: BatchState[] = [];
+  for await (const batch of batches) {
+    const state = readState(batch);
+    if ("kind" in state) return state;
+    if (state.id === after) break;
+    found.push(state);
+    if (found.length >= most) break;
+  }
+  return found;
+}
+
+/** The maximum length of a line, which is one reply. */
+const maxLineLength = 16 * 1024 * 1024;
+const idleMs = 120_000;
+
+/**
+ * Calls `onLine` with each parsed line of a results file. Resolves with a fault if the file is cut off, stalls for two
+ * minutes, or has a line that is larger than any reply or not JSON.
+ */
 export async function readResultLines(file: Response, onLine: (value: unknown) => void): Promise<Fault | undefined> {
+  const reader = file.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const readLine = (line: string) => {
+    if (line.trim() !== "") onLine(JSON.parse(line));
+  };
+  let rest = "";
   try {
-    await readJsonLines(file, onLine);
+    while (reader) {
+      const { done, value = "" } = await withinIdleTime(reader.read());
+      const lines = (rest + value).split("\n");
+      rest = done ? "" : (lines.pop() ?? "");
+      for (const line of lines) readLine(line);
+      if (rest.length > maxLineLength) throw new Error("a line of the results is larger than 16 MiB");
+      if (done) break;
+    }
     return undefined;
   } catch (thrown) {
     return transientFault(`the results cannot be read to their end: ${messageOf(thrown)}`);
-  }
-}
-
-/**
- * Throws if the file is cut off, stalls for two minutes, or has a line that is larger than any reply or not JSON.
- */
-async function readJsonLines(file: Response, onLine: (value: unknown) => void): Promise<void> {
-  const reader = file.body?.getReader();
-  if (!reader) return;
-  let parts: Buffer[] = [];
-  let bytes = 0;
-  const take = (part: Buffer) => {
-    bytes += part.length;
-    if (bytes > maxLineBytes) throw new Error(`a line of the results is larger than ${maxLineBytes / 1024 / 1024} MiB`);
-    parts.push(part);
-  };
-  const end = () => {
-    const text = Buffer.concat(parts).toString().trim();
-    parts = [];
-    bytes = 0;
-    if (text !== "") onLine(JSON.parse(text));
-  };
-  try {
-    for (;;) {
-      const { done, value } = await withinIdleTime(reader.read());
-      if (done) break;
-      let rest = Buffer.from(value.buffer, value.byteOffset, value.length);
-      for (let at = rest.indexOf(10); at >= 0; at = rest.indexOf(10)) {
-        take(rest.subarray(0, at));
-        end();
-        rest = rest.subarray(at + 1);
-      }
-      take(rest);
-    }
-    end();
   } finally {
-    await reader.cancel().catch(() => {});
+    await reader?.cancel().catch(() => {});
   }
 }
 
@@ -94,9 +99,5 @@ async function withinIdleTime<T>(reading: Promise<T>): Promise<T> {
   const idle = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`the results stopped for ${idleMs / 1000} s`)), idleMs);
   });
-  try {
-    return await Promise.race([reading, idle]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return await Promise.race([reading, idle]).finally(() => clearTimeout(timer));
 }

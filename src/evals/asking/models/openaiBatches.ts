@@ -1,16 +1,17 @@
 import { APIConnectionError, APIConnectionTimeoutError, type ClientOptions, OpenAI, toFile } from "openai";
 import type { ChatCompletionCreateParamsNonStreaming } from "openai/resources/chat/completions";
 import * as z from "zod";
-import { type Attempt, transientFault } from "../../base/types/attempt.ts";
+import { type Fault, transientFault } from "../../base/types/attempt.ts";
 import type { Delay } from "../../base/types/endpoint.ts";
-import type { BatchResult, BatchService, BatchState, ModelRequest } from "../../base/types/model.ts";
-import { batchTimeoutMs, catchFaults, createBatchFetch, readResultLines } from "./batchFiles.ts";
-
-/** How a request is built and its reply is read, in a batch or alone. */
-type Form = {
-  build(request: ModelRequest): ChatCompletionCreateParamsNonStreaming;
-  read(reply: unknown, request: ModelRequest): Attempt;
-};
+import type { BatchResult, BatchService, BatchState } from "../../base/types/model.ts";
+import {
+  type BatchForm,
+  batchTimeoutMs,
+  catchFaults,
+  createBatchFetch,
+  readResultLines,
+  takeNewer,
+} from "./batchFiles.ts";
 
 const endpoint = "/v1/chat/completions";
 /** The key of a batch's metadata that holds its label. */
@@ -26,7 +27,6 @@ const batchSchema = z.object({
   output_file_id: text,
   error_file_id: text,
 });
-type Batch = z.infer<typeof batchSchema>;
 
 const resultSchema = z.object({
   custom_id: z.string(),
@@ -40,7 +40,7 @@ const resultSchema = z.object({
  */
 export function openaiBatches(
   { env, ...options }: ClientOptions & { env: Readonly<Record<string, string | undefined>> },
-  { build, read }: Form,
+  { build, read }: BatchForm<ChatCompletionCreateParamsNonStreaming>,
   { retries, delay }: { retries: number; delay: Delay },
 ): BatchService {
   const client = new OpenAI({ ...options, fetch: createBatchFetch(env), timeout: batchTimeoutMs });
@@ -60,26 +60,12 @@ export function openaiBatches(
         const { id } = await client.files.create({ file, purpose: "batch" }, { signal });
         const metadata = { [labelKey]: label };
         const params = { input_file_id: id, endpoint, completion_window: "24h", metadata } as const;
-        const created = batchSchema.safeParse(await client.batches.create(params, { signal }));
-        return created.data?.id ?? transientFault("the reply is not a batch");
+        const created = readState(await client.batches.create(params, { signal }));
+        return "kind" in created ? created : created.id;
       }),
     list: (after, most, signal) =>
-      attempt(async () => {
-        const found: BatchState[] = [];
-        for await (const one of client.batches.list({ limit: Math.min(most, 100) }, { signal })) {
-          const { data } = batchSchema.safeParse(one);
-          if (!data) return transientFault("the reply is not a list of batches");
-          if (data.id === after) break;
-          found.push(readState(data));
-          if (found.length >= most) break;
-        }
-        return found;
-      }),
-    retrieve: (id, signal) =>
-      attempt(async () => {
-        const { data } = batchSchema.safeParse(await client.batches.retrieve(id, { signal }));
-        return data ? readState(data) : transientFault("the reply is not a batch");
-      }),
+      attempt(() => takeNewer(client.batches.list({ limit: Math.min(most, 100) }, { signal }), readState, after, most)),
+    retrieve: (id, signal) => attempt(async () => readState(await client.batches.retrieve(id, { signal }))),
     readResults: (id, onResult, signal) =>
       attempt(async () => {
         const { data } = batchSchema.safeParse(await client.batches.retrieve(id, { signal }));
@@ -106,7 +92,10 @@ export function openaiBatches(
 /** The outcome of a request that is missing in the files of an ended batch, by the status of the batch. */
 const absentIn: Readonly<Record<string, BatchState["absent"]>> = { expired: "expired", cancelled: "canceled" };
 
-function readState({ id, status, metadata, errors, request_counts: counts }: Batch): BatchState {
+function readState(batch: unknown): BatchState | Fault {
+  const { data } = batchSchema.safeParse(batch);
+  if (!data) return transientFault("the reply is not a batch");
+  const { id, status, metadata, errors, request_counts: counts } = data;
   const label = metadata?.[labelKey];
   const [problem] = errors?.data ?? [];
   const absent = absentIn[status];

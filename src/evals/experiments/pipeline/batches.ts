@@ -1,6 +1,6 @@
+import { BatchQueue } from "../../asking/batches/batchQueue.ts";
 import { Ledger } from "../../asking/batches/ledger.ts";
 import { createBatchedModel } from "../../asking/batches/model.ts";
-import { BatchQueue } from "../../asking/batches/queue.ts";
 import { isBatched, type PlannedCase, type PlannedCell } from "../../asking/trials/plan.ts";
 import { type Asker, runTrial, type TrialContext } from "../../asking/trials/runTrial.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
