@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { FileWatcher } from "../../../src/evals/experiments/run/watchedFiles.ts";
-import { stampFile } from "../../../src/evals/input/parsing/read.ts";
 
 let dir: string;
 const never = new AbortController().signal;
@@ -11,11 +10,17 @@ const path = (name: string) => join(dir, name);
 const write = (...names: string[]) => {
   for (const name of names) writeFileSync(path(name), name);
 };
-const stamp = (...names: string[]) => new Map(names.map((name) => [path(name), stampFile(path(name))]));
+/** What changes after these files are watched. */
+function watch(...names: string[]): Promise<string[] | undefined> {
+  const watcher = new FileWatcher("/reports");
+  const [skills, suites, code] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  watcher.watch({ files: new Set(names.map(path)), skills, suites, code });
+  return watcher.next(new Map(), never);
+}
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "evals-watched-"));
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -23,9 +28,9 @@ afterEach(() => {
 });
 
 it("returns changes when no more follow", async () => {
-  const stamps = stamp("a", "b", "c", "d");
+  const changed = watch("a", "b", "c", "d");
   write("a");
-  const changed = new FileWatcher("/reports").next(stamps, never);
+  await vi.advanceTimersByTimeAsync(100);
   write("b");
   await vi.advanceTimersByTimeAsync(100);
   write("c");
@@ -38,8 +43,7 @@ it("returns changes after two seconds when more and more follow", async () => {
   const names = Array.from({ length: 100 }, (_, at) => `${at}`);
   let changed: string[] | undefined;
   let made = 0;
-  write(String(made++));
-  void new FileWatcher("/reports").next(new Map(names.map((name) => [path(name), ""])), never).then((found) => {
+  void watch(...names).then((found) => {
     changed = found;
   });
   while (!changed) {
@@ -50,12 +54,11 @@ it("returns changes after two seconds when more and more follow", async () => {
   expect(changed).toHaveLength(21);
 });
 
-it("notices a change that causes no event, of a file that a folder or nothing took the place of too", async () => {
+it("notices a file that is new, removed, or replaced by a folder, and a folder replaced by a file", async () => {
   write("kept", "removed", "replaced");
   mkdirSync(path("folder"));
-  const stamps = stamp("kept", "removed", "replaced", "folder", "made");
   let changed: string[] | undefined;
-  void new FileWatcher("/reports").next(stamps, never).then((found) => {
+  void watch("kept", "removed", "replaced", "folder", "made").then((found) => {
     changed = found;
   });
   await vi.advanceTimersByTimeAsync(5_000);

@@ -33,12 +33,7 @@ export type WatchOptions = RunOptions & {
  * waits for the next change.
  */
 export async function watchRuns(given: WatchOptions, io: Io): Promise<ExitCode> {
-  const session = new WatchSession(given, io);
-  try {
-    return await session.run();
-  } finally {
-    await session.close();
-  }
+  return await new WatchSession(given, io).run();
 }
 
 class WatchSession {
@@ -70,12 +65,9 @@ class WatchSession {
       const { reads, isEmpty } = await this.#round();
       if (signal.aborted) return this.#end(this.#io.signalExitCode());
       if (this.#limits.reached !== undefined) return this.#end(exitCodes.incomplete, `${this.#limits.reached}. `);
-      for (const path of this.#paths.files) if (!reads.has(path)) reads.set(path, stampFile(path));
       // A file that a server writes whenever it starts would restart it forever. So ignore a second change without
       // effect.
-      const ignored = isEmpty ? changed.filter((path) => idle.includes(path)) : [];
-      this.#watcher.forget(ignored);
-      for (const path of ignored) reads.set(path, stampFile(path));
+      for (const path of isEmpty ? changed : []) if (idle.includes(path)) reads.set(path, stampFile(path));
       idle = isEmpty ? changed : [];
       const next = await this.#wait(reads);
       // Ctrl-C is the normal way to end a watch.
@@ -84,10 +76,6 @@ class WatchSession {
       this.#io.err(printableLines(`Changed: ${some(changed.map((path) => relative(this.#io.cwd, path)))}`));
       await this.#reread(changed);
     }
-  }
-
-  close(): Promise<void> {
-    return this.#watcher.close();
   }
 
   /** Reloads everything, and asks the touched cases. `isEmpty`: there were none. */
@@ -153,7 +141,7 @@ class WatchSession {
       suites: new Set((paths.length > 0 ? paths : ["evals"]).map((path) => resolve(cwd, path))),
       code: new Set([...server.code, ...(before?.code ?? [])]),
     };
-    await this.#watcher.watch(this.#paths);
+    this.#watcher.watch(this.#paths);
   }
 
   /** Waits for changes; undefined if the user ends the watch. Shows a line meanwhile, and removes it on a terminal. */

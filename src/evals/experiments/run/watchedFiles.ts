@@ -1,6 +1,5 @@
-import { statSync } from "node:fs";
-import { basename, dirname, isAbsolute, relative, resolve, sep } from "node:path";
-import { type FSWatcher, watch } from "chokidar";
+import { type Dirent, readdirSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Io } from "../../base/types/io.ts";
 import type { Configuration, Suite } from "../../base/types/suite.ts";
 import { stampFile } from "../../input/parsing/read.ts";
@@ -21,15 +20,14 @@ export type WatchedPaths = {
 const suiteFile = /\.(?:yaml|yml|json|jsonl|csv)$/i;
 const sourceFile = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|scala|cs|fs|php|swift|ex|exs|lua|sh)$/i;
 /** Folders that contain neither suites nor sources of the project. */
-const skipped = new Set(["node_modules", "baselines", "judges"]);
+const skipped = /^(?:\..*|node_modules|baselines|judges)$/;
 
 /** Finds the entry points of the server commands of suites, and the folders of their sources, inside `cwd`. */
 export async function listServerPaths(
   suites: readonly Suite[],
   { cwd, env }: Pick<Io, "cwd" | "env">,
 ): Promise<Pick<WatchedPaths, "files" | "code">> {
-  const files = new Set<string>();
-  const code = new Set<string>();
+  const [files, code] = [new Set<string>(), new Set<string>()];
   for (const { dir, name, server, distractors, surfaces = [] } of suites)
     for (const spec of [server, ...distractors, ...surfaces.map((surface) => surface.server)]) {
       for (const path of await listArguments(spec, { dir, name, env })) {
@@ -71,135 +69,111 @@ function isInside(folder: string, path: string): boolean {
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way) && !way.split(sep).includes("node_modules");
 }
 
-/** Waits for changes of files. Uses chokidar, which follows replaced files and skips folders on every system. */
+/** The folders of the skills whose `SKILL.md` is among these files. */
+export function listSkillFolders(files: Iterable<string>): Set<string> {
+  return new Set([...files].filter((path) => basename(path) === "SKILL.md").map((path) => dirname(path)));
+}
+
+/** The shortest time between two looks, in ms. */
+const settleMs = 100;
+const mostWaits = 20;
+/** Looks at many files are rarer: they take at most a twentieth of the time. */
+const restingFactor = 20;
+
+/**
+ * Waits for changes of files by comparing their stamps (see `stampFile`). Events of the system are not enough: network
+ * drives send none, and they are lost for files and folders that are replaced.
+ */
 export class FileWatcher {
   readonly #out: string;
-  readonly #changed = new Set<string>();
   #paths: WatchedPaths = { files: new Set(), skills: new Set(), suites: new Set(), code: new Set() };
-  #watcher: FSWatcher | undefined;
-  #added = new Set<string>();
-  /** Whether a watched folder was removed: chokidar does not notice when it is created again. */
-  #isLost = false;
-  #wake = () => {};
+  /** The stamps with which changes are compared. A file without one was missing. */
+  #seen = new Map<string, string>();
 
   /** `out`: the folder of records, which is not watched. */
   constructor(out: string) {
     this.#out = out;
   }
 
-  async watch(paths: WatchedPaths): Promise<void> {
+  /** Watches these paths, those that are new as they are now. */
+  watch(paths: WatchedPaths): void {
+    const isNew = (kind: keyof WatchedPaths) =>
+      new Set([...paths[kind]].filter((path) => !this.#paths[kind].has(path)));
+    const added = this.#look({
+      files: isNew("files"),
+      skills: isNew("skills"),
+      suites: isNew("suites"),
+      code: isNew("code"),
+    });
     this.#paths = paths;
-    const given = [...listFolders(paths), ...paths.files];
-    const before = this.#watcher;
-    if (before && !this.#isLost) {
-      // A second watcher would miss the events that the first one still holds back.
-      before.add(given.filter((path) => !this.#added.has(path)));
-      for (const path of given) this.#added.add(path);
-      return;
-    }
-    const watcher = watch(given, {
-      // Everything in a folder that was removed and created again is new.
-      ignoreInitial: !this.#isLost,
-      ignored: (path, found) => this.#isIgnored(path, found?.isFile()),
-    });
-    this.#watcher = watcher;
-    this.#added = new Set(given);
-    this.#isLost = false;
-    watcher.on("all", (event, path) => {
-      if (event === "addDir" || this.#isIgnored(path, event !== "unlinkDir")) return;
-      if (event === "unlinkDir") {
-        if (!listFolders(this.#paths).includes(path)) return;
-        this.#isLost = true;
-      }
-      this.#changed.add(path);
-      this.#wake();
-    });
-    // Ignore unreadable folders and too many files: everything else is still watched.
-    watcher.on("error", () => {});
-    await new Promise<void>((done) => watcher.once("ready", done));
-    await before?.close();
-  }
-
-  forget(paths: Iterable<string>): void {
-    for (const path of paths) this.#changed.delete(path);
+    this.#seen = new Map([...added, ...this.#seen]);
   }
 
   /**
-   * Waits for changes, and until no more arrive or two seconds have passed. Returns the files that changed since they
-   * had these stamps (see `stampFile`), and the files without one that changed since the last call; undefined if
-   * `signal` aborts first.
+   * Waits for changes, and until no more arrive or two seconds have passed. `stamps`: those of files when they were read.
+   * Returns the files that changed since then, or since they were last returned; undefined if `signal` aborts first.
    */
   async next(stamps: ReadonlyMap<string, string>, signal: AbortSignal): Promise<string[] | undefined> {
-    this.#compare(stamps);
-    while (this.#changed.size === 0 && !signal.aborted) {
-      await this.#waitForEvent(signal);
-      this.#compare(stamps);
+    // A file that could not be read may have been listed before it was removed, which is a change.
+    for (const [path, stamp] of stamps) if (stamp !== "") this.#seen.set(path, stamp);
+    let changed: string[] = [];
+    for (let waits = 0; !signal.aborted; ) {
+      const began = performance.now();
+      const now = this.#look(this.#paths);
+      const before = changed.length;
+      const isChanged = (path: string) => (this.#seen.get(path) ?? "") !== (now.get(path) ?? "");
+      changed = [...new Set([...this.#seen.keys(), ...now.keys()])].filter(isChanged).sort();
+      // An editor or a compiler writes several files in a row.
+      if (changed.length > 0 && (changed.length === before || ++waits > mostWaits)) {
+        this.#seen = now;
+        return changed;
+      }
+      await rest(Math.max(settleMs, (performance.now() - began) * restingFactor), signal);
     }
-    // An editor or a compiler writes several files in a row.
-    for (let waits = 0; waits < mostWaits && !signal.aborted; waits++) {
-      const before = this.#changed.size;
-      await new Promise((done) => setTimeout(done, settleMs));
-      this.#compare(stamps);
-      if (this.#changed.size === before) break;
+    return undefined;
+  }
+
+  /** The stamps of all files of these paths. */
+  #look({ files, skills, suites, code }: WatchedPaths): Map<string, string> {
+    const found = new Map<string, string>();
+    const add = (path: string) => {
+      const stamp = stampFile(path);
+      if (stamp !== "") found.set(path, stamp);
+    };
+    for (const path of files) add(path);
+    for (const folder of skills) for (const path of this.#list(folder, /^node_modules$/)) add(path);
+    for (const folder of suites) for (const path of this.#list(folder, skipped)) if (suiteFile.test(path)) add(path);
+    for (const folder of code) for (const path of this.#list(folder, skipped)) if (sourceFile.test(path)) add(path);
+    return found;
+  }
+
+  /** The files in a folder, whatever its depth, or the path itself if it is a file. */
+  *#list(path: string, ignored: RegExp): Generator<string> {
+    if (isInside(this.#out, path)) return;
+    let entries: Dirent[];
+    try {
+      entries = readdirSync(path, { withFileTypes: true });
+    } catch {
+      // A file, or it was removed, or may not be read.
+      return yield path;
     }
-    if (signal.aborted) return undefined;
-    const changed = [...this.#changed].sort();
-    this.#changed.clear();
-    return changed;
-  }
-
-  async close(): Promise<void> {
-    await this.#watcher?.close();
-  }
-
-  /**
-   * Adds the files whose stamp has changed, and drops those whose stamp has not. Events are not enough: network drives
-   * send none, and chokidar loses a file for good if its path was a folder for a moment. A file that is still missing is
-   * not dropped, because it may have been listed before it was removed.
-   */
-  #compare(stamps: ReadonlyMap<string, string>): void {
-    for (const [path, stamp] of stamps) {
-      if (stampFile(path) !== stamp) this.#changed.add(path);
-      else if (stamp !== "") this.#changed.delete(path);
+    for (const entry of entries) {
+      const own = join(path, entry.name);
+      if (ignored.test(entry.name)) continue;
+      if (entry.isDirectory()) yield* this.#list(own, ignored);
+      else yield own;
     }
-  }
-
-  #waitForEvent(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#wake(), compareMs);
-      const done = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", done);
-        this.#wake = () => {};
-        resolve();
-      };
-      this.#wake = done;
-      signal.addEventListener("abort", done);
-    });
-  }
-
-  #isIgnored(path: string, isFile: boolean | undefined): boolean {
-    const { files, skills, suites, code } = this.#paths;
-    if (isInside(this.#out, path)) return true;
-    if ([files, skills, suites, code].some((given) => given.has(path))) return false;
-    const inAny = (folders: ReadonlySet<string>) => [...folders].some((folder) => isInside(folder, path));
-    if (inAny(skills)) return false;
-    const name = basename(path);
-    if (name.startsWith(".") || skipped.has(name)) return true;
-    // The type of a path is unknown at first. Do not ignore it then.
-    if (!isFile) return false;
-    return !(inAny(suites) && suiteFile.test(path)) && !(inAny(code) && sourceFile.test(path));
   }
 }
 
-/** How long a change without an event can go unnoticed. */
-const compareMs = 1_000;
-const settleMs = 100;
-const mostWaits = 20;
-
-const listFolders = ({ skills, suites, code }: WatchedPaths) => [...skills, ...suites, ...code];
-
-/** The folders of the skills whose `SKILL.md` is among these files. */
-export function listSkillFolders(files: Iterable<string>): Set<string> {
-  return new Set([...files].filter((path) => basename(path) === "SKILL.md").map((path) => dirname(path)));
+function rest(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+  });
 }
