@@ -9,7 +9,7 @@ const files: Files = {
   "home/.claude/skills/same/SKILL.md": skillText("same"),
   ".claude/skills/same/SKILL.md": skillText("same"),
   ".claude/skills/same/evals/evals.json":
-    '[{ "input": "a", "checks": ["c"], "tag": 1 }, { "input": "b", "category": "negative" }]',
+    '[{ "input": "a", "checks": ["c"], "tag": 1 }, { "input": "b", "should_trigger": false }]',
   ".agents/skills/bare/SKILL.md": "# Bare\n",
   "mine/one/SKILL.md": skillText("one"),
 };

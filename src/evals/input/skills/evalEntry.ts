@@ -23,49 +23,19 @@ export type EntryContext = {
 };
 
 /** Keys of a query's text. A file with one of them at the top level, and without a list, is a single query. */
-export const promptKeys = ["input", "prompt", "query", "user_request"] as const;
+export const promptKeys = ["input", "prompt", "query"] as const;
 /** Fields with checks of the answer. An entry may have several, which are read in this order. */
-const checkKeys = [
-  ...["expected_behavior", "expected_behaviors", "assertions", "expectations", "checks", "expected_checks"],
-  ...["expected_outputs", "expected_output_characteristics"],
-] as const;
-/** Fields that list pieces of text or faults, with the sentence that each piece is turned into. */
-const pieceKeys: Readonly<Record<string, (piece: string) => string>> = {
-  ...keysTo((piece) => `The answer includes "${piece}".`, "must_include", "must_contain", "expected_output_contains"),
-  ...keysTo((piece) => `The answer does not include "${piece}".`, "must_not_include", "must_not_contain", "must_avoid"),
-  ...keysTo((piece) => `This does not occur: ${piece}`, "forbidden", "forbidden_outputs", "failure_conditions"),
-};
-/** Fields that say whether the skill must load: true or false, or in some fields the name of the skill that must. */
-const triggerKeys = [
-  ...(["should_trigger", "expected_trigger", "should_activate"] as const).map((key) => ({ key, meaning: true })),
-  ...(["expected_activation", "expected_skill", "expect_skill"] as const).map((key) => ({ key, meaning: true })),
-  { key: "should_not_trigger", meaning: false },
-];
-/** Notes of authors for readers, which are ignored. */
-const noteKeys = ["name", "title", "note", "notes", "reason", "rationale", "why", "comment", "tags", "priority"];
+const checkKeys = ["expected_behavior", "assertions", "expectations", "checks"] as const;
+/** Other fields that are read, and notes of authors for readers, which are ignored. */
 const knownKeys = new Set<string>([
-  ...promptKeys,
-  ...checkKeys,
-  ...Object.keys(pieceKeys),
-  ...triggerKeys.map(({ key }) => key),
-  ...noteKeys,
-  ...["id", "expected_output", "files", "category", "type", "must_not_activate"],
-  ...["skill", "skills", "skill_name"],
+  ...[...promptKeys, ...checkKeys, "expected_output", "should_trigger", "id", "files", "skill", "skills", "skill_name"],
+  ...["name", "title", "category", "type", "tags", "priority", "note", "notes", "comment", "reason", "rationale"],
 ]);
 
-function keysTo(write: (piece: string) => string, ...keys: string[]) {
-  return Object.fromEntries(keys.map((key) => [key, write]));
-}
-
-/** Categories of queries that the skill must not load for, in all spellings that were seen. */
-const negativeCategory =
-  /^(?:(?:hard|trigger|activation)-)?negatives?(?:$|[ -](?:control|trigger|activation|case|example|query|prompt|test)s?\b)|^false-positives?$|^near-?miss|^should-not-(?:trigger|activate|load)|^(?:no|non|not|anti)-?trigger|^out-of-scope/;
-
-/** The same in ids, where the words must stand alone: "negative-numbers" is a positive about numbers. */
-const negativeId =
-  /(?:^|-)(?:near-?miss(?:es)?|(?:anti|no|non)-?trigger|should-not-(?:trigger|activate|load))(?:-|$)|^(?:trigger-|hard-)?neg(?:ative)?(?:-?\d+)?$/;
-
-/** Expectations that say that the skill must not load. */
+/** Ids and categories that say that the skill must not load: "near-miss-1", but not "negative-numbers". */
+const negativeLabel =
+  /^(?:.*[-_ ])?(?:near[-_ ]?miss(?:es)?|(?:anti|no|non)[-_ ]?trigger|should[-_ ]not[-_ ](?:trigger|activate|load)|neg(?:ative)?s?)(?:[-_ ]?\d+)?$/i;
+/** Expectations that say the same. */
 const negativeSentence =
   /\b(?:skill\b.{0,40}\b(?:should|must|does|do|is) ?n[o']t (?:be )?(?:trigger|activat|invok|load|used|fire)|(?:should|must|does|do) not (?:trigger|activate|invoke|load|use) (?:the|this) skill|no[- ]trigger|near[- ]miss|anti[- ]trigger)/i;
 
@@ -83,10 +53,10 @@ export function readEntry({ value, path, triggers: given }: RawEntry, context: E
   warnUnknownFields(value, at, problems);
   const input = readInput(value, place, at, problems);
   const id = readId(value, at, problems);
-  const triggers = given ?? readTriggers(value, id, context, at);
+  const triggers = given ?? readTriggers(value, at, problems);
   const expectedBehavior = readChecks(value, at, problems);
-  if (triggers && !triggerKeys.some(({ key }) => value[key] !== undefined))
-    warnLooksNegative(expectedBehavior, place, problems);
+  if (given === undefined && value.should_trigger === undefined)
+    warnLooksNegative([id, value.category, value.type], expectedBehavior, place, problems);
   const own = readFiles(value.files ?? [], files, { place: at("files"), left: "the query is", shared }, problems);
   if (input === undefined) return undefined;
   const unusable = input === "" ? "The query has no text." : own.unusable;
@@ -142,8 +112,13 @@ export function warnOtherOwner(value: JsonObject, skill: string, at: At, problem
 function warnUnknownFields(value: JsonObject, at: At, problems: ProblemCollector): void {
   for (const key of Object.keys(value).filter((one) => !knownKeys.has(one))) {
     const advice = didYouMean(key, knownKeys, "Remove it if it is not needed.");
-    const suite = "Checks by a program belong in a suite file: see `evals schema`.";
-    problems.warnIgnoredField(key, at(key), key === "expect" ? suite : advice);
+    const hint =
+      key === "expect"
+        ? "Checks by a program belong in a suite file: see `evals schema`."
+        : /trigger|activat/.test(key)
+          ? 'Write "should_trigger": true or false.'
+          : advice;
+    problems.warnIgnoredField(key, at(key), hint);
   }
 }
 
@@ -176,28 +151,31 @@ function readId({ id }: JsonObject, at: At, problems: ProblemCollector): string 
   return undefined;
 }
 
-function readTriggers(value: JsonObject, id: string | undefined, { skill, problems }: EntryContext, at: At): boolean {
-  if (Array.isArray(value.must_not_activate) && value.must_not_activate.includes(skill)) return false;
-  for (const { key, meaning } of triggerKeys) {
-    const given = value[key];
-    if (typeof given === "boolean") return given === meaning;
-    if (given === undefined || given === null) continue;
-    // The name of this skill or of another one.
-    if (typeof given === "string" && !key.startsWith("should_")) return given === skill;
-    problems.error(`"${key}" must be true or false.`, "Write true or false, without quotes.", at(key));
-  }
-  const toWords = (text: string) => text.toLowerCase().replace(/[\s_]+/g, "-");
-  if (id !== undefined && negativeId.test(toWords(id))) return false;
-  const categories: (Json | undefined)[] = [value.category, value.type].flat();
-  return !categories.some((one) => typeof one === "string" && negativeCategory.test(toWords(one)));
+function readTriggers({ should_trigger: given }: JsonObject, at: At, problems: ProblemCollector): boolean {
+  if (typeof given === "boolean") return given;
+  if (given !== undefined && given !== null)
+    problems.error(
+      '"should_trigger" must be true or false.',
+      "Write true or false, without quotes.",
+      at("should_trigger"),
+    );
+  return true;
 }
 
-/** Warns about positives whose expectation says that the skill must not load: sentences are only graded by a judge. */
-function warnLooksNegative(sentences: readonly string[], place: Place, problems: ProblemCollector): void {
-  if (!sentences.some((sentence) => negativeSentence.test(sentence))) return;
+/** Warns about queries without `should_trigger` whose labels or expectations say that the skill must not load. */
+function warnLooksNegative(
+  labels: readonly (Json | undefined)[],
+  sentences: readonly string[],
+  place: Place,
+  problems: ProblemCollector,
+): void {
+  const isNegative =
+    labels.some((label) => typeof label === "string" && negativeLabel.test(label.slice(0, 100))) ||
+    sentences.some((sentence) => negativeSentence.test(sentence));
+  if (!isNegative) return;
   problems.warn("looks negative", place, (times) => ({
-    message: `The expectation of ${countEntries(times)} says that the skill must not load, but they count as queries that load it.`,
-    hint: 'Add "should_trigger": false to each.',
+    message: `Queries that seem to be about not loading the skill count as queries that load it: ${times}.`,
+    hint: 'Add "should_trigger": false to each, or true if the skill must load.',
   }));
 }
 
@@ -207,10 +185,7 @@ const commandKey = /^(?:command|cmd|script|run|shell)$/;
 
 /** Reads the checks of an entry as distinct sentences for a judge, or without any, its `expected_output`. */
 function readChecks(entry: JsonObject, at: At, problems: ProblemCollector): string[] {
-  const given = [
-    ...checkKeys.flatMap((key) => readSentences(entry, key, at, problems)),
-    ...Object.entries(pieceKeys).flatMap(([key, write]) => readSentences(entry, key, at, problems).map(write)),
-  ];
+  const given = checkKeys.flatMap((key) => readSentences(entry, key, at, problems));
   return [...new Set(given.length > 0 ? given : readSentences(entry, "expected_output", at, problems))];
 }
 
@@ -222,14 +197,7 @@ function readSentences(entry: JsonObject, key: string, at: At, problems: Problem
 }
 
 function readSentence(check: Json, field: string, at: At, problems: ProblemCollector): string[] {
-  if (isText(check)) {
-    if (field !== "expected_checks" || /\s/.test(check.trim())) return [check];
-    problems.warn("named checks", at(), (times) => ({
-      message: `Checks in "${field}" that are only a name are not graded: ${times}. The first is "${check}".`,
-      hint: "Write what an answer must do as a sentence.",
-    }));
-    return [];
-  }
+  if (isText(check)) return [check];
   if (!isJsonObject(check)) {
     problems.warn(`no text ${field}`, at(), (times) => ({
       message: `Checks in "${field}" that are not text are not graded: ${times}.`,
