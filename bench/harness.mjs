@@ -68,7 +68,7 @@ export function writeSuites(count, trials) {
   const cases = writeQueries(count).map((input, index) => ({
     id: `q${index}`,
     input,
-    expect: { tool: "tool_3", args: { path: { endsWith: "notes.txt" } } },
+    expect: { tool: "tool_3", args: { path: { $endsWith: "notes.txt" } } },
   }));
   return Array.from({ length: Math.ceil(count / casesPerFile) }, (_, part) => {
     const name = `load-${count}-${trials}-${part}`;

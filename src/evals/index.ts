@@ -16,7 +16,7 @@ import type { variantsJson } from "./experiments/variants/report.ts";
 import type { DoctorReport } from "./inspection/doctor/report.ts";
 import type { ImportReport } from "./inspection/importReport.ts";
 import type { ProbeReport } from "./inspection/probe/report.ts";
-import type { SearchReport } from "./inspection/search/report.ts";
+import type { SearchReport } from "./inspection/search/evaluate.ts";
 import type { SkillListing } from "./inspection/skillsReport.ts";
 import type {
   BaselineOptions,

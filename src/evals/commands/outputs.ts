@@ -13,7 +13,7 @@ import { variantsSummarySchema } from "../experiments/variants/verdict.ts";
 import { doctorReportSchema } from "../inspection/doctor/report.ts";
 import { importOutputSchema } from "../inspection/importReport.ts";
 import { probeReportSchema } from "../inspection/probe/report.ts";
-import { searchReportSchema } from "../inspection/search/report.ts";
+import { searchReportSchema } from "../inspection/search/evaluate.ts";
 import { skillListingSchema } from "../inspection/skillsReport.ts";
 import { toolsOutputSchema } from "../inspection/toolsReport.ts";
 

@@ -3,9 +3,15 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type SearchDocument, toSearchDocument } from "../../../src/evals/base/search/document.ts";
 import { rankerNames } from "../../../src/evals/base/search/rankers.ts";
-import { evaluateSearch, type SearchCase, summarizeRanker } from "../../../src/evals/inspection/search/evaluate.ts";
-import { findShortfall, parseThreshold } from "../../../src/evals/inspection/search/gate.ts";
-import { type SearchQuery, toSearchText } from "../../../src/evals/inspection/search/queries.ts";
+import {
+  evaluateSearch,
+  findShortfall,
+  parseThreshold,
+  type SearchCase,
+  type SearchQuery,
+  summarizeRanker,
+  toSearchText,
+} from "../../../src/evals/inspection/search/evaluate.ts";
 
 const documents: SearchDocument[] = [
   { name: "read_file", description: "Returns the contents of a file.", parameterNames: ["path"] },

@@ -1,4 +1,12 @@
-import { getNodeValue, type Node, type ParseErrorCode, parseTree, printParseErrorCode, visit } from "jsonc-parser";
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  type Node,
+  type ParseErrorCode,
+  parseTree,
+  printParseErrorCode,
+  visit,
+} from "jsonc-parser";
 import { EvalsError, messageOf, type Place, type Problem } from "../../base/types/errors.ts";
 import type { Json, Path } from "../../base/types/json.ts";
 
@@ -103,22 +111,12 @@ export function parseJson(text: string, file: string, options: ParseOptions = {}
 
 /** The offset of the value at `path`, or of its key. If there is no such value, that of the nearest enclosing one. */
 function findOffset(root: Node, path: Path, part: "key" | "value" = "value"): number {
-  let node = root;
-  for (const [at, step] of path.entries()) {
-    const children = node.children ?? [];
-    if (node.type === "array") {
-      const item = typeof step === "number" ? children[step] : undefined;
-      if (!item) return node.offset;
-      node = item;
-      continue;
-    }
-    // The last of several equal keys.
-    const [key, value] = children.findLast(({ children: [name] = [] }) => name?.value === step)?.children ?? [];
-    if (!key || !value) return node.offset;
-    if (part === "key" && at === path.length - 1) return key.offset;
-    node = value;
+  for (let length = path.length; length > 0; length--) {
+    const node = findNodeAtLocation(root, path.slice(0, length));
+    const isKey = part === "key" && length === path.length && node?.parent?.type === "property";
+    if (node) return (isKey && node.parent ? node.parent : node).offset;
   }
-  return node.offset;
+  return root.offset;
 }
 
 type Parsed = { value: Json; problems: readonly TextProblem[] };

@@ -261,20 +261,11 @@ const getName = ({ name }: JsonObject) => String(name);
 
 async function readOlder(file: string, io: Io): Promise<Older> {
   const path = resolve(io.cwd, file);
-  const { value, place } = await readParsed(path, relative(io.cwd, path) || ".", { lenient: true });
-  if (isJsonObject(value) && "toolsets" in value) {
-    const baseline = await readBaseline(path);
-    if (baseline) return { tools: listBaselineTools(baseline), place: () => place(["toolsets"]) };
-  }
-  const root = Array.isArray(value) ? [] : ["tools"];
-  const items: unknown = isJsonObject(value) ? value.tools : value;
-  if (!Array.isArray(items))
-    throw usageError(
-      "This is neither a baseline nor a tool list.",
-      "Use a file of evals/baselines, an array of tools, or { tools: [...] }.",
-      place([]),
-    );
-  const tools = items.filter(isJsonObject);
-  const at = (name: Path[number]) => items.findIndex((item) => isJsonObject(item) && item.name === name);
-  return { tools, place: (tool, inside) => place([...root, at(tool), ...inside]) };
+  const shown = relative(io.cwd, path) || ".";
+  const { value, place } = await readParsed(path, shown, { lenient: true });
+  const baseline = isJsonObject(value) && "toolsets" in value ? await readBaseline(path) : undefined;
+  if (baseline) return { tools: listBaselineTools(baseline), place: () => place(["toolsets"]) };
+  const list = await readListFile(path, shown);
+  const at = (name: Path[number]) => list.items.findIndex((item) => isJsonObject(item) && item.name === name);
+  return { tools: list.items.filter(isJsonObject), place: (tool, inside) => list.place([at(tool), ...inside]) };
 }

@@ -11,9 +11,18 @@ import type { SuiteOptions } from "../../experiments/workspace/suites.ts";
 import { withWorkspace } from "../../experiments/workspace/workspace.ts";
 import { printResult } from "../../reports/result.ts";
 import { type HostName, presentTools } from "../../servers/host.ts";
-import { evaluateSearch, type QueryResult, type SearchCase, summarizeRanker } from "./evaluate.ts";
-import { findShortfall, parseThreshold, type Threshold } from "./gate.ts";
-import type { ListingResult, SearchReport, SuiteSearch } from "./report.ts";
+import {
+  evaluateSearch,
+  findShortfall,
+  type ListingResult,
+  parseThreshold,
+  type QueryResult,
+  type SearchCase,
+  type SearchReport,
+  type SuiteSearch,
+  summarizeRanker,
+  type Threshold,
+} from "./evaluate.ts";
 import { searchDocument } from "./searchReport.ts";
 
 /** The options of `evals search`. */

@@ -2,11 +2,20 @@ import * as z from "zod";
 import { type SearchDocument, shortenDocument } from "../../base/search/document.ts";
 import { buildKeywordFinder } from "../../base/search/keyword.ts";
 import { buildRanker, type RankerName, rankerNames } from "../../base/search/rankers.ts";
-import { listQueryWords, type SearchQuery, searchQuerySchema, toSearchText } from "./queries.ts";
+import { maxPattern } from "../../base/search/regex.ts";
+import { type ListingHost, listingHosts } from "../../base/search/skillListing.ts";
+import { splitWords } from "../../base/search/words.ts";
 
 /** The k of recall@k. APIs and hosts return 3 to 5 tools for a search, 10 at most. */
 export const recallDepths = [1, 3, 5, 10] as const;
 export type RecallDepth = (typeof recallDepths)[number];
+
+/**
+ * A query. `request`: what a user says, which a model turns into a search text. `written`: a search text written by a
+ * person or a model; between slashes (`/read|open/`) it is a pattern, which only the regex ranker is asked.
+ */
+export const searchQuerySchema = z.object({ kind: z.enum(["request", "written"]), text: z.string() });
+export type SearchQuery = z.infer<typeof searchQuerySchema>;
 
 /** The queries of one case, and the tools that each query should find: any one of each set. */
 export type SearchCase = { id: string; queries: readonly SearchQuery[]; expected: readonly (readonly string[])[] };
@@ -43,6 +52,44 @@ export const rankerResultSchema = z.object({
   notFound: z.number().int().describe("queries of which no expected tool was found at any rank"),
 });
 export type RankerResult = z.infer<typeof rankerResultSchema>;
+
+const number = z.number().int().min(0);
+const texts = z.array(z.string()).readonly();
+
+/** The skills of a suite as one host lists them, and how well BM25 finds the expected ones in that list. */
+const listingResultSchema = rankerResultSchema.omit({ ranker: true }).extend({
+  host: z.enum(listingHosts as [ListingHost, ...ListingHost[]]),
+  version: z.string(),
+  budget: number,
+  whole: number,
+  cut: number,
+  nameOnly: texts.describe("skills that are listed without a description"),
+});
+export type ListingResult = z.infer<typeof listingResultSchema>;
+
+const suiteSearchSchema = z.object({
+  suite: z.string(),
+  file: z.string(),
+  tools: number,
+  skills: number,
+  queries: z.array(queryResultSchema).readonly(),
+  rankers: z.array(rankerResultSchema).readonly(),
+  listings: z.array(listingResultSchema).readonly(),
+  leftOut: z
+    .array(z.object({ case: z.string(), reason: z.string(), broken: z.boolean() }))
+    .readonly()
+    .describe("cases without a query for a search; `broken`: it should have had one"),
+  shortfalls: texts.describe("the thresholds that are not reached, a sentence each"),
+});
+export type SuiteSearch = z.infer<typeof suiteSearchSchema>;
+
+/** What `evals search` prints with --json. */
+export const searchReportSchema = z.object({
+  host: z.string(),
+  thresholds: texts,
+  suites: z.array(suiteSearchSchema).readonly(),
+});
+export type SearchReport = z.infer<typeof searchReportSchema>;
 
 const nothing: SearchDocument = { name: "", description: "", parameterNames: [] };
 
@@ -94,4 +141,64 @@ export function summarizeRanker(ranker: RankerName, queries: readonly QueryResul
 /** Whether a tool was found among the first `depth` results. */
 export function isWithin(rank: number | null, depth: number): boolean {
   return rank !== null && rank <= depth;
+}
+
+/**
+ * The search text of a query for a ranker; undefined if the query is not for this ranker. A written text is used as it
+ * is. For a request, `bm25` gets the whole text, `keyword` its words without stop words, and `regex` a case-insensitive
+ * pattern that matches any of these words, as many as fit into the longest pattern.
+ */
+export function toSearchText({ kind, text }: SearchQuery, ranker: RankerName): string | undefined {
+  const pattern = kind === "written" ? /^\/(.+)\/$/s.exec(text)?.[1] : undefined;
+  if (pattern !== undefined) return ranker === "regex" ? pattern : undefined;
+  if (ranker === "regex") return writePattern(text);
+  return kind === "written" || ranker === "bm25" ? text : listQueryWords(text).join(" ");
+}
+
+/** The distinct words of a text without stop words, lower-cased, as they are spelled. */
+export function listQueryWords(text: string): string[] {
+  return [...new Set(splitWords(text).map((word) => word.text))];
+}
+
+function writePattern(text: string): string {
+  let pattern = "";
+  for (const word of listQueryWords(text)) {
+    const longer = pattern === "" ? `(?i)${word}` : `${pattern}|${word}`;
+    if (longer.length > maxPattern) break;
+    pattern = longer;
+  }
+  return pattern;
+}
+
+/** What must be among the first `depth` results: a share of the expected tools, or (`rank`) all of them. */
+export type Threshold =
+  | { kind: "recall"; depth: RecallDepth; least: number; text: string }
+  | { kind: "rank"; depth: number; text: string };
+
+/** Reads `recall@5=0.9`, `recall@5=90%` or `rank=5`; undefined for anything else. */
+export function parseThreshold(text: string): Threshold | undefined {
+  const [, at, value = "", sign] = /^recall@(\d+)=(\d*\.?\d+)(%?)$/.exec(text) ?? [];
+  const depth = recallDepths.find((known) => known === Number(at));
+  const least = Number(value) / (sign ? 100 : 1);
+  if (depth !== undefined && least > 0 && least <= 1) return { kind: "recall", depth, least, text };
+  const rank = Number(/^rank=([1-9]\d{0,5})$/.exec(text)?.[1]);
+  return rank >= 1 ? { kind: "rank", depth: rank, text } : undefined;
+}
+
+/** Why a search does not reach a threshold, as the end of a sentence; undefined if it does. */
+export function findShortfall(
+  threshold: Threshold,
+  { ranker, recall }: RankerResult,
+  queries: readonly QueryResult[],
+): string | undefined {
+  if (threshold.kind === "recall") {
+    const reached = recall[threshold.depth];
+    if (reached >= threshold.least) return undefined;
+    return `recall@${threshold.depth} is ${reached.toFixed(2)}, below ${threshold.least.toFixed(2)}`;
+  }
+  const late = queries.filter((query) => query.ranks[ranker]?.some((rank) => !isWithin(rank, threshold.depth)));
+  if (late.length === 0) return undefined;
+  const asked = queries.filter((query) => query.ranks[ranker]).length;
+  const where = threshold.depth === 1 ? "at rank 1" : `at rank ${threshold.depth} or better`;
+  return `${late.length} of ${asked} queries do not find every expected tool ${where}`;
 }

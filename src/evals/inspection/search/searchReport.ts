@@ -14,8 +14,14 @@ import {
   text,
 } from "../../reports/document.ts";
 import { count, integer, percent, some } from "../../reports/format.ts";
-import { isWithin, type QueryResult, recallDepths, summarizeRanker } from "./evaluate.ts";
-import type { SearchReport, SuiteSearch } from "./report.ts";
+import {
+  isWithin,
+  type QueryResult,
+  recallDepths,
+  type SearchReport,
+  type SuiteSearch,
+  summarizeRanker,
+} from "./evaluate.ts";
 
 /** The report of `evals search`: whether thresholds are reached, then recall, and the queries that miss a tool. */
 export function searchDocument(report: SearchReport): Block[] {

@@ -6,7 +6,7 @@ import { isJsonObject } from "../../../base/types/json.ts";
 import { skillEntryName } from "../../../base/types/skill.ts";
 import { type Case, findRepeatedQueries, listCaseCalls } from "../../../base/types/suite.ts";
 import { recogniseDispatchers, writeDispatch } from "../../dispatchers.ts";
-import { listQueryWords } from "../../search/queries.ts";
+import { listQueryWords } from "../../search/evaluate.ts";
 import { defineRules, type EvalsFileSubject, type SuiteSubject } from "../rule.ts";
 
 const docs = "docs/lint-rules.md";
