@@ -226,6 +226,18 @@ describe("no tool, any tool, tools to avoid", () => {
     expect(words(readNotes, turn(good), cut)).toBe(words(readNotes, turn(good)));
   });
 
+  test("a call that is written as text is neither a call nor an abstention", () => {
+    const written: Turn = { ...turn(), text: '<tool_call>{"name": "read", "arguments": {}}</tool_call>' };
+    for (const expect_ of [readNotes, expectCalls([{ tools: ["read"] }]), none, any])
+      expect(words(expect_, written)).toBe("fail call-as-text read (as text)");
+    expect(whys(none, written)).toMatchInlineSnapshot(`
+      [
+        "reply: no: the reply calls read as text (Hermes' and Qwen's <tool_call>), which the endpoint did not read as a call: give it the chat template and the tool parser of the model (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice --tool-call-parser)",
+      ]
+    `);
+    expect(words(readNotes, turn(good), written)).toBe(words(readNotes, turn(good)));
+  });
+
   test("none: abstained, over-triggered, refused", () => {
     expect(words(none, turn())).toBe("pass abstained (none)");
     expect(words(none, turn(), turn(call("list"), good))).toBe("fail over-triggered list");

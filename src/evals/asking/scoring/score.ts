@@ -11,6 +11,7 @@ import { type Judge, noJudge } from "./match.ts";
 import { compileSequence } from "./sequence.ts";
 import { getLookup, type ToolLookup } from "./tools.ts";
 import { joinScores, type PartScore } from "./userTurns.ts";
+import { findWrittenCall } from "./writtenCalls.ts";
 import { compileFiles, isWritable, listWorkspace } from "./writtenFiles.ts";
 
 /**
@@ -75,7 +76,8 @@ const offersSkills = ({ tools }: Toolset) => tools.some(({ origin }) => origin =
  * - `avoid`, in addition to any of these or alone: none of the named tools is called in any turn.
  *
  * A model that refused and called nothing fails with `refused`, even where no call is expected, because that is not an
- * answer. So does a reply that was cut off, with `cut-off`. Sentences of expected behaviour and `judge` matchers are
+ * answer. So does a reply that was cut off, with `cut-off`, and one that writes a call as text, with `call-as-text`:
+ * neither shows that the model rightly made no call. Sentences of expected behaviour and `judge` matchers are
  * decided by the judge; see `Judge`.
  */
 function createPartGrader(
@@ -93,7 +95,8 @@ function createPartGrader(
   const checkFiles = compileFiles(unjudged === undefined ? expectedFiles : undefined);
   return (turns, judge = noJudge, deferred = nothing, workspace) => {
     const activity = readActivity(turns, own);
-    const given = withCut(activity, withRefusal(expect, activity, assess(activity, judge)));
+    const assessed = withWritten(turns, lookup.names, activity, assess(activity, judge));
+    const given = withCut(activity, withRefusal(expect, activity, assessed));
     const { selection, picked, checks, unchecked, substituted } = withAvoided(expect, avoid, activity, given);
     const behaviours = expectedBehavior.map((criterion): Assertion => {
       return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
@@ -238,6 +241,20 @@ function withCut({ all, cut }: Activity, assessed: Assessment): Assessment {
   if (!cut || all.length > 0) return assessed;
   const why = "the reply was cut off at the limit of its tokens; raise --max-tokens";
   return { ...assessed, selection: "cut-off", checks: [{ what: "reply", met: "no", why }] };
+}
+
+/** A call as text is neither a call nor an abstention: the endpoint did not read it. */
+function withWritten(
+  turns: readonly Turn[],
+  names: readonly string[],
+  { all }: Activity,
+  assessed: Assessment,
+): Assessment {
+  const [written] = all.length > 0 ? [] : turns.flatMap(({ text }) => findWrittenCall(text, names) ?? []);
+  if (!written) return assessed;
+  const { tool = "a tool", form } = written;
+  const why = `the reply calls ${tool} as text (${form}), which the endpoint did not read as a call: give it the chat template and the tool parser of the model (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice --tool-call-parser)`;
+  return { selection: "call-as-text", picked: `${tool} (as text)`, checks: [{ what: "reply", met: "no", why }] };
 }
 
 /** A call of a tool to avoid determines the selection, whatever else went wrong. */

@@ -3,8 +3,8 @@
  * of one, is not redacted, since nothing could read a record without them.
  */
 export const recordWords = `
-abstained acceptedAt always annotations answered arguments argumentsText attempt baseline broken budget
-built-in built-in-used builtIn builtIns cacheReadTokens cacheWriteTokens cached cancelled changed checks
+abstained acceptedAt additive always annotations answered arguments argumentsText attempt baseline broken budget
+built-in built-in-used builtIn builtIns cacheReadTokens cacheWriteTokens cached call-as-text cancelled changed checks
 checksum chosen chosen-without-search command commit compare content correlation costUsd cut-off deferred denial
 denied description design destructiveHint deterministic discovery dispatched dispatchers distractor distractors drifted edited
 evidence execute executed execution expected expectedCalls expectedTools experiment exposure exposures failOn
@@ -13,7 +13,7 @@ idempotentHint inconclusive inputSchema inputTokens instructions invented isErro
 loaded malformed-arguments margin maxTurns mergedFrom message mimeType missing mockPlaces models neighbour nightly
 nights no-call not-found not-gradable not-searched omitted openWorldHint orderSeed origin others outcome
 outputSchema outputTokens over-triggered ownName parameter paraphrases partial passRate passed picked
-queries ranker readOnlyHint reason reasons redacted refused regressed released renamed repliedBy requestId
+queries ranker read-only readOnlyHint reason reasons redacted refused regressed released renamed repliedBy requestId
 requests reservedUsd responseId result right-tool screen search searches selection server servers settings
 several-calls skills skipped startedAt static status structuredContent submissions substituted suites surface surfaces
 timeout toolErrors toolset toolsets totals trials unchanged unchecked unknown unknown-tool unlisted

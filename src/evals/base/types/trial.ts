@@ -153,6 +153,7 @@ const selectionSchema = z.enum([
   "over-triggered",
   "refused",
   "cut-off",
+  "call-as-text",
 ]);
 export type Selection = z.infer<typeof selectionSchema>;
 

@@ -18,6 +18,7 @@ export const confusions: ReadonlySet<string> = new Set<Score["selection"]>([
   "over-triggered",
   "refused",
   "cut-off",
+  "call-as-text",
 ]);
 
 /** The expected and the picked label of a trial with a confusion. */
