@@ -151,6 +151,106 @@ describe("arguments", () => {
   });
 });
 
+/** What gateways and servers send beside OpenAI's own form, as a whole body. */
+describe("a reply in another form", () => {
+  const fn = { name: "echo", arguments: '{"text":"a"}' };
+  const call = { id: "c", type: "function", function: fn };
+  const choice = (finish_reason: string, message: object, more: object = {}) => ({ finish_reason, message, ...more });
+  const echoed = { text: "", calls: [{ id: expect.any(String), tool: "echo", arguments: { text: "a" } }] };
+  const event = (delta: object, finish_reason: string | null = null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+  const stream = `${event({ tool_calls: [{ index: 0, ...call }] })}${event({}, "tool_calls")}data: [DONE]\n\n`;
+
+  it.each<[string, Fault, object]>([
+    [
+      "parts of a content",
+      {
+        fault: "body",
+        body: { choices: [choice("stop", { content: [{ type: "thinking", thinking: [] }, { text: "A" }] })] },
+      },
+      { text: "A", calls: [] },
+    ],
+    [
+      "text and calls in two choices",
+      {
+        fault: "body",
+        body: {
+          choices: [
+            choice("tool_calls", { content: "I will." }),
+            choice("tool_calls", { content: null, tool_calls: [call] }),
+          ],
+        },
+      },
+      { ...echoed, text: "I will." },
+    ],
+    [
+      "a call of the old form",
+      { fault: "body", body: { choices: [choice("function_call", { function_call: fn })] } },
+      echoed,
+    ],
+    [
+      "a call of a custom tool",
+      {
+        fault: "body",
+        body: {
+          choices: [
+            choice("tool_calls", { tool_calls: [{ id: "c", type: "custom", custom: { name: "echo", input: "a" } }] }),
+          ],
+        },
+      },
+      { calls: [{ id: "c", tool: "echo", argumentsText: "a" }] },
+    ],
+    [
+      "a stream that was not asked for",
+      { fault: "text", text: stream, headers: { "content-type": "text/event-stream" } },
+      echoed,
+    ],
+  ])("%s", async (_, answer, turn) => {
+    const { model, endpoint } = await modelOn((_body, i) => (i === 0 ? answer : { text: "ok" }));
+    const request = requestOf("go", tools);
+    const first = await model.ask(request, signal);
+    if (first.kind !== "turn") throw new Error(first.message);
+    expect(first.turn).toMatchObject(turn);
+    if (first.turn.calls.length === 0) return;
+    await model.ask(followUp(request, first), signal);
+    const sent = endpoint.requests[1]?.body.messages[1] as { tool_calls?: { id: string }[] };
+    expect(sent.tool_calls?.map(({ id }) => id)).toEqual(first.turn.calls.map(({ id }) => id));
+  });
+
+  it.each([
+    [{ code: 502, message: "Provider disconnected" }, 2],
+    [{ code: 400, message: "Bad schema" }, 1],
+  ])("an error in a choice: %j", async (error, requests) => {
+    const body = { choices: [choice("error", { content: "" }, { error })] };
+    const { model, endpoint } = await modelOn(() => ({ fault: "body", body }), { retries: 1 });
+    const message = expect.stringContaining(`the reply reports an error: ${error.code} ${error.message}`);
+    expect(await ask(model)).toMatchObject({ kind: "broken", message });
+    expect(endpoint.requests).toHaveLength(requests);
+  });
+});
+
+it("names the tool that a refusal means by its position, and the URL that is not there", async () => {
+  const refused = (status: number, message: string) =>
+    modelOn(() => ({ fault: "status", status, message }), { retries: 0 });
+  const { model } = await refused(400, "tools.1.function.parameters: oneOf is not supported");
+  expect(await ask(model)).toMatchObject({ message: expect.stringContaining('(tools.1 is "echo")') });
+  const { endpoint } = await refused(404, "no such page");
+  const lost = openai("openai:x", "x", { env: {}, baseUrl: endpoint.url, retries: 0 });
+  expect(await ask(lost)).toMatchObject({
+    message: expect.stringContaining(`(asked for ${endpoint.url}/chat/completions; most base URLs end in /v1)`),
+  });
+});
+
+it("sends the query of a base URL with each request, and a key as Azure takes it", async () => {
+  const { endpoint } = await modelOn(() => ({ text: "ok" }));
+  const baseUrl = `${endpoint.url}/v1?api-version=2026-10-01`;
+  const model = openai("openai:x", "x", { env: { OPENAI_API_KEY: "k-azure" }, baseUrl, delay: async () => {} });
+  expect(await ask(model)).toMatchObject({ kind: "turn" });
+  expect(endpoint.requests).toMatchObject([
+    { path: "/v1/chat/completions", query: "api-version=2026-10-01", headers: { "api-key": "k-azure" } },
+  ]);
+});
+
 describe("why it stopped", () => {
   const calls = [{ name: "echo", arguments: "{}" }];
 

@@ -9,14 +9,14 @@ import type {
   ToolSearchToolRegex20251119,
 } from "@anthropic-ai/sdk/resources/messages";
 import * as z from "zod";
-import { createFetch } from "../../base/network/fetch.ts";
 import type { Attempt } from "../../base/types/attempt.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
 import { isNestedDeeper, maxDepth } from "../../base/types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import { readMessage } from "../protocols/messages.ts";
-import { askRemote, createLimits, toAttempt, toFault } from "./remote.ts";
+import { createServiceFetch } from "../protocols/refusals.ts";
+import { askRemote, createLimits, nameRefused, toAttempt, toFault } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 const provider = {
@@ -75,7 +75,7 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     logLevel: "off",
     openTelemetry: false,
   } as const;
-  const client = new Anthropic({ ...clientOptions, fetch: createFetch(options.env), timeout: timeoutMs });
+  const client = new Anthropic({ ...clientOptions, fetch: createServiceFetch(options.env), timeout: timeoutMs });
   const lastDay = endOfLife[name];
   if (lastDay) options.warn?.(`${id} is deprecated and will be shut down on ${lastDay}.`);
 
@@ -103,7 +103,8 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
       return read(request.deferred ? await finishSearches(reply, body, (more) => post(more, signal)) : reply, request);
     } catch (thrown) {
       const isTimeout = thrown instanceof APIConnectionTimeoutError;
-      return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
+      const isConnection = thrown instanceof APIConnectionError;
+      return nameRefused(toFault(thrown, { isTimeout, isConnection }, timeoutMs), request);
     }
   };
   const limits = createLimits(retries, options.delay);

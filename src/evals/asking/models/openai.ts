@@ -6,15 +6,16 @@ import type {
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 import type { ReasoningEffort } from "openai/resources/shared";
-import { createFetch } from "../../base/network/fetch.ts";
 import type { Attempt, Fault } from "../../base/types/attempt.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
-import { isNestedDeeper, type Json, type JsonObject } from "../../base/types/json.ts";
+import { isNestedDeeper, type Json } from "../../base/types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Call } from "../../base/types/trial.ts";
-import { readCompletion } from "../protocols/completions.ts";
-import { askRemote, createLimits, toAttempt, toFault } from "./remote.ts";
+import { completions, pickMessage, readCompletion } from "../protocols/completions.ts";
+import { isStream } from "../protocols/protocol.ts";
+import { createServiceFetch } from "../protocols/refusals.ts";
+import { askRemote, createLimits, nameRefused, toAttempt, toFault } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 /** The names, defaults and limits of OpenAI, for all of its APIs. */
@@ -33,13 +34,31 @@ const provider = {
  */
 export function connectOpenai(options: EndpointOptions) {
   const { apiKey, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
-  const clientOptions = { apiKey, baseURL: endpoint.baseUrl, maxRetries: 0, logLevel: "off" } as const;
-  const client = new OpenAI({ ...clientOptions, fetch: createFetch(options.env), timeout: timeoutMs });
+  const { base, query } = splitQuery(endpoint.baseUrl);
+  // Azure takes the version of its API in the query, and a key of its own in a header of its own.
+  const isAzure = "api-version" in query || base.hostname.endsWith(".azure.com");
+  const clientOptions = {
+    apiKey,
+    baseURL: base.href,
+    defaultQuery: query,
+    ...(isAzure && { defaultHeaders: { "api-key": apiKey } }),
+    maxRetries: 0,
+    logLevel: "off",
+  } as const;
+  const client = new OpenAI({ ...clientOptions, fetch: createServiceFetch(options.env), timeout: timeoutMs });
   const readFault = (thrown: unknown): Fault => {
     const isTimeout = thrown instanceof APIConnectionTimeoutError;
     return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
   };
   return { client, clientOptions, limits: createLimits(retries, options.delay), readFault, ...endpoint };
+}
+
+/** A base URL without its query, to which the SDK would append the path. */
+function splitQuery(baseUrl: string): { base: URL; query: Record<string, string> } {
+  const base = new URL(baseUrl);
+  const query = Object.fromEntries(base.searchParams);
+  base.search = "";
+  return { base, query };
 }
 
 /**
@@ -61,14 +80,19 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     ...responseFormat(request),
     messages: request.messages.flatMap(messageParams),
   });
-  const read = (reply: unknown, request: ModelRequest) =>
-    toAttempt(readCompletion(reply), prepare(request).names, request.turn, reply, (calls) => toNative(reply, calls));
+  const read = (reply: unknown, request: ModelRequest) => {
+    const whole = typeof reply === "string" && isStream(reply) ? completions.parseReply(reply) : { body: reply };
+    if (!("body" in whole)) return whole;
+    const { body } = whole;
+    const { names } = prepare(request);
+    return toAttempt(readCompletion(body), names, request.turn, body, (calls) => toNative(body, calls));
+  };
 
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
     try {
       return read(await client.post("/chat/completions", jsonRequest(build(request), signal)), request);
     } catch (thrown) {
-      return readFault(thrown);
+      return nameRefused(readFault(thrown), request);
     }
   };
   return {
@@ -116,15 +140,16 @@ function messageParams(message: Message): ChatCompletionMessageParam[] {
  * its own, and its arguments as text.
  */
 function toNative(body: unknown, calls: readonly Call[]): object {
-  const { message } = (body as { choices: [{ message: JsonObject }] }).choices[0];
+  const message = pickMessage(body);
   const { tool_calls: written, ...rest } = message;
   const content = message.content ?? (calls.length > 0 ? null : "");
   if (calls.length === 0) return { ...rest, role: "assistant", content };
   const toolCalls = calls.map(({ id }, at) => {
-    const one = (written as { function: { name: string; arguments?: Json } }[])[at];
-    const args = one?.function.arguments;
+    const one = (written as { function?: { name: string; arguments?: Json } }[])[at];
+    if (!one?.function) return { ...one, id };
+    const args = one.function.arguments;
     const text = typeof args === "string" ? args : JSON.stringify(isNestedDeeper(args) ? {} : (args ?? {}));
-    return { ...one, id, type: "function", function: { ...one?.function, arguments: text } };
+    return { ...one, id, type: "function", function: { ...one.function, arguments: text } };
   });
   return { ...rest, role: "assistant", content, tool_calls: toolCalls };
 }

@@ -13,7 +13,7 @@ import type { AskedModel, Message, ModelRequest } from "../../base/types/model.t
 import type { OfferedTool } from "../../base/types/tool.ts";
 import { readResponse } from "../protocols/responses.ts";
 import { connectOpenai } from "./openai.ts";
-import { askRemote, toAttempt } from "./remote.ts";
+import { askRemote, nameRefused, toAttempt } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 /** The tool search of the API, which does not name its ranking. */
@@ -46,7 +46,7 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
       const read = readResponse(reply, (_, name) => name);
       return toAttempt(read, names, request.turn, reply, () => (reply as { output: unknown }).output);
     } catch (thrown) {
-      return readFault(thrown);
+      return nameRefused(readFault(thrown), request);
     }
   };
   return {

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { OversizedReplyError } from "../../base/network/fetch.ts";
 import { excerpt } from "../../base/text/excerpt.ts";
-import { cut } from "../../base/text/text.ts";
+import { cut, quote } from "../../base/text/text.ts";
 import {
   type Attempt,
   boundMessage,
@@ -220,6 +220,16 @@ export function toFault(
   if (thrown instanceof SyntaxError) return transientFault(`the reply is not JSON (${thrown.message})`);
   const error: SdkError = thrown;
   return error.status === undefined ? permanentFault(error.message) : statusFault(error, error.status);
+}
+
+/** A fault with the name of the tool that it means by its position in the request, as in `tools.19.custom.input_schema`. */
+export function nameRefused<T extends Attempt>(fault: T, { tools, deferred }: ModelRequest): T {
+  if (fault.kind !== "fault" || deferred) return fault;
+  const [part, position] = /\btools[.[](\d+)\b/.exec(fault.message) ?? [];
+  const name = position === undefined ? undefined : tools[Number(position)]?.name;
+  return name === undefined
+    ? fault
+    : { ...fault, message: `${fault.message} (${part?.replace("[", ".")} is ${quote(name)})` };
 }
 
 /** OpenSSL's codes for a certificate whose issuer is not among the trusted ones. */

@@ -103,6 +103,19 @@ function assembleCompletion(chunks: readonly z.infer<typeof chunk>[]): { body: J
   return { body: { id, model, choices: [{ finish_reason, message }], usage } };
 }
 
+const called = z.object({
+  name: z.string(),
+  arguments: z.union([z.string(), z.custom<JsonObject>(isJsonObject)]).nullish(),
+});
+/** A call of a function, or of a custom tool, which takes text. */
+const toolCall = z.union([
+  z.object({ id: text, function: called }),
+  z
+    .object({ id: text, custom: z.object({ name: z.string(), input: text }) })
+    .transform(({ id, custom: { name, input } }) => ({ id, function: { name, arguments: input } })),
+]);
+const reported = maybe(z.object({ message: text, code: z.union([z.number(), z.string()]).optional() }));
+
 /** The fields read of a reply. Local servers omit ids, usage and finish reasons, and send arguments as objects. */
 const completion = z.object({
   id: text,
@@ -111,20 +124,13 @@ const completion = z.object({
     .array(
       z.object({
         finish_reason: z.string().nullish(),
+        error: reported,
         message: z.object({
           content,
           refusal: text,
-          tool_calls: z
-            .array(
-              z.object({
-                id: text,
-                function: z.object({
-                  name: z.string(),
-                  arguments: z.union([z.string(), z.custom<JsonObject>(isJsonObject)]).nullish(),
-                }),
-              }),
-            )
-            .nullish(),
+          tool_calls: z.array(toolCall).nullish(),
+          // What tool_calls replaced in 2023, which some gateways still send.
+          function_call: maybe(called.nullable()),
         }),
       }),
     )
@@ -141,23 +147,52 @@ const completion = z.object({
 /** Reads a whole completion. */
 export function readCompletion(body: unknown): ReceivedReply | Fault {
   const { data, error } = completion.safeParse(body);
-  const choice = data?.choices[0];
-  if (!data || !choice) return unreadableReply("a completion", body, error);
-  const { id, model, usage } = data;
-  const { content: written, refusal, tool_calls: calls } = choice.message;
-  const answer = written.map((one) => one.text).join("");
+  if (!data) return unreadableReply("a completion", body, error);
+  const { id, model, usage, choices } = data;
+  const failed = choices.find((one) => one.error)?.error;
+  if (failed) return choiceFault(failed);
+  // Some gateways send the text and the calls of one reply as two choices.
+  const messages = choices.map(({ message }) => message);
+  const answer = messages.flatMap(({ content: written }) => written.map((one) => one.text)).join("");
+  const refusal = messages.map((one) => one.refusal).join("");
+  const calls = messages.flatMap(({ tool_calls, function_call }) => {
+    const old = function_call && { id: "", function: function_call };
+    return tool_calls ?? (old ? [old] : []);
+  });
+  const reason = choices.find(({ finish_reason }) => finish_reason)?.finish_reason;
   return {
     id,
     model,
     text: answer || refusal,
-    calls: (calls ?? []).map(({ id: call, function: { name, arguments: args } }) => {
+    calls: calls.map(({ id: call, function: { name, arguments: args } }) => {
       return { id: call, tool: name, ...readArguments(args ?? "") };
     }),
     answered: [],
     // Writing the cache is not billed.
     usage: toUsage(usage.prompt_tokens, usage.completion_tokens, usage.prompt_tokens_details?.cached_tokens),
-    ...(refusal ? { stop: "refused" } : readStop(choice.finish_reason, calls?.length ?? 0, answer !== "")),
+    ...(refusal ? { stop: "refused" } : readStop(reason, calls.length, answer !== "")),
   };
+}
+
+/** The error that a router reports in place of a provider's reply: transient, but for the statuses of bad requests. */
+function choiceFault({ message, code }: NonNullable<z.infer<typeof reported>>): Fault {
+  const status = Number(code);
+  const isPermanent = status >= 400 && status < 500 && ![408, 409, 429].includes(status);
+  const why = `the reply reports an error: ${code === undefined ? "" : `${code} `}${message}`;
+  return isPermanent ? permanentFault(why) : transientFault(why);
+}
+
+/**
+ * The message of a completion, with all fields that the server gave it. Of several choices the first, with the calls of all.
+ * `body` is one that `readCompletion` read.
+ */
+export function pickMessage(body: unknown): JsonObject {
+  const { choices } = body as { choices: [{ message: JsonObject }, ...{ message: JsonObject }[]] };
+  const [{ message }, ...others] = choices;
+  const calls = choices.flatMap((one) => (Array.isArray(one.message.tool_calls) ? one.message.tool_calls : []));
+  const { function_call: old, ...rest } = message;
+  if (calls.length === 0 && isJsonObject(old)) return { ...rest, tool_calls: [{ type: "function", function: old }] };
+  return others.length > 0 && calls.length > 0 ? { ...rest, tool_calls: calls } : rest;
 }
 
 /**
@@ -176,5 +211,6 @@ function readStop(
     return { stop: "done", problem: transientFault("the reply has finish reason tool_calls but no tool call") };
   }
   if (reason === "stop" || hasText) return { stop: "done" };
+  if (reason === "error") return { stop: "done", problem: transientFault("the reply has finish reason error") };
   return { stop: "done", problem: permanentFault(`unknown finish reason: ${reason ?? "none"}`) };
 }

@@ -4,6 +4,7 @@ import { type Fault, transientFault } from "../../base/types/attempt.ts";
 import { formatIssues } from "../../base/types/issues.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import { boundTokens, type Call, type StopReason, type Usage } from "../../base/types/trial.ts";
+import { findRefusal } from "./refusals.ts";
 
 // The APIs of providers: what models are asked with here, and what hosts send through the recording proxy. A request is
 // read leniently, because hosts add to these APIs every week: a field of another shape is treated as absent.
@@ -48,6 +49,8 @@ export type Protocol = {
   /** Whether a POST to this path asks a model. */
   matches(path: string): boolean;
   readRequest(body: JsonObject, path: string): SentRequest;
+  /** The whole body of a reply that came whole or as a stream. */
+  parseReply(body: string): { body: unknown } | Fault;
   readReply(body: string): ReceivedReply | Fault;
   /** The stream of a reply that is this text and nothing else. */
   writeReply(text: string): string;
@@ -61,28 +64,33 @@ export function defineProtocol({
   assemble,
   readBody,
   ...protocol
-}: Omit<Protocol, "readReply"> & {
+}: Omit<Protocol, "parseReply" | "readReply"> & {
   assemble(events: readonly JsonObject[]): { body: JsonObject } | Fault;
   readBody(body: unknown): ReceivedReply | Fault;
 }): Protocol {
+  const parseReply: Protocol["parseReply"] = (body) => {
+    if (body.trim() === "") return transientFault("the reply was empty");
+    try {
+      if (!isStream(body)) return { body: JSON.parse(body) as unknown };
+      const events = listData(body).map((data) => JSON.parse(data) as Json);
+      return events.length === 0 ? transientFault("the reply was empty") : assemble(events.filter(isJsonObject));
+    } catch (error) {
+      if (error instanceof SyntaxError) return transientFault("the reply is not JSON");
+      throw error;
+    }
+  };
   return {
     ...protocol,
+    parseReply,
     readReply(body) {
-      if (body.trim() === "") return transientFault("the reply was empty");
-      const isStream = /^\s*(event|data|id|retry|:)/.test(body);
-      try {
-        if (!isStream) return readBody(JSON.parse(body));
-        const events = listData(body).map((data) => JSON.parse(data) as Json);
-        if (events.length === 0) return transientFault("the reply was empty");
-        const whole = assemble(events.filter(isJsonObject));
-        return "body" in whole ? readBody(whole.body) : whole;
-      } catch (error) {
-        if (error instanceof SyntaxError) return transientFault("the reply is not JSON");
-        throw error;
-      }
+      const whole = parseReply(body);
+      return "body" in whole ? readBody(whole.body) : whole;
     },
   };
 }
+
+/** Whether a body is a stream of events, which some servers send though none was asked for. */
+export const isStream = (body: string) => /^\s*(event|data|id|retry|:)/.test(body);
 
 function listData(stream: string): string[] {
   const events = stream.split(/\r?\n\r?\n/).map((event) => {
@@ -115,9 +123,8 @@ export function unreadableReply(what: string, body: unknown, error: z.ZodError |
   if (body === undefined || body === null || body === "")
     return transientFault("the reply is empty (status 200, no body)");
   if (typeof body === "string") return transientFault(`the reply is not ${what} but the text ${quote(body)}`);
-  const { error: reported } = body as { error?: { message?: unknown } };
-  const why =
-    typeof reported?.message === "string" ? reported.message : error ? formatIssues(error) : "it has no content";
+  const { error: reported } = body as { error?: Json };
+  const why = findRefusal(reported)?.message ?? (error ? formatIssues(error) : "it has no content");
   return transientFault(`the reply is not ${what}: ${why.replace(/\s+/g, " ")}`);
 }
 
