@@ -38,6 +38,8 @@ const subjectImports = [
   ...["blame", "compare", "run", "variants"].map((subject) => `experiments/reporting imports ${subject}`),
   // One of the rules of lint ranks tools as a search does.
   "inspection/lint imports search",
+  // The first look at a server shows what lint finds, and speaks its language of names.
+  "inspection/init imports lint",
 ];
 
 /** Where pure files live: no file system, network, clock, environment or unseeded randomness. */

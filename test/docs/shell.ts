@@ -34,8 +34,10 @@ export type Shell = {
 };
 
 /** Stand-ins on the PATH: the program as built here, and `npx` of packages that are installed here. */
+const program = `exec "${process.execPath}" "${root}/dist/evals/cli.js" "$@"`;
 const programs: Record<string, string> = {
-  evals: `exec "${process.execPath}" "${root}/dist/evals/cli.js" "$@"`,
+  evals: program,
+  "tool-evals": program,
   "tool-evals-reference-server": `exec "${process.execPath}" "${root}/dist/server/main.js" "$@"`,
   vitest: `exec "${process.execPath}" "${root}/node_modules/vitest/vitest.mjs" "$@"`,
   npx: `[ "$1" = -y ] && shift

@@ -63,7 +63,6 @@ const succeed = [
   "probe --seed 1 --runs 1",
   "tools evals/notes.yaml",
   "search",
-  "try --tools mail.json --yes --out tried",
   "tools --skills",
   "tools --skills skills",
   "import prompts.md --tools mail.json --output imported",

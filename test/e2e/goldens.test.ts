@@ -89,6 +89,8 @@ const normalise = (text: string) =>
   text
     .replaceAll(root, "ROOT")
     .replaceAll(tmpdir(), "TMP")
+    // Model servers of this machine.
+    .replace(/^ {2}.* runs on this machine.*\n.*\n/gm, "")
     .replace(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}/g, "RUN")
     .replace(/\d{4}-\d\d-\d\d(T[\d:.]+Z)?( \d\d:\d\d(:\d\d)?( UTC)?)?/g, "DATE")
     .replace(/127\.0\.0\.1:\d+/g, "127.0.0.1:PORT")

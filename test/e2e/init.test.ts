@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals, summaryOf } from "./evals.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -29,18 +30,21 @@ beforeEach(() => {
     cpSync(join(root, "docs/example", part), join(cwd, part), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(cwd, "node_modules"));
 });
+/** What is printed, without the model servers that happen to run on this machine. */
+const withoutLocal = (out: string) => out.replace(/^ {2}.* runs on this machine.*\n.*\n/gm, "");
 const read = (file: string) => readFileSync(join(cwd, file), "utf8");
 
 describe("evals init", () => {
   it("writes a suite that runs for the only server of .mcp.json", async () => {
     mkdirSync(join(cwd, ".git"));
-    const { code, out, err } = await evals(["init", "--ci", "github"], { cwd });
-    expect({ code, out, err }).toMatchSnapshot();
+    const env = { ANTHROPIC_API_KEY: "test" };
+    const { code, out, err } = await evals(["init", "--ci", "github"], { cwd, env, width: 80 });
+    expect({ code, out: withoutLocal(out), err }).toMatchSnapshot();
     expect(read("evals/notes.yaml")).toMatchSnapshot();
     expect(read(".gitignore")).toBe("/reports/\n");
     expect(read(".github/workflows/evals.yml")).toContain("uses: ./node_modules/tool-evals");
     const ran = await evals(["run", "--json"], { cwd });
-    expect(summaryOf(ran).totals).toMatchObject({ trials: 5, passed: 5 });
+    expect(summaryOf(ran).totals).toMatchObject({ trials: 8, passed: 8 });
   });
 
   it("writes the workflow alone for a project that has suites and names no server", async () => {
@@ -51,10 +55,7 @@ describe("evals init", () => {
     expect({ code, out }).toMatchInlineSnapshot(`
       {
         "code": 0,
-        "out": "Wrote .github/workflows/evals.yml: lint, and run where the secret ANTHROPIC_API_KEY is set, on
-        every pull request.
-
-      Next: add the secret ANTHROPIC_API_KEY to the repository, and commit the file.
+        "out": "Wrote .github/workflows/evals.yml. Add to the repository's secrets: ANTHROPIC_API_KEY.
       ",
       }
     `);
@@ -67,9 +68,9 @@ describe("evals init", () => {
   });
 
   it("takes a command line, relative to the project", async () => {
-    const { code } = await evals(["init", "--server", "node server.mjs", "--file", "tests/evals/mine.yaml"], { cwd });
+    const { code } = await evals(["init", "node server.mjs", "--file", "tests/evals/mine.yaml"], { cwd });
     expect(code).toBe(0);
-    expect(read("tests/evals/mine.yaml")).toContain("server: { command: node, args: [server.mjs], cwd: ../.. }");
+    expect(read("tests/evals/mine.yaml")).toContain("server: { command: node, args: [ server.mjs ], cwd: ../.. }");
     expect((await evals(["run", "tests/evals", "--json"], { cwd })).code).toBe(0);
   });
 
@@ -92,6 +93,80 @@ describe("evals init", () => {
     expect(existsSync(join(cwd, ".gitignore"))).toBe(false);
   });
 
+  it("takes a list in a file, and the server of package.json", async () => {
+    rmSync(join(cwd, ".mcp.json"));
+    const manifest = { bin: "server.mjs", dependencies: { "@modelcontextprotocol/sdk": "1" } };
+    writeFileSync(join(cwd, "package.json"), JSON.stringify(manifest));
+    expect((await evals(["init"], { cwd })).err).toContain('Using the server "node server.mjs".');
+    writeFileSync(join(cwd, "list.json"), (await evals(["tools", "node server.mjs", "--json"], { cwd })).out);
+    expect((await evals(["init", "list.json"], { cwd })).code).toBe(0);
+    expect(read("evals/list.yaml")).toContain("server: { tools: ../list.json }");
+    expect((await evals(["init", "evals/list.yaml"], { cwd })).err).toContain('"evals/list.yaml" is a suite already.');
+  });
+
+  it("drafts queries for skills, which pass lint, and keeps those that there are", async () => {
+    rmSync(join(cwd, ".mcp.json"));
+    const describe = (name: string, description: string) => {
+      mkdirSync(join(cwd, ".claude/skills", name), { recursive: true });
+      const text = `---\nname: ${name}\ndescription: ${description}\n---\n\n# ${name}\n`;
+      writeFileSync(join(cwd, ".claude/skills", name, "SKILL.md"), text);
+    };
+    describe("release-notes", "Writes release notes from commits. Use when the user asks for a changelog.");
+    describe("minutes", "Write the minutes of a meeting. Use when the user pastes a transcript of a meeting.");
+    const { code, out } = await evals(["init"], { cwd, width: 1000 });
+    expect(code).toBe(0);
+    expect(out).toMatch(/Drafted \S+minutes\/evals\/evals\.json, \S+release-notes\/evals\/evals\.json: 10 queries/);
+    const { evals: queries } = JSON.parse(read(".claude/skills/minutes/evals/evals.json"));
+    expect(queries.map(({ should_trigger }: { should_trigger: boolean }) => should_trigger)).toContain(false);
+    const linted = await evals(["lint", ".claude/skills", "--json"], { cwd });
+    const findings = JSON.parse(linted.out).findings as { location: { file?: string }; severity: string }[];
+    expect(findings.filter(({ location }) => location.file?.endsWith("evals.json"))).toEqual([]);
+    expect(summaryOf(await evals(["run", ".claude/skills", "--json"], { cwd })).totals.trials).toBe(10);
+    expect((await evals(["init", ".claude/skills"], { cwd })).out).toContain(
+      "Kept the queries of minutes, release-notes.",
+    );
+  });
+
+  it("has a model write queries, and keeps drafts where its answers cannot be used", async () => {
+    const asked: string[] = [];
+    const service = await startMessagesEndpoint(({ messages: [message] }) => {
+      const prompt = JSON.stringify(message?.content);
+      asked.push(prompt);
+      return {
+        text: /shopping/.test(prompt) ? '{"query": "What do I need, says shopping.md?"}' : "I would rather not.",
+      };
+    });
+    const env = { ANTHROPIC_BASE_URL: service.url };
+    const flags = ["--writer", "anthropic:claude-haiku-5-5", "-c", "1"];
+    const { code, out, err } = await evals(["init", ...flags], { cwd, env, width: 1000 });
+    await service.close();
+    expect([code, err]).toEqual([
+      0,
+      expect.stringContaining("5 queries to write with anthropic:claude-haiku-5-5: free."),
+    ]);
+    expect(out).toMatchInlineSnapshot(`
+      "notes 1.0.0 · 3 tools · about 242 tokens in every request (<1% of a 200k context)
+        1 of 3 tools may change or delete things (no readOnlyHint); no query will execute it.
+
+      Look alike, so a model may mix them up
+        read_note / save_note
+          40% of their words are the same (note, name, text); neither says when to use the other.
+        read_note / search_notes
+          32% of their words are the same (note, name); neither says when to use the other.
+
+      Drafted evals/notes.yaml: 8 queries (3 tools, 2 near misses, 3 that need no tool). anthropic:claude-haiku-5-5 wrote 2. 3 of 5 could not be written (it does not say invoice), and are guesses without a model. Read them.
+
+      Next: correct the queries, then ask a model.
+
+        ANTHROPIC_API_KEY is set: about $0.0044
+          $ npx tool-evals run evals/notes.yaml -m anthropic:claude-haiku-5-5
+      "
+    `);
+    expect(asked).toHaveLength(8);
+    expect(asked.at(-1)).toContain("Your last message could not be used: it does not say");
+    expect(read("evals/notes.yaml")).toContain("input: What do I need, says shopping.md?");
+  });
+
   it("asks for a name where there are several servers, and for a server where there is none", async () => {
     const server = { command: "node", args: ["server.mjs"], env: { TOKEN: "secret" } };
     writeFileSync(join(cwd, ".mcp.json"), JSON.stringify({ mcpServers: { a: server, b: server } }));
@@ -101,15 +176,15 @@ describe("evals init", () => {
       "
     `);
     expect((await evals(["init", "--name", "c"], { cwd })).err).toMatchInlineSnapshot(`
-      "error: There is no server "c".
-        Name one with --name, for example --name a; there are "a" (.mcp.json), "b" (.mcp.json).
+      ".mcp.json:1:15: error: No server "c" is registered in this file.
+        Did you mean "a"? Registered: a, b.
       "
     `);
     expect((await evals(["init", "--name", "b"], { cwd })).code).toBe(0);
     rmSync(join(cwd, ".mcp.json"));
     expect((await evals(["init"], { cwd })).err).toMatchInlineSnapshot(`
-      "error: No server is named, and no host configuration (.mcp.json, .vscode/mcp.json, .cursor/mcp.json, Claude Desktop) has one.
-        Name yours: evals init --server "node dist/server.js", or --url https://example.com/mcp.
+      "error: No server is named, and none is in .mcp.json, .vscode/mcp.json, .cursor/mcp.json or package.json.
+        Name yours: evals init "node dist/server.js", evals init https://example.com/mcp, or a folder of skills.
       "
     `);
   });

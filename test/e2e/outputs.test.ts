@@ -45,7 +45,6 @@ beforeAll(async () => {
   await keep("lint-rules", "lint", "--rules", "--json");
   await keep("tools", "tools", "--tools", "tools.json", "--json");
   await keep("skills", "tools", "--skills", "--json");
-  await keep("try", "try", "--tools", "tools.json", "--yes", "--json");
   await keep("probe", "probe", ...server, "--json");
   await keep("doctor", "doctor", ...server, "--json");
   const table = "| Tool Name | Test Prompt |\n|---|---|\n| a | Do <x> |\n| b | |\n";

@@ -91,6 +91,7 @@ function expectInertTexts(args: readonly string[], { out, err }: Pick<Ended, "ou
 }
 
 const model = () => ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1"];
+const writer = () => ["--writer", "anthropic:x", "--base-url", endpoint.url, "--yes"];
 const suite = join(folder, "s.json");
 
 describe("no text from outside begins a line of its own", () => {
@@ -115,7 +116,7 @@ describe("no text from outside begins a line of its own", () => {
     const before = answer;
     answer = { fault: "status", status: 400, message: evil };
     await expectInert("run", suite, ...model());
-    await expectInert("try", "--server", `node ${server}`, "--yes", ...model().slice(0, 4));
+    await expectInert("init", `node ${server}`, "--file", "i.yaml", ...writer());
     answer = before;
   });
 
@@ -216,24 +217,9 @@ describe("no text from outside begins a line of its own", () => {
 
   it("in queries that a model writes", async () => {
     const before = answer;
-    answer = {
-      text: JSON.stringify({ queries: [evil, `${evil} Again.`] }),
-      calls: [{ name: "act", input: { [evil]: evil } }],
-    };
+    answer = { text: JSON.stringify({ queries: [evil, `${evil} Again.`] }) };
     const tools = given("list.json", [{ name: "act", description: evil, inputSchema: { type: "object" } }]);
-    for (const json of [[], ["--json"]])
-      await expectInert(
-        "try",
-        "--tools",
-        tools,
-        "--yes",
-        "--per-tool",
-        "2",
-        "--file",
-        `t${json.length}.yaml`,
-        ...model().slice(0, 4),
-        ...json,
-      );
+    await expectInert("init", tools, "--file", "w.yaml", ...writer());
     answer = before;
   });
 

@@ -9,7 +9,7 @@ import { formats } from "../../src/evals/input/imports/formats/index.ts";
 import { parseYaml } from "../../src/evals/input/parsing/yaml.ts";
 import { parseSkill } from "../../src/evals/input/skills/package.ts";
 import { checkSuite } from "../../src/evals/input/suites/validate.ts";
-import { readQueries } from "../../src/evals/inspection/init/try/queries.ts";
+import { readQuery } from "../../src/evals/inspection/init/writer.ts";
 import { parseCommandLine, shellTemplate } from "../../src/evals/inspection/shell.ts";
 import { baselineFile } from "../../src/evals/records/baseline.ts";
 import { aTool, aToolset } from "../fakes/suite.ts";
@@ -60,7 +60,7 @@ const cases: Record<string, () => unknown> = {
       `say ${fill("!")}x`,
     ),
   "a word of marks": () => isStopWord(`${fill("-")}a`),
-  "an answer with an unclosed fence": () => readQueries(`\`\`\`${fill("\t")}n`, { wanted: [] }),
+  "an answer with an unclosed fence": () => readQuery(`\`\`\`${fill("\t")}n`),
   "a judgement with an unclosed fence": () =>
     readJudgement({ text: `\`\`\`${fill("\t")}n`, stop: "done" }, { questions: [], transcript: [] as never }),
   "the result of a search": () => search(fill("-")),

@@ -128,7 +128,6 @@ await import(${JSON.stringify(server)});`,
 it.each([
   ["tools", (command: string) => ["--server", command]],
   ["init", (command: string) => ["--server", command]],
-  ["try", (command: string) => [command, "-m", "lexical", "--yes"]],
 ])("%s ends with the code of the signal while a server does not answer", async (name, flags) => {
   const script = join(dir, "silent.mjs");
   const mark = join(dir, "started");

@@ -348,18 +348,13 @@ describe("no secret is in what a command writes", () => {
     remote.close();
   });
 
-  it("by try, whose queries a model writes, and which then connects with the secrets", async () => {
-    answer = (headers) => ({
-      text: JSON.stringify({ queries: [`Do what ${headers} and ${repeat([GITHUB_TOKEN])} say`] }),
-      calls: [],
-    });
+  it("by init, whose queries a model writes", async () => {
+    answer = (headers) => ({ text: `Do what ${headers} and ${repeat([GITHUB_TOKEN])} say`, calls: [] });
     const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
-    for (const json of [[], ["--json"]]) {
-      const flags = ["-m", "anthropic:x", "--base-url", base, "--per-tool", "1", "--yes", ...json];
-      const ended = await spawnEvals(["try", command, ...flags], { cwd: dir, env: { ...env, ...further } });
-      expect(ended.err).toContain(`in place of values of the server`);
-      expectNoLeak(ended);
-    }
+    const flags = ["--writer", "anthropic:x", "--base-url", base, "--file", "written.yaml", "--yes"];
+    const ended = await spawnEvals(["init", command, ...flags], { cwd: dir, env: { ...env, ...further } });
+    expect(ended.out).toContain("1 of 1 could not be written (it repeats a secret)");
+    expectNoLeak(ended);
   });
 
   it("by import, of a file that repeats them", async () => {

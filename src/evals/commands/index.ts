@@ -22,14 +22,13 @@ import { schemaCommand } from "./schema.ts";
 import { searchCommand } from "./search.ts";
 import { showCommand } from "./show.ts";
 import { toolsCommand } from "./tools.ts";
-import { tryCommand } from "./try.ts";
 import { variantsCommand } from "./variants.ts";
 import { viewCommand } from "./view.ts";
 import { workerCommand } from "./worker.ts";
 
 /** All commands, in the groups and the order of the help. */
 const groups: Readonly<Record<string, readonly Command[]>> = {
-  Start: [tryCommand, initCommand, importCommand, loginCommand],
+  Start: [initCommand, importCommand, loginCommand],
   Run: [runCommand, showCommand, viewCommand, compareCommand, baselineCommand],
   Change: [blameCommand, variantsCommand],
   "Without a model": [lintCommand, toolsCommand, searchCommand, probeCommand, doctorCommand],

@@ -3,7 +3,6 @@ import { lintReportSchema, rulesOutputSchema } from "../base/types/lint.ts";
 import type { OutputName } from "../base/types/outputNames.ts";
 import { dryRunSchema, runSummarySchema, shardReportSchema } from "../base/types/run.ts";
 import { trialSchema } from "../base/types/trial.ts";
-import { tryResultSchema } from "../base/types/tryout.ts";
 import { verifyReportSchema } from "../base/types/verify.ts";
 import { blameReportSchema } from "../experiments/blame/verdict.ts";
 import { comparisonOutputSchema } from "../experiments/compare/report.ts";
@@ -35,7 +34,6 @@ const outputSchemas = {
   judge: judgeCheckSummarySchema,
   history: historyOutputSchema,
   show: z.object({ run: z.string(), trials: z.array(trialSchema) }),
-  try: tryResultSchema,
   import: importOutputSchema,
   lint: lintReportSchema,
   "lint-rules": rulesOutputSchema,

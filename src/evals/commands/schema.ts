@@ -15,7 +15,7 @@ export const schemaCommand = defineCommand({
     "shard and dry-run are for `run` with these flags, lint-rules for `lint --rules --json`.",
   examples: [
     ["schema > suite.schema.json", "For the $schema key of a suite file"],
-    ["schema try", "The object that `evals try --json` prints"],
+    ["schema lint", "The object that `evals lint --json` prints"],
   ],
   run: async ({ of, output }, io) => {
     if (output === undefined) io.out(`${JSON.stringify(await makeSchema(of), null, 2)}\n`);

@@ -3,7 +3,7 @@ import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usag
 import type { Io } from "../base/types/io.ts";
 import { printResult } from "../reports/result.ts";
 import { resolveServer } from "../servers/spec.ts";
-import { readListFile } from "../servers/toolList.ts";
+import { type ListFile, readListFile } from "../servers/toolList.ts";
 import { shellWord } from "./shell.ts";
 import {
   findRegistration,
@@ -45,24 +45,34 @@ type Source = Extract<Target, { kind: "server" | "tool list" }>;
 const nameTarget = (target: Source) => (target.kind === "server" ? target.name : target.file);
 
 async function readList(target: Source, io: Io): Promise<ListedTools | { problems: readonly Problem[] }> {
-  if (target.kind === "tool list") {
-    const path = resolve(io.cwd, target.file);
-    const { items } = await readListFile(path, relative(io.cwd, path) || ".");
-    return { name: basename(path, extname(path)), items };
-  }
   try {
-    return await listServer(target, io);
+    return await listSource(target, io);
   } catch (error) {
-    if (error instanceof EvalsError && error.exitCode === exitCodes.incomplete) return { problems: error.problems };
+    const isUnavailable = error instanceof EvalsError && error.exitCode === exitCodes.incomplete;
+    if (isUnavailable && target.kind === "server") return { problems: error.problems };
     throw error;
   }
 }
 
-/** The list of a server, unchecked, with its instructions, and warnings about its entry. */
-type ListedServer = ListedTools & { instructions: string | undefined; warnings: readonly Problem[] };
+/** The list of a server or file, unchecked, with the server's version and instructions, and warnings about its entry. */
+type ListedSource = ListedTools & {
+  version?: string;
+  instructions?: string | undefined;
+  warnings: readonly Problem[];
+  /** The place of a value, for a list in a file. */
+  place?: ListFile["place"];
+};
+
+/** The tools of a server, or of a file, which is relative to the working directory. Throws EvalsError. */
+export async function listSource(target: Source, io: Io): Promise<ListedSource> {
+  if (target.kind === "server") return await listServer(target, io);
+  const path = resolve(io.cwd, target.file);
+  const list = await readListFile(path, relative(io.cwd, path) || ".");
+  return { name: basename(target.file, extname(target.file)), ...list, warnings: [] };
+}
 
 /** Connects to a server, reads all pages of its list and closes it again. Throws EvalsError. */
-export async function listServer(target: ServerTarget, io: Io): Promise<ListedServer> {
+export async function listServer(target: ServerTarget, io: Io): Promise<ListedSource> {
   // Imported only for a server, because loading the client takes longer than anything else at the start.
   const { connect } = await import("../servers/connect.ts");
   const { server, dir: from, registration } = target;
@@ -75,7 +85,8 @@ export async function listServer(target: ServerTarget, io: Io): Promise<ListedSe
   try {
     const items = await connection.listRaw(io.signal);
     const { about, instructions } = connection;
-    return { name: registration?.name ?? String(about.name ?? target.name), items, instructions, warnings };
+    const version = typeof about.version === "string" ? { version: about.version } : {};
+    return { name: registration?.name ?? String(about.name ?? target.name), ...version, items, instructions, warnings };
   } finally {
     await connection.close();
   }

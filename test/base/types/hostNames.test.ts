@@ -12,7 +12,9 @@ it("writes names in the form of a host, and shortens long ones in its way", () =
   expect([long("end"), long("middle"), long("omitted")]).toEqual(["p_s__abcdef", "p_s_...ghij", "p_s__abcdefghij"]);
 });
 
-it("has the versions and forms of the captured profiles", () => {
-  const forms = Object.entries(captured).map(([host, { version, names }]) => [host, { version, names }]);
+it("has the versions, forms and tools of the captured profiles", () => {
+  const forms = Object.entries(captured).map(([host, { title, version, names, ways }]) => {
+    return [host, { title, version, names, builtIns: [...new Set(ways.flatMap((way) => way.builtIns))].join(" ") }];
+  });
   expect(hostProfiles).toEqual(Object.fromEntries(forms));
 });

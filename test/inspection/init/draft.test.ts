@@ -1,28 +1,50 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Tool } from "../../../src/evals/base/types/tool.ts";
 import { parseYaml } from "../../../src/evals/input/parsing/yaml.ts";
+import { loadInlineSuites } from "../../../src/evals/input/suites/load.ts";
 import { checkSuite } from "../../../src/evals/input/suites/validate.ts";
 import { draftCases } from "../../../src/evals/inspection/init/draft.ts";
-import { renderSuite } from "../../../src/evals/inspection/init/suiteText.ts";
+import { renderSuite } from "../../../src/evals/inspection/init/suite.ts";
+import { lint } from "../../../src/evals/inspection/lint/lint.ts";
+import { rules } from "../../../src/evals/inspection/lint/rules/index.ts";
 import { anyText } from "../../fakes/text.ts";
 
-const server = { command: "node", args: ["server.mjs"], cwd: ".." };
-const lists = join(import.meta.dirname, "../lint/labelled/lists");
+const root = join(import.meta.dirname, "../..");
+const labelled = join(root, "inspection/lint/labelled/lists");
+const files = [
+  ...readdirSync(labelled).map((name) => join(labelled, name)),
+  ...["filesystem", "everything"].map((name) => join(root, `fixtures/lint/${name}.json`)),
+];
 
-function readList(name: string): Tool[] {
-  const read = JSON.parse(readFileSync(join(lists, `${name}.json`), "utf8")) as Tool[] | { tools: Tool[] };
+function readList(file: string): Tool[] {
+  const read = JSON.parse(readFileSync(file, "utf8")) as Tool[] | { tools: Tool[] };
   return Array.isArray(read) ? read : read.tools;
 }
+const filesystem = readList(join(root, "fixtures/lint/filesystem.json"));
 
+const server = { command: "node", args: ["server.mjs"], cwd: ".." };
 const render = (tools: readonly Tool[]) =>
-  renderSuite(draftCases(tools), { server, name: "a server", toProject: "../" });
+  renderSuite(draftCases(tools), { server, name: "a server", toProject: "../", dispatch: {} });
 
 describe("a drafted suite", () => {
-  it.each(["memory", "filesystem", "context7", "github"])("for the tools of %s", (name) => {
-    expect(render(readList(name))).toMatchSnapshot();
+  it("has a case for each tool, near misses and queries that need no tool", () => {
+    expect(render(filesystem)).toMatchSnapshot();
+  });
+
+  it.each(files)("passes lint for the list %s", async (file) => {
+    const tools = readList(file);
+    const { value } = parseYaml(render(tools), "s.yaml");
+    const { suites } = await loadInlineSuites([value], { cwd: root });
+    const [suite] = suites;
+    if (!suite) throw new Error("the draft is no suite");
+    const names = tools.map(({ name }) => name);
+    const subject = { suite, tools: names, listed: tools as never };
+    const target = { kind: "suites" as const, subject, names: [], settings: [], where: () => ({}) };
+    const findings = lint([target], rules).findings.filter(({ severity }) => severity !== "info");
+    expect(findings.map(({ message }) => message)).toEqual([]);
   });
 
   it("is a valid suite that expects only listed tools, for any list", () => {
@@ -45,6 +67,7 @@ describe("a drafted suite", () => {
       fc.property(list, (tools) => {
         fc.pre(!JSON.stringify(tools).includes("__proto__"));
         const text = render(tools as unknown as Tool[]);
+        expect(text).not.toMatch(/[\p{Cf}\p{Zl}\p{Zp}]/u);
         const { problems, checked } = checkSuite(parseYaml(text, "s.yaml").value);
         expect(problems.filter(({ severity }) => severity !== "warning")).toEqual([]);
         const names = new Set(["none", ...tools.map(({ name }) => name)]);
@@ -53,15 +76,21 @@ describe("a drafted suite", () => {
     );
   });
 
-  it("expects the tool of the near miss and no other", () => {
-    const near = draftCases(readList("filesystem")).cases.find(({ avoid }) => avoid);
-    expect(near).toMatchObject({ tool: "list_directory", avoid: { tool: "list_directory_with_sizes" } });
+  it("has at most 30 tools, first those with the shortest names, and names the others", () => {
+    const basic = ["git_status", "git_commit", "git_log", "git_diff", "git_add"];
+    const others = Array.from({ length: 40 }, (_, at) => `git_worktree_item_${at}`);
+    const tools = [...others, ...basic].map((name) => ({ name, description: `Does ${name}.`, inputSchema: {} }));
+    const { cases, left } = draftCases(tools);
+    const named = cases.filter(({ tool, avoid }) => tool && !avoid).map(({ id }) => id);
+    expect(named).toEqual(expect.arrayContaining(basic));
+    expect([named.length, left.length]).toEqual([30, 15]);
   });
 
-  it("has at most eight tools, and names the others", () => {
-    const tools = readList("github");
-    const { cases, left } = draftCases(tools);
-    expect(cases.filter(({ tool }) => tool !== undefined)).toHaveLength(8);
-    expect(left).toHaveLength(tools.length - 8);
+  it("holds no text that may not be written, and no mark in its place", () => {
+    const isUsable = (text: string) => !/notes\.txt|detailed/.test(text);
+    const { cases } = draftCases(filesystem, isUsable);
+    expect(cases.find(({ id }) => id === "list_directory")?.input).toBe('Please list directory, with path "docs"');
+    expect(cases.find(({ id }) => id === "read_text_file")?.args).toEqual({ path: "report.md" });
+    expect(JSON.stringify(cases)).not.toMatch(/notes\.txt|detailed|redacted/);
   });
 });

@@ -106,7 +106,7 @@ export function withoutSecrets(url: URL | string): string {
 }
 
 /** This machine or its private network: servers there rarely need a key. */
-function isLocal(hostname: string): boolean {
+export function isLocal(hostname: string): boolean {
   return (
     /^(localhost|\[::1\]|0\.0\.0\.0|host\.docker\.internal)$|\.(local|localhost|internal)$/.test(hostname) ||
     /^(127|10)\.\d+\.\d+\.\d+$|^192\.168\.\d+\.\d+$|^172\.(1[6-9]|2\d|3[01])\.\d+\.\d+$/.test(hostname)

@@ -1,12 +1,11 @@
 import type { ExitCode } from "./errors.ts";
 
-/** Prompts on a terminal. Each resolves with undefined if the user cancels it. */
+/** Prompts on a terminal. It resolves with undefined if the user cancels it. */
 export type Prompts = {
   select(
     message: string,
     options: readonly { value: string; label: string; hint?: string }[],
   ): Promise<string | undefined>;
-  text(message: string, example: string): Promise<string | undefined>;
 };
 
 /** Everything that a command may use of the process. Created once, in cli.ts. */

@@ -9,7 +9,6 @@ export const outputNames = [
   "judge",
   "history",
   "show",
-  "try",
   "import",
   "lint",
   "lint-rules",

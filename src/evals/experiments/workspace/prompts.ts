@@ -8,10 +8,5 @@ export function createPrompts(output: NodeJS.WriteStream): Prompts {
       const picked = await select({ message, options: [...options], output });
       return isCancel(picked) ? undefined : picked;
     },
-    async text(message, example) {
-      const { isCancel, text } = await import("@clack/prompts");
-      const typed = await text({ message, placeholder: example, output });
-      return isCancel(typed) ? undefined : typed;
-    },
   };
 }

@@ -1,12 +1,15 @@
-import { chooseFirst, sampleArguments } from "../../base/jsonSchema/sample.ts";
 import { listConfusablePairs, measureSimilarity, toToolText, weighWords } from "../../base/search/similarity.ts";
 import { stemWords } from "../../base/search/words.ts";
-import type { JsonObject } from "../../base/types/json.ts";
+import { mentionsName } from "../../base/text/text.ts";
+import type { Json, JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";
+import { findVerb, startsWithVerb } from "../lint/language.ts";
+import { splitName } from "../lint/text.ts";
+import { sampleArguments } from "./values.ts";
 
 /**
- * A drafted case. `tool` is absent if no tool is expected. `unfilled` names required parameters for which no value could
- * be generated; `args` is absent then, because the query does not name all arguments.
+ * A drafted case. `tool` is absent if no tool is expected. `unfilled` names required parameters for which no value fits;
+ * the query does not say them, and they are not expected. `avoid`: a similar tool that the query could be taken for.
  */
 export type DraftCase = {
   id: string;
@@ -14,70 +17,131 @@ export type DraftCase = {
   tool?: string;
   args?: JsonObject;
   unfilled: readonly string[];
-  /** A tool that is easily confused with `tool`, and the words that they share. */
   avoid?: { tool: string; shared: readonly string[] };
 };
 
-/** The cases, and the tools for which none was drafted. `writer`: the model that wrote the queries, if one did. */
-export type Draft = { cases: readonly DraftCase[]; left: readonly string[]; writer?: string };
+/** The cases, and the tools without one. `writer`: the model that wrote the queries, and how many of them. */
+export type Draft = {
+  cases: readonly DraftCase[];
+  left: readonly string[];
+  writer?: { model: string; written: number; why?: string };
+};
+
+/** Whether a description says, anywhere, that the tool is deprecated. */
+export const isDeprecated = ({ description = "" }: Pick<Tool, "description">) => /\bdeprecated\b/i.test(description);
 
 /** More drafts than a person edits in one sitting do not help. */
-const maxTools = 8;
+const maxTools = 30;
+const maxNearMisses = 5;
+/** Fewer cases say little, and lint warns of them. */
+const minCases = 5;
+
+/** Similar tools of which the first is expected, although its queries could be taken for ones of the second. */
+type NearMiss = { tool: Tool; avoid: string; shared: readonly string[] };
 
 /**
- * Drafts cases from the descriptions of tools: one for each of the 8 tools that are most similar to the others, the most
- * confusable pair as a near miss, and two queries that need no tool. No model is called, so the queries use the words of
- * the descriptions, and a person has to replace them.
+ * Drafts cases from the definitions of tools: one for each of at most 30 tools, near misses of the five most similar
+ * pairs, and at least three queries that need no tool. No model is called, so the queries use the words of the definitions, and a
+ * person has to replace them.
+ * @param isUsable whether a text may be written to a file, which a text with a secret may not
  */
-export function draftCases(listed: readonly Tool[]): Draft {
-  const tools = listed.filter(({ description = "" }) => !/\bdeprecated\b/i.test(description));
-  const [pair] = listConfusablePairs(tools, { most: 1 });
-  const ranked = new Set([...(pair ? [pair.a, pair.b] : []), ...rankByCentrality(tools)]);
-  const chosen = new Set([...ranked].slice(0, maxTools));
-  const cases = tools
-    .filter(({ name }) => chosen.has(name))
-    .map((tool): DraftCase => {
-      const drafted = draftCase(tool);
-      if (tool.name !== pair?.a) return drafted;
-      return { ...drafted, id: `${pair.a}-not-${pair.b}`, avoid: { tool: pair.b, shared: pair.shared.slice(0, 4) } };
-    });
+export function draftCases(listed: readonly Tool[], isUsable: (text: string) => boolean = () => true): Draft {
+  const tools = listed.filter((tool) => !isDeprecated(tool) && isUsable(tool.name));
+  const chosen = chooseTools(tools);
+  const inputs = new Set<string>();
+  const draft = (tool: Tool, request: string, near?: NearMiss): DraftCase => {
+    const { args, unfilled } = sampleArguments(tool, isUsable, near ? 1 : 0);
+    const short = phraseName(tool.name);
+    const input = [request, short, `${short.replace(/^Please/, "Can you")} for me`]
+      .map((one) => say(one, args))
+      .find(
+        (one) => !inputs.has(one) && isUsable(one) && !listed.some(({ name }) => mentionsName(one.toLowerCase(), name)),
+      );
+    const id = near ? `${tool.name}-not-${near.avoid}` : tool.name;
+    inputs.add(input ?? "");
+    return {
+      ...{ id, input: input ?? `Can you ${spell(tool.name)} for me?`, tool: tool.name, unfilled },
+      ...(Object.keys(args).length > 0 && { args }),
+      ...(near && { avoid: { tool: near.avoid, shared: near.shared } }),
+    };
+  };
+  const own = chosen.map((tool) =>
+    draft(tool, isUsable(tool.description ?? "") ? makeRequest(tool) : phraseName(tool.name)),
+  );
+  const near = findNearMisses(listed, chosen).map((one) => draft(one.tool, phraseName(one.tool.name), one));
   return {
-    cases: [...cases, ...draftNoToolCases(tools)],
-    left: listed.map(({ name }) => name).filter((name) => !chosen.has(name)),
+    cases: [...own, ...near, ...draftNoToolCases(tools, Math.max(3, minCases - own.length - near.length))],
+    left: listed.filter((tool) => !chosen.includes(tool)).map(({ name }) => name),
   };
 }
 
-/** Names of tools by the sum of their similarities to all others, highest first; ties keep the listed order. */
-export function rankByCentrality(tools: readonly Tool[]): string[] {
+/**
+ * At most 30 tools, in the listed order. Of more, those whose names say the least beside what most names say (`git_log`
+ * before `git_worktree_list`), and which are the least similar to the ones already chosen.
+ */
+function chooseTools(tools: readonly Tool[]): readonly Tool[] {
+  if (tools.length <= maxTools) return tools;
+  const words = tools.map(({ name }) => splitName(name));
+  const holders = new Map<string, number>();
+  for (const word of words.flatMap((own) => [...new Set(own)])) holders.set(word, (holders.get(word) ?? 0) + 1);
+  const isCommon = (word: string) => (holders.get(word) ?? 0) > tools.length / 2;
+  const importance = words.map((own) => 1 / Math.max(1, own.filter((word) => !isCommon(word)).length));
   const weights = weighWords(tools.map(toToolText));
-  const ranked = tools.map(({ name }, at) => {
-    const own = weights[at];
-    const sum = own
-      ? weights.reduce((all, other) => (other === own ? all : all + measureSimilarity(own, other)), 0)
-      : 0;
-    return { name, sum };
-  });
-  return ranked.sort((a, b) => b.sum - a.sum).map(({ name }) => name);
+  const nearness = tools.map(() => 0);
+  const chosen = new Set<number>();
+  while (chosen.size < maxTools) {
+    const gain = (at: number) => (chosen.has(at) ? -1 : (importance[at] ?? 0) + 1 - (nearness[at] ?? 0));
+    const best = tools.reduce((first, _, at) => (gain(at) > gain(first) ? at : first), 0);
+    chosen.add(best);
+    const [taken] = weights.slice(best);
+    for (const [at, own] of weights.entries())
+      if (taken) nearness[at] = Math.max(nearness[at] ?? 0, measureSimilarity(own, taken));
+  }
+  return tools.filter((_, at) => chosen.has(at));
 }
 
-function draftCase(tool: Tool): DraftCase {
-  const { args, unfilled } = sampleArguments(tool.inputSchema, chooseFirst);
-  const named = Object.entries(args).map(([name, value]) => `${spell(name)} ${JSON.stringify(value)}`);
-  const input = [makeRequest(tool), ...(named.length > 0 ? [`with ${named.join(" and ")}`] : [])].join(", ");
-  const isFilled = unfilled.length === 0 && named.length > 0;
-  return { id: tool.name, input, tool: tool.name, ...(isFilled && { args }), unfilled };
+/** The near misses of the most similar pairs, one for each tool. The tool with more words is expected, if it can be. */
+function findNearMisses(listed: readonly Tool[], chosen: readonly Tool[]): NearMiss[] {
+  const expectable = new Map(chosen.map((tool) => [tool.name, tool]));
+  const found: NearMiss[] = [];
+  for (const { a, b, shared } of listConfusablePairs(listed)) {
+    const names = splitName(b).length > splitName(a).length ? [b, a] : [a, b];
+    const expected = names.find((name) => expectable.has(name));
+    const tool = expected === undefined ? undefined : expectable.get(expected);
+    if (!tool || found.length === maxNearMisses) continue;
+    expectable.delete(tool.name);
+    found.push({ tool, avoid: tool.name === a ? b : a, shared: shared.slice(0, 4) });
+  }
+  return found;
 }
 
-/** `maxResults` and `max_results` as words. */
-const spell = (name: string) =>
-  name
-    .replace(/([a-z\d])([A-Z])/g, "$1 $2")
-    .replace(/[_.-]+/g, " ")
-    .toLowerCase();
+/** A request with the arguments of the call that it asks for: `Please read a file, with path "notes.txt"`. */
+function say(request: string, args: JsonObject): string {
+  const named = Object.entries(args).map(([name, value]) =>
+    value === true ? spell(name) : `${spell(name)} ${show(value)}`,
+  );
+  return named.length === 0 ? request : `${request}, with ${named.join(" and ")}`;
+}
 
-/** The first sentence of the description as a request, or the words of the name if there is none. */
-export function makeRequest({ name, description = "" }: Tool): string {
-  const line = description.replace(/[`*#]/g, "").replace(/\s+/g, " ").trim();
+function show(value: Json): string {
+  if (Array.isArray(value)) return value.map(show).join(", ");
+  if (typeof value !== "string") return JSON.stringify(value);
+  return value.includes('"') ? `\`${value}\`` : `"${value}"`;
+}
+
+const spell = (name: string) => splitName(name).join(" ") || name;
+
+/** The words of a name as a short request: `trace_start` as `Please start trace`. */
+function phraseName(name: string): string {
+  const words = splitName(name);
+  const verb = findVerb(words);
+  if (verb === undefined) return `I need this: ${spell(name)}`;
+  return ["Please", verb, ...words.toSpliced(words.indexOf(verb), 1)].join(" ");
+}
+
+/** The first sentence of the description as a request, or the words of the name if that is none. */
+export function makeRequest({ name, description = "" }: Pick<Tool, "name" | "description">): string {
+  const line = description.slice(0, 2000).replace(/[`*#]/g, "").replace(/\s+/g, " ").trim();
   const sentence = (/^.*?[.!?:;](?= |$)/.exec(line)?.[0] ?? line).replace(/[.!?:;]$/, "");
   const bare = sentence
     .replace(
@@ -85,16 +149,24 @@ export function makeRequest({ name, description = "" }: Tool): string {
       "",
     )
     .replace(/^(?:use (?:this|it)(?: tool)? (?:to|for|when you need to)|tool (?:to|for|that)|allows you to) +/i, "");
-  const words = (bare || spell(name).trim() || "Use this tool").split(" ");
-  const [verb = "", ...rest] = words;
-  const request = [toImperative(verb), ...rest].join(" ").slice(0, 160).trim();
-  return request.charAt(0).toUpperCase() + request.slice(1);
+  const [verb = "", ...rest] = bare.split(" ");
+  const first = toImperative(verb.toLowerCase());
+  if (!startsWithVerb(splitName(first)) || /^(?:use|is|are)$/.test(first)) return phraseName(name);
+  const isThirdPerson = first !== verb.toLowerCase();
+  const words = rest.map((word, at) => {
+    const isVerb = isThirdPerson && /^(?:and|or)$/.test(rest[at - 1] ?? "") && secondVerbs.test(word);
+    return isVerb ? toImperative(word) : word;
+  });
+  const request = [first === "return" && isThirdPerson ? "show me" : first, ...words].join(" ");
+  return `Please ${request.length <= 160 ? request : request.slice(0, 160).replace(/[\s,;(]+\S*$/, "")}`;
 }
 
-/** `Reads` becomes `Read`, and `Returns` becomes `Show me`. */
+/** Verbs that follow another one, as in "Retrieves and queries"; others could be nouns. */
+const secondVerbs = /^(?:returns|shows|lists|gets|creates|updates|deletes|queries|sends|stores|reads|writes)$/;
+
+/** `reads` becomes `read`. */
 function toImperative(verb: string): string {
-  if (!/^[A-Za-z]{3,}s$/.test(verb) || /(ss|us|is|this|always)$/i.test(verb)) return verb;
-  if (/^returns$/i.test(verb)) return "Show me";
+  if (!/^[a-z]{3,}s$/.test(verb) || /(ss|us|is|always)$/.test(verb)) return verb;
   if (/ies$/.test(verb)) return verb.replace(/ies$/, "y");
   return verb.replace(/(?<=ss|sh|ch|x|z)es$|s$/, "");
 }
@@ -107,12 +179,12 @@ const unrelated = [
   "Which is heavier, iron or gold?",
 ];
 
-/** The two unrelated queries that share the fewest words with the tools. */
-export function draftNoToolCases(tools: readonly Tool[]): DraftCase[] {
+/** The unrelated queries that share the fewest words with the tools. */
+function draftNoToolCases(tools: readonly Tool[], most: number): DraftCase[] {
   const words = new Set(tools.flatMap(({ name, description = "" }) => stemWords(`${spell(name)} ${description}`)));
   const overlap = (query: string) => stemWords(query).filter((word) => words.has(word)).length;
   return [...unrelated]
     .sort((a, b) => overlap(a) - overlap(b))
-    .slice(0, 2)
+    .slice(0, most)
     .map((input, at) => ({ id: `no-tool-${at + 1}`, input, unfilled: [] }));
 }

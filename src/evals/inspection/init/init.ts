@@ -1,115 +1,165 @@
 import { existsSync } from "node:fs";
-import { dirname, relative, resolve } from "node:path";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { readRegularFile } from "../../base/files/readRegularFile.ts";
 import { listProperties } from "../../base/jsonSchema/values.ts";
 import { knownSecrets, redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines, visible } from "../../base/secrets/visible.ts";
-import { type ExitCode, exitCodes, formatProblem, usageError } from "../../base/types/errors.ts";
+import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";
-import type { DispatchRules, ServerSpec } from "../../base/types/suite.ts";
-import type { Tool } from "../../base/types/tool.ts";
+import type { DispatchRules } from "../../base/types/suite.ts";
+import { countListTokens, type Tool } from "../../base/types/tool.ts";
+import { findSkillFolders } from "../../experiments/workspace/skills.ts";
 import { writeOutput } from "../../experiments/workspace/writeOutput.ts";
+import { discoverSkills } from "../../input/skills/discover.ts";
 import { discover } from "../../input/suites/discover.ts";
-import { text } from "../../reports/document.ts";
+import { heading, text } from "../../reports/document.ts";
 import { count } from "../../reports/format.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
-import { resolveServer } from "../../servers/spec.ts";
 import { parseTools, readStaticList } from "../../servers/toolList.ts";
 import { recogniseDispatchers } from "../dispatchers.ts";
-import { findRegisteredServers, type RegisteredServer } from "../findServers.ts";
-import { resolveTargets, type ServerTarget } from "../targets.ts";
-import { listServer } from "../tools.ts";
+import { findRegisteredServers } from "../findServers.ts";
+import { describeToolList } from "../lint/collect.ts";
+import { lint } from "../lint/lint.ts";
+import { rules } from "../lint/rules/index.ts";
+import { shellWord } from "../shell.ts";
+import {
+  resolveTargets,
+  type ServerTarget,
+  type SkillsTarget,
+  type Target,
+  type TargetOptions,
+  type ToolListTarget,
+} from "../targets.ts";
+import { listSource } from "../tools.ts";
 import { type Draft, draftCases } from "./draft.ts";
-import { renderSuite } from "./suiteText.ts";
+import { findLocalModels, offerProviders } from "./models.ts";
+import { type Drafted, describeEffects, describeSize, listFindings, listMixedUp, listNext } from "./report.ts";
+import { initSkills } from "./skills.ts";
+import { describeServer, renderSuite, warnOfVariables } from "./suite.ts";
+import { readPackage, renderWorkflow, workflowFile, workflowSecret } from "./workflow.ts";
+import type { WriterOptions } from "./writer.ts";
 
-export type InitOptions = {
-  server?: string | undefined;
-  url?: string | undefined;
-  transport?: "http" | "sse" | undefined;
-  config?: string | undefined;
-  name?: string | undefined;
-  file?: string | undefined;
-  ci?: "github" | undefined;
-  /** A file with the tools behind dispatchers. */
-  catalog?: string | undefined;
-};
+export type InitOptions = Pick<TargetOptions, "server" | "url" | "transport" | "config" | "name"> &
+  Omit<WriterOptions, "writer"> & {
+    target?: string | undefined;
+    writer?: string | undefined;
+    file?: string | undefined;
+    ci?: "github" | undefined;
+    /** A file with the tools behind dispatchers. */
+    catalog?: string | undefined;
+  };
 
-/** Drafts cases for tools; undefined when the user cancels. */
-export type DraftTools = (tools: readonly Tool[]) => Promise<Draft | undefined>;
+/** What a suite can be about: a server, or a list in a file. */
+type Source = ServerTarget | ToolListTarget;
 
 /**
- * `evals init`: lists the tools of one server and writes a suite with drafted cases, an entry in `.gitignore` and, on
- * request, a workflow. On a terminal it prompts for the server. A project that has suites and names no server gets the
- * workflow alone. Never overwrites a file. Throws EvalsError.
+ * `evals init`: shows what can be said of a server's tools without a model, and drafts a suite for them, or of skills and
+ * their eval files; an entry in `.gitignore`; on request, a workflow. On a terminal it prompts for a server that is not
+ * named. A project that has suites and names no server gets the workflow alone. Never overwrites a file. Throws EvalsError.
  */
-export async function init(options: InitOptions, io: Io, draftTools?: DraftTools): Promise<ExitCode> {
-  const { ci, server: commandLine, url, config, name: serverName, file: suiteFile, catalog } = options;
+export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
+  const { ci, target, server, url, config, name, file } = options;
   if (ci !== undefined) refuseExisting(workflowFile, "Remove it first, or leave out --ci.", io);
-  const given = [commandLine, url, config, serverName, suiteFile, catalog, draftTools];
-  if (ci !== undefined && given.every((one) => one === undefined) && (await hasSuites(io))) {
-    const wrote = await writeWorkflow(io);
-    const next = `Next: add the secret ${workflowSecret} to the repository, and commit the file.`;
-    io.out(renderTerminal([text(`Wrote ${wrote}.`), text(next)], io));
+  const local = findLocalModels(io.signal);
+  const isNamed = [target, server, url, config, name, file].some((one) => one !== undefined);
+  if (ci !== undefined && !isNamed && (await findSuites(io)).length > 0) {
+    io.out(renderTerminal([text(await writeWorkflow(io))], io));
     return exitCodes.passed;
   }
-  const target = await chooseServer(options, io);
-  if (!target) return cancel(io);
-  const listed = await listServer(target, io);
-  // A server decides on its name and tools, which become a file name, ids and comments.
-  const { name, items } = redactValue(listed, io);
-  const tools = parseTools(name, items);
-  if (tools.length === 0)
-    throw usageError(`Server "${name}" lists no tools.`, "Check that it is the right server: evals doctor.");
-  const file = options.file ?? `evals/${slug(name)}.yaml`;
-  refuseExisting(file, "Name another file with --file.", io);
-  const dispatch = recogniseDispatchers((items as readonly Json[]).filter(isJsonObject));
-  const behind = await listBehind(dispatch, tools, options.catalog, io);
-  // A call of a dispatcher counts as one of the tool inside, so that is what a case expects.
-  const askable = [...tools.filter((tool) => !Object.hasOwn(dispatch, tool.name)), ...behind];
-  const draft = draftTools ? await draftTools(askable) : draftCases(askable);
-  if (!draft) return cancel(io);
-  const toProject = `${relative(dirname(resolve(io.cwd, file)), io.cwd) || "."}/`;
-  const { server, variables } = await describeServer(target, toProject, io);
-  await write(
-    file,
-    renderSuite(redactValue(draft, io), {
-      server,
-      name,
-      toProject,
-      dispatch,
-      ...(options.catalog !== undefined && { catalog: `${toProject}${options.catalog}` }),
-    }),
-    io,
-  );
-  warnOfVariables(file, variables, io);
-  const drafted = draft.cases.filter(({ tool }) => tool !== undefined).length;
-  const done = [
-    askable.length === 0
-      ? `${file}: ${count(draft.cases.length, "draft")} that need no tool, because every tool of ${visible(name)} calls or finds others: name a list of those with --catalog`
-      : `${file}: drafts for ${drafted} of ${count(askable.length, "tool")} of ${visible(name)}, and ${draft.cases.length - drafted} that need no tool`,
-    ...(await ignoreReports(io)),
-    ...(ci === undefined ? [] : [await writeWorkflow(io)]),
-  ];
-  const isInstalled = existsSync(resolve(io.cwd, "node_modules/tool-evals"));
-  io.out(
-    renderTerminal(
-      [
-        text(...done.map((line) => `Wrote ${line}.`)),
-        text(
-          `Next: ${isInstalled ? "" : "`npm i -D tool-evals`, then "}\`npx evals run ${file}\`, which asks a keyword search and needs no key.`,
-          "Then replace the drafted queries by what your users write, and ask a language model with `-m anthropic:claude-haiku-5-5` (`--dry-run` prints its cost).",
-        ),
-      ],
-      io,
-    ),
-  );
+  const chosen = await chooseTargets(options, io);
+  if (!chosen) return cancel(io);
+  const { source, skills } = chosen;
+  const listed = source && (await initTools(source, options, io));
+  if (source && !listed) return cancel(io);
+  const packages = [];
+  for (const one of skills) packages.push(await initSkills(one, io));
+  const all = [...(listed ? [listed] : []), ...packages];
+  const run = {
+    trials: trialsPerCase * all.reduce((sum, { cases }) => sum + cases, 0),
+    listTokens: Math.max(...all.map(({ listTokens }) => listTokens)),
+  };
+  const program = existsSync(resolve(io.cwd, "node_modules/tool-evals")) ? "npx evals" : "npx tool-evals";
+  const command = [program, "run", ...all.map(({ path }) => shellWord(path))].join(" ");
+  const providers = offerProviders(run, io.env);
+  const models = [...providers.filter(({ isSet }) => isSet), ...(await local)];
+  const done = [...(await ignoreReports(io)), ...(ci === undefined ? [] : [await writeWorkflow(io)])];
+  const blocks = [...all.flatMap((one) => one.blocks), text(...done), ...listNext(command, models, providers)];
+  io.out(renderTerminal(blocks, io));
   return exitCodes.passed;
 }
 
+/** Trials per case of a language model, if a suite says nothing else. */
+const trialsPerCase = 5;
+
 function cancel(io: Io): ExitCode {
   io.err("Cancelled: nothing was written.\n");
-  return exitCodes.usage;
+  return io.signal.aborted ? io.signalExitCode() : exitCodes.usage;
+}
+
+/** Describes the tools of a source, and drafts a suite for them. Returns undefined if the user cancels. */
+async function initTools(source: Source, options: InitOptions, io: Io): Promise<Drafted | undefined> {
+  const listed = await listSource(source, io);
+  const tools = parseTools(listed.name, listed.items);
+  if (tools.length === 0)
+    throw usageError(`Server "${listed.name}" lists no tools.`, "Check that it is the right server: evals doctor.");
+  // A server decides on its name, which becomes that of a file.
+  const name = redactValue(listed.name, io);
+  const file = options.file ?? `evals/${slug(name)}.yaml`;
+  refuseExisting(file, "Name another file with --file.", io);
+  const items = (listed.items as readonly Json[]).filter(isJsonObject);
+  const dispatch = recogniseDispatchers(items);
+  // A call of a dispatcher counts as one of the tool inside, so that is what a case expects.
+  const askable = [
+    ...tools.filter((tool) => !Object.hasOwn(dispatch, tool.name)),
+    ...(await listBehind(dispatch, tools, options.catalog, io)),
+  ];
+  const draft = await makeDraft(askable, options, io);
+  if (!draft || io.signal.aborted) return undefined;
+  const toProject = `${relative(dirname(resolve(io.cwd, file)), io.cwd) || "."}/`;
+  const { server, variables } = await describeServer(source, toProject, io);
+  const catalog = options.catalog === undefined ? undefined : `${toProject}${options.catalog}`;
+  await write(file, renderSuite(draft, { server, name, toProject, dispatch, catalog }), io);
+  warnOfVariables(file, variables, io);
+  const { subjects } = describeToolList({ server: name, items: listed.items, settings: [] });
+  const flags = source.kind === "server" ? source.flags : `--tools ${shellWord(source.file)}`;
+  const blocks = [
+    heading(1, `${[name, listed.version].filter(Boolean).join(" ")} · ${describeSize(tools)}`),
+    describeEffects(tools),
+    ...listMixedUp(tools),
+    ...listFindings(lint(subjects, rules).findings, `evals lint ${flags}`),
+    text(describeDraft(file, draft, askable.length, io)),
+  ];
+  const { cases } = draft;
+  return { path: file, cases: cases.length, listTokens: countListTokens(tools), blocks };
+}
+
+/** Drafts the cases, with queries by the writer if one is named. Texts with a secret are not used. */
+async function makeDraft(tools: readonly Tool[], options: InitOptions, io: Io): Promise<Draft | undefined> {
+  const { redact } = knownSecrets(io.env);
+  const draft = draftCases(tools, (line) => redact(line) === line);
+  const { writer } = options;
+  if (writer === undefined) return draft;
+  return await (await import("./writer.ts")).writeQueries(draft, tools, { ...options, writer }, io);
+}
+
+function describeDraft(file: string, { cases, writer }: Draft, askable: number, io: Io): string {
+  const near = cases.filter(({ avoid }) => avoid !== undefined).length;
+  const none = cases.filter(({ tool }) => tool === undefined).length;
+  const own = cases.length - near - none;
+  const parts = [
+    own === askable ? count(own, "tool") : `${own} of ${count(askable, "tool")}`,
+    ...(near > 0 ? [count(near, "near miss", "near misses")] : []),
+    `${none} that need no tool`,
+  ];
+  const drafted = `Drafted ${file}: ${count(cases.length, "query")} (${parts.join(", ")}).`;
+  if (askable === 0) return `${drafted} Every tool calls or finds others: name a list of those with --catalog.`;
+  if (!writer) return `${drafted} They are guesses, and no model was asked. Read them.`;
+  const left = own + near - writer.written;
+  const why = writer.why === undefined ? "" : ` (${redactValue(visible(writer.why), io)})`;
+  const rest =
+    left === 0 ? "" : ` ${left} of ${own + near} could not be written${why}, and are guesses without a model.`;
+  return `${drafted} ${writer.model} wrote ${writer.written}.${rest} Read them.`;
 }
 
 /** The tools behind dispatchers: those of the catalog, or those that the enum of a schema names. */
@@ -131,130 +181,71 @@ function listChoices({ inputSchema }: Tool, path: string | undefined): Tool[] {
   return names.flatMap((name) => (typeof name === "string" ? [{ name, inputSchema: { type: "object" } }] : []));
 }
 
-/** The server of the flags, else the only one in host configurations, else the one chosen at a prompt. */
-async function chooseServer({ server, url, config, name, transport }: InitOptions, io: Io) {
-  if (server !== undefined || url !== undefined || config !== undefined)
-    return await resolveOne(
-      {
-        ...(server !== undefined && { server: [server] }),
-        ...(url !== undefined && { url: [url], transport }),
-        ...(config !== undefined && { config: [config], ...(name !== undefined && { name: [name] }) }),
-      },
-      io,
-    );
-  const found = await findRegisteredServers(io);
-  const named = name === undefined ? found : found.filter((one) => one.name === name);
-  const [only, ...others] = named;
-  if (only && others.length === 0) {
-    io.err(printableLines(`Using the server "${only.name}" of ${only.file}.`));
-    return await resolveRegistered(only, io);
-  }
-  if (io.prompts && name === undefined) return await promptForServer(found, io.prompts, io);
-  const names = found.map((one) => `"${one.name}" (${one.file})`).join(", ");
-  if (found.length > 0)
-    throw usageError(
-      name === undefined ? `There are ${found.length} servers: ${names}.` : `There is no server "${name}".`,
-      `Name one with --name, for example --name ${found[0]?.name}${name === undefined ? "" : `; there are ${names}`}.`,
-    );
-  throw usageError(
-    "No server is named, and no host configuration (.mcp.json, .vscode/mcp.json, .cursor/mcp.json, Claude Desktop) has one.",
-    'Name yours: evals init --server "node dist/server.js", or --url https://example.com/mcp.',
-  );
-}
-
-/** Asks for a registered server, or for a command line or URL. Returns undefined if the user cancels. */
-async function promptForServer(
-  found: readonly RegisteredServer[],
-  prompts: NonNullable<Io["prompts"]>,
-  io: Io,
-): Promise<ServerTarget | undefined> {
-  const options = found.map(({ name, file }, at) => ({ value: String(at), label: visible(name), hint: file }));
-  const picked =
-    found.length === 0
-      ? "other"
-      : await prompts.select("Which server?", [...options, { value: "other", label: "Another one" }]);
-  if (picked === undefined) return undefined;
-  const registered = found[Number(picked)];
-  if (registered) return await resolveRegistered(registered, io);
-  const typed = await prompts.text("How is it started or reached?", "node dist/server.js, or https://example.com/mcp");
-  if (!typed) return undefined;
-  return await resolveOne(/^https?:/i.test(typed) ? { url: [typed] } : { server: [typed] }, io);
-}
-
-const resolveRegistered = ({ name, file }: RegisteredServer, io: Io) =>
-  resolveOne({ config: [file], name: [name] }, io);
-
-async function resolveOne(options: Parameters<typeof resolveTargets>[0], io: Io): Promise<ServerTarget> {
-  const { targets } = await resolveTargets(options, io);
-  const [only, ...others] = targets.filter((target) => target.kind === "server");
-  if (only && others.length === 0) return only;
-  const names = targets.map((target) => ("name" in target ? `"${target.name}"` : "")).join(", ");
-  throw usageError(`A suite is about one server, but there are ${targets.length}: ${names}.`, "Name one with --name.");
-}
-
-/** `variables`: the environment variables that stand for secrets of the server, with these values. */
-export type DescribedServer = { server: ServerSpec; variables: Readonly<Record<string, string>> };
+type Chosen = { source?: Source | undefined; skills: SkillsTarget[] };
 
 /**
- * The server as the suite names it: by its entry in a configuration of the project, else with references to environment
- * variables in place of known secrets, and of the literal values in a configuration of the user.
+ * What is named; else the server of a host's configuration or of the package, and the skills of the project. Returns
+ * undefined if the user cancels.
  */
-export async function describeServer(target: ServerTarget, toProject: string, io: Io): Promise<DescribedServer> {
-  const { server, registration } = target;
-  if (registration) {
-    const inside = relative(io.cwd, registration.host.path);
-    if (!inside.startsWith(".."))
-      return { server: { config: `${toProject}${inside}`, name: registration.name }, variables: {} };
-  }
-  const variables = new Map<string, string>();
-  const refer = (name: string, value: string) => {
-    let variable = name;
-    for (let at = 2; (variables.get(variable) ?? value) !== value; at++) variable = `${name}_${at}`;
-    variables.set(variable, value);
-    return `\${${variable}}`;
-  };
-  // The value of a variable, such as one that the shell has filled in, is that variable again.
-  const secrets = knownSecrets(io.env);
-  const hide = (text: string) =>
-    secrets.replace(text, (name, form) => refer(io.env[name] === form ? name : "MCP_SECRET", form));
-  // A value of a configuration that is a reference itself stays.
-  const hideAll = (values: Record<string, string>) =>
-    Object.fromEntries(
-      Object.entries(values).map(([key, value]) => [
-        key,
-        value.includes("${") ? value : refer(key.replace(/\W/g, "_").toUpperCase(), value),
-      ]),
+async function chooseTargets(options: InitOptions, io: Io): Promise<Chosen | undefined> {
+  const { target, server, url, transport, config, name } = options;
+  const isNamed = [target, server, url, config].some((one) => one !== undefined);
+  const given = { server, url, transport, config, name, paths: target === undefined ? [] : [target] };
+  const found = isNamed ? await resolveTargets(given, io) : await findTargets(name, io);
+  const sources = found.targets.filter((one) => one.kind === "server" || one.kind === "tool list");
+  const suite = found.targets.find((one) => one.kind === "suite" || (one.kind !== "skills" && one.suites.length > 0));
+  if (suite) throw usageError(`"${target}" is a suite already.`, "Ask its cases with evals run.");
+  const skills = found.targets.filter((one) => one.kind === "skills");
+  const [only, ...others] = sources;
+  if (!only && skills.length > 0) return { skills };
+  if (!only)
+    throw usageError(
+      "No server is named, and none is in .mcp.json, .vscode/mcp.json, .cursor/mcp.json or package.json.",
+      'Name yours: evals init "node dist/server.js", evals init https://example.com/mcp, or a folder of skills.',
     );
-  const spec =
-    "config" in server
-      ? (await resolveServer(server, target.name, target.dir, {}, registration?.host)).spec
-      : "command" in server
-        ? { ...server, cwd: toProject.replace(/\/$/, "") }
-        : server;
-  const described =
-    "command" in spec
-      ? {
-          ...spec,
-          command: hide(spec.command),
-          ...(spec.args && { args: spec.args.map(hide) }),
-          ...(spec.env && { env: hideAll(spec.env) }),
-        }
-      : { ...spec, url: hide(spec.url), ...(spec.headers && { headers: hideAll(spec.headers) }) };
-  return { server: described, variables: Object.fromEntries(variables) };
+  if (others.length > 0 && io.prompts) {
+    const options = sources.map((one, at) => ({ value: String(at), label: visible(nameSource(one)) }));
+    const source = sources[Number((await io.prompts.select("Which server?", options)) ?? -1)];
+    return source && { source, skills };
+  }
+  if (others.length > 0)
+    throw usageError(
+      `There are ${sources.length} servers: ${sources.map(nameSource).join(", ")}.`,
+      `Name one with --name, for example --name ${only.kind === "server" ? shellWord(only.name) : "files"}.`,
+    );
+  if (!isNamed) io.err(printableLines(`Using the server ${nameSource(only)}.`));
+  return { source: only, skills };
 }
 
-/** Says which variables a suite needs because secrets of its server are not written into it. */
-export function warnOfVariables(file: string, variables: DescribedServer["variables"], io: Io): void {
-  const names = Object.keys(variables);
-  const unset = names.filter((name) => io.env[name] !== variables[name]);
-  if (names.length === 0) return;
-  const message = `${file} has ${names.map((name) => `\${${name}}`).join(", ")} in place of ${names.length === 1 ? "a value" : "values"} of the server that may be secret.`;
-  const hint = unset.length > 0 && `Set ${unset.join(", ")} in the environment before you run the suite.`;
-  io.err(`${formatProblem({ severity: "warning", message, ...(hint && { hint }) })}\n`);
+const nameSource = (source: Source) =>
+  source.kind === "server" ? `"${source.name}"${source.via === undefined ? "" : ` (${source.via})`}` : source.file;
+
+/**
+ * The skills that a run finds here, and the servers in the configuration files of hosts, or that of the package. Those of the
+ * user count only if nothing else is found.
+ */
+async function findTargets(name: string[] | undefined, io: Io): Promise<{ targets: Target[] }> {
+  const { roots } = await findSkillFolders({}, io);
+  const { skills } = await discoverSkills(roots, { cwd: io.cwd });
+  const folders = [...new Set(skills.map(({ file }) => dirname(dirname(file))))];
+  const files = new Set((await findRegisteredServers(io)).map(({ file }) => file));
+  const config = [...files].filter((file) => folders.length === 0 || !isAbsolute(file));
+  const own = config.length > 0 ? [] : await findOwnServer(io);
+  const { targets } =
+    config.length + own.length > 0 ? await resolveTargets({ config, name, server: own }, io) : { targets: [] };
+  return { targets: [...targets, ...folders.map((dir): Target => ({ kind: "skills", dir }))] };
+}
+
+/** The command line of the program of a package that depends on an SDK of the protocol, if it is built. */
+async function findOwnServer({ cwd }: Io): Promise<string[]> {
+  const { bin, dependencies } = await readPackage(cwd);
+  const [path] = isJsonObject(bin) ? Object.values(bin) : [bin];
+  const isServer = Object.keys(dependencies ?? {}).some((one) => one.startsWith("@modelcontextprotocol/"));
+  return isServer && typeof path === "string" && existsSync(resolve(cwd, path)) ? [`node ${shellWord(path)}`] : [];
 }
 
 /** The name of a server for a file name. */
-export const slug = (name: string) =>
+const slug = (name: string) =>
   name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
@@ -264,13 +255,15 @@ function refuseExisting(file: string, hint: string, io: Io): void {
   if (existsSync(resolve(io.cwd, file))) throw usageError(`${file} exists already, and is kept.`, hint);
 }
 
-async function hasSuites({ cwd }: Io): Promise<boolean> {
-  if (!existsSync(resolve(cwd, "evals"))) return false;
+/** The suites and eval files under `evals/`. */
+async function findSuites({ cwd }: Io): Promise<string[]> {
+  if (!existsSync(resolve(cwd, "evals"))) return [];
   const { files, packages } = await discover(["evals"], cwd);
-  return files.length + packages.length > 0;
+  return [...files, ...packages];
 }
 
-const write = (file: string, text: string, io: Io) => writeOutput(resolve(io.cwd, file), text, io, { flag: "wx" });
+const write = (file: string, content: string, io: Io) =>
+  writeOutput(resolve(io.cwd, file), content, io, { flag: "wx" });
 
 /** In a repository, adds the folder of run records to `.gitignore`. Returns a description of what was written. */
 async function ignoreReports(io: Io): Promise<string[]> {
@@ -281,33 +274,18 @@ async function ignoreReports(io: Io): Promise<string[]> {
   if (lines.some((line) => /^\/?reports\/?\*?$/.test(line))) return [];
   const gap = before === undefined || before === "" || before.endsWith("\n") ? "" : "\n";
   await writeOutput(path, `${gap}/reports/\n`, io, { flag: "a" });
-  return [".gitignore: /reports/, the folder of run records"];
+  return ["Added /reports/, the folder of run records, to .gitignore."];
 }
 
-/** Returns a description of what was written. */
+/** Writes the workflow, with the variables that suites and servers read as secrets. Returns a description of it. */
 async function writeWorkflow(io: Io): Promise<string> {
-  await write(workflowFile, workflow, io);
-  return `${workflowFile}: lint, and run where the secret ${workflowSecret} is set, on every pull request`;
+  const files = [...(await findSuites(io)), ".mcp.json"].map((file) => resolve(io.cwd, file));
+  const texts = await Promise.all(files.map((file) => readRegularFile(file).catch(() => "")));
+  const found = texts.flatMap((one) =>
+    [...one.matchAll(/\$\{(?:env:)?([A-Z_][A-Z0-9_]*)/g)].map(([, name = ""]) => name),
+  );
+  const variables = [...new Set(found)].filter((name) => name !== workflowSecret);
+  await write(workflowFile, await renderWorkflow(variables, io), io);
+  const secrets = [workflowSecret, ...variables].join(", ");
+  return `Wrote ${workflowFile}. Add to the repository's secrets: ${secrets}.`;
 }
-
-const workflowFile = ".github/workflows/evals.yml";
-const workflowSecret = "ANTHROPIC_API_KEY";
-const workflow = `name: evals
-on: pull_request
-permissions: { contents: read, pull-requests: write }
-jobs:
-  evals:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v5
-      - uses: actions/setup-node@v5
-        with: { node-version: 22, cache: npm }
-      - run: npm ci
-      # Lints, then asks the model. Without its key, as in pull requests from forks, the model is not asked.
-      - uses: ./node_modules/tool-evals
-        with: { model: "anthropic:claude-haiku-5-5", args: --budget 1 --blame, comment: "true" }
-        env: { ANTHROPIC_API_KEY: "\${{ secrets.ANTHROPIC_API_KEY }}" }
-      - if: always()
-        uses: actions/upload-artifact@v5
-        with: { name: evals, path: reports }
-`;

@@ -1,4 +1,4 @@
-import { basename, extname, relative, resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
 import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../base/types/errors.ts";
 import type { Location } from "../../base/types/finding.ts";
@@ -13,11 +13,10 @@ import { readBaseline } from "../../records/baseline.ts";
 import { listBaselineTools } from "../../servers/changes/changes.ts";
 import { listEffects } from "../../servers/changes/tools.ts";
 import { type HostName, hosts } from "../../servers/host.ts";
-import { readListFile } from "../../servers/toolList.ts";
 import { describeRegistration } from "../conventions.ts";
 import { mergeSettings, placeSettings } from "../settings.ts";
 import type { ServerTarget, SuiteTarget, ToolListTarget } from "../targets.ts";
-import { listServer } from "../tools.ts";
+import { listSource } from "../tools.ts";
 import type { LintSubject, LintSubjectOf, ToolSubject, ToolsetSubject } from "./rule.ts";
 
 /** The subjects to lint, problems that kept something from being linted, and warnings. */
@@ -62,7 +61,7 @@ export async function collectTools(
   const via = registration ? registration.host.place([registration.name]) : suites[0]?.place(["server"]);
   const entry = registration ? [describeEntry(registration, context)] : [];
   try {
-    const { name: server, warnings, ...listed } = await readTools(target, io);
+    const { name: server, warnings, ...listed } = await listSource(target, io);
     const own = suites.map((suite) => suite.own);
     const list = describeToolList({
       ...{ server, ...listed, settings: mergeSettings(context.settings, own) },
@@ -77,14 +76,6 @@ export async function collectTools(
     const failure = isUnavailable(error) ? suggestDoctor(error, target.flags) : error;
     return { ...collectFailure(failure, via), subjects: [...entry, ...describeSuites(suites, context)] };
   }
-}
-
-/** The tools of a server, or of a file, which is relative to the working directory. */
-async function readTools(target: ServerTarget | ToolListTarget, io: Io) {
-  if (target.kind === "server") return listServer(target, io);
-  const path = resolve(io.cwd, target.file);
-  const list = await readListFile(path, relative(io.cwd, path) || ".");
-  return { name: basename(target.file, extname(target.file)), ...list, warnings: [] };
 }
 
 async function placeSuite(suite: Suite, io: Io): Promise<PlacedSuite> {

@@ -1,0 +1,60 @@
+import { createFetch } from "../../base/network/fetch.ts";
+import { isText } from "../../base/text/text.ts";
+import { priceUsage } from "../../base/types/endpoint.ts";
+import type { Io } from "../../base/types/io.ts";
+import { noUsage } from "../../base/types/model.ts";
+import type { Cost } from "../../base/types/trial.ts";
+
+/** A model that can be asked right away: the flags that name it, why it is offered, and what the run costs. */
+export type OfferedModel = { flags: string; reason: string; costUsd: Cost };
+
+/** The model of each provider that is asked if its key is set; the first is suggested if none is. */
+const byKey = [
+  { key: "ANTHROPIC_API_KEY", provider: "anthropic", model: "claude-haiku-5-5" },
+  { key: "OPENAI_API_KEY", provider: "openai", model: "gpt-5" },
+] as const;
+
+/** Local model servers with the ports that they use by default, all with the API of OpenAI. */
+const localServers = { Ollama: 11434, "LM Studio": 1234, "llama.cpp": 8080, vLLM: 8000 };
+
+/** How long a server on this machine may take to answer. */
+const probeMs = 300;
+
+/** Models in the list of a server that do not chat. */
+const noChat = /embed|rerank|whisper|tts|clip/i;
+
+/** A run: the number of its trials, and the tokens of a tool list. The cost is as in a dry run, for one reply a trial. */
+export type PlannedRun = { trials: number; listTokens: number };
+
+/** The models of the providers, each with the typical cost of a run; `isSet`: whether its key is in the environment. */
+export function offerProviders(
+  { trials, listTokens }: PlannedRun,
+  env: Io["env"],
+): (OfferedModel & { isSet: boolean })[] {
+  const usage = { ...noUsage, inputTokens: listTokens + 100, outputTokens: 150 };
+  return byKey.map(({ key, provider, model }) => {
+    const each = priceUsage(usage, model);
+    const costUsd = each === "unknown" || trials === 0 ? "unknown" : trials * each;
+    return { flags: `-m ${provider}:${model}`, reason: `${key} is set`, costUsd, isSet: Boolean(env[key]) };
+  });
+}
+
+/** The first model of each local server that answers within 300 ms. */
+export async function findLocalModels(signal: AbortSignal, servers = localServers): Promise<OfferedModel[]> {
+  const found = Object.entries(servers).map(async ([name, port]): Promise<OfferedModel[]> => {
+    const baseUrl = `http://127.0.0.1:${port}/v1`;
+    try {
+      // Without the environment, so that no proxy is asked for an address of this machine.
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(probeMs)]);
+      const response = await createFetch({})(`${baseUrl}/models`, { signal: limit });
+      const { data } = (await response.json()) as { data: { id: string }[] };
+      const model = data.find(({ id }) => isText(id) && /^[\w./:@-]{1,100}$/.test(id) && !noChat.test(id))?.id;
+      const flags = `-m openai:${model} --base-url ${baseUrl}`;
+      return model === undefined ? [] : [{ flags, reason: `${name} runs on this machine`, costUsd: 0 }];
+    } catch {
+      // Nothing listens, or it is no model server.
+      return [];
+    }
+  });
+  return (await Promise.all(found)).flat();
+}

@@ -1,0 +1,112 @@
+import { groupBy } from "../../base/groupBy.ts";
+import { listConfusablePairs } from "../../base/search/similarity.ts";
+import type { Finding } from "../../base/types/finding.ts";
+import { hostProfiles } from "../../base/types/hostProfiles.ts";
+import { countListTokens, type Tool } from "../../base/types/tool.ts";
+import { type Block, type Item, list, section, text } from "../../reports/document.ts";
+import { worstFirst } from "../../reports/findings.ts";
+import { count, integer, money, percent, some } from "../../reports/format.ts";
+import { isDeprecated } from "./draft.ts";
+import type { OfferedModel } from "./models.ts";
+
+/** What was drafted: where, how many cases, the tokens of a list in a request, and what there is to say of it. */
+export type Drafted = { path: string; cases: number; listTokens: number; blocks: Block[] };
+
+/** A tool or a skill, as far as it can be taken for another one. */
+type Named = Pick<Tool, "name" | "description"> & Partial<Pick<Tool, "inputSchema">>;
+
+const contextTokens = 200_000;
+
+/** `14 tools · about 1,997 tokens in every request (1% of a 200k context)` */
+export function describeSize(tools: readonly Tool[]): string {
+  const tokens = countListTokens(tools);
+  const share = percent(tokens / contextTokens);
+  return `${count(tools.length, "tool")} · about ${integer(tokens)} tokens in every request (${share} of a 200k context)`;
+}
+
+const maxPairs = 3;
+
+/** The most similar tools or skills, each pair with the reason why one may be taken for the other. */
+export function listMixedUp(all: readonly Named[]): Block[] {
+  const byName = new Map(all.map((one) => [one.name, one]));
+  const pairs = listConfusablePairs(all).flatMap(({ a, b, similarity, shared }): Item[] => {
+    const [one, other] = [byName.get(a), byName.get(b)];
+    if (!one || !other) return [];
+    const why = explainPair(one, other, similarity, shared);
+    return why === undefined ? [] : [{ text: [{ code: a }, " / ", { code: b }], items: [why] }];
+  });
+  return section("Look alike, so a model may mix them up", [list("pair", pairs, maxPairs)]);
+}
+
+/** A deprecated tool that is less similar to another is not replaced by it. */
+const leastReplaced = 0.5;
+
+function explainPair(one: Named, other: Named, similarity: number, shared: readonly string[]): string | undefined {
+  const old = [one, other].find(isDeprecated);
+  if (old && similarity < leastReplaced) return undefined;
+  if (old) return `${old.name} is deprecated, and still fits every request for the other.`;
+  const distinguishes = (tool: Named, sibling: Named) => tool.description?.includes(sibling.name) === true;
+  if (distinguishes(one, other) || distinguishes(other, one)) return undefined;
+  return `${percent(similarity)} of their words are the same (${shared.slice(0, 4).join(", ")}); neither says when to use the other.`;
+}
+
+/** Which tools may do harm, and which have names that a host gives to tools of its own. */
+export function describeEffects(tools: readonly Tool[]): Block {
+  const changing = tools.filter(({ annotations }) => annotations?.readOnlyHint !== true);
+  const noun =
+    changing.length === tools.length
+      ? count(changing.length, "tool")
+      : `${changing.length} of ${count(tools.length, "tool")}`;
+  return text(
+    changing.length === 0
+      ? `All of them say that they only read (readOnlyHint).`
+      : `${noun} may change or delete things (no readOnlyHint); no query will execute ${changing.length === 1 ? "it" : "them"}.`,
+    ...listClashes(tools),
+  );
+}
+
+function listClashes(tools: readonly Tool[]): string[] {
+  const simplify = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+  return Object.values(hostProfiles).flatMap(({ title, builtIns }) => {
+    const own = new Set(builtIns.split(" ").map(simplify));
+    const same = tools.filter(({ name }) => own.has(simplify(name))).map(({ name }) => name);
+    return same.length === 0
+      ? []
+      : [`${title} has tools of its own named ${some(same, 3)}, and may call those instead.`];
+  });
+}
+
+const maxRules = 5;
+const maxMessage = 150;
+
+/** The errors and warnings of lint by rule, the worst first, with the command that shows all of them. */
+export function listFindings(found: readonly Finding[], lintCommand: string): Block[] {
+  const findings = worstFirst(found).filter(({ severity }) => severity !== "info");
+  const rules = [...groupBy(findings, ({ rule }) => rule)].map(([rule, [first, ...others]]): Item => {
+    const more = others.length === 0 ? "" : ` (and ${integer(others.length)} more)`;
+    return {
+      text: [{ strong: first?.severity ?? "" }, ` ${rule}${more}: `, { code: first?.message ?? "", max: maxMessage }],
+    };
+  });
+  const errors = findings.filter(({ severity }) => severity === "error").length;
+  const title = `Lint: ${count(errors, "error")}, ${count(findings.length - errors, "warning")} (${lintCommand})`;
+  return section(title, [list("rule", rules, maxRules)]);
+}
+
+/** How to ask a model next: those found here, each with its price, or what is needed to ask the first of the providers. */
+export function listNext(command: string, found: readonly OfferedModel[], [first]: readonly OfferedModel[]): Block[] {
+  const price = ({ costUsd }: OfferedModel) =>
+    costUsd === 0 ? "free" : costUsd === "unknown" ? "price unknown" : `about ${money(costUsd)}`;
+  const next = "Next: correct the queries, then ask a model";
+  if (found.length === 0 && first)
+    return [
+      text(
+        `${next}: set ANTHROPIC_API_KEY (${price(first)}) or OPENAI_API_KEY, or start Ollama, LM Studio, llama.cpp or vLLM.`,
+      ),
+      list("model", [{ text: "With the first key:", command: `${command} ${first.flags}` }]),
+    ];
+  const items = found.map((one): Item => {
+    return { text: `${one.reason}: ${price(one)}`, command: `${command} ${one.flags}` };
+  });
+  return [text(`${next}.`), list("model", items)];
+}

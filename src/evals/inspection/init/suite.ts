@@ -1,0 +1,167 @@
+import { relative } from "node:path";
+import { Document, isMap, isScalar, isSeq, visit } from "yaml";
+import { knownSecrets } from "../../base/secrets/secrets.ts";
+import { visible } from "../../base/secrets/visible.ts";
+import { wrap } from "../../base/text/columns.ts";
+import { cut } from "../../base/text/text.ts";
+import { formatProblem } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { DispatchRules, ServerSpec } from "../../base/types/suite.ts";
+import { resolveServer } from "../../servers/spec.ts";
+import type { ServerTarget, ToolListTarget } from "../targets.ts";
+import type { Draft, DraftCase } from "./draft.ts";
+
+/** `toProject`: the path from the suite's folder to the project, such as `../`. `catalog` is relative to the suite. */
+type SuiteFrame = {
+  server: ServerSpec;
+  name: string;
+  toProject: string;
+  dispatch: DispatchRules;
+  catalog?: string | undefined;
+};
+
+/** The text of a suite with drafted cases, and comments on what to edit. */
+export function renderSuite({ cases, left, writer }: Draft, frame: SuiteFrame): string {
+  const { server, name, toProject, dispatch, catalog } = frame;
+  const document = new Document(
+    {
+      server,
+      ...(Object.keys(dispatch).length > 0 && { dispatch }),
+      ...(catalog !== undefined && { catalog }),
+      cases: cases.map(({ id, input, tool = "none", args, avoid }) => {
+        return { id, input, expect: { tool, ...(avoid && { avoid: avoid.tool }), ...(args && { args }) } };
+      }),
+    },
+    { aliasDuplicateObjects: false },
+  );
+  document.commentBefore = comment(
+    `yaml-language-server: $schema=${toProject}node_modules/tool-evals/dist/schemas/suite.json`,
+    `Drafted by \`evals init\` from the tool list of ${quoteText(name)}${writer ? `; queries by ${quoteText(writer.model)}` : ""}.`,
+    writer
+      ? "Read each query before you rely on it, and add those of your users."
+      : "The queries use the words of the definitions, which is too easy: replace each by what your users write, and correct the arguments that you expect.",
+  );
+  const isLast = (at: number) => cases[at]?.tool === undefined && (at === 0 || cases[at - 1]?.tool !== undefined);
+  visit(document, {
+    Pair(_, { key, value }, path) {
+      if (!isScalar(key)) return;
+      const notes = path.length === 2 ? keyNotes[String(key.value)] : undefined;
+      if (notes !== undefined && value !== null) {
+        key.spaceBefore = true;
+        key.commentBefore = comment(...notes);
+      }
+      if (isMap(value)) value.flow = true;
+    },
+    // Invisible characters become escapes in double quotes, because a reviewer would not see them.
+    Scalar(_, node) {
+      if (typeof node.value === "string" && node.value.search(hidden) >= 0) node.type = "QUOTE_DOUBLE";
+    },
+  });
+  const list = document.get("cases");
+  for (const [at, node] of (isSeq(list) ? list.items : []).entries()) {
+    const one = cases[at];
+    const notes = one ? [...explainCase(one), ...(isLast(at) ? [noToolNote] : [])] : [];
+    if (isMap(node) && notes.length > 0) node.commentBefore = comment(...notes);
+  }
+  if (left.length > 0) document.comment = comment(`No case yet for: ${left.map(quoteText).join(", ")}.`);
+  return document
+    .toString({ lineWidth: 0 })
+    .replace(hidden, (sign) => `\\U${(sign.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`);
+}
+
+const keyNotes: Readonly<Record<string, readonly string[]>> = {
+  dispatch: [
+    "These tools seem to call other tools, or to search for them. What they call is scored, so expect that. Remove what is wrong; a list of the tools behind them is named as the catalog.",
+  ],
+  cases: [
+    "trials: 5           # trials per case; a deterministic model gets one",
+    "passRate: 0.8       # a case passes when at least this share of its trials does",
+    "execute: read-only  # which calls are executed: read-only, additive, all, never, or a list of tools",
+  ],
+};
+const noToolNote = "No tool should be called for these. Add queries that sound like your tools and are not for them.";
+
+function explainCase({ tool = "", avoid, unfilled }: DraftCase): string[] {
+  const shared = avoid && avoid.shared.length > 0 ? ` (both are about: ${avoid.shared.map(quoteText).join(", ")})` : "";
+  const missing = unfilled.map(quoteText).join(", ");
+  return [
+    ...(avoid
+      ? [`Near miss: for ${quoteText(tool)}, but ${quoteText(avoid.tool)} could be taken for it${shared}.`]
+      : []),
+    ...(missing === "" ? [] : [`The query also has to say: ${missing} (required by ${quoteText(tool)}).`]),
+  ];
+}
+
+/** Foreign text on one line of a comment. */
+const quoteText = (text: string) => visible(cut(text.replace(/\s+/g, " ")));
+
+/** The text of a comment, to which the writer of YAML adds `#`, in lines of at most 118 columns. */
+const comment = (...texts: readonly string[]) =>
+  texts.flatMap((text) => wrap(text, 115).map((line) => ` ${line}`)).join("\n");
+
+const hidden = /[\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}\x80-\x9f]/gu;
+
+/** `variables`: the environment variables that stand for secrets of the server, with these values. */
+type DescribedServer = { server: ServerSpec; variables: Readonly<Record<string, string>> };
+
+/**
+ * The server as the suite names it: a file with its tools, its entry in a configuration of the project, or else a command or
+ * URL with references to environment variables in place of known secrets, and of the literal values in a configuration of
+ * the user.
+ */
+export async function describeServer(
+  target: ServerTarget | ToolListTarget,
+  toProject: string,
+  io: Io,
+): Promise<DescribedServer> {
+  if (target.kind === "tool list") return { server: { tools: `${toProject}${target.file}` }, variables: {} };
+  const { server, registration } = target;
+  const inside = registration && relative(io.cwd, registration.host.path);
+  if (inside !== undefined && !inside.startsWith(".."))
+    return { server: { config: `${toProject}${inside}`, name: target.name }, variables: {} };
+  const variables = new Map<string, string>();
+  const refer = (name: string, value: string) => {
+    let variable = name;
+    for (let at = 2; (variables.get(variable) ?? value) !== value; at++) variable = `${name}_${at}`;
+    variables.set(variable, value);
+    return `\${${variable}}`;
+  };
+  // The value of a variable, such as one that the shell has filled in, is that variable again.
+  const secrets = knownSecrets(io.env);
+  const hide = (text: string) =>
+    secrets.replace(text, (name, form) => refer(io.env[name] === form ? name : "MCP_SECRET", form));
+  // A value of a configuration that is a reference itself stays.
+  const hideAll = (values: Record<string, string>) =>
+    Object.fromEntries(
+      Object.entries(values).map(([key, value]) => [
+        key,
+        value.includes("${") ? value : refer(key.replace(/\W/g, "_").toUpperCase(), value),
+      ]),
+    );
+  const spec =
+    "config" in server
+      ? (await resolveServer(server, target.name, target.dir, {}, registration?.host)).spec
+      : "command" in server
+        ? { ...server, cwd: toProject.replace(/\/$/, "") }
+        : server;
+  const described =
+    "command" in spec
+      ? {
+          ...spec,
+          command: hide(spec.command),
+          ...(spec.args && { args: spec.args.map(hide) }),
+          ...(spec.env && { env: hideAll(spec.env) }),
+        }
+      : { ...spec, url: hide(spec.url), ...(spec.headers && { headers: hideAll(spec.headers) }) };
+  return { server: described, variables: Object.fromEntries(variables) };
+}
+
+/** Says which variables a suite needs because secrets of its server are not written into it. */
+export function warnOfVariables(file: string, variables: DescribedServer["variables"], io: Io): void {
+  const names = Object.keys(variables);
+  const unset = names.filter((name) => io.env[name] !== variables[name]);
+  if (names.length === 0) return;
+  const message = `${file} has ${names.map((name) => `\${${name}}`).join(", ")} in place of ${names.length === 1 ? "a value" : "values"} of the server that may be secret.`;
+  const hint = unset.length > 0 && `Set ${unset.join(", ")} in the environment before you run the suite.`;
+  io.err(`${formatProblem({ severity: "warning", message, ...(hint && { hint }) })}\n`);
+}

@@ -1,0 +1,126 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it } from "vitest";
+import type { Tool } from "../../../src/evals/base/types/tool.ts";
+import { findLocalModels, offerProviders } from "../../../src/evals/inspection/init/models.ts";
+import {
+  describeEffects,
+  describeSize,
+  listFindings,
+  listMixedUp,
+  listNext,
+} from "../../../src/evals/inspection/init/report.ts";
+import { draftQueries } from "../../../src/evals/inspection/init/skills.ts";
+import { heading } from "../../../src/evals/reports/document.ts";
+import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
+import { aSkill } from "../../fakes/skill.ts";
+
+const tool = (name: string, description: string, isReading = true): Tool => ({
+  ...{ name, description, inputSchema: { type: "object", properties: { path: { type: "string" } } } },
+  ...(isReading && { annotations: { readOnlyHint: true } }),
+});
+const tools = [
+  tool("read_file", "Read the text of one file. Deprecated."),
+  tool("read_text_file", "Read the text of one file as it is."),
+  tool("list_folder", "List the names in a folder of the project."),
+  tool("list_folder_sizes", "List the names in a folder of the project with sizes."),
+  tool("remove", "Remove one file for ever.", false),
+];
+const finding = (rule: string, severity: "error" | "warning" | "info") => {
+  return { rule, severity, message: `The ${rule} is wrong.`, fix: "Fix it.", location: {} };
+};
+
+it("shows what is known without a model on one screen", () => {
+  const findings = [finding("a", "warning"), finding("b", "error"), finding("b", "error"), finding("c", "info")];
+  const run = { trials: 100, listTokens: 500 };
+  const blocks = [
+    heading(1, `files 1.0.0 · ${describeSize(tools)}`),
+    describeEffects(tools),
+    ...listMixedUp(tools),
+    ...listFindings(findings, "evals lint x"),
+    ...listNext("npx evals run evals/files.yaml", [], offerProviders(run, {})),
+  ];
+  const shown = renderTerminal(blocks, { colour: false, width: 80, unicode: true });
+  expect(shown).toMatchInlineSnapshot(`
+    "files 1.0.0 · 5 tools · about 189 tokens in every request (<1% of a 200k
+      context)
+      1 of 5 tools may change or delete things (no readOnlyHint); no query will
+        execute it.
+      Gemini CLI has tools of its own named read_file, and may call those instead.
+
+    Look alike, so a model may mix them up
+      read_file / read_text_file
+        read_file is deprecated, and still fits every request for the other.
+      list_folder / list_folder_sizes
+        82% of their words are the same (folder, list, names, project); neither
+          says when to use the other.
+
+    Lint: 2 errors, 1 warning (evals lint x)
+      error b (and 1 more): The b is wrong.
+      warning a: The a is wrong.
+
+    Next: correct the queries, then ask a model: set ANTHROPIC_API_KEY (about
+      $0.01) or OPENAI_API_KEY, or start Ollama, LM Studio, llama.cpp or vLLM.
+
+      With the first key:
+        $ npx evals run evals/files.yaml -m anthropic:claude-haiku-5-5
+    "
+  `);
+});
+
+it("offers the models whose keys are set, and a local server that answers, but none that only embeds", async () => {
+  const lists = [[{ id: "nomic-embed-text" }, { id: "qwen3:1.5b" }], [{ id: 7 }], "no list"];
+  const servers = lists.map((data) => createServer((_, response) => response.end(JSON.stringify({ data }))).listen(0));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  const found = await findLocalModels(new AbortController().signal, {
+    ...{ Ollama: ports[0] as number, "LM Studio": ports[1] as number, "llama.cpp": ports[2] as number, vLLM: 1 },
+  });
+  for (const server of servers) server.close();
+  const flags = `-m openai:qwen3:1.5b --base-url http://127.0.0.1:${ports[0]}/v1`;
+  expect(found).toEqual([{ flags, reason: "Ollama runs on this machine", costUsd: 0 }]);
+  const offered = offerProviders({ trials: 10, listTokens: 900 }, { OPENAI_API_KEY: "x" });
+  expect(offered).toMatchObject([
+    {
+      flags: "-m anthropic:claude-haiku-5-5",
+      isSet: false,
+      costUsd: expect.closeTo(10 * (1000 * 1e-7 + 150 * 5e-7), 9),
+    },
+    { flags: "-m openai:gpt-5", isSet: true, costUsd: "unknown" },
+  ]);
+});
+
+it("drafts queries that a skill is for, and near misses of it", () => {
+  const description = 'Writes release notes. Use when the user asks for a changelog, or says "what is new?".';
+  const [notes, mail] = [
+    aSkill("release-notes", { description }),
+    aSkill("mail", { description: "Sends e-mails to people." }),
+  ];
+  expect(draftQueries(notes, [notes, mail])).toMatchInlineSnapshot(`
+    [
+      {
+        "input": "what is new?",
+        "should_trigger": true,
+      },
+      {
+        "input": "I need a changelog",
+        "should_trigger": true,
+      },
+      {
+        "input": "Please write release notes",
+        "should_trigger": true,
+      },
+      {
+        "input": "Please send e-mails to people",
+        "should_trigger": false,
+      },
+      {
+        "input": "Who invented release notes?",
+        "should_trigger": false,
+      },
+      {
+        "input": "What is another word for release notes?",
+        "should_trigger": false,
+      },
+    ]
+  `);
+});

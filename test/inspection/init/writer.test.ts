@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { checkQuery, readQuery } from "../../../src/evals/inspection/init/writer.ts";
+
+const written = "Show me notes.txt, please";
+
+it.each([
+  ["as it is", written],
+  ["in a fence", `\`\`\`\n${written}\n\`\`\``],
+  ["as JSON in a fence", `\`\`\`json\n{"queries": ["${written}"]}\n\`\`\``],
+  ["under another key", `{"n": 1, "message": "${written}"}`],
+  ["in quotes", `"${written}"`],
+  ["with a label", `**Message:** ${written}`],
+  ["as an item", `1. "${written}"`],
+  ["after an introduction", `Sure, here is the message:\n\n${written}`],
+  ["before a remark", `${written}\n\nThis message names the file.`],
+])("reads a query %s", (_, reply) => {
+  expect(readQuery(reply)).toBe(written);
+});
+
+describe("a written query", () => {
+  const tools = [{ name: "read_file", inputSchema: {} }];
+  const one = { id: "a", input: "", tool: "read_file", args: { path: "notes.txt", lines: 3 }, unfilled: ["mode"] };
+
+  it("replaces the draft, and states its arguments in its own case", () => {
+    expect(checkQuery("What are the first 3 lines of Notes.txt?", one, tools)).toEqual({
+      ...{ id: "a", tool: "read_file", input: "What are the first 3 lines of Notes.txt?", unfilled: [] },
+      args: { path: { $ignoreCase: "notes.txt" }, lines: 3 },
+    });
+  });
+
+  it.each([
+    ["", "it is empty"],
+    ["a ".repeat(1001), "it is too long"],
+    ["Call read_file for notes.txt", "it names the tool read_file"],
+    ["What is in my file?", "it does not say notes.txt"],
+  ])("is refused: %j", (input, why) => {
+    expect(checkQuery(input, one, tools)).toBe(why);
+  });
+});
