@@ -108,20 +108,20 @@ describe("evals init", () => {
     rmSync(join(cwd, ".mcp.json"));
     const describe = (name: string, description: string) => {
       mkdirSync(join(cwd, ".claude/skills", name), { recursive: true });
-      const text = `---\nname: ${name}\ndescription: ${description}\n---\n\n# ${name}\n`;
+      const text = `---\nname: ${name}\ndescription: ${description}\n---\n\n# ${name}\n\n1. Read all of it.\n`;
       writeFileSync(join(cwd, ".claude/skills", name, "SKILL.md"), text);
     };
     describe("release-notes", "Writes release notes from commits. Use when the user asks for a changelog.");
     describe("minutes", "Write the minutes of a meeting. Use when the user pastes a transcript of a meeting.");
     const { code, out } = await evals(["init"], { cwd, width: 1000 });
     expect(code).toBe(0);
-    expect(out).toMatch(/Drafted \S+minutes\/evals\/evals\.json, \S+release-notes\/evals\/evals\.json: 10 queries/);
+    expect(out).toMatch(/Drafted \S+minutes\/evals\/evals\.json, \S+release-notes\/evals\/evals\.json: 12 queries/);
     const { evals: queries } = JSON.parse(read(".claude/skills/minutes/evals/evals.json"));
     expect(queries.map(({ should_trigger }: { should_trigger: boolean }) => should_trigger)).toContain(false);
     const linted = await evals(["lint", ".claude/skills", "--json"], { cwd });
     const findings = JSON.parse(linted.out).findings as { location: { file?: string }; severity: string }[];
     expect(findings.filter(({ location }) => location.file?.endsWith("evals.json"))).toEqual([]);
-    expect(summaryOf(await evals(["run", ".claude/skills", "--json"], { cwd })).totals.trials).toBe(10);
+    expect(summaryOf(await evals(["run", ".claude/skills", "--json"], { cwd })).totals.trials).toBe(12);
     expect((await evals(["init", ".claude/skills"], { cwd })).out).toContain(
       "Kept the queries of minutes, release-notes.",
     );

@@ -17,9 +17,6 @@ const byKey = [
 /** Local model servers with the ports that they use by default, all with the API of OpenAI. */
 const localServers = { Ollama: 11434, "LM Studio": 1234, "llama.cpp": 8080, vLLM: 8000 };
 
-/** How long a server on this machine may take to answer. */
-const probeMs = 300;
-
 /** Models in the list of a server that do not chat. */
 const noChat = /embed|rerank|whisper|tts|clip/i;
 
@@ -39,13 +36,17 @@ export function offerProviders(
   });
 }
 
-/** The first model of each local server that answers within 300 ms. */
-export async function findLocalModels(signal: AbortSignal, servers = localServers): Promise<OfferedModel[]> {
+/** The first model of each local server that answers in time. */
+export async function findLocalModels(
+  signal: AbortSignal,
+  servers = localServers,
+  timeoutMs = 300,
+): Promise<OfferedModel[]> {
   const found = Object.entries(servers).map(async ([name, port]): Promise<OfferedModel[]> => {
     const baseUrl = `http://127.0.0.1:${port}/v1`;
     try {
       // Without the environment, so that no proxy is asked for an address of this machine.
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(probeMs)]);
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       const response = await createFetch({})(`${baseUrl}/models`, { signal: limit });
       const { data } = (await response.json()) as { data: { id: string }[] };
       const model = data.find(({ id }) => isText(id) && /^[\w./:@-]{1,100}$/.test(id) && !noChat.test(id))?.id;

@@ -20,10 +20,11 @@ import type { SkillsTarget } from "../targets.ts";
 import { makeRequest } from "./draft.ts";
 import { type Drafted, listFindings, listMixedUp } from "./report.ts";
 
-/** A query of an eval file. */
-type Query = { input: string; should_trigger: boolean };
+/** A query of an eval file. What the answer must do is taken from the steps of the skill, if it lists any. */
+type Query = { input: string; should_trigger: boolean; expected_behavior?: readonly string[] };
 
 const maxPositives = 3;
+const maxSteps = 3;
 /** Fewer say little, and lint warns of them. */
 const minQueries = 5;
 const evalFile = "evals/evals.json";
@@ -38,8 +39,8 @@ export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted>
   if (skills.length === 0)
     throw usageError(`There is no skill package in "${dir}".`, "A skill package is a folder with a SKILL.md.");
   const { subjects } = await collectSkills(target, { io, settings: [] });
-  const kept = skills.filter((skill) => existsSync(join(skill.dir, evalFile)));
-  const drafted = skills.filter((skill) => !kept.includes(skill));
+  const drafted = skills.filter((skill) => !existsSync(join(skill.dir, evalFile)));
+  const kept = skills.filter((skill) => !drafted.includes(skill)).map(({ name }) => name);
   const isUsable = (line: string) => knownSecrets(io.env).redact(line) === line;
   let queries = 0;
   for (const skill of drafted) {
@@ -61,12 +62,7 @@ export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted>
         files.length > 0
           ? `Drafted ${some(files, 3)}: ${count(queries, "query")}, for some of which the skill must load. They are guesses, and no model was asked.`
           : undefined,
-        kept.length > 0
-          ? `Kept the queries of ${some(
-              kept.map(({ name }) => name),
-              5,
-            )}.`
-          : undefined,
+        kept.length > 0 ? `Kept the queries of ${some(kept)}.` : undefined,
       ),
     ],
   };
@@ -89,14 +85,20 @@ export function draftQueries(skill: SkillPackage, all: readonly SkillPackage[]):
     `Who invented ${words}?`,
     `What is another word for ${words}?`,
     "What is 17 plus 25?",
+    "Thanks, that is all for today",
   ];
-  const label = (inputs: readonly string[], should_trigger: boolean) =>
-    inputs.map((input) => ({ input, should_trigger }));
-  return [...label(own, true), ...label(misses.slice(0, Math.max(3, minQueries - own.length)), false)];
+  const steps = skill.document.steps.slice(0, maxSteps).map(({ text }) => text);
+  return [
+    ...own.map((input) => {
+      return { input, should_trigger: true, ...(steps.length > 0 && { expected_behavior: steps }) };
+    }),
+    ...misses.slice(0, Math.max(3, minQueries - own.length)).map((input) => ({ input, should_trigger: false })),
+  ];
 }
 
+/** What users ask for, in "Use when the user asks for X, or wants to Y". */
 const occasion =
-  /\bwhen(?:ever)? (?:the |a )?(?:user|users|you|someone|somebody|asked) *(?:asks?|wants?|needs?|says?|requests?|mentions?)? *(?:you )?(?:for|to|about)? ([^.;:()]{4,200})/gi;
+  /\b(?:user|users|you|someone|asked) *(?:asks?|wants?|needs?|requests?)? *(?:you )?(?:for|to|about|an?|the) ([^.;:()"]{4,200})/gi;
 
 /** Requests in the words of a description: what it says the skill does, when to use it, and what it quotes. */
 function listRequests({ name, folder, description }: SkillPackage): string[] {
@@ -105,13 +107,14 @@ function listRequests({ name, folder, description }: SkillPackage): string[] {
   const occasions = [...description.matchAll(occasion)]
     .flatMap(([, what = ""]) => what.split(/,? or |, /))
     .map((what) => what.trim())
-    .filter((what) => what.length > 3 && !what.includes('"'));
+    .filter((what) => what.length > 3);
   const requests = [
     ...quoted,
     ...occasions.map((what) =>
       startsWithVerb(splitName(what.split(" ")[0] ?? "")) ? `Please ${what}` : `I need ${what}`,
     ),
     ...sentences.slice(0, 1).map((sentence) => makeRequest({ name: folder, description: sentence })),
+    `Can you help me with ${splitName(folder).join(" ")}?`,
   ];
   return [...new Set(requests)].filter((request) => !mentionsName(request.toLowerCase(), name)).slice(0, maxPositives);
 }
