@@ -115,13 +115,13 @@ describe("evals init", () => {
     describe("minutes", "Write the minutes of a meeting. Use when the user pastes a transcript of a meeting.");
     const { code, out } = await evals(["init"], { cwd, width: 1000 });
     expect(code).toBe(0);
-    expect(out).toMatch(/Drafted \S+minutes\/evals\/evals\.json, \S+release-notes\/evals\/evals\.json: 12 queries/);
+    expect(out).toMatch(/Drafted \S+minutes\/evals\/evals\.json, \S+release-notes\/evals\/evals\.json: 11 queries/);
     const { evals: queries } = JSON.parse(read(".claude/skills/minutes/evals/evals.json"));
     expect(queries.map(({ should_trigger }: { should_trigger: boolean }) => should_trigger)).toContain(false);
     const linted = await evals(["lint", ".claude/skills", "--json"], { cwd });
     const findings = JSON.parse(linted.out).findings as { location: { file?: string }; severity: string }[];
     expect(findings.filter(({ location }) => location.file?.endsWith("evals.json"))).toEqual([]);
-    expect(summaryOf(await evals(["run", ".claude/skills", "--json"], { cwd })).totals.trials).toBe(12);
+    expect(summaryOf(await evals(["run", ".claude/skills", "--json"], { cwd })).totals.trials).toBe(11);
     expect((await evals(["init", ".claude/skills"], { cwd })).out).toContain(
       "Kept the queries of minutes, release-notes.",
     );

@@ -13,6 +13,7 @@ import { readBaseline } from "../../records/baseline.ts";
 import { listBaselineTools } from "../../servers/changes/changes.ts";
 import { listEffects } from "../../servers/changes/tools.ts";
 import { type HostName, hosts } from "../../servers/host.ts";
+import { readListFile } from "../../servers/toolList.ts";
 import { describeRegistration } from "../conventions.ts";
 import { mergeSettings, placeSettings } from "../settings.ts";
 import type { ServerTarget, SuiteTarget, ToolListTarget } from "../targets.ts";
