@@ -17,7 +17,30 @@ const answer = (isPass) => (isPass ? "pass" : "fail");
 
 /** Every model: `(rateOf(i, arm), random) -> (id, arm, trial) -> observation`. */
 export const models = {
-  independent: () => (rateOf, random) => (id, arm) => answer(random.next() < rateOf(+id, arm)),
+  /** `half`: the share of the failures that select the right tool; of head's, if another. */
+  independent:
+    (half = 0, ofHead = half) =>
+    (rateOf, random) =>
+    (id, arm) => {
+      if (random.next() < rateOf(+id, arm)) return "pass";
+      return random.next() < (arm === "head" ? ofHead : half) ? "selected" : "fail";
+    },
+
+  /** The rates are those of selecting the right tool, which then passes with chance `pass`. */
+  selecting: (pass) => (rateOf, random) => (id, arm) => {
+    if (random.next() >= rateOf(+id, arm)) return "fail";
+    return random.next() < pass ? "pass" : "selected";
+  },
+
+  /** A seed that is kept for three calls: the same number is drawn for three trials in a row. */
+  "seed kept": () => (rateOf, random) => {
+    const kept = new Map();
+    return (id, arm, trial) => {
+      const key = `${arm} ${id} ${Math.floor((trial - 1) / 3)}`;
+      if (!kept.has(key)) kept.set(key, random.next());
+      return answer(kept.get(key) < rateOf(+id, arm));
+    };
+  },
 
   "order effect": (size) => (rateOf, random) => {
     const seed = seedOf(random);

@@ -89,9 +89,10 @@ describe("evals compare on the filesystem example", () => {
       Passed: A 9/10 (90%), B 8/10 (80%), in 10 cases
       1 case flipped: when-changed passed before and fails now. A deterministic model shows that
         something changed, not whether it matters.
-      Net change from A to B: -10 pp, mean over 10 cases; the model is deterministic.
+      Net change from A to B: -11.1 pp, mean over the 9 of 10 cases that can fall; the model is
+        deterministic.
 
-      Answers that differ (passed in only one of the two)
+      Answers that differ (better in only one of the two)
       case          only A  only B  pairs
       ───────────────────────────────────
       when-changed  1       0       1

@@ -153,8 +153,8 @@ describe("a live server with dispatchers", () => {
     expect(blamed.split("\n").slice(1, 5).join("\n")).toMatchInlineSnapshot(`
       "
       BLAMED: search_tools
-        The change of search_tools breaks issues: with it reverted, issues passes 6 of 6 times; with it,
-          0 of 6."
+        The change of search_tools breaks issues and releases: with it reverted, they pass 12 of 12
+          times; with it, 0 of 12."
     `);
   });
 

@@ -19,17 +19,21 @@ const simultaneous = {
 export function checkOf(given: Partial<ComparedCheck> & Pick<ComparedCheck, "kind">): ComparedCheck {
   return {
     by: null,
+    rate: given.kind === "regressed" ? "pass" : null,
     because: null,
     method: "pairs",
     look: 3,
-    looks: 6,
+    looks: 8,
     trials: 8,
-    cap: 25,
+    tested: 8,
+    cap: 40,
     margin: 0.1,
     families: 1,
     cases: 3,
     net: { change: -0.011, interval: [-0.0713, 0.0482], standardError: 0.0266, z: 2.25, cases: 3 },
-    suite: { down: 2, up: 1, p: 0.5, level: 0.007136 },
+    selection: { change: 0, interval: [-0.06, 0.06], standardError: 0.0255, z: 2.353, cases: 3 },
+    canFall: { pass: 3, selection: 3 },
+    suite: { down: 2, up: 1, p: 0.5, level: 0.00416, rate: "pass", hasFallen: false },
     flagged: [],
     rose: [],
     suspects: [],
@@ -90,7 +94,7 @@ const regressed = runOf(
         look: 4,
         trials: 12,
         net: { change: -0.1228, interval: [-0.2011, -0.0312], standardError: 0.0377, z: 2.25, cases: 3 },
-        suite: { down: 9, up: 1, p: 0.0107, level: 0.010704 },
+        suite: { down: 9, up: 1, p: 0.0107, level: 0.00624, rate: "pass", hasFallen: false },
         flagged: [readHead],
         suspects: [readOne],
         missing: { base: 1, head: 1, recovered: { base: 0, head: 2 }, worst: -0.16, best: -0.1 },
@@ -135,7 +139,7 @@ const suiteRegressed = checkedRun(
     kind: "regressed",
     by: "suite",
     net: { change: -0.22, interval: [-0.33, -0.11], standardError: 0.049, z: 2.25, cases: 3 },
-    suite: { down: 12, up: 1, p: 0.0017, level: 0.0071 },
+    suite: { down: 12, up: 1, p: 0.0017, level: 0.0042, rate: "pass", hasFallen: true },
     suspects: [readHead],
     exitCode: 1,
   }),
@@ -148,17 +152,58 @@ const permitted = checkedRun(checkOf({ kind: "regressed", by: "cases", flagged: 
   failed: [],
 });
 
-const changed = checkedRun(
+/** One case gained what others lost. */
+const traded = checkedRun(
   checkOf({
-    kind: "changed",
+    kind: "regressed",
+    by: "cases",
     flagged: [readHead],
     rose: [{ case: "rename", base: { passed: 2, trials: 12 }, head: { passed: 11, trials: 12 }, p: 0.0003 }],
-    flips: [
-      { case: "read-head", down: 7, up: 0, pairs: 12 },
-      { case: "rename", down: 0, up: 9, pairs: 12 },
-    ],
+    exitCode: 1,
   }),
-  { failOn: ["regressed"], failed: [] },
+  { failOn: ["regressed"], failed: ["regressed"] },
+);
+
+/** Cases that pass no less often, but select another tool when they fail. */
+const selected = checkedRun(
+  checkOf({
+    kind: "regressed",
+    by: "cases",
+    rate: "selection",
+    flagged: [
+      {
+        case: "rename",
+        base: { passed: 3, trials: 12 },
+        head: { passed: 2, trials: 12 },
+        selected: { base: { passed: 12, trials: 12 }, head: { passed: 3, trials: 12 } },
+        p: 0.0003,
+      },
+    ],
+    suite: { down: 9, up: 0, p: 0.00195, level: 0.00416, rate: "selection", hasFallen: true },
+    selection: { change: -0.25, interval: [-0.4, -0.1], standardError: 0.064, z: 2.353, cases: 3 },
+    exitCode: 1,
+  }),
+  { failOn: ["regressed"], failed: ["regressed"] },
+);
+
+const repeating = checkedRun(
+  checkOf({
+    kind: "inconclusive",
+    because: "answers-repeat",
+    dependence: { score: 4.2, correlation: 0.51 },
+    exitCode: 3,
+  }),
+);
+
+const dead = checkedRun(
+  checkOf({
+    kind: "inconclusive",
+    because: "nothing-can-fall",
+    net: null,
+    selection: null,
+    canFall: { pass: 0, selection: 0 },
+    exitCode: 3,
+  }),
 );
 
 const noRegression = checkedRun(checkOf({ kind: "no-regression" }), {
@@ -321,10 +366,13 @@ export const checked = {
   regressed,
   "suite-regressed": suiteRegressed,
   permitted,
-  changed,
+  traded,
+  selected,
   "no-regression": noRegression,
   inconclusive,
   missing: lost,
+  "answers-repeat": repeating,
+  "nothing-can-fall": dead,
   stopped,
   unchanged,
   drifted,

@@ -21,7 +21,7 @@ export const runCommand = defineCommand({
       { alias: "m", default: ["lexical"] },
     ),
     trials: number(
-      "Trials per case and model; overrides the suites (their default: 5). In a check: the maximum (default: 25)",
+      "Trials per case and model; overrides the suites (their default: 5). In a check: the maximum (default: 40)",
       { alias: "n", min: 1, integer: true },
     ),
     "pass-rate": number("Rate at which a case passes; overrides the suites (their default: 0.8)", { min: 0, max: 1 }),

@@ -3,7 +3,6 @@ import type { ComparedCheck } from "../../../src/evals/base/types/check.ts";
 import type { RunSummary, SuiteSummary } from "../../../src/evals/base/types/run.ts";
 import {
   checkBlocks,
-  checkFacts,
   checkLines,
   checkNext,
   checkReason,
@@ -23,10 +22,13 @@ it("puts an important verdict in the headline of the run", () => {
       "regressed: REGRESSED · 1 of 2 suites · 6 of 6 cases pass · anthropic:claude-sonnet-5-5, lexical",
       "suite-regressed: REGRESSED · 3 of 3 cases pass · anthropic:claude-sonnet-5-5",
       "permitted: REGRESSED · 3 of 3 cases pass · anthropic:claude-sonnet-5-5",
-      "changed: CHANGED · 3 of 3 cases pass · anthropic:claude-sonnet-5-5",
+      "traded: REGRESSED · 3 of 3 cases pass · anthropic:claude-sonnet-5-5",
+      "selected: REGRESSED · 3 of 3 cases pass · anthropic:claude-sonnet-5-5",
       "no-regression: NO REGRESSION · 2 of 3 cases pass · anthropic:claude-sonnet-5-5",
       "inconclusive: PASSED · 3 of 3 cases pass · 1 check inconclusive · anthropic:claude-sonnet-5-5",
       "missing: INCOMPLETE · 3 of 3 cases pass · 1 check inconclusive · anthropic:claude-sonnet-5-5",
+      "answers-repeat: INCOMPLETE · 3 of 3 cases pass · 1 check inconclusive · anthropic:claude-sonnet-5-5",
+      "nothing-can-fall: INCOMPLETE · 3 of 3 cases pass · 1 check inconclusive · anthropic:claude-sonnet-5-5",
       "stopped: INCOMPLETE · 3 of 3 cases pass · 1 check inconclusive · anthropic:claude-sonnet-5-5",
       "unchanged: PASSED · 3 of 3 cases pass · anthropic:claude-sonnet-5-5",
       "drifted: DRIFTED · 3 of 3 cases pass · anthropic:claude-sonnet-5-5",
@@ -47,10 +49,13 @@ it("never contradicts the exit code, and explains it if needed", () => {
       "regressed: 1, because of --fail-on regressed",
       "suite-regressed: 1, because of --fail-on regressed",
       "permitted: 0, because --fail-on suite did not trigger",
-      "changed: 0, because --fail-on regressed did not trigger",
+      "traded: 1, because of --fail-on regressed",
+      "selected: 1, because of --fail-on regressed",
       "no-regression: 0, because --fail-on regressed did not trigger",
       "inconclusive: undefined",
       "missing: undefined",
+      "answers-repeat: undefined",
+      "nothing-can-fall: undefined",
       "stopped: undefined",
       "unchanged: undefined",
       "drifted: 1, because of --fail-on drifted",
@@ -79,63 +84,78 @@ describe("the sentences", () => {
       [
         [
           "regressed",
-          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. read-one (11/12 before, 8/12 now) looks worse too, which may be chance. The other case is as before.",
+          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. read-one (11/12 before, 8/12 now) looks worse too, which may be chance. The other case did not look worse in 8 trials, and was not tested further.",
           "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
           "Net change -12.3 pp (95% CI -20.1 to -3.1 pp), mean over 3 cases; the margin is 10 pp.",
           "Dropped: read-head: 12/12 -> 5/12",
           "Confused more often: read_text_file -> read_multiple_files: 0/12 (0%) -> 7/26 (27%)",
           "Changed: list_directory.path: description",
           "Changed: move_file: title",
-          "Decided: by Fisher's exact test of each case, at look 4 of 6, 12 trials per case and list (cap 25)",
-          "Sign test of the suite: 9 pairs worse, 1 better: p = .011 against .011",
+          "Decided: by Fisher's exact test of each case, at look 4 of 8, 12 trials per case and list (cap 40)",
+          "Sign test of the suite: 9 pairs worse, 1 better: p = .011 against .0062",
+          "Tool selection: net change 0 pp (95% CI -6 to +6 pp), mean over 3 cases",
           "Error rate: 5% for the whole run, shared by 2 checks (2.5% each)",
           "Missing answers: 1 baseline, 1 now; 2 came when asked again; net change -16 pp at worst, -10 pp at best",
           "Baseline's tools: 58/60 (97%) when accepted, 30/36 (83%) now: the model passes less often with the same tools than when the baseline was accepted (p = .004)",
-          "Trials of the check: 43 baseline, 45 now; 14 of them for cases that looked worse, 2 repeated replies dropped, 5 without an answer",
+          "Trials of the check: 43 baseline, 45 now; 14 of them beyond the deciding look, 2 repeated replies dropped, 5 without an answer",
           "Added (not compared): weather",
         ],
         [
           "suite-regressed",
-          "REGRESSED (suite) · Your change made the cases worse as a whole: on average they pass 22 points less often than before. No single case can be named for certain. read-head fell most (12/12 before, 5/12 now).",
+          "REGRESSED (suite) · Your change made the cases worse as a whole: on average they pass 22 points less often than before. No single case can be named for certain. read-head (12/12 before, 5/12 now) fell most.",
           "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
           "Net change -22 pp (95% CI -33 to -11 pp), mean over 3 cases; the margin is 10 pp.",
           "Changed: read_text_file: description",
-          "Decided: by the sign test, at look 3 of 6, 8 trials per case and list (cap 25)",
-          "Sign test of the suite: 12 pairs worse, 1 better: p = .002 against .0071",
+          "Decided: by the sign test, at look 3 of 8, 8 trials per case and list (cap 40)",
+          "Sign test of the suite: 12 pairs worse, 1 better: p = .002 against .0042",
+          "Tool selection: net change 0 pp (95% CI -6 to +6 pp), mean over 3 cases",
           "Trials of the check: 24 baseline, 24 now",
         ],
         [
           "permitted",
-          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. The other two are as before.",
+          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. The other two did not look worse in 8 trials, and were not tested further.",
           "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
           "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
           "Dropped: read-head: 12/12 -> 5/12",
           "Changed: read_text_file: description",
-          "Decided: by Fisher's exact test of each case, at look 3 of 6, 8 trials per case and list (cap 25)",
-          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0071",
+          "Decided: by Fisher's exact test of each case, at look 3 of 8, 8 trials per case and list (cap 40)",
+          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0042",
+          "Tool selection: net change 0 pp (95% CI -6 to +6 pp), mean over 3 cases",
           "Trials of the check: 24 baseline, 24 now",
         ],
         [
-          "changed",
-          "CHANGED · Your change moved cases both ways, and the suite as a whole did not drop: read-head 12/12 -> 5/12 fell, rename 2/12 -> 11/12 rose.",
-          "Next: look at the cases that fell (below). Accept the change with \`evals baseline accept\`, or make it fail the build with \`--fail-on changed\`.",
+          "traded",
+          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. rename (2/12 before, 11/12 now) got better. The other case did not look worse in 8 trials, and was not tested further.",
+          "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
           "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
           "Dropped: read-head: 12/12 -> 5/12",
           "Rose: rename: 2/12 -> 11/12",
-          "Differs: read-head: only before 7, only now 0 of 12",
-          "Differs: rename: only before 0, only now 9 of 12",
           "Changed: read_text_file: description",
-          "Decided: by Fisher's exact test of each case, at look 3 of 6, 8 trials per case and list (cap 25)",
-          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0071",
+          "Decided: by Fisher's exact test of each case, at look 3 of 8, 8 trials per case and list (cap 40)",
+          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0042",
+          "Tool selection: net change 0 pp (95% CI -6 to +6 pp), mean over 3 cases",
+          "Trials of the check: 24 baseline, 24 now",
+        ],
+        [
+          "selected",
+          "REGRESSED (tool selection of rename, and the suite) · Your change broke rename: its tool was selected in 12 of 12 before and 3 of 12 now. The other two did not look worse in 8 trials, and were not tested further.",
+          "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
+          "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
+          "Dropped: rename: 12/12 -> 3/12 (tool selection)",
+          "Changed: read_text_file: description",
+          "Decided: by Fisher's exact test of each case, at look 3 of 8, 8 trials per case and list (cap 40)",
+          "Sign test of the suite: 9 pairs worse in tool selection, 0 better: p = .002 against .0042",
+          "Tool selection: net change -25 pp (95% CI -40 to -10 pp), mean over 3 cases",
           "Trials of the check: 24 baseline, 24 now",
         ],
         [
           "no-regression",
-          "NO REGRESSION within 10 pp · The cases pass as often as before, or at most 10 points less often on average. A case that lost 60 points would have been caught 8 times in 10.",
+          "NO REGRESSION within 10 pp · The cases pass and select their tools as often as before, or at most 10 points less often on average. A case that lost 60 points would have been caught 8 times in 10.",
           "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
           "Changed: read_text_file: description",
-          "Decided: by the interval of the net change, at look 3 of 6, 8 trials per case and list (cap 25)",
-          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0071",
+          "Decided: by the intervals of both net changes, at look 3 of 8, 8 trials per case and list (cap 40)",
+          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0042",
+          "Tool selection: net change 0 pp (95% CI -6 to +6 pp), mean over 3 cases",
           "Trials of the check: 24 baseline, 24 now",
         ],
         [
@@ -144,8 +164,9 @@ describe("the sentences", () => {
           "Next: run it again with \`-n 52\`, which is as likely as not to decide it, and \`-n 115\` does so 8 times in 10.",
           "Net change -5.3 pp (95% CI -21.4 to +4.7 pp), mean over 3 cases; the margin is 10 pp.",
           "Changed: read_text_file: description",
-          "Decided: at look 6 of 6, 25 trials per case and list (cap 25)",
-          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0071",
+          "Decided: at look 6 of 8, 25 trials per case and list (cap 40)",
+          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0042",
+          "Tool selection: net change 0 pp (95% CI -6 to +6 pp), mean over 3 cases",
           "Reach: a case that lost 60 points would have been caught 8 times in 10",
           "Trials of the check: 24 baseline, 24 now",
         ],
@@ -155,10 +176,34 @@ describe("the sentences", () => {
           "Next: find out below why trials got no answer, then run \`evals run --resume latest --retry-broken\`.",
           "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
           "Changed: read_text_file: description",
-          "Decided: at look 3 of 6, 8 trials per case and list (cap 25)",
-          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0071",
+          "Decided: at look 3 of 8, 8 trials per case and list (cap 40)",
+          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0042",
+          "Tool selection: net change 0 pp (95% CI -6 to +6 pp), mean over 3 cases",
           "Reach: a case that lost 60 points would have been caught 8 times in 10",
           "Missing answers: 0 baseline, 6 now; net change -25 pp at worst, 0 pp at best",
+          "Trials of the check: 24 baseline, 24 now",
+        ],
+        [
+          "answers-repeat",
+          "INCONCLUSIVE · The check could not decide: consecutive answers repeat each other, so they are not separate evidence.",
+          "Next: turn off caches on the way to the model, use a temperature above 0 and no fixed seed, then run again.",
+          "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
+          "Changed: read_text_file: description",
+          "Decided: at look 3 of 8, 8 trials per case and list (cap 40)",
+          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0042",
+          "Tool selection: net change 0 pp (95% CI -6 to +6 pp), mean over 3 cases",
+          "Consecutive answers: correlated (0.51), so they count in blocks",
+          "Reach: a case that lost 60 points would have been caught 8 times in 10",
+          "Trials of the check: 24 baseline, 24 now",
+        ],
+        [
+          "nothing-can-fall",
+          "INCONCLUSIVE · The check could not decide: no case passed with either tool list, so none can fall.",
+          "Next: correct the cases or the descriptions until some cases pass, then accept a new baseline.",
+          "Changed: read_text_file: description",
+          "Decided: at look 3 of 8, 8 trials per case and list (cap 40)",
+          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0042",
+          "Reach: a case that lost 60 points would have been caught 8 times in 10",
           "Trials of the check: 24 baseline, 24 now",
         ],
         [
@@ -166,6 +211,7 @@ describe("the sentences", () => {
           "INCONCLUSIVE: the run was stopped · The check was stopped before it could decide.",
           "Next: finish it with \`evals run --resume latest\`.",
           "Changed: read_text_file: description",
+          "Tool selection: net change 0 pp (95% CI -6 to +6 pp), mean over 3 cases",
           "Trials of the check: 9 baseline, 8 now",
         ],
         [
@@ -225,21 +271,6 @@ describe("the sentences", () => {
     },
   );
 
-  it("say why the record has more trials than the verdict counts", () => {
-    const repeated = [
-      { case: "read-one", after: 6, passed: 4, trials: 4 },
-      { case: "rename", after: 6, passed: 2, trials: 2 },
-    ];
-    const facts = checkFacts(checkOf({ kind: "no-regression", method: "exhausted", repeats: 6, repeated }));
-    expect(facts.slice(-2)).toEqual([
-      ["Trials of the check", "24 baseline, 24 now"],
-      [
-        "Repeated requests",
-        "6 of these baseline trials, to see whether the model is deterministic; they count in no rate",
-      ],
-    ]);
-  });
-
   it("say what would settle an inconclusive check", () => {
     const open = (advice: ComparedCheck["advice"]) =>
       checkNext(checkOf({ kind: "inconclusive", because: "cap", trials: 25, advice }));
@@ -261,7 +292,7 @@ describe("the sentences", () => {
   });
 
   it("propose nothing that the command does itself", () => {
-    const accepted = ["regressed", "changed", "not-comparable"] as const;
+    const accepted = ["regressed", "certain", "not-comparable"] as const;
     for (const name of accepted) {
       const all = (followUp?: FollowUp) => {
         const report = runReport({ summary: checked[name], manifest, ...(followUp && { followUp }) });

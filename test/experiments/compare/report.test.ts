@@ -113,8 +113,8 @@ describe("a comparison of two records", () => {
       files · anthropic:x
 
       Passed: A 190/198 (96%), B 173/199 (87%), in 10 cases
-      What changed broke read-several: it passed 20 of 20 before and 6 of 20 now. The other nine are as
-        before.
+      What changed broke read-several: it passed 20 of 20 before and 6 of 20 now. No fall is shown in
+        the other nine.
       Net change from A to B: -8.4 pp (95% CI -15.2 to -3.1 pp), mean over 10 cases; the margin is 10
         pp.
 
@@ -149,6 +149,7 @@ describe("a comparison of two records", () => {
         … and 2 more changes
 
       Sign test of the suite: 21 pairs of the two records worse, 6 better: p = .003 against .04
+      Tool selection: net change 0 pp (95% CI -6 to +6 pp), mean over 3 cases
       Missing answers: 1 baseline, 2 now; net change -9 pp at worst, -8 pp at best
 
       Added (not compared): rename
@@ -157,7 +158,8 @@ describe("a comparison of two records", () => {
 
       Passed: A 1/1 (100%), B 1/1 (100%), in 1 case
       Nothing broke: every case that passed before passes now.
-      Net change from A to B: 0 pp, mean over 1 case; the model is deterministic.
+      Net change from A to B: 0 pp, mean over the 1 of 10 cases that can fall; the model is
+        deterministic.
 
       The tool lists are the same in both, so what differs between A and B is not in them.
 

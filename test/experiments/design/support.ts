@@ -18,6 +18,8 @@ export const suites = {
   MIX10: [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1],
   ONE: [0.95],
   THREE: [0.9, 0.9, 0.9],
+  DEAD5: [0, 0, 0, 0, 0],
+  mixed50: Array.from({ length: 50 }, (_, i) => (i % 2 ? 0.97 : 0.3 + (0.6 * i) / 50)),
   mixed200: Array.from({ length: 200 }, (_, i) => (i % 2 ? 0.97 : 0.3 + (0.6 * i) / 200)),
 } satisfies Record<string, readonly number[]>;
 

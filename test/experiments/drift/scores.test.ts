@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { lnChoose } from "../../../src/evals/experiments/design/statistics.ts";
+import { lnChoose } from "../../../src/evals/base/stats/distributions.ts";
 import {
   type CaseHistory,
   caseScore,

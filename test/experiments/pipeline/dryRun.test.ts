@@ -80,7 +80,7 @@ describe("a dry run", () => {
       "files: 2 cases, 3 tools, execute read-only (evals/files.json)
         executed: none
         read, list
-      Check of files on anthropic:claude-haiku-5-5: typically 100 trials, about $0.01; 9 times in 10 at most 100, about $0.01; never more than 200.
+      Check of files on anthropic:claude-haiku-5-5: typically 160 trials, about $0.02; 9 times in 10 at most 160, about $0.02; never more than 280.
       To detect a drop of every case of files on anthropic:claude-haiku-5-5 8 times in 10, of 10 pp: more than -n 50; of 20 pp: -n 40.
 
       anthropic:claude-haiku-5-5 (all definitions shown)
@@ -90,10 +90,10 @@ describe("a dry run", () => {
         output tokens  at most 0
         cost           at most $0.00
       judge anthropic:claude-opus-5-5
-        calls          at most 100 additional
-        cost           typically $0.43, at most $14.27, in addition
+        calls          at most 140 additional
+        cost           typically $0.68, at most $19.97, in addition
       total
-        cost           typically $0.44, at most $14.69
+        cost           typically $0.70, at most $20.57
 
       seed 7; no model was called
       "

@@ -36,7 +36,7 @@ describe("the check of a run", () => {
     expect(head).toMatchObject([
       {
         kind: "compare",
-        cap: 25,
+        cap: 40,
         families: 1,
         cases: [{ id: "read", requests: 1 }, { id: "list" }, { id: "none" }],
       },

@@ -2,8 +2,15 @@ import { getOrAdd } from "../../base/getOrAdd.ts";
 import { deriveSeed, seededRandom, shuffle } from "../../base/stats/random.ts";
 import { sumOf } from "../../base/sum.ts";
 
-/** The outcome of one trial: the model passed or failed, or infrastructure kept it from answering. */
-export type Answer = "pass" | "fail" | "missing";
+/**
+ * The outcome of one trial: the model passed; it selected the right tool, or rightly none, but did not pass; it failed; or
+ * infrastructure kept it from answering.
+ */
+export type Answer = "pass" | "selected" | "fail" | "missing";
+
+/** Whether there is an answer that passed or failed. */
+export const isGraded = (answer: Answer | undefined): answer is Exclude<Answer, "missing"> =>
+  answer !== undefined && answer !== "missing";
 
 /**
  * What one request brought: an answer, or a copy: a reply that was seen before in this run (same response id, or flagged
@@ -53,16 +60,16 @@ export class TrialRecord {
   readonly #cases = new Map<string, Map<string, ReturnType<typeof newColumn>>>();
 
   /**
-   * Adds what one request brought. A trial that has passed or failed, or was given up, keeps its answer; what is added
+   * Adds what one request brought. A trial that was graded or given up keeps its answer; what is added
    * to it later only counts as paid. `outcome` names the answer in full (tool and arguments), to compare repeats.
    */
   add(id: string, arm: string, trial: number, observation: Observation, outcome?: string): void {
-    const { answers, outcomes, paid, open, recovered } = this.#column(id, arm);
+    const { answers, outcomes, paid, open, recovered, copied } = this.#column(id, arm);
     paid.calls++;
     if (observation === "copy") paid.copies++;
     if (observation === "missing") paid.missing++;
     if (answers[trial - 1] !== undefined) return;
-    if (observation === "pass" || observation === "fail") {
+    if (observation !== "copy" && isGraded(observation)) {
       answers[trial - 1] = observation;
       outcomes[trial - 1] = outcome ?? observation;
       if (open.get(trial)?.missing) recovered.add(trial);
@@ -75,6 +82,7 @@ export class TrialRecord {
     else tried.missing++;
     if (tried.missing >= missingAttempts || tried.copies >= copyAttempts) {
       answers[trial - 1] = "missing";
+      if (tried.copies >= copyAttempts) copied.add(trial);
       open.delete(trial);
     }
   }
@@ -87,6 +95,11 @@ export class TrialRecord {
   /** Trials whose answer was missing when they were first asked. Stays current. */
   recovered(id: string, arm: string): ReadonlySet<number> {
     return this.#column(id, arm).recovered;
+  }
+
+  /** Trials that were given up because every reply to them was a copy. Stays current. */
+  copied(id: string, arm: string): ReadonlySet<number> {
+    return this.#column(id, arm).copied;
   }
 
   /** The full answer of a trial, if there is one. */
@@ -133,6 +146,8 @@ function newColumn() {
     open: new Map<number, Paid>(),
     /** Trials with an answer that was missing at first. */
     recovered: new Set<number>(),
+    /** Trials given up because every reply was a copy. */
+    copied: new Set<number>(),
   };
 }
 
@@ -152,7 +167,7 @@ export function countPasses(
   for (let t = from; t <= Math.min(to, answers.length); t++) {
     const answer = answers[t - 1];
     if (answer === "pass") passed++;
-    if (answer === "pass" || answer === "fail") trials++;
+    if (isGraded(answer)) trials++;
   }
   return { passed, trials };
 }

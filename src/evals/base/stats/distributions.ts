@@ -1,3 +1,6 @@
+import { sumOf } from "../sum.ts";
+import { lnGamma } from "./stdlib.ts";
+
 /** A probability mass function over the integers `least`, `least` + 1, ... Its masses add up to 1. */
 export type IntegerPmf = { least: number; masses: Float64Array };
 
@@ -29,6 +32,22 @@ export function hypergeometric(population: number, successes: number, draws: num
     sum += mass;
   }
   return { least, masses: masses.map((mass) => mass / sum) };
+}
+
+/** P(Y <= value). */
+export function lowerTail({ least, masses }: IntegerPmf, value: number): number {
+  return sumOf(masses.subarray(0, Math.max(0, value - least + 1)), (mass) => mass);
+}
+
+/** The binomial law of n fair coins: P(X = x) for x = 0..n, and P(X >= x) for x = 0..n + 1. */
+export function halfBinomial(n: number): { masses: Float64Array; tails: Float64Array } {
+  const [masses, tails] = [new Float64Array(n + 1), new Float64Array(n + 2)];
+  const middle = Math.floor(n / 2);
+  let mass = Math.exp(lnChoose(n, middle) - n * Math.LN2);
+  for (let x = middle; x >= 0; mass *= x / (n - x + 1), x--) masses[x] = masses[n - x] = mass;
+  for (let x = n; x >= 0; x--) tails[x] = Math.min(1, (tails[x + 1] ?? 0) + (masses[x] ?? 0));
+  tails[0] = 1;
+  return { masses, tails };
 }
 
 /** One independent summand: `scores[j]`, an integer >= 0, with chance `masses[j]`. */
@@ -80,4 +99,17 @@ function negligibleRun(masses: Float64Array, start: number, step: 1 | -1): { len
     mass = more;
   }
   return { length: masses.length, mass };
+}
+
+const logFactorials = new Float64Array(1024);
+for (let n = 2; n < logFactorials.length; n++) logFactorials[n] = (logFactorials[n - 1] ?? 0) + Math.log(n);
+
+/** ln n!, n a whole number >= 0. */
+export function lnFactorial(n: number): number {
+  return n < logFactorials.length ? (logFactorials[n] ?? 0) : lnGamma(n + 1);
+}
+
+/** ln C(n, k), 0 <= k <= n. */
+export function lnChoose(n: number, k: number): number {
+  return lnFactorial(n) - lnFactorial(k) - lnFactorial(n - k);
 }

@@ -1,6 +1,6 @@
 import { sumOf } from "../sum.ts";
-import { type CaseCounts, type HeadNull, headNull } from "./counts.ts";
-import { type Summand, tailOfSum } from "./distributions.ts";
+import { type CaseCounts, type Counts, type HeadNull, headNull } from "./counts.ts";
+import { type IntegerPmf, lnChoose, type Summand, tailOfSum } from "./distributions.ts";
 
 /**
  * Whether a p-value is at most `alpha`. An exact p-value that equals alpha (3 of 3 against 0 of 3 is 1/20) may come out
@@ -8,6 +8,39 @@ import { type Summand, tailOfSum } from "./distributions.ts";
  */
 export function isSignificant(p: number, alpha: number): boolean {
   return p <= alpha * (1 + 1e-9);
+}
+
+/** The largest value with P(Y <= value) <= level, in which the test is significant; below all values if there is none. */
+export function findLowest({ least, masses }: IntegerPmf, level: number): number {
+  let p = 0;
+  let found = least - 1;
+  for (const mass of masses) {
+    p += mass;
+    if (!isSignificant(p, level)) break;
+    found++;
+  }
+  return found;
+}
+
+/**
+ * Did a rate drop? P(head passes <= observed) given the passes of both arms together: the lower tail of the
+ * hypergeometric, sum over y of C(k_h, y) C(k_b, s - y) / C(k_b + k_h, s), s = x_b + x_h. 1 when nothing can be shown.
+ * Exact under any adaptive allocation: for a fixed endless record the p at a given size is super-uniform, whether or not
+ * that size is ever reached. Conservative when trials of both arms share their orders.
+ * Source: Fisher's exact test, one-sided.
+ */
+export function fisherP(base: Counts, head: Counts): number {
+  const passed = base.passed + head.passed;
+  const least = Math.max(0, passed - base.trials);
+  if (head.passed >= Math.min(head.trials, passed)) return 1;
+  const total = lnChoose(base.trials + head.trials, passed);
+  let term = Math.exp(lnChoose(head.trials, head.passed) + lnChoose(base.trials, base.passed) - total);
+  let p = term;
+  for (let y = head.passed; y > least; y--) {
+    term *= (y * (base.trials - passed + y)) / ((head.trials - y + 1) * (passed - y + 1));
+    p += term;
+  }
+  return Math.min(1, p);
 }
 
 /**

@@ -67,6 +67,12 @@ export const namedCaseSchema = z.object({
   case: z.string(),
   base: countsSchema,
   head: countsSchema,
+  selected: z
+    .object({ base: countsSchema, head: countsSchema })
+    .optional()
+    .describe(
+      "selections of the right tool, whether they pass or not, where these changed more surely than the passes",
+    ),
   p: z.number().describe("one-sided exact p of this case alone"),
 });
 /** A case that a verdict names: its passes in both arms over as many trials as it was tested with, and its p. */
@@ -82,11 +88,20 @@ const toolChangeSchema = z.object({
 const sentence = z.string().optional().describe("text for people, in --json");
 const armCounts = z.object({ base: count, head: count });
 
+const rateSchema = z.enum(["pass", "selection"]);
+const netSchema = z
+  .object({ change: z.number(), interval: intervalSchema, standardError: z.number(), z: z.number(), cases: count })
+  .nullable();
+
 /** The result of a comparison of two lists. Rates are 0 to 1. */
 export const comparedSchema = z.object({
   kind: z.enum(["regressed", "changed", "no-regression", "inconclusive"]),
   by: z.enum(["cases", "suite"]).nullable().describe("what a regression was shown by"),
-  because: z.enum(["cap", "missing", "stopped"]).nullable().describe("why a check is inconclusive"),
+  rate: rateSchema.nullable().describe("the rate that a regression was shown in"),
+  because: z
+    .enum(["cap", "missing", "nothing-can-fall", "answers-repeat", "copies", "stopped"])
+    .nullable()
+    .describe("why a check is inconclusive"),
   headline: sentence,
   reason: sentence,
   next: sentence,
@@ -98,35 +113,59 @@ export const comparedSchema = z.object({
   repeats: count
     .optional()
     .describe(
-      "of exhausted: this many repeated requests got the same answers, so the model is assumed to be deterministic; absent if it is known to be",
+      "of exhausted: this many repeated requests got the same answers, so the model is taken for deterministic; absent if it is known to be",
     ),
   look: count,
   looks: count,
   trials: count.describe("pairs per case at the deciding look"),
+  tested: count.describe("the fewest pairs of a case, after those that were tested further"),
   cap: count.describe("most trials per case and arm"),
   margin: z.number(),
   families: count.describe("checks that share the error rate of 5 %"),
   cases: count,
-  net: z
-    .object({ change: z.number(), interval: intervalSchema, standardError: z.number(), z: z.number(), cases: count })
-    .nullable()
-    .describe("head - base, mean over cases; the interval holds at whatever look a check stops"),
+  net: netSchema.describe(
+    "head - base of the pass rate, mean over the cases that can fall; the interval holds at whatever look a check stops",
+  ),
+  selection: netSchema.describe("the same of selections of the right tool, whether they pass or not"),
+  canFall: z
+    .object({ pass: count, selection: count })
+    .describe("how many cases can fall in a rate: an answer had it in either arm"),
   suite: z
-    .object({ down: count.nullable(), up: count.nullable(), p: z.number(), level: z.number() })
+    .object({
+      down: count.nullable(),
+      up: count.nullable(),
+      p: z.number(),
+      level: z.number(),
+      rate: rateSchema,
+      hasFallen: z.boolean().describe("whether the suite as a whole dropped"),
+    })
     .nullable()
-    .describe("the sign test over the pairs that differ: passed in base only, and in head only"),
+    .describe("the sign test over the pairs that differ in a rate: better in base, and better in head"),
   flagged: z.array(namedCaseSchema).describe("cases that dropped, worst first"),
   rose: z.array(namedCaseSchema),
   suspects: z.array(namedCaseSchema).describe("cases that look worse, possibly by chance"),
-  flips: z.array(z.object({ case: z.string(), down: count, up: count, pairs: count })).describe("of a changed verdict"),
+  flips: z
+    .array(
+      z.object({
+        case: z.string(),
+        down: count,
+        up: count,
+        pairs: count,
+        selection: z
+          .literal(true)
+          .optional()
+          .describe("these pairs differ in the selected tool, and fail in both arms"),
+      }),
+    )
+    .describe("of a changed verdict: pairs that are better in base, and in head"),
   missing: armCounts
     .extend({ recovered: armCounts, worst: z.number(), best: z.number() })
     .nullable()
     .describe("trials without an answer, and the net change if they had all gone against or for head"),
-  repeated: z
-    .array(countsSchema.extend({ case: z.string(), after: count.describe("trials of the case that count") }))
+  dependence: z
+    .object({ score: z.number(), correlation: z.number() })
     .optional()
-    .describe("requests of base that were repeated to see whether the model is deterministic; they count in no rate"),
+    .describe("consecutive answers depend on each other: a normal score, and their correlation; absent if not found"),
   reach: count.nullable().describe("the least loss of one case, in points, that is caught 8 times in 10"),
   advice: z
     .object({ likely: count, safe: count, atLeast: z.boolean() })
@@ -149,7 +188,7 @@ export const comparedSchema = z.object({
     .describe("confusion pairs that got more frequent; passed counts the confusions"),
   changes: z.array(toolChangeSchema).describe("what changed in the list"),
   calls: armCounts.extend({
-    ahead: count.describe("trials of cases that looked worse, beyond the deciding look"),
+    ahead: count.describe("trials beyond the deciding look, of cases that looked worse or to name all that changed"),
     copies: count.describe("replies that were seen before, dropped"),
     missing: count.describe("requests without an answer"),
   }),

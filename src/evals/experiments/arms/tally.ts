@@ -8,7 +8,7 @@ import { type ManifestSuite, type RunManifest, withoutArm } from "../../base/typ
 import { skillEntryName } from "../../base/types/skill.ts";
 import { addCost, type Cost, type Trial } from "../../base/types/trial.ts";
 import { compareRecords } from "../design/compare.ts";
-import { type CheckVerdict, readObservation, showsFall, summariseAnswer } from "../design/observe.ts";
+import { type CheckVerdict, readObservation, showsFall } from "../design/observe.ts";
 import { defaultMargin } from "../design/statistics.ts";
 import { confusedPair, DiscoveryTally, type Pair, readChoice } from "../results/picks.ts";
 import { promptTokens, Ranking } from "../results/tally.ts";
@@ -91,14 +91,14 @@ class ArmTally {
   readonly chosenByCase = new Map<string, Tally>();
   readonly foreign = new Ranking<Pair>();
   readonly discovery = new DiscoveryTally();
-  readonly observations: { id: string; trial: number; observation: Observation; answer: string }[] = [];
+  readonly observations: { id: string; trial: number; observation: Observation }[] = [];
 
   /** `expected`: the label of the case in `head`, because its tools may have other names in this arm. */
   add(trial: Trial, expected: string | undefined, isForeign: (trial: Trial) => boolean): void {
     const observation = readObservation(trial);
     if (observation !== undefined && observation !== "copy") {
       const { case: id, trial: number } = trial.cell;
-      this.observations.push({ id, trial: number, observation, answer: summariseAnswer(trial) });
+      this.observations.push({ id, trial: number, observation });
     }
     if (trial.copy) return;
     this.recorded++;
@@ -292,7 +292,7 @@ function listChoices(arms: readonly ArmTally[]): ArmsSummary["choices"] {
 function joinRecords(base: ArmTally, head: ArmTally): TrialRecord {
   const record = new TrialRecord();
   for (const [name, arm] of [["base", base] as const, ["head", head] as const])
-    for (const { id, trial, observation, answer } of arm.observations) record.add(id, name, trial, observation, answer);
+    for (const { id, trial, observation } of arm.observations) record.add(id, name, trial, observation);
   record.giveUp();
   return record;
 }

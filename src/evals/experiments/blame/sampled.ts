@@ -2,6 +2,7 @@ import {
   bringSpans,
   countPasses,
   type Design,
+  isGraded,
   lacksAnswers,
   type Play,
   type Span,
@@ -9,10 +10,9 @@ import {
 } from "../../asking/trials/design.ts";
 import { getOrAdd } from "../../base/getOrAdd.ts";
 import type { CaseCounts } from "../../base/stats/counts.ts";
-import { globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
+import { fisherP, globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, seededRandom } from "../../base/stats/random.ts";
 import { sumOf } from "../../base/sum.ts";
-import { caseP } from "../design/statistics.ts";
 import {
   Belief,
   chooseMask,
@@ -189,7 +189,7 @@ class PlayedBlame {
     const answers = this.#record.answers(suspect.id, arm);
     for (let t = from; t <= to; t++) {
       const answer = answers[t - 1];
-      if (answer === "pass" || answer === "fail") suspect.belief.observe(mask, answer === "pass");
+      if (isGraded(answer)) suspect.belief.observe(mask, answer === "pass");
     }
   }
 
@@ -263,7 +263,7 @@ class PlayedBlame {
         case: arms[k]?.suspect.id ?? "",
         reverted: base,
         new: head,
-        p: caseP(base, head),
+        p: fisherP(base, head),
       })),
     };
   }

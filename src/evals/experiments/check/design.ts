@@ -1,124 +1,188 @@
 import {
+  bringSpans,
   type Design,
+  isGraded,
   type Play,
-  playTogether,
   simulate,
   type TrialRecord,
-  type TrialRequest,
 } from "../../asking/trials/design.ts";
+import { getOrAdd } from "../../base/getOrAdd.ts";
 import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import { isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, drawBeta, seededRandom } from "../../base/stats/random.ts";
-import type { NamedCase } from "../../base/types/check.ts";
-import { adviseOpen, simulateReach, suspicionAt } from "../design/advice.ts";
+import { sumOf } from "../../base/sum.ts";
+import { adviseOpen, simulateReach } from "../design/advice.ts";
 import { decideExhausted, exhaustedLevel } from "../design/compare.ts";
+import {
+  blockP,
+  chooseBlock,
+  type Dependence,
+  isDependent,
+  isDoubtful,
+  measureDependence,
+} from "../design/dependence.ts";
+import { type AlikeAnswers, lnAgreement, type RatedP } from "../design/grades.ts";
 import {
   type ArmAnswers,
   type CheckVerdict,
   conclude,
   countCalls,
+  describeSuite,
   type Figures,
   fallP,
   judgeSuite,
-  listFlips,
-  listRepeated,
   missingAnswers,
   nameCase,
-  netChange,
+  nameCases,
   type PairTally,
   pairArms,
   readArm,
+  readGrade,
   riseP,
   type SuiteJudgement,
   tallyCase,
 } from "../design/observe.ts";
-import { defaultMargin, defaultTrials, type LookPlan, planLooks } from "../design/statistics.ts";
-import { probeRepeats } from "./probe.ts";
+import { defaultMargin, defaultTrials, type LookPlan, planLooks, suspicionAt } from "../design/statistics.ts";
 
 /**
  * `seed`: the run's; it decides which arm of a pair is asked first, and the reach. `trials`: the cap per case and arm.
- * `margin`: the largest mean drop that counts as no regression. `depth`: the least trials before NO REGRESSION.
- * `families`: suite-model pairs of the run. `requests`: how many different requests a case has, its tool orders (m!).
- * `alwaysAlike`: the model is known to answer a repeated request alike; otherwise a probe finds out when it matters.
+ * `margin`: the largest mean drop that counts as no regression. `families`: suite-model pairs of the run. `requests`: how
+ * many different requests a case has, its tool orders (m!); trial t and trial t + requests ask the same.
+ * `alwaysAlike`: the model is known to answer a repeated request alike. `onlySuite`: a case that fell does not end the run,
+ * because only a drop of the suite matters.
  */
 export type CheckSetup = {
   cases: readonly string[];
   seed: number;
   trials?: number;
   margin?: number;
-  depth?: number;
   families?: number;
   requests?: (id: string) => number;
   alwaysAlike?: boolean;
+  onlySuite?: boolean;
   /** Whether to simulate the reach: some milliseconds, which a simulation of many checks may save. */
   withReach?: boolean;
 };
 
-/** A case whose p of a rise is at most this looks better, and is asked further when others fell. It only affects which trials are requested. */
-const hopeAt = (trials: number) => (trials <= 5 ? 0.25 : 0.1);
 /** With at least this many suspects, and more than this share of the cases, the suite itself dropped, and no case runs ahead. */
-const crowd = { least: 3, share: 0.4 };
-/** REGRESSED stands, even if cases rose, if the suite's p is at most this, or a named case lost at least this much. */
-const standing = { suiteP: 0.05, lost: 0.6 };
+const crowd = { least: 3, share: 0.3 };
+/** After a drop of the suite, with more than this share of suspects (at least three) no case is named. */
+const nameless = 0.4;
+/** After red, every case is asked up to this look, to name all that fell. */
+const namingLook = 5;
+/** A case whose p of a rise is at most this may have risen, and is asked further after red. */
+const hopeAt = (trials: number) => (trials <= 5 ? 0.25 : 0.1);
+/** NO REGRESSION, or that nothing can fall, is not told earlier where no case ever passed. */
+const leastOfDead = 8;
+/** Equal requests that agree are a chance of at most this if the model samples: then it is deterministic. */
+const deterministicAt = Math.log(0.002);
+/** Before red, cases whose answers vary are asked up to this many trials to see whether the model samples. */
+const settledAt = 12;
+/** The level of a case when consecutive answers count as one. */
+const blockLevel = 0.005;
+/** Doubts about dependence are settled by further trials of the cases that fell, up to two rungs and this many trials. */
+const doubt = { rungs: 2, trials: 35 };
+/** In larger suites, only the pairs that all cases have show whether consecutive answers are independent. */
+const mostAskedFurther = 50;
+/** Cases that look worse in a report. */
+const shownAt = 0.2;
 
-/** One case during a check: its answers, the rung at which it was last tested, and its p there. */
+/** One case during a check: its answers, how many pairs were asked for, and its test at the latest rung. */
 class PlayedCase {
   rung = -1;
-  p = 1;
-  /** Pairs that are settled from the first one on. */
-  ready = 0;
-  /** Requests beyond these are repeats without information. */
-  limit = Number.POSITIVE_INFINITY;
-
+  test: RatedP = { p: 1, rate: "pass" };
+  hasFallen = false;
+  /** Pairs that were asked for. The record of a run that is read again may have more. */
+  asked = 0;
   readonly base: ArmAnswers;
   readonly head: ArmAnswers;
 
   constructor(
     readonly id: string,
-    record: TrialRecord,
+    readonly record: TrialRecord,
     readonly requests: number,
   ) {
     this.base = readArm(record, id, "base");
     this.head = readArm(record, id, "head");
   }
 
-  has(arm: "base" | "head", trial: number): boolean {
-    return this[arm].answers[trial - 1] !== undefined;
+  /** The first pairs; all that were asked for by default. */
+  tally(pairs = this.asked): PairTally {
+    return tallyCase(this.base, this.head, Math.min(pairs, this.asked));
   }
 
-  tally(pairs: number): PairTally {
-    return tallyCase(this.base, this.head, Math.min(pairs, this.limit));
+  /** The grades of an arm in order of asking. */
+  grades(arm: "base" | "head", pairs = this.asked): number[] {
+    return Array.from({ length: pairs }, (_, t) => readGrade(this[arm].answers[t]));
+  }
+
+  /** The answers of an arm by request; undefined if two answers to the same request differ. */
+  agreement(arm: "base" | "head"): AlikeAnswers[] | undefined {
+    const byRequest = new Map<number, AlikeAnswers & { outcome: string | undefined }>();
+    for (let t = 0; t < this.asked; t++) {
+      const answer = this[arm].answers[t];
+      if (!isGraded(answer)) continue;
+      const outcome = this.record.outcome(this.id, arm, t + 1);
+      const known = getOrAdd(byRequest, t % this.requests, () => ({ grade: readGrade(answer), trials: 0, outcome }));
+      if (known.outcome !== outcome) return undefined;
+      known.trials++;
+    }
+    return [...byRequest.values()];
+  }
+
+  varies(): boolean {
+    return pairArms.some((arm) => new Set(this[arm].answers.slice(0, this.asked)).size > 1);
+  }
+
+  /** Whether every repeated request came back as a copy, and there was one. */
+  hasOnlyCopies(): boolean {
+    const copied = pairArms.map((arm) => this.record.copied(this.id, arm));
+    if (this.asked <= this.requests) return false;
+    for (let trial = this.requests + 1; trial <= this.asked; trial++)
+      if (copied.some((trials) => !trials.has(trial))) return false;
+    return true;
   }
 }
 
+/** The suite at one look, on the first `trials` pairs of every case. */
+type Look = {
+  look: number;
+  trials: number;
+  tallies: readonly PairTally[];
+  suite: SuiteJudgement;
+  level: number;
+  hasFallen: boolean;
+};
+type Decision = Pick<CheckVerdict, "kind"> & Partial<Pick<CheckVerdict, "by" | "because">> & { now: Look };
+
 /**
- * The check of base against head, on pairs: trial t of a case is asked in both arms with the same tool order. At each
- * look, for the first K pairs of every case:
- * 1. a case whose exact p is at most the case level, at any rung it was asked for: REGRESSED (cases), or CHANGED;
+ * The check of base against head, on pairs: trial t of a case is asked in both arms with the same tool order. Answers have
+ * grades (see grades.ts), and every claim is about two rates: passes, and selections of the right tool. At each look, for
+ * the first K pairs of every case:
+ * 1. a case whose exact p is at most the case level, at any rung it was asked for: REGRESSED (cases);
  * 2. the sign test of the suite at most a K/T: REGRESSED (suite);
  * 3. cases that look worse run ahead to their next rungs until they are named or look worse no more, unless there are so
  *    many of them that the suite must have dropped;
- * 4. the mean drop below the margin at z standard errors: NO REGRESSION, or INCONCLUSIVE when answers are missing.
+ * 4. the mean drop of both rates below the margin at z standard errors: NO REGRESSION, or INCONCLUSIVE when answers are
+ *    missing or no case can fall.
+ * After red, the other cases are asked on so that all that fell, or rose, are named. A model samples until the chance that
+ * its equal requests agreed so often is below .002: then its different requests decide, and repeats count no more. When
+ * consecutive answers are not independent, cases must be shown by blocks of answers, else the check is INCONCLUSIVE.
  *
  * A false REGRESSED has chance .01 by cases (Bonferroni over cases and rungs, exact under any adaptive allocation) and .04
  * by the suite (look K uses the first K pairs of every case, whoever ran ahead); NO REGRESSION at a true drop of the
  * margin <= .05. Throws RangeError for a cap outside 1..140, or no cases.
  */
 export function check(setup: CheckSetup): Design<CheckVerdict> {
-  const requests = setup.requests ?? (() => Number.POSITIVE_INFINITY);
-  const most = setup.alwaysAlike ? Math.max(...setup.cases.map(requests)) : Number.POSITIVE_INFINITY;
-  const plan = planLooks(setup.cases.length, setup.trials ?? defaultTrials, {
-    families: setup.families ?? 1,
-    requests: most,
-  });
-  const cap = setup.cases.length * pairArms.length * Math.max(...plan.rungs);
+  const plan = planLooks(setup.cases.length, setup.trials ?? defaultTrials, setup.families);
+  const { requests = () => Number.POSITIVE_INFINITY, alwaysAlike = false } = setup;
+  const most = (id: string) =>
+    alwaysAlike ? Math.min(requests(id), plan.looks.at(-1) ?? 1) : (plan.rungs.at(-1) ?? 1);
   return {
-    cap,
+    cap: pairArms.length * sumOf(setup.cases, most),
     play: (record) => new PlayedCheck({ ...setup, requests }, plan, record).play(),
   };
 }
-
-type Look = { look: number; trials: number; suite: SuiteJudgement; tallies: readonly PairTally[] };
 
 class PlayedCheck {
   readonly #setup: CheckSetup;
@@ -126,237 +190,322 @@ class PlayedCheck {
   readonly #record: TrialRecord;
   readonly #cases: readonly PlayedCase[];
   readonly #margin: number;
-  readonly #hits = new Set<PlayedCase>();
-  #isProbed: boolean;
-  /** Repeated requests that were all answered alike, so that the model is assumed to be deterministic. */
-  #repeats = 0;
-  /** Pairs that every case had at the last look. The probe uses only these, even if the record has more by now. */
-  #settled = 0;
+  readonly #families: number;
+  #nature: "unknown" | "samples" | "deterministic";
+  /** All repeated requests come back as copies, so that there are no more trials than requests. */
+  #isCached = false;
 
   constructor(setup: CheckSetup & Required<Pick<CheckSetup, "requests">>, plan: LookPlan, record: TrialRecord) {
     this.#setup = setup;
     this.#plan = plan;
     this.#record = record;
     this.#margin = setup.margin ?? defaultMargin;
-    this.#isProbed = setup.alwaysAlike ?? false;
-    this.#cases = setup.cases.map((id) => {
-      const played = new PlayedCase(id, record, setup.requests(id));
-      if (setup.alwaysAlike) played.limit = played.requests;
-      return played;
-    });
+    this.#families = setup.families ?? 1;
+    this.#cases = setup.cases.map((id) => new PlayedCase(id, record, setup.requests(id)));
+    const mostTrials = plan.rungs.at(-1) ?? 0;
+    const canRepeat = this.#cases.some(({ requests }) => requests < mostTrials);
+    this.#nature = setup.alwaysAlike ? "deterministic" : canRepeat ? "unknown" : "samples";
   }
 
   *play(): Play<CheckVerdict> {
+    const decision = this.#isDeterministic ? undefined : yield* this.#decide();
+    if (!decision) return yield* this.#exhaust();
+    if (decision.kind === "regressed") yield* this.#nameOthers(decision);
+    const dependence = this.#measureDependence();
+    const judged = isDependent(dependence) ? yield* this.#judgeBlocks(decision, dependence) : decision;
+    return this.#conclude(judged, dependence);
+  }
+
+  get #isDeterministic(): boolean {
+    return this.#nature === "deterministic";
+  }
+
+  get #hits(): readonly PlayedCase[] {
+    return this.#cases.filter((one) => one.hasFallen);
+  }
+
+  /** Whether a case that fell ends the run. */
+  get #isStopped(): boolean {
+    return !this.#setup.onlySuite && this.#hits.length > 0;
+  }
+
+  /** Looks until there is a decision; undefined if the model turns out to be deterministic. */
+  *#decide(): Play<Decision | undefined> {
     const { looks, least } = this.#plan;
+    let hasWaited = false;
     for (const [j, trials] of looks.entries()) {
-      yield* this.#bring(this.#cases, trials, j + 1);
-      this.#settled = trials;
-      if (this.#cases.every(({ limit }) => limit <= trials)) return this.#exhausted(j + 1);
-      for (const one of this.#cases) while (one.rung < j) this.#test(one, one.rung + 1);
+      const isLast = j === looks.length - 1;
+      yield* this.#bring(this.#cases, () => trials, j + 1);
+      for (const one of this.#cases) while (one.rung < j) this.#test(one);
+      this.#readNature();
+      if (this.#isDeterministic) return undefined;
       const now = this.#judge(j + 1, trials);
-      if (this.#hits.size > 0) return yield* this.#fell(now);
-      if (trials >= least && isSignificant(now.suite.p, this.#levelAt(trials)))
-        return conclude(this.#figures(now), { kind: "regressed", by: "suite" });
-      const isCrowd = yield* this.#runAhead(now);
-      if (this.#hits.size > 0) return yield* this.#fell(now);
-      const isDeep = trials >= Math.max(least, this.#setup.depth ?? 0) && !this.#hasExhaustedSuspect();
-      if (now.suite.isClear && !isCrowd && isDeep) {
-        const figures = this.#figures(now);
-        if (now.suite.lacksAnswers) return conclude(figures, { kind: "inconclusive", because: "missing" });
-        return conclude(figures, { kind: "no-regression" });
+      if (this.#isStopped) return yield* this.#fall("cases", now);
+      if (now.hasFallen) {
+        if (isLast || hasWaited || !isDoubtful(this.#measureDependence())) return yield* this.#fall("suite", now);
+        hasWaited = true;
       }
-      if (j === looks.length - 1) return this.#open(now);
+      const isDead = now.suite.live.pass === 0;
+      const isClear = now.suite.isClear && trials >= Math.max(least, isDead ? Math.min(leastOfDead, this.#cap) : 0);
+      const isCrowd = yield* this.#runAhead(now, isLast);
+      if (this.#isDeterministic) return undefined;
+      if (this.#isStopped) return yield* this.#fall("cases", now);
+      const { lacksAnswers } = now.suite;
+      if (isClear && !isCrowd && this.#hits.length === 0) {
+        if (!isDead && !lacksAnswers) return { kind: "no-regression", now };
+        return { kind: "inconclusive", because: lacksAnswers ? "missing" : "nothing-can-fall", now };
+      }
+      if (isLast && this.#hits.length > 0) return { kind: "regressed", by: "cases", now };
+      if (isLast) return { kind: "inconclusive", because: this.#explainOpen(isDead, lacksAnswers), now };
     }
     throw new RangeError("the last look of a check decides");
   }
 
-  /** Requests what these cases lack of their first `trials` pairs, in order of trials. */
-  *#bring(cases: readonly PlayedCase[], trials: number, look: number): Play<void> {
-    if (!this.#isProbed && cases.some(({ requests }) => trials > requests)) {
-      this.#isProbed = true;
-      const first = Math.max(this.#settled, this.#plan.looks[0] ?? 1);
-      this.#repeats = yield* probeRepeats(this.#record, this.#cases, first, look);
-      if (this.#repeats > 0) for (const one of this.#cases) one.limit = one.requests;
-    }
-    for (;;) {
-      const requests: TrialRequest[] = [];
-      for (const one of cases) while (pairArms.every((arm) => one.has(arm, one.ready + 1))) one.ready++;
-      const first = Math.min(...cases.map(({ ready }) => ready));
-      for (let trial = first + 1; trial <= trials; trial++)
-        for (const one of cases) if (trial > one.ready && trial <= one.limit) requests.push(...this.#pair(one, trial));
-      if (requests.length === 0) return;
-      yield { requests, look };
-    }
+  #explainOpen(isDead: boolean, lacksAnswers: boolean): CheckVerdict["because"] {
+    if (this.#isCached) return "copies";
+    return lacksAnswers ? "missing" : isDead ? "nothing-can-fall" : "cap";
   }
 
-  /** What a pair lacks, its arms in random order. Random, else "every second call is throttled" would hit one arm. */
-  #pair(one: PlayedCase, trial: number): TrialRequest[] {
-    const isHeadFirst = deriveSeed(this.#setup.seed, "pair", one.id, trial) % 2 === 1;
-    const arms = (isHeadFirst ? pairArms.toReversed() : pairArms).filter((arm) => !one.has(arm, trial));
-    return arms.length === 0 ? [] : [{ case: one.id, trial, arms }];
+  get #cap(): number {
+    return this.#plan.looks.at(-1) ?? 0;
   }
 
-  #test(one: PlayedCase, rung: number): void {
-    one.rung = rung;
-    const trials = this.#plan.rungs[rung] ?? 0;
-    one.p = fallP(one.tally(trials));
-    if (trials >= this.#plan.least && isSignificant(one.p, this.#plan.caseLevel)) this.#hits.add(one);
+  /** Requests further pairs of these cases, in order of trials, the arms of a pair in random order. */
+  *#bring(cases: readonly PlayedCase[], goal: (one: PlayedCase) => number, look: number): Play<void> {
+    const isBounded = this.#isCached || this.#isDeterministic;
+    const spans = cases.flatMap((one) => {
+      const [from, to] = [one.asked + 1, isBounded ? Math.min(goal(one), one.requests) : goal(one)];
+      one.asked = Math.max(one.asked, to);
+      return from <= to ? [{ case: one.id, arms: pairArms, from, to }] : [];
+    });
+    yield* bringSpans(this.#record, spans, look, this.#setup.seed);
+    this.#isCached ||= this.#cases.some((one) => one.asked > one.requests) && this.#areRepeatsCopies();
+    if (this.#isCached) for (const one of this.#cases) one.asked = Math.min(one.asked, one.requests);
   }
 
-  #judge(look: number, trials: number): Look {
-    const tallies = this.#cases.map((one) => one.tally(trials));
-    return { look, trials, tallies, suite: judgeSuite(tallies, this.#margin, this.#plan.z) };
+  #areRepeatsCopies(): boolean {
+    return this.#cases.filter((one) => one.asked > one.requests).every((one) => one.hasOnlyCopies());
   }
 
-  /** The level of the suite's test at a look: a K/T, which spends little on the early looks. */
-  #levelAt(trials: number): number {
-    return (this.#plan.suiteLevel * trials) / (this.#plan.looks.at(-1) ?? trials);
-  }
-
-  /** Whether a case's p justifies a further rung, and that rung has new requests. */
-  #isWorth(one: PlayedCase, p: number, levelAt: (trials: number) => number): boolean {
-    return this.#hasFurther(one) && isSignificant(p, levelAt(this.#trialsAt(one)));
+  /** Tests a case at its next rung. */
+  #test(one: PlayedCase): void {
+    one.rung++;
+    const trials = this.#trialsAt(one);
+    one.test = fallP(one.tally(trials));
+    if (trials >= this.#plan.least && isSignificant(one.test.p, this.#plan.caseLevel)) one.hasFallen = true;
   }
 
   #trialsAt(one: PlayedCase): number {
     return this.#plan.rungs[one.rung] ?? 0;
   }
 
-  #hasFurther({ rung, limit }: PlayedCase): boolean {
-    const [now, next] = [this.#plan.rungs[rung] ?? 0, this.#plan.rungs[rung + 1]];
-    return next !== undefined && now < limit;
+  #nextRung(one: PlayedCase): number | undefined {
+    return this.#plan.rungs[one.rung + 1];
   }
 
-  /** Whether a case that looks worse has no new request left: then the last look, at all requests, decides. */
-  #hasExhaustedSuspect(): boolean {
-    return this.#cases.some((one) => {
-      const trials = this.#trialsAt(one);
-      return one.limit <= trials && isSignificant(one.p, suspicionAt(trials));
-    });
+  /** Takes these cases to their next rungs. */
+  *#advance(cases: readonly PlayedCase[], look: number): Play<void> {
+    if (cases.length === 0) return;
+    yield* this.#bring(cases, (one) => this.#nextRung(one) ?? 0, look);
+    for (const one of cases) this.#test(one);
+  }
+
+  #isSuspect(one: PlayedCase): boolean {
+    if (one.hasFallen || this.#nextRung(one) === undefined) return false;
+    return isSignificant(one.test.p, suspicionAt(this.#trialsAt(one)));
+  }
+
+  #judge(look: number, trials: number): Look {
+    const tallies = this.#cases.map((one) => one.tally(trials));
+    const suite = judgeSuite(tallies, this.#margin, this.#plan.z);
+    // The level a K/T spends little on the early looks.
+    const level = (this.#plan.suiteLevel * trials) / this.#cap;
+    const hasFallen = trials >= this.#plan.least && isSignificant(suite.p, level);
+    return { look, trials, tallies, suite, level, hasFallen };
   }
 
   /** Takes suspects to their next rungs, round by round. Returns true, without requests, if there are too many of them. */
-  *#runAhead({ look }: Look): Play<boolean> {
+  *#runAhead({ look }: Look, isLast: boolean): Play<boolean> {
     for (;;) {
-      const suspects = this.#cases.filter((one) => this.#isWorth(one, one.p, suspicionAt));
-      const isLast = look === this.#plan.looks.length;
+      const suspects = this.#cases.filter((one) => this.#isSuspect(one));
       if (!isLast && suspects.length >= crowd.least && suspects.length > crowd.share * this.#cases.length) return true;
-      if (suspects.length === 0) return false;
-      yield* this.#bringEach(suspects, look);
-      for (const one of suspects) this.#test(one, one.rung + 1);
-      if (this.#hits.size > 0) return false;
+      yield* this.#advance(suspects, look);
+      this.#readNature();
+      if (this.#isDeterministic || suspects.length === 0 || this.#isStopped) return false;
     }
   }
 
-  *#bringEach(cases: readonly PlayedCase[], look: number): Play<void> {
-    const rungs = [...new Set(cases.map(({ rung }) => rung + 1))];
-    const plays = rungs.map((rung) => {
-      const group = cases.filter((one) => one.rung + 1 === rung);
-      return this.#bring(group, this.#plan.rungs[rung] ?? 0, look);
-    });
-    yield* playTogether(plays);
+  /** Finds out whether the model samples or is deterministic, from the answers to equal requests so far. */
+  #readNature(): void {
+    if (this.#nature !== "unknown" || this.#cases.every(({ asked, requests }) => asked <= requests)) return;
+    let chance = 0;
+    for (const one of this.#cases)
+      for (const arm of pairArms) {
+        const alike = one.agreement(arm);
+        if (!alike) {
+          this.#nature = "samples";
+          return;
+        }
+        chance += lnAgreement(alike);
+      }
+    if (chance <= deterministicAt) this.#nature = "deterministic";
   }
 
   /**
-   * REGRESSED by the cases that fell, unless others rose: when the suite has not dropped and no case is nearly dead, cases
-   * that look better are asked further too, and one that rose beyond doubt makes it CHANGED.
+   * Before red: cases whose answers vary are asked a little further while it is unknown whether the model samples. Then
+   * doubts about dependence get further trials. Undefined if the model is deterministic.
    */
-  *#fell(now: Look): Play<CheckVerdict> {
-    const lost = (one: PlayedCase) => {
-      const { base, head, pairs } = one.tally(this.#trialsAt(one));
-      return (base.passed - head.passed) / pairs;
-    };
-    const isPlain = now.suite.p <= standing.suiteP || [...this.#hits].some((one) => lost(one) >= standing.lost);
-    if (!isPlain && (yield* this.#hasRisen(now.look))) {
-      const rose = this.#cases.filter((one) => this.#rises(one)).map((one) => this.#name(one, this.#riseP(one)));
-      const answered = this.#cases.map((one) => one.tally(this.#trialsAt(one)).answered);
-      const flips = listFlips(this.#setup.cases, answered);
-      return conclude(this.#figures(now), { kind: "changed", flagged: this.#named(), rose, flips });
+  *#fall(by: "cases" | "suite", now: Look): Play<Decision | undefined> {
+    while (this.#nature === "unknown") {
+      const open = this.#cases.filter(
+        (one) => one.asked < settledAt && one.requests < settledAt && this.#nextRung(one) !== undefined && one.varies(),
+      );
+      if (open.length === 0) break;
+      yield* this.#advance(open, now.look);
+      this.#readNature();
     }
-    return conclude(this.#figures(now), { kind: "regressed", by: "cases", flagged: this.#named() });
+    if (this.#isDeterministic) return undefined;
+    for (let i = 0; by === "cases" && i < doubt.rungs && isDoubtful(this.#measureDependence()); i++) {
+      const open = this.#hits.filter((one) => one.asked < doubt.trials);
+      if (open.length > 0) yield* this.#bring(open, (one) => this.#rungAfter(one.asked), now.look);
+    }
+    return { kind: "regressed", by, now };
   }
 
-  *#hasRisen(look: number): Play<boolean> {
-    if (this.#cases.some((one) => this.#rises(one))) return true;
-    for (let isOver = false; !isOver; ) {
-      isOver = true;
-      for (const one of this.#cases) {
-        if (!this.#isWorth(one, this.#riseP(one), hopeAt)) continue;
-        isOver = false;
-        yield* this.#bring([one], this.#plan.rungs[one.rung + 1] ?? 0, look);
-        one.rung++;
-        if (this.#rises(one)) return true;
+  #rungAfter(trials: number): number {
+    return this.#plan.rungs.find((rung) => rung > trials) ?? trials;
+  }
+
+  /**
+   * Cases are asked further because of their answers, which makes consecutive ones agree a little. Over hundreds of cases
+   * that adds up, so there the pairs that all cases have decide.
+   */
+  #measureDependence(): Dependence {
+    const common = Math.min(...this.#cases.map(({ asked }) => asked));
+    const pairs = this.#cases.length > mostAskedFurther ? common : undefined;
+    return measureDependence(
+      this.#cases.map((one) => ({ base: one.grades("base", pairs), head: one.grades("head", pairs) })),
+    );
+  }
+
+  /**
+   * After red: names the other cases that fell, and those that rose, at most for as many requests as the verdict took.
+   * Not after a drop of the suite with many suspects, which are then too many to name.
+   */
+  *#nameOthers({ by, now }: Decision): Play<void> {
+    const { looks, rungs } = this.#plan;
+    const suspects = this.#cases.filter((one) => this.#isSuspect(one)).length;
+    const isCrowd = by === "suite" && suspects >= crowd.least && suspects > nameless * this.#cases.length;
+    if (this.#setup.onlySuite || isCrowd) return;
+    const most = 2 * sumOf(this.#cases, ({ asked }) => asked);
+    const isOpen = (one: PlayedCase) => this.#isSuspect(one) || this.#mayHaveRisen(one);
+    for (const trials of [now.trials, ...looks.filter((look) => look > now.trials && look <= namingLook)]) {
+      yield* this.#bring(this.#cases, () => trials, now.look);
+      for (const one of this.#cases) while ((this.#nextRung(one) ?? trials + 1) <= trials) this.#test(one);
+      for (;;) {
+        let total = sumOf(this.#cases, ({ asked }) => asked);
+        const open = this.#cases.filter((one) => {
+          if (total >= most || !isOpen(one)) return false;
+          total += Math.max(0, (rungs[one.rung + 1] ?? 0) - one.asked);
+          return true;
+        });
+        if (open.length === 0) break;
+        yield* this.#advance(open, now.look);
       }
     }
-    return false;
   }
 
-  #riseP(one: PlayedCase): number {
-    return riseP(one.tally(this.#trialsAt(one)));
+  #hasRisen(one: PlayedCase): boolean {
+    return one.asked >= this.#plan.least && isSignificant(riseP(one.tally()).p, this.#plan.riseLevel);
   }
 
-  #rises(one: PlayedCase): boolean {
-    return this.#trialsAt(one) >= this.#plan.least && isSignificant(this.#riseP(one), this.#plan.riseLevel);
+  #mayHaveRisen(one: PlayedCase): boolean {
+    if (one.hasFallen || this.#nextRung(one) === undefined || this.#hasRisen(one)) return false;
+    return isSignificant(riseP(one.tally()).p, hopeAt(this.#trialsAt(one)));
   }
 
-  #named(): NamedCase[] {
-    const fallen = [...this.#hits].map((one) => this.#name(one, fallP(one.tally(this.#trialsAt(one)))));
-    return fallen.toSorted((a, b) => a.p - b.p);
+  /** Consecutive answers depend on each other: only cases that are shown by blocks of answers are red. */
+  *#judgeBlocks(decision: Decision, { correlation }: Dependence): Play<Decision> {
+    const block = chooseBlock(correlation);
+    const { now } = decision;
+    yield* this.#bring(this.#hits, () => this.#plan.rungs.at(-1) ?? 0, now.look);
+    const level = blockLevel / this.#cases.length / this.#families;
+    for (const one of this.#hits) {
+      const [{ base, head }] = one.tally().ways;
+      one.hasFallen = isSignificant(blockP(base, head, block), level);
+    }
+    if (this.#hits.length > 0) return { kind: "regressed", by: "cases", now };
+    return { kind: "inconclusive", because: "answers-repeat", now };
   }
 
-  #name(one: PlayedCase, p: number): NamedCase {
-    return nameCase(one.id, one.tally(this.#trialsAt(one)), p);
-  }
-
-  /** The verdict at the cap. More pairs are not recommended if missing answers rule out NO REGRESSION anyway. */
-  #open(now: Look): CheckVerdict {
-    const { mean, lacksAnswers } = now.suite;
-    if (lacksAnswers) return conclude(this.#figures(now), { kind: "inconclusive", because: "missing" });
-    const advice = mean ? adviseOpen(mean, now.trials, this.#margin, this.#plan.z) : null;
-    return conclude(this.#figures(now), { kind: "inconclusive", because: "cap", advice });
-  }
-
-  /** The only look at a deterministic model, after all different requests. */
-  #exhausted(look: number): CheckVerdict {
-    const now = this.#judge(look, Math.max(...this.#cases.map(({ limit }) => limit)));
-    const level = exhaustedLevel / (this.#setup.families ?? 1);
-    const figures: Figures = {
-      ...this.#figures(now, level),
-      ...{ method: "exhausted", reach: null, suspects: [] },
-      ...(this.#repeats > 0 && { repeats: this.#repeats }),
+  #conclude({ now, ...decision }: Decision, dependence: Dependence): CheckVerdict {
+    const figures = { ...this.#figures(now), ...(isDependent(dependence) && { dependence }) };
+    const name = (cases: readonly PlayedCase[], test: (tally: PairTally) => RatedP) => {
+      const tested = cases.map((one) => ({ id: one.id, tally: one.tally() }));
+      return nameCases(tested.map((one) => ({ ...one, test: test(one.tally) })));
     };
-    return decideExhausted(this.#setup.cases, now.tallies, level, figures);
+    if (decision.kind === "regressed") {
+      const flagged = name(this.#hits, fallP);
+      const rose = name(
+        this.#cases.filter((one) => this.#hasRisen(one)),
+        riseP,
+      );
+      const isSelection =
+        decision.by === "suite" ? now.suite.rate === "selection" : flagged.every((one) => one.selected);
+      return conclude(figures, { ...decision, rate: isSelection ? "selection" : "pass", flagged, rose });
+    }
+    const { pass } = now.suite.drops;
+    // More pairs are not recommended if something else rules out NO REGRESSION anyway.
+    const isOpen = decision.because === "cap" && pass;
+    return conclude(figures, {
+      ...decision,
+      advice: isOpen ? adviseOpen(pass, now.trials, this.#margin, this.#plan.z) : null,
+    });
   }
 
-  #figures(now: Look, level = this.#levelAt(now.trials)): Figures {
-    const { look, trials, suite, tallies } = now;
+  /** The only look at a deterministic model, at all its different requests. What is asked beyond them is a repeat. */
+  *#exhaust(): Play<CheckVerdict> {
+    const repeats = sumOf(this.#cases, ({ asked, requests }) => 2 * Math.max(0, asked - Math.min(requests, this.#cap)));
+    yield* this.#bring(this.#cases, ({ requests }) => Math.min(requests, this.#cap), 1);
+    const tallies = this.#cases.map((one) => one.tally(Math.min(one.requests, this.#cap)));
+    const trials = Math.max(...tallies.map(({ ways }) => ways[0].pairs));
+    const suite = judgeSuite(tallies, this.#margin, this.#plan.z);
+    const level = exhaustedLevel / this.#families;
+    const now = { look: 1, trials, tallies, suite, level, hasFallen: isSignificant(suite.p, level) };
+    const calls = countCalls(this.#record, this.#setup.cases);
+    const figures: Figures = {
+      ...this.#figures(now),
+      ...{ method: "exhausted", looks: 1, reach: null, suspects: [], calls },
+      ...(!this.#setup.alwaysAlike && { repeats }),
+    };
+    return decideExhausted(this.#setup.cases, tallies, level, figures);
+  }
+
+  #figures({ look, trials, tallies, suite, level, hasFallen }: Look): Figures {
     const { looks, z } = this.#plan;
-    const counted = this.#cases.map((one) => Math.min(one.limit, Math.max(trials, this.#trialsAt(one))));
-    const repeated = this.#isProbed ? listRepeated(this.#record, this.#setup.cases, counted) : [];
-    const suspects = this.#cases
-      .filter((one) => !this.#hits.has(one) && one.rung >= 0)
-      .filter((one) => isSignificant(one.p, suspicionAt(this.#trialsAt(one))));
+    const suspects = this.#cases.filter((one) => !one.hasFallen && isSignificant(one.test.p, shownAt));
+    const described = describeSuite(suite, z);
     return {
       method: "pairs",
       look,
       looks: looks.length,
       trials,
-      cap: looks.at(-1) ?? trials,
+      tested: Math.min(...this.#cases.map(({ asked }) => asked)),
+      cap: this.#cap,
       margin: this.#margin,
-      families: this.#setup.families ?? 1,
+      families: this.#families,
       cases: this.#cases.length,
-      net: netChange(suite.mean, z, this.#cases.length),
-      suite: { down: suite.down, up: suite.up, p: suite.p, level },
-      suspects: suspects.map((one) => this.#name(one, one.p)).toSorted((a, b) => a.p - b.p),
+      ...described,
+      suite: { ...described.suite, level, hasFallen },
+      suspects: suspects.map((one) => nameCase(one.id, one.tally(), one.test)).toSorted((a, b) => a.p - b.p),
       missing: missingAnswers(tallies),
       reach: this.#setup.withReach === false ? null : simulateReach(tallies, this.#plan, look, this.#setup.seed),
       calls: countCalls(
         this.#record,
         this.#setup.cases,
-        tallies.map(({ pairs }) => pairs),
-        counted,
+        this.#cases.map(({ asked }) => Math.min(trials, asked)),
+        this.#cases.map(({ asked }) => asked),
       ),
-      ...(repeated.length > 0 && { repeated }),
     };
   }
 }

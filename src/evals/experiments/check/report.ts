@@ -1,5 +1,4 @@
 import { groupBy } from "../../base/groupBy.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { CheckSummary, ComparedCheck, LostCases } from "../../base/types/check.ts";
 import type { CaseSummary, SuiteSummary } from "../../base/types/run.ts";
 import {
@@ -91,7 +90,10 @@ export function changedCases(
   { base, head }: ArmNames,
 ): Block[] {
   const p = (one: Named) => (exhausted ? [] : [probability(one.p)]);
-  const rows = cases.map((one) => [one.case, ratio(one.base), ratio(one.head), ...p(one)]);
+  const rows = cases.map((one) => {
+    const { base: then, head: now } = readCounts(one);
+    return [one.selected ? `${one.case} (tool selection)` : one.case, ratio(then), ratio(now), ...p(one)];
+  });
   const columns = makeColumns(["id", "case"], ["figure", base, head, ...(exhausted ? [] : ["p"])]);
   return section(title, [table("case", columns, rows)]);
 }
@@ -100,7 +102,7 @@ export function changedCases(
 export function flippedCases({ flips }: ComparedCheck, { base, head }: ArmNames): Block[] {
   const rows = flips.map(({ case: id, down, up, pairs }) => [id, integer(down), integer(up), integer(pairs)]);
   const columns = makeColumns(["id", "case"], ["figure", `only ${base}`, `only ${head}`, "pairs"]);
-  return section("Answers that differ (passed in only one of the two)", [table("case", columns, rows)]);
+  return section("Answers that differ (better in only one of the two)", [table("case", columns, rows)]);
 }
 
 /** A table of the confusions that became more frequent. */
@@ -128,8 +130,8 @@ function listMoved(
   return cases.flatMap(({ id, expected }) => {
     const [rate, flip] = [rates.find((one) => one.case === id), flips.find((one) => one.case === id)];
     const text = rate
-      ? `${ratio(rate.base)} -> ${ratio(rate.head)}`
-      : flip && `passed only before ${flip.down}, only now ${flip.up} of ${flip.pairs}`;
+      ? changeText(rate)
+      : flip && `better only before ${flip.down}, only now ${flip.up} of ${flip.pairs}`;
     return text === undefined
       ? []
       : [{ text: `${id}: ${text}`, expected: namedTools(expected), isDropped: dropped.has(id) }];
@@ -185,8 +187,8 @@ export function checkLines(check: CheckSummary, max: number, followUp: FollowUp 
     `${headline} · ${checkReason(check)}`,
     checkNext(check, followUp),
     netSentence(check),
-    ...check.flagged.slice(0, max).map((one) => `Dropped: ${one.case}: ${ratio(one.base)} -> ${ratio(one.head)}`),
-    ...check.rose.slice(0, max).map((one) => `Rose: ${one.case}: ${ratio(one.base)} -> ${ratio(one.head)}`),
+    ...check.flagged.slice(0, max).map((one) => `Dropped: ${one.case}: ${changeText(one)}`),
+    ...check.rose.slice(0, max).map((one) => `Rose: ${one.case}: ${changeText(one)}`),
     ...check.flips
       .slice(0, max)
       .map((one) => `Differs: ${one.case}: only before ${one.down}, only now ${one.up} of ${one.pairs}`),
@@ -214,7 +216,7 @@ export function checkHeadline(check: CheckSummary): string {
     case "not-comparable":
       return `NOT COMPARABLE with the baseline: ${check.reasons[0] ?? "no case is the same as in it"}`;
     case "regressed":
-      return `REGRESSED (${check.by === "suite" ? "suite" : some(check.flagged.map((one) => one.case))})`;
+      return `REGRESSED (${check.rate === "selection" ? "tool selection of " : ""}${fallenText(check)})`;
     case "changed":
       return "CHANGED";
     case "no-regression":
@@ -222,6 +224,11 @@ export function checkHeadline(check: CheckSummary): string {
     case "inconclusive":
       return check.because === "stopped" ? "INCONCLUSIVE: the run was stopped" : "INCONCLUSIVE";
   }
+}
+
+function fallenText({ by, flagged, suite, rate }: ComparedCheck): string {
+  if (by === "suite") return rate === "selection" ? "the suite" : "suite";
+  return `${some(flagged.map((one) => one.case))}${suite?.hasFallen ? ", and the suite" : ""}`;
 }
 
 /** What happened, in words without statistics. */
@@ -241,11 +248,25 @@ export function checkReason(check: ComparedCheck): string {
 /** A case that a check names. */
 export type Named = ComparedCheck["flagged"][number];
 
-const passes = ({ base, head }: Named) =>
-  `it passed ${integer(base.passed)} of ${integer(base.trials)} before and ${integer(head.passed)} of ${integer(head.trials)} now`;
+/** The counts of the rate that changed: passes, or selections of the right tool. */
+const readCounts = (one: Named) => one.selected ?? one;
 
-/** A case whose pass rate fell by more than half is broken; otherwise it got worse. */
-const isBroken = ({ base, head }: Named) => 2 * head.passed * base.trials < base.passed * head.trials;
+const changeText = (one: Named) => {
+  const { base, head } = readCounts(one);
+  return `${ratio(base)} -> ${ratio(head)}${one.selected ? " (tool selection)" : ""}`;
+};
+
+const passes = (one: Named) => {
+  const { base, head } = readCounts(one);
+  const what = one.selected ? "its tool was selected in" : "it passed";
+  return `${what} ${integer(base.passed)} of ${integer(base.trials)} before and ${integer(head.passed)} of ${integer(head.trials)} now`;
+};
+
+/** A case whose rate fell by more than half is broken; otherwise it got worse. */
+const isBroken = (one: Named) => {
+  const { base, head } = readCounts(one);
+  return 2 * head.passed * base.trials < base.passed * head.trials;
+};
 
 function casesDropped(check: ComparedCheck): string {
   const { flagged, method } = check;
@@ -258,7 +279,10 @@ function casesDropped(check: ComparedCheck): string {
   return `${who} made ${count(flagged.length, "case")} worse: ${some(flagged.map(nameWithCounts))}.${rest}`;
 }
 
-const nameWithCounts = (one: Named) => `${one.case} (${ratio(one.base)} before, ${ratio(one.head)} now)`;
+const nameWithCounts = (one: Named) => {
+  const { base, head } = readCounts(one);
+  return `${one.case} (${one.selected ? "tool selected " : ""}${ratio(base)} before, ${ratio(head)} now)`;
+};
 
 /** A difference of rates in everyday words: `10 points`. */
 const inPoints = (change: number) => size(change).replace(" pp", " points");
@@ -266,38 +290,42 @@ const inPoints = (change: number) => size(change).replace(" pp", " points");
 const words = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const spell = (n: number) => words[n] ?? integer(n);
 
-/** The cases that only look worse, and how many are as before. */
-function othersText({ cases, flagged, rose, suspects }: ComparedCheck): string {
+/** The cases that rose, those that only look worse, and what was tested of the others. */
+function othersText({ cases, flagged, rose, suspects, method, tested }: ComparedCheck): string {
   const others = cases - flagged.length - rose.length - suspects.length;
+  const gained = rose.length === 0 ? "" : ` ${some(rose.map(nameWithCounts))} got better.`;
   const verb = suspects.length === 1 ? "looks" : "look";
   const looks =
     suspects.length === 0 ? "" : ` ${some(suspects.map(nameWithCounts))} ${verb} worse too, which may be chance.`;
-  if (others === 0) return looks;
-  return `${looks} The other ${others === 1 ? "case is" : `${spell(others)} are`} as before.`;
+  if (others === 0) return `${gained}${looks}`;
+  const who = others === 1 ? "other case" : `other ${spell(others)}`;
+  if (method !== "pairs") return `${gained}${looks} No fall is shown in the ${who}.`;
+  return `${gained}${looks} The ${who} did not look worse in ${count(tested, "trial")}, and ${others === 1 ? "was" : "were"} not tested further.`;
 }
 
-function suiteDropped({ net, flagged, suspects }: ComparedCheck): string {
-  const drop = net === null ? "" : `: on average they pass ${inPoints(net.change)} less often than before`;
-  const worst = suspects[0] ?? flagged[0];
-  const fell = worst ? ` ${worst.case} fell most (${ratio(worst.base)} before, ${ratio(worst.head)} now).` : "";
-  return `Your change made the cases worse as a whole${drop}. No single case can be named for certain.${fell}`;
+function suiteDropped(check: ComparedCheck): string {
+  const { net, selection, rate, flagged, suspects } = check;
+  const [change, verb] = rate === "selection" ? [selection, "select the right tool"] : [net, "pass"];
+  const drop = change === null ? "" : `: on average they ${verb} ${inPoints(change.change)} less often than before`;
+  const as = `Your change made the cases worse as a whole${drop}.`;
+  if (flagged.length > 0) return `${as} Certain of single cases: ${some(flagged.map(nameWithCounts))}.`;
+  const [worst] = suspects;
+  return `${as} No single case can be named for certain.${worst ? ` ${nameWithCounts(worst)} fell most.` : ""}`;
 }
 
-function casesChanged(check: ComparedCheck): string {
-  const { flagged, rose, flips, repeats } = check;
-  const list = (all: readonly Named[]) =>
-    some(all.map((one) => `${one.case} ${ratio(one.base)} -> ${ratio(one.head)}`));
-  if (!isExhausted(check))
-    return `Your change moved cases both ways, and the suite as a whole did not drop: ${list(flagged)} fell, ${list(rose)} rose.`;
+/** A flip of a deterministic model says that something changed, not whether it matters. */
+function casesChanged({ flips, repeats }: ComparedCheck): string {
   const [down, up] = [flips.filter((one) => one.down > 0), flips.filter((one) => one.up > one.down)];
   const name = (all: typeof flips) => some(all.map((one) => one.case));
-  const fell = `${name(down)} passed before and ${down.length === 1 ? "fails" : "fail"} now`;
+  const [before, now] = down.every((one) => one.selection)
+    ? ["selected its tool", "does not"]
+    : ["passed", down.length === 1 ? "fails" : "fail"];
   const gained = up.length > 0 ? `, ${name(up)} the other way round` : "";
   const shown = repeats === undefined ? "A deterministic model shows" : "If the model is deterministic, this shows";
-  return `${count(down.length, "case")} flipped: ${fell}${gained}. ${shown} that something changed, not whether it matters.`;
+  return `${count(down.length, "case")} flipped: ${name(down)} ${before} before and ${now} now${gained}. ${shown} that something changed, not whether it matters.`;
 }
 
-function noRegression({ method, margin, reach, lost }: ComparedCheck): string {
+function noRegression({ method, margin, reach, lost, cases, canFall }: ComparedCheck): string {
   if (method === "exhausted")
     return lost
       ? "Nothing broke in the cases that were compared: each that passed before passes now."
@@ -306,11 +334,20 @@ function noRegression({ method, margin, reach, lost }: ComparedCheck): string {
     reach === null
       ? "A single broken case could have gone unseen."
       : `A case that lost ${reach} points would have been caught 8 times in 10.`;
-  return `The ${lost ? "compared " : ""}cases pass as often as before, or at most ${inPoints(margin)} less often on average. ${one}`;
+  const dead = cases - canFall.pass;
+  const some =
+    dead === 0 ? "" : ` ${integer(canFall.pass)} of ${count(cases, "case")} can fall; the others never passed.`;
+  return `The ${lost ? "compared " : ""}cases pass and select their tools as often as before, or at most ${inPoints(margin)} less often on average.${some} ${one}`;
 }
 
 function inconclusive({ because, missing, cases, net, margin }: ComparedCheck): string {
   if (because === "stopped") return "The check was stopped before it could decide.";
+  if (because === "nothing-can-fall")
+    return "The check could not decide: no case passed with either tool list, so none can fall.";
+  if (because === "answers-repeat")
+    return "The check could not decide: consecutive answers repeat each other, so they are not separate evidence.";
+  if (because === "copies")
+    return "The check could not decide: repeated requests were answered from a cache, and there are too few orders of the tools without them.";
   if (because === "missing") {
     const arm = (n: number, name: string) => (n > 0 ? [`${integer(n)} with the ${name} tools`] : []);
     const lost = missing ? [...arm(missing.base, "old"), ...arm(missing.head, "new")] : [];
@@ -351,6 +388,11 @@ const maxTrials = 140;
 
 function inconclusiveNext({ because, advice, trials }: ComparedCheck): string {
   if (because === "stopped") return "Next: finish it with `evals run --resume latest`.";
+  if (because === "nothing-can-fall")
+    return "Next: correct the cases or the descriptions until some cases pass, then accept a new baseline.";
+  if (because === "answers-repeat")
+    return "Next: turn off caches on the way to the model, use a temperature above 0 and no fixed seed, then run again.";
+  if (because === "copies") return "Next: turn off the cache on the way to the model, then run again.";
   if (because === "missing")
     return "Next: find out below why trials got no answer, then run `evals run --resume latest --retry-broken`.";
   if (!advice) return "Next: see below why trials got no answer, then run again.";
@@ -365,12 +407,14 @@ function inconclusiveNext({ because, advice, trials }: ComparedCheck): string {
  * `Net change -12.5 pp (95% CI -19 to -4.2 pp), mean over 8 cases; the margin is 10 pp.`; empty without a net change.
  */
 export function netSentence(check: ComparedCheck): string {
-  const { net, margin } = check;
+  const { net, margin, cases } = check;
   if (net === null) return "";
   const exhausted = isExhausted(check);
+  const over =
+    net.cases < cases ? `the ${integer(net.cases)} of ${count(cases, "case")} that can fall` : count(cases, "case");
   const model = check.repeats === undefined ? "the model is deterministic" : "the model is assumed to be deterministic";
   const end = exhausted ? model : `the margin is ${size(margin)}`;
-  return `Net change ${pointsWithInterval(net.change, exhausted ? null : net.interval)}, mean over ${count(net.cases, "case")}; ${end}.`;
+  return `Net change ${pointsWithInterval(net.change, exhausted ? null : net.interval)}, mean over ${over}; ${end}.`;
 }
 
 /** The cases that a check leaves out, one line per cause. */
@@ -407,11 +451,16 @@ export function withSentences<C extends CheckSummary>(check: C, followUp: Follow
 
 /** The statistics of a check under their textbook names, and its trials. */
 export function checkFacts(check: ComparedCheck): [string, string][] {
-  const { suite, families, reach, method, calls, missing } = check;
+  const { suite, families, reach, method, calls, missing, selection, dependence } = check;
   const exhausted = isExhausted(check);
   return knownFacts([
     ["Decided", decisionText(check)],
     ["Sign test of the suite", exhausted || !suite ? undefined : signTest(suite, method)],
+    ["Tool selection", selection && !exhausted ? selectionText(selection) : undefined],
+    [
+      "Consecutive answers",
+      dependence ? `correlated (${dependence.correlation.toFixed(2)}), so they count in blocks` : undefined,
+    ],
     ["Reach", check.kind === "inconclusive" && check.because !== "stopped" ? reachText(reach) : undefined],
     [
       "Error rate",
@@ -422,8 +471,11 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
     ["Missing answers", missing ? missingText(missing) : undefined],
     ["Baseline's tools", bankText(check)],
     ["Trials of the check", callsText(calls, method)],
-    ["Repeated requests", repeatedText(check)],
   ]);
+}
+
+function selectionText({ change, interval, cases }: NonNullable<ComparedCheck["net"]>): string {
+  return `net change ${pointsWithInterval(change, interval)}, mean over ${count(cases, "case")}`;
 }
 
 function decisionText({ kind, by, because, method, look, looks, trials, cap }: ComparedCheck): string | undefined {
@@ -432,16 +484,17 @@ function decisionText({ kind, by, because, method, look, looks, trials, cap }: C
 }
 
 function decidingTest(kind: ComparedCheck["kind"], by: ComparedCheck["by"]): string {
-  if (by === "cases" || kind === "changed") return "by Fisher's exact test of each case, ";
+  if (by === "cases") return "by Fisher's exact test of each case, ";
   if (by === "suite") return "by the sign test, ";
-  return kind === "no-regression" ? "by the interval of the net change, " : "";
+  return kind === "no-regression" ? "by the intervals of both net changes, " : "";
 }
 
-function signTest({ down, up, p, level: alpha }: NonNullable<ComparedCheck["suite"]>, method: string): string {
+function signTest({ down, up, p, level: alpha, rate }: NonNullable<ComparedCheck["suite"]>, method: string): string {
   const limit = `${pValue(p)} against ${level(Number(alpha.toPrecision(2)))}`;
   if (down === null || up === null) return `${limit} (Cochran-Mantel-Haenszel: the records share no tool orders)`;
   const pairs = method === "pairs" ? "" : " of the two records";
-  return `${count(down, "pair")}${pairs} worse, ${integer(up)} better: ${limit}`;
+  const what = rate === "selection" ? " in tool selection" : "";
+  return `${count(down, "pair")}${pairs} worse${what}, ${integer(up)} better: ${limit}`;
 }
 
 function reachText(reach: number | null): string {
@@ -469,16 +522,9 @@ function bankText({ modelDrift }: ComparedCheck): string | undefined {
 function callsText({ base, head, ahead, copies, missing }: ComparedCheck["calls"], method: string): string | undefined {
   if (base + head === 0 || method === "records" || method === "unpaired-records") return undefined;
   const extra = [
-    ahead > 0 ? `${integer(ahead)} of them for cases that looked worse` : "",
+    ahead > 0 ? `${integer(ahead)} of them beyond the deciding look` : "",
     copies > 0 ? `${count(copies, "repeated reply")} dropped` : "",
     missing > 0 ? `${integer(missing)} without an answer` : "",
   ].filter((part) => part !== "");
   return `${integer(base)} baseline, ${integer(head)} now${extra.length > 0 ? `; ${extra.join(", ")}` : ""}`;
-}
-
-/** Why the record has more trials of a case with the baseline's tools than the verdict counts. */
-function repeatedText({ repeated = [] }: ComparedCheck): string | undefined {
-  if (repeated.length === 0) return undefined;
-  const trials = sumOf(repeated, (one) => one.trials);
-  return `${integer(trials)} of these baseline trials, to see whether the model is deterministic; they count in no rate`;
 }

@@ -7,7 +7,7 @@ import type { Trial } from "../../base/types/trial.ts";
 import { listChangesByCase, pickTexts } from "../../servers/changes/changes.ts";
 import { addTrial, type CheckVerdict, conclude, countCalls } from "../design/observe.ts";
 import { toExitCode } from "../results/outcome.ts";
-import { ConfusionGrowth, type CountedTrial } from "../results/picks.ts";
+import { ConfusionGrowth } from "../results/picks.ts";
 import { type CheckSetup, check } from "./design.ts";
 
 /** The inputs of a check. `headToolsets`: the hash of the current tool list of each case. */
@@ -21,7 +21,10 @@ export type CheckFacts = {
 };
 
 /** The setup of the design of a plan. */
-export function setUpCheck(plan: ComparePlan, { seed, isDeterministic }: Pick<CheckFacts, "seed" | "isDeterministic">) {
+export function setUpCheck(
+  plan: ComparePlan,
+  { seed, isDeterministic, failOn = [] }: Pick<CheckFacts, "seed" | "isDeterministic"> & Partial<CheckFacts>,
+) {
   const many = isDeterministic ? 1 : Number.POSITIVE_INFINITY;
   const requests = new Map(plan.cases.map(({ id, requests: n }) => [id, n ?? many]));
   return {
@@ -32,6 +35,7 @@ export function setUpCheck(plan: ComparePlan, { seed, isDeterministic }: Pick<Ch
     families: plan.families,
     requests: (id) => requests.get(id) ?? many,
     alwaysAlike: isDeterministic,
+    onlySuite: failOn.includes("suite") && !failOn.includes("regressed") && !failOn.includes("any"),
   } satisfies CheckSetup;
 }
 
@@ -43,9 +47,7 @@ export class Check {
   readonly #plan: ComparePlan;
   readonly #facts: CheckFacts;
   readonly #growth = new ConfusionGrowth("base", "head");
-  /** Trials of base that may be requests repeated to see whether the model is deterministic. */
-  readonly #repeatable: CountedTrial[] = [];
-  readonly #requests: ReadonlyMap<string, number | undefined>;
+  readonly #covered: ReadonlySet<string>;
   readonly #repliedBy = new Set<string>();
   /** What the design says of the trials so far, once it was asked. */
   #step: Step<CheckVerdict> | undefined;
@@ -53,24 +55,20 @@ export class Check {
   constructor(plan: ComparePlan, facts: CheckFacts) {
     this.#plan = plan;
     this.#facts = facts;
-    this.#requests = new Map(plan.cases.map(({ id, requests }) => [id, requests]));
+    this.#covered = new Set(plan.cases.map(({ id }) => id));
     if (plan.cases.length > 0) this.design = check({ ...setUpCheck(plan, facts), withReach: false });
   }
 
   add(trial: Trial): void {
-    const { cell, verdict, copy } = trial;
-    if (!this.covers(cell.case)) return;
+    if (!this.covers(trial.cell.case)) return;
     this.#step = undefined;
     addTrial(this.record, trial);
     this.#growth.add(trial);
-    const requests = this.#requests.get(cell.case) ?? Number.POSITIVE_INFINITY;
-    if (cell.arm === "base" && cell.trial > requests && cell.trial <= 2 * requests)
-      this.#repeatable.push({ cell, ...(verdict && { verdict }), ...(copy && { copy }) });
     for (const { model } of trial.turns) if (model !== undefined) this.#repliedBy.add(model);
   }
 
   covers(id: string): boolean {
-    return this.#requests.has(id);
+    return this.#covered.has(id);
   }
 
   summary(): CheckSummary {
@@ -78,14 +76,13 @@ export class Check {
     if (this.#plan.cases.length === 0) return notComparable([], notes);
     this.#step ??= nextStep(check(setUpCheck(this.#plan, this.#facts)), this.record);
     const step = this.#step;
-    const repeated = step.kind === "decided" ? (step.verdict.repeated ?? []) : [];
-    const counted = new Map(repeated.map((one) => [one.case, one.after]));
-    const isRepeated = ({ cell }: CountedTrial) => cell.trial > (counted.get(cell.case) ?? Number.POSITIVE_INFINITY);
     const verdict = step.kind === "decided" ? step.verdict : describeStopped(this.#plan, step.look, this.record);
+    const isExhausted = verdict.method === "exhausted";
     return summariseCheck(verdict, {
-      grew: this.#growth.pairsWithout(this.#repeatable.filter(isRepeated)),
+      grew: this.#growth.pairs(),
       changes: collectChanges(this.#plan, this.#facts),
-      modelDrift: compareWithBank(this.#plan, this.record, counted),
+      // Repeated requests of a deterministic model are no further trials.
+      modelDrift: compareWithBank(this.#plan, this.record, isExhausted ? verdict.trials : undefined),
       ...(this.#plan.lost && { lost: this.#plan.lost }),
       notes,
       failOn: this.#facts.failOn,
@@ -121,7 +118,7 @@ export function summariseCheck(
   const exitCode = toExitCode({
     happened: because === "stopped" ? [] : readEvents(verdict),
     failOn,
-    undecided: because === "missing" || because === "stopped",
+    undecided: because !== null && because !== "cap",
   });
   return { ...verdict, ...found, exitCode };
 }
@@ -130,17 +127,28 @@ export function summariseCheck(
 function describeStopped({ cases, cap, margin, families }: ComparePlan, look: number, record: TrialRecord) {
   const ids = cases.map(({ id }) => id);
   const figures = {
-    ...{ method: "pairs" as const, look, looks: look, trials: 0, cap, margin, families, cases: cases.length },
-    ...{ net: null, suite: null, suspects: [], missing: null, reach: null, calls: countCalls(record, ids) },
+    ...{
+      method: "pairs" as const,
+      look,
+      looks: look,
+      trials: 0,
+      tested: 0,
+      cap,
+      margin,
+      families,
+      cases: cases.length,
+    },
+    ...{ net: null, selection: null, canFall: { pass: ids.length, selection: ids.length }, suite: null, suspects: [] },
+    ...{ missing: null, reach: null, calls: countCalls(record, ids) },
   };
   return conclude(figures, { kind: "inconclusive", because: "stopped" });
 }
 
-/** The event of `--fail-on` that a verdict stands for. */
-export function readEvents({ kind, by }: Pick<ComparedCheck, "kind" | "by">): Exclude<Gate, "any">[] {
+/** The events of `--fail-on` that a verdict stands for. A suite that dropped is one whichever test ended the check. */
+export function readEvents({ kind, suite }: Pick<ComparedCheck, "kind" | "suite">): Exclude<Gate, "any">[] {
   switch (kind) {
     case "regressed":
-      return by === "suite" ? ["regressed", "suite"] : ["regressed"];
+      return suite?.hasFallen ? ["regressed", "suite"] : ["regressed"];
     case "changed":
     case "inconclusive":
       return [kind];
@@ -162,15 +170,11 @@ const driftLevel = 0.005;
  * The baseline's own list, when it was accepted and now: what differs is the model, not the wording. The exact
  * Cochran-Mantel-Haenszel test over cases, at .005 in each direction: only the cases that a check asked longest have many
  * trials, and those looked worse. Information alone: no verdict and no exit code depends on it.
- * `counted`: the trials that count, of cases with repeated requests after them.
+ * `counted`: how many trials of a case count; all by default.
  */
-function compareWithBank(
-  { cases }: ComparePlan,
-  record: TrialRecord,
-  counted: ReadonlyMap<string, number>,
-): ComparedCheck["modelDrift"] {
+function compareWithBank({ cases }: ComparePlan, record: TrialRecord, counted?: number): ComparedCheck["modelDrift"] {
   const both = cases.flatMap(({ id, bank }) => {
-    const now = countPasses(record, id, "base", 1, counted.get(id));
+    const now = countPasses(record, id, "base", 1, counted);
     return bank.trials > 0 && now.trials > 0 ? [{ base: bank, head: now }] : [];
   });
   if (both.length === 0) return null;

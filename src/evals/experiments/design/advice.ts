@@ -1,10 +1,11 @@
-import { noTrials } from "../../base/stats/counts.ts";
-import { isSignificant } from "../../base/stats/hypothesisTests.ts";
+import { noTrials, pool } from "../../base/stats/counts.ts";
+import { fisherP, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, drawBeta, type Random, seededRandom } from "../../base/stats/random.ts";
 import { normalCdf } from "../../base/stats/stdlib.ts";
 import type { ComparedCheck } from "../../base/types/check.ts";
+import { countRate } from "./grades.ts";
 import type { PairTally } from "./observe.ts";
-import { caseP, type LookPlan, type MeanDrop } from "./statistics.ts";
+import { type LookPlan, type MeanDrop, suspicionAt } from "./statistics.ts";
 
 const mostPairs = 20_000;
 
@@ -41,6 +42,7 @@ export function furtherPairs(
 
 const reachPlays = 400;
 const reachShare = 0.8;
+const nothing = { base: [0, 0, 0], head: [0, 0, 0] } as const;
 const losses = [30, 40, 50, 60, 70, 80, 90, 100];
 
 /**
@@ -59,9 +61,9 @@ export function simulateReach(
     const random = seededRandom(deriveSeed(seed, "reach", loss));
     let caught = 0;
     for (let play = 0; play < reachPlays; play++) {
-      const tally = tallies[random.below(tallies.length)];
-      const passed = (tally?.base.passed ?? 0) + (tally?.head.passed ?? 0);
-      const base = drawBeta(passed + 0.5, 2 * (tally?.pairs ?? 0) - passed + 0.5, random);
+      const { base: then, head: now } = tallies[random.below(tallies.length)]?.ways[0] ?? nothing;
+      const both = pool([countRate(then, "pass"), countRate(now, "pass")]);
+      const base = drawBeta(both.passed + 0.5, both.trials - both.passed + 0.5, random);
       if (isCaught(base, Math.max(0, base - loss / 100), plan, look, random)) caught++;
     }
     if (caught >= reachShare * reachPlays) return loss;
@@ -79,7 +81,7 @@ function isCaught(baseRate: number, headRate: number, plan: LookPlan, look: numb
       if (random.next() < baseRate) base.passed++;
       if (random.next() < headRate) head.passed++;
     }
-    return { trials, p: caseP(base, head) };
+    return { trials, p: fisherP(base, head) };
   };
   const isHit = ({ trials, p }: { trials: number; p: number }) =>
     trials >= plan.least && isSignificant(p, plan.caseLevel);
@@ -91,9 +93,4 @@ function isCaught(baseRate: number, headRate: number, plan: LookPlan, look: numb
     }
   }
   return false;
-}
-
-/** A case whose p is at most this looks worse, and runs ahead. It only affects which trials are requested; no verdict depends on it. */
-export function suspicionAt(trials: number): number {
-  return trials <= 5 ? 0.5 : 0.2;
 }

@@ -2,26 +2,24 @@ import type { TrialRecord } from "../../asking/trials/design.ts";
 import type { CaseCounts } from "../../base/stats/counts.ts";
 import { cochranMantelHaenszel, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { adviseOpen, simulateReach } from "./advice.ts";
+import { countRate, type Rate } from "./grades.ts";
 import {
   type CheckVerdict,
   conclude,
-  countAnswered,
   countCalls,
+  describeSuite,
   type Figures,
   fallP,
-  joinJudgements,
   judgeSuite,
-  lacksAnswers,
   listFlips,
   missingAnswers,
   nameCases,
-  netChange,
+  type PairCount,
   type PairTally,
   readArm,
-  type SuiteJudgement,
   tallyCase,
 } from "./observe.ts";
-import { boundaries, caseError, defaultMargin, isWithinMargin, type LookPlan, type MeanDrop } from "./statistics.ts";
+import { boundaries, caseErrorOnce, defaultMargin, type LookPlan, type MeanDrop } from "./statistics.ts";
 
 /**
  * Two finished records. `samePairs`: trial t of a case had the same tool order in both; whether the records are of one time
@@ -53,71 +51,73 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
   // A deterministic model gives the same answer in any order.
   const samePairs = setup.samePairs || setup.alwaysAlike === true;
   if (cases.length === 0) throw new RangeError("a comparison needs at least one case");
-  const { suiteLevel: level, z } = boundaries(1, cases.length);
+  const { suiteLevel: level, z } = boundaries(1);
   const suiteLevel = level / families;
   const tallies = cases.map((id) => {
     const [base, head] = [readArm(record, id, "base"), readArm(record, id, "head")];
     return tallyCase(base, head, samePairs ? Math.min(base.answers.length, head.answers.length) : undefined);
   });
-  const suite = samePairs
-    ? judgeSuite(tallies, margin, z)
-    : joinJudgements(tallies, (counted) => judgeUnpaired(counted, margin, z));
-  const trials = Math.min(...tallies.flatMap(({ base, head }) => [base.trials, head.trials]));
-  const caseLevel = caseError / cases.length / families;
+  const suite = judgeSuite(tallies, margin, z, samePairs ? undefined : unpaired);
+  const counts = tallies.map(({ ways }) => countPasses(ways[0]));
+  const trials = Math.min(...counts.flatMap(({ base, head }) => [base.trials, head.trials]));
+  const caseLevel = caseErrorOnce / cases.length / families;
   const plan: LookPlan = { looks: [trials], rungs: [trials], least: 1, suiteLevel, z, caseLevel, riseLevel: caseLevel };
-  const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, p: fallP(tally) }));
-  const isHit = ({ p }: { p: number }) => isSignificant(p, caseLevel);
+  const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, test: fallP(tally) }));
+  const isHit = ({ test }: (typeof tested)[number]) => isSignificant(test.p, caseLevel);
+  const described = describeSuite(suite, z);
+  const hasFallen = isSignificant(suite.p, suiteLevel);
   const figures: Figures = {
     method: samePairs ? "records" : "unpaired-records",
     look: 1,
     looks: 1,
     trials,
+    tested: trials,
     cap: trials,
     margin,
     families,
     cases: cases.length,
-    net: netChange(suite.mean, z, cases.length),
-    suite: {
-      down: samePairs ? suite.down : null,
-      up: samePairs ? suite.up : null,
-      p: suite.p,
-      level: suiteLevel,
-    },
-    suspects: nameCases(tested.filter((one) => !isHit(one) && isSignificant(one.p, 0.2))),
+    ...described,
+    suite: { ...described.suite, ...(!samePairs && { down: null, up: null }), level: suiteLevel, hasFallen },
+    suspects: nameCases(tested.filter((one) => !isHit(one) && isSignificant(one.test.p, 0.2))),
     missing: missingAnswers(tallies),
     reach: withReach && trials > 0 ? simulateReach(tallies, plan, 1, seed) : null,
-    calls: countCalls(
-      record,
-      cases,
-      tallies.map(({ pairs }) => pairs),
-    ),
+    calls: countCalls(record, cases),
   };
   if (setup.alwaysAlike) {
     const exhausted: Figures = { ...figures, method: "exhausted", reach: null, suspects: [] };
     return decideExhausted(cases, tallies, exhaustedLevel / families, exhausted);
   }
   const fell = tested.filter(isHit);
-  if (fell.length > 0) return conclude(figures, { kind: "regressed", by: "cases", flagged: nameCases(fell) });
-  if (isSignificant(suite.p, suiteLevel)) return conclude(figures, { kind: "regressed", by: "suite" });
+  if (fell.length > 0) return regressedByCases(figures, nameCases(fell));
+  if (hasFallen) return conclude(figures, { kind: "regressed", by: "suite", rate: suite.rate });
   if (suite.lacksAnswers) return conclude(figures, { kind: "inconclusive", because: "missing" });
+  if (suite.live.pass === 0) return conclude(figures, { kind: "inconclusive", because: "nothing-can-fall" });
   if (suite.isClear) return conclude(figures, { kind: "no-regression" });
-  const advice = suite.mean && trials > 0 ? adviseOpen(suite.mean, trials, margin, z) : null;
+  const mean = suite.drops.pass;
+  const advice = mean && trials > 0 ? adviseOpen(mean, trials, margin, z) : null;
   return conclude(figures, { kind: "inconclusive", because: "cap", advice });
 }
 
-/** The test of the suite by counts, for arms without common tool orders. */
-function judgeUnpaired(tallies: readonly PairTally[], margin: number, z: number): SuiteJudgement {
-  const answered = tallies.map(countAnswered);
-  const mean = pooledDrop(tallies);
-  return {
-    down: 0,
-    up: 0,
-    p: Math.max(cochranMantelHaenszel(tallies), cochranMantelHaenszel(answered)),
-    mean,
-    isClear: isWithinMargin(mean, margin, z) && isWithinMargin(pooledDrop(answered), margin, z),
-    lacksAnswers: lacksAnswers(tallies),
-  };
+/** REGRESSED by these cases: in their selections if none of them passes less often beyond doubt. */
+function regressedByCases(figures: Figures, flagged: CheckVerdict["flagged"]): CheckVerdict {
+  const rate = flagged.every(({ selected }) => selected) ? "selection" : "pass";
+  return conclude(figures, { kind: "regressed", by: "cases", rate, flagged });
 }
+
+const countArms = ({ base, head }: Pick<PairCount, "base" | "head">, rate: Rate): CaseCounts => ({
+  base: countRate(base, rate),
+  head: countRate(head, rate),
+});
+const countPasses = (count: PairCount) => countArms(count, "pass");
+
+/** The test of the suite by counts, for arms without common tool orders. It tests the pass rate alone. */
+const unpaired = {
+  test: (counts: readonly PairCount[]) => ({
+    p: cochranMantelHaenszel(counts.map(countPasses)),
+    rate: "pass" as const,
+  }),
+  measure: (counts: readonly PairCount[], rate: Rate) => pooledDrop(counts.map((one) => countArms(one, rate))),
+};
 
 function pooledDrop(cases: readonly CaseCounts[]): MeanDrop | undefined {
   let drop = 0;
@@ -128,7 +128,9 @@ function pooledDrop(cases: readonly CaseCounts[]): MeanDrop | undefined {
     const r = (base.passed + head.passed + 0.5) / (base.trials + head.trials + 1);
     variance += r * (1 - r) * (1 / base.trials + 1 / head.trials);
   }
-  return { drop: drop / cases.length, standardError: Math.sqrt(variance) / cases.length };
+  return cases.length === 0
+    ? undefined
+    : { drop: drop / cases.length, standardError: Math.sqrt(variance) / cases.length };
 }
 
 /** Level of the suite, and of all cases together, when everything that can be asked was asked. */
@@ -145,12 +147,12 @@ export function decideExhausted(
   level: number,
   figures: Figures,
 ): CheckVerdict {
-  const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, p: fallP(tally) }));
-  const fell = tested.filter(({ p }) => isSignificant(p, level / cases.length));
-  if (fell.length > 0) return conclude(figures, { kind: "regressed", by: "cases", flagged: nameCases(fell) });
-  if (isSignificant(figures.suite.p, level)) return conclude(figures, { kind: "regressed", by: "suite" });
-  const answered = tallies.map((tally) => ({ ...tally, ...tally.answered }));
-  const flips = listFlips(cases, answered);
+  const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, test: fallP(tally) }));
+  const fell = tested.filter(({ test }) => isSignificant(test.p, level / cases.length));
+  if (fell.length > 0) return regressedByCases(figures, nameCases(fell));
+  if (isSignificant(figures.suite.p, level))
+    return conclude(figures, { kind: "regressed", by: "suite", rate: figures.suite.rate });
+  const flips = listFlips(cases, tallies);
   if (flips.some(({ down }) => down > 0)) return conclude(figures, { kind: "changed", flips });
   if (figures.missing) return conclude(figures, { kind: "inconclusive", because: "missing" });
   return conclude(figures, { kind: "no-regression" });

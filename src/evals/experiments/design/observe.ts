@@ -1,16 +1,23 @@
-import {
-  type Answer,
-  countPasses,
-  mostMissing,
-  type Observation,
-  type TrialRecord,
-} from "../../asking/trials/design.ts";
-import { type CaseCounts, type Counts, rate } from "../../base/stats/counts.ts";
+import { createHash } from "node:crypto";
+import { type Answer, isGraded, mostMissing, type Observation, type TrialRecord } from "../../asking/trials/design.ts";
+import { type Counts, rate } from "../../base/stats/counts.ts";
 import { sumOf } from "../../base/sum.ts";
 import type { ComparedCheck, NamedCase } from "../../base/types/check.ts";
 import { canonicalJson } from "../../base/types/json.ts";
 import type { Trial } from "../../base/types/trial.ts";
-import { caseP, type Differences, isWithinMargin, type MeanDrop, meanDrop, suiteP } from "./statistics.ts";
+import { hasSelected } from "../results/picks.ts";
+import {
+  caseP,
+  countDiffering,
+  countRate,
+  type Grades,
+  type Kinds,
+  type Rate,
+  type RatedP,
+  rates,
+  suiteP,
+} from "./grades.ts";
+import { isWithinMargin, type MeanDrop, meanDrop, widen } from "./statistics.ts";
 
 /**
  * Adds a recorded trial to the record of a design. Lines of the journal that are added in their order give the record that
@@ -20,7 +27,7 @@ import { caseP, type Differences, isWithinMargin, type MeanDrop, meanDrop, suite
 export function addTrial(record: TrialRecord, trial: Trial): void {
   const { case: id, arm, trial: number } = trial.cell;
   const observation = readObservation(trial);
-  if (observation !== undefined) record.add(id, arm, number, observation, summariseAnswer(trial));
+  if (observation !== undefined) record.add(id, arm, number, observation, hashAnswer(trial));
 }
 
 /**
@@ -31,12 +38,14 @@ export function readObservation({ outcome, verdict, copy }: Trial): Observation 
   if (outcome.kind === "broken")
     return outcome.stage === "cancelled" || outcome.stage === "budget" ? undefined : "missing";
   if (copy) return "copy";
-  return !verdict || verdict.grade === "not-gradable" ? "missing" : verdict.grade;
+  if (!verdict || verdict.grade === "not-gradable") return "missing";
+  return verdict.grade === "fail" && hasSelected(verdict) ? "selected" : verdict.grade;
 }
 
-/** The calls of the model with their arguments. Two answers are the same if these are. */
-export function summariseAnswer({ turns }: Trial): string {
-  return canonicalJson(turns.map(({ calls }) => calls.map(({ tool, arguments: args = null }) => [tool, args])));
+/** A hash of what the model said and called, with arguments. Two answers are the same if these are. */
+export function hashAnswer({ turns }: Trial): string {
+  const said = turns.map(({ text, calls }) => [text, calls.map(({ tool, arguments: args = null }) => [tool, args])]);
+  return createHash("sha256").update(canonicalJson(said)).digest("base64").slice(0, 16);
 }
 
 /** What is recorded of a check beside its verdict. */
@@ -45,13 +54,12 @@ type Context = "headline" | "reason" | "next" | "grew" | "changes" | "modelDrift
 /**
  * The verdict of a check as it is recorded; the reports turn it into sentences.
  * `regressed` by `cases`: each flagged case dropped (exact test); by `suite`: the suite as a whole dropped.
- * `changed`: some cases fell and some rose, the suite did not; or, for a deterministic model, some flipped.
- * `no-regression`: the mean drop is below the margin. `inconclusive`: neither, because the cap was reached or because
- * more than 5 % of an arm is missing.
+ * `changed`: some answers of a deterministic model flipped. `no-regression`: the mean drop of both rates is below the
+ * margin. `inconclusive`: none of these, and why.
  */
 export type CheckVerdict = Omit<ComparedCheck, Context | "suite"> & { suite: NonNullable<ComparedCheck["suite"]> };
 
-type Conclusion = "kind" | "by" | "because" | "flagged" | "rose" | "flips" | "advice";
+type Conclusion = "kind" | "by" | "rate" | "because" | "flagged" | "rose" | "flips" | "advice";
 /** The figures of every verdict of a check. */
 export type Figures = Omit<CheckVerdict, Conclusion>;
 
@@ -60,7 +68,7 @@ export function conclude<F extends object>(
   figures: F,
   { kind, ...conclusion }: Pick<CheckVerdict, "kind"> & Partial<Pick<CheckVerdict, Conclusion>>,
 ): F & Pick<CheckVerdict, Conclusion> {
-  const none = { by: null, because: null, flagged: [], rose: [], flips: [], advice: null };
+  const none = { by: null, rate: null, because: null, flagged: [], rose: [], flips: [], advice: null };
   return { kind, ...none, ...conclusion, ...figures };
 }
 
@@ -68,24 +76,24 @@ export const showsFall = ({ kind }: CheckVerdict): boolean => kind === "regresse
 
 /** The arms of a check: base is the list of the baseline, head the current list. */
 export const pairArms = ["base", "head"] as const;
-
-/** The passes among the trials of one arm, a missing answer counted as not passed. */
-type ArmTally = Counts & { missing: number };
+type ByArm<T> = { base: T; head: T };
 
 /**
- * What the first pairs of a case came to. `base` and `head` have as many trials as there are pairs, except where two
- * records share no orders. `down`, `up`: pairs that passed in base only and in head only, a missing answer counted as not
- * passed; `answered`: the same over the pairs with both answers.
+ * The first pairs of a case, counted in one way: the grades of both arms, and the pairs whose grades differ by kind,
+ * `down` where base is better.
+ */
+export type PairCount = ByArm<Grades> & { pairs: number; down: Kinds; up: Kinds };
+
+/**
+ * What the first pairs of a case came to. `ways`: missing answers as failed, and left out. What was asked again may answer
+ * otherwise than what was missing at first would have (a model that times out when it fails passes in the end), so there
+ * are three more ways: all of these left out; as if they had spoken for head; and as if against it. Whatever is claimed
+ * must hold in every way. Only the first way where nothing was ever missing.
  */
 export type PairTally = {
-  pairs: number;
-  base: ArmTally;
-  head: ArmTally;
-  down: number;
-  up: number;
-  answered: Differences;
-  /** The same as if nothing had been asked again; only where an answer was missing at first. */
-  first?: PairTally;
+  ways: readonly [PairCount, ...PairCount[]];
+  missing: ByArm<number>;
+  missingAtFirst: ByArm<number>;
 };
 
 /** The answers of one arm of a case, with the trials that were missing when they were first asked. */
@@ -95,160 +103,213 @@ export function readArm(record: TrialRecord, id: string, arm: string): ArmAnswer
   return { answers: record.answers(id, arm), recovered: record.recovered(id, arm) };
 }
 
-/** The answers without repeated requests. */
-const atFirst = ({ answers, recovered }: ArmAnswers) =>
-  answers.map((answer, t) => (recovered.has(t + 1) ? ("missing" as const) : answer));
-
-/**
- * Counts the first `pairs` pairs; without a number of pairs, all trials of two arms that share no orders. An answer that
- * was missing at first counts both ways too: what is asked again may answer otherwise (a model that times out when it
- * fails passes in the end), so whatever is claimed must also hold as if nothing had been asked again.
- */
-export function tallyCase(base: ArmAnswers, head: ArmAnswers, pairs?: number): PairTally {
-  const tally = countTrials(base.answers, head.answers, pairs);
-  if (base.recovered.size + head.recovered.size === 0) return tally;
-  return { ...tally, first: countTrials(atFirst(base), atFirst(head), pairs) };
-}
-
 type Answers = ArmAnswers["answers"];
 
-function countTrials(base: Answers, head: Answers, pairs?: number): PairTally {
-  const tally: PairTally = {
-    pairs: pairs ?? 0,
-    base: countArm(base, pairs ?? base.length),
-    head: countArm(head, pairs ?? head.length),
-    down: 0,
-    up: 0,
-    answered: { down: 0, up: 0, pairs: 0 },
-  };
-  for (let t = 0; t < tally.pairs; t++) {
-    const isAnswered = (base[t] ?? "missing") !== "missing" && (head[t] ?? "missing") !== "missing";
-    if (isAnswered) tally.answered.pairs++;
-    if ((base[t] === "pass") === (head[t] === "pass")) continue;
-    const way = base[t] === "pass" ? "down" : "up";
-    tally[way]++;
-    if (isAnswered) tally.answered[way]++;
-  }
-  return tally;
+/** The answers, with another one in place of those that are missing, or were at first. */
+const replaceMissing = ({ answers, recovered }: ArmAnswers, other: Answer) =>
+  answers.map((answer, t) => (answer === "missing" || recovered.has(t + 1) ? other : answer));
+
+/** Counts the first `pairs` pairs; without a number of pairs, all trials of two arms that share no orders. */
+export function tallyCase(base: ArmAnswers, head: ArmAnswers, pairs?: number): PairTally {
+  const wasMissing = base.recovered.size + head.recovered.size > 0;
+  const replace = (inBase: Answer, inHead: Answer) => ({
+    base: replaceMissing(base, inBase),
+    head: replaceMissing(head, inHead),
+  });
+  const now = { base: base.answers, head: head.answers };
+  const atFirst = wasMissing ? replace("missing", "missing") : now;
+  const missing = countMissing(now, pairs);
+  const missingAtFirst = countMissing(atFirst, pairs);
+  const failed = countPairs(now, false, pairs);
+  if (missingAtFirst.base + missingAtFirst.head === 0) return { ways: [failed], missing, missingAtFirst };
+  const leftOut = countPairs(now, true, pairs);
+  if (!wasMissing) return { ways: [failed, leftOut], missing, missingAtFirst };
+  const others = [replace("fail", "pass"), replace("pass", "fail")].map((answers) => countPairs(answers, false, pairs));
+  return { ways: [failed, leftOut, countPairs(atFirst, true, pairs), ...others], missing, missingAtFirst };
 }
 
 /** A trial that is not on the record counts as missing. */
-function countArm(answers: Answers, trials: number): ArmTally {
-  const tally = { passed: 0, trials, missing: 0 };
-  for (let t = 0; t < trials; t++) {
-    if (answers[t] === "pass") tally.passed++;
-    else if (answers[t] !== "fail") tally.missing++;
+function countMissing(arms: ByArm<Answers>, pairs?: number): ByArm<number> {
+  const count = (answers: Answers) => {
+    let missing = 0;
+    for (let t = 0; t < (pairs ?? answers.length); t++) if (!isGraded(answers[t])) missing++;
+    return missing;
+  };
+  return { base: count(arms.base), head: count(arms.head) };
+}
+
+const gradeOf = { pass: 2, selected: 1, fail: 0 } as const;
+/** The grade of an answer; 0 for a missing one. */
+export const readGrade = (answer: Answer | undefined): 0 | 1 | 2 => (isGraded(answer) ? gradeOf[answer] : 0);
+
+function countPairs({ base, head }: ByArm<Answers>, isLeftOut: boolean, pairs?: number): PairCount {
+  const isCounted = (answer: Answer | undefined) => !isLeftOut || isGraded(answer);
+  const countArm = (answers: Answers): Grades => {
+    const grades: [number, number, number] = [0, 0, 0];
+    for (let t = 0; t < (pairs ?? answers.length); t++) if (isCounted(answers[t])) grades[readGrade(answers[t])]++;
+    return grades;
+  };
+  const down: [number, number, number] = [0, 0, 0];
+  const up: [number, number, number] = [0, 0, 0];
+  let counted = 0;
+  for (let t = 0; t < (pairs ?? 0); t++) {
+    if (!isCounted(base[t]) || !isCounted(head[t])) continue;
+    counted++;
+    const [then, now] = [readGrade(base[t]), readGrade(head[t])];
+    if (then === now) continue;
+    const kind = Math.abs(then - now) === 2 ? 0 : Math.min(then, now) === 1 ? 1 : 2;
+    (then > now ? down : up)[kind]++;
   }
-  return tally;
+  return { pairs: counted, base: countArm(base), head: countArm(head), down, up };
 }
 
 /** The passes of both arms, missing answers left out. */
-export function countAnswered({ base, head }: PairTally): CaseCounts {
-  const count = ({ passed, trials, missing }: ArmTally) => ({ passed, trials: trials - missing });
-  return { base: count(base), head: count(head) };
+export function countAnswered({ ways }: PairTally, rate: Rate = "pass"): ByArm<Counts> {
+  const { base, head } = ways[1] ?? ways[0];
+  return { base: countRate(base, rate), head: countRate(head, rate) };
+}
+
+/** Whether a rate of this case can fall: an answer has it in either arm. */
+export function canFall({ ways: [{ base, head }] }: PairTally, rate: Rate): boolean {
+  return countRate(base, rate).passed + countRate(head, rate).passed > 0;
+}
+
+const largest = (all: readonly RatedP[]) => all.reduce((worst, one) => (one.p > worst.p ? one : worst));
+
+/** The p of a fall of this case, which must hold in every way of counting, so that the largest one is its p. */
+export const fallP = ({ ways }: PairTally): RatedP => largest(ways.map(({ base, head }) => caseP(base, head)));
+
+/** The p of a rise: the fall of the case with its arms exchanged. */
+export const riseP = ({ ways }: PairTally): RatedP => largest(ways.map(({ base, head }) => caseP(head, base)));
+
+/** A case in the form of a verdict. */
+export function nameCase(id: string, tally: PairTally, { p, rate }: RatedP): NamedCase {
+  const selected = rate === "selection" && { selected: countAnswered(tally, "selection") };
+  return { case: id, ...countAnswered(tally), ...selected, p };
+}
+
+type TestedCase = { id: string; tally: PairTally; test: RatedP };
+
+/** Tested cases in the form of a verdict, the least p first. */
+export function nameCases(tested: readonly TestedCase[]): NamedCase[] {
+  return tested.map(({ id, tally, test }) => nameCase(id, tally, test)).toSorted((a, b) => a.p - b.p);
 }
 
 /**
- * The p of a fall of this case, with missing answers counted both ways: as not passed, and left out. A fall must hold
- * both ways, so the larger one is its p.
+ * The cases with pairs whose grades differ, and the number of these pairs in each direction. `selection`: all of them
+ * failed in both arms, and differ in the selected tool.
  */
-export function fallP(tally: PairTally): number {
-  const { base, head, first } = tally;
-  const p = Math.max(caseP(base, head), first ? fallP(first) : 0);
-  if (base.missing + head.missing === 0) return p;
-  const answered = countAnswered(tally);
-  return Math.max(p, caseP(answered.base, answered.head));
+export function listFlips(cases: readonly string[], tallies: readonly PairTally[]): ComparedCheck["flips"] {
+  return tallies.flatMap(({ ways }, i) => {
+    const { down, up, pairs } = ways[1] ?? ways[0];
+    const [fell, rose] = [down, up].map((kinds) => sumOf(kinds, (n) => n));
+    if (!fell && !rose) return [];
+    const isSelection = countDiffering(down, "pass") + countDiffering(up, "pass") === 0;
+    const flip = { case: cases[i] ?? "", down: fell ?? 0, up: rose ?? 0, pairs };
+    return [{ ...flip, ...(isSelection && { selection: true as const }) }];
+  });
 }
 
-/** The p of a rise: the fall of the case with its arms exchanged. */
-export function riseP(tally: PairTally): number {
-  return fallP(exchangeArms(tally));
-}
+const differ =
+  (rate: Rate) =>
+  ({ down, up, pairs }: PairCount) => ({
+    down: countDiffering(down, rate),
+    up: countDiffering(up, rate),
+    pairs,
+  });
 
-function exchangeArms(tally: PairTally): PairTally {
-  const { base, head, first } = tally;
-  return { ...tally, base: head, head: base, ...(first && { first: exchangeArms(first) }) };
-}
-
-/** A case in the form of a verdict. */
-export function nameCase(id: string, tally: PairTally, p: number): NamedCase {
-  return { case: id, ...countAnswered(tally), p };
-}
-
-/** Tested cases in the form of a verdict, the least p first. */
-export function nameCases(tested: readonly { id: string; tally: PairTally; p: number }[]): NamedCase[] {
-  return tested.map(({ id, tally, p }) => nameCase(id, tally, p)).toSorted((a, b) => a.p - b.p);
-}
-
-/** The cases with pairs that differ, and the number of these pairs in each direction. */
-export function listFlips(cases: readonly string[], tallies: readonly Differences[]): ComparedCheck["flips"] {
-  return tallies.flatMap(({ down, up, pairs }, i) =>
-    down + up > 0 ? [{ case: cases[i] ?? "", down, up, pairs }] : [],
-  );
-}
-
-/** What the suite came to at one look. `isClear`: the mean drop is below the margin, missing answers counted both ways. */
-export type SuiteJudgement = {
+/**
+ * What the suite came to at one look. `down`, `up`: pairs that differ in the rate that the test names. `drops`: the mean
+ * drop of a rate over the cases that can fall in it, `live` of them; undefined where none can. `isClear`: the drop of
+ * every rate is below the margin, in every way of counting.
+ */
+export type SuiteJudgement = RatedP & {
   down: number;
   up: number;
-  p: number;
-  mean: MeanDrop | undefined;
+  drops: Record<Rate, MeanDrop | undefined>;
+  live: Record<Rate, number>;
   isClear: boolean;
   lacksAnswers: boolean;
 };
 
-/** Judges the suite by the pairs that these tallies hold; both claims must hold whichever way missing answers count. */
-export function judgeSuite(tallies: readonly PairTally[], margin: number, z: number): SuiteJudgement {
-  return joinJudgements(tallies, (counted) => judgePairs(counted, margin, z));
-}
+/** How a suite is tested, and how the drop of a rate is measured. */
+type SuiteMethod = {
+  test(cases: readonly PairCount[]): RatedP;
+  measure(cases: readonly PairCount[], rate: Rate): MeanDrop | undefined;
+};
 
-/** The judgement of the answers as they are, which must hold as if nothing had been asked again, too. */
-export function joinJudgements(
+const sumKinds = (all: readonly PairCount[], way: "down" | "up"): Kinds => {
+  const sum: [number, number, number] = [0, 0, 0];
+  for (const one of all) for (const kind of [0, 1, 2] as const) sum[kind] += one[way][kind];
+  return sum;
+};
+
+const byPairs: SuiteMethod = {
+  test: (all) => suiteP(sumKinds(all, "down"), sumKinds(all, "up")),
+  measure: (all, rate) => meanDrop(all.map(differ(rate))),
+};
+
+/** Judges the suite by the pairs that these tallies hold. */
+export function judgeSuite(
   tallies: readonly PairTally[],
-  judge: (tallies: readonly PairTally[]) => SuiteJudgement,
+  margin: number,
+  z: number,
+  { test, measure } = byPairs,
 ): SuiteJudgement {
-  const now = judge(tallies);
-  if (tallies.every(({ first }) => first === undefined)) return now;
-  const atFirst = judge(tallies.map((tally) => tally.first ?? tally));
+  const ways = Math.max(...tallies.map((tally) => tally.ways.length));
+  const live = Object.fromEntries(rates.map((rate) => [rate, tallies.filter((tally) => canFall(tally, rate))]));
+  const judged = Array.from({ length: ways }, (_, way) => {
+    const count = (all: readonly PairTally[] = []) => all.map((tally) => tally.ways[way] ?? tally.ways[0]);
+    const [pass, selection] = rates.map((rate) => measure(count(live[rate]), rate));
+    const isClear = rates.every((rate) => {
+      const cases = live[rate]?.length ?? 0;
+      return cases === 0 || isWithinMargin(rate === "pass" ? pass : selection, margin, widen(z, cases));
+    });
+    return { ...test(count(tallies)), drops: { pass, selection }, isClear };
+  });
+  const { p, rate } = largest(judged);
+  const counts = tallies.map(({ ways: [first] }) => first);
   return {
-    ...now,
-    p: Math.max(now.p, atFirst.p),
-    isClear: now.isClear && atFirst.isClear,
-    lacksAnswers: now.lacksAnswers || atFirst.lacksAnswers,
-  };
-}
-
-function judgePairs(tallies: readonly PairTally[], margin: number, z: number): SuiteJudgement {
-  const judge = (all: readonly Differences[]) => {
-    const [down, up] = [sumOf(all, (one) => one.down), sumOf(all, (one) => one.up)];
-    const mean = meanDrop(all);
-    return { down, up, p: suiteP(down, up), mean, isClear: isWithinMargin(mean, margin, z), lacksAnswers: false };
-  };
-  const all = judge(tallies);
-  if (tallies.every(({ base, head }) => base.missing + head.missing === 0)) return all;
-  const answered = judge(tallies.map((tally) => tally.answered));
-  return {
-    ...all,
-    p: Math.max(all.p, answered.p),
-    isClear: all.isClear && answered.isClear,
+    p,
+    rate,
+    down: countDiffering(sumKinds(counts, "down"), rate),
+    up: countDiffering(sumKinds(counts, "up"), rate),
+    drops: judged[0]?.drops ?? { pass: undefined, selection: undefined },
+    live: { pass: live.pass?.length ?? 0, selection: live.selection?.length ?? 0 },
+    isClear: judged.every((one) => one.isClear),
     lacksAnswers: lacksAnswers(tallies),
   };
 }
 
-/** Whether more than 5 % of an arm is missing. */
-export function lacksAnswers(tallies: readonly PairTally[]): boolean {
+const countTrials = ({ ways: [first] }: PairTally, arm: "base" | "head") => countRate(first[arm], "pass").trials;
+
+/** Whether more than 5 % of an arm is missing, or was at first. */
+function lacksAnswers(tallies: readonly PairTally[]): boolean {
   return pairArms.some(
-    (arm) => sumOf(tallies, (tally) => tally[arm].missing) > mostMissing * sumOf(tallies, (tally) => tally[arm].trials),
+    (arm) =>
+      sumOf(tallies, ({ missingAtFirst }) => missingAtFirst[arm]) >
+      mostMissing * sumOf(tallies, (tally) => countTrials(tally, arm)),
   );
 }
 
-/** -D -+ z SE: the net change with its interval, head - base. */
+/** -D -+ z SE: the net change of a rate with its interval, head - base. */
 export function netChange(mean: MeanDrop | undefined, z: number, cases: number): Figures["net"] {
   if (!mean) return null;
   const { drop, standardError } = mean;
+  const half = widen(z, cases) * standardError;
   // Adding 0 turns -0, which prints badly, into 0. A change of a rate is at most 1 in either direction.
-  const interval = [Math.max(-1, -drop - z * standardError), Math.min(1, -drop + z * standardError)] as const;
-  return { change: -drop + 0, interval, standardError, z, cases };
+  const interval = [Math.max(-1, -drop - half), Math.min(1, -drop + half)] as const;
+  return { change: -drop + 0, interval, standardError, z: widen(z, cases), cases };
+}
+
+/** What every verdict says of the suite. */
+export function describeSuite({ drops, live, p, rate, down, up }: SuiteJudgement, z: number) {
+  return {
+    net: netChange(drops.pass, z, live.pass),
+    selection: netChange(drops.selection, z, live.selection),
+    canFall: live,
+    suite: { down, up, p, rate },
+  };
 }
 
 /**
@@ -259,29 +320,16 @@ export function missingAnswers(tallies: readonly PairTally[]): Figures["missing"
   const missing = { base: 0, head: 0, recovered: { base: 0, head: 0 }, worst: 0, best: 0 };
   for (const tally of tallies) {
     for (const arm of pairArms) {
-      missing[arm] += tally[arm].missing;
-      missing.recovered[arm] += (tally.first ?? tally)[arm].missing - tally[arm].missing;
+      missing[arm] += tally.missing[arm];
+      missing.recovered[arm] += tally.missingAtFirst[arm] - tally.missing[arm];
     }
-    const { base, head } = tally;
-    if (base.trials === 0 || head.trials === 0) continue;
-    missing.worst += (rate(head) - (base.passed + base.missing) / base.trials) / tallies.length;
-    missing.best += ((head.passed + head.missing) / head.trials - rate(base)) / tallies.length;
+    const [base, head] = pairArms.map((arm) => countRate(tally.ways[0][arm], "pass"));
+    if (!base?.trials || !head?.trials) continue;
+    missing.worst += (rate(head) - (base.passed + tally.missing.base) / base.trials) / tallies.length;
+    missing.best += ((head.passed + tally.missing.head) / head.trials - rate(base)) / tallies.length;
   }
   const { base, head, recovered } = missing;
   return base + head + recovered.base + recovered.head === 0 ? null : missing;
-}
-
-/** The answers of base beyond the pairs of a case that count: repeated requests. `counted`: these pairs by case. */
-export function listRepeated(
-  record: TrialRecord,
-  cases: readonly string[],
-  counted: readonly number[],
-): NonNullable<Figures["repeated"]> {
-  return cases.flatMap((id, i) => {
-    const after = counted[i] ?? 0;
-    const passes = countPasses(record, id, "base", after + 1);
-    return passes.trials > 0 ? [{ case: id, after, ...passes }] : [];
-  });
 }
 
 /**

@@ -1,19 +1,24 @@
-import type { Counts } from "../../base/stats/counts.ts";
-import { lnGamma } from "../../base/stats/stdlib.ts";
-
 /** The trials per case and arm at which a check may look. */
 export const ladder = [3, 5, 8, 12, 18, 25, 35, 50, 70, 100, 140, 200] as const;
 
 /** The maximum cap of a check: suspects may go to twice the cap, and the ladder ends at 200. */
 export const mostTrials = 140;
-export const defaultTrials = 25;
+export const defaultTrials = 40;
 export const defaultMargin = 0.1;
 
 /** Suspects may run ahead to this many trials, however low the cap is. */
-const leastRunAhead = 50;
+const leastRunAhead = 70;
 
-/** Share of the one-sided 5 % that the tests of single cases may spend. The other 4 % are the suite's. */
-export const caseError = 0.01;
+/**
+ * The level that the tests of single cases share, over cases and rungs. Fisher's p is discrete, so what they err in is
+ * less: at most .0097 for every pass rate, 1 to 200 cases and 7 to 9 rungs (exact recursion over the passes of both arms).
+ */
+const caseError = 0.035;
+/** The same for a single look, whose error is at most this level. */
+export const caseErrorOnce = 0.01;
+
+/** The share of the cases' level that may name a case as risen. */
+const riseError = 0.01;
 
 /** a(J): P(any look j of J: Z_j > Phi^-1(1 - a K_j/T)) = .04 for Brownian Z, by simulation of 400,000 paths. J = 1..10. */
 const suiteLevels = [0.04, 0.0309, 0.0266, 0.0239, 0.0223, 0.0217, 0.0208, 0.0203, 0.0199, 0.0198];
@@ -27,26 +32,21 @@ const surplusOfFewCases = 0.3;
 /**
  * The looks and levels for `cases` cases and a cap of `trials` per arm. `families`: the number of suite-model pairs of
  * the run; the levels that can make a run red are divided by it, so that a run errs in at most 5 %, under any dependence
- * (Bonferroni; the fixed share of Holm's first step). `requests`: the most different requests of one case, where repeats
- * are worth nothing. Throws RangeError for a cap that is not a whole number in 1..140, or no cases.
+ * (Bonferroni; the fixed share of Holm's first step). Throws RangeError for a cap that is not a whole number in 1..140, or
+ * no cases.
  */
-export function planLooks(
-  cases: number,
-  trials: number = defaultTrials,
-  { families = 1, requests = Number.POSITIVE_INFINITY }: { families?: number; requests?: number } = {},
-) {
+export function planLooks(cases: number, trials: number = defaultTrials, families = 1) {
   if (!Number.isInteger(trials) || trials < 1 || trials > mostTrials)
     throw new RangeError(`${trials} trials: need a whole number from 1 to ${mostTrials}`);
   if (cases < 1) throw new RangeError("a check needs at least one case");
-  const last = Math.min(trials, requests);
-  const looks = [...ladder.filter((rung) => rung < last), last];
-  const ahead = Math.min(requests, Math.max(2 * trials, leastRunAhead));
-  const rungs = [...looks, ...ladder.filter((rung) => rung > last && rung <= ahead)];
-  const least = Math.min(5, last);
+  const looks = [...ladder.filter((rung) => rung < trials), trials];
+  const ahead = Math.max(2 * trials, leastRunAhead);
+  const rungs = [...looks, ...ladder.filter((rung) => rung > trials && rung <= ahead)];
+  const least = Math.min(5, trials);
   const tests = rungs.filter((rung) => rung >= least).length;
-  const { suiteLevel, z } = boundaries(looks.filter((look) => look >= least).length, cases);
+  const { suiteLevel, z } = boundaries(looks.filter((look) => look >= least).length);
   const caseLevel = caseError / tests / cases / families;
-  return { looks, rungs, least, suiteLevel: suiteLevel / families, z, caseLevel, riseLevel: caseError / cases };
+  return { looks, rungs, least, suiteLevel: suiteLevel / families, z, caseLevel, riseLevel: riseError / cases };
 }
 
 /**
@@ -54,57 +54,28 @@ export function planLooks(
  * `looks`: trials per case and arm at which the suite is judged; `rungs`: these, and those to which suspects may run
  * ahead; `least`: nothing is decided with fewer trials. `suiteLevel`: a; a look at K trials tests at a K/T.
  * `z`: half-width of the interval in standard errors. `caseLevel`: of one case at one rung. `riseLevel`: of one case that
- * rose, by which REGRESSED becomes CHANGED.
+ * rose, which is named beside those that fell.
  */
 export type LookPlan = ReturnType<typeof planLooks>;
 
-/** a and z for a suite of `cases` cases that is judged at `looks` looks (more than ten are treated as ten). */
-export function boundaries(looks: number, cases: number): { suiteLevel: number; z: number } {
+/** a and z for a suite that is judged at `looks` looks (more than ten are treated as ten). */
+export function boundaries(looks: number): { suiteLevel: number; z: number } {
   const j = Math.min(suiteLevels.length, Math.max(1, looks)) - 1;
-  const few = cases <= 2 ? surplusOfFewCases : 0;
-  return { suiteLevel: suiteLevels[j] ?? 0, z: (pocock[j] ?? 0) + surplus + few };
+  return { suiteLevel: suiteLevels[j] ?? 0, z: (pocock[j] ?? 0) + surplus };
 }
 
-/**
- * Did one case drop? P(head passes <= observed) given the passes of both arms together: the lower tail of the
- * hypergeometric, sum over y of C(k_h, y) C(k_b, s - y) / C(k_b + k_h, s), s = x_b + x_h. 1 when nothing can be shown.
- * Exact under any adaptive allocation: for a fixed endless record the p at a given size is super-uniform, whether or not
- * that size is ever reached. Conservative when trials of both arms share their orders.
- * Source: Fisher's exact test, one-sided.
- */
-export function caseP(base: Counts, head: Counts): number {
-  const passed = base.passed + head.passed;
-  const least = Math.max(0, passed - base.trials);
-  if (head.passed >= Math.min(head.trials, passed)) return 1;
-  const total = lnChoose(base.trials + head.trials, passed);
-  let term = Math.exp(lnChoose(head.trials, head.passed) + lnChoose(base.trials, base.passed) - total);
-  let p = term;
-  for (let y = head.passed; y > least; y--) {
-    term *= (y * (base.trials - passed + y)) / ((head.trials - y + 1) * (passed - y + 1));
-    p += term;
-  }
-  return Math.min(1, p);
+/** The half-width of an interval over so many cases, in standard errors. */
+export function widen(z: number, cases: number): number {
+  return cases <= 2 ? z + surplusOfFewCases : z;
 }
 
-/** Pairs of one case whose answers differ: `down` passed in base only, `up` in head only, among `pairs` pairs. */
+/** A case whose p is at most this looks worse, and runs ahead. It only affects which trials are requested; no verdict depends on it. */
+export function suspicionAt(trials: number): number {
+  return trials <= 8 ? 0.5 : trials <= 18 ? 0.35 : 0.2;
+}
+
+/** Pairs of one case that differ in a rate: `down` in favor of base, `up` of head, among `pairs` pairs. */
 export type Differences = { down: number; up: number; pairs: number };
-
-/**
- * Did the suite drop? P(Bin(down + up, 1/2) >= down), over the pairs of all cases whose answers differ; 1 when none went
- * down. Under the null a differing pair goes either way with chance 1/2 whatever its order did to both, so the test is
- * exact under order effects and drift in time. Source: the exact sign test (McNemar 1947).
- */
-export function suiteP(down: number, up: number): number {
-  if (down === 0) return 1;
-  const differing = down + up;
-  let term = Math.exp(lnChoose(differing, down) - differing * Math.LN2);
-  let p = term;
-  for (let x = down; x < differing && term > p * 1e-18; x++) {
-    term *= (differing - x) / (x + 1);
-    p += term;
-  }
-  return Math.min(1, p);
-}
 
 /** The mean drop over cases (base - head; positive is worse) and its standard error. */
 export type MeanDrop = { drop: number; standardError: number };
@@ -129,17 +100,4 @@ export function meanDrop(cases: readonly Differences[]): MeanDrop | undefined {
 /** Whether the mean drop is significantly below the margin: (margin - D) / SE > z. */
 export function isWithinMargin(mean: MeanDrop | undefined, margin: number, z: number): boolean {
   return mean !== undefined && (margin - mean.drop) / mean.standardError > z;
-}
-
-const logFactorials = new Float64Array(1024);
-for (let n = 2; n < logFactorials.length; n++) logFactorials[n] = (logFactorials[n - 1] ?? 0) + Math.log(n);
-
-/** ln n!, n a whole number >= 0. */
-export function lnFactorial(n: number): number {
-  return n < logFactorials.length ? (logFactorials[n] ?? 0) : lnGamma(n + 1);
-}
-
-/** ln C(n, k), 0 <= k <= n. */
-export function lnChoose(n: number, k: number): number {
-  return lnFactorial(n) - lnFactorial(k) - lnFactorial(n - k);
 }

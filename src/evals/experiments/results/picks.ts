@@ -32,9 +32,6 @@ export function substitutedPair({ verdict }: Pick<Trial, "verdict">): Pair | und
   return verdict?.substituted && { expected: verdict.expected, picked: verdict.picked };
 }
 
-/** The parts of a trial from which confusions are counted. */
-export type CountedTrial = Pick<Trial, "cell" | "verdict" | "copy">;
-
 /** Counts confusions and substitutions in two arms, and lists those that got more frequent. */
 export class ConfusionGrowth {
   readonly #arms: readonly [string, string];
@@ -46,29 +43,17 @@ export class ConfusionGrowth {
     this.#arms = [base, head];
   }
 
-  add(trial: CountedTrial): void {
-    this.#count(trial, 1);
-  }
-
-  #count(trial: CountedTrial, by: 1 | -1): void {
+  add(trial: Pick<Trial, "cell" | "verdict" | "copy">): void {
     const arm = this.#arms.indexOf(trial.cell.arm);
     const { verdict, copy } = trial;
     if (arm < 0 || copy || !verdict || verdict.grade === "not-gradable") return;
     const key = JSON.stringify([verdict.expected, arm]);
-    this.#graded.set(key, (this.#graded.get(key) ?? 0) + by);
+    this.#graded.set(key, (this.#graded.get(key) ?? 0) + 1);
     const substituted = substitutedPair(trial);
     const pair = substituted ? { ...substituted, acceptable: true as const } : confusedPair(trial);
     if (!pair) return;
     const known = getOrAdd(this.#pairs, JSON.stringify(pair), () => ({ pair, counts: [0, 0] as [number, number] }));
-    known.counts[arm as 0 | 1] += by;
-  }
-
-  /** The same without some of the added trials. */
-  pairsWithout(trials: readonly CountedTrial[]): Growth[] {
-    for (const trial of trials) this.#count(trial, -1);
-    const pairs = this.pairs();
-    for (const trial of trials) this.#count(trial, 1);
-    return pairs;
+    known.counts[arm as 0 | 1]++;
   }
 
   /** The pairs whose share of trials is larger in head, largest growth first. */
@@ -106,6 +91,11 @@ const chosen: ReadonlySet<Score["selection"]> = new Set([
 export function readChoice({ selection, expected, discovery }: Score): boolean | undefined {
   if (discovery) return discovery.outcome === "chosen" || discovery.outcome === "chosen-without-search";
   return expected.startsWith("(") || expected.startsWith("skill:") ? undefined : chosen.has(selection);
+}
+
+/** Whether a graded trial selected an expected tool or skill, or rightly no tool, whatever came of it. */
+export function hasSelected(score: Score): boolean {
+  return readChoice(score) ?? (score.selection === "abstained" || chosen.has(score.selection));
 }
 
 /** Counts how expected tools were found and chosen. */

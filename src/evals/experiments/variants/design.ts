@@ -8,11 +8,11 @@ import {
   type TrialRecord,
 } from "../../asking/trials/design.ts";
 import { type CaseCounts, type Counts, meanChange, noTrials, swapArms } from "../../base/stats/counts.ts";
-import { globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
+import { fisherP, globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { upperDrop } from "../../base/stats/meanDrop.ts";
 import { sumOf } from "../../base/sum.ts";
 import type { NamedCase } from "../../base/types/check.ts";
-import { caseP, defaultMargin } from "../design/statistics.ts";
+import { defaultMargin } from "../design/statistics.ts";
 import {
   type CertainVariantVerdict,
   type Comparison,
@@ -317,7 +317,7 @@ function listDropped(seen: readonly SeenCase[]): NamedCase[] {
   return tested.filter(({ p }) => p <= 0.05).toSorted((a, b) => a.p - b.p);
 }
 
-const fisher = ({ base, head }: CaseCounts): number => caseP(base, head);
+const fisher = ({ base, head }: CaseCounts): number => fisherP(base, head);
 
 /**
  * The design for a deterministic model: one trial per case and wording, and any difference is real. Adopts the challenger
@@ -340,8 +340,8 @@ function compare(record: TrialRecord, cases: readonly string[], challenger: stri
     const [before] = record.answers(id, incumbentArm);
     const [after] = record.answers(id, challenger);
     if (before === "missing" || after === "missing") found.unanswered.push(id);
-    else if (before === "fail" && after === "pass") found.repaired.push(id);
-    else if (before === "pass" && after === "fail") found.broken.push(id);
+    else if (before !== "pass" && after === "pass") found.repaired.push(id);
+    else if (before === "pass" && after !== "pass") found.broken.push(id);
   }
   return found;
 }

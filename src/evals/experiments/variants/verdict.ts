@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { TrialRecord } from "../../asking/trials/design.ts";
+import { isGraded, type TrialRecord } from "../../asking/trials/design.ts";
 import { getOrAdd } from "../../base/getOrAdd.ts";
 import { sumOf } from "../../base/sum.ts";
 import { countsSchema, namedCaseSchema } from "../../base/types/check.ts";
@@ -235,7 +235,7 @@ function summariseWordings(
     return {
       name,
       passed: answers.filter((answer) => answer === "pass").length,
-      trials: answers.filter((answer) => answer === "pass" || answer === "fail").length,
+      trials: answers.filter(isGraded).length,
       screened: screened.at(-1) ?? null,
       size: measured ? { kind: "tokens", mean: prompts.mean(name) } : { kind: "bytes", mean: bytes },
     };

@@ -5,7 +5,6 @@ import { confusionGrid } from "../../../../src/evals/experiments/run/report/figu
 import type { PageTrial } from "../../../../src/evals/experiments/run/report/pageTrials.ts";
 import { PageTrialCollector, pageLimits } from "../../../../src/evals/experiments/run/report/pageTrials.ts";
 import { summariser } from "../../../../src/evals/experiments/run/summary.ts";
-import { checkOf } from "../../../reports/checks.ts";
 import { manifest as sample } from "../../../reports/samples.ts";
 
 const place = { hash: "h", expectedTools: ["read"], toolset: "t", trials: 5, passRate: 0.8, maxTurns: 1 };
@@ -96,24 +95,6 @@ it("lists cases with the counts of each arm, and trials by case, arm and number"
   ]);
   expect(trials[1]).toMatchObject({ result: "failed", outcome: "wrong-tool", picked: "list", tokens: 22 });
   expect(recorded).toBe(4);
-});
-
-it("separates the repeated requests of a check from the trials that its verdict counts", () => {
-  const trials = [1, 2, 3].map((number) => trial("a", number, { arm: "base", pass: number < 3 }));
-  const collector = new PageTrialCollector(manifest);
-  const results = summariser(manifest, "reports/run");
-  for (const one of [...trials, trial("a", 1), trial("a", 2)]) {
-    collector.add(one);
-    results.add(one);
-  }
-  const summary = results.summary();
-  const repeated = [{ case: "a", after: 2, passed: 0, trials: 1 }];
-  const suites = summary.suites.map((suite) => ({ ...suite, verdict: checkOf({ kind: "no-regression", repeated }) }));
-  expect(collector.collect({ ...summary, suites }).cases[0]?.arms).toEqual([
-    { arm: "head", passed: 2, trials: 2, broken: 0, notGradable: 0 },
-    { arm: "base", passed: 2, trials: 2, broken: 0, notGradable: 0 },
-    { arm: "base, repeated requests", passed: 0, trials: 1, broken: 0, notGradable: 0 },
-  ]);
 });
 
 it("keeps trials that did not pass and every n-th of the others, and counts all", () => {

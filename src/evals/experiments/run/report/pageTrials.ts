@@ -97,12 +97,6 @@ export class PageTrialCollector {
     const summaries = new Map(
       summary?.suites.flatMap(({ name, model, cases }) => cases.map((one) => [caseKey(name, model, one.id), one])),
     );
-    const repeated = new Map(
-      summary?.suites.flatMap(({ name, model, verdict }) => {
-        const listed = (verdict && "method" in verdict && verdict.repeated) || [];
-        return listed.map((one) => [caseKey(name, model, one.case), one]);
-      }),
-    );
     const cases = this.#cases.map(({ suite, model, case: one, arms }) => {
       const known = summaries.get(caseKey(suite, model, one.id));
       const head = arms.find(({ arm }) => arm === "head")?.tally;
@@ -118,13 +112,7 @@ export class PageTrialCollector {
         place: one.file === "" ? "" : `${one.file}:${one.line}`,
         // Only a run has gates.
         ...(known && { passRate: known.passRate, state: caseState(known) }),
-        arms: [
-          ...ofHead,
-          ...arms
-            .toSorted((a, b) => compareArms(a.arm, b.arm))
-            .map(countArm)
-            .flatMap((arm) => separateRepeated(arm, repeated.get(caseKey(suite, model, one.id)))),
-        ],
+        arms: [...ofHead, ...arms.toSorted((a, b) => compareArms(a.arm, b.arm)).map(countArm)],
         reasons: reasons.slice(0, 5).map(({ text, n }) => ({ text: this.#limit(text), n })),
       };
     });
@@ -176,16 +164,6 @@ function countHead({ passed, trials, broken, notGradable }: CaseSummary) {
 
 function countArm({ arm, tally: { passed, failed, broken, notGradable } }: ArmTally) {
   return { arm, passed, trials: passed + failed, broken, notGradable };
-}
-
-/** The counts of base without its repeated requests, and these: the former are the figures of the check. */
-function separateRepeated(counts: ArmCounts, repeated: { passed: number; trials: number } | undefined): ArmCounts[] {
-  if (counts.arm !== "base" || !repeated) return [counts];
-  const { passed, trials } = repeated;
-  return [
-    { ...counts, passed: counts.passed - passed, trials: counts.trials - trials },
-    { arm: "base, repeated requests", passed, trials, broken: 0, notGradable: 0 },
-  ];
 }
 
 /** Counts all trials of a case in one arm, including those that the page does not hold. */

@@ -228,10 +228,8 @@ function checkCertainty(check: ComparedCheck): string {
   if (isExhausted(check))
     return repeats === undefined
       ? ""
-      : `How sure: this assumes that the model is deterministic: ${count(repeats, "repeated request")} got the same ${repeats === 1 ? "answer" : "answers"} as before, which can be chance.`;
-  return kind === "no-regression"
-    ? `How sure: at most 5% of checks${shared} miss such a drop.`
-    : "How sure: at most 1% of checks with unchanged tools name a case that did not change.";
+      : `How sure: this assumes that the model is deterministic: ${count(repeats, "repeated request")} got the same ${repeats === 1 ? "answer" : "answers"} as before. A model that samples does so in at most 0.2% of checks.`;
+  return `How sure: at most 5% of checks${shared} miss a larger drop.`;
 }
 
 const sumCases = (leftOut: PartialRun["leftOut"]) => sumOf(leftOut, ({ cases }) => cases);

@@ -1,0 +1,110 @@
+import type { Counts } from "../../base/stats/counts.ts";
+import { halfBinomial, hypergeometric, lnFactorial, lowerTail } from "../../base/stats/distributions.ts";
+import { findLowest, fisherP, isSignificant } from "../../base/stats/hypothesisTests.ts";
+import { sumOf } from "../../base/sum.ts";
+
+// Tests of answers with three grades: 2 passes, 1 only selects the right tool (or rightly none), 0 does neither. Two
+// rates follow from them, and each test is the exact law of the smaller p of the two.
+
+/** The rate of answers that pass, and of those that select the right tool whether they pass or not. */
+export type Rate = "pass" | "selection";
+export const rates = ["pass", "selection"] as const;
+
+/** How many answers have grade 0, 1 and 2. */
+export type Grades = readonly [number, number, number];
+
+/** A p-value, and the rate that it is about. */
+export type RatedP = { p: number; rate: Rate };
+
+/** The answers that have a rate, among all of them. */
+export function countRate([neither, selected, passed]: Grades, rate: Rate): Counts {
+  return { passed: rate === "pass" ? passed : selected + passed, trials: neither + selected + passed };
+}
+
+/**
+ * Did one case drop? With m the smaller of Fisher's p of both rates: P(either is <= m) given how often each grade came in
+ * both arms together. Where only two grades came the rates are the same test, or one cannot move: then m itself. The
+ * rate with the smaller p is named, the pass rate on ties.
+ */
+export function caseP(base: Grades, head: Grades): RatedP {
+  const [pass = 1, selection = 1] = rates.map((rate) => fisherP(countRate(base, rate), countRate(head, rate)));
+  const rate = pass <= selection ? "pass" : "selection";
+  const smaller = Math.min(pass, selection);
+  const [t0, t1, t2] = [base[0] + head[0], base[1] + head[1], base[2] + head[2]];
+  if (smaller === 1 || t0 === 0 || t1 === 0 || t2 === 0) return { p: smaller, rate };
+  const [all, draws] = [t0 + t1 + t2, head[0] + head[1] + head[2]];
+  const selections = hypergeometric(all, t1 + t2, draws);
+  const fewSelections = findLowest(selections, smaller);
+  const fewPasses = findLowest(hypergeometric(all, t2, draws), smaller);
+  const p = sumOf(selections.masses.entries(), ([j, mass]) => {
+    const selected = selections.least + j;
+    return selected <= fewSelections ? mass : mass * lowerTail(hypergeometric(t1 + t2, t2, selected), fewPasses);
+  });
+  return { p: Math.min(1, p), rate };
+}
+
+/** Pairs whose grades differ, by kind: 2 in one arm against 0, 2 against 1, and 1 against 0 in the other. */
+export type Kinds = readonly [number, number, number];
+
+/** The pairs in which a rate differs. */
+export function countDiffering(kinds: Kinds, rate: Rate): number {
+  return kinds[0] + (rate === "pass" ? kinds[1] : kinds[2]);
+}
+
+/**
+ * Did the suite drop? The exact sign test (McNemar 1947) on the pairs that differ in a rate; with m the smaller p of both
+ * rates, P(either is <= m). Under the null a differing pair goes either way with chance 1/2 whatever its order did to
+ * both arms, so the test is exact under order effects and drift in time. `down`: base has the better grade.
+ */
+export function suiteP(down: Kinds, up: Kinds): RatedP {
+  const [a, b, c] = [down[0] + up[0], down[1] + up[1], down[2] + up[2]];
+  const [ab, ac] = [halfBinomial(a + b), halfBinomial(a + c)];
+  const pass = ab.tails[countDiffering(down, "pass")] ?? 0;
+  const selection = ac.tails[countDiffering(down, "selection")] ?? 0;
+  const rate = pass <= selection ? "pass" : "selection";
+  const smaller = Math.min(pass, selection);
+  if (smaller === 1 || b + c === 0) return { p: smaller, rate };
+  const [fewestPasses, fewestSelections] = [ab, ac].map(({ tails }) =>
+    tails.findIndex((tail) => isSignificant(tail, smaller)),
+  );
+  const [ofB, ofC] = [halfBinomial(b).tails, halfBinomial(c).tails];
+  const tail = (tails: Float64Array, x: number) => (x <= 0 ? 1 : (tails[x] ?? 0));
+  const p = sumOf(halfBinomial(a).masses.entries(), ([i, mass]) => {
+    const neither = (1 - tail(ofB, (fewestPasses ?? 0) - i)) * (1 - tail(ofC, (fewestSelections ?? 0) - i));
+    return mass * (1 - neither);
+  });
+  return { p: Math.min(1, p), rate };
+}
+
+/** Answers to one request that were all alike: their grade and number. */
+export type AlikeAnswers = { grade: 0 | 1 | 2; trials: number };
+
+/**
+ * ln of the chance that equal requests always get equal grades, if answers could be exchanged between trials, given how
+ * often each grade came: (ways to give whole requests the observed numbers of grades) / (k! / (k0! k1! k2!)). 0 when all
+ * grades are equal, or no request was repeated. A low value shows that the model is deterministic.
+ */
+export function lnAgreement(requests: readonly AlikeAnswers[]): number {
+  const counts = [0, 1, 2].map((grade) =>
+    sumOf(
+      requests.filter((one) => one.grade === grade),
+      (one) => one.trials,
+    ),
+  );
+  const [n0 = 0, n1 = 0, n2 = 0] = counts;
+  const all = n0 + n1 + n2;
+  if (counts.includes(all) || requests.length === all) return 0;
+  // ways[i (n2 + 1) + j]: ways to give grade 1 to i answers and grade 2 to j.
+  const width = n2 + 1;
+  const ways = new Float64Array((n1 + 1) * width);
+  ways[0] = 1;
+  for (const { trials } of requests)
+    for (let i = n1; i >= 0; i--)
+      for (let j = n2; j >= 0; j--) {
+        const at = i * width + j;
+        const one = i >= trials ? (ways[at - trials * width] ?? 0) : 0;
+        const two = j >= trials ? (ways[at - trials] ?? 0) : 0;
+        ways[at] = (ways[at] ?? 0) + one + two;
+      }
+  return Math.log(ways.at(-1) ?? 0) + sumOf(counts, lnFactorial) - lnFactorial(all);
+}

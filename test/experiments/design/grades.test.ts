@@ -1,0 +1,164 @@
+import hypergeometric from "@stdlib/stats-base-dists-hypergeometric";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { lnChoose, lnFactorial } from "../../../src/evals/base/stats/distributions.ts";
+import { fisherP } from "../../../src/evals/base/stats/hypothesisTests.ts";
+import { lnGamma } from "../../../src/evals/base/stats/stdlib.ts";
+import { caseP, type Grades, type Kinds, lnAgreement, suiteP } from "../../../src/evals/experiments/design/grades.ts";
+
+const counts = (passed: number, trials: number) => ({ passed, trials });
+
+describe("fisherP, Fisher's exact test", () => {
+  test("golden values", () => {
+    expect(fisherP(counts(5, 5), counts(1, 5))).toBeCloseTo(0.0238095238095, 13);
+    expect(fisherP(counts(12, 12), counts(3, 12))).toBeCloseTo(0.000168259523489, 15);
+    expect(fisherP(counts(17, 18), counts(6, 18))).toBeCloseTo(0.000148312940304, 15);
+    expect(fisherP(counts(0, 5), counts(0, 5))).toBe(1);
+  });
+
+  const anyCounts = fc.nat(200).chain((trials) => fc.nat(trials).map((passed) => counts(passed, trials)));
+
+  test("agrees with an independent library", () => {
+    fc.assert(
+      fc.property(anyCounts, anyCounts, (base, head) => {
+        const oracle = hypergeometric.cdf(
+          head.passed,
+          base.trials + head.trials,
+          base.passed + head.passed,
+          head.trials,
+        );
+        expect(Math.abs(fisherP(base, head) - oracle)).toBeLessThan(1e-10 * oracle);
+      }),
+    );
+  });
+
+  test("is super-uniform: P(p <= level) <= level at any rate", () => {
+    for (const k of [3, 5, 12])
+      for (const rate of [0.1, 0.5, 0.9])
+        for (const level of [0.001, 0.01, 0.05, 0.2]) {
+          const pmf = Array.from({ length: k + 1 }, (_, x) => binomial(k, x, rate));
+          let chance = 0;
+          for (let b = 0; b <= k; b++)
+            for (let h = 0; h <= k; h++)
+              if (fisherP(counts(b, k), counts(h, k)) <= level) chance += (pmf[b] ?? 0) * (pmf[h] ?? 0);
+          expect(chance).toBeLessThanOrEqual(level);
+        }
+  });
+
+  test("a head pass less never raises p, and arms without trials show nothing", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 60 }), fc.nat(60), fc.nat(59), (k, b, h) => {
+        fc.pre(b <= k && h < k);
+        expect(fisherP(counts(b, k), counts(h, k))).toBeLessThanOrEqual(
+          fisherP(counts(b, k), counts(h + 1, k)) + 1e-12,
+        );
+      }),
+    );
+    expect(fisherP(counts(0, 0), counts(3, 5))).toBe(1);
+    expect(fisherP(counts(3, 5), counts(0, 0))).toBe(1);
+  });
+});
+
+describe("caseP, the smaller of two Fisher tests", () => {
+  test.each<[Grades, Grades, number, string]>([
+    [[0, 0, 5], [4, 0, 1], 0.0238095238095, "pass"],
+    [[0, 0, 12], [9, 0, 3], 0.000168259523489, "pass"],
+    [[5, 0, 0], [5, 0, 0], 1, "pass"],
+    [[1, 3, 8], [4, 4, 4], 0.11900866666, "pass"],
+    [[0, 2, 10], [8, 1, 3], 0.000903794011884, "selection"],
+    [[2, 6, 4], [9, 2, 1], 0.00613906889987, "selection"],
+  ])("golden: %j -> %j", (base, head, p, rate) => {
+    expect(caseP(base, head)).toEqual({ p: expect.closeTo(p, 12), rate });
+  });
+
+  test("is exact: P(p <= its value) given how often each grade came never exceeds it", () => {
+    for (const [t0, t1, t2] of [
+      [4, 4, 8],
+      [2, 6, 8],
+      [6, 7, 3],
+    ] as const) {
+      const k = 8;
+      const tables = Array.from({ length: k + 1 }, (_, x) => x).flatMap((x) =>
+        Array.from({ length: k + 1 - x }, (_, y) => [k - x - y, y, x] as const),
+      );
+      const outcomes = tables
+        .filter(([z, y, x]) => z <= t0 && y <= t1 && x <= t2)
+        .map(([z, y, x]) => ({
+          mass: Math.exp(lnChoose(t0, z) + lnChoose(t1, y) + lnChoose(t2, x) - lnChoose(2 * k, k)),
+          p: caseP([t0 - z, t1 - y, t2 - x], [z, y, x]).p,
+        }));
+      for (const { p } of outcomes) {
+        const chance = outcomes.reduce((sum, one) => (one.p <= p * (1 + 1e-9) ? sum + one.mass : sum), 0);
+        expect(chance).toBeLessThanOrEqual(p * (1 + 1e-8));
+      }
+    }
+  });
+});
+
+describe("suiteP, the smaller of two sign tests", () => {
+  test.each<[Kinds, Kinds, number, string]>([
+    [[9, 0, 0], [1, 0, 0], 0.0107421875, "pass"],
+    [[0, 37, 0], [0, 20, 0], 0.0165719838938, "pass"],
+    [[0, 0, 0], [3, 0, 0], 1, "pass"],
+    [[5, 3, 2], [1, 1, 2], 0.0919189453125, "pass"],
+    [[2, 1, 12], [1, 2, 1], 0.00209045410156, "selection"],
+    [[4, 9, 3], [2, 1, 6], 0.0139816701412, "pass"],
+  ])("golden: down %j, up %j", (down, up, p, rate) => {
+    expect(suiteP(down, up)).toEqual({ p: expect.closeTo(p, 12), rate });
+  });
+
+  test("is exact: P(p <= its value) when every pair is a fair coin", () => {
+    for (const [a, b, c] of [
+      [3, 2, 4],
+      [0, 5, 5],
+      [6, 1, 3],
+    ] as const) {
+      const outcomes: { mass: number; p: number }[] = [];
+      for (let i = 0; i <= a; i++)
+        for (let j = 0; j <= b; j++)
+          for (let l = 0; l <= c; l++) {
+            const ways = Math.exp(lnChoose(a, i) + lnChoose(b, j) + lnChoose(c, l));
+            outcomes.push({ mass: ways / 2 ** (a + b + c), p: suiteP([i, j, l], [a - i, b - j, c - l]).p });
+          }
+      for (const { p } of outcomes) {
+        const chance = outcomes.reduce((sum, one) => (one.p <= p * (1 + 1e-9) ? sum + one.mass : sum), 0);
+        expect(chance).toBeLessThanOrEqual(p * (1 + 1e-8));
+      }
+    }
+  });
+
+  test("does not lose the tail of a large suite", () => {
+    const plain = (down: number, up: number) => suiteP([down, 0, 0], [up, 0, 0]).p;
+    expect(plain(3000, 2000)).toBeGreaterThan(0);
+    expect(plain(3000, 2000)).toBeLessThan(1e-44);
+    expect(plain(20_000, 20_000)).toBeCloseTo(0.5, 2);
+  });
+});
+
+describe("lnAgreement", () => {
+  const alike = (...requests: [0 | 1 | 2, number][]) =>
+    lnAgreement(requests.map(([grade, trials]) => ({ grade, trials })));
+
+  test("golden: two requests asked three times, three requests asked twice", () => {
+    expect(alike([2, 3], [0, 3])).toBeCloseTo(Math.log(2 / 20), 12);
+    expect(alike([2, 2], [2, 2], [0, 2])).toBeCloseTo(Math.log(3 / 15), 12);
+  });
+
+  test("shows nothing when all grades are equal, or nothing was repeated", () => {
+    expect(alike([2, 2], [2, 1])).toBe(0);
+    expect(alike([2, 1], [0, 1], [1, 1])).toBe(0);
+    expect(alike()).toBe(0);
+  });
+});
+
+function binomial(n: number, x: number, p: number): number {
+  let mass = (1 - p) ** n;
+  for (let i = 0; i < x; i++) mass *= ((n - i) / (i + 1)) * (p / (1 - p));
+  return mass;
+}
+
+test("factorials and binomials", () => {
+  expect(lnFactorial(0)).toBe(0);
+  expect(lnFactorial(2000)).toBeCloseTo(lnGamma(2001), 9);
+  expect(Math.exp(lnChoose(50, 25))).toBeCloseTo(126410606437752, -3);
+});
