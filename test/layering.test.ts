@@ -28,13 +28,15 @@ const sharedFolders: Readonly<Record<string, readonly string[]>> = {
 /** Subjects that import another one, and why. The list only gets shorter. */
 const subjectImports = [
   // A run is composed of these, and none of them imports it.
-  ...["arms", "baseline", "blame", "check", "drift", "variants"].map((subject) => `experiments/run imports ${subject}`),
+  ...["arms", "baseline", "blame", "check", "drift", "queue", "variants"].map(
+    (subject) => `experiments/run imports ${subject}`,
+  ),
   // A comparison is a check of two records.
   "experiments/compare imports check",
   // To turn: the figures of a page.
   ...["arms", "blame", "compare", "variants"].map((subject) => `experiments/${subject} imports run`),
   // To turn: the pipeline knows the checks and the results of a run, and reports of every subject.
-  ...["check", "drift", "queue", "run"].map((subject) => `experiments/pipeline imports ${subject}`),
+  ...["check", "drift", "run"].map((subject) => `experiments/pipeline imports ${subject}`),
   ...["blame", "compare", "run", "variants"].map((subject) => `experiments/reporting imports ${subject}`),
   // One of the rules of lint ranks tools as a search does.
   "inspection/lint imports search",

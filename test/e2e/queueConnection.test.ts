@@ -24,7 +24,7 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
       code: 3,
       err: "error: The queue at redis://127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1.\n  Start the Redis server, or correct the URL.\n",
     };
-    const url = "redis://user:secret-word@127.0.0.1:1";
+    const url = "redis://user:50%secret-word@127.0.0.1:1";
     expect(await connect(url)).toEqual(unreachable);
     expect(await spawnEvals(["run", "--queue", url], { cwd })).toEqual({ ...unreachable, out: "" });
   });
@@ -163,7 +163,7 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(register)}`;
     expect(await connect("redis://127.0.0.1:1", { NODE_OPTIONS })).toEqual({
       code: 2,
-      err: "error: A queue needs the packages bullmq and ioredis, but ioredis cannot be loaded.\n  Install it: npm install ioredis@6\n",
+      err: "error: A queue needs the packages bullmq and ioredis, but ioredis cannot be loaded.\n  Install them: npm install bullmq@6 ioredis@6\n",
     });
   });
 });

@@ -123,8 +123,15 @@ function refuseChanges(before: RunManifest, now: RunManifest): void {
   );
 }
 
+/** What of a manifest affects the answers of a run. */
+type AskedParts = Pick<RunManifest, "experiment" | "judge"> & {
+  suites: readonly AskedSuite[];
+  models: readonly Pick<RunManifest["models"][number], "id" | "settings">[];
+};
+type AskedSuite = { name: string; hash: string; cases: readonly { toolset: string }[] };
+
 /** Lists what affects the answers of a run and has changed, as clauses. */
-export function listChanges(before: RunManifest, now: RunManifest): string[] {
+export function listChanges(before: AskedParts, now: AskedParts): string[] {
   return [
     ...(isSameExperiment(before, now) ? [] : ["its wordings, sizes or trials changed"]),
     ...before.suites.flatMap((suite) => {
@@ -144,22 +151,20 @@ export function listChanges(before: RunManifest, now: RunManifest): string[] {
 }
 
 /** Arms that are created while an experiment runs are not compared. */
-function isSameExperiment({ experiment: before }: RunManifest, { experiment: now }: RunManifest): boolean {
+function isSameExperiment({ experiment: before }: AskedParts, { experiment: now }: AskedParts): boolean {
   const listed = ({ cases, arms, setup }: Experiment) =>
     canonicalJson(jsonObjectSchema.parse({ cases, setup, ...(now?.arms.length && { arms }) }));
   return before && now ? listed(before) === listed(now) : before === now;
 }
 
-function isSameJudge({ judge: before }: RunManifest, { judge: now }: RunManifest): boolean {
+function isSameJudge({ judge: before }: AskedParts, { judge: now }: AskedParts): boolean {
   const identify = (judge: RunManifest["judge"]) =>
     judge && canonicalJson({ model: judge.model, settings: judge.settings });
   return identify(before) === identify(now);
 }
 
-type ManifestSuite = RunManifest["suites"][number];
-
 /** Whether every case has the same tools as before, or had none because its server could not be reached. */
-function hasSameLists(before: ManifestSuite, now: ManifestSuite): boolean {
+function hasSameLists(before: AskedSuite, now: AskedSuite): boolean {
   return before.cases.every(
     ({ toolset }, index) => toolset === neverListed.hash || toolset === now.cases[index]?.toolset,
   );

@@ -11,7 +11,7 @@ import { findRecord, type RecordCommand } from "../../records/find.ts";
 import { type HostName, hosts } from "../../servers/host.ts";
 
 /** The options that --resume reads from the record: those that affect what is asked, not speed, cost or output. */
-const recordedOptionsSchema = z
+export const recordedOptionsSchema = z
   .object({
     given: z
       .array(z.string())

@@ -5,7 +5,7 @@ import { printableLines } from "../../base/secrets/visible.ts";
 import { withoutSecrets } from "../../base/types/endpoint.ts";
 import { EvalsError, exitCodes, messageOf, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import { keyPrefix } from "./messages.ts";
+import { keyPrefix } from "./protocol.ts";
 
 /** A connection to the Redis server that carries trials to workers. */
 export type Broker = {
@@ -25,9 +25,11 @@ export type Broker = {
 
 /** How often a lost connection is tried again by a process that is about to end: for three seconds. */
 const lastRetries = 5;
+/** How long a server that is starting is tried, and how often, in ms. */
+const startMs = 5_000;
+const retryMs = 250;
 
 const example = "redis://127.0.0.1:6379";
-const packages = { bullmq: "bullmq@6", ioredis: "ioredis@6" } as const;
 
 /**
  * Connects to the Redis or Valkey server at a URL, `redis://` or with TLS `rediss://`. User and password come from the
@@ -38,34 +40,48 @@ const packages = { bullmq: "bullmq@6", ioredis: "ioredis@6" } as const;
 export async function connectBroker(url: string, io: Io): Promise<Broker> {
   const { name, options } = parseUrl(url, io);
   const { bullmq, ioredis } = await loadPackages();
-  await tryConnection((retryStrategy) => new ioredis({ ...options, retryStrategy }), name, io);
-  const reports = createConnectionReports(name, io);
+  await tryConnection((retryStrategy) => new ioredis.Redis({ ...options, retryStrategy }), name, io);
   const opened: Redis[] = [];
+  const reported = new Set<string>();
+  let state: "connected" | "lost" | "closed" = "connected";
   let isWaiting = true;
-  const retryStrategy = (times: number) =>
-    isWaiting || times <= lastRetries ? Math.min(50 * 2 ** times, 2_000) : null;
+  const report = (text: string) => io.err(printableLines(text));
   const connect = () => {
-    const client = new ioredis({ ...options, retryStrategy });
-    client.on("error", (error) => reports.lost(error));
-    client.on("ready", reports.back);
+    const retryStrategy = (times: number) =>
+      isWaiting || times <= lastRetries ? Math.min(50 * 2 ** times, 2_000) : null;
+    const client = new ioredis.Redis({ ...options, retryStrategy });
+    // Every client loses the connection, and emits an error at each attempt.
+    client.on("error", (error) => {
+      if (state !== "connected") return;
+      state = "lost";
+      report(`Lost the connection to the queue at ${name} (${describe(error)}). Reconnecting.`);
+    });
+    client.on("ready", () => {
+      if (state !== "lost") return;
+      state = "connected";
+      report(`Reconnected to the queue at ${name}.`);
+    });
     opened.push(client);
     return client;
   };
   const redis = connect();
-  const watch = watchAnswers(redis, reports);
   return {
     name,
     bullmq,
     redis,
     connect,
-    reportRefusal: reports.refused,
+    reportRefusal(error) {
+      const code = /^[A-Z]{2,}\b/.exec(messageOf(error))?.[0];
+      if (code === undefined || reported.has(code) || state === "closed") return;
+      reported.add(code);
+      report(`The queue at ${name} refuses commands (${messageOf(error)}). Trying again.`);
+    },
     async stopWaiting() {
       isWaiting = false;
       if (redis.status !== "end") await new Promise((resolve) => redis.once("end", resolve));
     },
     async close() {
-      clearInterval(watch);
-      reports.end();
+      state = "closed";
       for (const client of opened) client.disconnect();
     },
   };
@@ -73,54 +89,58 @@ export async function connectBroker(url: string, io: Io): Promise<Broker> {
 
 function parseUrl(text: string, io: Io) {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const db = url && /^\/?$/.test(url.pathname) ? 0 : Number(/^\/(\d{1,4})$/.exec(url?.pathname ?? "")?.[1]);
-  if (!url || !/^rediss?:$/.test(url.protocol) || url.hostname === "" || Number.isNaN(db))
+  const database = /^\/?(\d{1,4})?$/.exec(url?.pathname ?? "");
+  if (!url || !/^rediss?:$/.test(url.protocol) || url.hostname === "" || !database)
     throw usageError(
       `"${withoutSecrets(text).replace(/\/\/[^/]*@/, "//")}" is not the URL of a Redis server.`,
       `Write it as ${example}, with TLS as rediss://<host>:6380, with a database as ${example}/1.`,
     );
   knownSecrets(io.env).addUrl("queue", text);
-  const username = decodeURIComponent(url.username) || io.env.REDIS_USERNAME;
-  const password = decodeURIComponent(url.password) || io.env.REDIS_PASSWORD;
+  const username = decode(url.username) || io.env.REDIS_USERNAME;
+  const password = decode(url.password) || io.env.REDIS_PASSWORD;
   const host = url.hostname.replace(/^\[|\]$/g, "");
   return {
     name: withoutSecrets(url),
     options: {
       host,
       port: url.port === "" ? 6379 : Number(url.port),
-      db,
+      db: Number(database[1] ?? 0),
       ...(username && { username }),
       ...(password && { password }),
       ...(url.protocol === "rediss:" && { tls: isIP(host) ? {} : { servername: host } }),
       connectTimeout: 5_000,
+      // A server that keeps the connection and answers nothing is lost. Longer than the longest blocking command.
+      socketTimeout: 15_000,
       // Commands wait until the server is back, however long that takes.
       maxRetriesPerRequest: null,
       // A pipeline whose connection ends after its first replies is not sent again; a single command is.
       enableAutoPipelining: false,
-      lazyConnect: false,
     },
   };
 }
 
-/** Both packages are optional, and take half a second to load, so only commands with a queue load them. */
-async function loadPackages() {
-  const [bullmq, ioredis] = await Promise.all([import("bullmq").catch(keepError), import("ioredis").catch(keepError)]);
-  const missing = Object.entries({ bullmq, ioredis }).flatMap(([name, loaded]) => ("failure" in loaded ? [name] : []));
-  if ("failure" in bullmq || "failure" in ioredis)
-    throw usageError(
-      `A queue needs the packages bullmq and ioredis, but ${missing.join(" and ")} cannot be loaded.`,
-      `Install ${missing.length === 1 ? "it" : "them"}: npm install ${missing.map((name) => packages[name as keyof typeof packages]).join(" ")}`,
-    );
-  return { bullmq, ioredis: ioredis.Redis };
+/** Decodes a part of a URL. A part with a bare `%` stands for itself. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
-const keepError = (failure: unknown) => ({ failure });
-
-/** How long to wait for a server that is starting, in ms. */
-const startMs = 5_000;
-const retryMs = 250;
-/** Error codes of connections to a server that does not listen yet, or is restarting. */
-const transientCodes = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE"]);
+/** Both packages are optional, and take half a second to load, so only commands with a queue load them. */
+async function loadPackages() {
+  const load = async <M>(name: string, loading: Promise<M>) =>
+    await loading.catch(() => {
+      throw usageError(
+        `A queue needs the packages bullmq and ioredis, but ${name} cannot be loaded.`,
+        "Install them: npm install bullmq@6 ioredis@6",
+      );
+    });
+  // BullMQ imports ioredis, too.
+  const ioredis = await load("ioredis", import("ioredis"));
+  return { ioredis, bullmq: await load("bullmq", import("bullmq")) };
+}
 
 /**
  * Connects once, so that problems are reported before anything starts, and checks the settings of the server. Retries
@@ -133,24 +153,17 @@ async function tryConnection(
 ): Promise<void> {
   let cause: (Error & { code?: string }) | undefined;
   const client = open((times) => {
-    if (io.signal.aborted) return null;
-    const isTransient = cause === undefined || (cause.code !== undefined && transientCodes.has(cause.code));
-    return isTransient && times * retryMs <= startMs ? retryMs : null;
+    // The first connections end without an error, or with one of these, where a server starts or is replaced.
+    const isStarting = !cause || ["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(cause.code ?? "");
+    return isStarting && !io.signal.aborted && times * retryMs < startMs ? retryMs : null;
   });
   client.on("error", (error) => {
     cause = error;
   });
-  // A server that loads its data, or that is suspended, takes connections and answers later.
-  const reportWait = () => io.err(`Waiting for the queue at ${name}, which does not answer yet.\n`);
-  let wait: NodeJS.Timeout | undefined;
-  client.once("connect", () => {
-    wait = setTimeout(reportWait, startMs);
-  });
-  const stop = () => {
-    cause ??= new Error("it did not answer before this process was stopped");
-    client.disconnect();
-  };
+  const stop = () => client.disconnect();
   io.signal.addEventListener("abort", stop, { once: true });
+  const reportWait = () => io.err(`Waiting for the queue at ${name}, which does not answer yet.\n`);
+  const wait = setTimeout(reportWait, startMs);
   try {
     const info = await client.info();
     // Without this check, the client would continue although the server does not have the database.
@@ -161,22 +174,19 @@ async function tryConnection(
     for (const warning of listWarnings(info)) printProblem(io)({ severity: "warning", ...warning });
   } catch (error) {
     // When the connection failed, the emitted error says more than the rejection of the command.
-    const message = cause ? describeCause(cause) : messageOf(error);
+    const message = describe(cause ?? error).replace(/\.$/, "");
     const refusal = refusals.find(({ pattern }) => pattern.test(message));
     if (refusal)
       throw usageError(
         `${name} refused the login: ${refusal.reason}.`,
         "Give user and password in the URL, or in REDIS_USERNAME and REDIS_PASSWORD.",
       );
-    const isReached = !cause && client.status === "ready";
+    const [what, hint] =
+      cause || client.status !== "ready"
+        ? ["reached", "Start the Redis server, or correct the URL."]
+        : ["used", "Correct the settings of the Redis server, or the URL."];
     throw new EvalsError(
-      {
-        severity: "error",
-        message: `The queue at ${name} cannot be ${isReached ? "used" : "reached"}: ${message.replace(/\.$/, "")}.`,
-        hint: isReached
-          ? "Correct the settings of the Redis server, or the URL."
-          : "Start the Redis server, or correct the URL.",
-      },
+      { severity: "error", message: `The queue at ${name} cannot be ${what}: ${message}.`, hint },
       exitCodes.incomplete,
     );
   } finally {
@@ -192,97 +202,29 @@ const refusals = [
   { pattern: /NOPERM/, reason: "the user may not run the commands of a queue" },
 ];
 
-function describeCause(cause: Error): string {
-  if (cause.message.startsWith("Unknown RESP type")) return "it does not answer as a Redis server";
-  return cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : cause.name);
+function describe(cause: unknown): string {
+  const message = messageOf(cause);
+  if (message.startsWith("Unknown RESP type")) return "it does not answer as a Redis server";
+  return message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : "no reason given");
 }
 
 /** What a server answers while it is full, starts, has lost its primary, moves its data or has another password. */
 const temporary =
   /^(OOM|READONLY|LOADING|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|BUSY|NOAUTH|NOPERM|WRONGPASS)\b/;
 
-/** The first word of an error with which the server refuses a command for now; undefined for another error. */
-export const readTemporary = (error: unknown): string | undefined => temporary.exec(messageOf(error))?.[0];
+/** Whether the server refuses a command for now. */
+export const isTemporary = (error: unknown): boolean => temporary.test(messageOf(error));
 
 /** Settings with which a server can lose jobs, from its answer to INFO. */
 function listWarnings(info: string): { message: string; hint: string }[] {
-  const read = (key: string) => new RegExp(`^${key}:(.*)$`, "m").exec(info)?.[1]?.trim();
-  const policy = read("maxmemory_policy");
-  return [
-    ...(policy !== undefined && policy !== "noeviction"
-      ? [
-          {
-            message: `The Redis server drops keys when its memory is full (maxmemory-policy ${policy}), so trials can be lost.`,
-            hint: "Set maxmemory-policy to noeviction.",
-          },
-        ]
-      : []),
-    ...(read("aof_enabled") === "0"
-      ? [
-          {
-            message:
-              "The Redis server keeps no append-only file, so a restart loses the answers that are not recorded yet.",
-            hint: "Set appendonly to yes.",
-          },
-        ]
-      : []),
-  ];
-}
-
-const watchMs = 5_000;
-
-/** Reports a server that keeps the connection and answers nothing for 10 seconds. */
-function watchAnswers(redis: Redis, reports: ReturnType<typeof createConnectionReports>): NodeJS.Timeout {
-  let looks = 0;
-  const answered = () => {
-    looks = 0;
-    reports.answered();
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? "noeviction";
+  const evicts = {
+    message: `The Redis server drops keys when its memory is full (maxmemory-policy ${policy}), so trials can be lost.`,
+    hint: "Set maxmemory-policy to noeviction.",
   };
-  return setInterval(() => {
-    if (looks === 0) redis.ping().then(answered, answered);
-    // The first is that of the ping. One alone may come late because this process was busy.
-    if (++looks > 2) reports.silent();
-  }, watchMs);
-}
-
-/**
- * Reports a lost connection once until it is back, because every client loses it, and emits an error at each attempt.
- * Likewise a server that does not answer. Reports refused commands once per kind.
- */
-function createConnectionReports(name: string, io: Io) {
-  let isLost = false;
-  let isSilent = false;
-  let isOver = false;
-  const refused = new Set<string>();
-  return {
-    refused(error: unknown) {
-      const isReply = error instanceof Error && error.name === "ReplyError";
-      const code = isReply ? /^\w+/.exec(error.message)?.[0] : readTemporary(error);
-      if (code === undefined || refused.has(code) || isOver) return;
-      refused.add(code);
-      io.err(printableLines(`The queue at ${name} refuses commands (${messageOf(error)}). Trying again.`));
-    },
-    lost(error: Error) {
-      if (isLost || isOver) return;
-      isLost = true;
-      isSilent = false;
-      io.err(printableLines(`Lost the connection to the queue at ${name} (${describeCause(error)}). Reconnecting.`));
-    },
-    back() {
-      if (isLost && !isOver) io.err(printableLines(`Reconnected to the queue at ${name}.`));
-      isLost = false;
-    },
-    silent() {
-      if (isLost || isSilent || isOver) return;
-      isSilent = true;
-      io.err(printableLines(`The queue at ${name} does not answer. Waiting.`));
-    },
-    answered() {
-      if (isSilent && !isOver) io.err(printableLines(`The queue at ${name} answers again.`));
-      isSilent = false;
-    },
-    end() {
-      isOver = true;
-    },
+  const forgets = {
+    message: "The Redis server keeps no append-only file, so a restart loses the answers that are not recorded yet.",
+    hint: "Set appendonly to yes.",
   };
+  return [...(policy === "noeviction" ? [] : [evicts]), ...(/^aof_enabled:0/m.test(info) ? [forgets] : [])];
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Job, JobJson, Worker } from "bullmq";
@@ -7,22 +8,22 @@ import { printableLines } from "../../base/secrets/visible.ts";
 import { excerpt } from "../../base/text/excerpt.ts";
 import { type ExitCode, exitCodes, messageOf, printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import type { Trial } from "../../base/types/trial.ts";
-import { type Broker, connectBroker, readTemporary } from "./connection.ts";
+import { cellKey, type Trial } from "../../base/types/trial.ts";
+import { count } from "../../reports/format.ts";
+import { type OpenPlan, openPlanHere, type Permissions, Refusal } from "./checkout.ts";
+import { type Broker, connectBroker, isTemporary } from "./connection.ts";
 import {
   jobSchema,
   keyPrefix,
-  maxStalls,
   nameAnswers,
   nameJob,
   nameLease,
   namePlan,
   nameQueue,
-  type Result,
+  openPlan,
+  refusalField,
   type TrialJob,
-} from "./messages.ts";
-import { type OpenPlan, openPlanHere, type Permissions, Refusal } from "./openPlan.ts";
-import { openPlan } from "./plan.ts";
+} from "./protocol.ts";
 
 export type WorkerOptions = Omit<Permissions, "providers"> & {
   /** The URL of the Redis server. */
@@ -43,6 +44,12 @@ const patienceMs = 2_000;
 
 /** Maximum size of a plan in bytes. */
 const maxPlanBytes = 64 * 1024 * 1024;
+
+/** A job fails after this many of its workers died. */
+const maxStalls = 5;
+
+/** Adds an answer to those of a run, unless the run is over, when there are none. */
+const answerScript = `if redis.call("EXISTS", KEYS[1]) == 1 then redis.call("HSET", KEYS[1], ARGV[1], ARGV[2]) end`;
 
 /**
  * `evals worker`: runs trials from a queue, with the suites, keys and servers of this machine, until it is stopped. An
@@ -80,15 +87,11 @@ class TrialWorker {
   readonly #plans = new Map<string, Opened>();
   /** Runs whose trials were dropped. */
   readonly #dropped = new Set<string>();
-  readonly #over: Promise<End>;
-  /** Answers that the server has not taken yet, and since when they wait (monotonic, in ms). */
-  readonly #delivering = new Map<Promise<unknown>, number>();
-  #reporting: NodeJS.Timeout | undefined;
-  /** Resolves when the server is gone and this process does not wait for it any longer. */
-  readonly #lost: Promise<void>;
-  #lose: () => void = () => {};
-  #end: (end: End) => void = () => {};
-  #hasEnded = false;
+  /** Answers that the server has not taken yet. */
+  readonly #delivering = new Set<Promise<unknown>>();
+  readonly #ending = new AbortController();
+  /** Aborts when the server is gone and this process does not wait for it any longer. */
+  readonly #lost = new AbortController();
   #done = 0;
   #returned = 0;
   #inFlight = 0;
@@ -98,12 +101,8 @@ class TrialWorker {
     this.#broker = broker;
     this.#permissions = permissions;
     this.#io = io;
-    this.#over = new Promise((resolve) => {
-      this.#end = resolve;
-    });
-    this.#lost = new Promise((resolve) => {
-      this.#lose = resolve;
-    });
+    if (io.signal.aborted) this.#end("stopped");
+    io.signal.addEventListener("abort", () => this.#end("stopped"), { once: true });
   }
 
   consume(provider: string, concurrency: number): Consumer {
@@ -138,19 +137,14 @@ class TrialWorker {
     return consumer;
   }
 
-  /** Resolves when the process is asked to stop, has been idle for too long, or has refused a plan. */
-  async waitForEnd(maxIdle?: number): Promise<End> {
-    const { signal } = this.#io;
-    if (signal.aborted) this.#end("stopped");
-    signal.addEventListener("abort", () => this.#end("stopped"), { once: true });
-    const timer = setInterval(() => {
-      const idleMs = performance.now() - this.#activeAt;
-      if (maxIdle !== undefined && this.#inFlight === 0 && idleMs > maxIdle * 1_000) this.#end("idle");
-    }, 250);
-    const end = await this.#over.finally(() => clearInterval(timer));
-    this.#hasEnded = true;
-    this.#reporting = setInterval(() => this.#reportUndelivered(), 1_000);
-    return end;
+  /** Resolves when the process is asked to stop, has been idle for `maxIdle` seconds, or has refused a plan. */
+  async waitForEnd(maxIdle = Number.POSITIVE_INFINITY): Promise<End> {
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      await pause(250, undefined, { signal }).catch(() => {});
+      if (this.#inFlight === 0 && performance.now() - this.#activeAt > maxIdle * 1_000) this.#end("idle");
+    }
+    return signal.reason as End;
   }
 
   /**
@@ -158,21 +152,20 @@ class TrialWorker {
    * long as there are answers, which would be paid for again.
    */
   async waitForLoss(): Promise<void> {
-    while (this.#delivering.size > 0) await Promise.allSettled(this.#delivering.keys());
+    const explaining = setTimeout(() => this.#explainWait(), patienceMs);
+    while (this.#delivering.size > 0) await Promise.allSettled(this.#delivering);
+    clearTimeout(explaining);
     await this.#broker.stopWaiting();
-    this.#lose();
+    this.#lost.abort();
   }
 
-  /** Says once what keeps this process from ending, and how to end it. */
-  #reportUndelivered(): void {
-    const late = [...this.#delivering.values()].filter((since) => performance.now() - since > patienceMs);
-    if (late.length === 0) return;
-    clearInterval(this.#reporting);
-    const answers = late.length === 1 ? "1 answer" : `${late.length} answers`;
+  /** Says what keeps this process from ending, and how to end it. */
+  #explainWait(): void {
+    const { size } = this.#delivering;
     const press = this.#io.signal.aborted ? "Press Ctrl-C again" : "Press Ctrl-C twice";
     this.#io.err(
       printableLines(
-        `Waiting for the queue at ${this.#broker.name} to take ${answers}. ${press} to quit without: the trials are then paid for again.`,
+        `Waiting for the queue at ${this.#broker.name} to take ${count(size, "answer")}. ${press} to quit without: the trials are then paid for again.`,
       ),
     );
   }
@@ -183,35 +176,39 @@ class TrialWorker {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#reporting);
-    await Promise.all([...this.#plans.values()].map(({ plan }) => plan.then((one) => one.close()).catch(() => {})));
+    await Promise.all([...this.#plans.values()].map(closePlan));
+  }
+
+  #end(end: End): void {
+    this.#ending.abort(end);
   }
 
   /** Runs one job. Its answer is on the server before the job is completed and removed. */
   async #run(job: Job, token: string): Promise<void> {
-    const parsed = jobSchema.safeParse(job.data);
+    const { data } = jobSchema.safeParse(job.data);
     // Not from a coordinator, so nobody waits for the answer.
-    if (!parsed.success || job.id !== nameJob(parsed.data.run, parsed.data.cell)) return;
-    if (this.#hasEnded || this.#io.signal.aborted) return await this.#returnJob(job, token, 0);
+    if (!data || job.id !== nameJob(data.run, cellKey(data.cell))) return;
+    if (this.#ending.signal.aborted) return await this.#returnJob(job, token);
     this.#inFlight++;
     try {
-      const plan = await this.#insist(() => this.#broker.redis.get(nameLease(parsed.data.run)));
-      if (plan === null) return this.#reportDropped(parsed.data, "no process waits for their answers");
-      if (plan !== parsed.data.plan) return;
-      const trial = await this.#runTrial(parsed.data);
+      const plan = await this.#insist(() => this.#broker.redis.get(nameLease(data.run)));
+      if (plan === null) throw new LostPlan("no process waits for their answers");
+      if (plan !== data.plan) return;
+      const trial = await this.#runTrial(data);
       const isInterrupted = trial.outcome.kind === "broken" && trial.outcome.stage === "cancelled";
-      if (isInterrupted && this.#io.signal.aborted) return await this.#returnJob(job, token, 0);
-      const text = knownSecrets(this.#io.env).redact(JSON.stringify(trial));
-      await this.#answer(parsed.data, { kind: "trial", worker: this.name, job: job.id, trial: text });
+      if (isInterrupted && this.#io.signal.aborted) return await this.#returnJob(job, token);
+      await this.#answer(data, job.id, JSON.stringify(trial));
       this.#done++;
     } catch (thrown) {
-      if (thrown instanceof LostPlan) return this.#reportDropped(parsed.data, thrown.message);
-      if (this.#hasEnded && readTemporary(thrown) !== undefined) return await this.#returnJob(job, token, 0);
-      // The server stores the message and the stack of an error.
-      if (!(thrown instanceof Refusal)) throw redactError(thrown, this.#io);
-      await this.#refuse(parsed.data, thrown.message);
-      // This worker is about to stop. Leave the job to others.
-      await this.#returnJob(job, token, 1_000);
+      if (thrown instanceof LostPlan) this.#reportDropped(data, thrown.message);
+      else if (thrown instanceof Refusal) {
+        await this.#refuse(data, thrown.message);
+        // This worker is about to stop. Leave the job to others.
+        await job.moveToDelayed(Date.now() + 1_000, token).catch(this.#broker.reportRefusal);
+        this.#returned++;
+        throw new this.#broker.bullmq.DelayedError();
+      } else if (this.#ending.signal.aborted && isTemporary(thrown)) await this.#returnJob(job, token);
+      else throw thrown instanceof this.#broker.bullmq.WaitingError ? thrown : redactError(thrown, this.#io);
     } finally {
       this.#inFlight--;
       this.#activeAt = performance.now();
@@ -236,28 +233,28 @@ class TrialWorker {
       return trial;
     } finally {
       opened.inFlight--;
-      if (opened.inFlight === 0 && this.#plans.get(job.plan) !== opened) await opened.plan.then((one) => one.close());
+      if (opened.inFlight === 0 && this.#plans.get(job.plan) !== opened) await closePlan(opened);
     }
   }
 
   /** Opens a plan, and closes plans without trials in flight. */
   #open(hash: string): Opened {
-    for (const [other, { inFlight, plan }] of this.#plans) {
-      if (inFlight > 0) continue;
+    for (const [other, opened] of this.#plans) {
+      if (opened.inFlight > 0) continue;
       this.#plans.delete(other);
-      plan.then((one) => one.close()).catch(() => {});
+      void closePlan(opened);
     }
-    const opened = { plan: this.#read(hash), inFlight: 0 };
+    const opened = { plan: this.#readPlan(hash), inFlight: 0 };
     this.#plans.set(hash, opened);
     // The next trial tries again to open a plan that could not be opened.
     opened.plan.catch(() => this.#plans.delete(hash));
     return opened;
   }
 
-  async #read(hash: string): Promise<OpenPlan> {
+  async #readPlan(hash: string): Promise<OpenPlan> {
     const { redis } = this.#broker;
-    const size = await this.#insist(() => redis.strlen(namePlan(hash)));
-    if (size > maxPlanBytes) throw new Refusal("the plan of the run is too large");
+    if ((await this.#insist(() => redis.strlen(namePlan(hash)))) > maxPlanBytes)
+      throw new Refusal("the plan of the run is too large");
     const sealed = await this.#insist(() => redis.get(namePlan(hash)));
     const plan = readOrRefuse(() => openPlan(sealed ?? "", hash));
     if (!plan) throw new LostPlan(`their plan ${sealed === null ? "is not on the server" : "does not match its hash"}`);
@@ -265,22 +262,23 @@ class TrialWorker {
     return await openPlanHere(plan, this.#permissions, this.#io);
   }
 
-  /** Adds an answer to the stream of its run. Does nothing after the end of the run, when the stream is gone. */
-  async #answer({ run }: TrialJob, result: Result): Promise<void> {
-    const add = () => this.#broker.redis.xadd(nameAnswers(run), "NOMKSTREAM", "*", ...Object.entries(result).flat());
+  /** Adds an answer to those of its run, without known secrets. */
+  async #answer({ run }: TrialJob, field: string, text: string): Promise<void> {
+    const safe = knownSecrets(this.#io.env).redact(text);
+    const add = () => this.#broker.redis.eval(answerScript, 1, nameAnswers(run), field, safe);
     // Always, because asking for the answer again costs money.
     const delivery = this.#insist(add, () => true);
-    this.#delivering.set(delivery, performance.now());
+    this.#delivering.add(delivery);
     await delivery.finally(() => this.#delivering.delete(delivery));
   }
 
   /** Runs a command, and again while the server refuses it for now and `isWorth` holds. */
-  async #insist<T>(command: () => Promise<T>, isWorth = () => !this.#hasEnded): Promise<T> {
+  async #insist<T>(command: () => Promise<T>, isWorth = () => !this.#ending.signal.aborted): Promise<T> {
     for (;;) {
       try {
         return await command();
       } catch (error) {
-        if (readTemporary(error) === undefined || !isWorth()) throw error;
+        if (!isTemporary(error) || !isWorth()) throw error;
         this.#broker.reportRefusal(error);
         await pause(500);
       }
@@ -288,28 +286,25 @@ class TrialWorker {
   }
 
   async #refuse(job: TrialJob, reason: string): Promise<void> {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
+    if (this.#ending.signal.aborted) return;
+    this.#end("refused");
     const safe = excerpt(knownSecrets(this.#io.env).redact(reason), 4_000);
     const message = `The plan of the run ${job.run} does not match this worker: ${safe}.`;
     const hint = "Check out the files that the run was started with, and start the worker again.";
     printProblem(this.#io)({ severity: "error", message, hint });
-    await this.#answer(job, { kind: "refused", worker: this.name, reason: safe });
-    this.#end("refused");
+    await this.#answer(job, `${refusalField}${this.name}`, safe);
   }
 
   /** Returns a job to the queue for another worker. If the server does not take it, it returns when its lock expires. */
-  async #returnJob(job: Job, token: string, delayMs: number): Promise<never> {
+  async #returnJob(job: Job, token: string): Promise<never> {
     this.#returned++;
-    const { DelayedError, WaitingError } = this.#broker.bullmq;
-    if (delayMs > 0) {
-      await job.moveToDelayed(Date.now() + delayMs, token).catch(this.#broker.reportRefusal);
-      throw new DelayedError();
-    }
-    await Promise.race([job.moveToWait(token).catch(this.#broker.reportRefusal), this.#lost]);
-    throw new WaitingError();
+    const lost = once(this.#lost.signal, "abort");
+    await Promise.race([job.moveToWait(token).catch(this.#broker.reportRefusal), lost]);
+    throw new this.#broker.bullmq.WaitingError();
   }
 }
+
+const closePlan = ({ plan }: Opened) => plan.then((opened) => opened.close()).catch(() => {});
 
 /** The plan of a run is not on the server, or is another one. */
 class LostPlan extends Error {

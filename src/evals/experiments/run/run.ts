@@ -2,19 +2,23 @@ import type { ExitCode } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { recallOptions } from "../pipeline/recordedOptions.ts";
 import { type WorkspaceOptions, withWorkspace } from "../workspace/workspace.ts";
+import { refuseWithQueue } from "./runOptions.ts";
 import type { FinalReport } from "./runSuites.ts";
 import type { WatchOptions } from "./runWatch.ts";
 
 /** `evals run`: opens what the suites need, runs what is not on the record, and reports it. */
 export async function run(given: WatchOptions, io: Io): Promise<ExitCode> {
-  if (given.queue !== undefined) (await loadQueue()).refuseWithQueue(given);
+  if (given.queue !== undefined) refuseWithQueue(given);
   if (given.watch) return (await import("./runWatch.ts")).watchRuns(given, io);
   const wanted = given.changed ? (await import("./runPartial.ts")).toPartialOptions(given) : given;
   const { options, resumed } = await recallOptions("run", wanted, io.cwd);
   if (options.cancelBatch) return await (await import("../pipeline/batches.ts")).cancelBatches(resumed, options, io);
   const { queue: url } = options;
   const isQueued = url !== undefined && !options.dryRun;
-  const queue = isQueued ? await (await loadQueue()).connectQueue(url, options, resumed, io) : undefined;
+  // Loaded only for runs with a queue.
+  const queue = isQueued
+    ? await (await import("../queue/asker.ts")).connectQueue(url, options, resumed, io)
+    : undefined;
   // Load the rest of the program while the servers start: it takes about as long.
   const load = () => import("./runSuites.ts");
   const isAccepted: WorkspaceOptions["isAccepted"] = async (...asked) =>
@@ -34,6 +38,3 @@ export async function run(given: WatchOptions, io: Io): Promise<ExitCode> {
   ).finally(queue?.close);
   return await rest();
 }
-
-/** Loaded only for runs with a queue. */
-const loadQueue = () => import("../pipeline/queued.ts");

@@ -53,6 +53,18 @@ export function refuseContradictions(options: RunOptions, isResumed: boolean, co
     );
 }
 
+/** Throws a usage error for options that ask in this process, or that workers do not support. */
+export function refuseWithQueue({ blame, userSkills, inline, changed, watch, batch, cache }: RunOptions): void {
+  const local = Object.entries({ "--changed": changed, "--watch": watch, "--batch": batch, "--cache": cache }).find(
+    ([, given]) => given,
+  );
+  if (local) throw usageError(`${local[0]} cannot be used with --queue.`, "Omit one of them.");
+  if (blame) throw usageError("--blame cannot be used with --queue.", "Run `evals blame` after the run.");
+  if (userSkills)
+    throw usageError("--user-skills reads skills of this machine, which workers do not have.", "Omit one of them.");
+  if (inline) throw usageError("Inline suites cannot be used with --queue.", "Write them to files.");
+}
+
 function refuseWithShard({ seed, accept, blame, shard }: RunOptions, isResumed: boolean): void {
   if (seed === undefined && !isResumed)
     throw usageError(

@@ -16,9 +16,9 @@ import { describeForecasts, forecastPlans } from "../pipeline/forecast.ts";
 import { createManifest, indexToolsets } from "../pipeline/manifest.ts";
 import { runOnRecord } from "../pipeline/pipeline.ts";
 import { chooseTier } from "../pipeline/price.ts";
-import type { RunQueue } from "../pipeline/queued.ts";
 import type { OpenRecord } from "../pipeline/record.ts";
 import { pickRecorded, type Resumed } from "../pipeline/recordedOptions.ts";
+import type { RunQueue } from "../queue/asker.ts";
 import { refuseMissingReporters } from "../reporting/report.ts";
 import { interleaveArms } from "../workspace/arms.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
@@ -106,7 +106,7 @@ export async function runSuites(
       ...(batches && {
         openAsker: (record: OpenRecord) => batches.openBatchAsker(record, workspace, options, io),
       }),
-      ...(queue && { openAsker: (record: OpenRecord) => queue.openAsker(workspace, options, record, io) }),
+      ...(queue && { openAsker: (record: OpenRecord) => queue.openAsker(workspace, record) }),
       cap: ({ results }) => typical.reduce((sum, trials) => sum + trials, results.summary().totals.trials),
       run: async (ask, { manifest, results }) => {
         const share = createShardFilter(manifest, shard);

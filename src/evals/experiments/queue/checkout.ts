@@ -7,11 +7,11 @@ import type { Io } from "../../base/types/io.ts";
 import type { SuiteSettings } from "../../base/types/suite.ts";
 import type { Toolset } from "../../base/types/tool.ts";
 import { readSuiteBaselines } from "../../records/baseline.ts";
+import { createManifest } from "../pipeline/manifest.ts";
 import { interleaveArms } from "../workspace/arms.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
 import { type Workspace, withWorkspace } from "../workspace/workspace.ts";
-import { nameProvider, type TrialJob } from "./messages.ts";
-import { describePlan, listPlanDifferences, type Plan } from "./plan.ts";
+import { describePlan, listPlanDifferences, nameProvider, type Plan, type TrialJob } from "./protocol.ts";
 
 /** What a worker permits, whatever is on the queue. */
 export type Permissions = {
@@ -41,14 +41,14 @@ export class Refusal extends Error {
 export async function openPlanHere(plan: Plan, permissions: Permissions, io: Io): Promise<OpenPlan> {
   await refuseForbidden(plan, permissions, io.cwd);
   const { providers, baseUrl, claudePath, suiteSettings } = permissions;
-  const { options } = plan;
+  const { model = [], host = "plain", given, ...flags } = plan.flags;
   const held = await holdWorkspace(
     {
-      ...options,
-      model: options.model ?? [],
-      host: options.host ?? "plain",
+      ...flags,
+      model,
+      host,
       out: "reports",
-      given: new Set(plan.given),
+      given: new Set(given),
       isServed: (model) => providers.has(nameProvider(model)),
       baseUrl,
       claudePath,
@@ -62,7 +62,8 @@ export async function openPlanHere(plan: Plan, permissions: Permissions, io: Io)
   try {
     const { workspace } = held;
     await verifySearches(workspace.models, io.signal);
-    const differences = listPlanDifferences(plan, describePlan(workspace, options, plan.given));
+    const here = createManifest({ ...workspace, seed: 0, flags: {} });
+    const differences = listPlanDifferences(plan, describePlan(here, workspace.git?.commit));
     if (differences.length > 0) throw new Refusal(differences.join("; "));
     return { ...held, find: await indexCells(workspace, plan, io.cwd) };
   } catch (error) {
@@ -73,25 +74,27 @@ export async function openPlanHere(plan: Plan, permissions: Permissions, io: Io)
 }
 
 /** Whoever writes to the queue must not control what is executed here: neither which files nor what tools may do. */
-async function refuseForbidden({ options, models, judge }: Plan, permissions: Permissions, cwd: string): Promise<void> {
+async function refuseForbidden({ flags, models, judge }: Plan, permissions: Permissions, cwd: string): Promise<void> {
   const { paths = [], execute, providers } = permissions;
   const allowed = paths.length > 0 ? paths : ["evals"];
-  for (const path of options.paths ?? [])
+  for (const path of flags.paths ?? [])
     if (!(await isInside(path, allowed, cwd)))
       throw new Refusal(
         `this worker runs suites in ${allowed.join(", ")}, not ${path}: name it when starting the worker`,
       );
-  const asked = [...(options.model ?? []), ...models.map(({ id }) => id), ...(judge ? [judge.id] : [])];
+  const judges = [flags.judge ?? [], judge?.model ?? []].flat();
+  const asked = [flags.model ?? [], models.map(({ id }) => id), judges].flat();
   const files = asked.filter((id) => id.startsWith("custom:")).map((id) => id.slice("custom:".length));
-  for (const path of [...files, options.prices, options.baselines, ...(options.hostDir ?? [])])
+  for (const path of [...files, ...(flags.hostDir ?? []), flags.prices, flags.baselines])
     if (path !== undefined && !(await isInside(path, ["."], cwd)))
       throw new Refusal(`${path} is not in the folder of this worker`);
-  if (judge && !providers.has(nameProvider(judge.id)))
+  const unserved = judges.find((id) => !providers.has(nameProvider(id)));
+  if (unserved !== undefined)
     throw new Refusal(
-      `this worker does not ask the judge ${judge.id}: start it with --hosts ${nameProvider(judge.id)}`,
+      `this worker does not ask the judge ${unserved}: start it with --hosts ${nameProvider(unserved)}`,
     );
-  if (options.execute !== undefined && !isWithin(options.execute, execute))
-    throw new Refusal(`the run asks for --execute ${describePolicy(options.execute)}: start the worker with it, too`);
+  if (flags.execute !== undefined && !isWithin(flags.execute, execute))
+    throw new Refusal(`the run asks for --execute ${describePolicy(flags.execute)}: start the worker with it, too`);
 }
 
 /** Whether a relative path is one of these roots or inside one, with symbolic links resolved. */
@@ -128,13 +131,13 @@ function holdWorkspace(
 const key = (...parts: readonly string[]) => JSON.stringify(parts);
 
 /** Indexes the planned cells. The result throws a Refusal for a job that is not planned here with these tools. */
-async function indexCells(workspace: Workspace, { options }: Plan, cwd: string): Promise<OpenPlan["find"]> {
+async function indexCells(workspace: Workspace, { flags }: Plan, cwd: string): Promise<OpenPlan["find"]> {
   const { cases, armCases, models } = workspace;
-  const inArms = interleaveArms(cases, listFurtherExposures(options), armCases);
+  const inArms = interleaveArms(cases, listFurtherExposures(flags), armCases);
   const byKey = new Map(inArms.map((planned) => [key(planned.suite.name, planned.case.id, planned.arm), planned]));
   // The arm `base` of a check has the tools of a committed baseline. Read all, because a suite may have been renamed.
   const accepted = new Map<string, Toolset>();
-  for (const { baseline } of await readSuiteBaselines(resolve(cwd, options.baselines ?? "evals/baselines")))
+  for (const { baseline } of await readSuiteBaselines(resolve(cwd, flags.baselines ?? "evals/baselines")))
     for (const [hash, tools] of Object.entries(baseline.toolsets)) accepted.set(hash, { hash, tools });
   const findPlanned = ({ cell: { suite, case: id, arm }, toolset: hash }: TrialJob): PlannedCase | undefined => {
     const head = byKey.get(key(suite, id, "head"));
