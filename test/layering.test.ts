@@ -33,10 +33,8 @@ const subjectImports = [
   ),
   // A comparison is a check of two records.
   "experiments/compare imports check",
-  // To turn: the figures of a page.
-  ...["arms", "blame", "compare", "variants"].map((subject) => `experiments/${subject} imports run`),
-  // To turn: the pipeline knows the checks and the results of a run, and reports of every subject.
-  ...["check", "drift", "run"].map((subject) => `experiments/pipeline imports ${subject}`),
+  // To turn: a record keeps the results of a run, and knows the reports of every subject.
+  "experiments/pipeline imports run",
   ...["blame", "compare", "run", "variants"].map((subject) => `experiments/reporting imports ${subject}`),
   // One of the rules of lint ranks tools as a search does.
   "inspection/lint imports search",

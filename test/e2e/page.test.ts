@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { afterAll, describe, expect, it } from "vitest";
 import type { RunManifest, RunSummary } from "../../src/evals/base/types/run.ts";
 import type { Trial } from "../../src/evals/base/types/trial.ts";
-import { intervalPlot, intervalRow } from "../../src/evals/experiments/run/report/figures.ts";
+import { intervalPlot, intervalRow } from "../../src/evals/experiments/results/figures.ts";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { toPage } from "../../src/evals/experiments/run/report/pageData.ts";
 import { PageTrialCollector } from "../../src/evals/experiments/run/report/pageTrials.ts";

@@ -12,8 +12,8 @@ import {
   text,
 } from "../../reports/document.ts";
 import { count, integer, rateWithInterval, ratioWithInterval } from "../../reports/format.ts";
+import { type CountedPick, confusionGrid } from "../results/figures.ts";
 import { describePair } from "../results/text.ts";
-import { type CountedPick, confusionGrid } from "../run/report/figures.ts";
 
 type Server = ServersSummary["servers"][number];
 

@@ -13,9 +13,8 @@ import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
 import { readBaseline } from "../../records/baseline.ts";
 import { findRecord, listRecords } from "../../records/find.ts";
 import type { ComparedRun } from "../design/comparable.ts";
-import { readResults } from "../pipeline/record.ts";
+import { type OpenRecord, readResults } from "../pipeline/record.ts";
 import { type RecordedOptions, readRecorded } from "../pipeline/recordedOptions.ts";
-import type { Summariser } from "../run/summary.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { CaseToBlame } from "./design.ts";
 
@@ -113,7 +112,7 @@ function createQuestion(
   manifest: RunManifest,
   suite: ManifestSuite,
   plan: ComparePlan,
-  results: Summariser,
+  results: OpenRecord["results"],
 ): Omit<BlameQuestion, "recorded"> {
   const { toolsets, host, harness } = manifest;
   const planned = new Map(plan.cases.map((one) => [one.id, one]));

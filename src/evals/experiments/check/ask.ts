@@ -15,6 +15,7 @@ import { baselineFile, type NamedBaseline, readBaseline, readSuiteBaselines } fr
 import { findLikelyName, indexByName } from "../../servers/changes/names.ts";
 import { comparability, describeRun } from "../design/comparable.ts";
 import { defaultTrials, mostTrials } from "../design/statistics.ts";
+import type { PlannedChecks } from "../pipeline/manifest.ts";
 import { ArmCases, type Ask, type GetToolset, runDesign } from "../pipeline/pipeline.ts";
 import { explainLost } from "./report.ts";
 import type { Check } from "./verdict.ts";
@@ -37,9 +38,6 @@ type PlanNight = (
   model: Model,
   margin: number,
 ) => Promise<DriftPlan>;
-
-/** The checks of a run: plans by suite, and the tool lists of the base arms by hash. */
-export type PlannedChecks = { plans: ReadonlyMap<string, readonly CheckPlan[]>; toolsets: RunManifest["toolsets"] };
 
 /** Reads the baselines and plans one check for each suite and model that has one. */
 export async function planChecks(

@@ -12,7 +12,6 @@ import { findRecord, findRun, listRecords, type Warn } from "../../records/find.
 import { readManifest, readTrials } from "../../records/record.ts";
 import { comparisonReport } from "../reporting/experimentForms.ts";
 import { printReport } from "../reporting/report.ts";
-import type { FormName } from "../run/report/forms.ts";
 import { type ComparedRecord, compareSides } from "./comparison.ts";
 import type { ComparisonReport } from "./report.ts";
 
@@ -33,7 +32,7 @@ export type CompareOptions = {
   margin: number;
   out: string;
   json: boolean;
-  format?: FormName | undefined;
+  format?: Parameters<typeof printReport>[0] | undefined;
 };
 
 /** `evals compare`: compares two records and prints the result. */

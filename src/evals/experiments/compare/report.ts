@@ -13,7 +13,7 @@ import {
   netSentence,
   withSentences,
 } from "../check/report.ts";
-import { intervalPlot, intervalRow } from "../run/report/figures.ts";
+import { intervalPlot, intervalRow } from "../results/figures.ts";
 import { type Comparison, comparisonSchema } from "./comparison.ts";
 
 /** The result of `evals compare`: A is `base`, B is `head`, each with its name and what kind of record it is. */

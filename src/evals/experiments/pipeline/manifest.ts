@@ -3,16 +3,19 @@ import { listExpectedTools, readSkillExpectation } from "../../asking/scoring/la
 import { labelCase } from "../../asking/scoring/userTurns.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { groupBy } from "../../base/groupBy.ts";
+import type { CheckPlan } from "../../base/types/check.ts";
 import { allDefinitions } from "../../base/types/exposure.ts";
 import type { JsonObject } from "../../base/types/json.ts";
 import type { AskedModel } from "../../base/types/model.ts";
 import type { Experiment, RunManifest } from "../../base/types/run.ts";
 import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
 import { newRunId } from "../../records/record.ts";
-import type { PlannedChecks } from "../check/ask.ts";
 import { distractorsArm } from "../workspace/arms.ts";
 import { version } from "../workspace/version.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+
+/** The checks of a run by suite, one for each model that has a baseline, and the tool lists of these baselines by hash. */
+export type PlannedChecks = { plans: ReadonlyMap<string, readonly CheckPlan[]>; toolsets: RunManifest["toolsets"] };
 
 type ManifestParts = Workspace & {
   flags: JsonObject;

@@ -10,9 +10,7 @@ import type { Suite } from "../../base/types/suite.ts";
 import { printJson } from "../../reports/result.ts";
 import { planChecks, runCheck } from "../check/ask.ts";
 import { planDrift, runDrift } from "../drift/ask.ts";
-import { planJson, planRun, renderPlan } from "../pipeline/dryRun.ts";
 import { randomSeed } from "../pipeline/experiment.ts";
-import { describeForecasts, forecastPlans } from "../pipeline/forecast.ts";
 import { createManifest, indexToolsets } from "../pipeline/manifest.ts";
 import { runOnRecord } from "../pipeline/pipeline.ts";
 import { chooseTier } from "../pipeline/price.ts";
@@ -23,6 +21,8 @@ import { refuseMissingReporters } from "../reporting/report.ts";
 import { interleaveArms } from "../workspace/arms.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { planJson, planRun, renderPlan } from "./dryRun.ts";
+import { describeForecasts, forecastPlans } from "./forecast.ts";
 import { type RunOptions, refuseContradictions } from "./runOptions.ts";
 
 /** All runs with the cache use one seed, because another order of the tools makes another request. */

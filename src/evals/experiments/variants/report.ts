@@ -28,8 +28,8 @@ import {
   size,
   some,
 } from "../../reports/format.ts";
+import { intervalPlot, intervalRow } from "../results/figures.ts";
 import { modelLabel } from "../results/text.ts";
-import { intervalPlot, intervalRow } from "../run/report/figures.ts";
 import type { Comparison, VariantsSummary, VariantVerdict } from "./verdict.ts";
 
 const tones: Readonly<Record<VariantsSummary["kind"], Tone>> = { adopt: "good", keep: "good", inconclusive: "warn" };

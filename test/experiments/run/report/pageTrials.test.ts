@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { RunManifest } from "../../../../src/evals/base/types/run.ts";
 import type { Trial } from "../../../../src/evals/base/types/trial.ts";
-import { confusionGrid } from "../../../../src/evals/experiments/run/report/figures.ts";
+import { confusionGrid } from "../../../../src/evals/experiments/results/figures.ts";
 import type { PageTrial } from "../../../../src/evals/experiments/run/report/pageTrials.ts";
 import { PageTrialCollector, pageLimits } from "../../../../src/evals/experiments/run/report/pageTrials.ts";
 import { summariser } from "../../../../src/evals/experiments/run/summary.ts";

@@ -12,11 +12,11 @@ import { shownLevels } from "../../../base/types/shown.ts";
 import { joinResult } from "../../../base/types/tool.ts";
 import type { Call, Score, Trial, Turn } from "../../../base/types/trial.ts";
 import { integer } from "../../../reports/format.ts";
+import type { CountedPick } from "../../results/figures.ts";
 import { confusedPair } from "../../results/picks.ts";
 import { CaseTally, Counter, promptTokens } from "../../results/tally.ts";
 import { caseState } from "../../results/text.ts";
 import { incumbentArm } from "../../variants/verdict.ts";
-import type { CountedPick } from "./figures.ts";
 
 /** The most that a page holds: trials, their characters in total, and the characters of one text. */
 export const pageLimits = { trials: 20_000, characters: 30_000_000, text: 4000 } as const;

@@ -15,9 +15,9 @@ import {
 } from "../../../reports/document.ts";
 import { count, integer, money, percent, ratio } from "../../../reports/format.ts";
 import { triggerBlocks } from "../../arms/skillReport.ts";
+import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "../../results/figures.ts";
 import { lostPhrase, modelLabel, provenance } from "../../results/text.ts";
 import { missBlocks, substitutes } from "./cases.ts";
-import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "./figures.ts";
 import type { WrittenReport } from "./pageData.ts";
 import type { PageCase, PageTrialCollector } from "./pageTrials.ts";
 import { comparisonBlocks, type RunInput, runFacts, suiteFacts } from "./run.ts";

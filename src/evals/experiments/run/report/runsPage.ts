@@ -2,7 +2,7 @@ import { formatProblem, type Problem } from "../../../base/types/errors.ts";
 import type { RunManifest, RunSummary } from "../../../base/types/run.ts";
 import { type Block, heading, makeColumns, type TableRow, table, text } from "../../../reports/document.ts";
 import { count, percent, range, ratio, some } from "../../../reports/format.ts";
-import { curve } from "./figures.ts";
+import { curve } from "../../results/figures.ts";
 import type { RunEntry, RunsPage } from "./pageData.ts";
 import { headline, statusTone } from "./status.ts";
 import type { History } from "./trend.ts";

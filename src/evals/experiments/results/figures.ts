@@ -1,10 +1,10 @@
-import type { Counts } from "../../../base/stats/counts.ts";
-import { wilson } from "../../../base/stats/intervals.ts";
-import type { SuiteSummary } from "../../../base/types/run.ts";
-import type { Block, Estimate, Figure, GridCell } from "../../../reports/document.ts";
-import { count, integer, ratio } from "../../../reports/format.ts";
-import { Counter } from "../../results/tally.ts";
-import { redFirst } from "../../results/text.ts";
+import type { Counts } from "../../base/stats/counts.ts";
+import { wilson } from "../../base/stats/intervals.ts";
+import type { SuiteSummary } from "../../base/types/run.ts";
+import type { Block, Estimate, Figure, GridCell } from "../../reports/document.ts";
+import { count, integer, ratio } from "../../reports/format.ts";
+import { Counter } from "./tally.ts";
+import { redFirst } from "./text.ts";
 
 // The charts of reports. Their numbers are also in a table or text of the same report.
 

@@ -9,9 +9,7 @@ import { asksModel, plannedTrials, type Suite } from "../../base/types/suite.ts"
 import { isCallable } from "../../base/types/tool.ts";
 import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, some } from "../../reports/format.ts";
-import type { PlannedChecks } from "../check/ask.ts";
-import { listExecuted } from "../workspace/executed.ts";
-import { describeDetectable, describeForecasts, type Forecasts, forecastPlans } from "./forecast.ts";
+import type { PlannedChecks } from "../pipeline/manifest.ts";
 import {
   type Ceiling,
   chooseTier,
@@ -20,7 +18,9 @@ import {
   estimatePlanCost,
   estimateTrialCost,
   type GetTier,
-} from "./price.ts";
+} from "../pipeline/price.ts";
+import { listExecuted } from "../workspace/executed.ts";
+import { describeDetectable, describeForecasts, type Forecasts, forecastPlans } from "./forecast.ts";
 
 const dollars = (usd: Cost) =>
   usd === "unknown" ? "unknown (no list price)" : usd > 0 && usd < 0.01 ? "less than $0.01" : `$${usd.toFixed(2)}`;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { dryRunSchema } from "../../../src/evals/base/types/run.ts";
 import { run } from "../../../src/evals/experiments/run/run.ts";
 import { baselineFile, createBaseline, writeBaseline } from "../../../src/evals/records/baseline.ts";
-import { endpoint, filesSuite, list, project, read, runDefaults, toolList } from "./project.ts";
+import { endpoint, filesSuite, list, project, read, runDefaults, toolList } from "../pipeline/project.ts";
 
 const suite = filesSuite([read, { ...list, expect: { tool: "read" }, expected_behavior: ["Names src."] }], {
   trials: 4,

@@ -7,11 +7,11 @@ import type { Model } from "../../base/types/model.ts";
 import type { DetectableDrop } from "../../base/types/run.ts";
 import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, money, size } from "../../reports/format.ts";
-import type { PlannedChecks } from "../check/ask.ts";
 import { forecastCalls } from "../check/design.ts";
 import { setUpCheck } from "../check/verdict.ts";
 import { mostTrialsOfNight } from "../drift/design.ts";
-import { estimateTrialCost, type GetTier } from "./price.ts";
+import type { PlannedChecks } from "../pipeline/manifest.ts";
+import { estimateTrialCost, type GetTier } from "../pipeline/price.ts";
 
 type CheckForecast = ReturnType<typeof forecastCheck>;
 type NightForecast = ReturnType<typeof forecastNight>;
