@@ -9,7 +9,7 @@ import type { Io } from "../../src/evals/base/types/io.ts";
 import { type RunSummary, runSummarySchema } from "../../src/evals/base/types/run.ts";
 import { type Trial, trialSchema } from "../../src/evals/base/types/trial.ts";
 import { runCommandLine } from "../../src/evals/commands/index.ts";
-import type { ReportPage } from "../../src/evals/experiments/run/report/pageData.ts";
+import type { ReportPage } from "../../src/evals/experiments/run/report/page.ts";
 import { version } from "../../src/evals/experiments/workspace/version.ts";
 import { anIo } from "../fakes/io.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
-import type { ReportPage } from "../../src/evals/experiments/run/report/pageData.ts";
+import type { ReportPage } from "../../src/evals/experiments/run/report/page.ts";
 import { anyText } from "../fakes/text.ts";
 import { checked } from "./checks.ts";
 import {

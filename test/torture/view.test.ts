@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunManifest } from "../../src/evals/base/types/run.ts";
-import type { PageData } from "../../src/evals/experiments/run/report/pageData.ts";
+import type { PageData } from "../../src/evals/experiments/run/report/page.ts";
 import { openJournal } from "../../src/evals/records/journal.ts";
 import { createRun } from "../../src/evals/records/record.ts";
 import { needsBrowser, openPage } from "../e2e/browser.ts";

@@ -2,11 +2,12 @@ import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { plain } from "../base/secrets/visible.ts";
 import { sumOf } from "../base/sum.ts";
-import type { PageTrials, ReportPage } from "../experiments/run/report/pageData.ts";
+import type { PageTrials, ReportPage } from "../experiments/run/report/page.ts";
 import { count, integer } from "../reports/format.ts";
 import { applyFilter, everything, type Filter, indexTrials } from "./filter.ts";
 import { CaseRow, type Row, rowHeight, TrialRow } from "./rows.tsx";
 import { CasePane, TrialPane } from "./transcript.tsx";
+import { placeTrials, readResult, readSelection } from "./trial.ts";
 import { useNarrow, useVirtual } from "./virtual.ts";
 
 type Props = {
@@ -20,8 +21,9 @@ type Props = {
 export function Explorer({ trials, toolsets, filter, setFilter }: Props) {
   // Only a search needs the texts, so the page does not build them on load.
   const isSearched = filter.text !== "";
-  const texts = useMemo(() => (isSearched ? indexTrials(trials) : []), [trials, isSearched]);
-  const shown = useMemo(() => applyFilter(trials, texts, filter), [trials, texts, filter]);
+  const places = useMemo(() => placeTrials(trials), [trials]);
+  const texts = useMemo(() => (isSearched ? indexTrials(trials, places) : []), [trials, places, isSearched]);
+  const shown = useMemo(() => applyFilter(trials, places, texts, filter), [trials, places, texts, filter]);
   const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set());
   const [selected, setSelected] = useState<string>();
   const [isOpen, setIsOpen] = useState(false);
@@ -32,16 +34,13 @@ export function Explorer({ trials, toolsets, filter, setFilter }: Props) {
         { key: `case-${one.at}`, one },
         ...(unfolded.has(one.at)
           ? one.trials.map(
-              (trial, at): Row => ({
-                key: `trial-${one.at}-${trial.arm}-${trial.number}-${trial.attempt ?? 1}-${at}`,
-                one,
-                trial,
-              }),
+              (trial, at): Row => ({ key: `trial-${one.at}-${trial.cell.arm}-${trial.cell.trial}-${at}`, one, trial }),
             )
           : []),
       ]),
     [shown, unfolded],
   );
+  const hasModels = new Set(trials.cases.map(({ model }) => model)).size > 1;
   const isNarrow = useNarrow();
   const { parent, virtual } = useVirtual(rows, (row) => rowHeight(row, isNarrow));
   const found = rows.findIndex(({ key }) => key === selected);
@@ -131,7 +130,13 @@ export function Explorer({ trials, toolsets, filter, setFilter }: Props) {
               return row.trial ? (
                 <TrialRow key={row.key} common={common} trial={row.trial} />
               ) : (
-                <CaseRow key={row.key} common={common} one={row.one} isUnfolded={unfolded.has(row.one.at)} />
+                <CaseRow
+                  key={row.key}
+                  common={common}
+                  one={row.one}
+                  isUnfolded={unfolded.has(row.one.at)}
+                  model={hasModels ? row.one.case.model : undefined}
+                />
               );
             })}
           </div>
@@ -179,16 +184,19 @@ function Toolbar({ trials: { cases, trials }, filter, setFilter, leave }: Omit<P
   const choices = useMemo(() => {
     const sorted = (values: Iterable<string>) => [...new Set(values)].filter((value) => value !== "").sort();
     return {
-      result: sorted(trials.map(({ result }) => result)),
-      outcome: sorted(trials.map(({ outcome }) => outcome)),
+      result: sorted(trials.map(readResult)),
+      outcome: sorted(trials.map(readSelection)),
       tool: sorted(
-        trials.flatMap(({ picked, turns }) => [picked, ...turns.flatMap(({ calls }) => calls.map(({ tool }) => tool))]),
+        trials.flatMap(({ verdict, turns }) => [
+          verdict?.picked ?? "",
+          ...turns.flatMap(({ calls }) => calls.map(({ tool }) => tool)),
+        ]),
       ),
       expected: sorted(cases.map(({ expected }) => expected)),
       case: sorted(cases.map(({ id }) => id)),
       model: sorted(cases.map(({ model }) => model)),
       suite: sorted(cases.map(({ suite }) => suite)),
-      arm: sorted(trials.map(({ arm }) => arm)),
+      arm: sorted(trials.map(({ cell }) => cell.arm)),
     } satisfies Partial<Record<keyof Filter, string[]>>;
   }, [cases, trials]);
   const set = (part: Partial<Filter>) => setFilter({ ...filter, ...part });

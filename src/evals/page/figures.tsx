@@ -202,7 +202,11 @@ function describeCurve(label: string, series: Of<"curve">["series"]): string {
 function Grid({ of, rows, columns, cells, remark }: Of<"grid">) {
   const filter = useContext(FilterContext);
   const narrow = (row: string, column: string) =>
-    filter(of === "cases" ? { case: row, model: column } : { expected: row, tool: column });
+    filter(
+      of === "cases"
+        ? { case: row, model: column }
+        : { expected: row, ...(column === "right" ? { result: "passed" } : { tool: column }) },
+    );
   return (
     <Scroll label={of === "cases" ? "Cases by model" : "Expected and picked tools"}>
       <table class="grid">

@@ -1,7 +1,9 @@
 import { createContext } from "preact";
 import { getOrAdd } from "../base/getOrAdd.ts";
-import type { PageTrials } from "../experiments/run/report/pageData.ts";
-import type { PageCase, PageTrial } from "../experiments/run/report/pageTrials.ts";
+import type { Trial } from "../base/types/trial.ts";
+import type { PageTrials } from "../experiments/run/report/page.ts";
+import type { PageCase } from "../experiments/run/report/pageTrials.ts";
+import { readReason, readResult, readSelection, writeCall } from "./trial.ts";
 
 /** Selects trials. Empty fields match everything. `text`: words that must all occur. */
 export const everything = {
@@ -21,18 +23,19 @@ export type Filter = typeof everything;
 export const FilterContext = createContext<(filter: Partial<Filter>) => void>(() => {});
 
 /** A case with its matching trials. `at`: the index of the case. */
-export type Shown = { at: number; case: PageCase; trials: readonly PageTrial[] };
+export type Shown = { at: number; case: PageCase; trials: readonly Trial[] };
 
-/** The searchable text of each trial. */
-export function indexTrials({ cases, trials }: PageTrials): string[] {
-  return trials.map((trial) => {
-    const { suite = "", model = "", id = "", input = "", expected = "" } = cases[trial.at] ?? {};
+/** The searchable text of each trial. `places`: the index of the case of each. */
+export function indexTrials({ cases, trials }: PageTrials, places: readonly number[]): string[] {
+  return trials.map((trial, at) => {
+    const { suite = "", model = "", id = "", input = "", expected = "" } = cases[places[at] ?? -1] ?? {};
     const turns = trial.turns.flatMap(({ text, calls }) => [
       text,
-      ...calls.map((call) => `${call.tool} ${call.arguments}`),
+      ...calls.map((call) => `${call.tool} ${writeCall(call)}`),
     ]);
-    const reasons = [trial.reason ?? "", ...trial.checks.map(({ why }) => why ?? "")];
-    return [suite, model, id, input, expected, trial.outcome, trial.picked, ...turns, ...reasons]
+    const { picked = "", checks = [] } = trial.verdict ?? {};
+    const reasons = [readReason(trial) ?? "", ...checks.map(({ why }) => why ?? "")];
+    return [suite, model, id, input, expected, readSelection(trial), picked, ...turns, ...reasons]
       .join("\n")
       .toLowerCase();
   });
@@ -42,7 +45,12 @@ export function indexTrials({ cases, trials }: PageTrials): string[] {
  * The cases with matching trials, red ones first. A case without trials matches only if the filter sets no field of
  * trials.
  */
-export function applyFilter({ cases, trials }: PageTrials, texts: readonly string[], filter: Filter): Shown[] {
+export function applyFilter(
+  { cases, trials }: PageTrials,
+  places: readonly number[],
+  texts: readonly string[],
+  filter: Filter,
+): Shown[] {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (wanted: string, given: string) => wanted === "" || wanted === given;
   const isCase = (one: PageCase) =>
@@ -50,15 +58,15 @@ export function applyFilter({ cases, trials }: PageTrials, texts: readonly strin
     fits(filter.model, one.model) &&
     fits(filter.case, one.id) &&
     fits(filter.expected, one.expected);
-  const left = new Map<number, PageTrial[]>();
+  const left = new Map<number, Trial[]>();
   const wanted = cases.map(isCase);
   for (const [at, trial] of trials.entries()) {
-    if (!wanted[trial.at]) continue;
-    if (!fits(filter.result, trial.result) || !fits(filter.outcome, trial.outcome) || !fits(filter.arm, trial.arm))
+    const place = places[at] ?? -1;
+    if (!wanted[place] || !fits(filter.result, readResult(trial)) || !fits(filter.outcome, readSelection(trial)))
       continue;
-    if (filter.tool !== "" && !isAbout(trial, filter.tool)) continue;
+    if (!fits(filter.arm, trial.cell.arm) || (filter.tool !== "" && !isAbout(trial, filter.tool))) continue;
     if (!words.every((word) => texts[at]?.includes(word))) continue;
-    getOrAdd(left, trial.at, (): PageTrial[] => []).push(trial);
+    getOrAdd(left, place, (): Trial[] => []).push(trial);
   }
   const isOpen =
     filter.result === "" && filter.outcome === "" && filter.tool === "" && filter.arm === "" && words.length === 0;
@@ -68,10 +76,16 @@ export function applyFilter({ cases, trials }: PageTrials, texts: readonly strin
     return isOpen && wanted[at] ? [{ at, case: one, trials: [] }] : [];
   });
   const rank = ({ case: one, trials: own }: Shown) =>
-    one.state === undefined ? (own.some(({ result }) => result !== "passed") ? 0 : 1) : one.state === "passed" ? 1 : 0;
+    one.state === undefined
+      ? own.some((trial) => readResult(trial) !== "passed")
+        ? 0
+        : 1
+      : one.state === "passed"
+        ? 1
+        : 0;
   return shown.sort((a, b) => rank(a) - rank(b) || a.at - b.at);
 }
 
-function isAbout({ picked, turns }: PageTrial, tool: string): boolean {
-  return picked === tool || turns.some(({ calls }) => calls.some((call) => call.tool === tool));
+function isAbout({ verdict, turns }: Trial, tool: string): boolean {
+  return verdict?.picked === tool || turns.some(({ calls }) => calls.some((call) => call.tool === tool));
 }

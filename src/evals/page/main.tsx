@@ -1,7 +1,7 @@
 import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { plain } from "../base/secrets/visible.ts";
-import type { PageData, ReportPage } from "../experiments/run/report/pageData.ts";
+import type { PageData, ReportPage } from "../experiments/run/report/page.ts";
 import { count, percent } from "../reports/format.ts";
 import { BlockList } from "./blocks.tsx";
 import { Explorer } from "./explorer.tsx";
@@ -61,7 +61,7 @@ function Report({ page }: { page: ReportPage }) {
           </nav>
         )}
         {page.live !== undefined && (
-          <p class="live" role="status">
+          <p class="live warn" role="status">
             <span aria-hidden="true">●</span> Not finished: this page updates as trials are recorded.
           </p>
         )}

@@ -1,14 +1,16 @@
 import type { CSSProperties } from "preact";
 import { plain } from "../base/secrets/visible.ts";
 import { sumOf } from "../base/sum.ts";
+import type { Trial } from "../base/types/trial.ts";
 import { stateMark } from "../experiments/results/text.ts";
-import type { ArmCounts, PageCase, PageTrial } from "../experiments/run/report/pageTrials.ts";
+import type { ArmCounts, PageCase } from "../experiments/run/report/pageTrials.ts";
 import { duration, integer, percent, ratio } from "../reports/format.ts";
 import { MarkView } from "./blocks.tsx";
 import type { Shown } from "./filter.ts";
+import { readResult, readSelection, tokensIn, toneOf } from "./trial.ts";
 
 /** A row of the list: a case, or one of its trials. */
-export type Row = { key: string; one: Shown; trial?: PageTrial };
+export type Row = { key: string; one: Shown; trial?: Trial };
 
 /** The height of a row in pixels, from which the virtual list is laid out. */
 export function rowHeight(row: Row, isNarrow: boolean): number {
@@ -48,14 +50,17 @@ function rateText({ main, before }: ReturnType<typeof findRates>): string {
   return main.trials === 0 ? "none graded" : `${ratio(main)} ${percent(main.passed / main.trials)}`;
 }
 
-export function CaseRow({ common, one, isUnfolded }: { common: Common; one: Shown; isUnfolded: boolean }) {
+/** `model`: of the case, where there are several. */
+type CaseProps = { common: Common; one: Shown; isUnfolded: boolean; model: string | undefined };
+
+export function CaseRow({ common, one, isUnfolded, model }: CaseProps) {
   const { case: given, trials } = one;
   const rates = findRates(given);
   const { main } = rates;
   // Trials with the baseline's tools do not count for the case.
-  const judged = trials.filter(({ arm }) => arm === "head");
-  const failed = (judged.length > 0 ? judged : trials).filter(({ result }) => result !== "passed");
-  const outcomes = [...new Set(failed.map(({ outcome }) => outcome))];
+  const judged = trials.filter(({ cell }) => cell.arm === "head");
+  const failed = (judged.length > 0 ? judged : trials).filter((trial) => readResult(trial) !== "passed");
+  const outcomes = [...new Set(failed.map(readSelection))];
   const isRed = given.state !== undefined ? given.state !== "passed" : failed.length > 0;
   return (
     <div
@@ -74,9 +79,8 @@ export function CaseRow({ common, one, isUnfolded }: { common: Common; one: Show
         <code>{plain(given.id)}</code>
         <small dir="auto">{plain(given.input.slice(0, 200))}</small>
       </span>
-      <span role="gridcell" class="expected">
-        <small>expected</small>
-        <code>{plain(given.expected)}</code>
+      <span role="gridcell" class="expected" aria-label={`expects ${plain(given.expected)}`}>
+        → <code>{plain(given.expected)}</code>
       </span>
       <span role="gridcell" class="rate">
         <strong class={isRed ? "bad" : "good"}>{rateText(rates)}</strong>
@@ -88,7 +92,7 @@ export function CaseRow({ common, one, isUnfolded }: { common: Common; one: Show
       </span>
       <span role="gridcell" class="outcomes">
         <span>{plain(outcomes.length > 0 ? outcomes.join(", ") : isRed ? (given.state ?? "") : "")}</span>
-        <small>{plain(given.model)}</small>
+        {model !== undefined && <small>{plain(model)}</small>}
       </span>
     </div>
   );
@@ -105,28 +109,29 @@ function Meter({ rate, needed, isRed }: { rate: number | undefined; needed: numb
   );
 }
 
-export function TrialRow({ common, trial }: { common: Common; trial: PageTrial }) {
-  const { number, arm, result, outcome, picked, tokens, ms, attempt } = trial;
+export function TrialRow({ common, trial }: { common: Common; trial: Trial }) {
+  const { arm, trial: number, attempt } = trial.cell;
+  const tokens = sumOf(trial.turns, ({ usage }) => tokensIn(usage) + usage.outputTokens);
   return (
     <div {...common} role="row" class="row trial" aria-level={2} tabIndex={-1}>
       <span role="gridcell" class="twisty">
-        <MarkView mark={stateMark[result]} />
+        <MarkView mark={stateMark[readResult(trial)]} />
       </span>
       <span role="gridcell" class="name">
         {`Trial ${number}${attempt ? `, attempt ${attempt}` : ""}`}
         {arm !== "head" && <small> {plain(arm)}</small>}
       </span>
-      <span role="gridcell" class={`outcome ${result === "passed" ? "good" : result === "failed" ? "bad" : "warn"}`}>
-        {plain(outcome)}
+      <span role="gridcell" class={`outcome ${toneOf(trial)}`}>
+        {plain(readSelection(trial))}
       </span>
       <span role="gridcell" class="picked">
-        <code>{plain(picked)}</code>
+        <code>{plain(trial.verdict?.picked ?? "")}</code>
       </span>
       <span role="gridcell" class="n">
         {tokens > 0 ? `${integer(tokens)} tokens` : ""}
       </span>
       <span role="gridcell" class="n">
-        {duration(ms)}
+        {duration(trial.ms)}
       </span>
     </div>
   );

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { plain } from "../base/secrets/visible.ts";
-import type { RunEntry, RunsPage } from "../experiments/run/report/pageData.ts";
+import type { RunEntry, RunsPage } from "../experiments/run/report/page.ts";
 import { count, integer, money } from "../reports/format.ts";
 import { BlockList } from "./blocks.tsx";
 import { Scroll } from "./text.tsx";

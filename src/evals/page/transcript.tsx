@@ -1,13 +1,16 @@
 import { plain } from "../base/secrets/visible.ts";
 import { orderBySeed } from "../base/stats/random.ts";
+import { sumOf } from "../base/sum.ts";
+import type { Call, StopReason, Trial, Turn } from "../base/types/trial.ts";
 import { stateMark } from "../experiments/results/text.ts";
-import type { PageTrials } from "../experiments/run/report/pageData.ts";
-import type { PageCall, PageCase, PageTrial, PageTurn } from "../experiments/run/report/pageTrials.ts";
+import type { PageTrials } from "../experiments/run/report/page.ts";
+import type { PageCase } from "../experiments/run/report/pageTrials.ts";
 import { duration, integer, money } from "../reports/format.ts";
 import { MarkView, Words } from "./blocks.tsx";
 import type { Shown } from "./filter.ts";
 import { describeArm } from "./rows.tsx";
 import { Facts, Folded, Verbatim } from "./text.tsx";
+import { readReason, readResult, readSelection, tokensIn, toneOf, writeArguments, writeCall } from "./trial.ts";
 
 /** A case: its query, what it expects, and why its trials failed. */
 export function CasePane({ one: { case: one, trials } }: { one: Shown }) {
@@ -52,11 +55,13 @@ function Query({ texts }: { texts: readonly string[] }) {
   );
 }
 
-type TrialProps = { one: PageCase; trial: PageTrial; trials: PageTrials; toolset: readonly string[] };
+type TrialProps = { one: PageCase; trial: Trial; trials: PageTrials; toolset: readonly string[] };
 
 /** What happened in a trial, in order. */
 export function TrialPane({ one, trial, trials, toolset }: TrialProps) {
-  const { number, arm, result, outcome, expected, picked, reason, checks, turns, unchecked = [] } = trial;
+  const { arm, trial: number } = trial.cell;
+  const { expected = "", picked = "", checks = [], unchecked = [], discovery } = trial.verdict ?? {};
+  const reason = readReason(trial);
   const asked = one.paraphrases?.[(number - 1) % one.paraphrases.length] ?? one.input;
   const unmet = checks.filter(({ met }) => met !== "yes");
   const model = findPassed(one, trial, trials);
@@ -65,8 +70,8 @@ export function TrialPane({ one, trial, trials, toolset }: TrialProps) {
       <h3>
         {plain(one.id)} <span class="soft">trial {number}</span>
       </h3>
-      <p class={`outcome ${result === "passed" ? "good" : result === "failed" ? "bad" : "warn"}`}>
-        <MarkView mark={stateMark[result]} /> {plain(outcome)}
+      <p class={`outcome ${toneOf(trial)}`}>
+        <MarkView mark={stateMark[readResult(trial)]} /> {plain(readSelection(trial))}
       </p>
       {reason !== undefined && <Verbatim text={reason} label="Reason" />}
       <Facts
@@ -74,9 +79,9 @@ export function TrialPane({ one, trial, trials, toolset }: TrialProps) {
           ["Expected", <code key="expected">{plain(expected || one.expected)}</code>],
           ["Picked", <code key="picked">{plain(picked || "-")}</code>],
           ["Arm", arm === "head" ? undefined : plain(arm)],
-          ["Search", trial.discovery && plain(trial.discovery)],
-          ["Shown", trial.shown?.length ? plain(trial.shown.join(", ")) : undefined],
-          ["Tokens", integer(trial.tokens)],
+          ["Search", discovery?.outcome],
+          ["Shown", listShownLevels(trial)],
+          ["Tokens", integer(sumOf(trial.turns, ({ usage }) => tokensIn(usage) + usage.outputTokens))],
           ["Cost", money(trial.costUsd)],
           ["Time", duration(trial.ms)],
         ]}
@@ -102,7 +107,7 @@ export function TrialPane({ one, trial, trials, toolset }: TrialProps) {
       ))}
       <h4>Transcript</h4>
       <Query texts={[asked]} />
-      {turns.map((turn, at) => (
+      {trial.turns.map((turn, at) => (
         <TurnView key={at} turn={turn} passed={at === 0 ? model : undefined} />
       ))}
       {toolset.length > 0 && (
@@ -122,27 +127,43 @@ export function TrialPane({ one, trial, trials, toolset }: TrialProps) {
 
 /** A passed trial of the same case, whose call is compared with the first call of a trial that did not pass. */
 function findPassed(
-  one: PageCase,
-  { at, result }: PageTrial,
+  { suite, model, id, expected }: PageCase,
+  trial: Trial,
   { trials }: PageTrials,
-): { number: number; call: PageCall } | undefined {
-  if (result === "passed") return undefined;
-  const passed = trials.find((other) => other.at === at && other.result === "passed");
-  const call = passed?.turns.flatMap(({ calls }) => calls).find(({ tool }) => one.expected.split(" | ").includes(tool));
-  return passed && call && { number: passed.number, call };
+): { number: number; call: Call } | undefined {
+  if (readResult(trial) === "passed") return undefined;
+  const passed = trials.find(
+    (other) =>
+      other.cell.case === id &&
+      other.cell.suite === suite &&
+      other.cell.model === model &&
+      readResult(other) === "passed",
+  );
+  const call = passed?.turns.flatMap(({ calls }) => calls).find(({ tool }) => expected.split(" | ").includes(tool));
+  return passed && call && { number: passed.cell.trial, call };
 }
 
-const stops: Readonly<Partial<Record<PageTurn["stop"], string>>> = {
+/** How the host showed the tools that a score names. */
+function listShownLevels({ shown, verdict }: Trial): string | undefined {
+  const names = new Set([...(verdict?.expected.split(" | ") ?? []), verdict?.picked]);
+  const levels = Object.entries(shown?.tools ?? {}).flatMap(([level, list]) => {
+    const own = list.filter((name) => names.has(name));
+    return own.length === 0 ? [] : [`${level}: ${own.join(", ")}`];
+  });
+  return levels.length === 0 ? undefined : plain(levels.join("; "));
+}
+
+const stops: Readonly<Partial<Record<StopReason, string>>> = {
   refused: "The model refused.",
   cut: "The reply was cut off at the token limit.",
 };
 
-function TurnView({ turn, passed }: { turn: PageTurn; passed: ReturnType<typeof findPassed> }) {
-  const { text, calls, searches = [], stop, tokensIn, tokensOut, ms } = turn;
+function TurnView({ turn, passed }: { turn: Turn; passed: ReturnType<typeof findPassed> }) {
+  const { text, calls, searches = [], stop, usage, ms } = turn;
   return (
     <section class="message" aria-label="Reply">
       <p class="meta">
-        Model · {integer(tokensIn)} tokens in, {integer(tokensOut)} out · {duration(ms)}
+        Model · {integer(tokensIn(usage))} tokens in, {integer(usage.outputTokens)} out · {duration(ms)}
       </p>
       {text !== "" && <Verbatim text={text} label="Text" prose />}
       {searches.map(({ query, found }, at) => (
@@ -159,39 +180,40 @@ function TurnView({ turn, passed }: { turn: PageTurn; passed: ReturnType<typeof 
   );
 }
 
-function CallView({ call, passed }: { call: PageCall; passed: ReturnType<typeof findPassed> }) {
-  const { tool, role, inner, result, skipped } = call;
-  const isComparable = passed !== undefined && passed.call.tool === tool && passed.call.arguments !== call.arguments;
+function CallView({ call, passed }: { call: Call; passed: ReturnType<typeof findPassed> }) {
+  const { tool, role, inner, execution } = call;
+  const [before, given] = [passed && writeCall(passed.call), writeCall(call)];
+  const innerArguments = writeArguments(inner?.arguments);
   return (
     <div class="call">
       <p>
         Called <code class="tool">{plain(tool)}</code>
         {role !== undefined && <span class="soft"> ({role})</span>}
       </p>
-      <Verbatim text={call.arguments} label="Arguments" />
+      <Verbatim text={given} label="Arguments" />
       {inner && (
         <>
           <p>
             Inner call <code class="tool">{plain(inner.tool)}</code>
           </p>
-          {inner.arguments !== "" && <Verbatim text={inner.arguments} label="Arguments of the inner call" />}
+          {innerArguments !== "" && <Verbatim text={innerArguments} label="Arguments of the inner call" />}
         </>
       )}
-      {isComparable && (
+      {passed?.call.tool === tool && before !== given && (
         <>
           <p class="meta">
             Arguments of trial {passed.number}, which passed (struck through), against these (underlined)
           </p>
-          <Words change={{ label: "arguments", before: passed.call.arguments, after: call.arguments }} />
+          <Words change={{ label: "arguments", before, after: given }} />
         </>
       )}
-      {skipped !== undefined && <p class="soft">Not executed: {plain(skipped)}</p>}
-      {result && (
+      {execution?.status === "skipped" && <p class="soft">Not executed: {plain(execution.reason)}</p>}
+      {execution?.status === "executed" && (
         <>
-          <p class={result.isError ? "meta bad" : "meta"}>
-            {result.isError ? "Error" : "Result"} · {duration(result.ms)}
+          <p class={execution.result.isError ? "meta bad" : "meta"}>
+            {execution.result.isError ? "Error" : "Result"} · {duration(execution.ms)}
           </p>
-          <Verbatim text={result.text} label="Result" />
+          <Verbatim text={execution.result.content.map(({ text }) => text).join("\n")} label="Result" />
         </>
       )}
     </div>

@@ -2,7 +2,7 @@ import { type ServerType, serve } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { usageError } from "../base/types/errors.ts";
-import { type RunsPage, toPage, type WrittenReport } from "../experiments/run/report/pageData.ts";
+import { type RunsPage, toPage, type WrittenReport } from "../experiments/run/report/page.ts";
 import { renderPage } from "../reports/html.ts";
 import { Records } from "./records.ts";
 

@@ -12,7 +12,7 @@ import {
   text,
 } from "../../reports/document.ts";
 import { count, integer, rateWithInterval, ratioWithInterval } from "../../reports/format.ts";
-import { type CountedPick, confusionGrid } from "../results/figures.ts";
+import { confusionGrid } from "../results/figures.ts";
 import { describePair } from "../results/text.ts";
 
 type Server = ServersSummary["servers"][number];
@@ -21,6 +21,7 @@ type Server = ServersSummary["servers"][number];
 export function serverBlocks({ servers: summary, name, model }: SuiteSummary): Block[] {
   if (!summary) return [];
   const { servers, lost, clashes, several } = summary;
+  const { wrong, own } = listPicks(summary);
   const columns = makeColumns(["name", "server"], ["figure", "tools", "tokens", "right tool", "lost", "taken"]);
   return section("Servers", [
     table("server", columns, servers.map(describeServer), { max: 100 }),
@@ -35,7 +36,7 @@ export function serverBlocks({ servers: summary, name, model }: SuiteSummary): B
     text(
       "With 95% confidence intervals. Right tool: trials of the cases of a server that picked an expected tool. Lost: they called another server's tool instead. Taken: trials of all other cases that called its tool instead.",
     ),
-    ...confusionGrid(`Server of the case (rows) and of the pick (columns) · ${name} · ${model}`, listPicks(summary)),
+    ...confusionGrid(`Server of the case (rows) and of the pick (columns) · ${name} · ${model}`, wrong, own),
   ]);
 }
 
@@ -71,14 +72,11 @@ function describeClashes(clashes: ServersSummary["clashes"]): Span[] | undefined
   return [`${count(clashes.length, "name")} on several servers: `, ...shown, `${more}.`];
 }
 
-function listPicks({ servers, lost }: ServersSummary): CountedPick[] {
+/** The picks of tools of other servers, and of tools of the right server. */
+function listPicks({ servers, lost }: ServersSummary) {
   const none = "(no tool)";
-  const own = servers.flatMap(({ name, right, ownTool, noTool }) => [
-    { expected: name, picked: name, n: right.passed + ownTool, isWrong: false },
-    { expected: name, picked: none, n: noTool, isWrong: true },
-  ]);
-  const others = lost.map(({ from, to, share }) => {
-    return { expected: from ?? none, picked: to, n: share.passed, isWrong: true };
-  });
-  return [...own, ...others].filter(({ n }) => n > 0);
+  const missed = servers.map(({ name, noTool }) => ({ expected: name, picked: none, n: noTool }));
+  const others = lost.map(({ from, to, share }) => ({ expected: from ?? none, picked: to, n: share.passed }));
+  const own = servers.map(({ name, right, ownTool }) => ({ expected: name, n: right.passed + ownTool }));
+  return { wrong: [...missed, ...others].filter(({ n }) => n > 0), own };
 }

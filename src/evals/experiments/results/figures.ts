@@ -1,5 +1,6 @@
 import type { Counts } from "../../base/stats/counts.ts";
 import { wilson } from "../../base/stats/intervals.ts";
+import { sumOf } from "../../base/sum.ts";
 import type { SuiteSummary } from "../../base/types/run.ts";
 import type { Block, Estimate, Figure, GridCell } from "../../reports/document.ts";
 import { count, integer, ratio } from "../../reports/format.ts";
@@ -8,7 +9,7 @@ import { redFirst } from "./text.ts";
 
 // The charts of reports. Their numbers are also in a table or text of the same report.
 
-const limits = { rows: 60, columns: 24, intervals: 12 } as const;
+const limits = { rows: 60, columns: 10, intervals: 12 } as const;
 
 type Row = Extract<Figure, { type: "intervals" }>["rows"][number];
 
@@ -81,42 +82,42 @@ export function caseMatrix(suites: readonly SuiteSummary[]): Block[] {
   });
 }
 
-/** `isWrong`: most of the `n` trials were confusions. */
-export type CountedPick = { expected: string; picked: string; n: number; isWrong: boolean };
+/** What was expected and picked instead, in `n` trials. */
+type Confusion = { expected: string; picked: string; n: number };
 
-/** A grid of expected by picked tools, each pair once; no block if every pick was right. */
-export function confusionGrid(title: string, picks: readonly CountedPick[]): Block[] {
-  const wrong = picks.filter(({ isWrong }) => isWrong);
-  if (wrong.length === 0) return [];
-  const pairs = new Map(picks.map((one) => [JSON.stringify([one.expected, one.picked]), one]));
-  const find = (expected: string, picked: string) => pairs.get(JSON.stringify([expected, picked]));
+/**
+ * A grid of what was confused, the most confused first in both directions, after a column of the right picks. `right`: how
+ * often what was expected was picked. No block if every pick was right.
+ */
+export function confusionGrid(
+  title: string,
+  confusions: readonly Confusion[],
+  right: readonly Omit<Confusion, "picked">[],
+): Block[] {
+  const wrong = confusions.filter(({ expected, picked }) => expected !== picked);
   const rank = (key: "expected" | "picked") => {
     const ranking = new Counter();
     for (const one of wrong) ranking.add(one[key], one.n);
     return ranking.ranked().map(([name]) => name);
   };
-  const rows = rank("expected");
-  const shown = rows.slice(0, limits.rows);
-  // The expected tools are columns too, so that the diagonal shows the right picks.
-  const own = shown.filter((name) => find(name, name) !== undefined);
-  const columns = [...own, ...rank("picked").filter((name) => !own.includes(name))];
-  const drawn = columns.slice(0, limits.columns);
+  const [rows, columns] = [rank("expected"), rank("picked")];
+  if (rows.length === 0) return [];
+  const [shown, drawn] = [rows.slice(0, limits.rows), columns.slice(0, limits.columns)];
   const largest = Math.max(...wrong.map(({ n }) => n));
-  const cells = shown.map((expected) =>
-    drawn.map((picked): GridCell | undefined => {
-      const pair = find(expected, picked);
-      if (!pair) return undefined;
-      const { n, isWrong } = pair;
-      return { text: integer(n), shade: isWrong ? n / largest : 0.5, tone: isWrong ? "bad" : "good" };
-    }),
-  );
+  const cells = shown.map((expected): (GridCell | undefined)[] => {
+    const passes = sumOf(right, (one) => (one.expected === expected ? one.n : 0));
+    const found = drawn.map((picked) => wrong.find((one) => one.expected === expected && one.picked === picked));
+    return [
+      passes > 0 ? { text: integer(passes), shade: 0.5, tone: "good" } : undefined,
+      ...found.map((one) => one && { text: integer(one.n), shade: one.n / largest, tone: "bad" as const }),
+    ];
+  });
   const left = {
     ...remark(rows.length - shown.length, "row"),
     ...(columns.length > drawn.length && remark(columns.length - drawn.length, "column")),
   };
-  return [
-    { kind: "figure", title, figure: { type: "grid", of: "confusions", rows: shown, columns: drawn, cells, ...left } },
-  ];
+  const figure = { type: "grid", of: "confusions", rows: shown, columns: ["right", ...drawn], cells, ...left } as const;
+  return [{ kind: "figure", title, figure }];
 }
 
 const remark = (left: number, noun: string) => (left > 0 ? { remark: `… and ${count(left, `more ${noun}`)}` } : {});

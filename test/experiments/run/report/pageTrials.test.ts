@@ -2,7 +2,6 @@ import { expect, it } from "vitest";
 import type { RunManifest } from "../../../../src/evals/base/types/run.ts";
 import type { Trial } from "../../../../src/evals/base/types/trial.ts";
 import { confusionGrid } from "../../../../src/evals/experiments/results/figures.ts";
-import type { PageTrial } from "../../../../src/evals/experiments/run/report/pageTrials.ts";
 import { PageTrialCollector, pageLimits } from "../../../../src/evals/experiments/run/report/pageTrials.ts";
 import { summariser } from "../../../../src/evals/experiments/run/summary.ts";
 import { manifest as sample } from "../../../reports/samples.ts";
@@ -67,7 +66,7 @@ function collect(trials: readonly Trial[], limits?: { trials: number; characters
     results.add(one);
   }
   const { cases, trials: texts, recorded } = collector.collect(results.summary());
-  return { collector, cases, trials: texts.map((json) => JSON.parse(json) as PageTrial), recorded };
+  return { collector, cases, trials: texts.map((json) => JSON.parse(json) as Trial), recorded };
 }
 
 it("lists cases with the counts of each arm, and trials by case, arm and number", () => {
@@ -87,20 +86,20 @@ it("lists cases with the counts of each arm, and trials by case, arm and number"
     },
     { id: "b", arms: [{ arm: "head", passed: 1, trials: 1, broken: 0, notGradable: 0 }] },
   ]);
-  expect(trials.map(({ at, arm, number }) => [at, arm, number])).toEqual([
-    [0, "head", 1],
-    [0, "head", 2],
-    [0, "base", 1],
-    [1, "head", 1],
+  expect(trials.map(({ cell }) => [cell.case, cell.arm, cell.trial])).toEqual([
+    ["a", "head", 1],
+    ["a", "head", 2],
+    ["a", "base", 1],
+    ["b", "head", 1],
   ]);
-  expect(trials[1]).toMatchObject({ result: "failed", outcome: "wrong-tool", picked: "list", tokens: 22 });
+  expect(trials[1]).toEqual(trial("a", 2, { pass: false }));
   expect(recorded).toBe(4);
 });
 
 it("keeps trials that did not pass and every n-th of the others, and counts all", () => {
   const all = Array.from({ length: 100 }, (_, at) => trial("a", at + 1, { pass: at % 10 !== 0 }));
   const { cases, trials, recorded } = collect(all, { trials: 30, characters: 1e6 });
-  const failed = trials.filter(({ result }) => result === "failed");
+  const failed = trials.filter(({ verdict }) => verdict?.grade === "fail");
   expect(failed).toHaveLength(10);
   expect(trials.length).toBeLessThanOrEqual(30);
   expect(trials.length).toBeGreaterThan(15);
@@ -129,36 +128,24 @@ it("counts the last attempt of a repeated trial, and no copies", () => {
     trial("a", 2, { copy: true }),
   ]);
   expect(cases[0]?.arms).toEqual([{ arm: "head", passed: 1, trials: 1, broken: 0, notGradable: 0 }]);
-  expect(trials.map(({ result, reason }) => [result, reason])).toEqual([
-    ["broken", "overloaded"],
-    ["passed", undefined],
-  ]);
+  expect(trials.map(({ outcome }) => outcome)).toEqual([broken.outcome, { kind: "answered" }]);
 });
 
-it("says how a host showed the expected and picked tools", () => {
-  const nothing = { full: [], cut: [], named: [], hidden: [] };
-  const shown: Trial["shown"] = {
-    tools: { full: ["list", "move"], deferred: ["read"], named: [], hidden: [] },
-    loaded: [],
-    skills: nothing,
-    builtIns: [],
-    requests: 1,
-    firstRequestBytes: 1,
+it("limits arguments and results as a whole", () => {
+  const long = Array.from({ length: 1000 }, (_, at) => `item ${at}`);
+  const result = {
+    isError: false,
+    content: [
+      { type: "text", text: "one" },
+      { type: "text", text: "two" },
+    ],
   };
-  const { trials } = collect([trial("a", 1, { pass: false, shown })]);
-  expect(trials[0]?.shown).toEqual(["list in full", "read deferred"]);
-});
-
-it("counts expected and picked tools in the arm head", () => {
-  const { collector } = collect([
-    trial("a", 1),
-    trial("b", 1, { pass: false }),
-    trial("b", 1, { arm: "base", pass: false }),
-  ]);
-  expect(collector.picks("files", "lexical")).toEqual([
-    { expected: "read", picked: "list", n: 1, isWrong: true },
-    { expected: "read", picked: "read", n: 1, isWrong: false },
-  ]);
+  const execution = { status: "executed" as const, ms: 1, result };
+  const call = { id: "1", tool: "read", arguments: { long }, execution };
+  const { trials } = collect([trial("a", 1, { turns: [{ text: "", calls: [call], stop: "calls", usage, ms: 3 }] })]);
+  const [limited] = trials.flatMap(({ turns }) => turns.flatMap(({ calls }) => calls));
+  expect(limited?.arguments).toMatch(/^\{\n {2}"long": \[[\s\S]*more characters on the record$/);
+  expect(limited?.execution).toMatchObject({ result: { content: [{ type: "text", text: "one\ntwo" }] } });
 });
 
 it("leaves no part of a secret at a cut", () => {
@@ -170,34 +157,23 @@ it("leaves no part of a secret at a cut", () => {
   expect(collector.collect().trials.join("")).not.toContain("hidden");
 });
 
-it("has the inner call of one through a dispatcher beside the outer one", () => {
-  const collector = new PageTrialCollector(manifest);
-  const outer = { id: "1", tool: "execute_tool", arguments: { name: "read", arguments: { path: "x" } } };
-  const inner = { tool: "read", arguments: { path: "x" } };
-  collector.add(trial("a", 1, { turns: [{ text: "", calls: [{ ...outer, inner }], stop: "calls", usage, ms: 3 }] }));
-  const [json = ""] = collector.collect().trials;
-  const [call] = (JSON.parse(json) as PageTrial).turns.flatMap(({ calls }) => calls);
-  expect(call).toMatchObject({ tool: "execute_tool", inner: { tool: "read", arguments: '{\n  "path": "x"\n}' } });
-});
-
-it("counts a pick as wrong if it was a confusion, whatever the labels say", () => {
-  const collector = new PageTrialCollector(manifest);
-  const avoided = (number: number, isConfused: boolean): Trial => ({
-    ...trial("a", number),
-    verdict: {
-      grade: isConfused ? "fail" : "pass",
-      selection: isConfused ? "wrong-tool" : "right-tool",
-      expected: "(avoid write)",
-      picked: isConfused ? "write" : "list",
-      checks: [],
-    },
-  });
-  for (const [at, isConfused] of [false, false, true].entries()) collector.add(avoided(at + 1, isConfused));
-  const picks = collector.picks("files", "lexical");
-  expect(picks.map(({ picked, n, isWrong }) => [picked, n, isWrong])).toEqual([
-    ["list", 2, false],
-    ["write", 1, true],
+it("orders the confusion grid by confusion, after the right picks", () => {
+  const confusions = [
+    { expected: "read", picked: "read", n: 1 },
+    { expected: "read", picked: "list", n: 2 },
+    { expected: "stat", picked: "list", n: 3 },
+    { expected: "stat", picked: "(none)", n: 1 },
+  ];
+  const [block] = confusionGrid("Picks", confusions, [
+    { expected: "read", n: 4 },
+    { expected: "read", n: 1 },
+    { expected: "other", n: 9 },
   ]);
-  const [block] = confusionGrid("Picks", picks);
-  expect(block).toMatchObject({ figure: { columns: ["write"], cells: [[{ text: "1", tone: "bad" }]] } });
+  expect(block).toMatchObject({ figure: { rows: ["stat", "read"], columns: ["right", "list", "(none)"] } });
+  const figure = block?.kind === "figure" && block.figure.type === "grid" ? block.figure : undefined;
+  expect(figure?.cells.map((row) => row.map((one) => one?.text ?? ""))).toEqual([
+    ["", "3", "1"],
+    ["5", "2", ""],
+  ]);
+  expect(confusionGrid("Picks", confusions.slice(0, 1), [])).toEqual([]);
 });

@@ -124,7 +124,7 @@ export function overallRate(summary: RunSummary, { models }: RunManifest): strin
   if (others.length > 0 || counts.trials === 0 || cases.every(({ trials }) => trials <= 1)) return undefined;
   const interval = isDeterministic(first, models) ? undefined : wilson(counts);
   const passed = `${percent(counts.passed / counts.trials)}, ${integer(counts.passed)} of ${count(counts.trials, "trial")}`;
-  return `Pass rate: ${passed}${interval ? `, 95% CI ${range(interval)}` : ""}`;
+  return `${passed}${interval ? `, 95% CI ${range(interval)}` : ""}`;
 }
 
 const faultKinds = [
@@ -165,12 +165,12 @@ export function madeUp({ suites }: RunSummary): Fact[] {
     const n = sumOf(own, (one) => one.n);
     return { text: `${name} ${integer(n)} (for ${meant})`, n };
   });
-  const faults = suites
-    .flatMap(({ misses }) => misses?.parameters ?? [])
-    .map(({ tool, parameter, ...one }) => {
-      const kinds = faultKinds.flatMap(([key, kind]) => (one[key] > 0 ? [`${kind} ${integer(one[key])}`] : []));
-      return { text: `${tool}.${parameter} ${kinds.join(", ")}`, n: sumOf(Object.values(one), (n) => n) };
-    });
+  const parameters = suites.flatMap(({ misses }) => misses?.parameters ?? []);
+  const faults = [...groupBy(parameters, ({ tool, parameter }) => `${tool}.${parameter}`)].map(([name, own]) => {
+    const counts = faultKinds.map(([key, kind]) => ({ kind, n: sumOf(own, (one) => one[key]) }));
+    const kinds = counts.filter(({ n }) => n > 0).map(({ kind, n }) => `${kind} ${integer(n)}`);
+    return { text: `${name} ${kinds.join(", ")}`, n: sumOf(counts, ({ n }) => n) };
+  });
   const line = (all: typeof names) =>
     all.length === 0
       ? undefined

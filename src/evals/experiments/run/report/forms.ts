@@ -9,10 +9,9 @@ import { type Display, pipe, renderTerminal } from "../../../reports/terminal.ts
 import type { VerdictList } from "../../../reports/verdicts.ts";
 import { withSentences } from "../../check/report.ts";
 import { driftJson } from "../../drift/report.ts";
-import { toPage, type WrittenReport } from "./pageData.ts";
+import { runPage, toPage, type WrittenReport } from "./page.ts";
 import { PageTrialCollector } from "./pageTrials.ts";
 import { type RunInput, runDocument } from "./run.ts";
-import { runPage } from "./runPage.ts";
 import { runVerdicts } from "./verdicts.ts";
 
 /** The result of a command, with everything its forms need. `json` is the object that `--json` prints. */

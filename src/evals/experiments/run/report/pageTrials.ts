@@ -8,13 +8,10 @@ import {
   type RunSummary,
   withoutArm,
 } from "../../../base/types/run.ts";
-import { shownLevels } from "../../../base/types/shown.ts";
 import { joinResult } from "../../../base/types/tool.ts";
-import type { Call, Score, Trial, Turn } from "../../../base/types/trial.ts";
+import type { Call, Trial } from "../../../base/types/trial.ts";
 import { integer } from "../../../reports/format.ts";
-import type { CountedPick } from "../../results/figures.ts";
-import { confusedPair } from "../../results/picks.ts";
-import { CaseTally, Counter, promptTokens } from "../../results/tally.ts";
+import { CaseTally } from "../../results/tally.ts";
 import { caseState } from "../../results/text.ts";
 import { incumbentArm } from "../../variants/verdict.ts";
 
@@ -26,6 +23,9 @@ type CollectorOptions = { limits?: { trials: number; characters: number }; redac
 
 type Limit = (text: string) => string;
 
+/** A case on a model, and its trials by arm. */
+type CollectedCase = { suite: string; model: string; case: ManifestCase; at: number; arms: Map<string, CaseTally> };
+
 /**
  * Collects the cases and trials of a record for its page. Counts cover all trials. If there are more than a page holds,
  * it keeps those that did not pass and every n-th of the others.
@@ -33,52 +33,35 @@ type Limit = (text: string) => string;
 export class PageTrialCollector {
   readonly #limits: { trials: number; characters: number };
   readonly #limit: Limit;
-  readonly #suites = new Map<string, Map<string, SuiteOnModel>>();
-  readonly #cases: { suite: string; model: string; case: ManifestCase; arms: readonly ArmTally[] }[] = [];
+  readonly #cases = new Map<string, CollectedCase>();
   /** The trials of the arm `head` are counted by the summary of a run. */
   readonly #isRun: boolean;
   readonly #passed = new Sample();
   readonly #others = new Sample();
   #recorded = 0;
 
-  constructor(manifest: RunManifest, { limits = pageLimits, redact = (text) => text }: CollectorOptions = {}) {
+  constructor({ suites, models, experiment }: RunManifest, options: CollectorOptions = {}) {
+    const { limits = pageLimits, redact = (text) => text } = options;
     this.#limits = limits;
     this.#limit = (text) => (text.length <= pageLimits.text ? text : limitText(redact(text)));
-    const { experiment } = manifest;
     this.#isRun = experiment === undefined;
-    for (const suite of manifest.suites) {
-      const models = new Map<string, SuiteOnModel>();
-      this.#suites.set(suite.name, models);
-      for (const model of manifest.models) {
-        if (suite.models && !suite.models.includes(model.id)) continue;
-        const places = new Map<string, number>();
-        models.set(model.id, { places, picks: new Map() });
-        for (const one of suite.cases) {
-          if (experiment && !experiment.cases.includes(one.id)) continue;
-          places.set(one.id, this.#cases.length);
-          this.#cases.push({ suite: suite.name, model: model.id, case: one, arms: noArms });
-        }
-      }
-    }
+    for (const { name: suite, models: asked, cases } of suites)
+      for (const { id: model } of models.filter(({ id }) => asked?.includes(id) ?? true))
+        for (const one of cases.filter(({ id }) => experiment?.cases.includes(id) ?? true))
+          this.#cases.set(caseKey(suite, model, one.id), {
+            ...{ suite, model, case: one, at: this.#cases.size },
+            arms: new Map(),
+          });
   }
 
   add(trial: Trial): void {
     const { suite, model, case: id, arm } = trial.cell;
-    const known = this.#suites.get(suite)?.get(model);
-    const at = known?.places.get(id);
-    const place = at === undefined ? undefined : this.#cases[at];
-    if (!known || at === undefined || !place || trial.copy) return;
-    if (arm === "head") countPick(known.picks, place.case.expected, trial);
-    if (arm !== "head" || !this.#isRun) {
-      const own = place.arms.find((one) => one.arm === arm);
-      const { tally } = own ?? { tally: new CaseTally() };
-      // Not `push`, which would reserve room for 17 entries.
-      if (!own) place.arms = [...place.arms, { arm, tally }];
-      tally.add(trial);
-    }
+    const known = this.#cases.get(caseKey(suite, model, id));
+    if (!known || trial.copy) return;
+    if (arm !== "head" || !this.#isRun) getOrAdd(known.arms, arm, () => new CaseTally()).add(trial);
     this.#recorded++;
-    const sample = readResult(trial) === "passed" ? this.#passed : this.#others;
-    sample.add(() => describeTrial(trial, at, this.#limit));
+    const sample = trial.verdict?.grade === "pass" ? this.#passed : this.#others;
+    sample.add(known.at, trial, this.#limit);
     while (this.#isFull()) (this.#passed.kept.length > 0 ? this.#passed : this.#others).thin();
   }
 
@@ -97,42 +80,34 @@ export class PageTrialCollector {
     const summaries = new Map(
       summary?.suites.flatMap(({ name, model, cases }) => cases.map((one) => [caseKey(name, model, one.id), one])),
     );
-    const cases = this.#cases.map(({ suite, model, case: one, arms }) => {
-      const known = summaries.get(caseKey(suite, model, one.id));
-      const head = arms.find(({ arm }) => arm === "head")?.tally;
+    const cases = [...this.#cases].map(([key, { suite, model, case: asked, arms }]) => {
+      const known = summaries.get(key);
+      const head = arms.get("head");
+      const isAsked = known && !head && known.trials + known.broken + known.notGradable > 0;
       const reasons = known?.reasons ?? head?.reasons.ranked().map(([text, n]) => ({ text, n })) ?? [];
-      const ofHead = known && !head && known.trials + known.broken + known.notGradable > 0 ? [countHead(known)] : [];
+      const counted = [...arms].sort(([a], [b]) => compareArms(a, b)).map(([arm, tally]) => countArm(arm, tally));
       return {
         suite,
         model,
-        id: one.id,
-        input: this.#limit(one.input),
-        ...(one.paraphrases && { paraphrases: one.paraphrases.map(this.#limit) }),
-        expected: one.expected,
-        place: one.file === "" ? "" : `${one.file}:${one.line}`,
+        id: asked.id,
+        input: this.#limit(asked.input),
+        ...(asked.paraphrases && { paraphrases: asked.paraphrases.map(this.#limit) }),
+        expected: asked.expected,
+        place: asked.file === "" ? "" : `${asked.file}:${asked.line}`,
         // Only a run has gates.
         ...(known && { passRate: known.passRate, state: caseState(known) }),
-        arms: [...ofHead, ...arms.toSorted((a, b) => compareArms(a.arm, b.arm)).map(countArm)],
+        arms: [...(isAsked ? [countArm("head", known)] : []), ...counted],
         reasons: reasons.slice(0, 5).map(({ text, n }) => ({ text: this.#limit(text), n })),
       };
     });
     const kept = [...this.#passed.kept, ...this.#others.kept].sort(byPlace);
     return {
       cases,
-      /** Each is the JSON of a `PageTrial`, which takes a fraction of the object's memory. */
+      /** Each is the JSON of a `Trial`, which takes a fraction of the object's memory. */
       trials: kept.map(({ json }) => json),
       /** The number of recorded trials; the page may hold fewer. */
       recorded: this.#recorded,
     };
-  }
-
-  /** The expected and picked tools of a suite and model in the arm `head`. */
-  picks(suite: string, model: string): CountedPick[] {
-    const picks = this.#suites.get(suite)?.get(model)?.picks ?? new Map<string, PickCounts>();
-    return [...picks].flatMap(([expected, { all, wrong }]) => {
-      const confused = new Map(wrong.ranked());
-      return all.ranked().map(([picked, n]) => ({ expected, picked, n, isWrong: (confused.get(picked) ?? 0) > n / 2 }));
-    });
   }
 }
 
@@ -140,52 +115,26 @@ export class PageTrialCollector {
 export type WrittenTrials = ReturnType<PageTrialCollector["collect"]>;
 /** A case on a model. */
 export type PageCase = WrittenTrials["cases"][number];
-export type PageTrial = ReturnType<typeof describeTrial>;
-export type PageTurn = ReturnType<typeof describeTurn>;
-export type PageCall = ReturnType<typeof describeCall>;
-
-/** `places`: the index of each case by id. `picks`: the picks in the arm `head` by expected tool. */
-type SuiteOnModel = { places: Map<string, number>; picks: Map<string, PickCounts> };
-
-/** Trials by picked tool, and the confusions among them. */
-type PickCounts = { all: Counter; wrong: Counter };
-
-function countPick(picks: Map<string, PickCounts>, expected: string, trial: Trial): void {
-  const { verdict } = trial;
-  if (!verdict || verdict.grade === "not-gradable") return;
-  const { all, wrong } = getOrAdd(picks, expected, () => ({ all: new Counter(), wrong: new Counter() }));
-  all.add(verdict.picked);
-  if (confusedPair(trial)) wrong.add(verdict.picked);
-}
-
-function countHead({ passed, trials, broken, notGradable }: CaseSummary) {
-  return { arm: "head", passed, trials, broken, notGradable };
-}
-
-function countArm({ arm, tally: { passed, failed, broken, notGradable } }: ArmTally) {
-  return { arm, passed, trials: passed + failed, broken, notGradable };
-}
-
 /** Counts all trials of a case in one arm, including those that the page does not hold. */
 export type ArmCounts = ReturnType<typeof countArm>;
 
-type ArmTally = { arm: string; tally: CaseTally };
-
-const noArms: readonly ArmTally[] = [];
+function countArm(arm: string, { passed, broken, notGradable, ...rest }: CaseTally | CaseSummary) {
+  return { arm, passed, trials: "failed" in rest ? passed + rest.failed : rest.trials, broken, notGradable };
+}
 
 const caseKey = (suite: string, model: string, id: string) => JSON.stringify([suite, model, id]);
 
+/** The JSON of a trial, with its sort keys. `at`: the index of its case. */
+type KeptTrial = { at: number; arm: string; trial: number; attempt: number; json: string };
+
 function byPlace(a: KeptTrial, b: KeptTrial): number {
-  return a.at - b.at || compareArms(a.arm, b.arm) || a.number - b.number || (a.attempt ?? 1) - (b.attempt ?? 1);
+  return a.at - b.at || compareArms(a.arm, b.arm) || a.trial - b.trial || a.attempt - b.attempt;
 }
 
 /** Known arms first (the shift turns -1 into the largest rank), then others by number: `distractors-5` before `distractors-10`. */
 const compareArms = (a: string, b: string) => (a === b ? 0 : armRank(a) - armRank(b) || byNumber.compare(a, b));
 const armRank = (arm: string) => ["head", "base", withoutArm, incumbentArm].indexOf(arm) >>> 0;
 const byNumber = new Intl.Collator("en", { numeric: true });
-
-/** The JSON of a trial, with its sort keys. */
-type KeptTrial = Pick<PageTrial, "at" | "arm" | "number" | "attempt"> & { json: string };
 
 /** Keeps every n-th trial; `thin` doubles n. */
 class Sample {
@@ -194,12 +143,11 @@ class Sample {
   #seen = 0;
   characters = 0;
 
-  add(describe: () => PageTrial): void {
+  add(at: number, trial: Trial, limit: Limit): void {
     if (this.#seen++ % this.#step !== 0) return;
-    const trial = describe();
-    const { at, arm, number, attempt } = trial;
-    const json = JSON.stringify(trial);
-    this.kept.push({ at, arm, number, ...(attempt && { attempt }), json });
+    const { arm, trial: number, attempt = 1 } = trial.cell;
+    const json = writeTrial(trial, limit);
+    this.kept.push({ at, arm, trial: number, attempt, json });
     this.characters += json.length;
   }
 
@@ -211,83 +159,30 @@ class Sample {
   }
 }
 
-/** `at`: the index of its case. */
-function describeTrial(trial: Trial, at: number, limit: Limit) {
-  const { cell, outcome, turns, verdict, shown, toolset, orderSeed, costUsd, ms } = trial;
-  const described = turns.map((turn) => describeTurn(turn, limit));
-  const broken = outcome.kind === "broken" ? outcome : undefined;
-  const reason = broken ? broken.message : verdict?.grade === "not-gradable" ? verdict.reason : undefined;
+/** The JSON of a trial with each of its texts limited: arguments and results, which have parts, as a whole. */
+function writeTrial(trial: Trial, limit: Limit): string {
+  const turns = trial.turns.map((turn) => ({ ...turn, calls: turn.calls.map((call) => limitCall(call, limit)) }));
+  return JSON.stringify({ ...trial, turns }, (_, value) => (typeof value === "string" ? limit(value) : value));
+}
+
+function limitCall({ arguments: given, inner, execution, ...call }: Call, limit: Limit) {
+  const limitArguments = (args: Json | undefined) => {
+    const text = JSON.stringify(args, null, 2) ?? "";
+    return text.length > pageLimits.text ? limit(text) : args;
+  };
+  const isExecuted = execution?.status === "executed";
   return {
-    at,
-    arm: cell.arm,
-    number: cell.trial,
-    ...(cell.attempt && { attempt: cell.attempt }),
-    result: readResult(trial),
-    /** The selection, or the stage at which it broke. */
-    outcome: broken?.stage ?? verdict?.selection ?? "not scored",
-    expected: verdict?.expected ?? "",
-    picked: verdict?.picked ?? "",
-    ...(reason !== undefined && { reason: limit(reason) }),
-    checks: (verdict?.checks ?? []).map(({ what, met, why, evidence }) => ({
-      what,
-      met,
-      ...(why !== undefined && { why: limit(why) }),
-      ...(evidence !== undefined && { evidence: limit(evidence) }),
-    })),
-    ...(verdict?.unchecked && { unchecked: verdict.unchecked.map(limit) }),
-    ...(verdict?.discovery && { discovery: verdict.discovery.outcome }),
-    ...(shown && verdict && { shown: listShownLevels(shown, verdict) }),
-    toolset,
-    orderSeed,
-    turns: described,
-    tokens: sumOf(described, ({ tokensIn, tokensOut }) => tokensIn + tokensOut),
-    costUsd,
-    ms,
+    ...call,
+    arguments: limitArguments(given),
+    inner: inner && { ...inner, arguments: limitArguments(inner.arguments) },
+    execution: isExecuted ? { ...execution, result: joinAsText(execution.result) } : execution,
   };
 }
 
-/** How the host showed the tools that a score names. */
-function listShownLevels({ tools }: NonNullable<Trial["shown"]>, { expected, picked }: Score): string[] {
-  const names = new Set([...expected.split(" | "), picked]);
-  return Object.entries(tools).flatMap(([level, list]) =>
-    list.filter((name) => names.has(name)).map((name) => `${name} ${shownLevels[level as keyof typeof tools]}`),
-  );
-}
-
-function readResult({ outcome, verdict }: Trial): "passed" | "failed" | "not gradable" | "broken" {
-  if (outcome.kind === "broken") return "broken";
-  if (!verdict || verdict.grade === "not-gradable") return "not gradable";
-  return verdict.grade === "pass" ? "passed" : "failed";
-}
-
-function describeTurn({ text, calls, searches, stop, usage, ms }: Turn, limit: Limit) {
-  return {
-    text: limit(text),
-    calls: calls.map((call) => describeCall(call, limit)),
-    ...(searches && {
-      searches: searches.map(({ query, found }) => ({ query: limit(query), found: found.slice(0, 20) })),
-    }),
-    stop,
-    tokensIn: promptTokens(usage),
-    tokensOut: usage.outputTokens,
-    ms,
-  };
-}
-
-function describeCall({ tool, role, arguments: given, argumentsText, inner, execution }: Call, limit: Limit) {
-  const write = (args: Json | undefined, text = "") => limit(args === undefined ? text : JSON.stringify(args, null, 2));
-  return {
-    tool,
-    ...(role && { role }),
-    arguments: write(given, argumentsText),
-    // The call through a dispatcher is scored.
-    ...(inner && { inner: { tool: inner.tool, arguments: write(inner.arguments) } }),
-    ...(execution?.status === "skipped" && { skipped: execution.reason }),
-    ...(execution?.status === "executed" && {
-      result: { text: limit(joinResult(execution.result, 2)), isError: execution.result.isError, ms: execution.ms },
-    }),
-  };
-}
+const joinAsText = (result: Parameters<typeof joinResult>[0] & { isError: boolean }) => ({
+  isError: result.isError,
+  content: [{ type: "text", text: joinResult(result, 2) }],
+});
 
 /** The beginning of a text, and how much is left out. */
 function limitText(text: string): string {

@@ -98,10 +98,11 @@ export function runDocument(input: RunInput): Block[] {
 }
 
 /** The headline, the rate of all trials, how sure that is, and what to do. */
-export function leadBlocks({ summary, manifest, followUp }: RunInput): Block[] {
+function leadBlocks({ summary, manifest, followUp }: RunInput): Block[] {
+  const rate = overallRate(summary, manifest);
   return [
     heading(1, headline(summary), statusTone(summary)),
-    text(overallRate(summary, manifest), ...leadLines(summary, followUp)),
+    text(rate && `Pass rate: ${rate}`, ...leadLines(summary, followUp)),
   ];
 }
 

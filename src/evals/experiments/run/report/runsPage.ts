@@ -3,7 +3,7 @@ import type { RunManifest, RunSummary } from "../../../base/types/run.ts";
 import { type Block, heading, makeColumns, type TableRow, table, text } from "../../../reports/document.ts";
 import { count, percent, range, ratio, some } from "../../../reports/format.ts";
 import { curve } from "../../results/figures.ts";
-import type { RunEntry, RunsPage } from "./pageData.ts";
+import type { RunEntry, RunsPage } from "./page.ts";
 import { headline, statusTone } from "./status.ts";
 import type { History } from "./trend.ts";
 

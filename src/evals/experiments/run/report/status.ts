@@ -235,13 +235,13 @@ function checkCertainty(check: ComparedCheck): string {
 const sumCases = (leftOut: PartialRun["leftOut"]) => sumOf(leftOut, ({ cases }) => cases);
 
 /** `9 cases left out`; empty if none is. */
-export function leftOutPhrase({ leftOut }: PartialRun): string {
+function leftOutPhrase({ leftOut }: PartialRun): string {
   const cases = sumCases(leftOut);
   return cases === 0 ? "" : `${count(cases, "case")} left out`;
 }
 
 /** How many cases a partial run asks: `3 of 12 cases`. */
-export function askedPhrase({ asked, leftOut }: PartialRun): string {
+function askedPhrase({ asked, leftOut }: PartialRun): string {
   return `${asked.length} of ${count(asked.length + sumCases(leftOut), "case")}`;
 }
 

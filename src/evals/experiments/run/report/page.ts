@@ -1,7 +1,8 @@
-import { sumOf } from "../../../base/sum.ts";
+import { joinPieces, stringifyInParts } from "../../../base/text/jsonParts.ts";
 import { describePolicy } from "../../../base/types/execution.ts";
 import type { RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
 import { isCallable } from "../../../base/types/tool.ts";
+import type { Trial } from "../../../base/types/trial.ts";
 import {
   type Block,
   type Blocks,
@@ -9,19 +10,75 @@ import {
   facts,
   heading,
   makeColumns,
+  type Page,
   plainText,
+  type Tone,
   table,
   text,
 } from "../../../reports/document.ts";
-import { count, integer, money, percent, ratio } from "../../../reports/format.ts";
+import { count, integer, money, share } from "../../../reports/format.ts";
 import { triggerBlocks } from "../../arms/skillReport.ts";
 import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "../../results/figures.ts";
 import { lostPhrase, modelLabel, provenance } from "../../results/text.ts";
-import { missBlocks, substitutes } from "./cases.ts";
-import type { WrittenReport } from "./pageData.ts";
-import type { PageCase, PageTrialCollector } from "./pageTrials.ts";
+import { addCounts, missBlocks, overallRate, substitutes } from "./cases.ts";
+import type { PageCase, PageTrialCollector, WrittenTrials } from "./pageTrials.ts";
 import { comparisonBlocks, type RunInput, runFacts, suiteFacts } from "./run.ts";
 import { headline, leadLines, statusTone } from "./status.ts";
+
+// The data of a page, which is JSON in its file: the report as blocks, and the cases and trials that it lists.
+
+/** The cases and trials that a page lists. */
+export type PageTrials = Omit<WrittenTrials, "trials"> & { trials: readonly Trial[] };
+
+/** `title`: the window title. `before` and `after` are shown above and below the cases and trials. */
+export type ReportPage = {
+  kind: "report";
+  title: string;
+  before: Blocks;
+  trials?: PageTrials;
+  /** The tool names of each list, by hash. */
+  toolsets: Readonly<Record<string, readonly string[]>>;
+  after: Blocks;
+  /** The URL of the list of all records; only on a served page. */
+  home?: string;
+  /** The URL to poll for new data; only on a served page of an unfinished run. */
+  live?: string;
+};
+
+/** A record in the list of `evals view`. `result`: its result in a few words. */
+export type RunEntry = {
+  id: string;
+  command: string;
+  startedAt: string;
+  isFinished: boolean;
+  result: { text: string; tone?: Tone };
+  about: string;
+  trials: number | null;
+  costUsd: number | "unknown" | null;
+};
+
+/** The start page of `evals view`: all records, newest first, and the trend of each suite. */
+export type RunsPage = { kind: "runs"; title: string; folder: string; runs: readonly RunEntry[]; trends: Blocks };
+
+/** A page as the browser reads it. */
+export type PageData = ReportPage | RunsPage;
+
+/** A report before its page is written. */
+export type WrittenReport = Omit<ReportPage, "trials"> & { trials?: WrittenTrials };
+
+/** A page as it is written. Its JSON is made in parts, which the browser reads as `PageData`. */
+export const toPage = (data: WrittenReport | RunsPage): Page => ({ title: data.title, json: stringifyPage(data) });
+
+function* stringifyPage(page: WrittenReport | RunsPage): Generator<string> {
+  if (page.kind === "runs" || !page.trials) return yield JSON.stringify(page);
+  const { trials, ...about } = page;
+  const { cases, recorded, trials: texts } = trials;
+  yield `${JSON.stringify(about).slice(0, -1)},"trials":{"recorded":${recorded},"cases":`;
+  yield* stringifyInParts(cases, { depth: 0 });
+  yield ',"trials":[';
+  yield* joinPieces(texts, ",");
+  yield "]}}";
+}
 
 /** The page of a run: the verdict, the cases and trials, and all other measurements. */
 export function runPage(input: RunInput, trials: PageTrialCollector): WrittenReport {
@@ -34,16 +91,17 @@ export function runPage(input: RunInput, trials: PageTrialCollector): WrittenRep
     before: [
       heading(1, headline(summary), statusTone(summary)),
       text(...leadLines(summary, followUp)),
-      totalFacts(summary),
+      totalFacts(summary, manifest),
       ...suites.flatMap((suite) => verdictBlocks(suite, collected.cases, input)),
     ],
     trials: collected,
     toolsets: listToolNames(manifest),
     after: [
       ...caseMatrix(suites),
-      ...suites.flatMap(({ name, model }) =>
-        confusionGrid(`Expected (rows) and picked (columns) · ${name} · ${model}`, trials.picks(name, model)),
-      ),
+      ...suites.flatMap(({ name, model, confusion, cases }) => {
+        const passes = cases.map(({ expected, passed }) => ({ expected, n: passed }));
+        return confusionGrid(`Expected (rows) and picked instead (columns) · ${name} · ${model}`, confusion, passes);
+      }),
       ...suites.flatMap((suite) => explainMisses(suite, suites.length > 1)),
       ...triggerBlocks(summary),
       ...suites.flatMap((suite) => [
@@ -56,12 +114,12 @@ export function runPage(input: RunInput, trials: PageTrialCollector): WrittenRep
   };
 }
 
-function totalFacts({ totals, suites }: RunSummary): Block {
-  const { passed } = totals;
-  const trials = sumOf(suites, ({ cases }) => sumOf(cases, (one) => one.trials));
+function totalFacts(summary: RunSummary, manifest: RunManifest): Block {
+  const { totals, suites } = summary;
+  const graded = addCounts(suites.flatMap(({ cases }) => cases));
   const lost = lostPhrase(totals);
   return facts(
-    ["Passed", trials === 0 ? "no graded trial" : `${ratio({ passed, trials })} ${percent(passed / trials)}`],
+    ["Pass rate", overallRate(summary, manifest) ?? (graded.trials === 0 ? "no graded trial" : share(graded))],
     ["Trials", `${integer(totals.trials)}${lost === "" ? "" : ` (${lost})`}`],
     ["Tokens", `${integer(totals.inputTokens)} in, ${integer(totals.outputTokens)} out`],
     ["Cost", money(totals.costUsd)],
