@@ -88,19 +88,43 @@ describe("the check of a run", () => {
     await expect(check({ trials: 200 })).rejects.toThrow("-n 200 is more than a check can use");
   });
 
-  it("asks cases that it cannot compare as a plain run does", async () => {
-    const { check, write, trials } = await accepted();
-    const suite = JSON.parse(readFileSync(join((await project()).dir, "evals/files.json"), "utf8"));
+  const readSuite = async () => JSON.parse(readFileSync(join((await project()).dir, "evals/files.json"), "utf8"));
+
+  it("asks cases that were added or reworded since on both lists, and finds that they broke", async () => {
+    const { check, write, trials } = await accepted((tool) => tool === "read");
+    const suite = await readSuite();
+    suite.cases = suite.cases.map((one: { input: string }) => ({ ...one, input: `Please: ${one.input}` }));
     suite.cases.push({ id: "added", input: "Show me notes.txt, please", expect: { tool: "read" } });
     write("evals/files.json", suite);
-    const { summary } = await check();
-    const added = trials(summary.run).filter(({ cell }) => cell.case === "added");
-    expect(added.map(({ cell }) => [cell.arm, cell.trial])).toEqual([
-      ["head", 1],
-      ["head", 2],
-      ["head", 3],
+    const { code, summary } = await check();
+    expect(code).toBe(1);
+    expect(summary.suites[0].verdict).toMatchObject({ kind: "regressed", cases: 4 });
+    expect(summary.suites[0].verdict).not.toHaveProperty("of");
+    expect(summary.suites[0].verdict.notes).toEqual([
+      expect.stringMatching(/^Added or reworded since the baseline, and asked on both lists: .*added$/),
     ]);
-    expect(summary.suites[0].verdict.notes).toEqual(["Added (not compared): added"]);
+    const arms = trials(summary.run).filter(({ cell }) => cell.case === "added");
+    expect(new Set(arms.map(({ cell }) => cell.arm))).toEqual(new Set(["head", "base"]));
+  });
+
+  it.each([
+    [1, "no-regression"],
+    [9, "inconclusive"],
+  ] as const)("counts %i cases of a tool that the baseline lacks as not compared: %s", async (more, kind) => {
+    const { check, write } = await accepted();
+    const suite = await readSuite();
+    const added = Array.from({ length: more }, (_, i) => ({
+      id: `new-${i}`,
+      input: `Copy ${i}`,
+      expect: { tool: "copy" },
+    }));
+    write("evals/files.json", { ...suite, cases: [...suite.cases, ...added] });
+    write("tools.json", [...toolList(), { name: "copy", description: "Copies.", inputSchema: { type: "object" } }]);
+    const { code, summary } = await check();
+    expect(summary.suites[0].verdict).toMatchObject({ kind, cases: 3, of: 3 + more });
+    expect(summary.suites[0].verdict.headline).toContain(`(3 of ${3 + more} cases compared)`);
+    // The cases of the new tool are gated by their own pass rate, and this model picks no tool for them.
+    expect([code, summary.suites[0].failed]).toEqual([1, ["rate"]]);
   });
 
   it("omits a case without a graded trial in the baseline", async () => {

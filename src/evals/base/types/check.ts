@@ -24,6 +24,8 @@ const lostSchema = z
   .describe("cases that are not comparable, because no trial of them can be asked with the tools as they are now");
 export type LostCases = z.infer<typeof lostSchema>;
 
+const ofSchema = count.optional().describe("cases of the suite, where not all of them are compared");
+
 /** What one suite on one model is compared with, fixed before the first request. */
 export const checkPlanSchema = z.discriminatedUnion("kind", [
   z.object({
@@ -49,6 +51,7 @@ export const checkPlanSchema = z.discriminatedUnion("kind", [
         }),
       )
       .describe("the comparable cases"),
+    of: ofSchema,
     lost: lostSchema.optional(),
     notes: z.array(z.string()).describe("what is not compared, and why"),
   }),
@@ -99,7 +102,7 @@ export const comparedSchema = z.object({
   by: z.enum(["cases", "suite"]).nullable().describe("what a regression was shown by"),
   rate: rateSchema.nullable().describe("the rate that a regression was shown in"),
   because: z
-    .enum(["cap", "missing", "nothing-can-fall", "answers-repeat", "copies", "stopped"])
+    .enum(["cap", "missing", "nothing-can-fall", "answers-repeat", "copies", "few-compared", "stopped"])
     .nullable()
     .describe("why a check is inconclusive"),
   headline: sentence,
@@ -123,6 +126,7 @@ export const comparedSchema = z.object({
   margin: z.number(),
   families: count.describe("checks that share the error rate of 5 %"),
   cases: count,
+  of: ofSchema,
   net: netSchema.describe(
     "head - base of the pass rate, mean over the cases that can fall; the interval holds at whatever look a check stops",
   ),

@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
+import { preflight } from "../../asking/scoring/preflight.ts";
 import { countOrders, type PlannedCase } from "../../asking/trials/plan.ts";
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
+import { noTrials } from "../../base/stats/counts.ts";
 import { type Baseline, toComparedRun } from "../../base/types/baseline.ts";
 import type { CheckPlan, ComparePlan, LostCases } from "../../base/types/check.ts";
 import type { DriftPlan } from "../../base/types/drift.ts";
@@ -10,7 +12,7 @@ import type { JsonObject } from "../../base/types/json.ts";
 import { isSameModel, type Model } from "../../base/types/model.ts";
 import type { RunManifest } from "../../base/types/run.ts";
 import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
-import type { OfferedTool } from "../../base/types/tool.ts";
+import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
 import { baselineFile, type NamedBaseline, readBaseline, readSuiteBaselines } from "../../records/baseline.ts";
 import { findLikelyName, indexByName } from "../../servers/changes/names.ts";
 import { comparability, describeRun } from "../design/comparable.ts";
@@ -183,45 +185,63 @@ async function planCheck(
 ): Promise<CheckPlan> {
   const now = describeRun(cases, model, options);
   // A baseline under another suite name was found by its cases, so compare as if the name were the same.
-  const compared = comparability({ ...toComparedRun(baseline), suite: now.suite }, now, { areAskedAnew: true });
+  const then = { ...toComparedRun(baseline), suite: now.suite };
+  const compared = comparability(then, now, { areAskedAnew: true, withChanged: true });
   if (compared.kind === "not comparable") return { kind: "not comparable", model: model.id, reasons: compared.reasons };
+  const { notes } = compared;
   if (baseline.suite !== now.suite)
-    compared.notes.unshift(
+    notes.unshift(
       `The suite is called "${baseline.suite}" in the baseline, and is taken for the same: most cases are the same`,
     );
-  const before = new Map(baseline.cases.map((one) => [one.id, one]));
-  const planned = new Map(cases.map((one) => [one.case.id, one]));
-  const lost = compared.cases.flatMap((id) => {
-    const [one, accepted] = [planned.get(id), before.get(id)];
-    return one?.unavailable ? [findLost(one, baseline.toolsets[accepted?.toolset ?? ""] ?? [])] : [];
+  const same = new Set(compared.cases);
+  const findToolset = createToolsetFinder(baseline, cases);
+  const all = cases.map((planned) => {
+    const hash = findToolset(planned);
+    const accepted = baseline.cases.find(({ id }) => same.has(id) && id === planned.case.id);
+    return { planned, hash, tools: baseline.toolsets[hash ?? ""] ?? [], accepted };
   });
-  const lostIds = new Set(lost.map((one) => one.case));
-  if (lost.length > 0 && lost.length === compared.cases.length)
+  const lost = all.flatMap(({ planned, tools }) => (planned.unavailable ? [findLost(planned, tools)] : []));
+  if (lost.length > 0 && lost.length === all.length)
     return { kind: "not comparable", model: model.id, reasons: explainLost(lost) };
-  const comparable = compared.cases.filter((id) => !lostIds.has(id)).flatMap((id) => before.get(id) ?? []);
-  const isSame = ({ id, toolset }: Baseline["cases"][number]) => planned.get(id)?.toolset.hash === toolset;
-  if (options.check !== "always" && comparable.length > 0 && comparable.every(isSame))
+  const asked = all.filter(({ planned }) => !planned.unavailable);
+  if (options.check !== "always" && asked.every(({ planned, hash }) => planned.toolset.hash === hash))
     return {
       kind: "unchanged",
       model: model.id,
-      notes: compared.notes,
-      ...(!model.deterministic && {
-        drift: await options.planNight(
-          { baseline, file, suite: now.suite, same: compared.cases },
-          cases,
-          model,
-          options.margin,
-        ),
-      }),
+      notes,
+      ...(!model.deterministic &&
+        compared.cases.length > 0 && {
+          drift: await options.planNight(
+            { baseline, file, suite: now.suite, same: compared.cases },
+            cases,
+            model,
+            options.margin,
+          ),
+        }),
     };
   // A case that could not be graded for the baseline will not be now: its trials would be asked three times for
   // nothing.
-  const graded = comparable.filter(({ trials }) => trials > 0);
-  if (comparable.length > 0 && graded.length === 0)
+  const graded = asked.filter(({ accepted }) => accepted?.trials !== 0);
+  if (asked.length > 0 && graded.length === 0)
     return { kind: "not comparable", model: model.id, reasons: ["No case has a graded trial in the baseline."] };
-  const ungraded = comparable.filter(({ trials }) => trials === 0).map(({ id }) => id);
-  if (ungraded.length > 0)
-    compared.notes.push(`Without a graded trial in the baseline (not compared): ${ungraded.join(", ")}`);
+  const listIds = (some: typeof all) => some.map(({ planned }) => planned.case.id);
+  const comparable = graded.filter(
+    ({ planned, hash, tools, accepted }) => accepted || (hash !== undefined && canPass(planned, { hash, tools })),
+  );
+  const name = (what: string, some: typeof all) =>
+    some.length > 0 && notes.push(`${what}: ${listIds(some).join(", ")}`);
+  name(
+    "Added or reworded since the baseline, and asked on both lists",
+    comparable.filter(({ accepted }) => !accepted),
+  );
+  name(
+    "Without a graded trial in the baseline (not compared)",
+    asked.filter((one) => !graded.includes(one)),
+  );
+  name(
+    "Not possible with the tools of the baseline (not compared)",
+    graded.filter((one) => !comparable.includes(one)),
+  );
   return {
     kind: "compare",
     model: model.id,
@@ -235,15 +255,33 @@ async function planCheck(
       ...(baseline.git && { commit: baseline.git.commit }),
       ...(baseline.model.repliedBy !== undefined && { repliedBy: baseline.model.repliedBy }),
     },
-    cases: graded.map(({ id, passed, trials, toolset }) => {
-      const one = planned.get(id);
-      const lists = [baseline.toolsets[toolset] ?? [], one?.toolset.tools ?? []];
-      const requests = countRequests(lists, model) * (one?.case.paraphrases?.length ?? 1);
-      return { id, bank: { passed, trials }, toolset, ...(Number.isFinite(requests) && { requests }) };
+    cases: comparable.map(({ planned: { case: one, toolset }, hash = "", tools, accepted }) => {
+      const requests = countRequests([tools, toolset.tools], model) * (one.paraphrases?.length ?? 1);
+      const { passed, trials } = accepted ?? noTrials;
+      return { id: one.id, bank: { passed, trials }, toolset: hash, ...(Number.isFinite(requests) && { requests }) };
     }),
+    ...(comparable.length < cases.length && { of: cases.length }),
     ...(lost.length > 0 && { lost }),
-    notes: compared.notes,
+    notes,
   };
+}
+
+/**
+ * Finds the tool list that a case is shown in the base arm: its own in the baseline; for an added case that of a case
+ * with the same list today.
+ */
+function createToolsetFinder({ cases: accepted, toolsets }: Baseline, cases: readonly PlannedCase[]) {
+  const before = new Map(accepted.map(({ id, toolset }) => [id, toolset]));
+  const byToday = new Map(cases.map(({ case: { id }, toolset: { hash } }) => [hash, before.get(id)]));
+  for (const { case: one, toolset } of cases) if (before.has(one.id)) byToday.set(toolset.hash, before.get(one.id));
+  const [only, ...others] = Object.keys(toolsets);
+  return ({ case: { id }, toolset: { hash } }: PlannedCase): string | undefined =>
+    before.get(id) ?? byToday.get(hash) ?? (others.length === 0 ? only : undefined);
+}
+
+/** Whether a trial of a case could pass with these tools. */
+function canPass({ case: one, suite }: PlannedCase, toolset: Toolset): boolean {
+  return preflight(one, toolset, suite.execute).every(({ severity }) => severity !== "error");
 }
 
 /** Explains why a case cannot be asked, with the likely new names of expected tools that are no longer listed. */

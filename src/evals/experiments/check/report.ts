@@ -220,9 +220,9 @@ export function checkHeadline(check: CheckSummary): string {
     case "changed":
       return "CHANGED";
     case "no-regression":
-      return `NO REGRESSION within ${size(check.margin)}`;
+      return `NO REGRESSION within ${size(check.margin)}${comparedText(check)}`;
     case "inconclusive":
-      return check.because === "stopped" ? "INCONCLUSIVE: the run was stopped" : "INCONCLUSIVE";
+      return check.because === "stopped" ? "INCONCLUSIVE: the run was stopped" : `INCONCLUSIVE${comparedText(check)}`;
   }
 }
 
@@ -230,6 +230,10 @@ function fallenText({ by, flagged, suite, rate }: ComparedCheck): string {
   if (by === "suite") return rate === "selection" ? "the suite" : "suite";
   return `${some(flagged.map((one) => one.case))}${suite?.hasFallen ? ", and the suite" : ""}`;
 }
+
+/** How many cases were compared, unless all were. */
+const comparedText = ({ cases, of }: ComparedCheck) =>
+  of === undefined ? "" : ` (${integer(cases)} of ${count(of, "case")} compared)`;
 
 /** What happened, in words without statistics. */
 export function checkReason(check: ComparedCheck): string {
@@ -342,6 +346,8 @@ function noRegression({ method, margin, reach, lost, cases, canFall }: ComparedC
 
 function inconclusive({ because, missing, cases, net, margin }: ComparedCheck): string {
   if (because === "stopped") return "The check was stopped before it could decide.";
+  if (because === "few-compared")
+    return "The cases that were compared did not get worse, but they are fewer than half of the suite.";
   if (because === "nothing-can-fall")
     return "The check could not decide: no case passed with either tool list, so none can fall.";
   if (because === "answers-repeat")
@@ -388,6 +394,8 @@ const maxTrials = 140;
 
 function inconclusiveNext({ because, advice, trials }: ComparedCheck): string {
   if (because === "stopped") return "Next: finish it with `evals run --resume latest`.";
+  if (because === "few-compared")
+    return "Next: see below why the others could not be compared; accept a new baseline when their pass rates are right.";
   if (because === "nothing-can-fall")
     return "Next: correct the cases or the descriptions until some cases pass, then accept a new baseline.";
   if (because === "answers-repeat")

@@ -83,6 +83,7 @@ export class Check {
       changes: collectChanges(this.#plan, this.#facts),
       // Repeated requests of a deterministic model are no further trials.
       modelDrift: compareWithBank(this.#plan, this.record, isExhausted ? verdict.trials : undefined),
+      ...(this.#plan.of !== undefined && { of: this.#plan.of }),
       ...(this.#plan.lost && { lost: this.#plan.lost }),
       notes,
       failOn: this.#facts.failOn,
@@ -105,15 +106,20 @@ function notComparable(reasons: string[], notes: string[]): CheckSummary {
 }
 
 /** What a report shows in addition to the verdict. */
-type Found = Pick<ComparedCheck, "grew" | "changes" | "lost" | "notes" | "modelDrift"> & {
+type Found = Pick<ComparedCheck, "grew" | "changes" | "of" | "lost" | "notes" | "modelDrift"> & {
   failOn: readonly Gate[];
 };
 
-/** A verdict in the form of reports. A check that was stopped has no test of the suite. */
+/**
+ * A verdict in the form of reports. A check that was stopped has no test of the suite. Nothing is cleared by fewer than
+ * half of its cases.
+ */
 export function summariseCheck(
-  verdict: Omit<CheckVerdict, "suite"> & Pick<ComparedCheck, "suite">,
+  given: Omit<CheckVerdict, "suite"> & Pick<ComparedCheck, "suite">,
   { failOn, ...found }: Found,
 ): ComparedCheck {
+  const isFew = given.kind === "no-regression" && 2 * given.cases < (found.of ?? 0);
+  const verdict = isFew ? { ...given, kind: "inconclusive" as const, because: "few-compared" as const } : given;
   const { because } = verdict;
   const exitCode = toExitCode({
     happened: because === "stopped" ? [] : readEvents(verdict),

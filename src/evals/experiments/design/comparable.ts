@@ -41,20 +41,20 @@ export function describeRun(
   };
 }
 
-/** `cases`: ids that are in both runs unchanged, in the order of the new run. */
+/** `cases`: ids that are in both runs unchanged, in the order of the new run. `notes` name the others. */
 export type Comparability =
   | { kind: "comparable"; cases: string[]; notes: string[] }
   | { kind: "not comparable"; reasons: string[] };
 
 /**
  * The cases that can be compared between then (a baseline or an earlier run) and now, or every reason why none can.
- * `areAskedAnew`: the earlier tools are tested and graded again, so that the earlier results do not matter. Settings are
- * compared only if both are known.
+ * `areAskedAnew`: the earlier tools are tested and graded again, so that the earlier results do not matter.
+ * `withChanged`: cases that were added or reworded since are asked anew, too. Settings are compared only if both are known.
  */
 export function comparability(
   then: ComparedRun,
   now: ComparedRun,
-  { areAskedAnew = false }: { areAskedAnew?: boolean } = {},
+  { areAskedAnew = false, withChanged = false }: { areAskedAnew?: boolean; withChanged?: boolean } = {},
 ): Comparability {
   const parse = ({ settings = "{}" }: ComparedRun) => jsonObjectSchema.parse(JSON.parse(settings));
   const areKnown = then.settings !== undefined && now.settings !== undefined;
@@ -70,16 +70,20 @@ export function comparability(
   const ids = (keep: (one: { id: string; hash: string }) => boolean) => now.cases.filter(keep).map(({ id }) => id);
   const cases = ids(({ id, hash }) => before.get(id) === hash);
   // A reworded case has another prompt or expectation, so its rates cannot be compared.
+  const [added, reworded] = [
+    ids(({ id }) => !before.has(id)),
+    ids(({ id, hash }) => (before.get(id) ?? hash) !== hash),
+  ];
   const others = {
-    Added: ids(({ id }) => !before.has(id)),
+    ...(!withChanged && { Added: added }),
     Removed: then.cases.filter(({ id }) => !after.has(id)).map(({ id }) => id),
-    Reworded: ids(({ id, hash }) => before.has(id) && before.get(id) !== hash),
+    ...(!withChanged && { Reworded: reworded }),
   };
   return {
     kind: "comparable",
     cases,
     notes: [
-      ...(cases.length === 0 ? ["No case is the same in both, so nothing can be compared"] : []),
+      ...(cases.length === 0 && !withChanged ? ["No case is the same in both, so nothing can be compared"] : []),
       ...Object.entries(others).flatMap(([what, all]) =>
         all.length > 0 ? [`${what} (not compared): ${all.join(", ")}`] : [],
       ),

@@ -49,7 +49,17 @@ export function hashAnswer({ turns }: Trial): string {
 }
 
 /** What is recorded of a check beside its verdict. */
-type Context = "headline" | "reason" | "next" | "grew" | "changes" | "modelDrift" | "lost" | "notes" | "exitCode";
+type Context =
+  | "headline"
+  | "reason"
+  | "next"
+  | "grew"
+  | "changes"
+  | "modelDrift"
+  | "of"
+  | "lost"
+  | "notes"
+  | "exitCode";
 
 /**
  * The verdict of a check as it is recorded; the reports turn it into sentences.
@@ -164,13 +174,13 @@ function countPairs({ base, head }: ByArm<Answers>, isLeftOut: boolean, pairs?: 
 }
 
 /** The passes of both arms, missing answers left out. */
-export function countAnswered({ ways }: PairTally, rate: Rate = "pass"): ByArm<Counts> {
+function countAnswered({ ways }: PairTally, rate: Rate = "pass"): ByArm<Counts> {
   const { base, head } = ways[1] ?? ways[0];
   return { base: countRate(base, rate), head: countRate(head, rate) };
 }
 
 /** Whether a rate of this case can fall: an answer has it in either arm. */
-export function canFall({ ways: [{ base, head }] }: PairTally, rate: Rate): boolean {
+function canFall({ ways: [{ base, head }] }: PairTally, rate: Rate): boolean {
   return countRate(base, rate).passed + countRate(head, rate).passed > 0;
 }
 
@@ -293,7 +303,7 @@ function lacksAnswers(tallies: readonly PairTally[]): boolean {
 }
 
 /** -D -+ z SE: the net change of a rate with its interval, head - base. */
-export function netChange(mean: MeanDrop | undefined, z: number, cases: number): Figures["net"] {
+function netChange(mean: MeanDrop | undefined, z: number, cases: number): Figures["net"] {
   if (!mean) return null;
   const { drop, standardError } = mean;
   const half = widen(z, cases) * standardError;

@@ -238,13 +238,18 @@ class SuiteTally {
     const { denial } = this.#suite;
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
     const { latencies, batched, cached, ...spent } = this.#spending;
-    const isBelow = cases.some((one) => one.rate !== null && one.rate < one.passRate);
+    const isCaseBelow = (one: CaseSummary) => one.rate !== null && one.rate < one.passRate;
+    const isBelow = cases.some(isCaseBelow);
+    // What a check cannot compare is gated by its own pass rate.
+    const isGatedBelow = this.check !== undefined && cases.some((one) => !one.compared && isCaseBelow(one));
+    const failOn: readonly Gate[] =
+      isGatedBelow && this.#failOn.includes("regressed") ? [...this.#failOn, "rate"] : this.#failOn;
     const happened = [
       ...(verdict && "method" in verdict ? readEvents(verdict) : []),
       ...(drift ? readDriftEvents(drift) : []),
       ...(isBelow ? ["rate" as const] : []),
     ];
-    const failed = listFailed(happened, this.#failOn);
+    const failed = listFailed(happened, failOn);
     // Whether missing answers matter in the cases of a check depends on its verdict.
     const isAnswered = (one: CaseSummary) => one.rate !== null && one.notGradable + one.broken === 0;
     const isComplete =

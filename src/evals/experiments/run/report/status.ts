@@ -153,10 +153,19 @@ export function headline(summary: RunSummary): string {
     decides && suites.length > 1 ? `${integer(suites.filter(decides).length)} of ${count(suites.length, "suite")}` : "",
     all.length === 0 ? "no case was run" : cases(all),
     ...open,
+    comparedPhrase(suites),
     partial ? ["partial run", leftOutPhrase(partial)].filter(Boolean).join(", ") : "",
     some([...new Set(suites.map(({ model }) => model))], 3),
   ];
   return parts.filter(Boolean).join(" · ");
+}
+
+/** `7 of 10 cases compared`; empty where checks compare all cases of their suites. */
+function comparedPhrase(suites: RunSummary["suites"]): string {
+  const checks = suites.flatMap(({ verdict }) => (verdict && isCompared(verdict) ? [verdict] : []));
+  if (checks.every(({ of }) => of === undefined)) return "";
+  const total = sumOf(checks, ({ cases, of = cases }) => of);
+  return `${integer(sumOf(checks, ({ cases }) => cases))} of ${count(total, "case")} compared`;
 }
 
 /** `3 of 10 cases pass (5 failed, 2 broken), as in the baseline` */
