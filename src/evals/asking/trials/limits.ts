@@ -183,7 +183,7 @@ function estimateListTokens(tools: readonly OfferedTool[]): number {
 }
 
 /** The maximum usage of one request. */
-export function requestCeiling({ messages, tools }: Pick<ModelRequest, "messages" | "tools">, model: Model): Usage {
+function requestCeiling({ messages, tools }: Pick<ModelRequest, "messages" | "tools">, model: Model): Usage {
   if (model.kind !== "language model") return noUsage;
   const inputTokens = overheadTokens + estimateListTokens(tools) + estimateMessages(messages);
   return { ...noUsage, inputTokens, outputTokens: model.maxOutputTokens };

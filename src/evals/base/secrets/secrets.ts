@@ -42,12 +42,7 @@ export function isSecretName(name: string): boolean {
  * The secrets of a process, by its environment: initially the variables that are named like secrets, and credentials in URLs.
  * Code that reads another one, such as a header of a server, adds it. The record and the streams are redacted with it.
  */
-export const knownSecrets = (env: Env): Secrets => findSecrets(bases.get(env) ?? env);
-
-/** The environments that others extend. */
-const bases = new WeakMap<Env, Env>();
-
-const findSecrets = once((env: Env): Secrets => {
+export const knownSecrets = once((env: Env): Secrets => {
   const secrets = createSecrets();
   for (const [name, value = ""] of Object.entries(env)) {
     if (isSecretName(name)) secrets.add(name, value);
@@ -195,13 +190,6 @@ export function redactValue<T>(value: T, { env }: { env: Env }): T {
   const text = JSON.stringify(value);
   const redacted = knownSecrets(env).redact(text);
   return redacted === text ? value : (JSON.parse(redacted) as T);
-}
-
-/** The environment with further variables. It has the same secrets as before. */
-export function extendEnv(env: Env, further: Readonly<Record<string, string>>): Env {
-  const extended = { ...env, ...further };
-  bases.set(extended, bases.get(env) ?? env);
-  return extended;
 }
 
 function decodeOr(text: string): string {

@@ -167,7 +167,7 @@ function nothingFound(
     );
   return error(
     `No suite was found under ${where}${paths.length > 0 ? "" : ", and no skill with eval files"}.`,
-    "Write one as evals/<name>.yaml with `cases`, or give the path of a suite file or a skill package.",
+    "Draft evals/<name>.yaml, or the evals/evals.json of skills, with `evals init`; or give the path of a suite or a skill.",
   );
 }
 
