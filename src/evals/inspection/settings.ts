@@ -3,15 +3,7 @@ import { resolve } from "node:path";
 import { EvalsError, type Place, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Path } from "../base/types/json.ts";
-import {
-  type Level,
-  type LintSettings,
-  lintSettingsSchema,
-  type Profile,
-  type RuleInfo,
-  type Settings,
-  type Suppression,
-} from "../base/types/lint.ts";
+import { type Level, type LintSettings, lintSettingsSchema, type Profile, type Settings } from "../base/types/lint.ts";
 import { explainUnknownRule, rules } from "./lint/rules/index.ts";
 import { toolRules, unknownToolRules } from "./probe/plan/rules.ts";
 
@@ -74,34 +66,4 @@ function parseSeverity(flag: string): [string, Level] {
 /** Flags override suites, and suites override the file of the project. */
 export function mergeSettings([flags = {}, ...project]: readonly Settings[], own: readonly Settings[]): Settings[] {
   return [flags, ...own, ...project];
-}
-
-/** The level that the first settings with one give, else that of the rule; off if the rule is of another profile. */
-export function readLevel(rule: Pick<RuleInfo, "id" | "severity" | "profile">, settings: readonly Settings[]): Level {
-  for (const { severities = {} } of settings) {
-    const level = Object.hasOwn(severities, rule.id) ? severities[rule.id] : undefined;
-    if (level !== undefined) return level;
-  }
-  const profile = settings.find((one) => one.profile !== undefined)?.profile;
-  return rule.profile === undefined || rule.profile === profile ? rule.severity : "off";
-}
-
-/** Whether a suppression applies to this name. Without `tool` it applies to everything. */
-export function isSuppressing({ tool }: Suppression, name: string | undefined): boolean {
-  return tool === undefined || (name !== undefined && matchesPattern(tool, name));
-}
-
-/** Matches a pattern in which `*` matches any text, in linear time. */
-export function matchesPattern(pattern: string, name: string): boolean {
-  const [first = "", ...rest] = pattern.split("*");
-  const last = rest.pop();
-  if (last === undefined) return name === pattern;
-  if (!name.startsWith(first)) return false;
-  let at = first.length;
-  for (const piece of rest) {
-    const found = name.indexOf(piece, at);
-    if (found === -1) return false;
-    at = found + piece.length;
-  }
-  return name.length - last.length >= at && name.endsWith(last);
 }

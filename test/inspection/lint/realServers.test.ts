@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeToolList } from "../../../src/evals/inspection/lint/collect.ts";
-import { lint } from "../../../src/evals/inspection/lint/lint.ts";
+import { runRules } from "../../../src/evals/inspection/lint/rule.ts";
 import { rules } from "../../../src/evals/inspection/lint/rules/index.ts";
 import { rules as labelledRules } from "./labelled/measure.ts";
 
@@ -14,6 +14,6 @@ test.each(["everything", "filesystem"])("what the other rules find on %s was rea
   const file = join(import.meta.dirname, `../../fixtures/lint/${server}.json`);
   const items = JSON.parse(readFileSync(file, "utf8")).tools;
   const { subjects } = describeToolList({ server, items, settings: [{ profile: "spec" }] });
-  const found = lint(subjects, rules).findings.filter(({ rule }) => others.has(rule));
+  const found = runRules(subjects, rules).findings.filter(({ rule }) => others.has(rule));
   expect(found.map(({ rule, location: { tool, path } }) => `${rule} ${tool} ${path}`)).toMatchSnapshot();
 });

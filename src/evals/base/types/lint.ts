@@ -101,3 +101,33 @@ export type RuleInfo = z.infer<typeof ruleInfoSchema>;
 
 /** The output of `evals lint --rules --json`. */
 export const rulesOutputSchema = z.object({ rules: z.array(ruleInfoSchema) });
+
+/** The level that the first settings with one give, else that of the rule; off if the rule is of another profile. */
+export function readLevel(rule: Pick<RuleInfo, "id" | "severity" | "profile">, settings: readonly Settings[]): Level {
+  for (const { severities = {} } of settings) {
+    const level = Object.hasOwn(severities, rule.id) ? severities[rule.id] : undefined;
+    if (level !== undefined) return level;
+  }
+  const profile = settings.find((one) => one.profile !== undefined)?.profile;
+  return rule.profile === undefined || rule.profile === profile ? rule.severity : "off";
+}
+
+/** Whether a suppression applies to this name. Without `tool` it applies to everything. */
+export function isSuppressing({ tool }: Suppression, name: string | undefined): boolean {
+  return tool === undefined || (name !== undefined && matchesPattern(tool, name));
+}
+
+/** Matches a pattern in which `*` matches any text, in linear time. */
+export function matchesPattern(pattern: string, name: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return name === pattern;
+  if (!name.startsWith(first)) return false;
+  let at = first.length;
+  for (const piece of rest) {
+    const found = name.indexOf(piece, at);
+    if (found === -1) return false;
+    at = found + piece.length;
+  }
+  return name.length - last.length >= at && name.endsWith(last);
+}

@@ -10,9 +10,8 @@ import { readSettings } from "../settings.ts";
 import { forEachTarget, resolveTargets, type Target, type TargetOptions } from "../targets.ts";
 import { type CollectContext, type Collected, collectTools, compareVersions, joinCollected } from "./collect.ts";
 import type { LintJudgeOptions } from "./judge.ts";
-import { lint as runRules } from "./lint.ts";
 import { lintDocument, rulesDocument, rulesMarkdown } from "./lintReport.ts";
-import type { ToolsetSubject } from "./rule.ts";
+import { runRules, type ToolsetSubject } from "./rule.ts";
 import { catalogue, rules } from "./rules/index.ts";
 
 type Format = FormOptions["format"] | "markdown";

@@ -4,12 +4,12 @@ import { EvalsError, type ExitCode, exitCodes, type Problem, usageError } from "
 import { defaultPolicy, describePolicy, type ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Severity } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
-import type { Profile, Settings } from "../../base/types/lint.ts";
+import { matchesPattern, type Profile, type Settings } from "../../base/types/lint.ts";
 import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
 import { openSource } from "../../servers/source.ts";
 import { decideExitCode, type FormOptions, printFindings } from "../findings.ts";
-import { matchesPattern, readSettings } from "../settings.ts";
+import { readSettings } from "../settings.ts";
 import { shellWord } from "../shell.ts";
 import { forEachTarget, resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
 import { makeCalls } from "./calls.ts";

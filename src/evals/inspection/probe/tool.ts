@@ -1,7 +1,6 @@
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import { canonicalJson } from "../../base/types/json.ts";
-import type { Level, Settings } from "../../base/types/lint.ts";
-import { isSuppressing, readLevel } from "../settings.ts";
+import { isSuppressing, type Level, readLevel, type Settings } from "../../base/types/lint.ts";
 import { callFlag } from "../shell.ts";
 import {
   isSameProbe,

@@ -8,13 +8,13 @@ import { splitWords } from "../../base/search/words.ts";
 
 /** The k of recall@k. APIs and hosts return 3 to 5 tools for a search, 10 at most. */
 export const recallDepths = [1, 3, 5, 10] as const;
-export type RecallDepth = (typeof recallDepths)[number];
+type RecallDepth = (typeof recallDepths)[number];
 
 /**
  * A query. `request`: what a user says, which a model turns into a search text. `written`: a search text written by a
  * person or a model; between slashes (`/read|open/`) it is a pattern, which only the regex ranker is asked.
  */
-export const searchQuerySchema = z.object({ kind: z.enum(["request", "written"]), text: z.string() });
+const searchQuerySchema = z.object({ kind: z.enum(["request", "written"]), text: z.string() });
 export type SearchQuery = z.infer<typeof searchQuerySchema>;
 
 /** The queries of one case, and the tools that each query should find: any one of each set. */
@@ -23,7 +23,7 @@ export type SearchCase = { id: string; queries: readonly SearchQuery[]; expected
 const rankerSchema = z.enum(rankerNames as [RankerName, ...RankerName[]]);
 
 /** One query with the results of each ranker. Rankers that were not asked have no ranks. */
-export const queryResultSchema = z.object({
+const queryResultSchema = z.object({
   case: z.string(),
   query: searchQuerySchema,
   expected: z.array(z.array(z.string()).readonly()).readonly(),
@@ -45,7 +45,7 @@ export type QueryResult = z.infer<typeof queryResultSchema>;
 const share = z.number().min(0).max(1);
 
 /** Recall@k: the mean over queries of the share of expected sets that are found among the first k results. */
-export const rankerResultSchema = z.object({
+const rankerResultSchema = z.object({
   ranker: rankerSchema,
   queries: z.number().int(),
   recall: z.object({ 1: share, 3: share, 5: share, 10: share }),

@@ -1,10 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { formatJsonPath } from "../../../src/evals/base/jsonSchema/walk.ts";
-import type { Settings } from "../../../src/evals/base/types/lint.ts";
+import { isSuppressing, type Settings } from "../../../src/evals/base/types/lint.ts";
 import { loadLintSettings } from "../../../src/evals/input/suites/load.ts";
-import { lint } from "../../../src/evals/inspection/lint/lint.ts";
-import type { Families, LintSubject, Rule, ToolSubject, Violation } from "../../../src/evals/inspection/lint/rule.ts";
-import { isSuppressing } from "../../../src/evals/inspection/settings.ts";
+import {
+  type Families,
+  type LintSubject,
+  type Rule,
+  runRules,
+  type ToolSubject,
+  type Violation,
+} from "../../../src/evals/inspection/lint/rule.ts";
 import { complaint, load, workspace } from "../../input/suites/workspace.ts";
 import { aToolSubject } from "./cases/cases.ts";
 
@@ -36,7 +41,8 @@ function aTarget(name: string, ...settings: Settings[]): LintSubject {
   };
 }
 
-const lintTools = (targets: readonly LintSubject[], ...tools: Rule<ToolSubject>[]) => lint(targets, { ...none, tools });
+const lintTools = (targets: readonly LintSubject[], ...tools: Rule<ToolSubject>[]) =>
+  runRules(targets, { ...none, tools });
 
 describe("lint", () => {
   it("says what each rule found, where, and counts it", () => {
@@ -65,7 +71,7 @@ describe("lint", () => {
 
   it("runs the rules of a kind on that kind alone", () => {
     const families = { ...none, suites: [{ ...aRule("s"), check: () => [{ at: [], message: "", fix: "" }] }] };
-    expect(lint([aTarget("x")], families).findings).toEqual([]);
+    expect(runRules([aTarget("x")], families).findings).toEqual([]);
   });
 
   it("goes by the first settings that name a rule", () => {
@@ -124,7 +130,7 @@ const reason = "it has to be so";
 
 describe("a suppression", () => {
   it("keeps the finding with its reason, and takes it out of the counts", () => {
-    const { findings, counts, unusedSuppressions } = lint(
+    const { findings, counts, unusedSuppressions } = runRules(
       [aTarget("a", suppressing({ rule: "always", reason }))],
       families,
     );
@@ -137,7 +143,7 @@ describe("a suppression", () => {
     const targets = ["get_a", "get_b", "set_a"].map((name) =>
       aTarget(name, {}, suppressing({ rule: "always", tool: "get_*", reason })),
     );
-    const { findings } = lint(targets, families);
+    const { findings } = runRules(targets, families);
     expect(findings.map(({ location, suppressed }) => [location.tool, suppressed])).toEqual([
       ["get_a", reason],
       ["get_b", reason],
@@ -147,7 +153,7 @@ describe("a suppression", () => {
 
   it("is unused when its rule ran over what it names and found nothing", () => {
     const unused = { rule: "never", tool: "a", reason };
-    expect(lint([aTarget("a", suppressing(unused))], families).unusedSuppressions).toEqual([unused]);
+    expect(runRules([aTarget("a", suppressing(unused))], families).unusedSuppressions).toEqual([unused]);
   });
 
   it.each([
@@ -155,7 +161,7 @@ describe("a suppression", () => {
     ["its tool was not there", suppressing({ rule: "never", tool: "b", reason })],
     ["its rule is off", { ...suppressing({ rule: "never", reason }), severities: { never: "off" } } as const],
   ])("is not unused when %s", (_, settings) => {
-    expect(lint([aTarget("a", settings)], families).unusedSuppressions).toEqual([]);
+    expect(runRules([aTarget("a", settings)], families).unusedSuppressions).toEqual([]);
   });
 
   it("names a tool of a list by where the finding is", () => {
@@ -166,7 +172,7 @@ describe("a suppression", () => {
       settings: [suppressing({ rule: "in-list", tool: "a", reason })],
       where: () => ({ server: "s", tool: "b", path: "$" }),
     };
-    const { counts, unusedSuppressions } = lint([target], families);
+    const { counts, unusedSuppressions } = runRules([target], families);
     expect([counts.error, unusedSuppressions.length]).toEqual([1, 1]);
   });
 });
