@@ -8,7 +8,7 @@ import { loadInlineSuites } from "../../../src/evals/input/suites/load.ts";
 import { checkSuite } from "../../../src/evals/input/suites/validate.ts";
 import { draftCases } from "../../../src/evals/inspection/init/draft.ts";
 import { renderSuite } from "../../../src/evals/inspection/init/suite.ts";
-import { lint } from "../../../src/evals/inspection/lint/lint.ts";
+import { runRules } from "../../../src/evals/inspection/lint/rule.ts";
 import { rules } from "../../../src/evals/inspection/lint/rules/index.ts";
 import { anyText } from "../../fakes/text.ts";
 
@@ -43,7 +43,7 @@ describe("a drafted suite", () => {
     const names = tools.map(({ name }) => name);
     const subject = { suite, tools: names, listed: tools as never };
     const target = { kind: "suites" as const, subject, names: [], settings: [], where: () => ({}) };
-    const findings = lint([target], rules).findings.filter(({ severity }) => severity !== "info");
+    const findings = runRules([target], rules).findings.filter(({ severity }) => severity !== "info");
     expect(findings.map(({ message }) => message)).toEqual([]);
   });
 

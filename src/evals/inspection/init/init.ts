@@ -20,7 +20,7 @@ import { parseTools, readStaticList } from "../../servers/toolList.ts";
 import { recogniseDispatchers } from "../dispatchers.ts";
 import { findRegisteredServers } from "../findServers.ts";
 import { describeToolList } from "../lint/collect.ts";
-import { lint } from "../lint/lint.ts";
+import { runRules } from "../lint/rule.ts";
 import { rules } from "../lint/rules/index.ts";
 import { shellWord } from "../shell.ts";
 import {
@@ -127,7 +127,7 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
     heading(1, `${[name, listed.version].filter(Boolean).join(" ")} · ${describeSize(tools)}`),
     describeEffects(tools),
     ...listMixedUp(tools),
-    ...listFindings(lint(subjects, rules).findings, `evals lint ${flags}`),
+    ...listFindings(runRules(subjects, rules).findings, `evals lint ${flags}`),
     text(describeDraft(file, draft, askable.length, io)),
   ];
   const { cases } = draft;

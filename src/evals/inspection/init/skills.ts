@@ -11,7 +11,7 @@ import { discoverSkills } from "../../input/skills/discover.ts";
 import { heading, text } from "../../reports/document.ts";
 import { count, some } from "../../reports/format.ts";
 import { splitSentences, startsWithVerb } from "../lint/language.ts";
-import { lint } from "../lint/lint.ts";
+import { runRules } from "../lint/rule.ts";
 import { rules } from "../lint/rules/index.ts";
 import { collectSkills } from "../lint/skills.ts";
 import { splitName } from "../lint/text.ts";
@@ -57,7 +57,7 @@ export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted>
     blocks: [
       heading(1, `${count(skills.length, "skill")} · ${shown}`),
       ...listMixedUp(skills),
-      ...listFindings(lint(subjects ?? [], rules).findings, `evals lint ${shellWord(shown)}`),
+      ...listFindings(runRules(subjects ?? [], rules).findings, `evals lint ${shellWord(shown)}`),
       text(
         files.length > 0
           ? `Drafted ${some(files, 3)}: ${count(queries, "query")}, for some of which the skill must load. They are guesses, and no model was asked.`

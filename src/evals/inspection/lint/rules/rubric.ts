@@ -30,28 +30,13 @@ const rubric = {
 } as const;
 type RubricRule = keyof typeof rubric;
 
-const gradeSchema = z.strictObject({
-  reason: z.string(),
-  score: z.union([z.literal(1), z.literal(2), z.literal(3), z.literal(4), z.literal(5)]),
-});
+const gradeSchema = z.strictObject({ reason: z.string(), score: z.literal([1, 2, 3, 4, 5]) });
 const ids = Object.keys(rubric) as RubricRule[];
 const rubricAnswerSchema = z.strictObject(
   Object.fromEntries(ids.map((id) => [id, gradeSchema])) as Record<RubricRule, typeof gradeSchema>,
 );
-
-// In the form that model APIs require: closed objects, all keys required, values as an enum.
-const grade = {
-  type: "object",
-  properties: { reason: { type: "string" }, score: { type: "integer", enum: [1, 2, 3, 4, 5] } },
-  required: ["reason", "score"],
-  additionalProperties: false,
-};
-const answerSchema: JsonObject = {
-  type: "object",
-  properties: Object.fromEntries(ids.map((id) => [id, grade])),
-  required: ids,
-  additionalProperties: false,
-};
+/** In the form that model APIs require: closed objects, all keys required, values as an enum. */
+const { $schema: _, ...answerSchema } = z.toJSONSchema(rubricAnswerSchema) as JsonObject;
 
 const system = `You grade how well the description of a tool serves a language model that must choose among tools by their names, descriptions and parameters alone. Grade what is written, not what could be guessed.
 
