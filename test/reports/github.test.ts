@@ -45,6 +45,15 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
   });
 });
 
+it("names files from the root of the repository", () => {
+  const report = runReport({ summary: failed, manifest });
+  const files = (text: string) => new Set(text.match(/file=[^,]+/g));
+  expect(files(forms.github.render(report))).toEqual(new Set(["file=evals/filesystem.yaml"]));
+  expect(files(forms.github.render(report, undefined, "packages/a"))).toEqual(
+    new Set(["file=packages/a/evals/filesystem.yaml"]),
+  );
+});
+
 it("writes at most ten annotations per level and counts the rest", () => {
   const cases = Array.from({ length: 25 }, (_, at) => caseOf({ id: `c${at}`, input: "x", expected: "t", passed: 0 }));
   const lines = obeyed(forms.github.render(runReport({ summary: runOf([suiteOf({ cases })], 1), manifest })));

@@ -2,6 +2,7 @@ import { type ExitCode, exitCodes, formatProblem, type Problem } from "../base/t
 import type { Severity } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import { version } from "../experiments/workspace/version.ts";
+import { folderInRepository } from "../input/skills/packageFiles.ts";
 import type { Blocks } from "../reports/document.ts";
 import { type FindingList, listVerdicts, severityOrder } from "../reports/findings.ts";
 import { githubReport } from "../reports/github.ts";
@@ -41,9 +42,10 @@ export function printFindings(
   io: Io,
 ): void {
   if (json || format === "json") printJson(report, document({ isWhole: true }), io);
-  else if (format === "sarif") io.out(findingSarif(list, version));
+  else if (format === "sarif") io.out(findingSarif(list, version, folderInRepository(io.cwd)));
   else if (format === "junit") io.out(junit(listVerdicts(list)));
-  else if (format === "github") io.out(githubReport(document({ isWhole: true }), listVerdicts(list), io));
+  else if (format === "github")
+    io.out(githubReport(document({ isWhole: true }), listVerdicts(list), io, folderInRepository(io.cwd)));
   else io.out(renderTerminal(document({ isWhole: false }), io));
   // GitHub runs workflow commands from both streams, so in its format all problems are in the report, escaped.
   if (format !== "github" || json)

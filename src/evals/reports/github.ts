@@ -4,7 +4,7 @@ import type { Severity } from "../base/types/finding.ts";
 import type { Blocks } from "./document.ts";
 import { count } from "./format.ts";
 import { type Display, renderTerminal } from "./terminal.ts";
-import { type Place, severities, type VerdictList } from "./verdicts.ts";
+import { fromRoot, type Place, severities, type VerdictList } from "./verdicts.ts";
 
 // Output for the log of a GitHub workflow: a report with workflow commands disabled, since it quotes untrusted text,
 // and annotations on lines of files.
@@ -17,15 +17,20 @@ const maxAnnotations = 10;
 /** How many lines of a verdict an annotation shows, and how many characters of each. */
 const shown = { lines: 12, characters: 500 } as const;
 
-/** A report, and an annotation for each verdict that did not simply pass. Red verdicts are errors. */
-export function githubReport(document: Blocks, { suites, where }: VerdictList, display: Display): string {
+/**
+ * A report, and an annotation for each verdict that did not simply pass. Red verdicts are errors. `folder`: the path of the
+ * working directory in the repository, from whose root GitHub reads the names of files.
+ */
+export function githubReport(document: Blocks, { suites, where }: VerdictList, display: Display, folder = ""): string {
   const all = suites.flatMap(({ name, model, verdicts }) =>
     verdicts.flatMap((one): Annotation[] => {
       const severity = severities[one.level];
       if (severity === undefined) return [];
       const title = `${name}: ${one.name}${model === undefined ? "" : ` (${model})`}`;
       const message = one.lines.slice(0, shown.lines).map((line) => cut(plain(line), shown.characters));
-      return [{ level: levels[severity], place: one.place, title, message }];
+      const file = one.place?.file;
+      const place = file === undefined ? one.place : { ...one.place, file: fromRoot(file, folder) };
+      return [{ level: levels[severity], place, title, message }];
     }),
   );
   return withoutCommands(renderTerminal(document, display)) + annotate(all, "tool-evals", where);

@@ -4,7 +4,7 @@ import type { Severity } from "../base/types/finding.ts";
 import type { JsonObject } from "../base/types/json.ts";
 import { type FindingList, type RuleDescription, subjectText, worstFirst } from "./findings.ts";
 import { count } from "./format.ts";
-import type { Place } from "./verdicts.ts";
+import { fromRoot, type Place } from "./verdicts.ts";
 
 const levels = { error: "error", warning: "warning", info: "note" } as const satisfies Record<Severity, string>;
 
@@ -33,9 +33,16 @@ type Parts = {
 
 /**
  * Findings as SARIF, with the rules they belong to. Suppressed findings come last, errors first; beyond 5,000, findings are
- * only counted. Does not throw.
+ * only counted. `folder`: the path of the working directory in the repository, from whose root readers resolve files. Does
+ * not throw.
  */
-export function findingSarif({ findings, problems, rules, exitCode }: FindingList, version: string): string {
+export function findingSarif(
+  { findings, problems, rules, exitCode }: FindingList,
+  version: string,
+  folder = "",
+): string {
+  const inRepository = <P extends Place>(place: P): P =>
+    place.file === undefined ? place : { ...place, file: fromRoot(place.file, folder) };
   const suppressed = findings.filter((one) => one.suppressed !== undefined);
   return sarif({
     version,
@@ -46,7 +53,7 @@ export function findingSarif({ findings, problems, rules, exitCode }: FindingLis
         rule: one.rule,
         level: levels[one.severity],
         lines: [`${one.message} ${one.fix}`, ...(one.evidence ?? [])],
-        place: one.location.file === undefined ? via : one.location,
+        place: inRepository(one.location.file === undefined ? via : one.location),
         subject: [subjectText(one.location), path].filter(Boolean).join(" "),
         key: [one.rule, file, server, tool, skill, path],
         suppressed: one.suppressed,
@@ -55,7 +62,7 @@ export function findingSarif({ findings, problems, rules, exitCode }: FindingLis
     exitCode,
     isSuccessful: problems.every(({ severity }) => severity !== "error"),
     notifications: problems.map(({ severity, message, hint, place }) =>
-      notification(severity, [message, hint].filter(Boolean).join(" "), place?.file),
+      notification(severity, [message, hint].filter(Boolean).join(" "), place && inRepository(place).file),
     ),
   });
 }

@@ -1,5 +1,18 @@
 import type { Severity } from "../base/types/finding.ts";
 
+/**
+ * A file as programs outside name it: from the root of the repository. `folder`: the path in it of the working directory,
+ * from which this program names files.
+ */
+export function fromRoot(file: string, folder: string): string {
+  if (folder === "" || /^(?:[\\/]|[a-z]:)/i.test(file)) return file;
+  const way: string[] = [];
+  for (const name of `${folder}/${file.replaceAll("\\", "/")}`.split("/"))
+    if (name === "..") way.pop();
+    else if (name !== ".") way.push(name);
+  return way.join("/");
+}
+
 export type Place = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
 
 /**

@@ -7,6 +7,7 @@ import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem, usageErr
 import type { Io } from "../../base/types/io.ts";
 import { formatIssues } from "../../base/types/issues.ts";
 import type { RunManifest } from "../../base/types/run.ts";
+import { folderInRepository } from "../../input/skills/packageFiles.ts";
 import { baselineFile, readBaseline } from "../../records/baseline.ts";
 import { findAnyRecord } from "../../records/find.ts";
 import { readTrials } from "../../records/record.ts";
@@ -95,7 +96,7 @@ export function printRun(input: RunInput, json: boolean, io: Io): void {
 export function printReport(name: FormName, made: Report, io: Io): void {
   const form: Form = forms[name];
   if (name === "json") printJson(made.json(), made.document(), io);
-  else for (const part of form.parts?.(made) ?? [form.render(made, io)]) io.out(part);
+  else for (const part of form.parts?.(made) ?? [form.render(made, io, folderInRepository(io.cwd))]) io.out(part);
 }
 
 /** The file of a custom reporter; undefined for a form of this program. */

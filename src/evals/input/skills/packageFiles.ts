@@ -26,6 +26,12 @@ export function findGitRoot(dir: string): string | undefined {
   }
 }
 
+/** The path of a folder in its git repository, as in `packages/a`: empty at the root, and outside of a repository. */
+export function folderInRepository(dir: string): string {
+  const root = findGitRoot(dir);
+  return root === undefined ? "" : relative(root, dir).split(sep).join("/");
+}
+
 /** Larger files are refused, not cut, because they do not fit into a model's context. */
 const maxShownBytes = 256 * 1024;
 

@@ -24,11 +24,11 @@ export type Report = {
 
 /**
  * One form of a report. `file`: its file name in the folder of the record; forms without one go to stdout. `render` is
- * pure, does not throw, and ends with a line break. `parts` yields the same text in parts, for large reports.
+ * pure, does not throw, and ends with a line break. `folder`: the path of the working directory in the repository. `parts` yields the same text in parts, for large reports.
  */
 export type Form = {
   readonly file?: string;
-  render(report: Report, display?: Display): string;
+  render(report: Report, display?: Display, folder?: string): string;
   parts?(report: Report): Generator<string>;
 };
 
@@ -43,7 +43,10 @@ export const forms = {
     parts: ({ page }) => renderPage(toPage(page())),
   },
   junit: { file: "junit.xml", render: ({ verdicts }) => junit(verdicts()) },
-  github: { render: ({ document, verdicts }, display = pipe) => githubReport(document(), verdicts(), display) },
+  github: {
+    render: ({ document, verdicts }, display = pipe, folder = "") =>
+      githubReport(document(), verdicts(), display, folder),
+  },
 } as const satisfies Record<string, Form>;
 export type FormName = keyof typeof forms;
 
