@@ -211,7 +211,8 @@ describe("a reply in another form", () => {
     const first = await model.ask(request, signal);
     if (first.kind !== "turn") throw new Error(first.message);
     expect(first.turn).toMatchObject(turn);
-    if (first.turn.calls.length === 0) return;
+    // The endpoint refuses custom tools, since none was offered.
+    if (!first.turn.calls.some(({ arguments: args }) => args)) return;
     await model.ask(followUp(request, first), signal);
     const sent = endpoint.requests[1]?.body.messages[1] as { tool_calls?: { id: string }[] };
     expect(sent.tool_calls?.map(({ id }) => id)).toEqual(first.turn.calls.map(({ id }) => id));
