@@ -4,7 +4,7 @@ import { labelExpectation, listExpectedTools } from "../../../src/evals/asking/s
 import { type Judge, no, yes } from "../../../src/evals/asking/scoring/match.ts";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
 import type { Expectation, ExpectedCall } from "../../../src/evals/base/types/suite.ts";
-import type { Turn } from "../../../src/evals/base/types/trial.ts";
+import type { Execution, Turn } from "../../../src/evals/base/types/trial.ts";
 import { call, caseOf, executed, expectCalls, expectTool, refusal, toolsetOf, turn } from "./make.ts";
 
 const pathSchema = {
@@ -208,8 +208,23 @@ describe("one tool", () => {
     });
   });
 
+  test("the server decides where it accepts what its schema seems to refuse", () => {
+    const strict = toolsetOf([{ name: "read", inputSchema: { properties: { path: { maxLength: 1 } } } }]);
+    const gradeWith = (isError: boolean) => {
+      const execution: Execution = { status: "executed", ms: 1, result: { isError, content: [] } };
+      return createGrader(caseOf(readNotes), strict)([turn({ ...good, execution })]);
+    };
+    expect(gradeWith(false)).toMatchObject({
+      grade: "pass",
+      unchecked: [
+        expect.stringContaining("arguments of read: the server accepted what its inputSchema refuses: args.path"),
+      ],
+    });
+    expect(gradeWith(true)).toMatchObject({ grade: "fail", selection: "malformed-arguments" });
+  });
+
   test("a schema that cannot be compiled is not checked", () => {
-    const dialect = toolsetOf([{ name: "read", inputSchema: { type: "dict" } }]);
+    const dialect = toolsetOf([{ name: "read", inputSchema: { $ref: "#/$defs/none" } }]);
     const { grade: result, checks } = createGrader(caseOf(readNotes), dialect)([turn(good)]);
     expect([result, checks.map(({ what }) => what)]).toEqual(["pass", ["tool", "args.path"]]);
   });

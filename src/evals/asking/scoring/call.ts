@@ -95,7 +95,7 @@ function compileArgs(expected: ExpectedCall, mode: ArgsMode) {
     const given = call.arguments;
     if (!isJsonObject(given)) return failNotAnObject(given, call);
     const validity = validate?.(given, "args");
-    if (validity?.kind === "invalid") {
+    if (validity?.kind === "invalid" && !wasAccepted(call)) {
       const failed = { what: "args (schema)", met: "no" as const, why: validity.why };
       const [fault, ...furtherFaults] = (validity.faults ?? []).map(({ member: parameter, kind }) => ({
         tool,
@@ -107,7 +107,11 @@ function compileArgs(expected: ExpectedCall, mode: ArgsMode) {
     }
     const checks: Assertion[] = validity?.kind === "valid" ? [{ what: "args (schema)", met: "yes" }] : [];
     const open =
-      validity?.kind === "unchecked" ? validity.why : problem && `the inputSchema cannot be compiled: ${problem}`;
+      validity?.kind === "invalid"
+        ? `the server accepted what its inputSchema refuses: ${validity.why}`
+        : validity?.kind === "unchecked"
+          ? validity.why
+          : problem && `the inputSchema cannot be compiled: ${problem}`;
     const unchecked = open && [`arguments of ${call.tool}: ${open}`];
     for (const { name, what, test, expected: wanted } of tests) {
       const value = own(given, name);
@@ -128,6 +132,10 @@ function compileArgs(expected: ExpectedCall, mode: ArgsMode) {
     return { selection, checks, ...(unchecked && { unchecked }) };
   };
 }
+
+/** Whether the server itself took the arguments, which decides where our reading of its schema differs. */
+const wasAccepted = ({ execution }: Call) =>
+  execution?.status === "executed" && execution.mock === undefined && !execution.result.isError;
 
 /** The kind of a mismatch. A literal of another JSON type is a wrong type; an argument that must be absent is invented. */
 function classifyFault(expected: Json, value: Json | undefined): NonNullable<Assertion["fault"]>["kind"] {

@@ -281,8 +281,10 @@ function checkAnyResult({ tools }: Toolset, isAnswered: IsAnswered): CaseProblem
 function checkSchemas(names: readonly string[], find: FindTool): CaseProblem[] {
   return names.flatMap((name) => {
     const listed = find(name);
-    if (!listed || listed.validate) return [];
-    const hint = "Fix the schema in the server: until then, arguments are not checked against it.";
-    return [warning(`the inputSchema of "${listed.tool.name}" cannot be compiled: ${listed.problem}.`, hint)];
+    const leftOut = listed?.validate?.leftOut;
+    if (!listed || (listed.validate && leftOut === undefined)) return [];
+    const hint = `Fix the schema in the server: until then, arguments are not checked against ${leftOut === undefined ? "it" : "this part of it"}.`;
+    const state = leftOut === undefined ? `cannot be compiled: ${listed.problem}` : `has a fault: ${leftOut}`;
+    return [warning(`the inputSchema of "${listed.tool.name}" ${state}.`, hint)];
   });
 }

@@ -2,8 +2,8 @@ import { quote, showValue } from "../text/text.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { isType, types } from "./values.ts";
 
-/** A problem with one keyword of a schema. */
-export type KeywordViolation = { keyword: string; message: string; fix: string };
+/** A problem with one keyword of a schema, or with one entry of it. */
+export type KeywordViolation = { keyword: string; name?: string; message: string; fix: string };
 
 type Shape = { accepts(value: Json): boolean; must: string };
 
@@ -62,15 +62,21 @@ export function* findMalformed(place: JsonObject): Iterable<KeywordViolation> {
   for (const [keyword, { accepts, must }] of shapes) {
     const value = place[keyword];
     if (value === undefined || !Object.hasOwn(place, keyword) || accepts(value)) continue;
-    // In a map of schemas, name the entry that is not a schema.
     const inside = accepts === schemaMap.accepts && isJsonObject(value) ? Object.entries(value) : [];
     const [name, wrong] = inside.find(([, one]) => !isSchema(one)) ?? [];
-    const message =
-      name === undefined
-        ? `${keyword} is ${showValue(value)}; it must be ${must}.`
-        : `${quote(name)} in ${keyword} is ${showValue(wrong ?? null)}; it must be a schema.`;
-    const fix = name === undefined ? `Make ${keyword} ${must}, or remove it.` : "Make it a schema, or remove it.";
-    yield { keyword, message, fix };
+    // In a map of schemas, name the entry that is not a schema.
+    if (name !== undefined) {
+      const message = `${quote(name)} in ${keyword} is ${showValue(wrong ?? null)}; it must be a schema.`;
+      yield { keyword, name, message, fix: "Make it a schema, or remove it." };
+    } else {
+      const message = `${keyword} is ${showValue(value)}; it must be ${must}.`;
+      yield { keyword, message, fix: `Make ${keyword} ${must}, or remove it.` };
+    }
+  }
+  for (const name of Object.keys(isJsonObject(place.patternProperties) ? place.patternProperties : {})) {
+    if (compiles(name)) continue;
+    const message = `The pattern ${quote(name)} is not a regular expression of JSON Schema (ECMA-262, Unicode).`;
+    yield { keyword: "patternProperties", name, message, fix: patternFix };
   }
   const { type, pattern } = place;
   const named = type === undefined ? [] : Array.isArray(type) ? type : [type];
@@ -82,10 +88,11 @@ export function* findMalformed(place: JsonObject): Iterable<KeywordViolation> {
   }
   if (typeof pattern === "string" && !compiles(pattern)) {
     const message = `The pattern ${quote(pattern)} is not a regular expression of JSON Schema (ECMA-262, Unicode).`;
-    yield { keyword: "pattern", message, fix: "Write it so that new RegExp(pattern, 'u') accepts it." };
+    yield { keyword: "pattern", message, fix: patternFix };
   }
 }
 
+const patternFix = "Write it so that new RegExp(pattern, 'u') accepts it.";
 const maxPattern = 10_000;
 
 /** Whether a pattern is a regular expression. It is never run, so slow expressions are harmless. */

@@ -1,6 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import formats from "ajv-formats";
 import { cut, showJson } from "../text/text.ts";
 import { messageOf } from "../types/errors.ts";
 import { isJsonObject, isNestedDeeper, type Json, type JsonObject, maxDepth } from "../types/json.ts";
@@ -21,8 +20,11 @@ export type Validity =
 /** A member that makes an object invalid, and what is wrong with it. */
 type MemberFault = { member: string; kind: "missing" | "wrong-type" | "wrong-value" | "invented" };
 
-/** Validates a value, which messages call `at`. Does not throw, and ends in bounded time. */
-export type Validate = (value: Json, at: string) => Validity;
+/**
+ * Validates a value, which messages call `at`. Does not throw, and ends in bounded time. `leftOut`: the keywords of the schema
+ * that cannot be evaluated, as a sentence without its full stop; all others are checked.
+ */
+export type Validate = ((value: Json, at: string) => Validity) & { leftOut?: string };
 
 const valid: Validity = { kind: "valid" };
 
@@ -36,23 +38,23 @@ const maxFaults = 20;
 
 /**
  * Compiles a JSON Schema to a validator, or says why it cannot be compiled. The dialect is the one that `$schema`
- * names; without it, 2020-12, the protocol's default, or draft 7 if only that can read the schema. Unknown keywords and
- * formats are allowed. The schema may be hostile: the time of compiling it and of each validation is limited.
+ * names; without it, 2020-12, the protocol's default, or draft 7 if only that can read the schema. Unknown keywords are
+ * allowed, formats are annotations, and a keyword that cannot be evaluated leaves out itself alone. The schema may be hostile: the time of compiling it and of each validation is limited.
  */
 export function compileSchema(schema: JsonObject): Validate | string {
   const isOld = typeof schema.$schema === "string" && /draft-0[3-7]/.test(schema.$schema);
   if (isNestedDeeper(schema)) return `it is nested more than ${maxDepth} levels deep`;
-  const resolved = isOld ? schema : resolveDynamicRefs(schema);
   const isCostly = slowKeywords.test(JSON.stringify(schema));
-  const malformed = explainMalformed(schema);
-  if (malformed !== undefined) return malformed;
+  const { evaluable, leftOut } = leaveOutMalformed(schema);
+  const resolved = isOld ? evaluable : resolveDynamicRefs(evaluable);
   // `$ref: "#"` needs an `$id`. It is replaced by our own, because two tools may have the same one, and ajv would look
   // up the URL of a draft.
   const { $schema: dialect, $id: _id, ...rest } = resolved;
   const first = compileWith(isOld ? "draft-07" : "2020-12", rest, isCostly);
-  if (typeof first !== "string" || dialect !== undefined || resolved !== schema) return first;
-  const second = compileWith("draft-07", rest, isCostly);
-  return typeof second === "string" ? first : second;
+  const isFinal = typeof first !== "string" || dialect !== undefined || resolved !== evaluable;
+  const second = isFinal ? first : compileWith("draft-07", rest, isCostly);
+  if (typeof second === "string") return first;
+  return leftOut === undefined ? second : Object.assign(second, { leftOut });
 }
 
 /** Keywords with which validation can take long. Their names in values do no harm. */
@@ -84,12 +86,21 @@ function resolveDynamicRefs(root: JsonObject): JsonObject {
   return copy;
 }
 
-function explainMalformed(root: JsonObject): string | undefined {
-  for (const { schema, at } of walkSchema(root).places) {
-    const [first] = findMalformed(schema);
-    if (first) return `${formatJsonPath(at)}: ${first.message.slice(0, -1)}`;
-  }
-  return undefined;
+/** The schema without keywords that JSON Schema does not allow, and what they are. */
+function leaveOutMalformed(root: JsonObject): { evaluable: JsonObject; leftOut?: string } {
+  const isMalformed = ({ schema }: { schema: JsonObject }) => [...findMalformed(schema)].length > 0;
+  if (!walkSchema(root).places.some(isMalformed)) return { evaluable: root };
+  const evaluable = structuredClone(root);
+  const messages: string[] = [];
+  for (const { schema, at } of walkSchema(evaluable).places)
+    for (const { keyword, name, message } of [...findMalformed(schema)]) {
+      messages.push(`${formatJsonPath(at)}: ${message.slice(0, -1)}`);
+      const entries = schema[keyword];
+      if (name !== undefined && isJsonObject(entries)) delete entries[name];
+      else delete schema[keyword];
+    }
+  const [first = "", ...others] = messages;
+  return { evaluable, leftOut: others.length > 0 ? `${first} (and ${others.length} more)` : first };
 }
 
 const options = {
@@ -99,6 +110,10 @@ const options = {
   logger: false,
   addUsedSchema: false,
   ownProperties: true,
+  // Annotations by default in JSON Schema. Servers accept local times, for example, where ajv wants a time zone.
+  validateFormats: false,
+  // Of binary fractions: 19.99 is a multiple of 0.01.
+  multipleOfPrecision: 9,
 } as const;
 const dialects = { "2020-12": Ajv2020, "draft-07": Ajv };
 type Dialect = keyof typeof dialects;
@@ -113,7 +128,6 @@ function compileIn(dialect: Dialect, schema: JsonObject, { allErrors }: { allErr
   let compiler = compilers.get(key);
   if (!compiler) {
     compiler = new dialects[dialect]({ ...options, allErrors, verbose: !allErrors });
-    formats.default(compiler);
     compilers.set(key, compiler);
   }
   return compiler.compile({ ...schema, $id: "inputSchema" });
