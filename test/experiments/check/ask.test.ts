@@ -127,6 +127,21 @@ describe("the check of a run", () => {
     expect([code, summary.suites[0].failed]).toEqual([1, ["rate"]]);
   });
 
+  it("asks nothing where only what no request shows has changed", async () => {
+    const { check, write, trials } = await accepted();
+    write(
+      "tools.json",
+      toolList().map((tool) => ({ ...tool, title: "Another", annotations: { readOnlyHint: true } })),
+    );
+    const { code, summary } = await check({ trials: 1 });
+    expect(code).toBe(0);
+    expect(summary.suites[0].verdict).toMatchObject({
+      kind: "unchanged",
+      notes: [expect.stringMatching(/^The tools changed only in what no request shows/)],
+    });
+    expect(trials(summary.run).map(({ cell }) => cell.arm)).toEqual(["head", "head", "head"]);
+  });
+
   it("omits a case without a graded trial in the baseline", async () => {
     const { check, dir } = await accepted();
     const file = join(dir, "evals/baselines", readdirSync(join(dir, "evals/baselines"))[0] ?? "");

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { preflight } from "../../asking/scoring/preflight.ts";
-import { countOrders, type PlannedCase } from "../../asking/trials/plan.ts";
+import { countOrders, getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
 import { noTrials } from "../../base/stats/counts.ts";
 import { type Baseline, toComparedRun } from "../../base/types/baseline.ts";
@@ -8,7 +8,7 @@ import type { CheckPlan, ComparePlan, LostCases } from "../../base/types/check.t
 import type { DriftPlan } from "../../base/types/drift.ts";
 import { printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import type { JsonObject } from "../../base/types/json.ts";
+import { canonicalJson, type JsonObject, jsonSchema } from "../../base/types/json.ts";
 import { isSameModel, type Model } from "../../base/types/model.ts";
 import type { RunManifest } from "../../base/types/run.ts";
 import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
@@ -204,12 +204,21 @@ async function planCheck(
   if (lost.length > 0 && lost.length === all.length)
     return { kind: "not comparable", model: model.id, reasons: explainLost(lost) };
   const asked = all.filter(({ planned }) => !planned.unavailable);
-  if (options.check !== "always" && asked.every(({ planned, hash }) => planned.toolset.hash === hash))
+  const isSameList = asked.every(({ planned, hash }) => planned.toolset.hash === hash);
+  const isSameRequest = asked.every(
+    ({ planned, tools }) => describeShown(planned.toolset.tools, model) === describeShown(tools, model),
+  );
+  if (!isSameList && isSameRequest)
+    notes.unshift(
+      "The tools changed only in what no request shows to this model (annotations, outputSchema, title, _meta)",
+    );
+  if (options.check !== "always" && (isSameList || isSameRequest))
     return {
       kind: "unchanged",
       model: model.id,
       notes,
       ...(!model.deterministic &&
+        isSameList &&
         compared.cases.length > 0 && {
           drift: await options.planNight(
             { baseline, file, suite: now.suite, same: compared.cases },
@@ -277,6 +286,16 @@ function createToolsetFinder({ cases: accepted, toolsets }: Baseline, cases: rea
   const [only, ...others] = Object.keys(toolsets);
   return ({ case: { id }, toolset: { hash } }: PlannedCase): string | undefined =>
     before.get(id) ?? byToday.get(hash) ?? (others.length === 0 ? only : undefined);
+}
+
+/** What the requests to a model show of a tool list. Hosts and tool searches may use all of it. */
+function describeShown(tools: readonly OfferedTool[], model: Model): string {
+  const isAsked = "ask" in model && getExposure(model).kind === "all";
+  const shown = tools.map((tool) => {
+    const { annotations, outputSchema, title, _meta, ...request } = tool;
+    return canonicalJson(jsonSchema.parse(isAsked ? request : tool));
+  });
+  return shown.toSorted().join("\n");
 }
 
 /** Whether a trial of a case could pass with these tools. */
