@@ -321,7 +321,7 @@ describe("no secret is in what a command writes", () => {
     expect(ended.code, ended.err).toBe(0);
     expectNoLeak(ended);
     const suite = readFileSync(join(dir, "evals/a.yaml"), "utf8");
-    expect(suite).toContain(`"--token", "\${GITHUB_TOKEN}", "--api-key=\${MCP_SECRET}"`);
+    expect(suite).toContain(`--token, "\${GITHUB_TOKEN}", "--api-key=\${MCP_SECRET}"`);
     expect(ended.err).toContain(`evals/a.yaml has \${GITHUB_TOKEN}, \${MCP_SECRET} in place of values of the server`);
     expect(ended.err).toContain("Set MCP_SECRET in the environment");
     const run = (more: Record<string, string>) =>
@@ -353,7 +353,7 @@ describe("no secret is in what a command writes", () => {
     const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
     const flags = ["--writer", "anthropic:x", "--base-url", base, "--file", "written.yaml", "--yes"];
     const ended = await spawnEvals(["init", command, ...flags], { cwd: dir, env: { ...env, ...further } });
-    expect(ended.out).toContain("1 of 1 could not be written (it repeats a secret)");
+    expect(ended.out.replace(/\s+/g, " ")).toContain("1 of 1 could not be written (it repeats a secret)");
     expectNoLeak(ended);
   });
 

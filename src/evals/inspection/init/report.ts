@@ -59,7 +59,7 @@ export function describeEffects(tools: readonly Tool[]): Block {
       : `${changing.length} of ${count(tools.length, "tool")}`;
   return text(
     changing.length === 0
-      ? `All of them say that they only read (readOnlyHint).`
+      ? "Every tool says that it only reads (readOnlyHint)."
       : `${noun} may change or delete things (no readOnlyHint); no query will execute ${changing.length === 1 ? "it" : "them"}.`,
     ...listClashes(tools),
   );
