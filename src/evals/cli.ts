@@ -5,8 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { knownSecrets } from "./base/secrets/secrets.ts";
 import { wrapMessage } from "./base/text/columns.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem } from "./base/types/errors.ts";
-import type { Io } from "./base/types/io.ts";
-import { createPrompts } from "./experiments/workspace/prompts.ts";
+import type { Io, Prompts } from "./base/types/io.ts";
 import { version } from "./experiments/workspace/version.ts";
 
 // The only file that touches the process: its arguments, streams, environment, signals and exit code.
@@ -66,6 +65,15 @@ const dumb = env.TERM === "dumb";
 // All data leaves the process here or in the record, and both are redacted.
 const { redact } = knownSecrets(env);
 
+/** Asks on standard error, because standard output is for data. Loads its library on first use. */
+const prompts: Prompts = {
+  async select(message, options) {
+    const { isCancel, select } = await import("@clack/prompts");
+    const picked = await select({ message, options: [...options], output: stderr });
+    return isCancel(picked) ? undefined : picked;
+  },
+};
+
 const io: Io = {
   out: (text) => void stdout.write(redact(text)),
   err: (text) => {
@@ -81,7 +89,7 @@ const io: Io = {
   cwd: process.cwd(),
   signal: stopping.signal,
   signalExitCode: () => signalExitCode,
-  ...(stdin.isTTY && stderr.isTTY && !dumb && { prompts: createPrompts(stderr) }),
+  ...(stdin.isTTY && stderr.isTTY && !dumb && { prompts }),
 };
 
 // Libraries print to the console, with texts from servers. Each such text becomes one warning, escaped.

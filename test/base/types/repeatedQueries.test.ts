@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { findRepeatedQueries } from "../../../src/evals/base/types/suite.ts";
-import { findRepeats } from "../../../src/evals/experiments/workspace/cases.ts";
+import { findRepeats } from "../../../src/evals/experiments/workspace/problems.ts";
 import { aCase, aSuite, aTool } from "../../fakes/suite.ts";
 
 const asks = (id: string, content: string, change = {}) =>

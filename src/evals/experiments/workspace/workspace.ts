@@ -1,10 +1,8 @@
 import { resolve } from "node:path";
-import { preflight } from "../../asking/scoring/preflight.ts";
 import { SpendingLimits } from "../../asking/trials/limits.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import type { TrialContext } from "../../asking/trials/runTrial.ts";
 import { CodeCaller } from "../../base/code/caller.ts";
-import { groupBy } from "../../base/groupBy.ts";
 import { EvalsError, type Problem, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { JsonObject } from "../../base/types/json.ts";
@@ -14,22 +12,13 @@ import type { Suite } from "../../base/types/suite.ts";
 import type { HostName } from "../../servers/host.ts";
 import type { Source } from "../../servers/source.ts";
 import { addDistractorArms, addSurfaceArms, listSurfaces, type SurfaceSuite } from "./arms.ts";
-import {
-  createTrialContext,
-  findDispatchProblems,
-  findHostProblems,
-  findRepeats,
-  findReservedNames,
-  findReservedSearch,
-  findUnlistedMocks,
-  findUnofferedLift,
-  planCases,
-  type TrialSetup,
-} from "./cases.ts";
-import { announceExecuted, findUnknownExecuted, listExecuted } from "./executed.ts";
+import { planCases } from "./cases.ts";
+import { createTrialContext, type TrialSetup } from "./context.ts";
+import { announceExecuted, listExecuted } from "./executed.ts";
 import { applyExposures, type ExposureOptions } from "./exposures.ts";
 import { readGitState } from "./git.ts";
 import { addCache, openJudge, openModels, type RequestOptions } from "./models.ts";
+import { excludeImpossible, findDispatchProblems, findSuiteProblems, findUnlistedMocks } from "./problems.ts";
 import { closeServers, isUnavailable, type Opened, openServers, refuseMistakes, suggestDoctor } from "./servers.ts";
 import { type SuiteOptions, selectSuites } from "./suites.ts";
 
@@ -187,19 +176,10 @@ async function prepare(
   refuseMistakes([...opened, ...surfaces.map((one) => one.opened)]);
   const { skills } = setup;
   const planned = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
-  const ofSuites = [
-    ...findUnknownExecuted(opened),
-    ...opened.flatMap(({ suite }) => findUnofferedLift(suite, skills.get(suite.name) ?? [])),
-    ...opened.flatMap((one) => findDispatchProblems(one)),
-    ...opened.flatMap(({ suite }) => findReservedNames(suite, planned)),
-    ...opened.flatMap(({ suite }) => findRepeats(suite)),
-    ...opened.flatMap(({ suite }) => findHostProblems(suite, planned, models)),
-    ...opened.flatMap(({ suite }) => findReservedSearch(suite, planned, models)),
-  ];
   const { cases, problems: ofCases } = await excludeImpossible(planned, isAccepted);
   const inSurfaces = addSurfaceArms(cases, surfaces, skills);
   const problems = [
-    ...ofSuites,
+    ...findSuiteProblems(opened, planned, skills, models),
     // Check mocks with the impossible cases excluded: these make no calls.
     ...opened.flatMap(({ suite }) => findUnlistedMocks(suite, cases)),
     ...ofCases,
@@ -230,52 +210,6 @@ async function prepare(
 function listNames(opened: readonly Opened[], suite: Suite): ReadonlySet<string> {
   const own = opened.flatMap((one) => (one.suite === suite && "source" in one ? one.source.tools : []));
   return new Set(own.map(({ name }) => name));
-}
-
-/**
- * Checks every expectation against the tools. The trials of a case that none could pass break without a request, with
- * the reason. Its problems are warnings if its suite has other cases to ask, or has a baseline, and errors otherwise.
- */
-async function excludeImpossible(
-  planned: readonly PlannedCase[],
-  isAccepted: (suite: Suite) => Promise<boolean>,
-): Promise<{ cases: PlannedCase[]; problems: Problem[] }> {
-  const checked = planned.map((one) => {
-    const problems = one.unavailable ? [] : preflight(one.case, one.toolset, one.suite.execute);
-    const errors = problems.filter(({ severity }) => severity === "error").map(({ message }) => message);
-    if (errors.length === 0) return { one, problems };
-    const unavailable = { kind: "broken", stage: "setup", message: errors.join(" ") } as const;
-    return { one: { ...one, unavailable }, problems };
-  });
-  const asked = new Set(checked.flatMap(({ one }) => (one.unavailable ? [] : [one.suite])));
-  for (const suite of new Set(planned.map((one) => one.suite)))
-    if (!asked.has(suite) && (await isAccepted(suite))) asked.add(suite);
-  const downgrade = (suite: Suite, problem: Problem): Problem => {
-    if (problem.severity !== "error" || !asked.has(suite)) return problem;
-    return { ...problem, severity: "warning", hint: `${problem.hint ?? ""} Until then the case is left out.`.trim() };
-  };
-  return {
-    cases: checked.map(({ one }) => one),
-    problems: mergeProblems(
-      checked.flatMap(({ one, problems }) =>
-        problems.map((problem) => ({ ...one, problem: downgrade(one.suite, problem) })),
-      ),
-    ),
-  };
-}
-
-/** Merges equal problems of several cases of a suite into the first, which then names the other cases. */
-function mergeProblems(found: readonly { suite: Suite; case: PlannedCase["case"]; problem: Problem }[]): Problem[] {
-  const groups = groupBy(found, ({ suite, case: one, problem: { severity, message, hint } }) =>
-    JSON.stringify([suite.name, severity, message.replace(`Case "${one.id}"`, ""), hint]),
-  );
-  return [...groups.values()].flatMap(([first, ...others]) => {
-    if (first === undefined || others.length === 0) return first?.problem ?? [];
-    const named = others.slice(0, 3).map((one) => `"${one.case.id}"`);
-    const more = others.length > named.length ? `, and ${others.length - named.length} more` : "";
-    const { problem } = first;
-    return { ...problem, message: `${problem.message.slice(0, -1)}; likewise ${named.join(", ")}${more}.` };
-  });
 }
 
 /** Reads how far the judge agrees with people. The module is loaded late, because few runs have a judge. */

@@ -1,0 +1,204 @@
+import { readingTools, skillTools } from "../../asking/scoring/activity.ts";
+import { checkDispatch } from "../../asking/scoring/dispatch.ts";
+import { preflight } from "../../asking/scoring/preflight.ts";
+import { isWritable } from "../../asking/scoring/writtenFiles.ts";
+import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { searchToolName } from "../../asking/trials/toolSearch.ts";
+import { groupBy } from "../../base/groupBy.ts";
+import { didYouMean } from "../../base/text/nearest.ts";
+import type { Problem } from "../../base/types/errors.ts";
+import type { Model } from "../../base/types/model.ts";
+import type { SkillPackage } from "../../base/types/skill.ts";
+import { type Case, findRepeatedQueries, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
+import { isCallable } from "../../base/types/tool.ts";
+import { findUnknownExecuted } from "./executed.ts";
+import type { Opened } from "./servers.ts";
+
+// What is wrong with the suites, checked against the tools that their cases will be shown, before a model is asked.
+
+/** Finds what is wrong with suites as a whole. `skills`: those that each suite offers, by suite name. */
+export function findSuiteProblems(
+  opened: readonly Opened[],
+  planned: readonly PlannedCase[],
+  skills: ReadonlyMap<string, readonly SkillPackage[]>,
+  models: readonly Model[],
+): Problem[] {
+  const ofSuites = opened.flatMap((one) => [
+    ...findUnofferedLift(one.suite, skills.get(one.suite.name) ?? []),
+    ...findDispatchProblems(one),
+    ...findReservedNames(one.suite, planned),
+    ...findRepeats(one.suite),
+    ...findHostProblems(one.suite, planned, models),
+    ...findReservedSearch(one.suite, planned, models),
+  ]);
+  return [...findUnknownExecuted(opened), ...ofSuites];
+}
+
+/** The lift of a skill can be measured only where the suite offers that skill. */
+function findUnofferedLift({ lift, name, file }: Suite, skills: readonly SkillPackage[]): Problem[] {
+  if (lift === undefined || skills.some((skill) => skill.name === lift)) return [];
+  const offered = skills.map((skill) => `"${skill.name}"`).join(", ");
+  return [
+    {
+      severity: "error",
+      message: `The suite "${name}" measures the lift of the skill "${lift}", which it does not offer.`,
+      hint: offered === "" ? "Name the folder of the skill under `skills`." : `Use one of its skills: ${offered}.`,
+      place: { file },
+    },
+  ];
+}
+
+/** Checks the dispatchers of a suite, and warns if tools cannot be checked. `known`: other tools known to exist. */
+export function findDispatchProblems(opened: Opened, known: ReadonlySet<string> = new Set()): Problem[] {
+  const { suite } = opened;
+  const { dispatch, dispatchPlace = () => ({ file: suite.file }), catalog } = suite;
+  if (!dispatch) {
+    const message = `The suite "${suite.name}" has a "catalog" and no "dispatch", so no tool calls those of the catalog.`;
+    const hint = 'Add "dispatch", or remove "catalog".';
+    return catalog === undefined ? [] : [{ severity: "error", message, hint, place: { file: suite.file } }];
+  }
+  if ("failure" in opened) return [];
+  const { tools } = opened.source;
+  const problems = checkDispatch(dispatch, tools.filter(isCallable), dispatchPlace);
+  const expected = suite.cases.flatMap(({ expect }) => listExpectedCalls(expect).flatMap((call) => call.tools));
+  const open = new Set(expected.filter((name) => !known.has(name) && !tools.some((tool) => tool.name === name)));
+  if (problems.length > 0 || catalog !== undefined || open.size === 0) return problems;
+  const message = `${open.size} expected ${open.size === 1 ? "tool is" : "tools are"} not listed by the server: their names and arguments are not checked.`;
+  const hint = 'Name a file with the list of the tools behind the dispatchers under "catalog".';
+  return [{ severity: "warning", message, hint, place: dispatchPlace([]) }];
+}
+
+/** Trials of a case break in a host that cannot run it; see `findUnfit`. */
+export function findHostProblems(
+  { name, file }: Suite,
+  cases: readonly PlannedCase[],
+  models: readonly Model[],
+): Problem[] {
+  const own = cases.filter(({ suite }) => suite.name === name);
+  const hosts = models.flatMap((model) => ("converse" in model ? [model] : []));
+  const kinds = [
+    { hosts, affects: ({ turns }: Case) => turns !== undefined, says: turnsInHost },
+    {
+      hosts: hosts.filter(({ writesFiles }) => !writesFiles),
+      affects: ({ expectedFiles }: Case) => expectedFiles !== undefined,
+      says: filesInHost,
+    },
+  ];
+  return kinds.flatMap(({ hosts: unfit, affects, says }): Problem[] => {
+    const affected = own.filter((one) => affects(one.case));
+    if (unfit.length === 0 || affected.length === 0) return [];
+    const ids = affected.slice(0, 3).map(({ case: one }) => `"${one.id}"`);
+    const more = affected.length > ids.length ? ` and ${affected.length - ids.length} more` : "";
+    const message = `${unfit.map(({ id }) => id).join(", ")} ${says}: ${ids.join(", ")}${more}. Their trials break.`;
+    const hint = "Ask these cases on a model instead of a host.";
+    const isWhole = unfit.length === models.length && affected.length === own.length;
+    return [{ severity: isWhole ? "error" : "warning", message, hint, place: { file } }];
+  });
+}
+
+const turnsInHost = "accepts only one user message, but cases have several turns";
+const filesInHost = "writes no files in a trial, but cases expect some";
+
+/** A repeated query counts twice in every rate, and adds no information. */
+export function findRepeats({ name, file, cases }: Suite): Problem[] {
+  const repeated = findRepeatedQueries(cases);
+  const [first] = repeated;
+  if (!first) return [];
+  const more = repeated.length > 1 ? `, and ${repeated.length - 1} more` : "";
+  const message = `${repeated.length} of ${cases.length} cases of the suite "${name}" ask the same as an earlier one: "${first.id}" as "${first.first}"${more}.`;
+  const hint = "Rephrase them, or raise `trials` instead: a query that is asked twice counts twice in every rate.";
+  return [{ severity: "warning", message, hint, place: cases[first.index]?.place ?? { file } }];
+}
+
+/** A mock of a tool that no case lists never answers a call. */
+export function findUnlistedMocks({ name, file }: Suite, cases: readonly PlannedCase[]): Problem[] {
+  const own = cases.filter(({ suite, unavailable }) => suite.name === name && !unavailable);
+  const listed = new Set(own.flatMap(({ toolset }) => toolset.tools.map((tool) => tool.name)));
+  const mocks = own.flatMap(({ case: one }) => one.mocks?.list ?? []);
+  // Without a catalog, the tools behind a dispatcher are unknown.
+  if (own.some(({ suite }) => suite.dispatch && suite.catalog === undefined)) return [];
+  return [...new Map(mocks.map((mock) => [mock.label, mock])).values()]
+    .filter(({ tool }) => !listed.has(tool))
+    .map(({ label, tool }) => {
+      const hint = didYouMean(tool, listed, "Mock a listed tool, or remove the mock.");
+      const message = `The suite "${name}" mocks "${label}", but the tool "${tool}" is not listed.`;
+      return { severity: "error", message, hint, place: { file } };
+    });
+}
+
+/** Skills and files add tools of the harness. A listed tool with the same name would make calls ambiguous. */
+function findReservedNames({ name, file }: Suite, cases: readonly PlannedCase[]): Problem[] {
+  const ofSuite = cases.filter(({ suite }) => suite.name === name);
+  const affected = ofSuite.filter(({ case: one, toolset }) => {
+    return one.files || isWritable(one) || toolset.tools.some(({ origin }) => origin === "skill");
+  });
+  const listNames = (some: typeof cases) =>
+    new Set(some.flatMap(({ toolset }) => toolset.tools.map((tool) => tool.name)));
+  const taken = listNames(affected);
+  const written = listNames(affected.filter(({ case: one }) => isWritable(one)));
+  return [skillTools.load, ...readingTools, skillTools.write]
+    .filter((own) => (own === skillTools.write ? written : taken).has(own))
+    .map((own) => ({
+      severity: "error",
+      message: `The suite "${name}" lists a tool "${own}", a name that is reserved where skills or files are offered.`,
+      hint: "Test this tool in a suite without skills.",
+      place: { file },
+    }));
+}
+
+/** When only names are shown, the search is a tool of the harness, whose name must be free. */
+function findReservedSearch({ name, file }: Suite, cases: readonly PlannedCase[], models: readonly Model[]): Problem[] {
+  const searches = models.some(({ askedUnder = [] }) => askedUnder.some(({ kind }) => kind === "names"));
+  const isTaken = cases.some(({ suite, toolset }) => {
+    return suite.name === name && toolset.tools.some((tool) => tool.name === searchToolName);
+  });
+  if (!searches || !isTaken) return [];
+  const message = `The suite "${name}" lists a tool "${searchToolName}", a name that is reserved where only names are shown.`;
+  return [{ severity: "error", message, hint: "Use --exposure all for this suite.", place: { file } }];
+}
+
+/**
+ * Checks every expectation against the tools. The trials of a case that none could pass break without a request, with
+ * the reason. Its problems are warnings if its suite has other cases to ask, or has a baseline, and errors otherwise.
+ */
+export async function excludeImpossible(
+  planned: readonly PlannedCase[],
+  isAccepted: (suite: Suite) => Promise<boolean>,
+): Promise<{ cases: PlannedCase[]; problems: Problem[] }> {
+  const checked = planned.map((one) => {
+    const problems = one.unavailable ? [] : preflight(one.case, one.toolset, one.suite.execute);
+    const errors = problems.filter(({ severity }) => severity === "error").map(({ message }) => message);
+    if (errors.length === 0) return { one, problems };
+    const unavailable = { kind: "broken", stage: "setup", message: errors.join(" ") } as const;
+    return { one: { ...one, unavailable }, problems };
+  });
+  const asked = new Set(checked.flatMap(({ one }) => (one.unavailable ? [] : [one.suite])));
+  for (const suite of new Set(planned.map((one) => one.suite)))
+    if (!asked.has(suite) && (await isAccepted(suite))) asked.add(suite);
+  const downgrade = (suite: Suite, problem: Problem): Problem => {
+    if (problem.severity !== "error" || !asked.has(suite)) return problem;
+    return { ...problem, severity: "warning", hint: `${problem.hint ?? ""} Until then the case is left out.`.trim() };
+  };
+  return {
+    cases: checked.map(({ one }) => one),
+    problems: mergeProblems(
+      checked.flatMap(({ one, problems }) =>
+        problems.map((problem) => ({ ...one, problem: downgrade(one.suite, problem) })),
+      ),
+    ),
+  };
+}
+
+/** Merges equal problems of several cases of a suite into the first, which then names the other cases. */
+function mergeProblems(found: readonly { suite: Suite; case: PlannedCase["case"]; problem: Problem }[]): Problem[] {
+  const groups = groupBy(found, ({ suite, case: one, problem: { severity, message, hint } }) =>
+    JSON.stringify([suite.name, severity, message.replace(`Case "${one.id}"`, ""), hint]),
+  );
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    if (first === undefined || others.length === 0) return first?.problem ?? [];
+    const named = others.slice(0, 3).map((one) => `"${one.case.id}"`);
+    const more = others.length > named.length ? `, and ${others.length - named.length} more` : "";
+    const { problem } = first;
+    return { ...problem, message: `${problem.message.slice(0, -1)}; likewise ${named.join(", ")}${more}.` };
+  });
+}
