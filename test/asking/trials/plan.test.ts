@@ -139,6 +139,7 @@ describe("computeCeiling", () => {
       inputTokens: 0,
       outputTokens: 0,
       costUsd: 0,
+      typicalUsd: 0,
     });
   });
 });

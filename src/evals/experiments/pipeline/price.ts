@@ -38,10 +38,18 @@ const batchTier: GetTier = (planned, model) => (isBatched(planned, model) ? "bat
 /** The price tiers of a run with or without `--batch`. */
 export const chooseTier = (batch: boolean | undefined): GetTier => (batch ? batchTier : standardTier);
 
-/** The maximum that a plan uses on one model. The cost is at list or batch price, without caching. */
+/** The maximum that a plan uses on one model, and its typical cost. Costs are at list or batch price, without caching. */
 export function computeCeiling(cases: readonly PlannedCase[], model: Model, getTier: GetTier = standardTier) {
   // `batched`: the number of trials that are asked in batches.
-  const ceiling = { trials: 0, batched: 0, calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 as Cost };
+  const ceiling = {
+    trials: 0,
+    batched: 0,
+    calls: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    costUsd: 0 as Cost,
+    typicalUsd: 0 as Cost,
+  };
   for (const planned of cases.filter(({ suite }) => asksModel(suite, model))) {
     const trials = plannedTrials(planned.case, model);
     const each = computeUsageCeiling(planned, model);
@@ -52,6 +60,8 @@ export function computeCeiling(cases: readonly PlannedCase[], model: Model, getT
     ceiling.inputTokens += trials * each.inputTokens;
     ceiling.outputTokens += trials * each.outputTokens;
     ceiling.costUsd = addCost(ceiling.costUsd, multiplyCost(trials, cost));
+    const typical = multiplyCost(trials, estimateTrialCost(planned, model, getTier));
+    ceiling.typicalUsd = addCost(ceiling.typicalUsd, typical);
   }
   return ceiling;
 }
@@ -67,14 +77,6 @@ export function estimateTrialCost(planned: PlannedCase, model: Model, getTier: G
   const { inputTokens } = computeUsageCeiling(planned, model, 1);
   const usage = { ...noUsage, inputTokens: (turns * inputTokens) / 2, outputTokens: turns * typicalOutputTokens };
   return model.cost(usage, getTier(planned, model));
-}
-
-/** The typical cost of a plan on one model. */
-export function estimatePlanCost(cases: readonly PlannedCase[], model: Model, getTier: GetTier = standardTier): Cost {
-  return cases
-    .filter(({ suite }) => asksModel(suite, model))
-    .map((planned) => multiplyCost(plannedTrials(planned.case, model), estimateTrialCost(planned, model, getTier)))
-    .reduce(addCost, 0);
 }
 
 /** Tokens of a judge's prompt beside the conversation: its instructions and the schema of its answer. */

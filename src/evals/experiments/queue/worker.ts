@@ -8,6 +8,7 @@ import { printableLines } from "../../base/secrets/visible.ts";
 import { excerpt } from "../../base/text/excerpt.ts";
 import { type ExitCode, exitCodes, messageOf, printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
+import { parseJsonText } from "../../base/types/json.ts";
 import { cellKey, type Trial } from "../../base/types/trial.ts";
 import { count } from "../../reports/format.ts";
 import { type OpenPlan, openPlanHere, type Permissions, Refusal } from "./checkout.ts";
@@ -115,7 +116,7 @@ class TrialWorker {
 
       /** Data that is not JSON would be taken from the queue without end. As `null` it is dropped as no job. */
       protected override createJob(json: JobJson, id: string): Job {
-        return super.createJob(isJson(json.data) ? json : { ...json, data: "null" }, id);
+        return super.createJob(parseJsonText(json.data) !== undefined ? json : { ...json, data: "null" }, id);
       }
     }
     const consumer = new TrialConsumer(nameQueue(provider), (job: Job, token = "") => this.#run(job, token), {
@@ -316,15 +317,6 @@ function redactError(thrown: unknown, { env }: Io): Error {
   const error = new Error(excerpt(knownSecrets(env).redact(messageOf(thrown)), 1_000));
   error.stack = error.message;
   return error;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function readOrRefuse<T>(read: () => T): T {

@@ -10,15 +10,7 @@ import { isCallable } from "../../base/types/tool.ts";
 import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, some } from "../../reports/format.ts";
 import type { PlannedChecks } from "../pipeline/manifest.ts";
-import {
-  type Ceiling,
-  chooseTier,
-  computeCeiling,
-  estimateJudgeCost,
-  estimatePlanCost,
-  estimateTrialCost,
-  type GetTier,
-} from "../pipeline/price.ts";
+import { type Ceiling, chooseTier, computeCeiling, estimateJudgeCost, type GetTier } from "../pipeline/price.ts";
 import { listExecuted } from "../workspace/executed.ts";
 import { describeDetectable, describeForecasts, type Forecasts, forecastPlans } from "./forecast.ts";
 
@@ -26,7 +18,7 @@ const dollars = (usd: Cost) =>
   usd === "unknown" ? "unknown (no list price)" : usd > 0 && usd < 0.01 ? "less than $0.01" : `$${usd.toFixed(2)}`;
 
 /** The maximum that a plan uses on one model, apart from its checks and nights, which decide on their trials themselves. */
-type ModelPlan = Ceiling & { model: Model; typicalUsd: Cost; isBesideOthers: boolean };
+type ModelPlan = Ceiling & { model: Model; isBesideOthers: boolean };
 
 function renderModel({ model, isBesideOthers, typicalUsd, ...ceiling }: ModelPlan): string[] {
   const { trials, batched, calls, inputTokens, outputTokens, costUsd } = ceiling;
@@ -161,16 +153,13 @@ export function planRun(
     return {
       model,
       ...computeCeiling(rest, model, getTier),
-      typicalUsd: estimatePlanCost(rest, model, getTier),
       isBesideOthers: rest.length < own.length,
     };
   });
   const byModels = asked.map(({ planned, model, trials }): Costs => {
-    const most = computeCeiling([planned], model, getTier);
-    return {
-      typical: multiplyCost(trials.typical, estimateTrialCost(planned, model, getTier)),
-      most: multiplyCost(trials.most / Math.max(1, most.trials), most.costUsd),
-    };
+    const planCosts = computeCeiling([planned], model, getTier);
+    const scale = (expected: number, cost: Cost) => multiplyCost(expected / Math.max(1, planCosts.trials), cost);
+    return { typical: scale(trials.typical, planCosts.typicalUsd), most: scale(trials.most, planCosts.costUsd) };
   });
   const judging = judge && priceJudge(judge, asked);
   return {
