@@ -42,8 +42,7 @@ it("shows what a model did, with its arguments beside the expected ones, once fo
     .replaceAll(/\d+(\.\d+)? (ms|s)\b/g, "<duration>");
   expect(text).toMatchInlineSnapshot(`
     "2 trials of read: 2 did not pass
-      How sure: this is what the run <time> recorded. 1 different transcript in 2
-        trials.
+      This is what the run <time> recorded: 1 different transcript in 2 trials.
       Next: compare what was expected with what was called; improve the description, or correct the
         case.
 

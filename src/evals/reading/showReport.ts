@@ -48,7 +48,7 @@ export function showDocument(shown: readonly ShownTrial[], { run, limit }: { run
       failed > 0 ? "bad" : "good",
     ),
     text(
-      `How sure: this is what the run ${run} recorded. ${count(groups.length, "different transcript")} in ${count(shown.length, "trial")}.`,
+      `This is what the run ${run} recorded: ${count(groups.length, "different transcript")} in ${count(shown.length, "trial")}.`,
       failed > 0
         ? "Next: compare what was expected with what was called; improve the description, or correct the case."
         : "Next: see the cases that failed with `evals show --failed`.",
