@@ -176,6 +176,7 @@ async function call<T>(
     unicode: true,
     env,
     cwd,
+    isTrusted: true,
     signal: own.signal,
     signalExitCode: () => exitCodes.incomplete,
   };

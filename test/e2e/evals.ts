@@ -57,7 +57,10 @@ export function untilPrinted({ child, ended }: ReturnType<typeof start>, text: s
 
 type Options = { cwd?: string; env?: Record<string, string>; width?: number };
 
-const setEnv = (env: Options["env"]) => ({ PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: "test", ...env });
+/** In CI nobody is asked for consent; a test of that sets CI to an empty text. */
+const setEnv = (env: Options["env"]) => {
+  return { PATH: process.env.PATH, HOME: home, CI: "true", ANTHROPIC_API_KEY: "test", ...env };
+};
 
 /**
  * Runs a command line in this process, as cli.ts does: outputs are redacted, errors are printed and have an exit code.

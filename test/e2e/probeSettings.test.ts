@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -39,22 +39,5 @@ describe("evals probe with the settings of lint", () => {
     expect(JSON.stringify(after.findings.filter(isFirst))).toContain("known until 2.0");
     const off = await probe(cwd, `node ${bad}`, ...tool, "--severity", `${first.rule}=off`);
     expect(off.findings.filter(({ rule }) => rule === first.rule)).toEqual([]);
-  });
-});
-
-describe("evals probe --execute read-only", () => {
-  it("runs a server in its own folder where it does not start in an empty one", async () => {
-    const cwd = folder();
-    writeFileSync(join(cwd, "needed.txt"), "");
-    const script = `import { existsSync } from "node:fs";
-if (!existsSync("needed.txt")) process.exit(1);
-await import(${JSON.stringify(bad)});`;
-    writeFileSync(join(cwd, "server.mjs"), script);
-    const { servers } = await probe(cwd, "node server.mjs", "--tool", "get_a*");
-    expect(servers).toHaveLength(1);
-    expect(servers[0]?.calls).toBeGreaterThan(0);
-    // What it leaves in a folder of its own is not counted.
-    expect(servers[0]).not.toHaveProperty("filesLeft");
-    expect(existsSync(join(cwd, "needed.txt"))).toBe(true);
   });
 });

@@ -20,6 +20,7 @@ export function anIo(changes: Partial<Io> = {}): TestIo {
     colour: false,
     unicode: true,
     env: {},
+    isTrusted: true,
     cwd: process.cwd(),
     signal: stopping.signal,
     signalExitCode: (): ExitCode => exitCodes.sigint,

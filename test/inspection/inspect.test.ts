@@ -36,7 +36,7 @@ async function runProbe(options: Partial<ProbeOptions>, io: TestIo = anEnvironme
     runs: 2,
     seed: 1,
     timeout: 60,
-    maxCalls: 20,
+    yes: true,
     failureThreshold: "warning",
     format: "json",
     json: true,
@@ -85,28 +85,21 @@ describe("the reference server", () => {
 });
 
 describe("probe", () => {
-  it("shrinks a finding to the smallest call, with the command that repeats it", async () => {
-    const { code, report } = await runProbe({ server: [node("bad.mjs")], tool: ["get_crash"], maxCalls: 60 });
+  it("reproduces a finding with the smallest call, and with the command that repeats it", async () => {
+    const { code, report } = await runProbe({ server: [node("bad.mjs")], tool: ["get_crash"] });
     const finding = report.servers[0]?.findings.find(({ rule }) => rule === "survives");
     expect(code).toBe(1);
     expect(finding).toMatchObject({
       reproduced: "yes",
-      calls: [{ tool: "get_crash", arguments: { name: "a".repeat(21) } }],
+      calls: [{ tool: "get_crash", arguments: { name: expect.stringMatching(/^.{21,}$/) } }],
     });
     const call = finding?.command.split(" --call ")[1]?.slice(1, -1) ?? "";
     const repeated = await runProbe({ server: [node("bad.mjs")], call: [call] });
     expect(repeated.report.servers[0]?.findings.map(({ rule }) => rule)).toEqual(["survives"]);
   });
 
-  it("records a finding without shrinking it when no calls are left for that", async () => {
-    const { report } = await runProbe({ server: [node("bad.mjs")], tool: ["get_null"], maxCalls: 0 });
-    expect(report.servers[0]?.findings.map(({ rule, reproduced }) => [rule, reproduced])).toContainEqual([
-      ...["well-formed", "not tried"],
-    ]);
-  });
-
   it("gives up a tool after three broken calls", async () => {
-    const options = { server: [node("bad.mjs")], tool: ["get_slow"], timeout: 0.3, maxCalls: 0, runs: 20, seed: 2 };
+    const options = { server: [node("bad.mjs")], tool: ["get_slow"], timeout: 0.3, runs: 20, seed: 2 };
     const { report } = await runProbe(options);
     expect(report.servers[0]?.tools[0]?.notes.join()).toMatch(
       /^stopped after 3 broken calls; \d+ probes were not made$/,
@@ -120,18 +113,52 @@ describe("probe", () => {
     expect(err).toContain("To find the cause, run: evals doctor --server no-such-program");
   });
 
-  it("applies the policy of each suite to a shared server", async () => {
+  it("applies the strictest policy of the suites that share a server", async () => {
     const suite = (name: string, execute: string) => ({
       ...{ name, execute, server: { url: reference.url } },
       cases: [{ input: "echo a", expect: { tool: "echo" } }],
     });
     for (const [name, execute] of Object.entries({ reads: "read-only", never: "never" }))
       writeFileSync(join(cwd, `${name}.json`), JSON.stringify(suite(name, execute)));
-    const { code, report } = await runProbe({ paths: ["reads.json", "never.json"] }, anEnvironment(cwd));
-    expect(report.servers.map(({ tools }) => tools.map(({ tool }) => tool)).sort()).toEqual([
-      ...[[], ["echo", "(unknown tool)"]],
-    ]);
+    const { code, report, err } = await runProbe({ paths: ["reads.json", "never.json"] }, anEnvironment(cwd));
+    expect(report.servers.map(({ tools }) => tools)).toEqual([[]]);
     expect([code, report.problems.map(({ message }) => message)]).toEqual([3, ['No tool of "reference" was called.']]);
+    expect(err).not.toContain("Probing");
+  });
+
+  describe("asks before it calls", () => {
+    const plan = "Probing reference: 12 calls of 1 tool (echo), and at most 20 more for each finding.\n";
+    const prompts = (answer: string | undefined) => ({ select: async () => answer, text: async () => undefined });
+
+    it.each<[string, Partial<TestIo>, string]>([
+      ["refuses without a terminal", {}, "error: These calls need your consent.\n  Add --yes."],
+      ["takes no for an answer", { prompts: prompts("no") }, "error: No call was made."],
+      ["takes a cancelled prompt for a no", { prompts: prompts(undefined) }, "error: No call was made."],
+    ])("and %s", async (_, world, message) => {
+      const io = { ...anEnvironment(), ...world };
+      await expect(runProbe({ url: [reference.url], yes: false }, io)).rejects.toThrow(message);
+      expect(io.warned()).toBe(plan);
+    });
+
+    it.each<[string, Partial<TestIo>]>([
+      ["goes on after a yes", { prompts: prompts("yes") }],
+      ["needs no answer in CI", { env: { PATH: process.env.PATH, CI: "true" } }],
+    ])("and %s", async (_, world) => {
+      const { code, err } = await runProbe(
+        { url: [reference.url], runs: 2, yes: false },
+        { ...anEnvironment(), ...world },
+      );
+      expect([code, err]).toEqual([0, plan]);
+    });
+  });
+
+  it("calls tools that may write only if they are named in full", async () => {
+    const called = async (...tool: string[]) => {
+      const { report } = await runProbe({ server: [node("bad.mjs")], tool, runs: 1 });
+      return report.servers[0]?.tools.map((one) => one.tool);
+    };
+    expect(await called("delete_*")).toEqual(["(unknown tool)"]);
+    expect(await called("delete_all")).toEqual(["delete_all", "(unknown tool)"]);
   });
 
   it("reports what it has when it is stopped", async () => {

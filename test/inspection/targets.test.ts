@@ -258,7 +258,6 @@ const lintDefaults = {
 const probeDefaults = {
   runs: 1,
   timeout: 1,
-  maxCalls: 0,
   failureThreshold: "error",
   format: "json",
   json: true,
@@ -266,7 +265,7 @@ const probeDefaults = {
 
 describe.each([
   ["lint", (options: TargetOptions) => lint({ ...options, ...lintDefaults }, io)],
-  ["probe", (options: TargetOptions) => probe({ ...options, ...probeDefaults }, io)],
+  ["probe", (options: TargetOptions) => probe({ ...options, ...probeDefaults, yes: true }, io)],
   [
     "doctor",
     (options: TargetOptions) =>

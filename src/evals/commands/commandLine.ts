@@ -108,6 +108,11 @@ function describeCommand(
     const hidden = flag.hidden === true || !isShown(name);
     yargs.option(name, { group: "Options:", ...describeOption(flag, help !== undefined), nargs, hidden });
   }
+  yargs.option("trust", {
+    type: "boolean",
+    group: "Options:",
+    describe: "Use programs, code and addresses that files name, without asking",
+  });
   yargs.option("help", { alias: "h", type: "boolean", group: "Options:", describe: "Show help" });
   const more = isShown("") ? undefined : `\`evals ${command.split(" ")[0]} --help all\` also shows the other flags.`;
   return yargs.epilogue([listExamples(examples), epilogue, more].filter(Boolean).join("\n\n"));

@@ -57,12 +57,16 @@ export async function runCommandLine(
     return exitCodes.passed;
   }
   const command = findCommand(word, known);
+  const end = words.includes("--") ? words.indexOf("--") : words.length;
+  const isTrusted = words.slice(0, end).includes("--trust");
+  const rest = words.filter((one, at) => one !== "--trust" || at > end);
   const help = words.findIndex((one) => one === "--help" || one === "-h");
   if (help >= 0 && !words.slice(0, help).includes("--")) {
     io.out(`${await renderHelp(command, words[help + 1] === "all", io)}\n`);
     return exitCodes.passed;
   }
-  const { exitCode, result, error } = await callCommand(command, await parseWords(command, words, io), {}, io);
+  const world = { ...io, ...(isTrusted && { isTrusted }) };
+  const { exitCode, result, error } = await callCommand(command, await parseWords(command, rest, io), {}, world);
   if (result) for (const part of safeJsonParts(result, 2)) io.out(part);
   if (error) throw error;
   return exitCode;

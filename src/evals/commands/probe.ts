@@ -10,17 +10,14 @@ export const probeCommand = defineCommand({
   },
   flags: {
     ...serverFlags,
-    tool: texts("Probe only tools whose name matches this pattern (* matches any text)"),
+    tool: texts(
+      "Probe only tools whose name matches this pattern (* matches any text); one named in full is called in any case",
+    ),
     execute: executeFlag(`Which tools are called (default: as in the suite, otherwise ${defaultPolicy})`),
     runs: number("Maximum inputs per tool and kind of probe", { min: 1, max: 100_000, integer: true, default: 5 }),
     seed: number("Seed of the generated inputs (default: random, printed)", seedRange),
     timeout: number("Timeout of one call, in seconds", { above: 0, max: 3600, default: 10 }),
-    "max-calls": number("Maximum further calls to shrink a failing input", {
-      min: 0,
-      max: 100_000,
-      integer: true,
-      default: 50,
-    }),
+    yes: { alias: "y", type: "boolean", default: false, describe: "Make the calls without asking for consent" },
     call: texts('Make this call instead: {"tool": "...", "arguments": {...}}; repeatable, executed in order'),
     severity: severityFlag,
     profile: choice(

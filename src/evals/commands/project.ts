@@ -1,5 +1,6 @@
 import { lstatSync } from "node:fs";
 import { resolve } from "node:path";
+import { isCi } from "../base/consent.ts";
 import { EvalsError, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Project } from "../input/suites/projectFile.ts";
@@ -17,14 +18,31 @@ const asking: ReadonlySet<string> = new Set(["run", "variants"]);
 /** The folders of records and baselines, and how models are reached, are the same for every command. */
 const everywhere: ReadonlySet<string> = new Set(["out", "baselines", "baseUrl", "claudePath"]);
 
+/** Commands that only read records: they do without a configuration in code that is not trusted. */
+const reading: ReadonlySet<string> = new Set(["show", "view", "clean", "merge", "compare"]);
+
 /**
- * The options of `evals.config.*` in the working directory that a command takes, without those that are given. Throws
- * EvalsError, with the place in the file, for a value that the flag of that name does not take.
+ * The options of `evals.config.*` in the working directory that a command takes, without those that are given. Code is loaded,
+ * and programs and addresses that data names are used, only after trust. Throws EvalsError, with the place in the file, for
+ * a value that the flag of that name does not take.
  */
 export async function readProject(command: Command, given: ReadonlySet<string>, io: Io): Promise<ProjectOptions> {
-  const project = await load(io);
-  if (!project) return { options: {} };
   const name = nameCommand(command);
+  const file = findFile(io);
+  if (file === undefined) return { options: {} };
+  const { claimCode, claimOptions, findUntrusted, requireTrustInFolder } = await import(
+    "../experiments/workspace/trust.ts"
+  );
+  const isCode = !/\.(?:json|ya?ml)$/.test(file);
+  const takesNothing =
+    !asking.has(name) && !Object.keys(command.flags).some((flag) => everywhere.has(toCamelCase(flag)));
+  const isUsed = !takesNothing && !reading.has(name) && (name !== "lint" || given.has("judge"));
+  if (isCode) {
+    const claims = [await claimCode(file, file, io)];
+    if (isUsed) await requireTrustInFolder(claims, io);
+    else if ((await findUntrusted(claims, io)).length > 0) return { options: {} };
+  }
+  const project = await load(file, io);
   const options: Record<string, unknown> = {};
   for (const [flag, definition] of Object.entries(command.flags)) {
     const option = toCamelCase(flag);
@@ -38,6 +56,7 @@ export async function readProject(command: Command, given: ReadonlySet<string>, 
       throw usageError(`"${option}": ${message}`, hint, project.place(option));
     }
   }
+  if (!isCode && isUsed) await requireTrustInFolder(await claimOptions(options, file, io), io);
   const takesSettings = asking.has(name) || name === "blame" || name === "worker";
   return { options, ...(takesSettings && { suiteSettings: project.suites }) };
 }
@@ -45,16 +64,20 @@ export async function readProject(command: Command, given: ReadonlySet<string>, 
 /** The names that a project file can have. */
 export const projectFiles = ["ts", "mts", "js", "mjs", "json", "yaml", "yml"].map((ending) => `evals.config.${ending}`);
 
-/** Imports the loader only if there is a file: importing it takes longer than most commands run. */
-async function load({ cwd, env }: Io): Promise<Project | undefined> {
+/** The project file in the working directory. Throws a usage error if there are two. */
+function findFile({ cwd }: Io): string | undefined {
   // Also a link that leads nowhere: whoever wrote it expects its settings to apply.
   const exists = (name: string) => lstatSync(resolve(cwd, name), { throwIfNoEntry: false }) !== undefined;
   const [file, second] = projectFiles.filter(exists);
-  if (file === undefined) return undefined;
   if (second !== undefined) throw usageError(`There are both ${file} and ${second}.`, "Keep one of them.");
+  return file;
+}
+
+/** Imports the loader only if there is a file: importing it takes longer than most commands run. */
+async function load(file: string, { cwd, env }: Io): Promise<Project> {
   const [{ loadProject }, { projectSchema: schema }] = await Promise.all([
     import("../input/suites/projectFile.ts"),
     import("./projectSchema.ts"),
   ]);
-  return await loadProject(file, { schema, cwd, isCi: env.CI !== undefined && env.CI !== "" && env.CI !== "false" });
+  return await loadProject(file, { schema, cwd, isCi: isCi(env) });
 }

@@ -6,6 +6,7 @@ import { EvalsError, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { isJsonObject } from "../base/types/json.ts";
 import type { Configuration, ServerSpec, Suite } from "../base/types/suite.ts";
+import { claimServer, requireTrust } from "../experiments/workspace/trust.ts";
 import { realPath } from "../input/parsing/confined.ts";
 import { readParsed } from "../input/parsing/read.ts";
 import { findOfferedFolder } from "../input/skills/packageFiles.ts";
@@ -69,16 +70,33 @@ export type SuiteTarget = { kind: "suite"; suite: Suite };
 export type Target = ServerTarget | ToolListTarget | SkillsTarget | SuiteTarget;
 
 /**
+ * Whether the distractor servers of suites are targets too, and, if nothing is named, the skills that a run finds in the
+ * project.
+ */
+type TargetSettings = { distractors?: boolean; projectSkills?: boolean };
+
+/**
  * Everything that the command line names, or what is under `evals/` if it names nothing. A server that several suites
  * share is one target. Throws EvalsError for what does not exist or is malformed.
- * @param distractors whether the distractor servers of suites are targets too
- * @param projectSkills whether the skills that a run finds in the project are targets too, if nothing is named
+ * A server that a file names must be trusted.
  */
-export async function resolveTargets(
+export async function resolveTargets(options: TargetOptions, io: Io, settings: TargetSettings = {}): Promise<Resolved> {
+  const found = await findTargets(options, io, settings);
+  const servers = found.targets.filter(
+    (target) => target.kind === "server" && target.via !== undefined,
+  ) as ServerTarget[];
+  const claims = servers.map(({ server, dir, via = "" }) => claimServer(server, dir, via));
+  await requireTrust((await Promise.all(claims)).flat(), io);
+  return found;
+}
+
+type Resolved = { targets: Target[]; warnings: Problem[] };
+
+async function findTargets(
   options: TargetOptions,
   io: Io,
-  { distractors = false, projectSkills = false } = {},
-): Promise<{ targets: Target[]; warnings: Problem[] }> {
+  { distractors = false, projectSkills = false }: TargetSettings,
+): Promise<Resolved> {
   const { transport, name = [], skills = [] } = options;
   const named = await readWords(options.paths ?? [], io);
   const { paths } = named;

@@ -10,6 +10,7 @@ import type { VerifiedCoverage, VerifiedSuite, VerifyGate, VerifyReport } from "
 import { createCaseToolsets } from "../experiments/workspace/cases.ts";
 import { closeServers, isUnavailable, openServers, refuseMistakes } from "../experiments/workspace/servers.ts";
 import { type SuiteOptions, selectSuites } from "../experiments/workspace/suites.ts";
+import { claimSuites, requireTrust } from "../experiments/workspace/trust.ts";
 import { readBaselines } from "../records/baseline.ts";
 import { printResult } from "../reports/result.ts";
 import { type Acceptance, compareAccepted } from "../servers/changes/accepted.ts";
@@ -89,6 +90,7 @@ async function listCurrent(
       const tools = listed.map((tool): OfferedTool => ({ ...tool, server: suite.name, origin: "static" }));
       return { ...describe(suite), tools, isPartial: true };
     });
+  await requireTrust(await claimSuites(suites, io), io);
   const opened = await openServers(suites, io);
   try {
     refuseMistakes(opened);

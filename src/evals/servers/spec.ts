@@ -1,4 +1,4 @@
-import { basename, dirname, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import * as z from "zod";
 import { isSecretName, knownSecrets, looksSecret } from "../base/secrets/secrets.ts";
 import { nearest } from "../base/text/nearest.ts";
@@ -20,6 +20,15 @@ export type LiveServer = Exclude<ServerSpec, { tools: string }>;
 
 /** Environment variables of the process; never read from the process here. */
 export type Env = Readonly<Record<string, string | undefined>>;
+
+/** The folder for what is kept of a user, outside any repository. Throws a usage error if there is none. */
+export function configFolder({ XDG_CONFIG_HOME, APPDATA, HOME, USERPROFILE }: Env): string {
+  const home = HOME ?? USERPROFILE;
+  const config = XDG_CONFIG_HOME || APPDATA || (home && join(home, ".config"));
+  if (!config)
+    throw usageError("There is no folder for logins and trust: HOME is not set.", "Set HOME or XDG_CONFIG_HOME.");
+  return join(config, "tool-evals");
+}
 
 /** The error for a server that failed; its exit code is "incomplete". A mistake in a file is a usage error instead. */
 export function serverError(message: string, hint?: string): EvalsError {

@@ -12,7 +12,7 @@ import { makeFolder } from "../base/files/makeFolder.ts";
 import { replaceFile } from "../base/files/replaceFile.ts";
 import { knownSecrets } from "../base/secrets/secrets.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
-import { type Env, serverError } from "./spec.ts";
+import { configFolder, type Env, serverError } from "./spec.ts";
 
 const storedSchema = z.object({
   url: z.string(),
@@ -28,13 +28,9 @@ type Stored = z.infer<typeof storedSchema>;
  * has its own file, so that two processes never write the same file for different servers.
  */
 export function tokenFile(url: string, env: Env): string {
-  const { XDG_CONFIG_HOME, APPDATA, HOME, USERPROFILE } = env;
-  const home = HOME ?? USERPROFILE;
-  const config = XDG_CONFIG_HOME || APPDATA || (home && join(home, ".config"));
-  if (!config) throw usageError("There is no folder for logins: HOME is not set.", "Set HOME or XDG_CONFIG_HOME.");
   const { host } = new URL(url);
   const hash = createHash("sha256").update(url).digest("hex").slice(0, 16);
-  return join(config, "tool-evals", "logins", `${host.replace(/[^\w.-]/g, "_")}-${hash}.json`);
+  return join(configFolder(env), "logins", `${host.replace(/[^\w.-]/g, "_")}-${hash}.json`);
 }
 
 /** The login at a server on disk. Everything secret in it becomes a known secret of the process. */

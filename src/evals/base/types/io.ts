@@ -28,6 +28,8 @@ export type Io = {
   signal: AbortSignal;
   /** The exit code of a command that was interrupted by a signal. */
   signalExitCode(): ExitCode;
+  /** Whether what files name is used without asking: with --trust, and for a program that calls the library. */
+  isTrusted?: boolean;
   /** Absent if there is no terminal for prompts. */
   prompts?: Prompts;
 };

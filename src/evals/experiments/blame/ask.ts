@@ -45,7 +45,7 @@ export type BlameResult = { blames: readonly BlameReport[]; exitCode: ExitCode }
 
 /** `evals blame`: finds and prints the changes that broke cases. */
 export async function blame(given: BlameOptions, io: Io): Promise<ExitCode> {
-  const { options, resumed } = await recallOptions("blame", given, io.cwd);
+  const { options, resumed } = await recallOptions("blame", given, io);
   const questions =
     options.baseline === undefined
       ? await findRunQuestions(options.run ?? "latest", options, io)

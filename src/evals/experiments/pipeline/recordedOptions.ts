@@ -1,14 +1,16 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import * as z from "zod";
 import { gateSchema } from "../../base/types/check.ts";
 import { withoutSecrets } from "../../base/types/endpoint.ts";
 import { usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
 import { formatIssues } from "../../base/types/issues.ts";
 import { type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
 import type { RunManifest } from "../../base/types/run.ts";
 import { executionPolicySchema } from "../../base/types/suite.ts";
 import { findRecord, type RecordCommand } from "../../records/find.ts";
 import { type HostName, hosts } from "../../servers/host.ts";
+import { claimOptions, requireTrust } from "../workspace/trust.ts";
 
 /** The options that --resume reads from the record: those that affect what is asked, not speed, cost or output. */
 export const recordedOptionsSchema = z
@@ -91,7 +93,8 @@ export type Recalled<C extends RecordCommand, O> = { command: C; options: O; res
 
 /**
  * With `--resume`, finds the record to finish and replaces the given options by the recorded ones. Throws a usage error
- * if there is no such record of this command, an explicit option contradicts it, or it is an interrupted merge.
+ * if there is no such record of this command, an explicit option contradicts it, it is an interrupted merge, or it names code
+ * or an address that is neither given again nor trusted.
  */
 export async function recallOptions<
   C extends RecordCommand,
@@ -101,9 +104,9 @@ export async function recallOptions<
     baseUrl?: string | undefined;
     given?: ReadonlySet<string> | undefined;
   },
->(command: C, options: O, cwd: string): Promise<Recalled<C, O>> {
+>(command: C, options: O, io: Io): Promise<Recalled<C, O>> {
   if (options.resume === undefined) return { command, options };
-  const resumed = await findRecord(command, options.resume, resolve(cwd, options.out));
+  const resumed = await findRecord(command, options.resume, resolve(io.cwd, options.out));
   const { id, mergedFrom, finishedAt } = resumed.manifest;
   if (mergedFrom && finishedAt === undefined)
     throw usageError(
@@ -115,6 +118,9 @@ export async function recallOptions<
   // Credentials of the base URL are not recorded, so they must be given again.
   if (baseUrl !== undefined && stripUrl(baseUrl) === recorded.baseUrl) recorded.baseUrl = baseUrl;
   refuseContradictions(options, recorded, resumed.manifest);
+  const isRepeated = (name: string) => options.given?.has(name) === true;
+  const unrepeated = Object.fromEntries(Object.entries(recorded).filter(([name]) => !isRepeated(name)));
+  await requireTrust(await claimOptions(unrepeated, join(resumed.dir, "run.json"), io), io);
   const cleared = Object.fromEntries([...recordable].map((name) => [name, undefined]));
   const others = [...(options.given ?? [])].filter((name) => !recordable.has(name));
   const given = new Set([...others, ...(before ?? [])]);

@@ -11,7 +11,7 @@ export async function run(given: WatchOptions, io: Io): Promise<ExitCode> {
   if (given.queue !== undefined) refuseWithQueue(given);
   if (given.watch) return (await import("./runWatch.ts")).watchRuns(given, io);
   const wanted = given.changed ? (await import("./runPartial.ts")).toPartialOptions(given) : given;
-  const { options, resumed } = await recallOptions("run", wanted, io.cwd);
+  const { options, resumed } = await recallOptions("run", wanted, io);
   if (options.cancelBatch) return await (await import("../pipeline/batches.ts")).cancelBatches(resumed, options, io);
   const { queue: url } = options;
   const isQueued = url !== undefined && !options.dryRun;

@@ -39,7 +39,7 @@ export type VariantsOptions = ExperimentOptions & {
 
 /** `evals variants`: applies the wordings to the live tools, tests them, prints the verdict, and writes the winner. */
 export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode> {
-  const recalled = await recallOptions("variants", given, io.cwd);
+  const recalled = await recallOptions("variants", given, io);
   const { options } = recalled;
   const path = options.file;
   if (path === undefined) throw usageError("There is no variants file.", "Give its path: evals variants <file>.");

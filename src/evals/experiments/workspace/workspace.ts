@@ -21,6 +21,7 @@ import { addCache, openJudge, openModels, type RequestOptions } from "./models.t
 import { excludeImpossible, findDispatchProblems, findSuiteProblems, findUnlistedMocks } from "./problems.ts";
 import { closeServers, isUnavailable, type Opened, openServers, refuseMistakes, suggestDoctor } from "./servers.ts";
 import { type SuiteOptions, selectSuites } from "./suites.ts";
+import { claimSuites, requireTrust } from "./trust.ts";
 
 export type WorkspaceOptions = SuiteOptions &
   RequestOptions &
@@ -82,7 +83,9 @@ export async function withWorkspace<R>(
   const { suites: found, skills, warnings } = await selectSuites(options, io);
   const suites = options.only ? [pickSuite(found, options.only.suite)] : found;
   const surfaces = options.surfaces ? listSurfaces(suites) : [];
-  const opening = openServers([...suites, ...surfaces.map(({ suite }) => suite)], io);
+  const served = [...suites, ...surfaces.map(({ suite }) => suite)];
+  await requireTrust(await claimSuites(served, io), io);
+  const opening = openServers(served, io);
   const code = new CodeCaller();
   try {
     warn(warnings, io);

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { EvalsError, type ExitCode, exitCodes, type Problem } from "../../base/types/errors.ts";
-import { describePolicy, type ExecutionPolicy } from "../../base/types/execution.ts";
+import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Io } from "../../base/types/io.ts";
 import { type LiveSpec, resolveServer } from "../../servers/spec.ts";
 import { checkRegistration } from "../conventions.ts";
@@ -80,7 +80,7 @@ async function examineAll(servers: readonly ServerTarget[], options: DoctorOptio
     const { name, via } = target;
     const { stages, seen } = observed[at] ?? nothing;
     const { starts, direct } = written ? describeStart(written.spec, written.dir) : { starts: "", direct: "" };
-    const show = { direct, lint: direct, ...describeCommands(target, execute) };
+    const show = { direct, lint: direct, ...describeCommands(target) };
     const location = { server: name, ...(via !== undefined && { via: { file: via } }) };
     const findings = diagnose({ show, entry, ...stages }).map((one) => ({ ...one, location }));
     const healthy = resolved !== undefined && findings.every(({ severity }) => severity !== "error");
@@ -120,16 +120,12 @@ function describeUnset({ message, hint = "" }: Problem): ServerFacts["entry"][nu
 }
 
 /** The commands that lint the server and call one of its tools, unless they would print a secret. */
-function describeCommands(
-  { server, flags, via, isDistractor }: ServerTarget,
-  execute: ExecutionPolicy,
-): Partial<ServerFacts["show"]> {
+function describeCommands({ server, flags, via, isDistractor }: ServerTarget): Partial<ServerFacts["show"]> {
   if ("url" in server && via === undefined && hideSecrets(server.url) !== server.url) return {};
   const lint = `evals lint ${flags}`;
   // `evals probe` does not call distractors.
   if (isDistractor) return { lint };
-  const permission = execute === "read-only" ? "" : ` --execute ${describePolicy(execute)}`;
-  return { lint, call: (tool) => `evals probe ${flags} ${callFlag(tool, {})}${permission}` };
+  return { lint, call: (tool) => `evals probe ${flags} ${callFlag(tool, {})}` };
 }
 
 /** How to start or request a server by hand, without the values of variables and headers, which may be secret. */

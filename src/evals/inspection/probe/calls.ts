@@ -1,6 +1,4 @@
-import { executable } from "../../asking/scoring/tools.ts";
 import { usageError } from "../../base/types/errors.ts";
-import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import { canonicalJson, isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import { listAlternatives, listDefaults } from "../parameters.ts";
@@ -13,8 +11,8 @@ import { describeAnswer, judgeRule, makeFinding, type Probing } from "./tool.ts"
 
 /**
  * Makes the calls of `--call` in order, and adds answers and findings to the report. Calls that form one probe (the same
- * call twice, defaults given and omitted) are checked as such. Throws EvalsError for a call that is malformed or not
- * permitted.
+ * call twice, defaults given and omitted) are checked as such. Whoever writes a call permits it. Throws EvalsError for one
+ * that is malformed.
  */
 export async function makeCalls(
   texts: readonly string[],
@@ -22,14 +20,10 @@ export async function makeCalls(
   report: ServerReport,
   { session, target, signal }: Probing,
 ): Promise<void> {
-  const calls = texts.map(parseCall);
   const found = new Set<string>();
-  while (calls.length > 0 && !signal.aborted) {
-    const [first] = calls;
-    if (!first) return;
-    const called = findTool(first.tool, tools, target.execute);
-    const { tool } = called;
-    const probe = recognizeProbe(called, calls);
+  const calls = texts.map(parseCall);
+  for (let [first] = calls; first; [first] = calls) {
+    const { tool, probe } = planCalls(first, calls, tools);
     calls.splice(0, probe.calls(probe.base).length);
     const seen = await makeProbe(session, probe, tool);
     if (signal.aborted) return;
@@ -40,7 +34,7 @@ export async function makeCalls(
       const isOff = judgeRule(rule, tool.name, target).level === "off";
       if (typeof result === "string" || isOff || found.has(key)) continue;
       found.add(key);
-      report.findings.push(makeFinding(rule, result.wrong, seen, { target, reproduced: "not tried" }));
+      report.findings.push(makeFinding(rule, result.wrong, seen, target, "not tried"));
     }
   }
 }
@@ -61,32 +55,23 @@ function parseCall(text: string): ProbeCall {
   }
 }
 
-type CalledTool = { tool: ProbedTool; isListed: boolean };
-
-/** The tool to call. An unlisted tool is called too, to check how the server refuses it. */
-function findTool(name: string, tools: readonly OfferedTool[], execute: ExecutionPolicy): CalledTool {
+/** The probe that the first calls form. An unlisted tool is called too, to check how the server refuses it. */
+function planCalls(
+  { tool: name, arguments: base }: ProbeCall,
+  calls: readonly ProbeCall[],
+  tools: readonly OfferedTool[],
+) {
   const listed = tools.find((one) => one.name === name);
-  if (!listed) return { tool: makeUnknownTool(name), isListed: false };
-  const permitted = executable(listed, execute);
-  if (!permitted.yes)
-    throw usageError(`The call is not permitted: ${permitted.reason}.`, `Add --execute ${listed.name} to permit it.`);
+  if (!listed) return { tool: makeUnknownTool(name), probe: { ...probeUnknownTool(), base } };
   const compiled = compileTool(listed);
   // Without a schema that compiles, all arguments count as valid.
-  return { tool: typeof compiled === "string" ? makeUnknownTool(name) : compiled, isListed: true };
-}
-
-/** The probe that the first calls of the list form. */
-function recognizeProbe({ tool, isListed }: CalledTool, calls: readonly ProbeCall[]): Probe {
-  const other = calls.findIndex((call) => call.tool !== tool.name);
-  const given = calls.slice(0, other === -1 ? calls.length : other).map((call) => call.arguments);
-  const [args = {}] = given;
-  if (!isListed) return { ...probeUnknownTool(), base: args };
-  const isBegun = ({ calls: list }: Probe) => {
-    const wanted = list(args);
-    return wanted.length > 1 && canonicalJson([...wanted]) === canonicalJson(given.slice(0, wanted.length));
-  };
-  const several = [repeatCall(args), omitDefaults(tool, listDefaults(tool.inputSchema), args)].find(isBegun);
-  return several ?? { ...classifyArguments(tool, args), base: args, calls: (base) => [base] };
+  const tool = typeof compiled === "string" ? makeUnknownTool(name) : compiled;
+  const single: Probe = { ...classifyArguments(tool, base), base, calls: (now) => [now] };
+  const several = [repeatCall(base), omitDefaults(tool, listDefaults(tool.inputSchema), base)].find((probe) => {
+    const wanted = probe.calls(base).map((args) => ({ tool: name, arguments: args }));
+    return wanted.length > 1 && canonicalJson(wanted) === canonicalJson(calls.slice(0, wanted.length));
+  });
+  return { tool, probe: several ?? single };
 }
 
 function classifyArguments({ allows, inputSchema }: ProbedTool, args: JsonObject): Pick<Probe, "kind" | "parameter"> {

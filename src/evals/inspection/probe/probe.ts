@@ -1,153 +1,200 @@
 import { executable } from "../../asking/scoring/tools.ts";
+import { askConsent, isCi } from "../../base/consent.ts";
+import { printableLines } from "../../base/secrets/visible.ts";
 import { deriveSeed } from "../../base/stats/random.ts";
+import { sumOf } from "../../base/sum.ts";
 import { EvalsError, type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
-import { defaultPolicy, describePolicy, type ExecutionPolicy } from "../../base/types/execution.ts";
+import { defaultPolicy, type ExecutionPolicy, isWithin } from "../../base/types/execution.ts";
 import type { Severity } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
 import { matchesPattern, type Profile, type Settings } from "../../base/types/lint.ts";
 import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
-import { openSource } from "../../servers/source.ts";
+import { count, some } from "../../reports/format.ts";
+import { openSource, type Source } from "../../servers/source.ts";
 import { decideExitCode, type FormOptions, printFindings } from "../findings.ts";
 import { readSettings } from "../settings.ts";
-import { shellWord } from "../shell.ts";
 import { forEachTarget, resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
 import { makeCalls } from "./calls.ts";
 import { planProbes, probeUnknownTool } from "./plan/plan.ts";
-import type { Probe, ProbedTool, ProbeRule } from "./plan/probe.ts";
 import { toolRules, unknownToolRules } from "./plan/rules.ts";
 import { type ProbeReport, probeDocument, type ServerReport, unknownToolRow } from "./report.ts";
-import { compileTool, makeScratch, makeUnknownTool, openSession } from "./session.ts";
-import { newTally, type ProbeTarget, type Probing, probeTool, reportTool } from "./tool.ts";
+import { compileTool, makeUnknownTool, openSession, type ProbeSession } from "./session.ts";
+import { maxRepeats, type PlannedTool, type ProbeTarget, probeTool } from "./tool.ts";
 
 /** The options of `evals probe`. `timeout` is in seconds. */
 export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> &
   FormOptions & {
+    /** Patterns; a tool that is named in full is called whatever the policy is. */
     tool?: string[] | undefined;
     execute?: ExecutionPolicy | undefined;
     runs: number;
     seed?: number | undefined;
     timeout: number;
-    maxCalls: number;
     severity?: string[] | undefined;
     failureThreshold: Severity;
     profile?: Profile | undefined;
     call?: string[] | undefined;
+    yes: boolean;
   };
 
 const defaultTimeout = 10;
 
-type Probed = { server?: ServerReport; problems: readonly Problem[]; warnings: readonly Problem[] };
-type Context = { options: ProbeOptions; seed: number; io: Io };
-type Job = Omit<ProbeTarget, "name"> & { server: ServerTarget };
+/** A server with its probes planned, which is open; or why it could not be opened. */
+type Opened = { planned?: PlannedServer; problems: readonly Problem[]; warnings: readonly Problem[] };
+type PlannedServer = {
+  source: Source;
+  session: ProbeSession;
+  target: ProbeTarget;
+  report: ServerReport;
+  tools: readonly OfferedTool[];
+  plan: readonly PlannedTool[];
+};
+type Job = { server: ServerTarget; execute: ExecutionPolicy; flags: string; settings: readonly Settings[] };
 
-/** `evals probe`: probes every server that the options name, and prints the findings. Throws EvalsError. */
+/**
+ * `evals probe`: opens every server that the options name, prints the calls that it plans and asks for consent, makes them,
+ * and prints the findings. Throws EvalsError.
+ */
 export async function probe(options: ProbeOptions, io: Io): Promise<ExitCode> {
   const resolved = await resolveTargets(options, io);
   const { servers, warnings } = selectServers(resolved.targets);
   const settings = await readSettings(options, io);
-  const jobs = servers.flatMap((server) => planJobs(server, settings, options));
+  const jobs = servers.map((server) => planJob(server, settings, options));
   if (options.call && jobs.length !== 1)
     throw usageError(
       `--call needs exactly one server, but ${jobs.length} are named.`,
       "Name one with --server, --url, --config and --name, or one suite.",
     );
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
-  const probed = await forEachTarget(jobs, io, (job) => tryServer(job, jobs.length, { options, seed, io }));
-  const report = makeReport(probed, seed, options, io);
-  const { problems, rules, failOn, exitCode } = report;
-  const findings = report.servers.flatMap((one) => one.findings);
-  const list = { command: "probe", findings, problems, rules, failOn, exitCode };
-  const logged = [...resolved.warnings, ...warnings, ...probed.flatMap((one) => one.warnings)];
-  printFindings(options, { report, document: () => probeDocument(report), list, warnings: logged }, io);
-  return report.exitCode as ExitCode;
+  const opened = await forEachTarget(jobs, io, (job) => openServer(job, jobs.length, { options, seed, io }));
+  try {
+    if (!options.call) await askForConsent(opened, options, io);
+    const probed = await forEachTarget(opened, io, (one) => probeServer(one, options, io));
+    const report = makeReport(probed, seed, options, io);
+    const { problems, rules, failOn, exitCode } = report;
+    const findings = report.servers.flatMap((one) => one.findings);
+    const list = { command: "probe", findings, problems, rules, failOn, exitCode };
+    const logged = [...resolved.warnings, ...warnings, ...opened.flatMap((one) => one.warnings)];
+    printFindings(options, { report, document: () => probeDocument(report), list, warnings: logged }, io);
+    return report.exitCode as ExitCode;
+  } finally {
+    await Promise.all(opened.map(({ planned }) => planned?.source.close()));
+  }
 }
 
-/** One job per execution policy of a server: that of the options, otherwise those of its suites. */
-function planJobs(
-  server: ServerTarget,
-  [flags = {}, ...project]: readonly Settings[],
-  { execute, timeout, profile }: ProbeOptions,
-): Job[] {
-  const own = server.suites.map(({ lint: { ignore, severities, profile: named } = {} }): Settings => {
+/** How a server is probed. The policy is that of the options, otherwise the strictest of its suites. */
+function planJob(server: ServerTarget, [flags = {}, ...project]: readonly Settings[], options: ProbeOptions): Job {
+  const { timeout, profile } = options;
+  const { suites } = server;
+  const own = suites.map(({ lint: { ignore, severities, profile: named } = {} }): Settings => {
     return { ...(ignore && { ignore }), ...(severities && { severities }), ...(named && { profile: named }) };
   });
-  const settings = [flags, ...own, ...project];
-  const limits = `${profile ? ` --profile ${profile}` : ""}${execute ? ` --execute ${describePolicy(execute)}` : ""}${timeout === defaultTimeout ? "" : ` --timeout ${timeout}`}`;
-  const suites = new Map(server.suites.map((suite) => [execute ?? suite.execute, suite]));
-  if (suites.size === 0) return [{ server, execute: execute ?? defaultPolicy, flags: server.flags + limits, settings }];
-  return [...suites].map(([policy, { file }]) => {
-    return { server, execute: policy, flags: shellWord(file) + limits, settings };
-  });
+  const strictest = suites.find(({ execute }) => suites.every((other) => isWithin(execute, other.execute)));
+  const limits = `${profile ? ` --profile ${profile}` : ""}${timeout === defaultTimeout ? "" : ` --timeout ${timeout}`}`;
+  return {
+    server,
+    execute: options.execute ?? strictest?.execute ?? (suites.length > 0 ? "never" : defaultPolicy),
+    flags: server.flags + limits,
+    settings: [flags, ...own, ...project],
+  };
 }
 
-/** Probes a server. With several, one that fails is a problem and does not stop the others. */
-async function tryServer(job: Job, total: number, context: Context): Promise<Probed> {
+/** Starts a server and plans its probes. With several, one that fails is a problem and does not stop the others. */
+async function openServer(
+  { server: { name: shown, dir, server: spec, flags: words }, execute, flags, settings }: Job,
+  total: number,
+  { options, seed, io }: { options: ProbeOptions; seed: number; io: Io },
+): Promise<Opened> {
   try {
-    return await probeServer(job, context);
+    const server = { ...spec, callTimeoutMs: options.timeout * 1000 };
+    const source = await openSource({ name: shown, server, distractors: [], dir }, io.env, io.signal);
+    const { server: first, warnings } = source;
+    if (!first) throw new Error("A server target must be live.");
+    const tools = source.tools.filter(isCallable);
+    const name = tools[0]?.server ?? first.name;
+    const report = { server: name, calls: 0, starts: 1, tools: [], skipped: [], findings: [], answers: [] };
+    const plan = options.call ? [] : planTools(tools, report, execute, options, seed);
+    const session = openSession(source, first, io.signal);
+    const target = { name, flags, settings };
+    return { planned: { source, session, target, report, tools, plan }, problems: [], warnings };
   } catch (error) {
-    if (context.io.signal.aborted && error instanceof EvalsError) return { problems: [], warnings: [] };
-    if (isUnavailable(error)) return { problems: suggestDoctor(error, job.server.flags).problems, warnings: [] };
+    if (io.signal.aborted && error instanceof EvalsError) return { problems: [], warnings: [] };
+    if (isUnavailable(error)) return { problems: suggestDoctor(error, words).problems, warnings: [] };
     if (total > 1 && error instanceof EvalsError) return { problems: error.problems, warnings: [] };
     throw error;
   }
 }
 
-/** The maximum number of leftover files that a report names. */
-const maxLeft = 20;
-
-/**
- * Probes a server. If only harmless tools are called, it runs in a scratch folder, or in its own folder if it does not
- * start there.
- */
-async function probeServer(job: Job, context: Context): Promise<Probed> {
-  const { server: target, execute } = job;
-  const scratch = execute !== "all" ? makeScratch(target.server, target.dir) : undefined;
-  if (!scratch) return await probeStarted(job, context);
-  try {
-    const probed = await probeStarted({ ...job, server: { ...target, server: scratch.server } }, context);
-    const { server } = probed;
-    return { ...probed, ...(server && { server: { ...server, filesLeft: scratch.listFiles(maxLeft) } }) };
-  } catch (error) {
-    if (!isUnavailable(error) || context.io.signal.aborted) throw error;
-    return await probeStarted(job, context);
-  } finally {
-    scratch.remove();
-  }
+/** The probes of each tool that may be called: one that `--tool` names, or the policy permits. Others are reported. */
+function planTools(
+  tools: readonly OfferedTool[],
+  report: ServerReport,
+  execute: ExecutionPolicy,
+  { tool: patterns, runs }: ProbeOptions,
+  seed: number,
+): PlannedTool[] {
+  const wanted = tools.filter(({ name }) => patterns?.some((pattern) => matchesPattern(pattern, name)) ?? true);
+  const plan = wanted.flatMap((tool): PlannedTool[] => {
+    const skip = (reason: string) => {
+      report.skipped.push({ tool: tool.name, reason });
+      return [];
+    };
+    const permitted = executable(tool, patterns?.includes(tool.name) ? [tool.name] : execute);
+    const compiled = permitted.yes ? compileTool(tool) : permitted.reason;
+    if (typeof compiled === "string") return skip(compiled);
+    const probes = planProbes(compiled, { seed: deriveSeed(seed, tool.name), runs });
+    if (probes.length === 0) return skip("no valid input could be generated from its inputSchema");
+    return [{ row: tool.name, tool: compiled, probes, rules: toolRules }];
+  });
+  if (execute === "never" && plan.length === 0) return plan;
+  const names = new Set(tools.map(({ name }) => name));
+  let unknown = `no_such_tool_${deriveSeed(seed, "unknown tool").toString(36)}`;
+  while (names.has(unknown)) unknown += "_";
+  const probes = [probeUnknownTool()];
+  return [...plan, { row: unknownToolRow, tool: makeUnknownTool(unknown), probes, rules: unknownToolRules }];
 }
 
-/** Starts a server, probes it and stops it. Keeps what was found when the server cannot be restarted. */
-async function probeStarted({ server: target, ...job }: Job, context: Context): Promise<Probed> {
-  const { io, options } = context;
-  const spec = { ...target.server, callTimeoutMs: options.timeout * 1000 };
-  const source = await openSource(
-    { name: target.name, server: spec, distractors: [], dir: target.dir },
-    io.env,
-    io.signal,
-  );
-  const { warnings, server: first } = source;
-  const tools = source.tools.filter(isCallable);
-  if (!first) throw new Error("A server target must be live.");
-  const name = tools[0]?.server ?? first.name;
-  const report: ServerReport = {
-    ...{ server: name, calls: 0, starts: 1 },
-    ...{ tools: [], skipped: [], findings: [], answers: [] },
-  };
-  const session = openSession(source, first, io.signal);
-  const probing: Probing = { session, target: { name, ...job }, maxCalls: options.maxCalls, signal: io.signal };
+/** Prints the calls that are planned, and asks whether to make them. Throws a usage error if nobody consents. */
+async function askForConsent(opened: readonly Opened[], { yes }: ProbeOptions, io: Io): Promise<void> {
+  const planned = opened.flatMap((one) => (one.planned && listCalled(one.planned).length > 0 ? one.planned : []));
+  for (const { report, plan, ...one } of planned) {
+    const names = listCalled({ plan, ...one });
+    const calls = sumOf(plan, ({ probes }) => sumOf(probes, (probe) => probe.calls(probe.base).length));
+    io.err(
+      printableLines(
+        `Probing ${report.server}: ${count(calls, "call")} of ${count(names.length, "tool")} (${some(names, 20)}), and at most ${maxRepeats} more for each finding.`,
+      ),
+    );
+  }
+  if (planned.length === 0 || yes || isCi(io.env)) return;
+  const answer = await askConsent("Make these calls?", io);
+  if (answer === undefined) throw usageError("These calls need your consent.", "Add --yes.");
+  if (!answer) throw usageError("No call was made.", "Choose tools with --tool or --execute.");
+}
+
+const listCalled = ({ plan }: Pick<PlannedServer, "plan">) =>
+  plan.flatMap(({ row }) => (row === unknownToolRow ? [] : [row]));
+
+/** Makes the planned calls, or those of `--call`. Keeps what was found when the server cannot be restarted. */
+async function probeServer({ planned, ...opened }: Opened, options: ProbeOptions, io: Io): Promise<Probed> {
+  if (!planned) return opened;
+  const { report, session, target, tools, plan } = planned;
+  const probing = { session, target, signal: io.signal };
   try {
     if (options.call) await makeCalls(options.call, tools, report, probing);
-    else await probeTools(tools, report, probing, context);
-    const isCalled = options.call !== undefined || report.tools.some(({ tool }) => tool !== unknownToolRow);
-    return { server: report, problems: isCalled || io.signal.aborted ? [] : [nothingCalled(report)], warnings };
+    for (const tool of plan) if (!io.signal.aborted) await probeTool(tool, report, probing);
+    const isCalled = options.call !== undefined || listCalled(planned).length > 0;
+    return { server: report, problems: isCalled || io.signal.aborted ? [] : [nothingCalled(report)] };
   } catch (error) {
     if (!(error instanceof EvalsError) || error.exitCode === exitCodes.usage) throw error;
-    return { server: report, problems: io.signal.aborted ? [] : error.problems, warnings };
+    return { server: report, problems: io.signal.aborted ? [] : error.problems };
   } finally {
     Object.assign(report, { calls: session.calls, starts: session.starts });
-    await source.close();
   }
 }
+
+type Probed = { server?: ServerReport; problems: readonly Problem[] };
 
 /** The problem of a server without a called tool, which must not pass. */
 function nothingCalled({ server, skipped }: ServerReport): Problem {
@@ -160,56 +207,13 @@ function nothingCalled({ server, skipped }: ServerReport): Problem {
   return {
     severity: "error",
     message: `No tool of "${server}" was called.`,
-    hint: "Annotate harmless tools as read-only, or name those that may be called with --execute.",
+    hint: "Annotate tools that only read as read-only, or name with --tool those that may be called.",
   };
-}
-
-async function probeTools(
-  tools: readonly OfferedTool[],
-  report: ServerReport,
-  probing: Probing,
-  { options, seed }: Context,
-): Promise<void> {
-  const { session, target, signal } = probing;
-  const mayWrite: string[] = [];
-  const probeOne = async (row: string, tool: ProbedTool, probes: readonly Probe[], rules?: readonly ProbeRule[]) => {
-    const before = session.calls;
-    const tally = newTally();
-    try {
-      await probeTool(tool, probes, tally, probing);
-    } finally {
-      report.tools.push(reportTool(row, session.calls - before, tally, target, rules));
-      report.findings.push(...tally.findings.values());
-    }
-  };
-  const wanted = tools.filter(({ name }) => options.tool?.some((pattern) => matchesPattern(pattern, name)) ?? true);
-  for (const tool of wanted) {
-    if (signal.aborted) return;
-    const permitted = executable(tool, target.execute);
-    const compiled = permitted.yes ? compileTool(tool) : permitted.reason;
-    if (typeof compiled === "string") {
-      report.skipped.push({ tool: tool.name, reason: compiled });
-      continue;
-    }
-    const probes = planProbes(compiled, { seed: deriveSeed(seed, tool.name), runs: options.runs });
-    if (probes.length === 0) {
-      report.skipped.push({ tool: tool.name, reason: "no valid input could be generated from its inputSchema" });
-      continue;
-    }
-    if (!compiled.readOnly) mayWrite.push(tool.name);
-    await probeOne(tool.name, compiled, probes);
-  }
-  if (mayWrite.length > 0) report.mayWrite = mayWrite;
-  if (target.execute === "never" || signal.aborted) return;
-  const names = new Set(tools.map(({ name }) => name));
-  let unknown = `no_such_tool_${deriveSeed(seed, "unknown tool").toString(36)}`;
-  while (names.has(unknown)) unknown += "_";
-  await probeOne(unknownToolRow, makeUnknownTool(unknown), [probeUnknownTool()], unknownToolRules);
 }
 
 /** Every rule that a report may name. */
-const catalogue = [...new Set([...toolRules, ...unknownToolRules])].map(({ id, severity, why, docs, needs }) => {
-  return { id, severity, why, docs, needs };
+const catalogue = [...new Set([...toolRules, ...unknownToolRules])].map(({ id, severity, why, docs }) => {
+  return { id, severity, why, docs };
 });
 
 function makeReport(probed: readonly Probed[], seed: number, options: ProbeOptions, io: Io): ProbeReport {

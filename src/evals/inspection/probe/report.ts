@@ -42,10 +42,6 @@ const serverReportSchema = z.object({
   skipped: z
     .array(z.object({ tool: z.string(), reason: z.string() }))
     .describe("tools that were not called, with the reason"),
-  filesLeft: texts
-    .exactOptional()
-    .describe("files that calls left in the scratch folder, which is removed; absent where the server ran elsewhere"),
-  mayWrite: texts.exactOptional().describe("tools that were called and are not annotated read-only"),
   findings: z.array(probeFindingSchema),
   answers: z.array(probeCallSchema.extend({ result: z.string() })).describe("to the calls of --call"),
 });
@@ -56,7 +52,6 @@ const probeRuleSchema = z.object({
   severity: severitySchema,
   why: z.string(),
   docs: z.string(),
-  needs: z.string(),
 });
 
 /** The output of `evals probe --json`, from which the printed report is made too. */
@@ -84,7 +79,7 @@ const maxLength = 300;
  * The report of `evals probe`: the counts, then the tools of each server and its findings with their smallest calls.
  */
 export function probeDocument(report: ProbeReport): Block[] {
-  const { counts, ok, exitCode, stopped, problems, seed, servers, rules } = report;
+  const { counts, ok, exitCode, stopped, problems, seed, servers } = report;
   const word = stopped ? "STOPPED" : ok ? "PASSED" : exitCode === 1 ? "FAILED" : "INCOMPLETE";
   const suppressed = servers.flatMap(({ findings }) => findings.filter((one) => one.suppressed !== undefined)).length;
   const parts = [
@@ -97,7 +92,7 @@ export function probeDocument(report: ProbeReport): Block[] {
   return [
     heading(1, parts.join(" · "), ok ? "good" : "bad"),
     text(describeNext(report)),
-    ...servers.flatMap((server) => serverBlocks(server, stopped ? [] : rules)),
+    ...servers.flatMap(serverBlocks),
   ];
 }
 
@@ -110,17 +105,12 @@ function describeNext({ counts, stopped, problems, seed }: ProbeReport): string 
     : "Next: probe more inputs with `--runs`.";
 }
 
-function serverBlocks(one: ServerReport, rules: ProbeReport["rules"]): Block[] {
+function serverBlocks(one: ServerReport): Block[] {
   const { tools, skipped, findings, answers } = one;
   return [
     heading(3, headline(one)),
     toolTable(tools),
-    text(
-      ...tools.flatMap(({ tool, notes }) => notes.map((note) => `${tool}: ${note}`)),
-      ...leftLines(one),
-      ...uncheckedLines(one, rules),
-      ...skippedLines(skipped),
-    ),
+    text(...tools.flatMap(({ tool, notes }) => notes.map((note) => `${tool}: ${note}`)), ...skippedLines(skipped)),
     list(
       "call",
       answers.map(({ result, ...call }) => ({
@@ -139,17 +129,6 @@ function skippedLines(skipped: ServerReport["skipped"]): string[] {
     const names = own.map(({ tool }) => tool);
     return `${count(own.length, "tool")} not probed, ${reason}: ${some(names, 20)}`;
   });
-}
-
-/** Files that the calls left behind, and tools that may have left data elsewhere, such as in a database. */
-function leftLines({ filesLeft = [], mayWrite = [] }: ServerReport): string[] {
-  const lines = [
-    filesLeft.length > 0 &&
-      `The calls left ${count(filesLeft.length, "file")} in the scratch folder, which was removed: ${filesLeft.join(", ")}.`,
-    mayWrite.length > 0 &&
-      `Called and not annotated read-only, so these may have left data elsewhere: ${some(mayWrite, 20)}.`,
-  ];
-  return lines.filter((line) => line !== false);
 }
 
 function headline({ server, tools, skipped, calls, starts }: ServerReport): string {
@@ -171,15 +150,6 @@ function toolTable(tools: readonly ToolReport[]): Block {
   ]);
   const columns = makeColumns(["name", "tool"], ["figure", "calls", "checks ok", "not probed"], ["text", "findings"]);
   return table("tool", columns, rows, { max: unlimited });
-}
-
-/** The checks that could not run on any tool, with what they need. */
-function uncheckedLines({ tools }: ServerReport, rules: ProbeReport["rules"]): string[] {
-  const seen = new Set(tools.flatMap(({ ok, found }) => [...ok, ...found]));
-  const asked = new Set(tools.flatMap(({ notProbed }) => notProbed));
-  return rules
-    .filter(({ id }) => asked.has(id) && !seen.has(id))
-    .map(({ id, needs }) => `${id} not probed: it needs ${needs}`);
 }
 
 function showFinding(finding: ProbeFinding): Item {

@@ -1,5 +1,3 @@
-import type { ExecutionPolicy } from "../../base/types/execution.ts";
-import { canonicalJson } from "../../base/types/json.ts";
 import { isSuppressing, type Level, readLevel, type Settings } from "../../base/types/lint.ts";
 import { callFlag } from "../shell.ts";
 import {
@@ -11,16 +9,12 @@ import {
   type ProbeRule,
 } from "./plan/probe.ts";
 import { getResult, isFailure } from "./plan/results.ts";
-import { checkRules, toolRules } from "./plan/rules.ts";
-import { shorten, shrink, simplifyObject } from "./plan/shrink.ts";
-import { formatCalls, type ProbeCall, type ProbeFinding, type ToolReport } from "./report.ts";
+import { checkRules } from "./plan/rules.ts";
+import { formatCalls, type ProbeFinding, type ServerReport } from "./report.ts";
 import { makeProbe, type ProbeSession } from "./session.ts";
 
-/**
- * The name of the server, the execution policy, the words that name the server on a command line that repeats calls, and the
- * settings of rules.
- */
-export type ProbeTarget = { name: string; execute: ExecutionPolicy; flags: string; settings: readonly Settings[] };
+/** The name of the server, the words that name it on a command line that repeats calls, and the settings of rules. */
+export type ProbeTarget = { name: string; flags: string; settings: readonly Settings[] };
 
 /** The severity of a rule under the settings of a target, and why its findings on a tool are suppressed. */
 export function judgeRule(rule: ProbeRule, tool: string, { settings }: ProbeTarget): { level: Level; reason?: string } {
@@ -29,140 +23,122 @@ export function judgeRule(rule: ProbeRule, tool: string, { settings }: ProbeTarg
   return { level: readLevel(rule, settings), ...(suppression && { reason: suppression.reason }) };
 }
 
-/** What probing a tool needs besides the tool. `maxCalls` limits the calls to shrink one finding. */
-export type Probing = { session: ProbeSession; target: ProbeTarget; maxCalls: number; signal: AbortSignal };
+/** What probing a tool needs besides the tool. */
+export type Probing = { session: ProbeSession; target: ProbeTarget; signal: AbortSignal };
 
-/** The results of one tool so far; findings by the id of their rule. */
-export type ProbeTally = { ok: Set<string>; findings: Map<string, ProbeFinding>; notes: string[]; succeeded: boolean };
-
-export const newTally = (): ProbeTally => ({ ok: new Set(), findings: new Map(), notes: [], succeeded: false });
+/** A tool with its probes and the rules that apply to it: one row of the report. */
+export type PlannedTool = {
+  row: string;
+  tool: ProbedTool;
+  probes: readonly Probe[];
+  rules: readonly ProbeRule[];
+};
 
 /** A tool is given up after this many broken calls: each may cost a whole timeout and a restart of the server. */
 const maxBroken = 3;
-/** While a finding is shrunk, a call that times out counts as this many calls. */
-const timeoutCost = 10;
-
-/** Makes the probes of one tool one after the other, and adds the results to the tally. Stops when the signal aborts. */
-export async function probeTool(
-  tool: ProbedTool,
-  probes: readonly Probe[],
-  tally: ProbeTally,
-  probing: Probing,
-): Promise<void> {
-  let broken = 0;
-  for (const [at, probe] of probes.entries()) {
-    if (broken >= maxBroken) {
-      tally.notes.push(`stopped after ${maxBroken} broken calls; ${probes.length - at} probes were not made`);
-      return;
-    }
-    const seen = await makeProbe(probing.session, probe, tool);
-    if (probing.signal.aborted) return;
-    if (seen.answers.at(-1)?.outcome.kind === "broken") broken += 1;
-    await addObservation(seen, tally, probing);
-    if (probing.signal.aborted) return;
-  }
-  if (!tally.succeeded && probes[0]?.kind !== "unknown tool")
-    tally.notes.push("no call with valid input succeeded, so no success was checked");
-}
-
-/** The report on a tool: each of the rules that apply to it in one of three lists. */
-export function reportTool(
-  tool: string,
-  calls: number,
-  tally: ProbeTally,
-  target: ProbeTarget,
-  rules: readonly ProbeRule[] = toolRules,
-): ToolReport {
-  const ids = rules.filter((rule) => judgeRule(rule, tool, target).level !== "off").map(({ id }) => id);
-  const found = ids.filter((id) => tally.findings.has(id));
-  const ok = ids.filter((id) => tally.ok.has(id) && !tally.findings.has(id));
-  const notProbed = ids.filter((id) => !found.includes(id) && !ok.includes(id));
-  return { tool, calls, ok, found, notProbed, notes: tally.notes };
-}
-
-async function addObservation(seen: ProbeObservation, tally: ProbeTally, probing: Probing): Promise<void> {
-  const { ok, findings } = tally;
-  const results = seen.answers.flatMap((answer) => getResult(answer) ?? []);
-  tally.succeeded ||= results.some((result) => !isFailure(result));
-  // Earlier calls may be the cause.
-  const before = probing.session.history.slice(0, -seen.answers.length);
-  for (const { rule, result } of checkRules(seen)) {
-    if (result === "ok") ok.add(rule.id);
-    if (typeof result === "string") continue;
-    const { level, reason } = judgeRule(rule, seen.tool.name, probing.target);
-    if (level === "off") continue;
-    const known = findings.get(rule.id);
-    if (known) {
-      known.times += 1;
-      known.parameters = [...new Set([...known.parameters, ...listParameters(seen.probe)])];
-      continue;
-    }
-    // Recorded before it is shrunk, because the server may not start again.
-    const first = makeFinding(rule, result.wrong, seen, { target: probing.target, reproduced: "not tried" });
-    findings.set(rule.id, first);
-    if (reason === undefined) findings.set(rule.id, await shrinkFinding(rule, result.wrong, seen, before, probing));
-  }
-}
 
 /**
- * Repeats a probe on a newly started server, first alone and, if that does not reproduce the finding, after the calls that
- * preceded it. Then shrinks the calls as long as they reproduce it.
+ * Makes the probes of one tool one after the other, and adds what the rules say to the report, also if the server cannot be
+ * restarted. Stops when the signal aborts.
  */
-async function shrinkFinding(
+export async function probeTool(planned: PlannedTool, report: ServerReport, probing: Probing): Promise<void> {
+  const { row, tool, probes, rules } = planned;
+  const { session, target, signal } = probing;
+  const callsBefore = session.calls;
+  const passed = new Set<string>();
+  const findings = new Map<string, ProbeFinding>();
+  const notes: string[] = [];
+  let broken = 0;
+  let hasSucceeded = false;
+  try {
+    for (const [at, probe] of probes.entries()) {
+      if (broken >= maxBroken) {
+        notes.push(`stopped after ${maxBroken} broken calls; ${probes.length - at} probes were not made`);
+        return;
+      }
+      const seen = await makeProbe(session, probe, tool);
+      if (signal.aborted) return;
+      if (seen.answers.at(-1)?.outcome.kind === "broken") broken += 1;
+      hasSucceeded ||= seen.answers.some((answer) => {
+        const result = getResult(answer);
+        return result !== undefined && !isFailure(result);
+      });
+      for (const { rule, result } of checkRules(seen)) {
+        if (result === "ok") passed.add(rule.id);
+        if (typeof result !== "string") await addFinding(findings, rule, result.wrong, seen, probing);
+        if (signal.aborted) return;
+      }
+    }
+    if (!hasSucceeded && probes[0]?.kind !== "unknown tool")
+      notes.push("no call with valid input succeeded, so no success was checked");
+  } finally {
+    const ids = rules.filter((rule) => judgeRule(rule, row, target).level !== "off").map(({ id }) => id);
+    const found = ids.filter((id) => findings.has(id));
+    const ok = ids.filter((id) => passed.has(id) && !findings.has(id));
+    const notProbed = ids.filter((id) => !found.includes(id) && !ok.includes(id));
+    report.tools.push({ tool: row, calls: session.calls - callsBefore, ok, found, notProbed, notes });
+    report.findings.push(...findings.values());
+  }
+}
+
+/** Adds a violation to the findings: a new one, which is reproduced, or one more occurrence of a known one. */
+async function addFinding(
+  findings: Map<string, ProbeFinding>,
   rule: ProbeRule,
   message: string,
   seen: ProbeObservation,
-  preceding: readonly ProbeCall[],
-  { session, target, maxCalls, signal }: Probing,
-): Promise<ProbeFinding> {
-  const { tool, probe } = seen;
-  let smallest = { message, seen, before: [] as readonly ProbeCall[] };
-  let left = maxCalls;
-  const fails = async (candidate: Probe, before: readonly ProbeCall[]): Promise<boolean | "stop"> => {
-    if (left <= 0 || signal.aborted) return "stop";
-    if (before.length > 0) await session.stop();
-    left -= before.length;
-    for (const call of before)
-      if ((await session.call(call.tool, call.arguments)).outcome.kind === "broken") return false;
-    const repeated = await makeProbe(session, candidate, tool);
-    if (signal.aborted) return "stop";
-    left -= repeated.answers.reduce((sum, answer) => sum + (isTimeout(answer) ? timeoutCost : 1), 0);
-    const result = rule.check(repeated);
-    if (typeof result === "string") return false;
-    smallest = { message: result.wrong, seen: repeated, before };
-    return true;
-  };
-  // The printed command starts a new server, so the call has to fail on a new one too.
-  if (left > 0) await session.stop();
-  let isRepeated = await fails(probe, []);
-  let needed: readonly ProbeCall[] = [];
-  const before = preceding.slice(-Math.ceil(maxCalls / 2));
-  if (isRepeated === false && before.length > 0 && (await fails(probe, before)) === true) {
-    isRepeated = true;
-    needed = await shrink(
-      before,
-      shorten,
-      (calls) => canonicalJson([...calls]),
-      (calls) => fails(probe, calls),
-    );
+  probing: Probing,
+): Promise<void> {
+  const { level, reason } = judgeRule(rule, seen.tool.name, probing.target);
+  if (level === "off") return;
+  const known = findings.get(rule.id);
+  if (known) {
+    known.times += 1;
+    known.parameters = [...new Set([...known.parameters, ...listParameters(seen.probe)])];
+    return;
   }
-  if (isRepeated === true)
-    await shrink(
-      probe,
-      (from) => simplifyProbe(tool, from),
-      ({ base, calls }) => canonicalJson([...calls(base)]),
-      (candidate) => fails(candidate, needed),
-    );
-  const reproduced = isRepeated === "stop" ? "not tried" : isRepeated ? "yes" : "no";
-  return makeFinding(rule, smallest.message, smallest.seen, { target, reproduced, before: smallest.before });
+  // Recorded before it is reproduced, because the server may not start again.
+  findings.set(rule.id, makeFinding(rule, message, seen, probing.target, "not tried"));
+  if (reason === undefined) findings.set(rule.id, await reproduce(rule, message, seen, probing));
 }
 
-/** One of several calls alone, then the same probe with a simpler base. */
-function* simplifyProbe(tool: ProbedTool, probe: Probe): Generator<Probe> {
+/** The maximum number of calls to reproduce one finding; a call that times out counts as ten. */
+export const maxRepeats = 20;
+
+/**
+ * Repeats a probe on a newly started server, as the printed command does. If the finding is reproduced, repeats single
+ * calls of it, and leaves out one argument after the other, to find the smallest calls that show it.
+ */
+async function reproduce(
+  rule: ProbeRule,
+  message: string,
+  seen: ProbeObservation,
+  { session, target, signal }: Probing,
+): Promise<ProbeFinding> {
+  const { tool, probe } = seen;
+  let smallest = { message, seen };
+  let left = maxRepeats;
+  const isRepeated = async (candidate: Probe): Promise<boolean> => {
+    if (left <= 0 || signal.aborted) return false;
+    const repeated = await makeProbe(session, candidate, tool);
+    left -= repeated.answers.reduce((sum, answer) => sum + (isTimeout(answer) ? 10 : 1), 0);
+    const result = rule.check(repeated);
+    if (signal.aborted || typeof result === "string") return false;
+    smallest = { message: result.wrong, seen: repeated };
+    return true;
+  };
+  await session.stop();
+  if (!(await isRepeated(probe))) return makeFinding(rule, message, seen, target, signal.aborted ? "not tried" : "no");
   const calls = probe.calls(probe.base);
-  if (calls.length > 1) for (const base of calls) yield { kind: "valid", base, calls: (now) => [now] };
-  const held = probe.kind === "boundary" ? undefined : probe.parameter;
-  for (const base of simplifyObject(probe.base, held)) if (isSameProbe(tool, probe, base)) yield { ...probe, base };
+  for (const base of calls.length > 1 ? calls : [])
+    if (await isRepeated({ kind: "valid", base, calls: (now) => [now] })) break;
+  const tested = probe.kind === "boundary" ? undefined : probe.parameter;
+  for (const name of Object.keys(probe.base)) {
+    const { base, ...same } = smallest.seen.probe;
+    const { [name]: _, ...simpler } = base;
+    if (name !== tested && isSameProbe(tool, { base, ...same }, simpler)) await isRepeated({ ...same, base: simpler });
+  }
+  return makeFinding(rule, smallest.message, smallest.seen, target, "yes");
 }
 
 function isTimeout({ outcome }: ProbeAnswer): boolean {
@@ -174,20 +150,16 @@ function listParameters({ kind, parameter }: Probe): string[] {
   return parameter !== undefined && (kind === "missing" || kind === "wrong type") ? [parameter] : [];
 }
 
-/** The finding of a rule in an observation. `before`: the calls that have to be made first to reproduce it. */
+/** The finding of a rule in an observation. */
 export function makeFinding(
   rule: ProbeRule,
   message: string,
   { tool, probe, calls, answers }: ProbeObservation,
-  {
-    target,
-    reproduced,
-    before = [],
-  }: { target: ProbeTarget; reproduced: ProbeFinding["reproduced"]; before?: readonly ProbeCall[] },
+  target: ProbeTarget,
+  reproduced: ProbeFinding["reproduced"],
 ): ProbeFinding {
   const { level, reason } = judgeRule(rule, tool.name, target);
-  const own = calls.slice(0, answers.length).map((args) => ({ tool: tool.name, arguments: args }));
-  const made: ProbeCall[] = [...before, ...own];
+  const made = calls.slice(0, answers.length).map((args) => ({ tool: tool.name, arguments: args }));
   return {
     rule: rule.id,
     severity: level === "off" ? rule.severity : level,

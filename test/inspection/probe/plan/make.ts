@@ -18,7 +18,7 @@ export function probed(
   const { outputSchema, ...rest } = more;
   const output = outputSchema && compileSchema(outputSchema);
   return {
-    ...{ name: "act", inputSchema, readOnly: true, idempotent: false },
+    ...{ name: "act", inputSchema, readOnly: true },
     allows: (args) => input(args, "arguments").kind === "valid",
     ...(typeof output === "function" && {
       outputFault: (value) => {

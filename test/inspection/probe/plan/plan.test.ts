@@ -60,8 +60,7 @@ const schemas: Record<string, JsonObject> = {
     "a b",
   ]),
 };
-const planOf = (schema: JsonObject, seed: number, runs = 5) =>
-  planProbes(probed(schema, { idempotent: true }), { seed, runs });
+const planOf = (schema: JsonObject, seed: number, runs = 5) => planProbes(probed(schema), { seed, runs });
 
 describe("probes", () => {
   it.each(Object.entries(schemas))("are valid or invalid as intended: %s", (_, schema) => {
@@ -107,7 +106,7 @@ describe("probes", () => {
         "valid {"path":"c#$","depth":1,"tags":[]}",
         "valid {"path":"\\u1e42\\ud87e\\udcb8\\u0683\\ud808\\udc6e\\u2329\\ud82c\\ude0f\\u05e1\\u05bc","depth":0}",
         "valid {"path":"y=","depth":0,"tags":[]}",
-        "defaults {"path":"3","depth":1} {"path":"3"} {"path":"3","depth":1}",
+        "defaults {"path":"3","depth":1} {"path":"3"}",
         "missing path {"depth":1}",
         "wrong type path {"path":7,"depth":1}",
         "wrong type path {"path":{},"depth":1}",
@@ -133,9 +132,7 @@ describe("probes", () => {
     ["filePath", { type: "string" }, /^"\/no-such-folder-[0-9a-f]{8}\/no-such-file-[0-9a-f]{8}\.txt"$/],
     ["user_id", { type: "string" }, /^"no-such-[0-9a-f]{8}"$/],
     ["id", { type: "string", format: "uuid" }, /^"[0-9a-f-]{36}"$/],
-    ["orderId", { type: "integer" }, /^19\d{8}$/],
     ["website", { type: "string", format: "uri" }, /^"https:\/\/no-such-host-[0-9a-f]{8}\.invalid\/"$/],
-    ["names", { type: "array", items: { type: "string" } }, /^\["no-such-[0-9a-f]{8}"\]$/],
   ])("refer to what cannot exist by %s", (name, schema, expected) => {
     const [probe] = planOf(object({ [name]: schema }), 1).filter(({ kind }) => kind === "reference");
     expect(JSON.stringify(probe?.base[name])).toMatch(expected);

@@ -75,46 +75,25 @@ function listNumberBoundaries(schema: JsonObject): number[] {
   ].flatMap((n) => n ?? []);
 }
 
-const referenceNames = {
-  path: /^(?:paths?|files?|filenames?|filepaths?|dirs?|directory|directories|folders?)$/,
-  url: /^(?:urls?|uris?|links?|href)$/,
-  id: /^(?:ids?|uuid|names?|keys?|slugs?|refs?|references?|handles?)$/,
-};
-type ReferenceKind = keyof typeof referenceNames;
+const references: readonly { name: RegExp; format?: string; make(short: string, mark: string): string }[] = [
+  {
+    name: /^(?:files?|filenames?|filepaths?|paths?|dirs?|directory|directories|folders?)$/,
+    make: (short) => `/no-such-folder-${short}/no-such-file-${short}.txt`,
+  },
+  { name: /^(?:urls?|uris?|links?|href)$/, format: "uri", make: (short) => `https://no-such-host-${short}.invalid/` },
+  { name: /^uuid$/, format: "uuid", make: (_, mark) => mark },
+  { name: /^(?:ids?|names?|keys?|slugs?|refs?|references?|handles?)$/, make: (short) => `no-such-${short}` },
+];
 
 /**
- * A value that refers to something that does not exist, for a parameter that by its name or format is a reference: a
- * path, a URL (under `.invalid`, RFC 2606), an id or a name. Undefined for other parameters.
+ * A text that refers to something that does not exist, for a parameter that by its name or format is a reference: a path, a
+ * URL (under `.invalid`, RFC 2606), an id or a name. Undefined for other parameters.
  * @param mark a random UUID
  */
 export function makeMissingReference(name: string, schema: Json, root: JsonObject, mark: string): Json | undefined {
-  for (const one of listAlternatives(schema, root)) {
-    if ("enum" in one || "const" in one || "pattern" in one) continue;
-    const isArray = guessTypes(one)[0] === "array";
-    const inner = isArray ? listAlternatives(one.items, root)[0] : one;
-    if (inner === undefined || "enum" in inner || "pattern" in inner) continue;
-    const value = makeReference(getReferenceKind(name, inner), inner, mark);
-    if (value !== undefined) return isArray ? [value] : value;
-  }
-  return undefined;
-}
-
-function getReferenceKind(name: string, { format }: JsonObject): ReferenceKind | undefined {
-  if (format === "uri" || format === "url") return "url";
-  if (format === "uuid") return "id";
+  const text = listAlternatives(schema, root).find((one) => guessTypes(one).includes("string"));
+  if (!text || "enum" in text || "const" in text || "pattern" in text) return undefined;
   const last = splitWords(name).at(-1) ?? "";
-  return (Object.keys(referenceNames) as ReferenceKind[]).find((kind) => referenceNames[kind].test(last));
-}
-
-function makeReference(kind: ReferenceKind | undefined, schema: JsonObject, mark: string): Json | undefined {
-  if (kind === undefined) return undefined;
-  const types = guessTypes(schema);
-  const short = mark.slice(0, 8);
-  if (types.includes("string")) {
-    if (schema.format === "uuid") return mark;
-    if (kind === "path") return `/no-such-folder-${short}/no-such-file-${short}.txt`;
-    return kind === "url" ? `https://no-such-host-${short}.invalid/` : `no-such-${short}`;
-  }
-  if (kind !== "id" || !types.some((type) => type === "integer" || type === "number")) return undefined;
-  return 1_900_000_000 + (Number.parseInt(mark.slice(0, 6), 16) % 100_000_000);
+  const byFormat = references.find(({ format }) => format !== undefined && format === text.format);
+  return (byFormat ?? references.find((one) => one.name.test(last)))?.make(mark.slice(0, 8), mark);
 }

@@ -20,27 +20,24 @@ export function planProbes(tool: ProbedTool, { seed, runs }: { seed: number; run
   if (base === undefined) return [];
   const [mark] = sample(fc.uuid(), seed, 1);
   const simple = deduplicate([base, ...inputs]).slice(0, runs) as JsonObject[];
+  const defaults = listDefaults(inputSchema);
+  const ofParameters = [...listParameters(inputSchema)].flatMap(([parameter, schema]): Probe[][] => {
+    const missing = makeMissingReference(parameter, schema, inputSchema, String(mark));
+    const place = (kind: ProbeKind, value: Json) => makeProbe(kind, { ...base, [parameter]: value }, parameter);
+    return [
+      [omitParameter(parameter, base)],
+      listWrongTypes(schema, inputSchema).map((value) => replaceParameter(parameter, value, base)),
+      listBoundaries(schema, inputSchema, seed).map((value) => place("boundary", value)),
+      missing === undefined ? [] : [place("reference", missing)],
+    ];
+  });
+  const isSound = (probe: Probe) => isSameProbe(tool, probe, probe.base);
   return dropRepeated([
     // The repeat comes first, because after a valid probe of the same call both of its calls would be repeats.
     ...(readOnly ? [repeatCall(base)] : []),
     ...simple.slice(readOnly ? 1 : 0).map((one) => makeProbe("valid", one)),
-    ...keepSound(tool, planDefaults(tool, base)),
-    ...[...listParameters(inputSchema)].flatMap(([parameter, schema]) => {
-      const missing = makeMissingReference(parameter, schema, inputSchema, String(mark));
-      const wrong = listWrongTypes(schema, inputSchema).map((value) => replaceParameter(parameter, value, base));
-      const boundaries = listBoundaries(schema, inputSchema, seed).map((value) => ({ ...base, [parameter]: value }));
-      return [
-        ...keepSound(tool, [omitParameter(parameter, base)]),
-        ...keepSound(tool, wrong).slice(0, runs),
-        ...keepSound(
-          tool,
-          boundaries.map((one) => makeProbe("boundary", one, parameter)),
-        ).slice(0, runs),
-        ...(missing === undefined
-          ? []
-          : keepSound(tool, [makeProbe("reference", { ...base, [parameter]: missing }, parameter)])),
-      ];
-    }),
+    ...(Object.keys(defaults).length > 0 ? [omitDefaults(tool, defaults, base)].filter(isSound) : []),
+    ...ofParameters.flatMap((probes) => probes.filter(isSound).slice(0, runs)),
   ]);
 }
 
@@ -59,27 +56,13 @@ export function repeatCall(base: JsonObject): Probe {
   return { kind: "repeat", base, calls: (now) => [now, now] };
 }
 
-/**
- * A call without the parameters that have defaults. For a read-only tool it follows a call with the defaults given; for one
- * that is also idempotent, such a call is repeated at the end, so that a varying result is not taken for a different
- * default.
- */
-export function omitDefaults({ readOnly, idempotent }: ProbedTool, defaults: JsonObject, base: JsonObject): Probe {
-  const names = new Set(Object.keys(defaults));
-  return {
-    kind: "defaults",
-    base,
-    calls: (now) => {
-      const omitted = Object.fromEntries(Object.entries(now).filter(([name]) => !names.has(name)));
-      const explicit = { ...omitted, ...defaults };
-      return [...(readOnly ? [explicit] : []), omitted, ...(readOnly && idempotent ? [explicit] : [])];
-    },
+/** A call without the parameters that have defaults. For a read-only tool it follows a call with the defaults given. */
+export function omitDefaults({ readOnly }: ProbedTool, defaults: JsonObject, base: JsonObject): Probe {
+  const calls = (now: JsonObject) => {
+    const omitted = Object.fromEntries(Object.entries(now).filter(([name]) => !Object.hasOwn(defaults, name)));
+    return [...(readOnly ? [{ ...omitted, ...defaults }] : []), omitted];
   };
-}
-
-function planDefaults(tool: ProbedTool, base: JsonObject): Probe[] {
-  const defaults = listDefaults(tool.inputSchema);
-  return Object.keys(defaults).length === 0 ? [] : [omitDefaults(tool, defaults, base)];
+  return { kind: "defaults", base, calls };
 }
 
 function omitParameter(parameter: string, base: JsonObject): Probe {
@@ -89,10 +72,6 @@ function omitParameter(parameter: string, base: JsonObject): Probe {
 
 function replaceParameter(parameter: string, value: Json, base: JsonObject): Probe {
   return { kind: "wrong type", parameter, base, calls: (now) => [{ ...now, [parameter]: value }] };
-}
-
-function keepSound(tool: ProbedTool, probes: readonly Probe[]): Probe[] {
-  return probes.filter((probe) => isSameProbe(tool, probe, probe.base));
 }
 
 function dropRepeated(probes: readonly Probe[]): Probe[] {

@@ -18,7 +18,6 @@ export type ProbedTool = {
   readonly name: string;
   readonly inputSchema: JsonObject;
   readonly readOnly: boolean;
-  readonly idempotent: boolean;
   /** Whether arguments match the inputSchema. */
   allows(args: JsonObject): boolean;
   /** How structured content violates the outputSchema; absent without an outputSchema that compiles. */
@@ -53,8 +52,6 @@ export type RuleResult = "ok" | "does not apply" | { readonly wrong: string };
 export type ProbeRule = Pick<RuleInfo, "id" | "severity" | "profile" | "why" | "docs"> & {
   /** How to fix a violation, in one sentence. */
   readonly fix: string;
-  /** What has to be observed before it can be checked. */
-  readonly needs: string;
   check(observation: ProbeObservation): RuleResult;
 };
 

@@ -32,7 +32,6 @@ const callRules: readonly ProbeRule[] = [
     why: "The host waits for the answer, and so does the user.",
     docs: `${specification}/server/tools#calling-tools`,
     fix: "Answer every call, with a failure if the work cannot be done in time.",
-    needs: "a call",
     check: (seen) => {
       const broken = getBroken(seen);
       if (broken === undefined) return "ok";
@@ -48,7 +47,6 @@ const callRules: readonly ProbeRule[] = [
     why: "When the server exits, all its tools are gone until the host restarts it.",
     docs: `${specification}/basic/lifecycle`,
     fix: "Catch exceptions of the tool, and return them as failures.",
-    needs: "a call",
     check: ({ answers }) => (answers.every(({ alive }) => alive) ? "ok" : { wrong: "The call ended the server." }),
   },
   {
@@ -57,7 +55,6 @@ const callRules: readonly ProbeRule[] = [
     why: "Hosts drop an answer that is not a list of content items, for example null.",
     docs: `${specification}/server/tools#tool-result`,
     fix: 'Return { content: [{ type: "text", text }] }.',
-    needs: "a call",
     check: (seen) => {
       const broken = getBroken(seen);
       if (broken === undefined) return "ok";
@@ -76,7 +73,6 @@ export const toolRules: readonly ProbeRule[] = [
     why: "A model cannot distinguish success from failure by null, nothing or an empty object.",
     docs: ownDocs,
     fix: "Return as text what was done or found, and a structured failure if that was not possible.",
-    needs: "a result",
     check: eachResult((result) => {
       if (isFailure(result)) return "does not apply";
       const [item, ...others] = result.content;
@@ -88,40 +84,11 @@ export const toolRules: readonly ProbeRule[] = [
     }),
   },
   {
-    id: "not-blank",
-    severity: "info",
-    profile: "spec",
-    why: 'An empty text can be correct, but a sentence such as "The file is empty." is unambiguous.',
-    docs: ownDocs,
-    fix: "Say in words that there is nothing.",
-    needs: "a result",
-    check: eachResult((result) => {
-      const isText = result.content.length > 0 && result.content.every(({ type }) => type === "text");
-      if (isFailure(result) || !isText) return "does not apply";
-      return joinText(result).trim() === "" ? { wrong: "The result is an empty text." } : "ok";
-    }),
-  },
-  {
-    id: "text-items",
-    severity: "info",
-    profile: "spec",
-    why: "Not every host passes items of other types to the model.",
-    docs: `${specification}/server/tools#text-content`,
-    fix: "Add a text item that describes it.",
-    needs: "a result with content",
-    check: eachResult(({ content }) => {
-      const other = content.find(({ type }) => type !== "text");
-      if (content.length === 0) return "does not apply";
-      return other ? { wrong: `An item is of type "${other.type}".` } : "ok";
-    }),
-  },
-  {
     id: "failure-not-bare",
     severity: "error",
     why: "A model that learns only that it failed can do nothing but try again.",
     docs: ownDocs,
     fix: "Say what is wrong with the input, and what to do instead.",
-    needs: "a failure",
     check: (seen) => {
       const failure = findFailure(seen);
       if (!failure) return "does not apply";
@@ -136,7 +103,6 @@ export const toolRules: readonly ProbeRule[] = [
     why: "The retry_hint tells a model how to recover: retry, change the input, or use another tool.",
     docs: ownDocs,
     fix: 'Return { "success": false, "error": "...", "retry_hint": "...", "code": "UPPER_CASE" } as text and structured content.',
-    needs: "a failure on valid input",
     check: (seen) => {
       const { kind } = seen.probe;
       const failure = findFailure(seen);
@@ -154,7 +120,6 @@ export const toolRules: readonly ProbeRule[] = [
     ...refusal,
     id: "refuses-missing",
     why: "Without a required parameter, the tool does something other than what was asked for.",
-    needs: "a required parameter, and an answer without it",
     check: ({ probe, answers }) => {
       const result = getResult(answers.at(-1));
       if (probe.kind !== "missing" || !result) return "does not apply";
@@ -165,7 +130,6 @@ export const toolRules: readonly ProbeRule[] = [
     ...refusal,
     id: "refuses-wrong-type",
     why: "A value that violates the schema is a misunderstanding, which nobody notices.",
-    needs: "a parameter with a type, and an answer to another type",
     check: ({ probe, answers, calls }) => {
       const result = getResult(answers.at(-1));
       if (probe.kind !== "wrong type" || !result) return "does not apply";
@@ -182,7 +146,6 @@ export const toolRules: readonly ProbeRule[] = [
     why: "Hosts validate structured content against the outputSchema, and withhold what violates it.",
     docs: `${specification}/server/tools#output-schema`,
     fix: "Return what the outputSchema declares, or change the outputSchema.",
-    needs: "a success of a tool with an outputSchema",
     check: ({ tool: { outputFault }, answers }) => {
       const successes = answers.flatMap((answer) => getResult(answer) ?? []).filter((result) => !isFailure(result));
       if (!outputFault || successes.length === 0) return "does not apply";
@@ -199,7 +162,6 @@ export const toolRules: readonly ProbeRule[] = [
     why: "Some hosts show a model the structured content, others only the text.",
     docs: `${specification}/server/tools#structured-content`,
     fix: "Put the same JSON into a text item.",
-    needs: "structured content",
     check: eachResult((result) => {
       if (!result.structuredContent) return "does not apply";
       return isMirrored(result.structuredContent, result)
@@ -213,31 +175,14 @@ export const toolRules: readonly ProbeRule[] = [
     why: "Models omit parameters that have a default.",
     docs: defaultsDocs,
     fix: "Fill in the default first, or remove it from the schema and require the parameter.",
-    needs: "parameters with defaults, and a success without them (of a read-only tool: or with them)",
-    check: (seen) => {
-      const { before, omitted } = getDefaultsResults(seen);
+    check: ({ probe, tool, answers }) => {
+      const results = probe.kind === "defaults" ? answers.map(getResult) : [];
+      const [given, omitted] = tool.readOnly ? results : [undefined, ...results];
       if (!omitted) return "does not apply";
       if (!isFailure(omitted)) return "ok";
-      return before && !isFailure(before)
+      return given && !isFailure(given)
         ? { wrong: "The call fails without the parameters that have defaults, but succeeds with the defaults given." }
         : "does not apply";
-    },
-  },
-  {
-    id: "defaults-as-declared",
-    severity: "warning",
-    why: "The schema tells a model a different default than the tool uses.",
-    docs: defaultsDocs,
-    fix: "Declare the default that the tool uses.",
-    needs: "parameters with defaults of a read-only, idempotent tool that answers the same twice",
-    check: (seen) => {
-      const { before, omitted, after } = getDefaultsResults(seen);
-      if (!before || !omitted || !after || isFailure(before) || isFailure(omitted)) return "does not apply";
-      const [given, implied, repeated] = [before, omitted, after].map((result) => JSON.stringify(result));
-      if (given !== repeated) return "does not apply";
-      return given === implied
-        ? "ok"
-        : { wrong: "The result differs from the result with the declared defaults given." };
     },
   },
   {
@@ -246,7 +191,6 @@ export const toolRules: readonly ProbeRule[] = [
     why: "Models freely repeat calls of a tool that is annotated read-only.",
     docs: `${specification}/schema#toolannotations`,
     fix: "Do not change state in the tool, or do not annotate it as read-only.",
-    needs: "a read-only tool that succeeds",
     check: ({ probe, answers }) => {
       const [first, second] = answers.map(getResult);
       if (probe.kind !== "repeat" || !first || !second || isFailure(first)) return "does not apply";
@@ -264,7 +208,6 @@ export const unknownToolRules: readonly ProbeRule[] = [
     why: "A model that invents a tool has to learn that it does not exist.",
     docs: refusal.docs,
     fix: "Answer with an error: Unknown tool: <name>.",
-    needs: "an answer to a call of an unknown tool",
     check: ({ probe, answers }) => {
       const result = getResult(answers.at(-1));
       if (probe.kind !== "unknown tool" || answers.at(-1)?.outcome.kind === "broken") return "does not apply";
@@ -278,7 +221,6 @@ export const unknownToolRules: readonly ProbeRule[] = [
     why: "Hosts and models recognize the error by the form Unknown tool: <name>.",
     docs: refusal.docs,
     fix: "Handle tools/call on the low-level server, and raise -32602 with the message Unknown tool: <name>.",
-    needs: "an error for a call of an unknown tool",
     check: ({ probe, tool, answers }) => {
       const answer = answers.at(-1);
       const result = getResult(answer);
@@ -305,11 +247,4 @@ function eachResult(check: (result: ToolResult) => RuleResult): ProbeRule["check
     const results = answers.flatMap((answer) => getResult(answer) ?? []).map(check);
     return results.find((one) => typeof one === "object") ?? (results.includes("ok") ? "ok" : "does not apply");
   };
-}
-
-/** The results of a probe of defaults: with defaults omitted and, for a read-only tool, with defaults given before and after. */
-function getDefaultsResults({ probe, tool, answers }: ProbeObservation) {
-  const results = probe.kind === "defaults" ? answers.map(getResult) : [];
-  const [before, omitted, after] = tool.readOnly ? results : [undefined, ...results];
-  return { before, omitted, after };
 }

@@ -1,0 +1,138 @@
+import { createHash } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { askConsent, isCi } from "../../base/consent.ts";
+import { replaceFile } from "../../base/files/replaceFile.ts";
+import { printableLines } from "../../base/secrets/visible.ts";
+import { usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { Json } from "../../base/types/json.ts";
+import type { Configuration, ServerSpec, Suite } from "../../base/types/suite.ts";
+import { configFolder, findEntry, readHostFile } from "../../servers/spec.ts";
+
+// Opening a folder or a record runs nothing and sends nothing. What files of it name is used only after trust: what the user
+// wrote on the command line or in the environment needs none.
+
+/** Something that a file names and that has an effect if it is used. `content`: what changes it, beside its text. */
+export type Claim = { kind: "program" | "code" | "address"; text: string; file: string; content?: string };
+
+/**
+ * Asks once for everything that is not trusted yet. What is trusted is kept for the folder, by its content, in the user's
+ * configuration folder, so that a changed value asks again. Asks nothing with --trust, in CI, and of a program that calls the
+ * library. Throws a usage error that lists the claims if nobody can be asked, or does not trust them.
+ */
+export async function requireTrust(claims: readonly Claim[], io: Io): Promise<void> {
+  const unknown = await findUntrusted(claims, io);
+  if (unknown.length === 0) return;
+  const lines = [
+    ...new Set(unknown.map(({ kind, text, file }) => `  ${kind} ${text} (${relative(io.cwd, resolve(io.cwd, file))})`)),
+  ];
+  if (!io.prompts)
+    throw usageError(
+      `Files name what is not trusted here. Nothing of it was used:\n${printableLines(...lines).trimEnd()}`,
+      "Add --trust if you trust them, or run the command in a terminal to be asked once.",
+    );
+  io.err(printableLines(`Files name what is used only if you trust it, in ${io.cwd}:`, ...lines));
+  if (!(await askConsent("Do you trust all of it?", io)))
+    throw usageError("Nothing of it was used.", "Read the files that are named above.");
+  const file = trustFile(io);
+  const kept = [...(await readTrusted(file)), ...unknown.map(hashClaim)];
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await replaceFile(file, `${JSON.stringify({ folder: io.cwd, trusted: kept }, null, 2)}\n`);
+}
+
+/** As `requireTrust`, but the question also covers what the suites of the folder name, so that it comes once. */
+export async function requireTrustInFolder(claims: readonly Claim[], io: Io): Promise<void> {
+  if ((await findUntrusted(claims, io)).length === 0) return;
+  const [{ discover }, { loadSuites }] = await Promise.all([
+    import("../../input/suites/discover.ts"),
+    import("../../input/suites/load.ts"),
+  ]);
+  // Mistakes in suites are reported when they are used.
+  const loaded = await discover([], io.cwd)
+    .then(({ files, parsed }) => loadSuites(files, { cwd: io.cwd, parsed }))
+    .catch(() => undefined);
+  await requireTrust([...claims, ...(await claimSuites(loaded?.suites ?? [], io))], io);
+}
+
+/** The claims that are not trusted yet; none with --trust, in CI, and of a program that calls the library. */
+export async function findUntrusted(claims: readonly Claim[], io: Io): Promise<Claim[]> {
+  if (claims.length === 0 || io.isTrusted || isCi(io.env)) return [];
+  const trusted = new Set(await readTrusted(trustFile(io)));
+  return claims.filter((claim) => !trusted.has(hashClaim(claim)));
+}
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const hashClaim = ({ kind, text, content = "" }: Claim) => sha256(JSON.stringify([kind, text, content]));
+
+const trustFile = ({ cwd, env }: Io) => join(configFolder(env), "trust", `${sha256(cwd).slice(0, 16)}.json`);
+
+/** The hashes of what is trusted; none if the file cannot be read, so that the question comes again. */
+async function readTrusted(file: string): Promise<string[]> {
+  try {
+    const { trusted } = JSON.parse(await readFile(file, "utf8")) as { trusted?: unknown };
+    return Array.isArray(trusted) ? trusted.filter((hash) => typeof hash === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+/** A file of code, trusted with the content that it has now. `from`: the file that names it. */
+export async function claimCode(path: string, from: string, { cwd }: Pick<Io, "cwd">): Promise<Claim> {
+  const content = await readFile(resolve(cwd, path), "utf8").catch(() => "");
+  return { kind: "code", text: path, file: from, content: sha256(content) };
+}
+
+/** What options have an effect by: code of users, programs and addresses. `from`: the file that has set these options. */
+export async function claimOptions(
+  options: Readonly<Record<string, unknown>>,
+  from: string,
+  io: Pick<Io, "cwd">,
+): Promise<Claim[]> {
+  const listTexts = (...names: string[]) =>
+    names.flatMap((name) => [options[name]].flat().filter((value) => typeof value === "string"));
+  const modules = listTexts("model", "judge", "writer", "reporter").flatMap(
+    (id) => /^custom:(.+)$/s.exec(id)?.[1] ?? [],
+  );
+  const code = await Promise.all(modules.map((path) => claimCode(path, from, io)));
+  const programs = listTexts("claudePath").map((text): Claim => ({ kind: "program", text, file: from }));
+  const addresses = listTexts("baseUrl", "otlp", "queue").map((text): Claim => ({ kind: "address", text, file: from }));
+  return [...code, ...programs, ...addresses];
+}
+
+/** What suites name: their servers, distractors, assertions, custom matchers and models. */
+export async function claimSuites(suites: readonly Suite[], io: Pick<Io, "cwd">): Promise<Claim[]> {
+  const claims = suites.map(async ({ server, distractors, dir, file, cases, models }) => {
+    const servers = [...(server ? [server] : []), ...distractors].map((one) => claimServer(one, dir, file));
+    const code = new Map(cases.flatMap((one) => Object.entries(one.code ?? {})));
+    const ofCode = [...code].map(([text, content]): Claim => ({ kind: "code", text, file, content }));
+    return [...(await Promise.all(servers)).flat(), ...ofCode, ...(await claimOptions({ model: models }, file, io))];
+  });
+  return (await Promise.all(claims)).flat();
+}
+
+/** What a server in a file is started or reached by; of a host's configuration, its entries. */
+export async function claimServer(server: ServerSpec | Configuration, dir: string, file: string): Promise<Claim[]> {
+  if ("tools" in server) return [];
+  if (!("config" in server)) return [claimSpec(server, dir, file)];
+  const host = await readHostFile(resolve(dir, server.config), server.config).catch(() => undefined);
+  // Whoever opens the server says what is wrong with the file.
+  if (!host) return [];
+  const names = "all" in server ? [...host.entries.keys()] : [server.name].filter((name) => host.entries.has(name));
+  return names.map((name) => claimSpec(findEntry(host, name), dirname(host.path), host.file));
+}
+
+function claimSpec(spec: Json | ServerSpec, dir: string, file: string): Claim {
+  const { command, args, url, env, headers } = Object(spec) as Record<string, unknown>;
+  const isProgram = command !== undefined;
+  const words = isProgram
+    ? [...Object.keys(Object(env)).map((name) => `${name}=…`), command, args ?? []].flat()
+    : [url];
+  const sent = Object.keys(Object(headers)).map((name) => ` with ${name}`);
+  return {
+    kind: isProgram ? "program" : "address",
+    text: `${words.join(" ")}${sent.join("")}`,
+    file,
+    content: JSON.stringify([spec, dir]),
+  };
+}

@@ -1,0 +1,208 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { EvalsError } from "../../src/evals/base/types/errors.ts";
+import type { Io } from "../../src/evals/base/types/io.ts";
+import { runCommandLine } from "../../src/evals/commands/index.ts";
+import { anIo } from "../fakes/io.ts";
+
+// A folder of somebody else: each program, module and address that its files name leaves a trace if it is used.
+
+const sdk = join(import.meta.dirname, "../fixtures/servers/moody.mjs");
+let received = 0;
+const sink = createServer((_, response) => {
+  received++;
+  response.writeHead(500).end();
+});
+let address = "";
+beforeAll(async () => {
+  await new Promise<void>((listening) => sink.listen(0, "127.0.0.1", listening));
+  address = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`;
+});
+afterAll(() => sink.close());
+
+let cwd = "";
+let home = "";
+const traces = () => (existsSync(join(home, "traces")) ? readdirSync(join(home, "traces")).sort() : []);
+const leave = (name: string) =>
+  `import { mkdirSync, writeFileSync } from "node:fs"; const at = ${JSON.stringify(join(home, "traces"))};
+mkdirSync(at, { recursive: true }); writeFileSync(at + "/${name}", "");\n`;
+const write = (name: string, content: string | object) => {
+  mkdirSync(dirname(join(cwd, name)), { recursive: true });
+  writeFileSync(join(cwd, name), typeof content === "string" ? content : JSON.stringify(content));
+};
+const suite = (more: object = {}) => ({
+  name: "moods",
+  server: { command: process.execPath, args: ["server.mjs"], cwd: ".." },
+  trials: 1,
+  cases: [
+    { id: "act", input: "Act in a good mood", expect: { tool: "act" } },
+    // The test below never asks it: code runs in a thread of the built program.
+    { id: "checked", input: "Act in a bad mood", expect: { tool: "act", assert: "check.mjs" } },
+  ],
+  ...more,
+});
+
+beforeEach(() => {
+  received = 0;
+  cwd = realpathSync(mkdtempSync(join(tmpdir(), "evals-stranger-")));
+  home = realpathSync(mkdtempSync(join(tmpdir(), "evals-home-")));
+  for (const folder of [cwd, home]) onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  write("server.mjs", `${leave("server")}await import(${JSON.stringify(sdk)});`);
+  write("evals/check.mjs", `${leave("assertion")}export default () => true;`);
+  write(
+    "model.mjs",
+    `${leave("model")}export default () => ({ calls: [{ tool: "act", arguments: { mood: "good" } }] });`,
+  );
+  write("evals/moods.json", suite());
+  write(".mcp.json", { mcpServers: { moods: { command: process.execPath, args: ["server.mjs"] } } });
+});
+
+/** Runs a command line as on somebody's machine: nothing is trusted, and there is no terminal unless answers are given. */
+async function evals(line: string, { env = {}, answers }: { env?: Io["env"]; answers?: (string | undefined)[] } = {}) {
+  const asked: string[] = [];
+  const select = async (message: string) => {
+    asked.push(message);
+    return answers?.shift();
+  };
+  const io = anIo({
+    cwd,
+    env: { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: "sk-secret-of-the-user", ...env },
+    isTrusted: false,
+    ...(answers && { prompts: { select, text: async () => undefined } }),
+  });
+  const code = await runCommandLine(line.split(" "), io, "0.0.0").catch((thrown: unknown) => {
+    if (!(thrown instanceof EvalsError)) throw thrown;
+    io.err(`${thrown.message}\n`);
+    return thrown.exitCode;
+  });
+  return { code, asked, err: io.warned(), out: io.printed() };
+}
+
+const writeConfigs = (kind: "code" | "data") =>
+  kind === "code"
+    ? write(
+        "evals.config.mjs",
+        `${leave("config")}export default { baseUrl: ${JSON.stringify(address)}, model: "anthropic:claude-haiku-5-5" };`,
+      )
+    : write("evals.config.json", { baseUrl: address, model: "anthropic:claude-haiku-5-5" });
+
+describe.each(["code", "data"] as const)("in a folder with a configuration in %s, nothing is used by", (kind) => {
+  it.each([
+    "run",
+    "run -m custom:other.mjs",
+    "run --dry-run",
+    "run --nightly",
+    "run --changed",
+    "variants variants.yaml",
+    "baseline verify",
+    "search",
+    "probe --yes",
+    "probe --config .mcp.json --yes",
+    "doctor",
+    "doctor --config .mcp.json",
+    "lint",
+    "lint --judge anthropic:claude-haiku-5-5",
+    "tools evals/moods.json",
+    "tools --config .mcp.json",
+    "init",
+    "init -m anthropic:claude-haiku-5-5 --yes",
+    "try --config .mcp.json -m lexical",
+  ])("%s", async (line) => {
+    writeConfigs(kind);
+    write("other.mjs", leave("other"));
+    write("variants.yaml", "variants:\n  terse:\n    act: Does it.\n");
+    const before = readdirSync(cwd).sort();
+    const { code, err } = await evals(line);
+    expect({ code, traces: traces(), received, files: readdirSync(cwd).sort() }).toEqual({
+      ...{ code: 2, traces: [], received: 0, files: before },
+    });
+    expect(err).toContain("Add --trust if you trust them");
+  });
+
+  it.each([
+    "show",
+    "clean --dry-run",
+    "show --history",
+    "schema suite",
+    "lint --rules",
+    "merge a b",
+    "compare a b",
+    "run --help",
+  ])("%s, which needs nothing of it", async (line) => {
+    writeConfigs(kind);
+    const { err } = await evals(line);
+    expect({ traces: traces(), received }).toEqual({ traces: [], received: 0 });
+    expect(err).not.toContain("--trust");
+  });
+});
+
+describe("trust", () => {
+  const plan = () => `Files name what is used only if you trust it, in ${cwd}:\n`;
+  const hint = "Read the files that are named above.";
+
+  it("is asked once with exactly what it is, and kept for the folder and the content", async () => {
+    const first = await evals("run --case act -m custom:model.mjs", { answers: ["yes"] });
+    expect(first.asked).toEqual(["Do you trust all of it?"]);
+    expect(first.err).toContain(`${plan()}  program ${process.execPath} server.mjs (evals/moods.json)\n`);
+    expect([first.code, traces()]).toEqual([0, ["model", "server"]]);
+    expect((await evals("run --case act -m custom:model.mjs", { answers: [] })).asked).toEqual([]);
+    expect((await evals("run --case act -m custom:model.mjs")).code).toBe(0);
+    const more = await evals("run -m custom:model.mjs", { answers: ["no"] });
+    expect([more.code, more.err]).toEqual([
+      ...[2, `${plan()}  code check.mjs (evals/moods.json)\nerror: Nothing of it was used.\n  ${hint}\n`],
+    ]);
+    const server = { command: process.execPath, args: ["server.mjs", "--more"], cwd: ".." };
+    write("evals/moods.json", suite({ server }));
+    const { asked, code } = await evals("run --case act -m custom:model.mjs", { answers: [undefined] });
+    expect([asked.length, code]).toEqual([1, 2]);
+  });
+
+  it.each<[string, string, Io["env"]]>([
+    ["the flag", "run --case act --trust -m custom:model.mjs", {}],
+    ["CI", "run --case act -m custom:model.mjs", { CI: "true" }],
+  ])("is given by %s, and not kept", async (_, line, env) => {
+    expect([(await evals(line, { env })).code, traces()]).toEqual([0, ["model", "server"]]);
+    expect((await evals("run --case act -m custom:model.mjs")).code).toBe(2);
+  });
+
+  it("is not needed for what is on the command line or in the environment", async () => {
+    write(
+      "evals/moods.json",
+      suite({ server: { tools: "../list.json" }, cases: [{ input: "Act", expect: { tool: "act" } }] }),
+    );
+    write("list.json", [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }]);
+    const run = "run -m anthropic:claude-haiku-5-5 --retries 0 -n 1";
+    await evals(`${run} --base-url ${address}`);
+    expect(received).toBe(1);
+    await evals(run, { env: { ANTHROPIC_BASE_URL: address } });
+    expect(received).toBe(2);
+  });
+
+  it("sends no key to an address of a project file until it is trusted", async () => {
+    write(
+      "evals/moods.json",
+      suite({ server: { tools: "../list.json" }, cases: [{ input: "Act", expect: { tool: "act" } }] }),
+    );
+    write("list.json", [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }]);
+    write("evals.config.json", { baseUrl: address, retries: 0, trials: 1 });
+    const run = "run -m anthropic:claude-haiku-5-5";
+    const refused = await evals(run);
+    expect(refused.err).toContain(`  address ${address} (evals.config.json)\n`);
+    expect([refused.code, received]).toEqual([2, 0]);
+    await evals(run, { answers: ["yes"] });
+    expect(received).toBe(1);
+  });
+
+  it("is needed for what the record names that --resume continues", async () => {
+    await evals("run --case act --trust -m custom:model.mjs --max-time 0.000001 -n 3");
+    rmSync(join(home, "traces"), { recursive: true, force: true });
+    const { code, err } = await evals("run --resume latest");
+    expect([code, traces()]).toEqual([2, []]);
+    expect(err).toContain("  code model.mjs (");
+    expect((await evals("run --resume latest --trust")).code).not.toBe(2);
+  });
+});
