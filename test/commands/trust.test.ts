@@ -72,7 +72,7 @@ async function evals(line: string, { env = {}, answers }: { env?: Io["env"]; ans
     cwd,
     env: { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: "sk-secret-of-the-user", ...env },
     isTrusted: false,
-    ...(answers && { prompts: { select, text: async () => undefined } }),
+    ...(answers && { prompts: { select } }),
   });
   const code = await runCommandLine(line.split(" "), io, "0.0.0").catch((thrown: unknown) => {
     if (!(thrown instanceof EvalsError)) throw thrown;
@@ -109,8 +109,7 @@ describe.each(["code", "data"] as const)("in a folder with a configuration in %s
     "tools evals/moods.json",
     "tools --config .mcp.json",
     "init",
-    "init -m anthropic:claude-haiku-5-5 --yes",
-    "try --config .mcp.json -m lexical",
+    "init --writer anthropic:claude-haiku-5-5 --yes",
   ])("%s", async (line) => {
     writeConfigs(kind);
     write("other.mjs", leave("other"));
@@ -138,6 +137,14 @@ describe.each(["code", "data"] as const)("in a folder with a configuration in %s
     expect({ traces: traces(), received }).toEqual({ traces: [], received: 0 });
     expect(err).not.toContain("--trust");
   });
+});
+
+it("init does not start the program of a package.json", async () => {
+  rmSync(join(cwd, ".mcp.json"));
+  write("package.json", { bin: "server.mjs", dependencies: { "@modelcontextprotocol/sdk": "1" } });
+  const { code, err } = await evals("init");
+  expect([code, traces()]).toEqual([2, []]);
+  expect(err).toContain("  program node server.mjs (package.json)\n");
 });
 
 describe("trust", () => {

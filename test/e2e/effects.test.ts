@@ -72,7 +72,6 @@ describe("no command sends an e-mail by default:", () => {
     ["search", () => ["search"]],
     ["lint", () => ["lint"]],
     ["init", () => ["init", "--config", ".mcp.json", "--file", "evals/drafted.yaml"]],
-    ["try", () => ["try", server(), "-m", "lexical"]],
   ])("%s", async (_, words, exit = 0) => {
     const { code, err } = await evals(words(), { cwd: dir });
     expect({ code, received }).toEqual({ code: exit, received: [] });

@@ -10,6 +10,7 @@ import { isJsonObject, type Json } from "../../base/types/json.ts";
 import type { DispatchRules } from "../../base/types/suite.ts";
 import { countListTokens, type Tool } from "../../base/types/tool.ts";
 import { findSkillFolders } from "../../experiments/workspace/skills.ts";
+import { requireTrust } from "../../experiments/workspace/trust.ts";
 import { writeOutput } from "../../experiments/workspace/writeOutput.ts";
 import { discoverSkills } from "../../input/skills/discover.ts";
 import { discover } from "../../input/suites/discover.ts";
@@ -231,6 +232,10 @@ async function findTargets(name: string[] | undefined, io: Io): Promise<{ target
   const files = new Set((await findRegisteredServers(io)).map(({ file }) => file));
   const config = [...files].filter((file) => folders.length === 0 || !isAbsolute(file));
   const own = config.length > 0 ? [] : await findOwnServer(io);
+  await requireTrust(
+    own.map((text) => ({ kind: "program", text, file: "package.json" })),
+    io,
+  );
   const { targets } =
     config.length + own.length > 0 ? await resolveTargets({ config, name, server: own }, io) : { targets: [] };
   return { targets: [...targets, ...folders.map((dir): Target => ({ kind: "skills", dir }))] };
