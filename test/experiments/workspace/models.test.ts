@@ -22,6 +22,11 @@ describe("a model that can be asked", () => {
       { baseUrl: "http://192.168.1.5:8000/v1", maxTokens: 10, timeoutMs: 5, retries: 0, effort: "high" },
       { baseUrl: "http://192.168.1.5:8000/v1", maxTokens: 10, timeoutMs: 5, retries: 0, effort: "high" },
     ],
+    // Asked on this machine, without the key of another provider.
+    ["ollama:qwen3:4b", { env: { OPENAI_API_KEY: "sk" } }, { baseUrl: "http://127.0.0.1:11434/v1" }],
+    ["lmstudio:qwen/qwen3-4b", {}, { baseUrl: "http://127.0.0.1:1234/v1" }],
+    ["llamacpp:any", {}, { baseUrl: "http://127.0.0.1:8080/v1" }],
+    ["vllm:Qwen/Qwen3-4B", { baseUrl: "http://10.0.0.2:9000/v1" }, { baseUrl: "http://10.0.0.2:9000/v1" }],
   ])("%s", async (id, options, settings) => {
     const model = await openModel(id, { env: {}, ...options });
     expect(model.id).toBe(id);
@@ -31,7 +36,7 @@ describe("a model that can be asked", () => {
 
 describe("a model that cannot", () => {
   const known =
-    "Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, copilot:claude-sonnet-5-5, goose:anthropic/claude-sonnet-5-5, replay:<run> or replay:<run>#<model>, custom:<file>.";
+    "Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, ollama:<name>, lmstudio:<name>, llamacpp:<name>, vllm:<name>, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, copilot:claude-sonnet-5-5, goose:anthropic/claude-sonnet-5-5, replay:<run> or replay:<run>#<model>, custom:<file>.";
 
   it.each<[string, Partial<ModelOptions>, string]>([
     ["antropic:x", {}, `error: Unknown model "antropic:x".\n  Did you mean "anthropic:x"? ${known}`],
@@ -83,8 +88,8 @@ describe("an unknown model", () => {
     ["gpt-5", "openai:gpt-5"],
     ["o3", "openai:o3"],
     ["openai/gpt-5", "openai:gpt-5"],
-    ["qwen3", "openai:qwen3 --base-url <url>"],
-    ["ollama:llama3.3", "openai:llama3.3 --base-url <url>"],
+    ["qwen3", "ollama:qwen3"],
+    ["olama:llama3.3", "ollama:llama3.3"],
     ["lexcal", "lexical"],
     ["claude-cod", "claude-code"],
     ["opena:gpt-5", "openai:gpt-5"],

@@ -73,15 +73,14 @@ it("offers the models whose keys are set, and a local server that answers, but n
   const servers = lists.map((data) => createServer((_, response) => response.end(JSON.stringify({ data }))).listen(0));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);
   const local = {
-    Ollama: ports[0] as number,
-    "LM Studio": ports[1] as number,
-    "llama.cpp": ports[2] as number,
-    vLLM: 1,
+    ollama: { name: "Ollama", port: ports[0] as number },
+    lmstudio: { name: "LM Studio", port: ports[1] as number },
+    llamacpp: { name: "llama.cpp", port: ports[2] as number },
+    vllm: { name: "vLLM", port: 1 },
   };
   const found = await findLocalModels(new AbortController().signal, local, 60_000);
   for (const server of servers) server.close();
-  const flags = `-m openai:qwen3:1.5b --base-url http://127.0.0.1:${ports[0]}/v1`;
-  expect(found).toEqual([{ flags, reason: "Ollama runs on this machine", costUsd: 0 }]);
+  expect(found).toEqual([{ flags: "-m ollama:qwen3:1.5b", reason: "Ollama runs on this machine", costUsd: 0 }]);
   const offered = offerProviders({ trials: 10, listTokens: 900 }, { OPENAI_API_KEY: "x" });
   expect(offered).toMatchObject([
     {

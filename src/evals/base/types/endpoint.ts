@@ -33,6 +33,17 @@ export type EndpointOptions = {
   delay?: Delay;
 };
 
+/** Servers of open models, all with OpenAI's API: their names, and their ports by default. */
+export const localServers = {
+  ollama: { name: "Ollama", port: 11434 },
+  lmstudio: { name: "LM Studio", port: 1234 },
+  llamacpp: { name: "llama.cpp", port: 8080 },
+  vllm: { name: "vLLM", port: 8000 },
+} as const;
+
+/** The base URL of a local server at its port by default. */
+export const localUrl = (port: number): string => `http://127.0.0.1:${port}/v1`;
+
 type ProviderDefaults = {
   name: string;
   keyVariable: string;

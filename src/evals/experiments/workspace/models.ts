@@ -5,7 +5,7 @@ import type { ReplayOptions } from "../../asking/models/replay.ts";
 import { refuseAsJudge } from "../../asking/trials/judge.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { nearest } from "../../base/text/nearest.ts";
-import { type Prices, pricesSchema } from "../../base/types/endpoint.ts";
+import { localServers, localUrl, type Prices, pricesSchema } from "../../base/types/endpoint.ts";
 import { messageOf, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { formatIssues } from "../../base/types/issues.ts";
@@ -62,13 +62,15 @@ export async function addCache(options: RequestOptions, io: Io): Promise<<M exte
   const dir = join(resolve(io.cwd, options.cacheIn ?? options.out), cacheFolder);
   const cache = await openReplyCache(dir, redact).catch(failToWrite(dir));
   return <M extends Model>(model: M) => {
-    if ("ask" in model && /^(?:anthropic|openai):/.test(model.id)) return cacheReplies(model, cache, version) as M;
+    if ("ask" in model && isCached(model)) return cacheReplies(model, cache, version) as M;
     if (model.kind !== "language model") return model;
-    const message = `--cache has no effect on ${model.id}: only replies of anthropic and openai models are kept.`;
+    const message = `--cache has no effect on ${model.id}: only replies of model services are kept.`;
     printProblem(io)({ severity: "warning", message });
     return model;
   };
 }
+
+const isCached = ({ id }: Model) => /^(?:anthropic|openai|ollama|lmstudio|llamacpp|vllm):/.test(id);
 
 /** Opens the judge, if one is named. Throws a usage error if the model cannot judge. */
 export async function openJudge(
@@ -144,6 +146,19 @@ type Provider = {
   open(id: string, name: string, options: ModelOptions): Promise<Model>;
 };
 
+/** A server on this machine, at its usual port unless `--base-url` names another. It never gets the key of a provider. */
+function createLocal(server: keyof typeof localServers): Provider {
+  return {
+    example: `${server}:<name>`,
+    takes: "name",
+    open: async (id, name, options) => {
+      const env = { ...options.env, OPENAI_API_KEY: undefined };
+      const baseUrl = options.baseUrl ?? localUrl(localServers[server].port);
+      return (await import("../../asking/models/openai.ts")).openai(id, name, { ...options, env, baseUrl });
+    },
+  };
+}
+
 /** All providers. Each is loaded on first use: an SDK takes longer to load than most runs. */
 const providers = {
   lexical: {
@@ -164,6 +179,10 @@ const providers = {
         ? (await import("../../asking/models/openaiResponses.ts")).openaiResponses(id, name, options)
         : (await import("../../asking/models/openai.ts")).openai(id, name, options),
   },
+  ollama: createLocal("ollama"),
+  lmstudio: createLocal("lmstudio"),
+  llamacpp: createLocal("llamacpp"),
+  vllm: createLocal("vllm"),
   "claude-code": {
     example: "claude-code or claude-code:claude-sonnet-5-5",
     takes: "either",
@@ -250,5 +269,5 @@ function guessModel(id: string): string | undefined {
   const isOpen = /^(llama|qwen|mistral|mixtral|gemma|phi|deepseek|glm|kimi|grok|gemini|command|granite|olmo)/i.test(
     name,
   );
-  return isOpen ? `openai:${name} --base-url <url>` : undefined;
+  return isOpen ? `ollama:${name}` : undefined;
 }

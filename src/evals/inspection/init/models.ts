@@ -1,6 +1,6 @@
 import { createFetch } from "../../base/network/fetch.ts";
 import { isText } from "../../base/text/text.ts";
-import { priceUsage } from "../../base/types/endpoint.ts";
+import { localServers, localUrl, priceUsage } from "../../base/types/endpoint.ts";
 import type { Io } from "../../base/types/io.ts";
 import { noUsage } from "../../base/types/model.ts";
 import type { Cost } from "../../base/types/trial.ts";
@@ -13,9 +13,6 @@ const byKey = [
   { key: "ANTHROPIC_API_KEY", provider: "anthropic", model: "claude-haiku-5-5" },
   { key: "OPENAI_API_KEY", provider: "openai", model: "gpt-5" },
 ] as const;
-
-/** Local model servers with the ports that they use by default, all with the API of OpenAI. */
-const localServers = { Ollama: 11434, "LM Studio": 1234, "llama.cpp": 8080, vLLM: 8000 };
 
 /** Models in the list of a server that do not chat. */
 const noChat = /embed|rerank|whisper|tts|clip/i;
@@ -39,19 +36,19 @@ export function offerProviders(
 /** The first model of each local server that answers in time. */
 export async function findLocalModels(
   signal: AbortSignal,
-  servers = localServers,
+  servers: Readonly<Record<string, { name: string; port: number }>> = localServers,
   timeoutMs = 300,
 ): Promise<OfferedModel[]> {
-  const found = Object.entries(servers).map(async ([name, port]): Promise<OfferedModel[]> => {
-    const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const found = Object.entries(servers).map(async ([provider, { name, port }]): Promise<OfferedModel[]> => {
     try {
       // Without the environment, so that no proxy is asked for an address of this machine.
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      const response = await createFetch({})(`${baseUrl}/models`, { signal: limit });
+      const response = await createFetch({})(`${localUrl(port)}/models`, { signal: limit });
       const { data } = (await response.json()) as { data: { id: string }[] };
       const model = data.find(({ id }) => isText(id) && /^[\w./:@-]{1,100}$/.test(id) && !noChat.test(id))?.id;
-      const flags = `-m openai:${model} --base-url ${baseUrl}`;
-      return model === undefined ? [] : [{ flags, reason: `${name} runs on this machine`, costUsd: 0 }];
+      return model === undefined
+        ? []
+        : [{ flags: `-m ${provider}:${model}`, reason: `${name} runs on this machine`, costUsd: 0 }];
     } catch {
       // Nothing listens, or it is no model server.
       return [];
