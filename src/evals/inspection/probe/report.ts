@@ -32,7 +32,7 @@ const toolReportSchema = z.object({
   notProbed: texts,
   notes: texts.describe("what could not be done"),
 });
-export type ToolReport = z.infer<typeof toolReportSchema>;
+type ToolReport = z.infer<typeof toolReportSchema>;
 
 const serverReportSchema = z.object({
   server: z.string(),
