@@ -163,8 +163,8 @@ describe("the action", () => {
       const inputs = { model, comment: "true", args: "--budget 1 -n 1" };
       const first = await runAction({ inputs, env });
       expect([first.failed, first.result], first.printed).toEqual([false, "passed"]);
-      expect(read("summary.md")).toContain("PASSED 5 of 5 cases");
-      expect(read("comment")).toMatch(/^<!-- tool-evals -->\n#+ .*PASSED 5 of 5 cases/s);
+      expect(read("summary.md")).toContain("PASSED · 5 of 5 cases pass");
+      expect(read("comment")).toMatch(/^<!-- tool-evals -->\n#+ .*PASSED · 5 of 5 cases pass/s);
       expect(read("gh.log")).toContain("--method POST repos/ada/notes/issues/5/comments");
       // A comment of somebody else that begins alike is left alone.
       expect(read("gh.log")).toContain('select(.user.login == "github-actions[bot]")');
@@ -187,7 +187,7 @@ describe("the action", () => {
       });
       expect([failed, result]).toEqual([true, "failed"]);
       expect(printed).toMatch(/::error file=evals\/notes\.yaml,line=\d+,title=notes%3A read/);
-      expect(read("comment")).toContain("FAILED 1 of 5 cases");
+      expect(read("comment")).toContain("FAILED · 4 of 5 cases pass");
     });
   });
 

@@ -13,7 +13,7 @@ describe("evals run on real servers", () => {
     const { code, out, err } = await run("evals/quickstart.yaml");
     expect(err).toBe("");
     expect(code).toBe(0);
-    expect(out).toMatch(/^SMOKE CHECK a keyword search picks the right tool in 5 of 5 cases/);
+    expect(out).toMatch(/^SMOKE CHECK · a keyword search picks the right tool in 5 of 5 cases/);
     expect(out).toContain("No language model was asked");
   });
 
