@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { askConsent, isCi } from "../../base/consent.ts";
@@ -8,6 +8,7 @@ import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Json } from "../../base/types/json.ts";
 import type { Configuration, ServerSpec, Suite } from "../../base/types/suite.ts";
+import { readText } from "../../input/parsing/read.ts";
 import { configFolder, findEntry, readHostFile } from "../../servers/spec.ts";
 
 // Opening a folder or a record runs nothing and sends nothing. What files of it name is used only after trust: what the user
@@ -77,10 +78,13 @@ async function readTrusted(file: string): Promise<string[]> {
   }
 }
 
+const maxCodeBytes = 16 * 1024 * 1024;
+
 /** A file of code, trusted with the content that it has now. `from`: the file that names it. */
 export async function claimCode(path: string, from: string, { cwd }: Pick<Io, "cwd">): Promise<Claim> {
-  const content = await readFile(resolve(cwd, path), "utf8").catch(() => "");
-  return { kind: "code", text: path, file: from, content: sha256(content) };
+  const read = readText(resolve(cwd, path), maxCodeBytes);
+  // What cannot be read, such as a pipe or a device, is never known again.
+  return { kind: "code", text: path, file: from, content: "kind" in read ? randomUUID() : sha256(read.text) };
 }
 
 /** What options have an effect by: code of users, programs and addresses. `from`: the file that has set these options. */
