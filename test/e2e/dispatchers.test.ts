@@ -149,10 +149,9 @@ describe("a live server with dispatchers", () => {
     const checked = await run("run", ...model, "--check", "on", "-n", "12", "--blame");
     await endpoint.close();
     expect(checked.code).toBe(1);
-    const blamed = checked.out.slice(checked.out.indexOf("Record: "));
-    expect(blamed.split("\n").slice(1, 5).join("\n")).toMatchInlineSnapshot(`
-      "
-      BLAMED: search_tools
+    const blamed = checked.out.slice(checked.out.indexOf("BLAMED"));
+    expect(blamed.split("\n").slice(0, 3).join("\n")).toMatchInlineSnapshot(`
+      "BLAMED: search_tools
         The change of search_tools breaks issues and releases: with it reverted, they pass 12 of 12
           times; with it, 0 of 12."
     `);
@@ -171,10 +170,6 @@ describe("a live server with dispatchers", () => {
       "dispatch: { execute_tool: { name: name, arguments: arguments } }",
     );
     writeFileSync(join(cwd, "evals/tracker.json"), JSON.stringify({ ...undeclared, dispatch, catalog, cases }));
-    const bare = await run("lint", "--server", `node ${server}`, "--all");
-    expect(bare.out.replace(/\s+/g, " ")).toContain(
-      "Write in suites of this server: `dispatch: { search_tools: { search: query }, execute_tool: { name: name, arguments: arguments }",
-    );
     const { err } = await run("run", "evals/tracker.json");
     expect(err).toContain(
       'expected tool "search_tools" is under "dispatch": a call of it counts as the tool that it calls.',

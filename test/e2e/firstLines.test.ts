@@ -60,7 +60,7 @@ const succeed = [
   "lint",
   "lint --tools mail.json --failure-threshold info",
   "doctor",
-  "probe --seed 1 --runs 1",
+  "probe --yes --seed 1 --runs 1",
   "tools evals/notes.yaml",
   "search",
   "tools --skills",

@@ -416,7 +416,7 @@ describe("tools and skills in one suite", () => {
     const asked = ["evals/mixed.json", "-m", "anthropic:x", "--base-url", endpoint.url];
     const ended = await run("run", ...asked, "--json");
     const summary = summaryOf(ended);
-    expect([ended.code, ended.err]).toEqual([1, ""]);
+    expect([ended.code, ended.err]).toEqual([1, "Calls of these tools are executed: echo.\n"]);
     const [first] = endpoint.requests;
     expect(first?.body.tools?.map(({ name }) => name).sort()).toEqual(["Skill", "echo"]);
     const outcomes = summary.suites[0]?.cases.map(({ id, outcomes: words, ok }) => [id, Object.keys(words)[0], ok]);

@@ -68,7 +68,10 @@ describe("surfaces of a live server", () => {
     const flags = ["run", "--surfaces", "-m", "anthropic:claude-sonnet-5-5", "-n", "12", "--seed", "1"];
     const ended = await evals([...flags, "--json"], { cwd, env });
     await endpoint.close();
-    expect([ended.code, ended.err]).toEqual([0, ""]);
+    expect([ended.code, ended.err]).toEqual([
+      0,
+      "Calls of these tools are executed: account_show, account_create, vault_show, storage, keyvault, account, vault.\n",
+    ]);
     const { suites, dir } = summaryOf(ended);
     const exposures = suites[0]?.arms?.[0]?.arms ?? [];
     expect(exposures.map(({ name, passed, trials, chosen }) => [name, passed, trials, chosen])).toEqual([

@@ -196,10 +196,8 @@ describe("evals variants on the real filesystem server", () => {
     expect(passed.spoiled).toBeLessThan(passed.incumbent ?? 0);
     const { tests } = certainVariantVerdictSchema.parse(result.verdict);
     expect(tests.find(({ challenger }) => challenger === "spoiled")?.broken.length).toBeGreaterThan(0);
-    const executed = trialsOf(result.dir).filter(({ turns }) =>
-      turns.some(({ calls }) => calls.some(({ execution }) => execution?.status === "executed")),
-    );
-    expect(new Set(executed.map(({ cell }) => cell.arm))).toEqual(new Set(["incumbent", "spoiled", "improved"]));
+    const called = trialsOf(result.dir).filter(({ turns }) => turns.some(({ calls }) => calls.length > 0));
+    expect(new Set(called.map(({ cell }) => cell.arm))).toEqual(new Set(["incumbent", "spoiled", "improved"]));
   });
 
   it("says what is wrong with the wordings before anything is asked", async () => {

@@ -127,7 +127,7 @@ describe("probe", () => {
   });
 
   describe("asks before it calls", () => {
-    const plan = "Probing reference: 12 calls of 1 tool (echo), and at most 20 more for each finding.\n";
+    const plan = "Probing reference: 9 calls of 1 tool (echo), and at most 20 more for each finding.\n";
     const prompts = (answer: string | undefined) => ({ select: async () => answer });
 
     it.each<[string, Partial<TestIo>, string]>([
@@ -227,7 +227,7 @@ describe("lint", () => {
     const { code, report } = await runLint({ config: ["lint.json"] }, anEnvironment(cwd));
     expect(report.counts.linted).toEqual({ "host entries": 3, tools: 1, toolsets: 1 });
     expect(report.problems.map(({ place }) => place?.file)).toEqual(["lint.json", "lint.json"]);
-    expect(report.findings.map(({ rule }) => rule)).toContain("registration-command");
+    expect(report.findings.map(({ rule }) => rule)).toContain("registration-relative-path");
     expect(report.problems[0]?.hint).toContain("To find the cause, run: evals doctor --config lint.json --name dies");
     expect(code).toBe(1);
     const named = await runLint({ config: ["lint.json"], name: ["fine"] }, anEnvironment(cwd));
@@ -236,8 +236,6 @@ describe("lint", () => {
 
   it("lints the items of a list that clients refuse", async () => {
     const { report } = await runLint({ server: [node("faulty.mjs malformed")] });
-    expect(report.findings.map(({ rule, location }) => `${rule} ${location.tool}`)).toContain(
-      "input-schema-missing broken",
-    );
+    expect(report.findings.map(({ rule, location }) => `${rule} ${location.tool}`)).toContain("tool-shape broken");
   });
 });

@@ -64,8 +64,8 @@ describe("foreign patterns", () => {
     for (const text of ["xcb", "acx", "ab"]) expect(validate(schema, text)).toMatchObject({ kind: "invalid" });
   });
 
-  test("that ECMAScript refuses are refused", () => {
-    expect(validate(inText("(a"), {})).toMatch(/is not a regular expression/);
+  test("that ECMAScript refuses leave out themselves", () => {
+    expect(validate(inText("(a"), {})).toEqual({ kind: "valid" });
   });
 });
 

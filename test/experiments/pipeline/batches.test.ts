@@ -118,7 +118,7 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     expect(endpoint.paid).toEqual({ plain: 1, batched: 8 });
     expect(io.warned()).toContain("Batch batch_1: 8 requests submitted.");
     expect(io.warned()).toContain("Batch batch_1 ended: 8 answered.");
-    expect(io.printed()).toContain("9 model replies (8 in batches)");
+    expect(io.printed()).toContain("9 model replies");
     expect(manifest(records()[0] ?? "").flags).toMatchObject({ batch: true });
     expect(trials().filter(({ turns }) => turns[0]?.batch === "batch_1")).toHaveLength(8);
     expect(ledger().submissions).toMatchObject([{ batch: "batch_1", requests: { length: 8 } }]);

@@ -39,8 +39,8 @@ const inputs: [string, Schema, string][] = [
     text({ description: tenMegabytes("one of: 'a', ") }),
     "schema-too-large",
   ],
-  ["properties nested 500 deep", input(nested(500, (schema) => object({ inner: schema }))), "schema-too-deep"],
-  ["branches nested 100,000 deep", input(nested(100_000, (schema) => ({ anyOf: [schema] }))), "schema-too-deep"],
+  ["properties nested 500 deep", input(nested(500, (schema) => object({ inner: schema }))), "schema-too-large"],
+  ["branches nested 100,000 deep", input(nested(100_000, (schema) => ({ anyOf: [schema] }))), "tool-shape"],
   ["100,000 properties", input(object(numbered(100_000, () => ({ type: "string" })))), "schema-too-large"],
   [
     "100,000 broken properties",
@@ -53,7 +53,7 @@ const inputs: [string, Schema, string][] = [
     input(object(numbered(5000, (index) => ({ $ref: `#/properties/part_${(index + 1) % 5000}` })))),
     "ref-recursive",
   ],
-  ["a remote reference", text({ $ref: "https://example.com/city.json" }), "ref-remote"],
+  ["a remote reference", text({ $ref: "https://example.com/city.json" }), "ref-unresolved"],
   ["a pattern that never ends", text({ pattern: "^(a+)+$", default: 5 }), "default-violates-schema"],
   ["a pattern of 1,000,000 brackets", text({ pattern: "(".repeat(1e6) }), "schema-not-valid"],
   [
