@@ -168,6 +168,15 @@ describe("trust", () => {
     expect([asked.length, code]).toEqual([1, 2]);
   });
 
+  it("is not asked for the server that init was given, in the suite that init wrote of it", async () => {
+    rmSync(join(cwd, "evals"), { recursive: true });
+    const io = anIo({ cwd, env: { PATH: process.env.PATH, HOME: home }, isTrusted: false });
+    expect(await runCommandLine(["init", `${process.execPath} server.mjs`], io, "0.0.0")).toBe(0);
+    expect((await evals("run -m lexical")).err).not.toContain("trusted");
+    write(join("evals", readdirSync(join(cwd, "evals"))[0] ?? ""), suite());
+    expect((await evals("run -m lexical")).code).toBe(2);
+  });
+
   it.each<[string, string, Io["env"]]>([
     ["the flag", "run --case act --trust -m custom:model.mjs", {}],
     ["CI", "run --case act -m custom:model.mjs", { CI: "true" }],

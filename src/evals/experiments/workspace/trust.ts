@@ -36,10 +36,25 @@ export async function requireTrust(claims: readonly Claim[], io: Io): Promise<vo
   io.err(printableLines(`Files name what is used only if you trust it, in ${io.cwd}:`, ...lines));
   if (!(await askConsent("Do you trust all of it?", io)))
     throw usageError("Nothing of it was used.", "Read the files that are named above.");
+  await keepTrust(unknown, io);
+}
+
+/** Trusts what a suite names that the program wrote itself, of what the user had typed or trusted already. */
+export async function trustWritten(suite: string, io: Io): Promise<void> {
+  const { loadSuites } = await import("../../input/suites/load.ts");
+  const { suites } = await loadSuites([suite], { cwd: io.cwd });
+  await keepTrust(await findUntrusted(await claimSuites(suites, io), io), io);
+}
+
+/** Keeps what is trusted. Where the user's configuration cannot be written, the question comes again. */
+async function keepTrust(claims: readonly Claim[], io: Io): Promise<void> {
+  if (claims.length === 0) return;
   const file = trustFile(io);
-  const kept = [...(await readTrusted(file)), ...unknown.map(hashClaim)];
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await replaceFile(file, `${JSON.stringify({ folder: io.cwd, trusted: kept }, null, 2)}\n`);
+  const kept = [...(await readTrusted(file)), ...claims.map(hashClaim)];
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await replaceFile(file, `${JSON.stringify({ folder: io.cwd, trusted: kept }, null, 2)}\n`);
+  } catch {}
 }
 
 /** As `requireTrust`, but the question also covers what the suites of the folder name, so that it comes once. */

@@ -10,7 +10,7 @@ import { isJsonObject, type Json } from "../../base/types/json.ts";
 import type { DispatchRules } from "../../base/types/suite.ts";
 import { countListTokens, type Tool } from "../../base/types/tool.ts";
 import { findSkillFolders } from "../../experiments/workspace/skills.ts";
-import { requireTrust } from "../../experiments/workspace/trust.ts";
+import { requireTrust, trustWritten } from "../../experiments/workspace/trust.ts";
 import { writeOutput } from "../../experiments/workspace/writeOutput.ts";
 import { discoverSkills } from "../../input/skills/discover.ts";
 import { discover } from "../../input/suites/discover.ts";
@@ -121,6 +121,7 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
   const { server, variables } = await describeServer(source, toProject, io);
   const catalog = options.catalog === undefined ? undefined : `${toProject}${options.catalog}`;
   await write(file, renderSuite(draft, { server, name, toProject, dispatch, catalog }), io);
+  await trustWritten(file, io);
   warnOfVariables(file, variables, io);
   const { subjects } = describeToolList({ server: name, items: listed.items, settings: [] });
   const flags = source.kind === "server" ? source.flags : `--tools ${shellWord(source.file)}`;
