@@ -396,7 +396,7 @@ describe("no secret is in what a command writes", () => {
     // The server lists another description now, and the model no longer calls its tool.
     writeSuite("changed");
     answer = (headers) => ({ text: `${headers} ${repeat([GITHUB_TOKEN, ANTHROPIC_API_KEY, basePassword])}` });
-    await call("run suite.json -n 3 --check on", [0, 1], model);
+    await call("run suite.json -n 3 --check on", [0, 1, 3], model);
     const [baseline = ""] = readdirSync(join(dir, "evals/baselines"));
     await call(
       `blame --case one --baseline evals/baselines/${baseline} --paths suite.json`,
@@ -454,7 +454,7 @@ it("prints no secret of a record that another environment has written", async ()
   );
   for (const line of [...lines, ...forms]) {
     const { code, out, err } = await spawnEvals(line.split(" "), { cwd: dir, env: known });
-    expect([0, 1], `${line}: ${err}`).toContain(code);
+    expect([0, 1, 3], `${line}: ${err}`).toContain(code);
     expect(canaryNames(`${out} ${err}`), line).toEqual([]);
   }
   const written = listFiles(join(dir, "evals/baselines"));
@@ -503,7 +503,7 @@ describe("a record stays readable", () => {
     for (const as of ["json", "csv", "markdown", "junit", "github"]) await call(`show --format ${as}`, 0);
     const [id = ""] = readdirSync(join(dir, "reports"));
     const page = await call("show --format html", 0);
-    for (const one of [page, join(dir, "reports", id)]) expect(pageOf(one).kind).toBe("show");
+    for (const one of [page, join(dir, "reports", id)]) expect(pageOf(one).kind).toBe("report");
     const trials = readFileSync(join(dir, "reports", id, "trials.jsonl"), "utf8")
       .trimEnd()
       .split("\n");
