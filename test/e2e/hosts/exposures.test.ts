@@ -83,8 +83,8 @@ describe.each(ways)("under the exposure $exposure", ({ exposure, model, size }) 
     expect((await run("baseline", "accept")).err).toBe("");
     list(spoiled);
     const checked = summaryOf(await run("run", ...shared, ...size, "--json"));
-    // The model is deterministic.
-    expect(checked.suites[0]?.verdict).toMatchObject({ kind: "changed", flips: [{ case: "get" }] });
+    // Two tools have two orders, too few to show that a model is deterministic.
+    expect(checked.suites[0]?.verdict).toMatchObject({ kind: "regressed" });
     const blamed = await run("blame", "--json");
     const blames = JSON.stringify(JSON.parse(blamed.out).blames);
     expect([blames, blames]).toEqual([
