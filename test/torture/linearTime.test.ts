@@ -75,12 +75,14 @@ const cases: Record<string, () => unknown> = {
 
 describe("time is linear in", () => {
   it.each(Object.entries(cases))("%s", (_, run) => {
-    run();
+    // What takes more than linear time does not end.
+    expect(run).not.toThrow();
   });
 
   it.each(["\r", "\n", "\n\t", "inputs:\n", "tasks:\nskill:\n\n", '"tasks" '])("a file of %j", (piece) => {
     for (const name of ["a.yaml", "a.json", "a.md", "evals.json", "prompts.yaml"])
-      for (const format of formats) format.recognizes({ path: `/${name}`, file: name, text: fill(piece) });
+      for (const format of formats)
+        expect(() => format.recognizes({ path: `/${name}`, file: name, text: fill(piece) })).not.toThrow();
   });
 });
 
