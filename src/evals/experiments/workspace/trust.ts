@@ -6,7 +6,7 @@ import { replaceFile } from "../../base/files/replaceFile.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import type { Json } from "../../base/types/json.ts";
+import { isNestedDeeper, type Json } from "../../base/types/json.ts";
 import type { Configuration, ServerSpec, Suite } from "../../base/types/suite.ts";
 import { readText } from "../../input/parsing/read.ts";
 import { configFolder, findEntry, readHostFile } from "../../servers/spec.ts";
@@ -152,6 +152,7 @@ function claimSpec(spec: Json | ServerSpec, dir: string, file: string): Claim {
     kind: isProgram ? "program" : "address",
     text: `${words.join(" ")}${sent.join("")}`,
     file,
-    content: JSON.stringify([spec, dir]),
+    // No server is started of an entry that is too deep to be read.
+    content: isNestedDeeper(spec) ? randomUUID() : JSON.stringify([spec, dir]),
   };
 }
