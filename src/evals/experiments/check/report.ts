@@ -344,16 +344,34 @@ function noRegression({ method, margin, reach, lost, cases, canFall }: ComparedC
   return `The ${lost ? "compared " : ""}cases pass and select their tools as often as before, or at most ${inPoints(margin)} less often on average.${some} ${one}`;
 }
 
+/** Why a check is inconclusive, and what to do, where neither depends on its figures. */
+const undecided: Readonly<Partial<Record<NonNullable<ComparedCheck["because"]>, { reason: string; next: string }>>> = {
+  stopped: {
+    reason: "The check was stopped before it could decide.",
+    next: "Next: finish it with `evals run --resume latest`.",
+  },
+  "few-compared": {
+    reason: "The cases that were compared did not get worse, but they are fewer than half of the suite.",
+    next: "Next: see below why the others could not be compared; accept a new baseline when their pass rates are right.",
+  },
+  "nothing-can-fall": {
+    reason: "The check could not decide: no case passed with either tool list, so none can fall.",
+    next: "Next: correct the cases or the descriptions until some cases pass, then accept a new baseline.",
+  },
+  "answers-repeat": {
+    reason: "The check could not decide: consecutive answers repeat each other, so they are not separate evidence.",
+    next: "Next: turn off caches on the way to the model, use a temperature above 0 and no fixed seed, then run again.",
+  },
+  copies: {
+    reason:
+      "The check could not decide: repeated requests were answered from a cache, and there are too few orders of the tools without them.",
+    next: "Next: turn off the cache on the way to the model, then run again.",
+  },
+};
+
 function inconclusive({ because, missing, cases, net, margin }: ComparedCheck): string {
-  if (because === "stopped") return "The check was stopped before it could decide.";
-  if (because === "few-compared")
-    return "The cases that were compared did not get worse, but they are fewer than half of the suite.";
-  if (because === "nothing-can-fall")
-    return "The check could not decide: no case passed with either tool list, so none can fall.";
-  if (because === "answers-repeat")
-    return "The check could not decide: consecutive answers repeat each other, so they are not separate evidence.";
-  if (because === "copies")
-    return "The check could not decide: repeated requests were answered from a cache, and there are too few orders of the tools without them.";
+  const known = because && undecided[because];
+  if (known) return known.reason;
   if (because === "missing") {
     const arm = (n: number, name: string) => (n > 0 ? [`${integer(n)} with the ${name} tools`] : []);
     const lost = missing ? [...arm(missing.base, "old"), ...arm(missing.head, "new")] : [];
@@ -393,14 +411,8 @@ export function checkNext(check: CheckSummary, { accept = false, blame = false }
 const maxTrials = 140;
 
 function inconclusiveNext({ because, advice, trials }: ComparedCheck): string {
-  if (because === "stopped") return "Next: finish it with `evals run --resume latest`.";
-  if (because === "few-compared")
-    return "Next: see below why the others could not be compared; accept a new baseline when their pass rates are right.";
-  if (because === "nothing-can-fall")
-    return "Next: correct the cases or the descriptions until some cases pass, then accept a new baseline.";
-  if (because === "answers-repeat")
-    return "Next: turn off caches on the way to the model, use a temperature above 0 and no fixed seed, then run again.";
-  if (because === "copies") return "Next: turn off the cache on the way to the model, then run again.";
+  const known = because && undecided[because];
+  if (known) return known.next;
   if (because === "missing")
     return "Next: find out below why trials got no answer, then run `evals run --resume latest --retry-broken`.";
   if (!advice) return "Next: see below why trials got no answer, then run again.";
