@@ -133,7 +133,7 @@ async function importSources(files: Record<string, string>, ...flags: string[]) 
 
 it("reads TypeScript sources by running them, which it offers first", async () => {
   const { code, out, mongodb: none } = await importSources(sources);
-  expect({ code, none }).toEqual({ code: 0, none: undefined });
+  expect({ code, none }).toEqual({ code: 1, none: undefined });
   expect(out).toMatchSnapshot("offered");
   const run = await importSources(sources, "--execute-source");
   expect(run.out).toMatchSnapshot("printed");

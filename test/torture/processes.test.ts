@@ -194,7 +194,7 @@ describe("trouble with the disk", () => {
         ["-c", 'ulimit -f 2000; exec "$0" "$@"', process.execPath, cli, "run", "--resume", id],
         {
           ...{ cwd: dir, stdio: ["ignore", "ignore", "pipe"] },
-          env: { PATH: process.env.PATH, HOME: dir, ANTHROPIC_API_KEY: "test" },
+          env: { PATH: process.env.PATH, HOME: dir, ANTHROPIC_API_KEY: "test", CI: "true" },
         },
       );
       let err = "";

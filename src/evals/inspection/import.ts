@@ -63,7 +63,8 @@ export async function importSuites(options: ImportOptions, io: Io): Promise<Exit
   const reports: ImportReport[] = [];
   for (const one of found) reports.push(await writeOne(one, tools, options, io));
   printResult({ imports: reports }, importDocument(reports, hasServer), options.json, io);
-  return isWrong ? exitCodes.usage : exitCodes.passed;
+  if (isWrong) return exitCodes.usage;
+  return reports.some(({ written }) => written !== undefined) ? exitCodes.passed : exitCodes.failed;
 }
 
 const indexTools = (tools: readonly Tool[]): KnownTools =>

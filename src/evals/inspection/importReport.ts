@@ -53,7 +53,9 @@ export function importDocument(reports: readonly ImportReport[], hasServer: bool
         isRunnable
           ? ["Next: if you trust these sources, run them with ", { code: "--execute-source" }, " to read their cases."]
           : written === undefined
-            ? "Next: see below why no case could be kept."
+            ? cases.length === 0
+              ? "Next: check the path and `--from`: this file has no case in that format."
+              : "Next: see below why no case could be kept."
             : [`Next: ${hasServer ? "" : "name the server in the suite, then "}run \`evals run ${written}\`.`],
       ),
       ...section("Left out", [countReasons("case", left)]),
