@@ -1,13 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ComparedCheck } from "../../../src/evals/base/types/check.ts";
 import type { RunSummary, SuiteSummary } from "../../../src/evals/base/types/run.ts";
-import {
-  checkBlocks,
-  checkLines,
-  checkNext,
-  checkReason,
-  type FollowUp,
-} from "../../../src/evals/experiments/check/report.ts";
+import { checkBlocks, checkLines } from "../../../src/evals/experiments/check/report.ts";
+import { checkNext, checkReason, type FollowUp } from "../../../src/evals/experiments/check/sentences.ts";
 import { formNames, forms, runReport } from "../../../src/evals/experiments/run/report/forms.ts";
 import { exitText, headline, leadLines, runStatus } from "../../../src/evals/experiments/run/report/status.ts";
 import { pipe } from "../../../src/evals/reports/terminal.ts";

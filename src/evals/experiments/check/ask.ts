@@ -19,7 +19,7 @@ import { comparability, describeRun } from "../design/comparable.ts";
 import { defaultTrials, mostTrials } from "../design/statistics.ts";
 import type { PlannedChecks } from "../pipeline/manifest.ts";
 import { ArmCases, type Ask, type GetToolset, runDesign } from "../pipeline/pipeline.ts";
-import { explainLost } from "./report.ts";
+import { explainLost } from "./sentences.ts";
 import type { Check } from "./verdict.ts";
 
 export type CheckOptions = {

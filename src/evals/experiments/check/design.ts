@@ -1,12 +1,4 @@
-import {
-  bringSpans,
-  type Design,
-  isGraded,
-  type Play,
-  simulate,
-  type TrialRecord,
-} from "../../asking/trials/design.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { bringSpans, type Design, type Play, simulate, type TrialRecord } from "../../asking/trials/design.ts";
 import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import { isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, drawBeta, seededRandom } from "../../base/stats/random.ts";
@@ -21,9 +13,8 @@ import {
   isDoubtful,
   measureDependence,
 } from "../design/dependence.ts";
-import { type AlikeAnswers, lnAgreement, type RatedP } from "../design/grades.ts";
+import { lnAgreement, type RatedP } from "../design/grades.ts";
 import {
-  type ArmAnswers,
   type CheckVerdict,
   conclude,
   countCalls,
@@ -36,13 +27,11 @@ import {
   nameCases,
   type PairTally,
   pairArms,
-  readArm,
-  readGrade,
   riseP,
   type SuiteJudgement,
-  tallyCase,
 } from "../design/observe.ts";
 import { defaultMargin, defaultTrials, type LookPlan, planLooks, suspicionAt } from "../design/statistics.ts";
+import { PlayedCase } from "./playedCase.ts";
 
 /**
  * `seed`: the run's; it decides which arm of a pair is asked first, and the reach. `trials`: the cap per case and arm.
@@ -86,63 +75,6 @@ const doubt = { rungs: 2, trials: 35 };
 const mostAskedFurther = 50;
 /** Cases that look worse in a report. */
 const shownAt = 0.2;
-
-/** One case during a check: its answers, how many pairs were asked for, and its test at the latest rung. */
-class PlayedCase {
-  rung = -1;
-  test: RatedP = { p: 1, rate: "pass" };
-  hasFallen = false;
-  /** Pairs that were asked for. The record of a run that is read again may have more. */
-  asked = 0;
-  readonly base: ArmAnswers;
-  readonly head: ArmAnswers;
-
-  constructor(
-    readonly id: string,
-    readonly record: TrialRecord,
-    readonly requests: number,
-  ) {
-    this.base = readArm(record, id, "base");
-    this.head = readArm(record, id, "head");
-  }
-
-  /** The first pairs; all that were asked for by default. */
-  tally(pairs = this.asked): PairTally {
-    return tallyCase(this.base, this.head, Math.min(pairs, this.asked));
-  }
-
-  /** The grades of an arm in order of asking. */
-  grades(arm: "base" | "head", pairs = this.asked): number[] {
-    return Array.from({ length: pairs }, (_, t) => readGrade(this[arm].answers[t]));
-  }
-
-  /** The answers of an arm by request; undefined if two answers to the same request differ. */
-  agreement(arm: "base" | "head"): AlikeAnswers[] | undefined {
-    const byRequest = new Map<number, AlikeAnswers & { outcome: string | undefined }>();
-    for (let t = 0; t < this.asked; t++) {
-      const answer = this[arm].answers[t];
-      if (!isGraded(answer)) continue;
-      const outcome = this.record.outcome(this.id, arm, t + 1);
-      const known = getOrAdd(byRequest, t % this.requests, () => ({ grade: readGrade(answer), trials: 0, outcome }));
-      if (known.outcome !== outcome) return undefined;
-      known.trials++;
-    }
-    return [...byRequest.values()];
-  }
-
-  varies(): boolean {
-    return pairArms.some((arm) => new Set(this[arm].answers.slice(0, this.asked)).size > 1);
-  }
-
-  /** Whether every repeated request came back as a copy, and there was one. */
-  hasOnlyCopies(): boolean {
-    const copied = pairArms.map((arm) => this.record.copied(this.id, arm));
-    if (this.asked <= this.requests) return false;
-    for (let trial = this.requests + 1; trial <= this.asked; trial++)
-      if (copied.some((trials) => !trials.has(trial))) return false;
-    return true;
-  }
-}
 
 /** The suite at one look, on the first `trials` pairs of every case. */
 type Look = {

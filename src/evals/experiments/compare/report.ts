@@ -1,18 +1,8 @@
 import * as z from "zod";
 import { type Block, diff, facts, heading, list, section, text } from "../../reports/document.ts";
 import { capital, count, share } from "../../reports/format.ts";
-import {
-  changedCases,
-  checkFacts,
-  checkHeadline,
-  checkReason,
-  checkTone,
-  flippedCases,
-  grownConfusions,
-  isExhausted,
-  netSentence,
-  withSentences,
-} from "../check/report.ts";
+import { changedCases, checkFacts, checkTone, flippedCases, grownConfusions } from "../check/report.ts";
+import { checkHeadline, checkReason, isExhausted, netSentence, withSentences } from "../check/sentences.ts";
 import { intervalPlot, intervalRow } from "../results/figures.ts";
 import { type Comparison, comparisonSchema } from "./comparison.ts";
 

@@ -7,7 +7,7 @@ import { junit } from "../../../reports/junit.ts";
 import { renderMarkdown } from "../../../reports/markdown.ts";
 import { type Display, pipe, renderTerminal } from "../../../reports/terminal.ts";
 import type { VerdictList } from "../../../reports/verdicts.ts";
-import { withSentences } from "../../check/report.ts";
+import { withSentences } from "../../check/sentences.ts";
 import { driftJson } from "../../drift/report.ts";
 import { runPage, toPage, type WrittenReport } from "./page.ts";
 import { PageTrialCollector } from "./pageTrials.ts";

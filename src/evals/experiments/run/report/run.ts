@@ -15,7 +15,8 @@ import { count, integer, share } from "../../../reports/format.ts";
 import { armsBlocks, discoveryBlocks } from "../../arms/report.ts";
 import { serverBlocks } from "../../arms/serversReport.ts";
 import { judgeText, triggerBlocks } from "../../arms/skillReport.ts";
-import { checkBlocks, type FollowUp } from "../../check/report.ts";
+import { checkBlocks } from "../../check/report.ts";
+import type { FollowUp } from "../../check/sentences.ts";
 import { driftBlocks } from "../../drift/report.ts";
 import { modelLabel, provenance, usageText } from "../../results/text.ts";
 import {

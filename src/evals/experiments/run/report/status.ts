@@ -5,7 +5,7 @@ import { exitCodes } from "../../../base/types/errors.ts";
 import type { CaseSummary, PartialRun, RunManifest, RunSummary, SuiteSummary, Touch } from "../../../base/types/run.ts";
 import type { Tone } from "../../../reports/document.ts";
 import { count, integer, some, tallyPhrase } from "../../../reports/format.ts";
-import { checkNext, checkReason, type FollowUp, isCompared, isExhausted, lostLines } from "../../check/report.ts";
+import { checkNext, checkReason, type FollowUp, isCompared, isExhausted, lostLines } from "../../check/sentences.ts";
 import { driftLead, driftWord } from "../../drift/report.ts";
 import { type CaseState, caseState, isBelowBefore, isGatedByRate, redFirst } from "../../results/text.ts";
 

@@ -3,8 +3,8 @@ import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../.
 import { tally } from "../../../reports/format.ts";
 import { isRed, type Place, type Verdict, type VerdictList, type VerdictSuite } from "../../../reports/verdicts.ts";
 import { discoverySentence } from "../../arms/report.ts";
-import type { FollowUp } from "../../check/report.ts";
 import { checkLines } from "../../check/report.ts";
+import type { FollowUp } from "../../check/sentences.ts";
 import { driftLines } from "../../drift/report.ts";
 import { type CaseState, caseSentence, caseState, isGatedByRate, modelLabel } from "../../results/text.ts";
 import { isDeterministic } from "./cases.ts";

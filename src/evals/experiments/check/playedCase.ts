@@ -1,0 +1,61 @@
+import { isGraded, type TrialRecord } from "../../asking/trials/design.ts";
+import { getOrAdd } from "../../base/getOrAdd.ts";
+import type { AlikeAnswers, RatedP } from "../design/grades.ts";
+import { type ArmAnswers, type PairTally, pairArms, readArm, readGrade, tallyCase } from "../design/observe.ts";
+
+/** One case during a check: its answers, how many pairs were asked for, and its test at the latest rung. */
+export class PlayedCase {
+  rung = -1;
+  test: RatedP = { p: 1, rate: "pass" };
+  hasFallen = false;
+  /** Pairs that were asked for. The record of a run that is read again may have more. */
+  asked = 0;
+  readonly base: ArmAnswers;
+  readonly head: ArmAnswers;
+
+  constructor(
+    readonly id: string,
+    readonly record: TrialRecord,
+    readonly requests: number,
+  ) {
+    this.base = readArm(record, id, "base");
+    this.head = readArm(record, id, "head");
+  }
+
+  /** The first pairs; all that were asked for by default. */
+  tally(pairs = this.asked): PairTally {
+    return tallyCase(this.base, this.head, Math.min(pairs, this.asked));
+  }
+
+  /** The grades of an arm in order of asking. */
+  grades(arm: "base" | "head", pairs = this.asked): number[] {
+    return Array.from({ length: pairs }, (_, t) => readGrade(this[arm].answers[t]));
+  }
+
+  /** The answers of an arm by request; undefined if two answers to the same request differ. */
+  agreement(arm: "base" | "head"): AlikeAnswers[] | undefined {
+    const byRequest = new Map<number, AlikeAnswers & { outcome: string | undefined }>();
+    for (let t = 0; t < this.asked; t++) {
+      const answer = this[arm].answers[t];
+      if (!isGraded(answer)) continue;
+      const outcome = this.record.outcome(this.id, arm, t + 1);
+      const known = getOrAdd(byRequest, t % this.requests, () => ({ grade: readGrade(answer), trials: 0, outcome }));
+      if (known.outcome !== outcome) return undefined;
+      known.trials++;
+    }
+    return [...byRequest.values()];
+  }
+
+  varies(): boolean {
+    return pairArms.some((arm) => new Set(this[arm].answers.slice(0, this.asked)).size > 1);
+  }
+
+  /** Whether every repeated request came back as a copy, and there was one. */
+  hasOnlyCopies(): boolean {
+    const copied = pairArms.map((arm) => this.record.copied(this.id, arm));
+    if (this.asked <= this.requests) return false;
+    for (let trial = this.requests + 1; trial <= this.asked; trial++)
+      if (copied.some((trials) => !trials.has(trial))) return false;
+    return true;
+  }
+}
