@@ -179,6 +179,16 @@ describe("the action", () => {
     });
   });
 
+  it("posts no comment that the pull request brought", async () => {
+    mkdirSync(file("reports/last-result"), { recursive: true });
+    writeFileSync(file("reports/last-result/comment.md"), "<!-- tool-evals -->\nAll cases pass");
+    // The run ends before it writes a report.
+    const inputs = { model, comment: "true", lint: "false", paths: "evals/none.yaml" };
+    const { failed } = await runAction({ inputs, env: { ANTHROPIC_API_KEY: "test" } });
+    expect(failed).toBe(true);
+    expect(read("gh.log")).toBe("");
+  });
+
   it("fails with annotations on the lines of the suite, and still comments", async () => {
     await withModel(false, async (env) => {
       const { failed, result, printed } = await runAction({
