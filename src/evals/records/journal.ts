@@ -9,14 +9,9 @@ import { TextWriter } from "./texts.ts";
 export type Journal = {
   /** Resolves when the line is on disk (fdatasync). A trial counts only after that. Rejects if it cannot be written. */
   append(trial: Trial): Promise<void>;
-  /** Writes all waiting lines and closes the file. */
+  /** Waits for all lines and closes the file. */
   close(): Promise<void>;
 };
-
-/** Lines that arrive within this time share a sync (group commit). */
-const syncIntervalMs = 20;
-/** The sync is early when this many lines wait: garbage collection of longer-lived objects is more expensive. */
-const syncLines = 16;
 
 /**
  * `lines`: the number of lines already in the journal. `redact` removes secrets from a line. `verify` is called before each
@@ -25,9 +20,9 @@ const syncLines = 16;
 type JournalOptions = { lines?: number; redact?: (text: string) => string; verify?: () => Promise<void> };
 
 /**
- * Opens the journal of a run for appending. Lines are written in the order of `append`, many per sync: one sync per
- * line would cost more than the rest of a trial. After a failed write every further append rejects with the same error,
- * so that the journal has no gap.
+ * Opens the journal of a run for appending. Lines are written in the order of `append`; those that arrive during a sync
+ * share the next one (group commit). After a failed write every further append rejects with the same error, so that the
+ * journal has no gap.
  */
 export async function openJournal(
   path: string,
@@ -41,18 +36,6 @@ export async function openJournal(
   let waiting: { line: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let flushing: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
-  let closing = false;
-  let flushNow = () => {};
-
-  const waitForLines = () =>
-    new Promise<void>((resolve) => {
-      if (closing || waiting.length >= syncLines) return resolve();
-      const timer = setTimeout(resolve, syncIntervalMs);
-      flushNow = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
 
   const write = async (text: string) => {
     if (failure) throw failure.error;
@@ -72,7 +55,6 @@ export async function openJournal(
   };
 
   const flush = async () => {
-    await waitForLines();
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
@@ -82,7 +64,6 @@ export async function openJournal(
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
-      if (waiting.length > 0) await waitForLines();
     }
     flushing = undefined;
   };
@@ -96,11 +77,8 @@ export async function openJournal(
           reject,
         });
         flushing ??= flush();
-        if (waiting.length >= syncLines) flushNow();
       }),
     async close() {
-      closing = true;
-      flushNow();
       await flushing;
       await file.close().catch(failToWrite(path));
     },

@@ -128,6 +128,18 @@ describe("a service that limits its rate to 20 requests a second", () => {
   });
 });
 
+it.each([429, 529])("single %i do not slow down the other requests", async (status) => {
+  const service = () => {
+    let index = 0;
+    return (): Attempt => (index++ % 20 === 7 ? { status, retryAfterMs: 1_000 } : { status: 200 });
+  };
+  const { seconds: plain } = await ask(() => ({ status: 200 }));
+  const { answered, seconds } = await ask(service());
+  expect(answered).toBe(1_000);
+  // One in twenty holds its slot for a second; the others keep the pace.
+  expect(seconds).toBeLessThan(plain + (1_000 / 20 / 10) * 1.6);
+});
+
 describe("a service without limits", () => {
   it("is asked by all at once, after the first", async () => {
     const { requests, seconds } = await ask(() => ({ status: 200 }), { cases: 101, concurrency: 100, latencyMs: 50 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { converse } from "../../../src/evals/asking/trials/conversation.ts";
-import { createExecutor, isolatedPool, sharedPool } from "../../../src/evals/asking/trials/execution.ts";
+import { createExecutor, HeldResults, isolatedPool, sharedPool } from "../../../src/evals/asking/trials/execution.ts";
 import type { ExecutionPolicy } from "../../../src/evals/base/types/execution.ts";
 import type { AskedModel } from "../../../src/evals/base/types/model.ts";
 import type { Execution } from "../../../src/evals/base/types/trial.ts";
@@ -138,6 +138,29 @@ describe("converse", () => {
       },
       3,
     ]);
+  });
+
+  it("breaks when the results of all trials in flight are too much together, and not after they ended", async () => {
+    const pool = sharedPool(
+      scriptedServer(() => text("x")),
+      async () => scriptedServer(() => text("x")),
+    );
+    const held = new HeldResults();
+    const others = HeldResults.most - 20;
+    held.add(others);
+    const execute = async () => {
+      const executor = createExecutor(toolset, { policy: "all", pool, held });
+      const done = await executor.execute({ id: "1", tool: "read", arguments: {} }, never);
+      await executor.close();
+      return done;
+    };
+    expect(await execute()).toEqual({
+      kind: "broken",
+      stage: "server",
+      message: 'The results of the trials in flight have more than 256 Mi characters together, with that of "read"',
+    });
+    held.add(-others);
+    expect(await execute()).toMatchObject({ status: "executed" });
   });
 
   it("breaks with the server's own cause when a call breaks, the turn kept", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { converse } from "../../../src/evals/asking/trials/conversation.ts";
+import { HeldResults } from "../../../src/evals/asking/trials/execution.ts";
 import { SpendingLimits } from "../../../src/evals/asking/trials/limits.ts";
 import type { PlannedCase } from "../../../src/evals/asking/trials/plan.ts";
 import { runTrial } from "../../../src/evals/asking/trials/runTrial.ts";
@@ -65,7 +66,13 @@ describe("a host", () => {
 
   it("refuses a case with several turns, before any model call", async () => {
     const context = {
-      ...{ pool: () => undefined, skills: () => undefined, now: () => new Date(0), limits: new SpendingLimits({}) },
+      ...{
+        pool: () => undefined,
+        skills: () => undefined,
+        now: () => new Date(0),
+        limits: new SpendingLimits({}),
+        held: new HeldResults(),
+      },
       show: () => ({ tools: [], listedName: (name: string) => name }),
       grade: async () => ({ verdict: passed }),
     };

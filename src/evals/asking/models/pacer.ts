@@ -9,7 +9,7 @@ export const realClock: Clock = {
 };
 
 /**
- * The outcome of one request. `throttled`: refused because of the rate (429, 529), with the wait that the service asked for.
+ * The outcome of one request. `throttled`: refused because of the rate (429), with the wait that the service asked for.
  * `failed`: any other temporary fault. `refused`: a fault that every request would have (a wrong key, an unknown model).
  * `rejected`: a permanent fault of this request alone, or of every request from now on (no credit left); `about` identifies
  * the case. `answered`: anything else. While no request was answered, a permanent fault counts as `refused` if it has the
@@ -23,6 +23,11 @@ export type Report =
 
 /** After this many faults in a row, requests are sent one at a time, as probes. */
 const faultsInRow = 10;
+/**
+ * After this many requests in a row are throttled, all requests wait and slow down. Fewer are retried alone: services also
+ * throttle single requests for reasons of their own, and a rate that is too high is soon refused this often.
+ */
+const throttlesInRow = 3;
 /** After this many cases in a row are rejected with the same message, the model is stopped. */
 const rejectionsInRow = 5;
 /** The first request is sent alone. If it is not answered within this time, the others are sent too. */
@@ -41,7 +46,7 @@ const probeWaitMs = (failed: number) => Math.min(500 * 2 ** failed, 8_000);
  * Decides when the requests to one model are sent, over all trials.
  *
  * - The first request is sent alone. If it is refused, no other is sent.
- * - The rate is unlimited until the service throttles. Then all requests wait as long as the service asks, and continue at the
+ * - The rate is unlimited until the service throttles three requests in a row. Then all requests wait as long as the service asks, and continue at the
  *   rate that it granted, which doubles every second until the service throttles again. From then on, they continue a little
  *   below the rate at which it throttled, and that rate grows until the next time.
  * - After ten faults in a row, requests are sent one at a time, with waits from 0.5 to 8 s between them. After `probes`
@@ -61,6 +66,7 @@ export class Pacer {
   /** Requests per second at which the service throttled. Until it did so twice, this is a rough guess, and the rate doubles. */
   #granted = Number.POSITIVE_INFINITY;
   #throttles = 0;
+  #throttledInRow = 0;
   #nextAt = 0;
   #pausedUntil = 0;
   #measuredSince: number;
@@ -146,12 +152,13 @@ export class Pacer {
       this.#answers++;
       this.#faults = 0;
       this.#failedProbes = 0;
+      this.#throttledInRow = 0;
       this.#measured++;
       return;
     }
     const wasCautious = this.#faults >= faultsInRow;
     this.#faults++;
-    if (report.kind === "throttled") this.#slowDown(report.waitMs);
+    if (report.kind === "throttled" && ++this.#throttledInRow >= throttlesInRow) this.#slowDown(report.waitMs);
     if (wasCautious && isProbe) this.#failedProbes++;
     if (this.#faults >= faultsInRow) this.#pauseUntil(this.#clock.now() + probeWaitMs(this.#failedProbes));
     if (report.kind === "refused" || this.#failedProbes >= this.#probes) this.#stopped ??= report.message;

@@ -123,7 +123,8 @@ function readReport(attempt: Attempt, made: number, { answers }: Pacer, about: s
   const isFirst = answers === 0 && !isTransient;
   const isRefused = (code: number) => refusedStatuses.includes(code) || (isFirst && code < 500 && code !== tooLarge);
   if (status !== undefined && isRefused(status)) return { kind: "refused", message };
-  if (isThrottled(attempt)) return { kind: "throttled", message, waitMs: waitMs(attempt, made) };
+  // 529, an overloaded service, says nothing about the rate that it would grant.
+  if (status === 429) return { kind: "throttled", message, waitMs: waitMs(attempt, made) };
   if (isTransient || isFirst) return { kind: "failed", message };
   // A part of the request that is at fault is that of one suite or case; "no credit left" names none.
   const isOfAll = status !== undefined && status !== tooLarge && !requestPart.test(message);

@@ -20,7 +20,20 @@ type ExecutorSettings = {
   pool?: ServerPool | undefined;
   answerByMock?: AnswerByMock | undefined;
   denial?: string | undefined;
+  held?: HeldResults;
 };
+
+/** The characters of all results, as JSON, that the trials in flight of one run hold in memory. */
+export class HeldResults {
+  static readonly most = 256 * 1024 * 1024;
+  #characters = 0;
+
+  /** Adds characters, or removes them if negative. Returns whether all together are within the limit. */
+  add(characters: number): boolean {
+    this.#characters += characters;
+    return this.#characters <= HeldResults.most;
+  }
+}
 
 /**
  * Creates the executor of one trial: a call is executed when its tool is listed, its arguments are an object, no mock
@@ -28,7 +41,7 @@ type ExecutorSettings = {
  */
 export function createExecutor(
   toolset: Toolset,
-  { policy, model, pool, answerByMock = () => undefined, denial }: ExecutorSettings,
+  { policy, model, pool, answerByMock = () => undefined, denial, held = new HeldResults() }: ExecutorSettings,
 ): Executor {
   let lease: Lease | undefined;
   let characters = 0;
@@ -54,11 +67,15 @@ export function createExecutor(
       const outcome = await lease.server.call(call.tool, call.arguments, signal);
       if (outcome.kind === "broken") return outcome;
       if (outcome.kind === "unknown-tool") return skip(outcome.message);
-      characters += JSON.stringify(outcome.result).length;
-      if (characters > maxTrialCharacters) return tooMuch(call.tool);
+      const { length } = JSON.stringify(outcome.result);
+      characters += length;
+      const isWithin = held.add(length);
+      if (characters > maxTrialCharacters) return tooMuch("this trial", maxTrialCharacters, call.tool);
+      if (!isWithin) return tooMuch("the trials in flight", HeldResults.most, call.tool);
       return { status: "executed", result: outcome.result, ms: performance.now() - startedAt };
     },
     async close() {
+      held.add(-characters);
       await lease?.release();
     },
   };
@@ -67,10 +84,10 @@ export function createExecutor(
 /** Of all results of one trial, as JSON: the record of a run holds them all. */
 const maxTrialCharacters = 16 * 1024 * 1024;
 
-const tooMuch = (tool: string): Broken => ({
+const tooMuch = (whose: string, most: number, tool: string): Broken => ({
   kind: "broken",
   stage: "server",
-  message: `The results of this trial have more than ${maxTrialCharacters / 1024 / 1024} Mi characters together, with that of "${tool}"`,
+  message: `The results of ${whose} have more than ${most / 1024 / 1024} Mi characters together, with that of "${tool}"`,
 });
 
 const skip = (reason: string): Execution => ({ status: "skipped", reason });

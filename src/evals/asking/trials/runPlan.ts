@@ -28,16 +28,10 @@ export type RunPlanOptions = {
 export type PlanEnd = "complete" | "cancelled" | "budget" | "stopped";
 
 /**
- * Maximum number of trials waiting for the disk before new ones are delayed. This many can be lost, and are asked
- * again, when the process is killed or the disk fails. Twice what the journal writes at once, so that it does not slow
- * asking.
- */
-const unrecordedLimit = 32;
-
-/**
  * Runs every cell of a plan that is not done. Starts no new trial after `signal` aborts or a limit of the run is
- * reached, and none on a model that was stopped. Trials in flight at an abort are recorded as cancelled, so the journal
- * contains everything that was asked. If the record cannot be written, cancels the trials in flight and rejects.
+ * reached, and none on a model that was stopped. A trial is in flight until it is on disk, so what is killed loses at
+ * most `concurrency` answers. Trials in flight at an abort are recorded as cancelled, so the journal contains everything
+ * that was asked. If the record cannot be written, cancels the trials in flight and rejects.
  */
 export async function runPlan(
   cells: Iterable<PlannedCell>,
@@ -49,8 +43,6 @@ export async function runPlan(
   const broken = new AbortController();
   const trialSignal = AbortSignal.any([signal, broken.signal]);
   const anyStop = AbortSignal.any([signal, stop.signal]);
-  const recording = new Set<Promise<void>>();
-  let recorded: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
   const { limits } = options;
   const stopAtLimit = () => {
@@ -58,20 +50,16 @@ export async function runPlan(
   };
   stopAtLimit();
 
-  const record = (trial: Trial) => {
-    const durable = recordOrBreak(trial, options.record).then(
-      (recorded) => {
-        asker.settle?.(recorded);
-        options.onRecorded(recorded);
-      },
-      (error) => {
-        failure ??= { error };
-        stop.abort();
-        broken.abort();
-      },
-    );
-    recording.add(durable);
-    durable.finally(() => recording.delete(durable));
+  const record = async (trial: Trial) => {
+    try {
+      const recorded = await recordOrBreak(trial, options.record);
+      asker.settle?.(recorded);
+      options.onRecorded(recorded);
+    } catch (error) {
+      failure ??= { error };
+      stop.abort();
+      broken.abort();
+    }
   };
 
   await schedule(listPending(cells, options), options.concurrency, anyStop, async (planned) => {
@@ -85,18 +73,9 @@ export async function runPlan(
       return stopAtLimit();
     }
     const isCopy = options.seen?.add(made) === true && planned.isRepeatable === true;
-    const trial: Trial = isCopy ? { ...made, copy: true } : made;
-    record(trial);
     stopAtLimit();
-    // All wait for one shared race: a race each would take quadratic time when many trials are answered at once.
-    if (recording.size >= unrecordedLimit) {
-      recorded ??= Promise.race(recording).finally(() => {
-        recorded = undefined;
-      });
-      await recorded;
-    }
+    await record(isCopy ? { ...made, copy: true } : made);
   });
-  await Promise.all(recording);
   if (failure) throw failure.error;
   if (signal.aborted) return "cancelled";
   if (limits.reached !== undefined && stop.signal.aborted) return "budget";

@@ -14,7 +14,7 @@ import {
 import { createDispatchReader, listDispatchedTools, readDispatchedTurns } from "../scoring/dispatch.ts";
 import { compileMocks } from "../scoring/mocks.ts";
 import { converse, createConversation, createHostedTrial, findUnfit, type Presenter } from "./conversation.ts";
-import { createExecutor, type ServerPool } from "./execution.ts";
+import { createExecutor, type HeldResults, type ServerPool } from "./execution.ts";
 import type { SpendingLimits } from "./limits.ts";
 import type { PlannedCell } from "./plan.ts";
 
@@ -57,6 +57,7 @@ export type TrialContext = Presenter & {
   now(): Date;
   /** The limits of the run. The models are already within them. */
   limits: SpendingLimits;
+  held: HeldResults;
 };
 
 type HostAnswer = Awaited<ReturnType<HostModel["converse"]>>;
@@ -143,6 +144,7 @@ async function answer(plannedCell: PlannedCell, context: TrialContext, signal: A
     pool: context.pool(plannedCell),
     answerByMock: answerByMock && ((call) => answerByMock(readDispatch?.(call).call ?? call)),
     denial: suite.denial,
+    held: context.held,
   });
   try {
     const refused = "converse" in model ? findUnfit(model, plannedCell.planned.case) : undefined;

@@ -6,7 +6,7 @@ import { type CodeQuestion, type Match, no, yes } from "../../asking/scoring/mat
 import { createGrader, type Grade } from "../../asking/scoring/score.ts";
 import { listWorkspace } from "../../asking/scoring/writtenFiles.ts";
 import type { ShownTools } from "../../asking/trials/conversation.ts";
-import { isolatedPool, type ServerPool, sharedPool } from "../../asking/trials/execution.ts";
+import { HeldResults, isolatedPool, type ServerPool, sharedPool } from "../../asking/trials/execution.ts";
 import { judgeTrial } from "../../asking/trials/judge.ts";
 import type { SpendingLimits } from "../../asking/trials/limits.ts";
 import { getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
@@ -80,6 +80,7 @@ export function createTrialContext(
     },
     now: () => new Date(),
     limits,
+    held: new HeldResults(),
   };
 }
 
