@@ -73,7 +73,7 @@ describe("overlay", () => {
     });
   });
 
-  it("takes a whole tool, but for its name, its annotations and where calls to it go", () => {
+  it("takes a whole tool, but for its own name, its annotations and where calls to it go", () => {
     const tool = { description: "Edits.", inputSchema: { type: "object", properties: { all: text("everything") } } };
     expect(applyVariant(list, { edit: { tool } })[1]).toEqual({
       ...tool,
@@ -185,7 +185,6 @@ describe("a variants file", () => {
   a:
     raed: Reads.
     read: { parameters: { pth: x, size: y } }
-    edit: { tool: { name: change, inputSchema: {} } }
     nothing_like_it: x
 `),
     ).toMatchInlineSnapshot(`
@@ -195,11 +194,37 @@ describe("a variants file", () => {
         Did you mean "path"?
       w.yaml:4:35: error: "read" has no parameter "size".
         Its parameters: path, head.
-      w.yaml:5:21: error: The tool "edit" cannot be renamed to "change".
-        Remove the name: the server only knows the tool by its listed name.
-      w.yaml:6:5: error: No tool "nothing_like_it" is listed.
+      w.yaml:5:5: error: No tool "nothing_like_it" is listed.
         Listed tools: read, edit, find."
     `);
+  });
+
+  it.each([
+    ["of another tool", "read: { name: edit }", "another tool has this name"],
+    [
+      "of a tool that is renamed to the same",
+      "read: { name: look }, edit: { tool: { name: look, inputSchema: {} } }",
+      "another",
+    ],
+    ["of a tool of another server", "read: { name: find }", "another tool has this name"],
+    ["of a tool of a host", "read: { name: apply-patch }", "Codex has a tool of its own with this name"],
+    ["that model APIs refuse", "read: { name: read file }", "model APIs refuse such a name"],
+    ["that is empty", 'read: { name: "" }', "model APIs refuse such a name"],
+    ["for a distractor", "find: { name: look }", "it is no tool that the server under test shows"],
+    ["of another parameter", "read: { parameters: { path: { name: head } } }", "another parameter has this name"],
+    [
+      "for a parameter inside of another",
+      "edit: { parameters: { edits.oldText: { name: old } } }",
+      "inside of another",
+    ],
+    ["for a parameter that model APIs refuse", "read: { parameters: { path: { name: a.b } } }", "model APIs refuse"],
+  ])("refuses a name %s", async (_, variant, why) => {
+    expect(await toldOver(`variants:\n  a: { ${variant} }\n`)).toContain(why);
+  });
+
+  it("takes a name that another tool gives up", async () => {
+    const file = await readFileOf("variants:\n  swapped: { peek: { name: seek }, seek: { name: peek } }\n");
+    expect(applyVariants(file, [planned([aTool("peek"), aTool("seek")])])).toHaveLength(1);
   });
 
   it("refuses a variant that changes nothing, and one that is there twice", async () => {

@@ -2,6 +2,7 @@ import { usageError } from "../base/types/errors.ts";
 import { getCodexIdentity, hostNames } from "../base/types/hostNames.ts";
 import type { SkillForm } from "../base/types/skill.ts";
 import { isCallable, type OfferedTool, readOwnName } from "../base/types/tool.ts";
+import { markHidden, showTool } from "./renaming.ts";
 import { describeOrigin } from "./toolList.ts";
 
 /** How a host shows skills and MCP tools to its model: the name of each tool, and the order if the host sorts them. */
@@ -38,6 +39,8 @@ export type PresentedTools = {
   tools: readonly OfferedTool[];
   /** The tool with this shown name, as its server lists it; undefined if there is none. */
   findListed(shownName: string): OfferedTool | undefined;
+  /** The listed name of the tool with this shown name; a name that no tool is shown under stays, and never is a listed one. */
+  listedName(shownName: string): string;
 };
 
 /** How a host shows skills. */
@@ -51,22 +54,26 @@ export function getSkillForm(hostName: HostName): SkillForm {
  */
 export function presentTools(tools: readonly OfferedTool[], hostName: HostName): PresentedTools {
   const host: Host = hosts[hostName];
-  const listable = tools.filter(isCallable);
-  const ordered = host.compare ? listable.sort(host.compare) : listable;
-  const listed = new Map<string, OfferedTool>();
-  for (const tool of ordered) {
+  const shown = tools.filter(isCallable).map((listed) => ({ listed, tool: showTool(listed) }));
+  const { compare } = host;
+  const ordered = compare ? shown.sort((a, b) => compare(a.tool, b.tool)) : shown;
+  const byName = new Map<string, (typeof shown)[number]>();
+  for (const one of ordered) {
+    const { tool } = one;
     const name = host.getName(tool);
-    const other = listed.get(name);
+    const other = byName.get(name)?.tool;
     if (other) {
       throw usageError(
         `"${other.name}" of ${describeOrigin(other)} and "${tool.name}" of ${describeOrigin(tool)} would both be shown as "${name}".`,
         hostName === "plain" ? "Rename one, or choose a host that also shows the name of the server." : "Rename one.",
       );
     }
-    listed.set(name, tool);
+    byName.set(name, one);
   }
+  const hidden = new Set(ordered.flatMap(({ listed, tool }) => (listed === tool ? [] : [listed.name])));
   return {
-    tools: [...listed].map(([name, tool]) => ({ ...tool, name })),
-    findListed: (name) => listed.get(name),
+    tools: [...byName].map(([name, { tool }]) => ({ ...tool, name })),
+    findListed: (name) => byName.get(name)?.listed,
+    listedName: (name) => byName.get(name)?.listed.name ?? (hidden.has(name) ? markHidden(name) : name),
   };
 }

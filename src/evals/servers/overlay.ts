@@ -1,15 +1,17 @@
-import { listProperties } from "../base/jsonSchema/values.ts";
+import { getProperty, listProperties } from "../base/jsonSchema/values.ts";
 import { nearest } from "../base/text/nearest.ts";
+import { listHostsWithTool } from "../base/types/hostNames.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
-import type { OfferedTool, Tool } from "../base/types/tool.ts";
+import { isCallable, isOwnTool, type OfferedTool, readOwnName, type Tool } from "../base/types/tool.ts";
 import type { Variant, VariantChange } from "../base/types/variants.ts";
+import { showTool } from "./renaming.ts";
 
 /** An unknown name in a variant. `path` leads to it inside the variant. */
 export type VariantProblem = { path: readonly string[]; message: string; hint: string };
 
 /**
- * The tools with the wording of a variant. Names, order, annotations and origins stay, so calls reach the same tools.
- * Unknown names in the variant are ignored: see `checkVariant`.
+ * The tools with the wording of a variant. Own names, order, annotations and origins stay, so calls reach the same tools;
+ * other names are in `shownAs`. Unknown names in the variant are ignored: see `checkVariant`.
  */
 export function applyVariant(tools: readonly OfferedTool[], variant: Variant): OfferedTool[] {
   const changes = new Map(Object.entries(variant));
@@ -19,32 +21,74 @@ export function applyVariant(tools: readonly OfferedTool[], variant: Variant): O
   });
 }
 
-/** Tools and parameters in a variant that none of the lists has. */
-export function checkVariant(lists: readonly (readonly Tool[])[], variant: Variant): VariantProblem[] {
+/** Tools and parameters in a variant that none of the lists has, and names that it cannot give them. */
+export function checkVariant(lists: readonly (readonly OfferedTool[])[], variant: Variant): VariantProblem[] {
   const tools = lists.flat();
   const names = [...new Set(tools.map(({ name }) => name))];
+  const shown = lists.map((list) => applyVariant(list, variant).filter(isCallable).map(showTool));
   return Object.entries(variant).flatMap(([name, change]) => {
     const meant = tools.filter((tool) => tool.name === name);
     if (meant.length === 0)
       return [{ path: [name], message: `No tool "${name}" is listed.`, hint: suggest(name, names, "Listed tools") }];
     if (typeof change === "string") return [];
-    return "tool" in change ? checkName(name, change.tool.name) : checkParameters(name, meant, change.parameters ?? {});
+    if ("tool" in change) return checkName([name, "tool", "name"], change.tool.name, meant, shown);
+    const parameters = Object.entries(change.parameters ?? {});
+    return [
+      ...checkName([name, "name"], change.name, meant, shown),
+      ...parameters.flatMap(([parameter, one]) => checkParameter([name, "parameters", parameter], one, meant)),
+    ];
   });
 }
 
-function checkName(name: string, other = name): VariantProblem[] {
-  if (other === name) return [];
-  const hint = "Remove the name: the server only knows the tool by its listed name.";
-  return [{ path: [name, "tool", "name"], message: `The tool "${name}" cannot be renamed to "${other}".`, hint }];
+/** What model APIs accept as a name. */
+const nameForm = /^[a-zA-Z0-9_-]{1,64}$/;
+const nameHint = "Use 1 to 64 letters, digits, _ and -.";
+
+function checkName(
+  path: readonly string[],
+  other: string | undefined,
+  meant: readonly OfferedTool[],
+  lists: readonly (readonly OfferedTool[])[],
+): VariantProblem[] {
+  const [tool] = meant;
+  if (!tool || other === undefined || other === readOwnName(tool)) return [];
+  const refuse = (why: string, hint: string) => [
+    { path, message: `The tool "${tool.name}" cannot be renamed to "${other}": ${why}.`, hint },
+  ];
+  if (!isOwnTool(tool) || !isCallable(tool))
+    return refuse("it is no tool that the server under test shows", "Remove the name.");
+  if (!nameForm.test(other)) return refuse("model APIs refuse such a name", nameHint);
+  const { name } = showTool({ ...tool, shownAs: { name: other } });
+  if (lists.some((list) => list.filter((one) => one.name === name).length > 1))
+    return refuse("another tool has this name", "Choose another name.");
+  const [host] = listHostsWithTool(other);
+  if (host === undefined) return [];
+  return refuse(`${host} has a tool of its own with this name`, "Choose a name that no host uses.");
 }
 
-function checkParameters(name: string, tools: readonly Tool[], texts: Readonly<Record<string, string>>) {
-  const known = [...new Set(tools.flatMap(({ inputSchema }) => listParameters(inputSchema)))];
-  const unknown = Object.keys(texts).filter((parameter) => !known.includes(normalizePath(parameter)));
-  return unknown.map((parameter): VariantProblem => {
-    const hint = suggest(parameter, known, "Its parameters");
-    return { path: [name, "parameters", parameter], message: `"${name}" has no parameter "${parameter}".`, hint };
-  });
+function checkParameter(
+  path: readonly [string, string, string],
+  change: string | { name?: string | undefined },
+  meant: readonly Tool[],
+): VariantProblem[] {
+  const [name, , parameter] = path;
+  const known = [...new Set(meant.flatMap(({ inputSchema }) => listParameters(inputSchema)))];
+  if (!known.includes(normalizePath(parameter)))
+    return [
+      {
+        ...{ path, message: `"${name}" has no parameter "${parameter}".` },
+        hint: suggest(parameter, known, "Its parameters"),
+      },
+    ];
+  if (typeof change === "string" || change.name === undefined || change.name === parameter) return [];
+  const other = change.name;
+  const refuse = (why: string, hint: string) => [
+    { path, message: `The parameter "${parameter}" of "${name}" cannot be renamed to "${other}": ${why}.`, hint },
+  ];
+  if (!meant.some(({ inputSchema }) => getProperty(inputSchema, parameter) !== undefined))
+    return refuse("it is inside of another one", "Remove the name.");
+  if (!nameForm.test(other)) return refuse("model APIs refuse such a name", nameHint);
+  return known.includes(other) ? refuse("another parameter has this name", "Choose another name.") : [];
 }
 
 function suggest(name: string, candidates: readonly string[], what: string): string {
@@ -59,18 +103,40 @@ function applyChange(tool: OfferedTool, change: VariantChange): OfferedTool {
   if (typeof change === "string") return { ...tool, description: change };
   if ("tool" in change) {
     const { title: _, description: __, inputSchema: ___, outputSchema: ____, ...kept } = tool;
-    return { ...kept, ...change.tool, name: tool.name };
+    return { ...kept, ...change.tool, name: tool.name, ...renameTo(tool, change.tool.name, []) };
   }
-  const { description, parameters = {}, searchHint, alwaysLoad } = change;
-  const texts = new Map(Object.entries(parameters).map(([path, text]) => [normalizePath(path), text]));
+  const { name, title, description, parameters = {}, searchHint, alwaysLoad } = change;
+  const changed = Object.entries(parameters).map(([path, one]) => ({
+    path: normalizePath(path),
+    ...(typeof one === "string" ? { description: one } : one),
+  }));
+  const texts = new Map(changed.flatMap((one) => (one.description === undefined ? [] : [[one.path, one.description]])));
   const { _meta, ...rest } = tool;
   const meta = applyMeta(_meta, { searchHint, alwaysLoad });
   return {
     ...rest,
     ...(meta && { _meta: meta }),
+    ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
     ...(texts.size > 0 && { inputSchema: describeParameters(tool.inputSchema, [], texts) }),
+    ...renameTo(tool, name, changed),
   };
+}
+
+/** The names that models see, where they differ from the tool's own. */
+function renameTo(
+  tool: OfferedTool,
+  name = readOwnName(tool),
+  parameters: readonly { path: string; name?: string | undefined }[],
+): Pick<OfferedTool, "shownAs"> {
+  const renamed = parameters.flatMap(({ path, name: other = path }) =>
+    other !== path && getProperty(tool.inputSchema, path) !== undefined ? [[path, other]] : [],
+  );
+  const shownAs = {
+    ...(name !== readOwnName(tool) && { name }),
+    ...(renamed.length > 0 && { parameters: Object.fromEntries(renamed) }),
+  };
+  return Object.keys(shownAs).length > 0 ? { shownAs } : {};
 }
 
 /** The keys for hosts, overridden by those of a variant; undefined if none is left. */

@@ -8,6 +8,7 @@ import {
 import type { HostWording } from "../../../src/evals/asking/hosts/host.ts";
 import type { Exchange } from "../../../src/evals/asking/hosts/passThrough.ts";
 import type { RelayedCall } from "../../../src/evals/asking/hosts/relay.ts";
+import type { Json } from "../../../src/evals/base/types/json.ts";
 import { noUsage } from "../../../src/evals/base/types/model.ts";
 import type { Call, Execution, StopReason } from "../../../src/evals/base/types/trial.ts";
 
@@ -18,6 +19,7 @@ const wording: HostWording = {
 };
 const offer = {
   toListed: (name: string) => name.replace(/^s__/, ""),
+  toListedArguments: (_: string, args: Json | undefined) => args,
   shown: ["s__get", "s__put", "s__cut"],
   relayed: [] as RelayedCall[],
 };

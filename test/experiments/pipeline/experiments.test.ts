@@ -5,7 +5,7 @@ import { runSummarySchema } from "../../../src/evals/base/types/run.ts";
 import { baseline } from "../../../src/evals/experiments/baseline/accept.ts";
 import { run } from "../../../src/evals/experiments/run/run.ts";
 import { variants } from "../../../src/evals/experiments/variants/ask.ts";
-import { endpoint, experimentDefaults, filesSuite, list, project, read, runDefaults } from "./project.ts";
+import { endpoint, experimentDefaults, filesSuite, list, project, read, runDefaults, toolList } from "./project.ts";
 
 const wordings = { variants: { vague: { read: "Does something." }, plain: { move: "Moves one file." } } };
 const foreign = Array.from({ length: 4 }, (_, index) => ({
@@ -39,6 +39,49 @@ describe("evals variants", () => {
     expect(await variants({ ...options, output: "won.json", of: "plain" }, io())).toBe(0);
     expect(JSON.parse(readFileSync(join(dir, "won.json"), "utf8"))).toEqual({
       variants: { plain: wordings.variants.plain },
+    });
+  });
+
+  it("shows other names to the model, and records its calls under those of the server", async () => {
+    const schema = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
+    const own = { name: "read", description: "Reads the text of one file.", inputSchema: schema };
+    const { io, trials } = project({
+      "tools.json": [own, ...toolList().slice(1)],
+      "wordings.json": { variants: { other: { read: { name: "open_file", parameters: { path: { name: "file" } } } } } },
+    });
+    const { model, asked } = await endpoint((body) => {
+      const isRenamed = body.tools?.some(({ name }) => name === "open_file");
+      const isForgetful = JSON.stringify(body.messages).includes("entries");
+      return isRenamed && !isForgetful
+        ? { calls: [{ name: "open_file", input: { file: "notes.txt" } }] }
+        : { calls: [{ name: "read", input: { path: "notes.txt" } }] };
+    });
+    const world = io();
+    await variants({ ...options, ...asked, model, case: ["read", "list"] }, world);
+    const { run, best } = JSON.parse(world.printed());
+    const calls = trials(run).map(({ cell, turns, verdict }) => {
+      const [call] = turns[0]?.calls ?? [];
+      return `${cell.arm} ${cell.case}: ${call?.tool} ${JSON.stringify(call?.arguments)} ${verdict?.selection}`;
+    });
+    expect([...new Set(calls)].sort()).toEqual([
+      'incumbent list: read {"path":"notes.txt"} wrong-tool',
+      'incumbent read: read {"path":"notes.txt"} right-tool',
+      'other list: read (renamed) {"path":"notes.txt"} unknown-tool',
+    ]);
+    expect(best).toMatchObject({
+      changes: [
+        { label: "read: name", before: "read", after: "open_file" },
+        { label: "read.path: name", before: "path", after: "file" },
+      ],
+      renamings: [
+        {
+          breaks: [
+            "read was renamed to open_file: calls of the old name fail.",
+            "read.path was removed.",
+            "read.file is new and required: calls that were valid before now fail.",
+          ],
+        },
+      ],
     });
   });
 

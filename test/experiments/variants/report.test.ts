@@ -35,6 +35,13 @@ const facts = {
   best: {
     name: "clear",
     changes: [{ label: "read: description", before: "Read one file.", after: "Read one text file, whole." }],
+    renamings: [
+      {
+        breaks: ["read was renamed to open: calls of the old name fail."],
+        fix: 'List read too for a while, with a description that starts "DEPRECATED: use open".',
+        aliasTokens: 31,
+      },
+    ],
   },
   calls: { made: 328, missing: 2, most: 3820 },
   costUsd: 0.1234,
@@ -130,6 +137,10 @@ describe("the report of variants", () => {
         read: description
           Read one {+text+} file{+, whole+}.
 
+      What the new names break
+        read was renamed to open: calls of the old name fail. List read too for a while, with a
+          description that starts "DEPRECATED: use open". Both take about 31 tokens more in every request.
+
       Gain test: exact global test over 2 cases with room, p < .001 against alpha = .005 (look 2, 16
         trials per case and wording)
       Mean gain: +40 pp, at most +55 pp (one-sided 95% CI, Miettinen-Nurminen), margin 10 pp
@@ -221,7 +232,7 @@ describe("the report of variants", () => {
         because: "breaks",
         tests: [{ challenger: "terse", repaired: ["read-one", "find"], broken: ["rename"], unanswered: [] }],
       },
-      best: { name: "terse", changes: [] },
+      best: { name: "terse", changes: [], renamings: [] },
       wordings: [
         { name: "incumbent", ...counts(2, 4), screened: null, size },
         { name: "terse", ...counts(3, 4), screened: null, size: { ...size, mean: 5766 } },

@@ -34,7 +34,7 @@ const isSearch = ({ tool, role }: Call, searchTools: ReadonlySet<string>) => rol
  */
 export function readTurns(
   conversation: readonly Exchange[],
-  offer: Pick<Offer, "toListed" | "relayed">,
+  offer: Pick<Offer, "toListed" | "toListedArguments" | "relayed">,
   wording: HostWording,
 ): Turn[] {
   const replied = conversation.filter((one) => one.reply !== undefined);
@@ -58,7 +58,7 @@ function readTurn(
   rest: readonly Exchange[],
   index: number,
   relayed: Set<RelayedCall>,
-  { toListed }: Pick<Offer, "toListed">,
+  { toListed, toListedArguments }: Pick<Offer, "toListed" | "toListedArguments">,
   wording: HostWording,
 ): Turn {
   if (!reply) throw new Error("a turn is a reply");
@@ -72,9 +72,10 @@ function readTurn(
       reply.answered.find(({ callId }) => callId === made.id) ??
       rest.map((one) => one.request.outputs.findLast(({ callId }) => callId === made.id)).find(Boolean);
     const tool = toListed(made.tool);
-    const call: Call = { ...made, tool };
+    const args = toListedArguments(made.tool, made.arguments);
+    const call: Call = { ...made, tool, ...(args !== undefined && { arguments: args }) };
     if (tool !== made.tool) {
-      const execution = takeRelayed(relayed, tool, made);
+      const execution = takeRelayed(relayed, tool, call);
       return { ...call, ...(execution ? { execution } : output && { execution: toExecution(output, 0, wording) }) };
     }
     if (isSearch(made, wording.searchTools)) {

@@ -10,10 +10,11 @@ import {
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { startLoopback } from "../../base/network/loopback.ts";
-import type { JsonObject } from "../../base/types/json.ts";
+import type { Json, JsonObject } from "../../base/types/json.ts";
 import type { HostedTrial } from "../../base/types/model.ts";
 import { listResultTexts, type OfferedTool, readOwnName, type Tool } from "../../base/types/tool.ts";
 import type { Broken, Execution } from "../../base/types/trial.ts";
+import { markHidden, restoreArguments, showTool } from "../../servers/renaming.ts";
 import type { Host } from "./host.ts";
 
 /** A call through the relay, under the listed name of its tool. `id` is empty if the host does not pass it on. */
@@ -26,6 +27,8 @@ export type Offer = {
   shown: readonly string[];
   /** Returns the listed name, or an unknown name unchanged. */
   toListed(shown: string): string;
+  /** The arguments of a call of a shown name, under the listed names. */
+  toListedArguments(shown: string, args: Json | undefined): Json | undefined;
   /** The executed and skipped calls, in order. `at` is in ms of the monotonic clock. */
   relayed: readonly RelayedCall[];
   /** The servers whose tools the host has not listed. */
@@ -45,14 +48,14 @@ export function offerTools(
   signal: AbortSignal,
   onBroken: (broken: Broken) => void,
 ): Offer {
-  const listed = new Map<string, string>();
+  const listed = new Map<string, OfferedTool>();
   const groups = new Map<string, OfferedTool[]>();
   for (const tool of tools) {
     const server = toServerName(tool.server) || "tools";
-    const shown = toShownName(server, readOwnName(tool));
+    const shown = toShownName(server, readOwnName(showTool(tool)));
     const other = listed.get(shown);
-    if (other !== undefined) throw new Error(`"${other}" and "${tool.name}" would both be shown as "${shown}"`);
-    listed.set(shown, tool.name);
+    if (other) throw new Error(`"${other.name}" and "${tool.name}" would both be shown as "${shown}"`);
+    listed.set(shown, tool);
     groups.set(server, [...(groups.get(server) ?? []), tool]);
   }
 
@@ -77,19 +80,25 @@ export function offerTools(
     const texts = instructions.filter(({ server }) => (toServerName(server) || "tools") === name);
     const text = texts.map((one) => one.text).join("\n\n");
     const onListed = () => unlisted.delete(name);
-    const byOwnName = new Map(group.map((tool) => [readOwnName(tool), tool.name]));
-    const own = group.map((tool) => (tool.ownName === undefined ? tool : { ...tool, name: tool.ownName }));
+    const own = group.map((tool) => ({ tool, shown: showTool(tool) }));
+    const byOwnName = new Map(own.map(({ tool, shown }) => [readOwnName(shown), tool]));
+    const hidden = new Set(group.map(({ name: listedName }) => listedName));
     const service: Service = {
-      ...{ name, tools: own, onListed },
+      ...{ name, tools: own.map(({ shown }) => ({ ...shown, name: readOwnName(shown) })), onListed },
       ...(text && { instructions: text }),
-      call: (tool, args, id) => call(byOwnName.get(tool) ?? tool, args, id),
+      call: (named, args, id) => {
+        const tool = byOwnName.get(named);
+        if (tool) return call(tool.name, restoreArguments(tool, args), id);
+        return call(hidden.has(named) ? markHidden(named) : named, args, id);
+      },
     };
     return { name, ...relay.serve(service) };
   });
   return {
     servers: new Map(routes.map(({ name, url }) => [name, url])),
     shown: [...listed.keys()],
-    toListed: (shown) => listed.get(shown) ?? shown,
+    toListed: (shown) => listed.get(shown)?.name ?? shown,
+    toListedArguments: (shown, args) => restoreArguments(listed.get(shown) ?? {}, args),
     relayed,
     unlisted: () => [...unlisted],
     close: () => {

@@ -21,12 +21,14 @@ import { createLibrary, offerSkills, type SkillShelf } from "./skills.ts";
 import { isDeferred, type ToolIndex, TrialSearch } from "./toolSearch.ts";
 
 /**
- * Tools as a host shows them. `listedName` maps a shown name back to the listed one. `index`: only the names of its
- * tools are shown, and the client searches them. `search`: definitions are deferred to this search of the API.
+ * Tools as a host shows them. `listedName` maps a shown name back to the listed one, and `listedArguments` the arguments of
+ * a call of it; without it, these have their own names. `index`: only the names of its tools are shown, and the client
+ * searches them. `search`: definitions are deferred to this search of the API.
  */
 export type ShownTools = {
   tools: readonly OfferedTool[];
   listedName: (shown: string) => string;
+  listedArguments?: (shown: string, args: Call["arguments"]) => Call["arguments"];
   index?: ToolIndex;
   search?: string;
 };
@@ -34,14 +36,13 @@ export type ShownTools = {
 /** Presents the tools of a cell, and the skills that its suite offers, if any. */
 export type Presenter = { show(cell: PlannedCell): ShownTools; skills(cell: PlannedCell): SkillShelf | undefined };
 
-/** One conversation. `tools` are in the order and with the names to show; `listedName` returns the listed name. */
-export type Conversation = {
+/** One conversation. `tools` are in the order and with the names to show. */
+export type Conversation = Pick<ShownTools, "listedName" | "listedArguments"> & {
   cell: Cell;
   model: AskedModel;
   messages: readonly Message[];
   tools: readonly OfferedTool[];
   toolset: string;
-  listedName: (shown: string) => string;
   catalogue?: ModelRequest["catalogue"];
   /** With deferred definitions: the search on the client. */
   search?: TrialSearch;
@@ -82,7 +83,7 @@ export async function converse(conversation: Conversation, signal: AbortSignal):
       const { lost: _, ...outcome } = reply;
       return end(outcome);
     }
-    const calls = reply.turn.calls.map((call) => ({ ...call, tool: listedName(call.tool) }));
+    const calls = reply.turn.calls.map((call) => toListed(call, conversation));
     const executed = await executeAll(calls, conversation, signal);
     if ("kind" in executed) return end(executed, [{ ...reply.turn, calls }]);
     const searches = [...(reply.turn.searches ?? []), ...executed.searches].map(({ query, found }) => {
@@ -120,6 +121,12 @@ function createRequest(
   const shown = [...search.tools, ...tools];
   const names = shown.map(({ name }) => name).sort();
   return { ...request, tools: shown, toolset: JSON.stringify([toolset, names]), ...search.loader };
+}
+
+/** A call under the names that the server lists. */
+function toListed(call: Call, { listedName, listedArguments }: Conversation): Call {
+  const args = listedArguments?.(call.tool, call.arguments) ?? call.arguments;
+  return { ...call, tool: listedName(call.tool), ...(args !== undefined && { arguments: args }) };
 }
 
 /** The listed names of the tools that are deferred; undefined where all definitions are shown. */
@@ -175,7 +182,7 @@ export function createConversation(
   const { cell, orderSeed, model, planned } = plannedCell;
   const { case: one, toolset } = planned;
   const skills = presenter.skills(plannedCell);
-  const { tools, listedName, index, search: apiSearch } = presenter.show(plannedCell);
+  const { tools, listedName, listedArguments, index, search: apiSearch } = presenter.show(plannedCell);
   const ordered = orderToolsOnce(tools, orderSeed, listedName);
   const search = index && new TrialSearch(index, ordered);
   const files = one.files ?? [];
@@ -208,6 +215,7 @@ export function createConversation(
     }),
     ...(offer.catalogue && { catalogue: offer.catalogue }),
     listedName,
+    ...(listedArguments && { listedArguments }),
     ...(one.turns && { followUps: one.turns.slice(1).map(({ content }) => content) }),
     maxTurns: one.maxTurns,
     executor: {

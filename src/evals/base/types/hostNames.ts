@@ -65,3 +65,12 @@ export const hostNames = Object.fromEntries(
     (server, tool) => nameTool(names, server, tool),
   ]),
 ) as Record<keyof typeof hostProfiles, NameTool>;
+
+/** The hosts that have a tool of their own with this name, apart from case and separators: they may call theirs instead. */
+export function listHostsWithTool(name: string): string[] {
+  return Object.values(hostProfiles).flatMap(({ title, builtIns }) =>
+    builtIns.split(" ").map(simplifyName).includes(simplifyName(name)) ? [title] : [],
+  );
+}
+
+const simplifyName = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");

@@ -41,6 +41,10 @@ export const offeredToolSchema = toolSchema.extend({
   server: z.string(),
   origin: z.enum(["server", "static", "distractor", "skill", "instructions", "dispatched"]),
   ownName: z.string().optional().describe("its name on its server, in a list of several servers; absent: `name`"),
+  shownAs: z
+    .object({ name: z.string().optional(), parameters: z.record(z.string(), z.string()).optional() })
+    .optional()
+    .describe("in a variant that renames it: what models see instead of its own name, and of those of its parameters"),
 });
 export type OfferedTool = z.infer<typeof offeredToolSchema>;
 

@@ -1,24 +1,28 @@
 import * as z from "zod";
 import { jsonObjectSchema } from "./json.ts";
 
+const parameterSchema = z.strictObject({ name: z.string().optional(), description: z.string().optional() });
+
 /**
- * Other descriptions of a tool and of its parameters, and how hosts find it; `filter.name` is a parameter inside of one (or
- * of its items).
+ * Other names and descriptions of a tool and of its parameters, and how hosts find it; `filter.name` is a parameter inside
+ * of one (or of its items). Calls reach the server under its own names, and expectations use these too.
  */
 export const rewordingSchema = z.strictObject({
+  name: z.string().optional().describe("what models see as its name"),
+  title: z.string().optional(),
   description: z.string().optional(),
   searchHint: z.string().optional().describe("words by which a search finds it; empty: none"),
   alwaysLoad: z.boolean().optional().describe("whether hosts never defer it"),
-  parameters: z.record(z.string(), z.string()).optional().describe("parameter, dotted where nested -> description"),
+  parameters: z
+    .record(z.string(), z.union([z.string(), parameterSchema]))
+    .optional()
+    .describe("parameter, dotted where nested -> description, or name and description"),
 });
 
-/**
- * A whole tool instead of a listed one. Its name stays, because calls go to the server; its annotations stay too, because
- * they decide which calls are executed.
- */
+/** A whole tool instead of a listed one. Its annotations stay, because they decide which calls are executed. */
 export const replacementSchema = z.strictObject({
   tool: z.strictObject({
-    name: z.string().optional().describe("may be repeated, not changed"),
+    name: z.string().optional().describe("what models see as its name"),
     title: z.string().optional(),
     description: z.string().optional(),
     inputSchema: jsonObjectSchema,

@@ -51,6 +51,7 @@ export function variantsDocument(summary: VariantsSummary): Block[] {
     ]),
     ...caseTables(summary),
     ...section(`Changes in ${best?.name}`, [diff(kind === "keep" ? [] : (best?.changes ?? []))]),
+    ...section("What the new names break", [list("name", kind === "keep" ? [] : listRenamings(summary))]),
     facts(...listFacts(summary)),
   ];
 }
@@ -217,6 +218,14 @@ function resultColumns(summary: VariantsSummary): ResultColumn[] {
     },
   };
   return [...(screening.length > 0 ? [screened] : []), tested];
+}
+
+/** What calls fail under new names, how to keep them, and what that costs in every request. */
+function listRenamings({ best }: VariantsSummary): string[] {
+  return (best?.renamings ?? []).map(
+    ({ breaks, fix, aliasTokens }) =>
+      `${breaks.join(" ")} ${fix} Both take about ${count(aliasTokens, "token")} more in every request.`,
+  );
 }
 
 function caseTables(summary: VariantsSummary): Block[] {

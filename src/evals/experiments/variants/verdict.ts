@@ -4,9 +4,13 @@ import { getOrAdd } from "../../base/getOrAdd.ts";
 import { sumOf } from "../../base/sum.ts";
 import { countsSchema, namedCaseSchema } from "../../base/types/check.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
-import type { OfferedTool } from "../../base/types/tool.ts";
+import { jsonObjectSchema } from "../../base/types/json.ts";
+import { countListTokens, type OfferedTool, readOwnName } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { listChanges, pickTexts } from "../../servers/changes/changes.ts";
+import { formatName } from "../../servers/changes/names.ts";
+import { listRenamingEffects } from "../../servers/changes/tools.ts";
+import { showTool } from "../../servers/renaming.ts";
 import { type ExperimentFacts, experimentFacts, toExitCode } from "../results/outcome.ts";
 import { promptTokens } from "../results/tally.ts";
 
@@ -121,6 +125,9 @@ const wordingSchema = z.object({
 
 const changeSchema = z.object({ label: z.string(), before: z.string().optional(), after: z.string().optional() });
 
+/** What another name breaks for callers, how to avoid it, and the tokens of the tool listed under its old name too. */
+const renamingSchema = z.object({ breaks: z.array(z.string()), fix: z.string(), aliasTokens: count });
+
 const facts = {
   ...experimentFacts,
   margin: z.number(),
@@ -130,7 +137,7 @@ const facts = {
   /** The incumbent first, then the variants in the order of their file. */
   wordings: z.array(wordingSchema),
   /** The wording that was tested, or that passes most, with what it changes. */
-  best: z.object({ name: z.string(), changes: z.array(changeSchema) }).nullable(),
+  best: z.object({ name: z.string(), changes: z.array(changeSchema), renamings: z.array(renamingSchema) }).nullable(),
   calls: z.object({ made: count, missing: count, most: count }),
   kind: z.enum(["adopt", "keep", "inconclusive"]),
   /** The wording to adopt. */
@@ -196,7 +203,7 @@ export function summariseVariants(result: VariantsResult): VariantsSummary {
     cases: cases.length,
     untouched: [...untouched],
     wordings: summariseWordings(result, outcome),
-    best: best === undefined ? null : { name: best, changes: describeChanges(best, lists) },
+    best: best === undefined ? null : { name: best, ...describeChanges(best, lists) },
     calls: {
       made: sumOf(paid, ({ calls }) => calls),
       missing: sumOf(paid, ({ missing }) => missing),
@@ -244,13 +251,49 @@ function summariseWordings(
 
 /** What a model is sent of a list. */
 function countBytes(tools: readonly OfferedTool[]): number {
-  const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  const shown = tools.map(showTool).map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
   return new TextEncoder().encode(JSON.stringify(shown)).length;
 }
 
-function describeChanges(name: string, lists: VariantsResult["lists"]): z.infer<typeof changeSchema>[] {
+/** What a wording changes, each change once, and what its other names break. */
+function describeChanges(name: string, lists: VariantsResult["lists"]) {
   const before = lists.get(incumbentArm) ?? [];
   const after = lists.get(name) ?? [];
-  const changes = before.flatMap((list, at) => listChanges(list, after[at] ?? []));
-  return [...new Map(changes.map(pickTexts).map((change) => [change.label, change])).values()];
+  const changes = before.flatMap((list, at) =>
+    listChanges(
+      list,
+      (after[at] ?? []).map(({ shownAs: _, ...tool }) => tool),
+    ).map(pickTexts),
+  );
+  const renamed = new Map(after.flat().flatMap((tool) => (tool.shownAs ? [[tool.name, tool]] : [])));
+  const tools = [...renamed.values()].map((tool) => ({
+    tool,
+    old: before.flat().find((one) => one.name === tool.name) ?? tool,
+  }));
+  const names = tools.flatMap(({ tool: { name: own, shownAs }, old }) => [
+    ...(shownAs?.name === undefined
+      ? []
+      : [{ label: `${formatName(own)}: name`, before: readOwnName(old), after: shownAs.name }]),
+    ...Object.entries(shownAs?.parameters ?? {}).map(([parameter, other]) => ({
+      ...{ label: `${formatName(own)}.${formatName(parameter)}: name`, before: parameter, after: other },
+    })),
+  ]);
+  return {
+    changes: [...new Map([...names, ...changes].map((change) => [change.label, change])).values()],
+    renamings: tools.map(({ tool, old }) => describeRenaming(old, showTool(tool))),
+  };
 }
+
+function describeRenaming(old: OfferedTool, shown: OfferedTool): z.infer<typeof renamingSchema> {
+  const effects = listRenamingEffects(
+    toJson(old),
+    toJson({ ...old, name: shown.name, inputSchema: shown.inputSchema }),
+  );
+  return {
+    breaks: effects.map(({ what }) => what),
+    fix: effects[0]?.fix ?? "",
+    aliasTokens: countListTokens([{ ...old, description: `DEPRECATED: use ${shown.name}.` }]),
+  };
+}
+
+const toJson = (tool: OfferedTool) => jsonObjectSchema.parse(JSON.parse(JSON.stringify(tool)));

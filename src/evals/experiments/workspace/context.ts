@@ -27,6 +27,7 @@ import { joinText, type Toolset } from "../../base/types/tool.ts";
 import type { Broken, Call, Cell, Turn } from "../../base/types/trial.ts";
 import { readPackageFile } from "../../input/skills/packageFiles.ts";
 import { getSkillForm, type HostName, presentTools } from "../../servers/host.ts";
+import { restoreArguments } from "../../servers/renaming.ts";
 import type { Source } from "../../servers/source.ts";
 
 /** What the trials of a run share. `skills`: the skills that each suite offers, by suite name. */
@@ -46,8 +47,12 @@ export function createTrialContext(
   const pools = new Map(opened.map(({ suite, source }) => [suite, createPool(suite, source)]));
   const shelves = new Map([...skills].map(([suite, packages]) => [suite, createShelf(packages, host)]));
   const showOnce = once((toolset: Toolset): ShownTools => {
-    const { tools, findListed } = presentTools(toolset.tools, host);
-    return { tools, listedName: (name) => findListed(name)?.name ?? name };
+    const { tools, findListed, listedName } = presentTools(toolset.tools, host);
+    const hasRenamed = toolset.tools.some(({ shownAs }) => shownAs?.parameters);
+    return {
+      ...{ tools, listedName },
+      ...(hasRenamed && { listedArguments: (shown, args) => restoreArguments(findListed(shown) ?? {}, args) }),
+    };
   });
   const indexOnce = (ranker: RankerName) => once((toolset: Toolset) => indexTools(showOnce(toolset).tools, ranker));
   const indexes = { keyword: indexOnce("keyword"), bm25: indexOnce("bm25"), regex: indexOnce("regex") };

@@ -1,7 +1,7 @@
 import { groupBy } from "../../base/groupBy.ts";
 import { listConfusablePairs } from "../../base/search/similarity.ts";
 import type { Finding } from "../../base/types/finding.ts";
-import { hostProfiles } from "../../base/types/hostProfiles.ts";
+import { listHostsWithTool } from "../../base/types/hostNames.ts";
 import { countListTokens, type Tool } from "../../base/types/tool.ts";
 import { type Block, type Item, list, section, text } from "../../reports/document.ts";
 import { worstFirst } from "../../reports/findings.ts";
@@ -66,13 +66,10 @@ export function describeEffects(tools: readonly Tool[]): Block {
 }
 
 function listClashes(tools: readonly Tool[]): string[] {
-  const simplify = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
-  return Object.values(hostProfiles).flatMap(({ title, builtIns }) => {
-    const own = new Set(builtIns.split(" ").map(simplify));
-    const same = tools.filter(({ name }) => own.has(simplify(name))).map(({ name }) => name);
-    return same.length === 0
-      ? []
-      : [`${title} has tools of its own named ${some(same, 3)}, and may call those instead.`];
+  const clashes = tools.flatMap(({ name }) => listHostsWithTool(name).map((host) => ({ host, name })));
+  return [...groupBy(clashes, ({ host }) => host)].map(([host, same]) => {
+    const names = same.map(({ name }) => name);
+    return `${host} has tools of its own named ${some(names, 3)}, and may call those instead.`;
   });
 }
 

@@ -154,7 +154,7 @@ function groupByToolset(searched: readonly Searched[], kind: Searched["kind"]): 
 /** The tools that a host defers, with the names that it shows; `toShown` maps a listed name to the shown one. */
 function indexTools(tools: readonly OfferedTool[], host: HostName) {
   const presented = presentTools(tools, host);
-  const shownNames = new Map(presented.tools.map(({ name }) => [presented.findListed(name)?.name ?? name, name]));
+  const shownNames = new Map(presented.tools.map(({ name }) => [presented.listedName(name), name]));
   const deferred = presented.tools.filter((tool) => !isAlwaysLoaded(tool));
   return {
     documents: deferred.map((tool) => toSearchDocument(tool, tool._meta?.["anthropic/searchHint"])),

@@ -27,6 +27,16 @@ export function listEffects(before: readonly JsonObject[], after: readonly JsonO
   return sortEffects(effects);
 }
 
+/** What other names of a tool and of its parameters break for callers. `after`: the same tool under these names. */
+export function listRenamingEffects(before: JsonObject, after: JsonObject): ChangeEffect[] {
+  const name = String(before.name);
+  const to = String(after.name);
+  const place = { id: `${formatName(name)}:renamed`, tool: name, path: [name] };
+  const renamed = name === to ? [] : [{ ...place, ...classifyRename(name, to) }];
+  const ofParameters = [...listSchemaEffects({ name, before, after, successor: undefined })];
+  return [...renamed, ...ofParameters.filter((effect) => effect.class === "breaking")];
+}
+
 function listEffectsInTool(name: string, before: JsonObject, after: JsonObject, newer: ToolsByName): ChangeEffect[] {
   const effects = [
     ...listSchemaEffects({ name, before, after, successor: findSuccessor(name, newer) }),
