@@ -74,6 +74,14 @@ const prompts: Prompts = {
   },
 };
 
+let cwd: string;
+try {
+  cwd = process.cwd();
+} catch {
+  stderr.write("error: The working directory was removed.\n  Change to a folder that exists.\n");
+  process.exit(exitCodes.usage);
+}
+
 const io: Io = {
   out: (text) => void stdout.write(redact(text)),
   err: (text) => {
@@ -86,7 +94,7 @@ const io: Io = {
   colour: stdout.isTTY === true && !plain && !dumb,
   unicode: !dumb,
   env,
-  cwd: process.cwd(),
+  cwd,
   signal: stopping.signal,
   signalExitCode: () => signalExitCode,
   ...(stdin.isTTY && stderr.isTTY && !dumb && { prompts }),
@@ -99,7 +107,18 @@ console.warn = console.error = (...parts: unknown[]) => {
   io.err(`${formatProblem({ severity: "warning", message: shown })}\n`);
 };
 
+/** What the system refuses to any program, as an error of the user's surroundings instead of an internal one. */
+const systemFaults: Record<string, string> = {
+  EMFILE: "The system allows this program too few open files.\n  Raise the limit: ulimit -n 1024.",
+  ENFILE: "The system has too many open files.\n  Close other programs.",
+};
+
 function fail(thrown: unknown): ExitCode {
+  const systemFault = systemFaults[(thrown as NodeJS.ErrnoException | undefined)?.code ?? ""];
+  if (systemFault !== undefined) {
+    io.err(`error: ${systemFault}\n`);
+    return exitCodes.incomplete;
+  }
   if (thrown instanceof EvalsError) {
     io.err(`${thrown.message}\n`);
     const isStopped = stopping.signal.aborted && thrown.exitCode === exitCodes.incomplete;

@@ -168,6 +168,11 @@ describe("a baseline on disk", () => {
     `);
   });
 
+  it("is refused when it is nested too deep", async () => {
+    await change((text) => text.replace("{", `{ "a": ${"[".repeat(3_000)}${"]".repeat(3_000)},`));
+    expect(await refusal()).toContain("error: The baseline was edited by hand: it is nested too deep.");
+  });
+
   it("is refused when it was edited by hand, in any value", async () => {
     await change((text) => text.replace('"passed": 18', '"passed": 20'));
     expect(await refusal()).toMatchInlineSnapshot(`

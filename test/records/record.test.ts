@@ -186,6 +186,8 @@ describe("the run record", () => {
     await createRun(out, aManifest("c"));
     writeFileSync(join(dir, "run.json"), '{"format":"tool-evals run 1",');
     await expect(readManifest(dir)).rejects.toThrow("The manifest is not JSON.");
+    writeFileSync(join(dir, "run.json"), `${'{"a":'.repeat(3_000)}1${"}".repeat(3_000)}`);
+    await expect(readManifest(dir)).rejects.toThrow("The manifest is nested too deep.");
     writeFileSync(join(dir, "run.json"), JSON.stringify({ ...aManifest("c"), format: "tool-evals run 9" }));
     await expect(readManifest(dir)).rejects.toThrow("Not a run record of this version");
     const [suite] = aManifest("c").suites;

@@ -246,6 +246,28 @@ describe("trouble with the disk", () => {
     expect(endpoint.requests).toEqual([]);
   });
 
+  it.each([
+    [
+      "the working directory was removed",
+      'mkdir gone && cd gone && rmdir "$PWD"',
+      "The working directory was removed.",
+    ],
+    ["few files may be open", "ulimit -n 48", "The system allows this program too few open files."],
+  ])("is a plain message when %s", async (_, restrict, message) => {
+    const run = ["run", join(dir, "suite.json"), ...flags().slice(1)];
+    const child = spawn("sh", ["-c", `${restrict} && exec "$0" "$@"`, process.execPath, cli, ...run], {
+      cwd: dir,
+      env: { PATH: process.env.PATH, CI: "1" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let err = "";
+    child.stderr.on("data", (part) => (err += part));
+    const [code] = await once(child, "close");
+    expect([2, 3]).toContain(code);
+    expect(err).toContain(`error: ${message}`);
+    expect(err).not.toMatch(/Internal error|\n\s+at /);
+  });
+
   it.skipIf(!existsSync("/dev/full"))("is a plain message when the output cannot be written", async () => {
     mkdirSync(join(dir, "empty"));
     const full = openSync("/dev/full", "w");

@@ -20,6 +20,7 @@ import type { RunManifest } from "../../src/evals/base/types/run.ts";
 import type { PageData } from "../../src/evals/experiments/run/report/page.ts";
 import { openJournal } from "../../src/evals/records/journal.ts";
 import { createRun } from "../../src/evals/records/record.ts";
+import { Records } from "../../src/evals/view/records.ts";
 import { needsBrowser, openPage } from "../e2e/browser.ts";
 import { aManifest, aTrial, passed } from "../fakes/record.ts";
 
@@ -67,6 +68,16 @@ const readList = async (url: string) => {
 };
 
 describe("records under evals view", () => {
+  it("are read once for the requests that come meanwhile", async () => {
+    await writeRecord("shared", nameRun(0));
+    const records = new Records(join(dir, "shared"));
+    const open = () => Promise.all([records.page(nameRun(0)), records.page(nameRun(0))]);
+    const [first, second] = await open();
+    expect(first).toBeDefined();
+    expect(second).toBe(first);
+    expect((await open())[0]).not.toBe(first);
+  });
+
   it("are all listed, however few files may be open at a time", async () => {
     const first = await writeRecord("many", nameRun(0));
     for (let at = 1; at < 400; at++) {

@@ -9,7 +9,14 @@ import { type Baseline, baselineFormat, baselineSchema } from "../base/types/bas
 import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../base/types/errors.ts";
 import { allDefinitions } from "../base/types/exposure.ts";
 import { formatIssues } from "../base/types/issues.ts";
-import { canonicalJson, isJsonObject, type Json, jsonSchema } from "../base/types/json.ts";
+import {
+  canonicalJson,
+  isJsonObject,
+  isNestedDeeper,
+  type Json,
+  jsonSchema,
+  maxRecordDepth,
+} from "../base/types/json.ts";
 import type { RunManifest } from "../base/types/run.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -151,6 +158,8 @@ function parseBaseline(text: string, file: string): Baseline {
   } catch (error) {
     throw explainSyntax(text, messageOf(error), file);
   }
+  if (isNestedDeeper(data, maxRecordDepth))
+    throw usageError("The baseline was edited by hand: it is nested too deep.", acceptAgain, { file });
   if (!isJsonObject(data) || typeof data.format !== "string" || !data.format.startsWith("tool-evals baseline ")) {
     throw usageError("This is not a baseline of tool-evals.", "Write baselines with `evals baseline accept`.", {
       file,

@@ -7,6 +7,7 @@ import { replaceFile } from "../base/files/replaceFile.ts";
 import { type Night, nightSchema } from "../base/types/drift.ts";
 import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../base/types/errors.ts";
 import { formatIssues } from "../base/types/issues.ts";
+import { parseBoundedJson } from "../base/types/json.ts";
 import { withFileLock } from "./lock.ts";
 
 const format = "tool-evals nights 1";
@@ -47,7 +48,7 @@ export async function readNights(file: string, of: NightsKey): Promise<Night[]> 
 
 function parseLine<S extends z.ZodType>(schema: S, line: string, place: Place): z.infer<S> {
   try {
-    return schema.parse(JSON.parse(line));
+    return schema.parse(parseBoundedJson(line));
   } catch (error) {
     const reason = error instanceof z.ZodError ? formatIssues(error) : messageOf(error);
     throw usageError(

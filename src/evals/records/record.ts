@@ -8,7 +8,7 @@ import { replaceFile, temporaryName } from "../base/files/replaceFile.ts";
 import { stringifyInParts } from "../base/text/jsonParts.ts";
 import { type EvalsError, messageOf, usageError } from "../base/types/errors.ts";
 import { formatIssues } from "../base/types/issues.ts";
-import { isNestedDeeper, jsonObjectSchema, maxDepth } from "../base/types/json.ts";
+import { isNestedDeeper, jsonObjectSchema, maxRecordDepth } from "../base/types/json.ts";
 import { type RunManifest, type RunSummary, runManifestSchema } from "../base/types/run.ts";
 import { type Trial, trialSchema } from "../base/types/trial.ts";
 import { failToWrite, writeError } from "./disk.ts";
@@ -154,6 +154,8 @@ export async function readManifest(dir: string): Promise<RunManifest> {
       { file },
     );
   }
+  if (isNestedDeeper(data, maxRecordDepth))
+    throw usageError("The manifest is nested too deep.", "Restore the file, or remove its folder.", { file });
   const parsed = runManifestSchema.safeParse(data);
   if (!parsed.success) throw invalid(parsed.error, file);
   return parsed.data;
@@ -261,12 +263,9 @@ function parseLine(text: string, { check, texts, isOwn }: LineReaders, file: str
   return { trial: parsed.data, seq: data.seq };
 }
 
-/** The arguments of a call are some levels below the trial. */
-const maxLineDepth = maxDepth + 20;
-
 /** Counts brackets first, which is faster: most lines have fewer than that. */
 const isTooDeep = (text: string, data: unknown) =>
-  countSigns(text, "{") + countSigns(text, "[") > maxLineDepth && isNestedDeeper(data, maxLineDepth);
+  countSigns(text, "{") + countSigns(text, "[") > maxRecordDepth && isNestedDeeper(data, maxRecordDepth);
 
 function countSigns(text: string, sign: string): number {
   let found = 0;

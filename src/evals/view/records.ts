@@ -28,13 +28,19 @@ const home = "/";
 export class Records {
   readonly #out: string;
   readonly #summaries = new Map<string, { stamp: string; summary: RunSummary }>();
+  /** Pages that are being made, by what they show. */
+  readonly #pages = new Map<string, Promise<unknown>>();
 
   constructor(out: string) {
     this.#out = out;
   }
 
   /** The list of all records, newest first, with the problems of unreadable ones. Other folders are ignored. */
-  async list(): Promise<RunsPage> {
+  list(): Promise<RunsPage> {
+    return this.#share("list", () => this.#list());
+  }
+
+  async #list(): Promise<RunsPage> {
     const unreadable: Problem[] = [];
     const warn = (problem: Problem) => unreadable.push(problem);
     const entries: RunEntry[] = [];
@@ -75,12 +81,23 @@ export class Records {
 
   /** The page of a record, live while the record is unfinished, or why it cannot be read. */
   page(id: string): Promise<WrittenReport | undefined> {
-    return this.#page(id).catch((error) => explain("This record cannot be read", error));
+    return this.#share(`page ${id}`, () =>
+      this.#page(id).catch((error) => explain("This record cannot be read", error)),
+    );
   }
 
   /** The comparison of two runs, with all cases side by side, or why they cannot be compared. */
   compare(base: string, head: string): Promise<WrittenReport | undefined> {
-    return this.#compare(base, head).catch((error) => explain("These runs cannot be compared", error));
+    return this.#share(`compare ${base} ${head}`, () =>
+      this.#compare(base, head).catch((error) => explain("These runs cannot be compared", error)),
+    );
+  }
+
+  /** Makes a page once for all requests that come meanwhile: each would read whole journals. */
+  #share<T>(what: string, make: () => Promise<T>): Promise<T> {
+    const made = this.#pages.get(what) ?? make().finally(() => this.#pages.delete(what));
+    this.#pages.set(what, made);
+    return made as Promise<T>;
   }
 
   async #page(id: string): Promise<WrittenReport | undefined> {

@@ -70,6 +70,8 @@ export function canonicalJson(value: Json): string {
 
 /** Maximum nesting of values from outside. Deeper values overflow the stack of parsers and writers; no real value is deeper. */
 export const maxDepth = 100;
+/** The same for the program's own files, in which such values are some levels below the top. */
+export const maxRecordDepth = maxDepth + 20;
 
 /** Whether a value is nested more than `levels` deep. Not recursive, because hostile values may be deep. */
 export function isNestedDeeper(value: unknown, levels = maxDepth): boolean {
@@ -82,10 +84,10 @@ export function isNestedDeeper(value: unknown, levels = maxDepth): boolean {
   return false;
 }
 
-/** Parses JSON. Throws an error for text that is no JSON, and for a value that is nested more than `maxDepth` levels deep. */
-export function parseBoundedJson(text: string): Json {
+/** Parses JSON. Throws an error for text that is no JSON, and for a value that is nested more than `levels` deep. */
+export function parseBoundedJson(text: string, levels = maxDepth): Json {
   const value = JSON.parse(text) as Json;
-  if (isNestedDeeper(value)) throw new Error(`it is nested more than ${maxDepth} levels deep`);
+  if (isNestedDeeper(value, levels)) throw new Error(`it is nested more than ${levels} levels deep`);
   return value;
 }
 

@@ -3,6 +3,7 @@ import { hashPrompt } from "../../asking/scoring/judge.ts";
 import { readRegularFile } from "../../base/files/readRegularFile.ts";
 import { messageOf, usageError } from "../../base/types/errors.ts";
 import { formatIssues } from "../../base/types/issues.ts";
+import { parseBoundedJson } from "../../base/types/json.ts";
 import { type JudgeFigure, judgeFigureSchema } from "../../base/types/judge.ts";
 import { judgeSentence, measureJudge } from "../results/judgeMeasures.ts";
 
@@ -35,7 +36,7 @@ function parseFigure(text: string, file: string): JudgeFigure {
   const again = "Measure the judge again with `evals judge check`, or remove the file.";
   let data: unknown;
   try {
-    data = JSON.parse(text);
+    data = parseBoundedJson(text);
   } catch (error) {
     throw usageError(`The judge's figure is not JSON: ${messageOf(error)}.`, again, { file });
   }

@@ -9,6 +9,7 @@ import { localServers, localUrl, type Prices, pricesSchema } from "../../base/ty
 import { messageOf, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { formatIssues } from "../../base/types/issues.ts";
+import { parseBoundedJson } from "../../base/types/json.ts";
 import { type AskedModel, lexicalId, type Model, noUsage } from "../../base/types/model.ts";
 import { readText } from "../../input/parsing/read.ts";
 import { failToWrite } from "../../records/disk.ts";
@@ -121,7 +122,7 @@ function readPrices(file: string): Prices {
     });
   let data: unknown;
   try {
-    data = JSON.parse(read.text);
+    data = parseBoundedJson(read.text);
   } catch (error) {
     throw usageError(`The price list is not JSON: ${messageOf(error)}.`, undefined, { file });
   }
