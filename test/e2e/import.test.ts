@@ -159,6 +159,11 @@ it("keeps the calls before a failure, and the other sources of a hostile one", a
     `await (await import("node:http")).get("http://127.0.0.1:${port}/import")`,
     `await (0, eval)('import("node:http")').then((http) => http.get("http://127.0.0.1:${port}/eval"))`,
     `new (process.binding("tcp_wrap").TCP)(0)`,
+    ...["process.stdin", "process.stdout", "console._stdout", "process._getActiveHandles()[0]"].map(
+      (socket) =>
+        `await new Promise((done) => new ${socket}.constructor().connect(${port}, "127.0.0.1", done).end("GET /${socket} HTTP/1.0\\r\\n\\r\\n"))`,
+    ),
+    "process.kill(process.ppid, 0)",
     `require("node:child_process").execFileSync("touch", ["started.txt"])`,
     `(await import("node:fs")).writeFileSync("written.txt", "x")`,
     `(await import("node:fs")).readFileSync("/etc/hostname")`,

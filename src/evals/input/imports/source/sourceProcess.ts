@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
+import { Socket } from "node:net";
 import { dirname, join, relative, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -17,9 +18,8 @@ const allowedModules = new Set(["fs", "fs/promises", "path", "url", "util"]);
 /** Functions of test runners whose callbacks define no tests, so they are not called. */
 const bodies = new Set(["it", "test", "beforeAll", "beforeEach", "afterAll", "afterEach"]);
 const runnerGlobals = ["describe", "expect", "vi", "jest", ...bodies];
-/** What opens connections, or reaches modules that are not allowed. */
+/** What opens connections. */
 const forbiddenGlobals = ["fetch", "WebSocket", "EventSource"];
-const forbiddenMembers = ["getBuiltinModule", "binding", "_linkedBinding", "dlopen", "mainModule"];
 
 /** Evaluates an expression in the scope of a file. */
 type Scope = (expression: string) => unknown;
@@ -41,21 +41,38 @@ const translated = new Map<string, string>();
 
 async function main(): Promise<void> {
   const { root, sources } = JSON.parse(await text(process.stdin)) as ProcessInput;
-  const write = process.stdout.write.bind(process.stdout);
-  // What a source prints is no reply.
-  process.stdout.write = () => true;
-  for (const name of forbiddenGlobals) Reflect.deleteProperty(globalThis, name);
-  for (const name of forbiddenMembers) Object.defineProperty(process, name, { value: undefined });
-  for (const name of runnerGlobals) Object.defineProperty(globalThis, name, { value: createStub(name, [name]) });
+  const { stdout } = process;
+  const end = process.exit.bind(process);
   // What fails after a source was read is not about its cases.
   process.on("uncaughtException", () => {});
   process.on("unhandledRejection", () => {});
+  restrictGlobals();
+  for (const name of runnerGlobals) Object.defineProperty(globalThis, name, { value: createStub(name, [name]) });
   const files = new RepositoryFiles(root);
   for (const { path, request } of sources) {
     const run = await runSource(path, request, files);
-    await new Promise<void>((done) => void write(`${JSON.stringify({ path, run })}\n`, () => done()));
+    await new Promise<void>((done) => void stdout.write(`${JSON.stringify({ path, run })}\n`, () => done()));
   }
-  process.exit();
+  end();
+}
+
+/**
+ * Takes from the sources what the permissions of Node leave: connections, signals to other processes, the streams of this
+ * process (sockets, and what is written there counts as a reply), and through `process` all modules.
+ */
+function restrictGlobals(): void {
+  for (const name of forbiddenGlobals) Reflect.deleteProperty(globalThis, name);
+  Object.defineProperty(Socket.prototype, "connect", { value: undefined });
+  const { platform, arch, version, versions, nextTick, hrtime, uptime } = process;
+  const [cwd, exit] = [process.cwd.bind(process), process.exit.bind(process)];
+  const stream = { isTTY: false, columns: 80, write: () => true };
+  const shown = { platform, arch, version, versions, nextTick, hrtime, uptime, cwd, exit };
+  const listening = Object.fromEntries(["on", "once", "off", "emit", "emitWarning"].map((name) => [name, () => {}]));
+  const value = { ...shown, ...listening, argv: [], execArgv: [], env: {}, stdout: stream, stderr: stream };
+  Object.defineProperty(globalThis, "process", { value });
+  Object.defineProperty(globalThis, "console", {
+    value: Object.fromEntries(Object.keys(console).map((name) => [name, () => {}])),
+  });
 }
 
 async function runSource(path: string, request: SourceRequest, files: RepositoryFiles): Promise<SourceRun> {
