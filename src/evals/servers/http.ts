@@ -1,4 +1,4 @@
-import { createProxyFetch } from "../base/network/proxy.ts";
+import { type Fetch, openFetch } from "../base/network/proxy.ts";
 import { cut } from "../base/text/text.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
 import type { ClientSdk, Explanation, Failure, Link } from "./link.ts";
@@ -21,7 +21,7 @@ export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
   const options = {
     requestInit: { headers },
     ...(login && { authProvider: login }),
-    fetch: createWatchedFetch(createProxyFetch(env) ?? fetch, (what, error) =>
+    fetch: createWatchedFetch(openFetch(env), (what, error) =>
       loss.abort(`${what} at ${shown} (${getRootMessage(error)})`),
     ),
   };
@@ -70,7 +70,7 @@ function takeCredentials(url: URL): Record<string, string> {
  * A `fetch` that reports when a POST can no longer be answered. The client does not end a request when the stream of its
  * answer breaks, so without this, a server that dies during a call would only be noticed by the timeout.
  */
-function createWatchedFetch(send: typeof fetch, onLost: (what: string, error: unknown) => void): typeof fetch {
+function createWatchedFetch(send: Fetch, onLost: (what: string, error: unknown) => void): Fetch {
   let answered = false;
   return async (input, init) => {
     if (init?.method !== "POST") {

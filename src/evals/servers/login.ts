@@ -9,7 +9,7 @@ import type {
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 import { abortAfter } from "../base/network/deadline.ts";
-import { createProxyFetch } from "../base/network/proxy.ts";
+import { type Fetch, openFetch } from "../base/network/proxy.ts";
 import { knownSecrets } from "../base/secrets/secrets.ts";
 import { excerpt } from "../base/text/excerpt.ts";
 import { cut } from "../base/text/text.ts";
@@ -41,7 +41,7 @@ export async function login(url: string, settings: LoginSettings): Promise<boole
   const secrets = knownSecrets(env);
   secrets.addUrl("login", url);
   const sdk = await import("@modelcontextprotocol/client");
-  const fetchFn = createBoundedFetch(createProxyFetch(env) ?? fetch, signal, Math.min(requestMs, timeoutMs));
+  const fetchFn = createBoundedFetch(openFetch(env), signal, Math.min(requestMs, timeoutMs));
   const challenge = await findChallenge(url, fetchFn);
   if (!challenge) return false;
   const { resourceMetadataUrl, scope: named } = sdk.extractWWWAuthenticateParams(challenge);
@@ -71,7 +71,7 @@ export async function login(url: string, settings: LoginSettings): Promise<boole
  * The answer of a server that requires a login; undefined if it needs none. Some servers let everybody initialize, and
  * require a login only to list the tools.
  */
-async function findChallenge(url: string, send: typeof fetch): Promise<Response | undefined> {
+async function findChallenge(url: string, send: Fetch): Promise<Response | undefined> {
   const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
   const client = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "tool-evals", version: "0" } };
   for (const [method, params] of [["initialize", client] as const, ["tools/list", {}] as const]) {
@@ -143,7 +143,7 @@ const maxBytes = 1024 * 1024;
  * A `fetch` for a login. It follows no redirect, because the code and its verifier are for one origin. An answer that is too
  * large or too slow is an error.
  */
-function createBoundedFetch(send: typeof fetch, signal: AbortSignal, ms: number): typeof fetch {
+function createBoundedFetch(send: Fetch, signal: AbortSignal, ms: number): Fetch {
   return async (input, init) => {
     const limit = abortAfter(init?.signal ? AbortSignal.any([signal, init.signal]) : signal, ms);
     const response = await send(input, { ...init, redirect: "manual", signal: limit });

@@ -16,7 +16,7 @@ const post = (url: string, value: object) => fetch(url, { method: "POST", header
 
 async function open(script: Parameters<typeof startMessagesEndpoint>[0], options: Partial<TapOptions> = {}) {
   const service = await startMessagesEndpoint(script);
-  const proxy = await startPassThrough();
+  const proxy = await startPassThrough(fetch);
   const tap = proxy.open({ upstream: service.url, admit: () => true, ...options });
   undo.push(service.close, tap.close);
   return { service, tap, proxy };
@@ -52,7 +52,7 @@ describe("the pass-through", () => {
     }).listen(0, "127.0.0.1");
     undo.push(() => slow.close());
     await new Promise((done) => slow.once("listening", done));
-    const proxy = await startPassThrough();
+    const proxy = await startPassThrough(fetch);
     const upstream = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
     const tap = proxy.open({ upstream, admit: () => true });
     const reader = (await post(`${tap.url}/v1/messages`, body())).body?.getReader();

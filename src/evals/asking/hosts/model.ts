@@ -1,5 +1,5 @@
 import { availableParallelism, totalmem } from "node:os";
-import { createProxyFetch } from "../../base/network/proxy.ts";
+import { openFetch } from "../../base/network/proxy.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
 
 import type { HostModel } from "../../base/types/model.ts";
@@ -54,7 +54,7 @@ export async function createHostModel(facts: HostFacts, options: HostOptions): P
     retries: endpoint.retries,
     upstream: endpoint.baseUrl,
     relay: await startRelay(),
-    passThrough: await startPassThrough(createProxyFetch(options.env)),
+    passThrough: await startPassThrough(openFetch(options.env)),
     ...(options.maxCostUsd !== undefined && { maxCostUsd: options.maxCostUsd }),
     cost: (...[usage, name]: Parameters<typeof priceUsage>) => priceUsage(usage, name, options.prices),
   };

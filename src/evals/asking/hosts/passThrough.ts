@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { startLoopback } from "../../base/network/loopback.ts";
+import type { Fetch } from "../../base/network/proxy.ts";
 import { cut } from "../../base/text/text.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import { isJsonObject } from "../../base/types/json.ts";
@@ -51,7 +52,7 @@ const maxReplyBytes = 32 * 1024 * 1024;
  * compression; of what passes, only the content of model requests and replies is kept, and no header. `send` reaches the
  * provider. The server does not keep the process alive.
  */
-export async function startPassThrough(send: typeof fetch = fetch): Promise<PassThrough> {
+export async function startPassThrough(send: Fetch): Promise<PassThrough> {
   const routes = new Map<string, Route>();
   const { http, url } = await startLoopback((request, response) => {
     const [, key = "", rest = ""] = /^\/([^/?]+)(.*)$/s.exec(request.url ?? "") ?? [];
@@ -83,7 +84,7 @@ async function forward(
   path: string,
   request: IncomingMessage,
   response: ServerResponse,
-  send: typeof fetch,
+  send: Fetch,
 ): Promise<void> {
   const body = await readBody(request);
   if (!body) return refuse(response, 413, `the request is longer than ${maxRequestBytes} bytes`);

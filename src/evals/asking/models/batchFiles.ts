@@ -1,5 +1,5 @@
 import { readText } from "../../base/network/fetch.ts";
-import { createProxyFetch } from "../../base/network/proxy.ts";
+import { type Fetch, openFetch } from "../../base/network/proxy.ts";
 import { type Attempt, type Fault, transientFault } from "../../base/types/attempt.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import type { BatchState, ModelRequest } from "../../base/types/model.ts";
@@ -21,8 +21,8 @@ export const asFile = { headers: { accept: "application/binary" } };
  * A `fetch` for the batch APIs, whose bodies are too large for the `fetch` of single requests, or are forms. Replies are
  * read whole, up to the same limit; files are streams. It follows no redirects.
  */
-export function createBatchFetch(env: Readonly<Record<string, string | undefined>>): typeof fetch {
-  const send = createProxyFetch(env) ?? fetch;
+export function createBatchFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
+  const send = openFetch(env);
   return async (url, init) => {
     const response = await send(url, { ...init, redirect: "manual" });
     if (new Headers(init?.headers).get("accept") === asFile.headers.accept && response.ok) return response;

@@ -3,7 +3,7 @@ import querystring from "node:querystring";
 import * as z from "zod";
 import { abortAfter } from "../../base/network/deadline.ts";
 import { readText } from "../../base/network/fetch.ts";
-import { createProxyFetch } from "../../base/network/proxy.ts";
+import { openFetch } from "../../base/network/proxy.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { cut } from "../../base/text/text.ts";
 import { withoutSecrets } from "../../base/types/endpoint.ts";
@@ -79,7 +79,7 @@ export async function exportTraces(
 
 async function post(url: URL, body: string, { env, signal }: Io): Promise<void> {
   const headers = { "content-type": "application/json", ...parseHeaders(env) };
-  const send = createProxyFetch(env) ?? fetch;
+  const send = openFetch(env);
   const request = { method: "POST", headers, body, redirect: "error", signal: abortAfter(signal, timeoutMs) } as const;
   const response = await send(url, request);
   if (!response.ok) {
