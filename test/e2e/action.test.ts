@@ -56,14 +56,15 @@ beforeEach(() => {
     rmSync(file(name), { recursive: true, force: true });
 });
 
-type Context = { inputs: Record<string, string>; env?: Record<string, string>; event?: string };
+type Context = { inputs: Record<string, string>; env?: Record<string, string>; event?: string; fork?: boolean };
 
 /** Runs all steps as the runner does: expressions are filled in, and a failed step skips those without always(). */
-async function runAction({ inputs: given, env = {}, event = "pull_request" }: Context) {
+async function runAction({ inputs: given, env = {}, event = "pull_request", fork = false }: Context) {
   const defaults = Object.entries(action.inputs).map(([name, { default: value = "" }]) => [name, value]);
   const inputs: Record<string, string> = { ...Object.fromEntries(defaults), ...given };
   const outputs: Record<string, Record<string, string>> = {};
-  const github = { event_name: event, token: "token", event: { pull_request: { number: 5 } } };
+  const pullRequest = { number: 5, head: { repo: { fork } } };
+  const github = { event_name: event, token: "token", event: { pull_request: pullRequest } };
   const evaluate = (expression: string, failed = false): unknown =>
     new Function(
       "inputs",
@@ -144,18 +145,36 @@ async function withModel<R>(right: boolean, use: (env: Record<string, string>) =
 const model = "anthropic:claude-haiku-5-5";
 
 describe("the action", () => {
-  it("asks no model without its key, says why, and stays green", async () => {
+  it("asks no model for a fork without its key, says why, and stays green", async () => {
     for (const [inputs, why] of [
-      [{ model, comment: "true" }, "the secret ANTHROPIC_API_KEY is not available, as in pull requests from forks"],
+      [{ model, comment: "true" }, "a pull request from a fork does not get the secret ANTHROPIC_API_KEY"],
       [{}, "no model is named"],
     ] as const) {
-      const { failed, printed, result } = await runAction({ inputs });
+      const { failed, printed, result } = await runAction({ inputs, fork: true });
       expect([failed, result]).toEqual([false, "skipped"]);
       expect(printed).toContain(`::notice title=tool-evals::The model was not asked: ${why}.`);
       expect(read("summary.md")).toContain(`The model was not asked: ${why}.`);
     }
     expect(printedLint((await runAction({ inputs: {} })).printed)).toBe(true);
     expect(read("gh.log")).toBe("");
+  });
+
+  it("fails where a key is missing, or its secret is mistyped, and no fork is the reason", async () => {
+    for (const key of [{}, { ANTHROPIC_API_KEY: "" }, { ANTHROPIC_API_KEi: "test" }]) {
+      const { failed, printed, result } = await runAction({ inputs: { model, lint: "false" }, env: key });
+      expect([failed, result]).toEqual([true, "incomplete"]);
+      expect(printed).toContain("ANTHROPIC_API_KEY is not set");
+    }
+  });
+
+  it("asks a local model that needs no key", async () => {
+    await withModel(true, async ({ ANTHROPIC_BASE_URL = "" }) => {
+      const { failed, result } = await runAction({
+        inputs: { model, lint: "false", args: "-n 1" },
+        env: { ANTHROPIC_BASE_URL },
+      });
+      expect([failed, result]).toEqual([false, "passed"]);
+    });
   });
 
   it("passes, with a summary and one comment that the next run replaces", async () => {

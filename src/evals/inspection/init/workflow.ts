@@ -45,7 +45,7 @@ jobs:
         `  with: { node-version: 22${cache === undefined ? "" : `, cache: ${cache}`} }`,
         `- run: ${install}`,
         ...(hasBuild ? [`- run: ${name} run build`] : []),
-        "# Lints, then asks the model. Without its key, as in pull requests from forks, the model is not asked.",
+        "# Lints, then asks the model, except for pull requests from forks, which get no secrets.",
         "- uses: ./node_modules/tool-evals",
         '  with: { model: "anthropic:claude-haiku-5-5", args: --budget 1 --blame, comment: "true" }',
         `  env: { ${secrets.join(", ")} }`,
