@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { lexical } from "../../../src/evals/asking/models/lexical.ts";
+import { toSearchDocument } from "../../../src/evals/base/search/document.ts";
 import type { OfferedTool } from "../../../src/evals/base/types/tool.ts";
+import { evaluateSearch } from "../../../src/evals/inspection/search/evaluate.ts";
 import { requestOf, tool } from "./request.ts";
 
 const echo = tool("echo", "Echoes the input text back to the user.", { text: "the text to echo back" });
@@ -46,6 +48,13 @@ const unwanted = [
 describe("the pick", () => {
   it.each(Object.entries(wanted))("%s", async (input, expected) => {
     expect(await pick(input)).toBe(expected);
+  });
+
+  it.each(Object.entries(wanted))("is what `evals search` finds first: %s", (input, expected) => {
+    const query = { kind: "request" as const, text: input };
+    const searched = [...tools, ...filler].map((one) => toSearchDocument(one));
+    const [found] = evaluateSearch(searched, [{ id: "one", queries: [query], expected: [[expected]] }], ["bm25"]);
+    expect(found?.ranks.bm25).toEqual([1]);
   });
 
   it.each(unwanted)("none for: %s", async (input) => {

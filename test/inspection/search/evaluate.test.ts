@@ -25,7 +25,7 @@ const searchCase = (queries: SearchQuery[], ...expected: string[][]): SearchCase
 
 describe("the text that is searched for", () => {
   it.each([
-    ["bm25", request("What is in the file notes.txt?"), "What is in the file notes.txt?"],
+    ["bm25", request("What is in the file notes.txt?"), "What is in the file  ? file path"],
     ["keyword", request("What is in the file notes.txt, the File?"), "file notes txt"],
     ["regex", request("What is in the file notes.txt?"), "(?i)file|notes|txt"],
     ["keyword", written("+read notes.txt"), "+read notes.txt"],
@@ -153,5 +153,5 @@ it("reaches a plain BM25 on the labelled steps and tasks of LiveMCPBench", () =>
   );
   // The figures of docs/hosts.md. A plain BM25 without stems and stop words: .43/.61/.68/.73 and .12/.21/.28/.35.
   expect(recall(steps)).toEqual([95, 0.47, 0.64, 0.71, 0.75]);
-  expect(recall(tasks.map((task) => toCase(task.query, task.tools)))).toEqual([94, 0.14, 0.28, 0.37, 0.43]);
+  expect(recall(tasks.map((task) => toCase(task.query, task.tools)))).toEqual([94, 0.15, 0.25, 0.35, 0.43]);
 });

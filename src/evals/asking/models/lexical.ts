@@ -92,12 +92,18 @@ function writeSearch(query: string, ranker: string): JsonObject {
   return { query: ranker === "regex" ? `(?i)${words.join("|")}` : words.join(" ") };
 }
 
+/** What is searched for a request of a user, here and by `evals search`: its words, with those implied by its literal values. */
+export function readRequest(request: string): { rest: string; implied: string; text: string } {
+  const { literals, rest } = extractLiterals(request.slice(0, maxQuery));
+  const implied = [...new Set(literals.map(({ kind }) => wordsOfLiteral[kind] ?? ""))].join(" ");
+  return { rest, implied, text: `${rest} ${implied}` };
+}
+
 /** The best candidate that shares enough words with the query. */
 function findBest(query: string, rank: Ranker<Candidate>): Candidate | undefined {
-  const { literals, rest } = extractLiterals(query);
+  const { rest, implied, text } = readRequest(query);
   const asked = new Set(stemWords(rest));
-  const implied = [...new Set(literals.map(({ kind }) => wordsOfLiteral[kind] ?? ""))].join(" ");
-  const result = rank(`${rest} ${implied}`, Number.POSITIVE_INFINITY);
+  const result = rank(text, Number.POSITIVE_INFINITY);
   if (result.kind === "refused") return undefined;
   const searched = new Set([...asked, ...stemWords(implied)]);
   return result.ranked.find(({ document }) => isEnough(document, searched, asked))?.document;

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { readRequest } from "../../asking/models/lexical.ts";
 import { type SearchDocument, shortenDocument } from "../../base/search/document.ts";
 import { buildKeywordFinder } from "../../base/search/keyword.ts";
 import { buildRanker, type RankerName, rankerNames } from "../../base/search/rankers.ts";
@@ -145,14 +146,15 @@ export function isWithin(rank: number | null, depth: number): boolean {
 
 /**
  * The search text of a query for a ranker; undefined if the query is not for this ranker. A written text is used as it
- * is. For a request, `bm25` gets the whole text, `keyword` its words without stop words, and `regex` a case-insensitive
+ * is. For a request, `bm25` gets what the keyword search of a run reads, `keyword` its words without stop words, and `regex` a case-insensitive
  * pattern that matches any of these words, as many as fit into the longest pattern.
  */
 export function toSearchText({ kind, text }: SearchQuery, ranker: RankerName): string | undefined {
   const pattern = kind === "written" ? /^\/(.+)\/$/s.exec(text)?.[1] : undefined;
   if (pattern !== undefined) return ranker === "regex" ? pattern : undefined;
   if (ranker === "regex") return writePattern(text);
-  return kind === "written" || ranker === "bm25" ? text : listQueryWords(text).join(" ");
+  if (kind === "written") return text;
+  return ranker === "bm25" ? readRequest(text).text : listQueryWords(text).join(" ");
 }
 
 /** The distinct words of a text without stop words, lower-cased, as they are spelled. */
