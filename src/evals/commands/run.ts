@@ -62,9 +62,11 @@ export const runCommand = defineCommand({
     accept: toggle("Accept the run as the baseline once it is complete, even if cases failed or regressed"),
     resume: resumeFlag,
     "retry-broken": toggle("With --resume: run broken trials again"),
-    cache: toggle(
-      "For writing a suite: reuse the replies of earlier runs to identical requests, and send only new ones; gives no verdict (anthropic, openai)",
-    ),
+    cache: {
+      type: "boolean",
+      describe:
+        "For writing a suite: reuse the replies of earlier runs to identical requests, and send only new ones; gives no verdict. Deterministic models always do so, and are judged all the same (--no-cache: never)",
+    },
     reporter: reporterFlag,
     otlp: otlpFlag,
     ...trialFlags,

@@ -20,6 +20,7 @@ import type { RunQueue } from "../queue/asker.ts";
 import { refuseMissingReporters } from "../reporting/report.ts";
 import { interleaveArms } from "../workspace/arms.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
+import { isRepeating } from "../workspace/models.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { planJson, planRun, renderPlan } from "./dryRun.ts";
 import { describeForecasts, forecastPlans } from "./forecast.ts";
@@ -47,7 +48,9 @@ export async function runSuites(
   const shard = options.shard === undefined ? undefined : parseShard(options.shard);
   await refuseMissingReporters(options.reporter, io.cwd);
   if (options.otlp !== undefined) (await import("../reporting/otlp.ts")).parseCollector(options.otlp, io);
-  const seed = resumed?.manifest.seed ?? options.seed ?? (options.cache ? cacheSeed : randomSeed());
+  // Replies are found again only for the same order of tools.
+  const isCached = options.cache ?? models.every(isRepeating);
+  const seed = resumed?.manifest.seed ?? options.seed ?? (isCached ? cacheSeed : randomSeed());
   const further = listFurtherExposures(options);
   const compared = { exposures: further.length, inArms: workspace.armCases.length };
   refuseContradictions(options, resumed !== undefined, compared);

@@ -55,16 +55,28 @@ export async function openModels(ids: readonly string[], options: RequestOptions
   return models;
 }
 
-/** Returns a function that adds the cache to a model, if `--cache` is given. Warns if that has no effect. */
-export async function addCache(options: RequestOptions, io: Io): Promise<<M extends Model>(model: M) => M> {
-  if (!options.cache) return (model) => model;
+/** Whether replies of a model are always reused: it repeats them anyway, and a language model takes time. */
+export const isRepeating = ({ deterministic, kind }: Model) => deterministic && kind === "language model";
+
+/**
+ * Returns a function that adds the cache to a model: to a deterministic language model unless `--no-cache` is given, with
+ * `--cache` to those of services. Warns if that has no effect.
+ */
+export async function addCache(
+  models: readonly Model[],
+  options: RequestOptions,
+  io: Io,
+): Promise<<M extends Model>(model: M) => M> {
+  const { cache: isWanted } = options;
+  if (isWanted === false || options.dryRun || !(isWanted || models.some(isRepeating))) return (model) => model;
   const { cacheFolder, cacheReplies, openReplyCache } = await import("../../asking/models/cache.ts");
   const { redact } = knownSecrets(io.env);
   const dir = join(resolve(io.cwd, options.cacheIn ?? options.out), cacheFolder);
   const cache = await openReplyCache(dir, redact).catch(failToWrite(dir));
   return <M extends Model>(model: M) => {
-    if ("ask" in model && isCached(model)) return cacheReplies(model, cache, version) as M;
-    if (model.kind !== "language model") return model;
+    if ("ask" in model && (isRepeating(model) || (isWanted && isCached(model))))
+      return cacheReplies(model, cache, version) as M;
+    if (!isWanted || model.kind !== "language model") return model;
     const message = `--cache has no effect on ${model.id}: only replies of model services are kept.`;
     printProblem(io)({ severity: "warning", message });
     return model;

@@ -93,7 +93,7 @@ export async function withWorkspace<R>(
     const limits = options.limits ?? createLimits(options);
     const [asked, grader] = await Promise.all([openModels(ids, options, io), openJudge(options, io), meanwhile()]);
     // The cache wraps the limits, because a cached reply is not a request.
-    const withCache = await addCache(options, io);
+    const withCache = await addCache([...asked, ...(grader ? [grader] : [])], options, io);
     const models = applyExposures(asked, options).map((model) => withCache(limits.guard(model)));
     const judge = grader && withCache(limits.guard(grader));
     if (options.only) refuseSeveralExposures(models);
