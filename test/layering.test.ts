@@ -50,6 +50,7 @@ const pureFolders = [
   "base/text",
   "base/types",
   "servers/changes",
+  "servers/diagnosis",
   "asking/scoring",
   "experiments/design",
   "experiments/results",

@@ -70,6 +70,8 @@ export type Context = {
   cwd?: string | undefined;
   /** Keys of models and variables of suites. Default: `process.env`. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Variables for the servers that are started, which inherit only a few of `env`, such as PATH. */
+  serverEnv?: Readonly<Record<string, string>> | undefined;
   /** Stops the call. What has been recorded is kept. */
   signal?: AbortSignal | undefined;
   /** Gets the warnings that the command prints to standard error. */
@@ -152,7 +154,7 @@ async function call<T>(
   options: Context & { suites?: readonly Suite[] },
   fixed: object = {},
 ): Promise<Result<T>> {
-  const { cwd = process.cwd(), env = process.env, signal, onMessage = () => {}, suites, ...given } = options;
+  const { cwd = process.cwd(), env = process.env, serverEnv, signal, onMessage = () => {}, suites, ...given } = options;
   const { callCommand, commands } = await import("./commands/index.ts");
   const { findCommand, readOptions } = await import("./commands/commandLine.ts");
   const { redact } = knownSecrets(env);
@@ -175,6 +177,7 @@ async function call<T>(
     colour: false,
     unicode: true,
     env,
+    ...(serverEnv && { serverEnv }),
     cwd,
     isTrusted: true,
     signal: own.signal,

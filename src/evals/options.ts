@@ -31,7 +31,7 @@ type Single<Flag> = Flag extends { type: "boolean" }
 type Value<Flag> = Flag extends { array: true } ? Single<Flag> | readonly Single<Flag>[] : Single<Flag>;
 
 /** What has no meaning in a program: the form of the output, and flags that print something else. */
-type LeftOut = "json" | "format" | "explain" | "dry-run" | "rules" | "action" | "watch" | "yes";
+type LeftOut = "json" | "format" | "explain" | "dry-run" | "rules" | "action" | "watch" | "yes" | "env" | "env-file";
 
 type Members<All> = {
   [Name in Exclude<keyof All, LeftOut> as All[Name] extends { demandOption: true } ? CamelCase<Name> : never]: Value<

@@ -1,7 +1,13 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EvalsError, exitCodes } from "../../src/evals/base/types/errors.ts";
 import { parseWords } from "../../src/evals/commands/commandLine.ts";
+import { readServerEnv } from "../../src/evals/commands/flags.ts";
 import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
+import { toolsCommand } from "../../src/evals/commands/tools.ts";
+import { parseCommandLine } from "../../src/evals/inspection/shell.ts";
 import { anIo } from "../fakes/io.ts";
 
 async function refusal(line: string): Promise<string> {
@@ -79,6 +85,18 @@ describe("the options that are given", () => {
     expect(await parse("--", "-m", "--dry-run")).toEqual({ paths: ["./-m", "./--dry-run"] });
   });
 
+  it("are the command line of a server after --, for commands that take one", async () => {
+    const words = ["--json", "--", "npx", "-y", "acme-mcp", "a b", "it's", "--token=$X"];
+    expect(await parseWords(toolsCommand, words, anIo())).toEqual({
+      json: true,
+      server: [`npx -y acme-mcp 'a b' 'it'\\''s' '--token=$X'`],
+    });
+    expect(parseCommandLine(`npx -y acme-mcp 'a b' 'it'\\''s' '--token=$X'`)).toEqual({
+      command: "npx",
+      args: ["-y", "acme-mcp", "a b", "it's", "--token=$X"],
+    });
+  });
+
   it.each([
     ["--dry-run=true", { dryRun: true }],
     ["--dry-run=false", { dryRun: false }],
@@ -120,5 +138,34 @@ describe("help", () => {
     expect(await print("help", "run")).toBe(short);
     expect(await print("run", "--help", "all")).toContain("--cancel-batch");
     expect(await print("baseline", "--help")).toContain("evals baseline <action>");
+  });
+});
+
+describe("the variables that servers are given", () => {
+  it("come from files and flags, which win, with the value of this shell where none is written", async () => {
+    const cwd = await mkdtemp(join(tmpdir(), "evals-env-"));
+    await writeFile(join(cwd, "local.env"), "# comment\nexport REGION=eu\nACME_KEY='from file'\nEMPTY=\n");
+    const io = anIo({ cwd, env: { HERE: "in this shell" } });
+    expect(readServerEnv(["ACME_KEY=a=b", "HERE", "NONE="], ["local.env"], io)).toEqual({
+      REGION: "eu",
+      ACME_KEY: "a=b",
+      EMPTY: "",
+      HERE: "in this shell",
+      NONE: "",
+    });
+  });
+
+  it.each([
+    ["NOT_SET", "--env NOT_SET: NOT_SET is not set in this shell."],
+    ["=x", "--env  is no variable."],
+    ["1A=secret-value", "--env 1A is no variable."],
+    ["a b", "--env a b is no variable."],
+  ])("%s is refused, without its value", (given, message) => {
+    expect(() => readServerEnv([given], [], anIo())).toThrow(message);
+    expect(() => readServerEnv([given], [], anIo())).not.toThrow("secret-value");
+  });
+
+  it("need a file that can be read", () => {
+    expect(() => readServerEnv([], ["no-such.env"], anIo())).toThrow("--env-file no-such.env cannot be read");
   });
 });

@@ -33,7 +33,7 @@ const each = (...ways: string[]) => ways.flatMap((way) => ["--server", `node ${w
 test("working servers: of the old SDK, of the new one, and one that prints to stdout", async () => {
   const { code, out } = await doctor(each("sdk1.mjs", "sdk2.mjs stdio reject", "faulty.mjs noise"));
   expect(stable(out)).toMatchInlineSnapshot(`
-    "HEALTHY: 3 servers
+    "HEALTHY: 3 servers, 1 warning
       Next: check the wording of the tools with \`evals lint\`, or draft a suite with \`evals init\`.
 
     ✓ node sdk1.mjs
@@ -66,10 +66,9 @@ test("servers that do not start", async () => {
 
     ✗ node broken.mjs needs-key
       error variable-missing The server needs the environment variable WEATHER_API_KEY.
-        Fix: Add WEATHER_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.
+        Fix: WEATHER_API_KEY is set in this shell, but servers inherit only a few variables, such as HOME. Add --env WEATHER_API_KEY, or "env": { "WEATHER_API_KEY": "\${WEATHER_API_KEY}" } to its entry or suite.
         | exited with code 1
         | stderr: Error: WEATHER_API_KEY is not set
-        | WEATHER_API_KEY is set in this shell, but is not passed on to servers
         $ (unset WEATHER_API_KEY; cd SERVERS && node broken.mjs needs-key)
 
     ✗ node broken.mjs needs-usage
@@ -131,7 +130,7 @@ test("a server without a key is told which: at its start and in answers", async 
       3 tools called, 0 answered
 
       warning variable-missing The server starts, but reports that it has no WEATHER_API_KEY: some of its tools may fail.
-        Fix: Add WEATHER_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.
+        Fix: WEATHER_API_KEY is not set in this shell. Add --env WEATHER_API_KEY=<value>, or "env": { "WEATHER_API_KEY": "\${WEATHER_API_KEY}" } to its entry or suite.
         | stderr: No WEATHER_API_KEY set: running without forecasts.
         $ cd SERVERS && node broken.mjs keyless
       error credentials A call of "get_forecast" fails: the server has no valid API key or token.

@@ -12,7 +12,7 @@ tidyUp();
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 async function open(server: ServerSpec) {
-  const source = await openSource({ server, distractors: [], dir: root }, process.env, never);
+  const source = await openSource({ server, distractors: [], dir: root }, { env: process.env, signal: never });
   later(source.close);
   return source;
 }

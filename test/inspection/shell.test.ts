@@ -40,6 +40,15 @@ describe("the command line of a server", () => {
   });
 
   it.each([
+    ["A=1 node main.js", { A: "1" }, "node", ["main.js"]],
+    ["API_KEY='a b=c' _x= npx -y weather B=2", { API_KEY: "a b=c", _x: "" }, "npx", ["-y", "weather", "B=2"]],
+    ["./a=b run", undefined, "./a=b", ["run"]],
+  ])("%j starts with its variables", (line, env, command, args) => {
+    expect(parseCommandLine(line)).toEqual({ command, args, ...(env && { env }) });
+  });
+
+  it.each([
+    ["A=1", 'error: --server has no command.\n  Write --server "node dist/main.js".'],
     ['node "a', 'error: --server node "a has an unclosed quote.\n  Close it with ".'],
     [" ", 'error: --server has no command.\n  Write --server "node dist/main.js".'],
   ])("%j is refused", (line, message) => {

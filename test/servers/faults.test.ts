@@ -29,7 +29,7 @@ test("a server that dies at start: exit code, the end of its stderr without colo
     "error: Server "sut" exited with code 7. Its stderr ends with:
         cannot open the database
           at line 3
-      Run the command of the server in a terminal, in the same folder, to see its output."
+      Run the command in the same directory, and fix the error that it prints."
   `);
 });
 
@@ -46,7 +46,7 @@ test("of much stderr, the last ten lines are shown", async () => {
         line 1997
         line 1998
         line 1999
-      Run the command of the server in a terminal, in the same folder, to see its output."
+      Run the command in the same directory, and fix the error that it prints."
   `);
 });
 
@@ -62,35 +62,35 @@ test.each([
 test("a program that does not exist", async () => {
   expect(await failureOf(open({ command: "no-such-program" }))).toMatchInlineSnapshot(`
     "error: Server "sut" could not be started: there is no program "no-such-program".
-      Check "command" and "cwd": a program must be on the PATH or given by its path."
+      Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell."
   `);
 });
 
 test("a program that may not be run", async () => {
   expect(await failureOf(open({ command: "./faulty.mjs" }))).toMatchInlineSnapshot(`
     "error: Server "sut" could not be started: "./faulty.mjs" is not executable.
-      Check "command" and "cwd": a program must be on the PATH or given by its path."
+      Run chmod +x on it, or use its interpreter as the command."
   `);
 });
 
 test("a folder that does not exist", async () => {
   expect(await failureOf(open({ command: "node", cwd: "/no/such/folder" }))).toMatchInlineSnapshot(`
     "error: Server "sut" could not be started: its folder /no/such/folder does not exist.
-      Check "command" and "cwd": a program must be on the PATH or given by its path."
+      Correct or remove "cwd"."
   `);
 });
 
 test("a server that never answers", async () => {
   expect(await failureOf(openFault("silent", { startTimeoutMs: 300 }))).toMatchInlineSnapshot(`
     "error: Server "sut" did not answer within 0.3 s.
-      Run the command of the server in a terminal, in the same folder, to see its output."
+      Check that the command starts an MCP server over stdio."
   `);
 });
 
 test("a server that prints to stdout and never answers: what it printed is quoted", async () => {
   expect(await failureOf(openFault("only-noise", { startTimeoutMs: 5_000 }))).toMatchInlineSnapshot(`
-    "error: Server "sut" did not answer within 5 s. Its stdout contains text other than protocol messages: "Listening on port 3000".
-      Write logs to stderr: stdout is reserved for protocol messages."
+    "error: Server "sut" did not answer within 5 s. It appears to serve HTTP. Its stdout contains text other than protocol messages: "Listening on port 3000".
+      Register it by its URL, or start it with its option for stdio."
   `);
 });
 

@@ -13,7 +13,7 @@ tidyUp();
 
 /** The server `name` that the host file at `path` registers. */
 const readHostServer = (path: string, name: string, env: Record<string, string>) =>
-  resolveServer({ config: path, name }, name, "/", env);
+  resolveServer({ config: path, name }, name, "/", { env });
 
 const readLenient = (path: string) => readParsed(path, path, { lenient: true });
 

@@ -20,7 +20,7 @@ async function folder(): Promise<string> {
 }
 
 async function open(parts: Omit<SourceParts, "dir"> & { dir?: string }) {
-  const source = await openSource({ dir: await folder(), ...parts }, process.env, never);
+  const source = await openSource({ dir: await folder(), ...parts }, { env: process.env, signal: never });
   later(source.close);
   return source;
 }
@@ -139,7 +139,10 @@ test("reopen starts a fresh process; close ends them all", async () => {
 
 test("variables of the suite's own entry are filled in, with warnings", async () => {
   const server = { ...fixture("sdk1.mjs"), env: { A: `\${TOKEN}`, B: `\${NOT_SET}` } };
-  const source = await openSource({ server, distractors: [], dir: await folder() }, { TOKEN: "t" }, never);
+  const source = await openSource(
+    { server, distractors: [], dir: await folder() },
+    { env: { TOKEN: "t" }, signal: never },
+  );
   later(source.close);
   const outcome = await source.server?.call("read_env", {}, never);
   const text = outcome?.kind === "result" ? outcome.result.content[0]?.text : undefined;

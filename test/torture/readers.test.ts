@@ -212,7 +212,7 @@ describe("every reader of a spoiled file", () => {
       "a host file": {
         file: at("mcp.json"),
         text: host,
-        read: () => resolveServer({ config: at("mcp.json"), name: "one" }, "one", "/", env),
+        read: () => resolveServer({ config: at("mcp.json"), name: "one" }, "one", "/", { env }),
       },
       "a tool list": { file: at("list.json"), text: tools, read: () => readStaticList(at("list.json")) },
       "cases in CSV": {

@@ -1,6 +1,6 @@
 import { verifyGates } from "../base/types/gates.ts";
 import { choice, defineCommand, text, texts, toggle } from "./command.ts";
-import { baselinesFlag, jsonFlag, outFlag, suiteFlags } from "./flags.ts";
+import { baselinesFlag, envFlags, jsonFlag, outFlag, suiteFlags } from "./flags.ts";
 
 const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
 const group = "With verify:";
@@ -32,6 +32,7 @@ export const baselineCommand = defineCommand({
     skill: { ...skill, describe: "Verify only the eval files of these skills", group },
     "host-dir": { ...hostDir, describe: "Search for skills in these folders of the home and project folders", group },
     "user-skills": { ...userSkills, group },
+    ...envFlags,
     json: jsonFlag,
   },
   epilogue:

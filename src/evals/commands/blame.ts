@@ -1,5 +1,5 @@
 import { defineCommand, text, texts } from "./command.ts";
-import { askFlags, resumeFlag } from "./flags.ts";
+import { askFlags, envFlags, resumeFlag } from "./flags.ts";
 
 export const blameCommand = defineCommand({
   command: "blame [run]",
@@ -16,6 +16,7 @@ export const blameCommand = defineCommand({
     paths: texts("With --baseline: where the suite file is (default: evals/)"),
     model: text("Only this model of the run", { alias: "m" }),
     resume: resumeFlag,
+    ...envFlags,
     ...askFlags,
   },
   examples: [

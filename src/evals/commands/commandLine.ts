@@ -2,6 +2,7 @@ import type { Argv, Options, PositionalOptions } from "yargs";
 import { didYouMean, nearest } from "../base/text/nearest.ts";
 import { type EvalsError, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
+import { shellWord } from "../inspection/shell.ts";
 import type { Command } from "./command.ts";
 
 // yargs reads command lines and renders the help of a command. It gets no defaults, so that what it returns is what was given.
@@ -56,7 +57,8 @@ export async function renderHelp(command: Command, all: boolean, io: Io): Promis
 
 /**
  * Writes `--flag=true` of a boolean as yargs takes it, which refuses every value of one. Removes `--`, because yargs drops
- * what follows it; a path that starts with a hyphen gets `./` so that it is not read as a flag.
+ * what follows it: the command line of a server, for commands that take one; else paths, where one that starts with a hyphen
+ * gets `./` so that it is not read as a flag.
  */
 function spellForParser({ flags }: Command, words: readonly string[]): string[] {
   const end = words.includes("--") ? words.indexOf("--") : words.length;
@@ -64,7 +66,9 @@ function spellForParser({ flags }: Command, words: readonly string[]): string[] 
     const [, name = "", value] = /^--([\w-]+)=(true|false)$/.exec(word) ?? [];
     return flags[name]?.type === "boolean" ? `--${value === "true" ? "" : "no-"}${name}` : word;
   });
-  return [...spelled, ...words.slice(end + 1).map((word) => (word.startsWith("-") ? `./${word}` : word))];
+  const after = words.slice(end + 1);
+  if (flags.server && after.length > 0) return [...spelled, "--server", after.map(shellWord).join(" ")];
+  return [...spelled, ...after.map((word) => (word.startsWith("-") ? `./${word}` : word))];
 }
 
 /** `help`: the parser is there to print the help, of all flags or of those that most people use. */

@@ -1,7 +1,12 @@
+import { resolve } from "node:path";
+import { parseEnv } from "node:util";
 import type { Options } from "yargs";
 import { nearest } from "../base/text/nearest.ts";
+import { usageError } from "../base/types/errors.ts";
 import { defaultPolicy, type ExecutionPolicy, executionPolicies } from "../base/types/execution.ts";
 import { gates } from "../base/types/gates.ts";
+import type { Io } from "../base/types/io.ts";
+import { readText } from "../input/parsing/read.ts";
 import { choice, number, text, texts, toggle } from "./command.ts";
 
 // Flags that several commands share, so that one name means one thing everywhere.
@@ -132,22 +137,55 @@ export const askFlags = {
 /** The flags of every command that runs trials of its own choice. */
 export const trialFlags = { ...exposureFlags, ...askFlags };
 
-/** Which cases run, with which skills, and the settings that override their suites. */
-export const suiteFlags = inGroup("Suites:", {
-  skill: texts("Run only the eval files of these skills"),
-  "host-dir": texts("Search for skills in these folders of the home and project folders (default: those of --host)"),
-  "user-skills": toggle("Include the skills in the home folder"),
-  judge: text("Model that grades expected behaviour, for example anthropic:claude-opus-5-5 (default: not graded)"),
-  case: texts("Run only cases whose id matches this pattern (* matches any text)"),
-  "max-turns": number("Maximum replies per trial; overrides the suites", { min: 1, max: 100, integer: true }),
-  execute: executeFlag(`Which tool calls are executed; overrides the suites (their default: ${defaultPolicy})`),
-  denial: text("Text that the model gets for a call that is not executed; {tool} and {reason} are filled in", {
-    coerce: (text: string) => {
-      if (text.trim() === "") throw new Error("--denial is empty. Give the text that the model gets.");
-      return text;
-    },
-  }),
+/** What servers get of the environment, for every command that starts them. */
+export const envFlags = inGroup("Servers:", {
+  env: texts("Variable for the servers: KEY=VALUE, or KEY with its value in this shell; repeatable"),
+  "env-file": texts("File with variables for the servers, one KEY=VALUE per line"),
 });
+
+/**
+ * The variables of these flags; those of `--env` win. Throws a usage error for a file that cannot be read, and for a variable
+ * that is not set.
+ */
+export function readServerEnv(env: readonly string[], files: readonly string[], io: Io): Record<string, string> {
+  const fromFiles = files.map((file) => {
+    const read = readText(resolve(io.cwd, file), maxEnvBytes, { pipes: true });
+    if ("kind" in read) throw usageError(`--env-file ${file} cannot be read: ${read.reason}.`);
+    return parseEnv(read.text);
+  });
+  const given = env.map((one) => {
+    const [, name = "", value] = /^([A-Za-z_]\w*)(?:=(.*))?$/s.exec(one) ?? [];
+    if (name === "")
+      throw usageError(`--env ${one.split("=", 1)[0]} is no variable.`, "Write --env KEY=VALUE or --env KEY.");
+    const read = value ?? io.env[name];
+    if (read === undefined)
+      throw usageError(`--env ${name}: ${name} is not set in this shell.`, `Write --env ${name}=<value>, or set it.`);
+    return { [name]: read };
+  });
+  return Object.assign({}, ...fromFiles, ...given) as Record<string, string>;
+}
+
+const maxEnvBytes = 1024 * 1024;
+
+/** Which cases run, with which skills, and the settings that override their suites. */
+export const suiteFlags = {
+  ...envFlags,
+  ...inGroup("Suites:", {
+    skill: texts("Run only the eval files of these skills"),
+    "host-dir": texts("Search for skills in these folders of the home and project folders (default: those of --host)"),
+    "user-skills": toggle("Include the skills in the home folder"),
+    judge: text("Model that grades expected behaviour, for example anthropic:claude-opus-5-5 (default: not graded)"),
+    case: texts("Run only cases whose id matches this pattern (* matches any text)"),
+    "max-turns": number("Maximum replies per trial; overrides the suites", { min: 1, max: 100, integer: true }),
+    execute: executeFlag(`Which tool calls are executed; overrides the suites (their default: ${defaultPolicy})`),
+    denial: text("Text that the model gets for a call that is not executed; {tool} and {reason} are filled in", {
+      coerce: (text: string) => {
+        if (text.trim() === "") throw new Error("--denial is empty. Give the text that the model gets.");
+        return text;
+      },
+    }),
+  }),
+};
 
 /** The one model of an experiment. */
 export const modelFlag = text(
@@ -173,6 +211,7 @@ export const baselinesFlag = text("Folder of the accepted baselines; commit it",
 
 /** How lint, probe and doctor name servers. */
 export const serverFlags = inGroup("Servers:", {
+  ...envFlags,
   server: texts("Command line of an MCP server"),
   url: texts("URL of an MCP server"),
   transport: choice("Transport of --url: Streamable HTTP (default), or the older SSE", ["http", "sse"]),

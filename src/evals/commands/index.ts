@@ -9,6 +9,7 @@ import type { Command } from "./command.ts";
 import { findCommand, nameCommand, parseWords, renderHelp, toCamelCase } from "./commandLine.ts";
 import { compareCommand } from "./compare.ts";
 import { doctorCommand } from "./doctor.ts";
+import { readServerEnv } from "./flags.ts";
 import { importCommand } from "./import.ts";
 import { initCommand } from "./init.ts";
 import { judgeCommand } from "./judge.ts";
@@ -65,8 +66,10 @@ export async function runCommandLine(
     io.out(`${await renderHelp(command, words[help + 1] === "all", io)}\n`);
     return exitCodes.passed;
   }
-  const world = { ...io, ...(isTrusted && { isTrusted }) };
-  const { exitCode, result, error } = await callCommand(command, await parseWords(command, rest, io), {}, world);
+  const { env = [], envFile = [], ...given } = await parseWords(command, rest, io);
+  const serverEnv = readServerEnv(env as string[], envFile as string[], io);
+  const world = { ...io, ...(isTrusted && { isTrusted }), ...(Object.keys(serverEnv).length > 0 && { serverEnv }) };
+  const { exitCode, result, error } = await callCommand(command, given, {}, world);
   if (result) for (const part of safeJsonParts(result, 2)) io.out(part);
   if (error) throw error;
   return exitCode;

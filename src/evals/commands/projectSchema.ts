@@ -19,6 +19,8 @@ export const singleUse: readonly string[] = [
   "changed",
   "watch",
   "cache",
+  "env",
+  "env-file",
 ];
 
 const entries = Object.entries(runCommand.flags).filter(([name, { hidden }]) => !hidden && !singleUse.includes(name));

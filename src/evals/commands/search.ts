@@ -1,5 +1,5 @@
 import { choice, defineCommand, texts } from "./command.ts";
-import { hostFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
+import { envFlags, hostFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
 
 const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
 
@@ -19,6 +19,7 @@ export const searchCommand = defineCommand({
     skill: { ...skill, describe: "Search only for the eval files of these skills" },
     "host-dir": hostDir,
     "user-skills": userSkills,
+    ...envFlags,
     json: jsonFlag,
   },
   epilogue:

@@ -1,6 +1,6 @@
 import { defaultPolicy } from "../base/types/execution.ts";
 import { defineCommand, number, text, texts } from "./command.ts";
-import { executeFlag } from "./flags.ts";
+import { envFlags, executeFlag } from "./flags.ts";
 
 export const workerCommand = defineCommand({
   command: "worker <queue> [paths..]",
@@ -28,6 +28,7 @@ export const workerCommand = defineCommand({
     "max-idle": number("Exit after this many seconds without a trial (default: never)", { above: 0 }),
     "base-url": text("Base URL of the model's API; it must be that of the run"),
     "claude-path": text("Claude Code executable (default: $CLAUDE_CODE_PATH, then claude on the PATH)"),
+    ...envFlags,
   },
   epilogue:
     "Start it in the same checkout as the run, with the API keys of the models in its environment: keys, commands and URLs " +

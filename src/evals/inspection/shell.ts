@@ -6,19 +6,26 @@ import type { CommandSpec } from "../servers/spec.ts";
 // Quoted parts, escaped characters, plain characters. Any other backslash is literal, as in Windows paths.
 // Each text matches in one way only, because a line with many backslashes would otherwise take exponential time.
 const word = /(?:"(?:\\["\\]|\\(?!["\\])|[^"\\])*"|'[^']*'|\\["'\\ ]|\\(?!["'\\ ])|[^\s"'\\])+/g;
+const assignment = /^[A-Za-z_]\w*=/;
 const piece = /"((?:\\["\\]|\\(?!["\\])|[^"\\])*)"|'([^']*)'|\\(["'\\ ])|([^\s"'])/g;
 
-/** Splits the command line of a server into words, with quotes as in a shell; no shell is run. Throws EvalsError. */
+/**
+ * Splits the command line of a server into words, with quotes as in a shell; no shell is run. Words such as `NAME=value` before
+ * the command are its variables. Throws EvalsError.
+ */
 export function parseCommandLine(line: string): CommandSpec {
   const rest = line.replace(word, "").trim();
   if (rest !== "") throw usageError(`--server ${line} has an unclosed quote.`, `Close it with ${rest[0]}.`);
-  const [command, ...args] = (line.match(word) ?? []).map((one) =>
+  const words = (line.match(word) ?? []).map((one) =>
     [...one.matchAll(piece)]
       .map(([, double, single, escaped, plain]) => double?.replace(/\\(["\\])/g, "$1") ?? single ?? escaped ?? plain)
       .join(""),
   );
+  const start = words.findIndex((one) => !assignment.test(one));
+  const [command, ...args] = start < 0 ? [] : words.slice(start);
   if (!command) throw usageError("--server has no command.", 'Write --server "node dist/main.js".');
-  return { command, args };
+  const env = words.slice(0, start).map((one) => one.split(/=(.*)/s).slice(0, 2));
+  return { command, args, ...(env.length > 0 && { env: Object.fromEntries(env) }) };
 }
 
 /** Quotes a text as one word of a POSIX shell. */
@@ -37,18 +44,4 @@ export function shellTemplate(text: string): string {
 /** The flag with which `evals probe` makes a call. */
 export function callFlag(tool: string, args: JsonObject): string {
   return `--call ${shellWord(asciiJson({ tool, arguments: args }))}`;
-}
-
-const interpreters =
-  /(?:^|[/\\])(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pythonw?|ruby|php|perl|bash|sh|java)(?:\.exe)?$/i;
-const scriptEnding = /\.(?:[cm]?[jt]s|py|rb|php|pl|sh|jar)$/i;
-
-/** The argument that is the script of an interpreter; undefined if it runs a module, a package or inline code. */
-export function findScript({ command, args }: JsonObject): { path: string; index: number } | undefined {
-  if (typeof command !== "string" || !interpreters.test(command) || !Array.isArray(args)) return undefined;
-  const index = args.findIndex((one) => typeof one === "string" && scriptEnding.test(one) && !one.startsWith("-"));
-  const path = args[index];
-  const before = args.slice(0, Math.max(0, index));
-  if (typeof path !== "string" || ["-m", "-e", "-c"].some((flag) => before.includes(flag))) return undefined;
-  return { path, index };
 }

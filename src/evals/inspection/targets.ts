@@ -198,9 +198,15 @@ async function resolveCommand(line: string, io: Io): Promise<ServerTarget> {
       `"${line}" is not a program, but the name of a server in ${registered}.`,
       `Use --config ${shellWord(registered)} --name ${shellWord(line)} instead.`,
     );
-  const flags = `--server ${shellWord(line)}`;
+  const flags = `--server ${shellWord(line)}${repeatEnv(io)}`;
   return { kind: "server", name: line, server: parseCommandLine(line), dir: io.cwd, flags, suites: [] };
 }
+
+/** The flags that give servers the same variables again, without values. */
+const repeatEnv = ({ env, serverEnv = {} }: Io) =>
+  Object.entries(serverEnv)
+    .map(([name, value]) => ` --env ${name}${env[name] === value ? "" : "=..."}`)
+    .join("");
 
 /** The host configuration file with a server of this name, if there is no program of this name. */
 async function findMistakenName(line: string, io: Io): Promise<string | undefined> {
@@ -249,7 +255,7 @@ async function resolveConfigs(files: readonly string[], names: readonly string[]
     dir: dirname(host.path),
     via: host.file,
     registration: { host, name },
-    flags: `--config ${shellWord(host.file)} --name ${shellWord(name)}`,
+    flags: `--config ${shellWord(host.file)} --name ${shellWord(name)}${repeatEnv(io)}`,
     suites: [],
   }));
 }

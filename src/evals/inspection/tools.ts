@@ -76,7 +76,7 @@ export async function listServer(target: ServerTarget, io: Io): Promise<ListedSo
   // Imported only for a server, because loading the client takes longer than anything else at the start.
   const { connect } = await import("../servers/connect.ts");
   const { server, dir: from, registration } = target;
-  const { spec, dir, warnings } = await resolveServer(server, target.name, from, io.env, registration?.host);
+  const { spec, dir, warnings } = await resolveServer(server, target.name, from, io, registration?.host);
   const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal }).catch(
     async (error) => {
       throw await nameRegistration(error, target, io);

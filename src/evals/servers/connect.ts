@@ -4,6 +4,7 @@ import { excerpt } from "../base/text/excerpt.ts";
 import { cut } from "../base/text/text.ts";
 import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../base/types/json.ts";
 import type { CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../base/types/tool.ts";
+import type { LocalStart } from "./diagnosis/start.ts";
 import {
   type ConnectContext,
   classifyFailure,
@@ -21,6 +22,8 @@ const defaultCallMs = 60_000;
 
 /** A connected server that can also return its list as sent. */
 export type Connection = ToolServer & {
+  /** How its process started; absent for a URL. */
+  readonly start: LocalStart | undefined;
   /** The entries of the list, all pages, unchecked and with all fields. Throws EvalsError as `list` does. */
   listRaw(signal: AbortSignal): Promise<readonly unknown[]>;
 };
@@ -48,6 +51,7 @@ class ConnectedServer implements Connection {
   readonly name: string;
   readonly about: JsonObject;
   readonly instructions: string | undefined;
+  readonly start: LocalStart | undefined;
   readonly #session: Session;
   readonly #limits: Limits;
   #known: ReadonlyMap<string, Tool> | undefined;
@@ -57,6 +61,7 @@ class ConnectedServer implements Connection {
     this.name = name;
     this.about = describeServer(session);
     this.instructions = readInstructions(session);
+    this.start = session.link.start?.();
     this.#session = session;
     this.#limits = limits;
   }

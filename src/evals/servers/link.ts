@@ -1,4 +1,5 @@
 import type * as Sdk from "@modelcontextprotocol/client";
+import type { LocalStart } from "./diagnosis/start.ts";
 
 export type ClientSdk = typeof Sdk;
 
@@ -8,8 +9,11 @@ export type Failure =
   | { kind: "silent"; ms: number }
   | { kind: "error"; error: unknown };
 
-/** `message` continues a sentence that starts with "Server …"; `hint` says how to fix it. */
-export type Explanation = { message: string; hint: string };
+/**
+ * `message` continues a sentence that starts with "Server …"; `hint` says how to fix it. `isExplained`: the message names the
+ * cause.
+ */
+export type Explanation = { message: string; hint: string; isExplained?: boolean };
 
 /** A transport to one server. */
 export type Link = {
@@ -20,6 +24,8 @@ export type Link = {
   /** Called with errors that the client reports outside of requests, once it is connected. */
   onError?(error: unknown): void;
   explain(failure: Failure): Explanation;
+  /** How the process of a local server has started so far. */
+  start?(): LocalStart;
   /** Does not throw; safe to call twice. */
   close(): Promise<void>;
 };

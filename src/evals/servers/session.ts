@@ -1,10 +1,13 @@
 import { setMaxListeners } from "node:events";
 import type { Client } from "@modelcontextprotocol/client";
-import { EvalsError } from "../base/types/errors.ts";
+import { EvalsError, exitCodes } from "../base/types/errors.ts";
+import { findKnownError } from "./diagnosis/signatures.ts";
+import type { LocalStart } from "./diagnosis/start.ts";
 import { createHttpLink } from "./http.ts";
-import type { ClientSdk, Failure, Link } from "./link.ts";
-import { type Env, type LiveSpec, serverError } from "./spec.ts";
-import { createStdioLink, launch, type ServerProcess } from "./stdio.ts";
+import type { ClientSdk, Explanation, Failure, Link } from "./link.ts";
+import { describeLocal } from "./localStart.ts";
+import { type Env, type LiveSpec, serverError, type UrlSpec } from "./spec.ts";
+import { createStdioLink, launch } from "./stdio.ts";
 
 /** What a connection needs in addition to the spec. */
 export type ConnectContext = {
@@ -16,8 +19,6 @@ export type ConnectContext = {
   signal: AbortSignal;
   /** The protocol revision of an earlier connection, so that an old server is not asked for it again. */
   revision?: string;
-  /** Called with the process of a local server, each time that one is started. */
-  onLaunch?(server: ServerProcess): void;
 };
 
 /** A connected client, and its link. */
@@ -65,10 +66,12 @@ type StartLimits = { limitMs: number; leftMs: number };
 async function open(spec: LiveSpec, context: ConnectContext, era: Era, limits: StartLimits): Promise<Session> {
   const { limitMs, leftMs } = limits;
   // The process starts before the client is loaded, so that both happen in parallel.
-  const server = "command" in spec ? launch(spec, context.dir, context.env) : spec;
-  if ("stdout" in server) context.onLaunch?.(server);
+  const launched = "command" in spec ? launch(spec, context.dir, context.env) : undefined;
   const sdk = await import("@modelcontextprotocol/client");
-  const link = "url" in server ? createHttpLink(server, sdk, context.env) : createStdioLink(server, sdk);
+  const link: Link =
+    "url" in spec || !launched
+      ? createHttpLink(spec as UrlSpec, sdk, context.env)
+      : createStdioLink(launched, sdk, (seen) => ({ ...describeLocal(spec, context), ...seen }));
   const probe = link.kind === "stdio" && era === "ask" ? Math.min(probeMs, leftMs / 2) : leftMs;
   const client = new sdk.Client(
     { name: "tool-evals", version: "0" },
@@ -89,13 +92,19 @@ async function open(spec: LiveSpec, context: ConnectContext, era: Era, limits: S
     const failure = classifyFailure(error, link, limitMs);
     await link.close();
     if (era === "ask" && failure !== "cancelled") {
-      // Some servers of old SDKs exit on any request before `initialize`.
-      if (failure.kind === "lost" && "pid" in server && server.pid !== undefined) throw new WrongEra("old");
+      // Some servers of old SDKs exit on any request before `initialize`; one that says what it lacks is not one of them.
+      if (failure.kind === "lost" && launched?.pid !== undefined && !isExplained(launched.stderrTail()))
+        throw new WrongEra("old");
       // A slow server that supports only the new revision misses the probe, and then refuses `initialize`.
       if (error instanceof sdk.ProtocolError && error.code === unsupportedVersion) throw new WrongEra("new");
     }
     throw failureToError(context.name, link, failure);
   }
+}
+
+function isExplained(stderr: string): boolean {
+  const known = findKnownError(stderr, "ended");
+  return known !== undefined && !known.isNotice;
 }
 
 class Cancelled extends Error {}
@@ -151,6 +160,19 @@ export function classifyFailure(error: unknown, link: Link, limitMs: number): Fa
 export function failureToError(name: string, link: Link, failure: Failure | "cancelled"): EvalsError {
   if (failure === "cancelled") return serverError(`The start of server "${name}" was cancelled.`);
   if (failure.kind === "error" && failure.error instanceof EvalsError) return failure.error;
-  const { message, hint } = link.explain(failure);
-  return serverError(`Server "${name}" ${message}`, hint);
+  const { message, ...explained } = link.explain(failure);
+  return new ServerFailure(`Server "${name}" ${message}`, { ...explained, start: link.start?.() });
 }
+
+/** The failure of a server: whether its cause is known, and the facts of its start if it is a local one. */
+export class ServerFailure extends EvalsError {
+  readonly isExplained: boolean;
+  readonly start: LocalStart | undefined;
+  constructor(message: string, { hint, isExplained = false, start }: FailureDetails) {
+    super({ severity: "error", message, hint }, exitCodes.incomplete);
+    this.isExplained = isExplained;
+    this.start = start;
+  }
+}
+
+type FailureDetails = Omit<Explanation, "message"> & { start: LocalStart | undefined };

@@ -1,10 +1,11 @@
 import { basename, extname, resolve } from "node:path";
 import { EvalsError, messageOf, type Problem, usageError } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
 import type { Configuration, ServerSpec } from "../base/types/suite.ts";
 import type { OfferedTool, Tool, ToolServer } from "../base/types/tool.ts";
 import { describeFailure, joinServers, listEnabled, type Member, nameTools, noneStarted } from "./configuration.ts";
 import { connect } from "./connect.ts";
-import { type Env, type HostFile, readHostFile, resolveServer, serverError } from "./spec.ts";
+import { type HostFile, readHostFile, resolveServer, type ServerWorld, serverError } from "./spec.ts";
 import { createInstructionsEntry, readStaticList } from "./toolList.ts";
 
 /** The parts of a suite that define where its tools come from. `dir` is absolute. */
@@ -51,7 +52,8 @@ type Main = { listed: readonly ListedServer[]; live?: Live; members?: NonNullabl
  * Opens and lists the server of a suite, and lists its distractors, in parallel; distractor servers are closed again.
  * Throws EvalsError with the problems of all of them; nothing is left open then.
  */
-export async function openSource(parts: SourceParts, env: Env, signal: AbortSignal): Promise<Source> {
+export async function openSource(parts: SourceParts, io: ServerWorld & Pick<Io, "signal">): Promise<Source> {
+  const { env, signal } = io;
   const warnings: Problem[] = [];
   const opened: ToolServer[] = [];
   let closed = false;
@@ -72,7 +74,7 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
       const file = resolve(parts.dir, written.tools);
       return { name: basename(file, extname(file)), tools: await readStaticList(file) };
     }
-    const { spec, dir, warnings: found } = await resolveServer(written, shown, parts.dir, env, host);
+    const { spec, dir, warnings: found } = await resolveServer(written, shown, parts.dir, io, host);
     warnings.push(...found);
     const registered = "config" in written ? written.name : undefined;
     const context = { name: registered ?? shown, dir, env };

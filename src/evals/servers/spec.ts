@@ -3,6 +3,7 @@ import * as z from "zod";
 import { isSecretName, knownSecrets, looksSecret } from "../base/secrets/secrets.ts";
 import { nearest } from "../base/text/nearest.ts";
 import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../base/types/errors.ts";
+import type { Io } from "../base/types/io.ts";
 import { formatIssues } from "../base/types/issues.ts";
 import { isJsonObject, type Json } from "../base/types/json.ts";
 import type { ServerSpec } from "../base/types/suite.ts";
@@ -197,15 +198,24 @@ export function unknownServer(name: string, names: readonly string[], place?: Pl
 }
 
 /** The server of an entry, with its variables expanded. Fields that only hosts use are ignored. */
-function resolveEntry(host: HostFile, name: string, env: Env): HostServer {
+function resolveEntry(host: HostFile, name: string, world: ServerWorld): HostServer {
   const place = host.place([name]);
   const { spec, warnings } = readEntry(findEntry(host, name), name, place);
-  const expanded = expandVariables(spec, env, name, place);
+  const expanded = fillSpec(spec, world, name, place);
   return {
     spec: expanded.spec,
     dir: locateProject(host.path).dir,
     warnings: [...warnings, ...expanded.warnings],
   };
+}
+
+/** The environment that references are read from, and what the user gives every server (`--env`). */
+export type ServerWorld = Pick<Io, "env" | "serverEnv">;
+
+/** The spec with its variables expanded, and with those that the user gives. */
+function fillSpec(spec: LiveSpec, { env, serverEnv }: ServerWorld, name: string, place?: Problem["place"]) {
+  const given = serverEnv && "command" in spec ? { ...spec, env: { ...spec.env, ...serverEnv } } : spec;
+  return expandVariables<LiveSpec>(given, { ...env, ...serverEnv }, name, place);
 }
 
 /**
@@ -217,12 +227,12 @@ export async function resolveServer(
   server: LiveServer,
   name: string,
   dir: string,
-  env: Env,
+  world: ServerWorld,
   host?: HostFile,
 ): Promise<HostServer> {
-  if (!("config" in server)) return { dir, ...expandVariables<LiveSpec>(server, env, name) };
+  if (!("config" in server)) return { dir, ...fillSpec(server, world, name) };
   const { startTimeoutMs, callTimeoutMs } = server;
-  const resolved = resolveEntry(host ?? (await readHostFile(resolve(dir, server.config))), server.name, env);
+  const resolved = resolveEntry(host ?? (await readHostFile(resolve(dir, server.config))), server.name, world);
   const limits = {
     ...(startTimeoutMs !== undefined && { startTimeoutMs }),
     ...(callTimeoutMs !== undefined && { callTimeoutMs }),

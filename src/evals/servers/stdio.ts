@@ -5,6 +5,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type Exit, type ProcessGroup, startGroup } from "../base/processes/group.ts";
 import { cut, quote } from "../base/text/text.ts";
 import { messageOf } from "../base/types/errors.ts";
+import { explainStart, type LocalStart } from "./diagnosis/start.ts";
 import type { ClientSdk, Failure, Link } from "./link.ts";
 import { type CommandSpec, type Env, serverError } from "./spec.ts";
 
@@ -89,6 +90,8 @@ function describeExit(exit: Exit, command: string, cwd: string): string {
 }
 
 const maxLineBytes = 10 * 1024 * 1024;
+const maxNoiseLines = 20;
+const maxNoise = 2_000;
 const quotedNoise = 120;
 /** On a busy machine, a failed write can be noticed this long before the end of the process. */
 const exitNoticeMs = 10_000;
@@ -106,8 +109,10 @@ class LineTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   readonly stderr = null;
   readonly pid: number | undefined;
-  /** The first line of stdout that was not a message. */
-  noise: string | undefined;
+  /** The first lines of stdout that were not messages. */
+  readonly noise: string[] = [];
+  /** When the first message came. */
+  answeredAt: number | undefined;
   readonly #server: ServerProcess;
   readonly #parse: ClientSdk["deserializeMessage"];
   readonly #onOverlong: () => void;
@@ -165,16 +170,29 @@ class LineTransport implements Transport {
       message = this.#parse(line);
     } catch {
       // Servers that print to stdout are common, and hosts tolerate them.
-      this.noise ??= cut(line, quotedNoise);
+      if (this.noise.length < maxNoiseLines) this.noise.push(cut(line, maxNoise));
       return;
     }
+    this.answeredAt ??= performance.now();
     this.onmessage?.(message);
   }
 }
 
-/** A link to a server's process that was just launched. */
-export function createStdioLink(server: ServerProcess, sdk: ClientSdk): Link {
+/** What a link sees of a start: when it ended (in ms) and how, if the process ended by itself. */
+export type SeenStart = Pick<LocalStart, "answered" | "ms" | "noise" | "stderr"> & { ended?: string };
+
+/** A link to a server's process that was just launched. `describe` adds what is known of its command. */
+export function createStdioLink(
+  server: ServerProcess,
+  sdk: ClientSdk,
+  describe: (seen: SeenStart) => LocalStart,
+): Link & { start(): LocalStart } {
+  const began = performance.now();
   const loss = new AbortController();
+  let lostAt: number | undefined;
+  loss.signal.addEventListener("abort", () => {
+    lostAt = performance.now();
+  });
   const transport = new LineTransport(server, sdk.deserializeMessage, () => {
     loss.abort("sent a line larger than 10 MiB on stdout");
     void server.stop();
@@ -183,20 +201,39 @@ export function createStdioLink(server: ServerProcess, sdk: ClientSdk): Link {
     loss.abort(how);
     transport.onclose?.();
   });
+  const start = () => {
+    const { answeredAt, noise } = transport;
+    const hasEnded = loss.signal.aborted && loss.signal.reason !== closed;
+    return describe({
+      answered: answeredAt !== undefined,
+      ms: (answeredAt ?? lostAt ?? performance.now()) - began,
+      noise,
+      stderr: server.stderrTail().split("\n").filter(Boolean),
+      ...(hasEnded && { ended: String(loss.signal.reason) }),
+    });
+  };
   return {
     kind: "stdio",
     transport,
     lost: loss.signal,
-    explain: (failure) => ({
-      message: `${describeFailure(failure)}.${quoteOutput(server, transport.noise)}`,
-      hint: hintFor(server, transport.noise),
-    }),
+    start,
+    explain: (failure) => {
+      const known = failure.kind === "error" ? undefined : explainStart(start());
+      const [noise] = transport.noise;
+      return {
+        message: `${describeFailure(failure)}.${known?.cause ? ` ${known.cause}` : ""}${quoteOutput(server, noise)}`,
+        hint: known?.fix ?? hintFor(noise),
+        isExplained: known !== undefined && known.cause !== "",
+      };
+    },
     close: async () => {
-      loss.abort("was closed");
+      loss.abort(closed);
       await server.stop();
     },
   };
 }
+
+const closed = "was closed";
 
 function describeFailure(failure: Failure): string {
   switch (failure.kind) {
@@ -220,13 +257,14 @@ function quoteOutput(server: ServerProcess, noise: string | undefined): string {
     .slice(-stderrLines)
     .join("\n");
   return [
-    noise === undefined ? "" : ` Its stdout contains text other than protocol messages: ${JSON.stringify(noise)}.`,
+    noise === undefined
+      ? ""
+      : ` Its stdout contains text other than protocol messages: ${JSON.stringify(cut(noise, quotedNoise))}.`,
     stderr === "" ? "" : ` Its stderr ends with:\n${stderr.replace(/^/gm, "    ")}`,
   ].join("");
 }
 
-function hintFor(server: ServerProcess, noise: string | undefined): string {
-  if (server.pid === undefined) return 'Check "command" and "cwd": a program must be on the PATH or given by its path.';
+function hintFor(noise: string | undefined): string {
   if (noise !== undefined) return "Write logs to stderr: stdout is reserved for protocol messages.";
   return "Run the command of the server in a terminal, in the same folder, to see its output.";
 }

@@ -112,7 +112,7 @@ test("renders servers with a warning and with an error", () => {
 test("colours the verdict and severities, but no text of a server", () => {
   const colours = renderTerminal(doctorDocument(reportOn({ ...good, notCalled: [] })), { ...screen, colour: true });
   expect(colours.replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
-    "ESC[32mHEALTHY: 1 serverESC[39m
+    "ESC[32mHEALTHY: 1 server, 1 warningESC[39m
       Next: check the wording of the tools with \`evals lint\`, or draft a suite
         with \`evals init\`.
 

@@ -23,6 +23,8 @@ export type Io = {
   colour: boolean;
   unicode: boolean;
   env: Readonly<Record<string, string | undefined>>;
+  /** Variables for the servers that a command starts, beside those that servers inherit. */
+  serverEnv?: Readonly<Record<string, string>>;
   cwd: string;
   /** Aborts at the first SIGINT or SIGTERM. */
   signal: AbortSignal;

@@ -46,7 +46,7 @@ async function listArguments(written: Suite["server"], about: ServerPlace): Prom
   if (!written || "tools" in written) return [];
   // Mistakes in a server are reported when it is opened.
   const servers = await expandConfiguration(written, about).catch(() => []);
-  const resolved = servers.map((one) => resolveServer(one, about.name, about.dir, about.env).catch(() => undefined));
+  const resolved = servers.map((one) => resolveServer(one, about.name, about.dir, about).catch(() => undefined));
   return (await Promise.all(resolved)).flatMap((one) => {
     if (!one || !("command" in one.spec)) return [];
     const { command, args = [], cwd = "." } = one.spec;

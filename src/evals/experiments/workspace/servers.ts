@@ -1,6 +1,7 @@
 import { EvalsError, exitCodes } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Suite } from "../../base/types/suite.ts";
+import { ServerFailure } from "../../servers/session.ts";
 import { openSource, type Source } from "../../servers/source.ts";
 
 /** A suite with its server open and its tools listed, or with the error. */
@@ -10,7 +11,7 @@ export type Opened = { suite: Suite; source: Source } | { suite: Suite; failure:
 export function openServers(suites: readonly Suite[], io: Io): Promise<Opened[]> {
   return Promise.all(
     suites.map((suite) =>
-      openSource(suite, io.env, io.signal).then(
+      openSource(suite, io).then(
         (source) => ({ suite, source }),
         (failure: unknown) => ({ suite, failure }),
       ),
@@ -37,8 +38,13 @@ export function isUnavailable(failure: unknown): failure is EvalsError {
   return failure instanceof EvalsError && failure.exitCode === exitCodes.incomplete;
 }
 
-/** Adds the command that finds out why a server cannot be reached. `words` name the server on the command line. */
-export function suggestDoctor({ problems, exitCode }: EvalsError, words: string): EvalsError {
+/**
+ * Adds the command that finds out why a server cannot be reached, unless the error names the cause. `words` name the server on
+ * the command line.
+ */
+export function suggestDoctor(error: EvalsError, words: string): EvalsError {
+  const { problems, exitCode } = error;
+  if (error instanceof ServerFailure && error.isExplained) return error;
   const command = `To find the cause, run: evals doctor ${words}`;
   const more = problems.map((problem, at) =>
     at === 0 ? { ...problem, hint: [problem.hint, command].filter(Boolean).join(" ") } : problem,

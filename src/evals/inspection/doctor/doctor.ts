@@ -15,7 +15,7 @@ import {
   type TargetOptions,
 } from "../targets.ts";
 import { diagnose, type ServerFacts } from "./diagnosis/diagnose.ts";
-import { examineHost } from "./host.ts";
+import { examineHost, type ListedServer } from "./host.ts";
 import { isSlowStart, nothing, type Observed, observe } from "./observe.ts";
 import { type DoctorReport, doctorDocument, type Examined, type ExaminedHost } from "./report.ts";
 
@@ -40,9 +40,9 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
     ? { targets: [], warnings: [] }
     : await resolveTargets(options, io, { distractors: true });
   const { servers, warnings } = isHostOnly ? { servers: [], warnings: [] } : selectServers(resolved.targets);
-  const examined = await examineAll(servers, options, io);
+  const { examined, listed } = await examineAll(servers, options, io);
   const hosts: ExaminedHost[] = [];
-  for (const one of asked) hosts.push(await examineHost(one, servers, io));
+  for (const one of asked) hosts.push(await examineHost(one, listed, io));
   if (io.signal.aborted) return io.signalExitCode();
   const all = [...examined, ...hosts];
   const unhealthy = all.filter((one) => !one.healthy).length;
@@ -62,8 +62,10 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
   return exitCode;
 }
 
+type AllExamined = { examined: Examined[]; listed: ListedServer[] };
+
 /** Starts, lists and calls servers. Does not throw for anything that a server does. */
-async function examineAll(servers: readonly ServerTarget[], options: DoctorOptions, io: Io): Promise<Examined[]> {
+async function examineAll(servers: readonly ServerTarget[], options: DoctorOptions, io: Io): Promise<AllExamined> {
   const { execute, timeout } = options;
   const prepared = await Promise.all(servers.map((target) => prepare(target, io)));
   const observed: Observed[] = prepared.map(() => nothing);
@@ -76,16 +78,23 @@ async function examineAll(servers: readonly ServerTarget[], options: DoctorOptio
   // Servers that start at the same time slow each other down, so a slow start counts only if the server is slow alone too.
   for (const [at, one] of prepared.entries())
     if (servers.length > 1 && isSlowStart(observed[at] ?? nothing) && !io.signal.aborted) await observeOne(at, one);
-  return prepared.map(({ target, written, resolved, entry }, at): Examined => {
+  const listed = prepared.flatMap(({ target }, at): ListedServer[] => {
+    const { stages, seen, instructions } = observed[at] ?? nothing;
+    if (stages.listed?.kind !== "yes") return [];
+    const name = target.registration?.name ?? seen.about?.name ?? target.name;
+    return [{ name, tools: stages.listed.tools, instructions }];
+  });
+  const examined = prepared.map(({ target, written, resolved, entry }, at): Examined => {
     const { name, via } = target;
     const { stages, seen } = observed[at] ?? nothing;
-    const { starts, direct } = written ? describeStart(written.spec, written.dir) : { starts: "", direct: "" };
+    const { starts, direct } = written ? describeStart(written.spec, written.dir, io) : { starts: "", direct: "" };
     const show = { direct, lint: direct, ...describeCommands(target) };
     const location = { server: name, ...(via !== undefined && { via: { file: via } }) };
     const findings = diagnose({ show, entry, ...stages }).map((one) => ({ ...one, location }));
     const healthy = resolved !== undefined && findings.every(({ severity }) => severity !== "error");
     return { name, starts, ...(via !== undefined && { via }), healthy, ...seen, findings };
   });
+  return { examined, listed };
 }
 
 type Resolved = { spec: LiveSpec; dir: string };
@@ -100,9 +109,11 @@ async function prepare(target: ServerTarget, io: Io): Promise<Prepared> {
   const { registration, server, dir, name } = target;
   const entry = registration ? checkRegistration(registration, io) : [];
   try {
-    const resolved = await resolveServer(server, name, dir, io.env, registration?.host);
+    const resolved = await resolveServer(server, name, dir, io, registration?.host);
     const written =
-      "config" in server ? await resolveServer(server, name, dir, {}, registration?.host) : { spec: server, dir };
+      "config" in server
+        ? await resolveServer(server, name, dir, { env: {} }, registration?.host)
+        : { spec: server, dir };
     // The rules for entries report unset variables themselves.
     const unset = registration ? [] : resolved.warnings.map(describeUnset);
     return { target, resolved, written, entry: [...entry, ...unset] };
@@ -129,7 +140,7 @@ function describeCommands({ server, flags, via, isDistractor }: ServerTarget): P
 }
 
 /** How to start or request a server by hand, without the values of variables and headers, which may be secret. */
-function describeStart(spec: LiveSpec, dir: string): { starts: string; direct: string } {
+function describeStart(spec: LiveSpec, dir: string, { serverEnv }: Io): { starts: string; direct: string } {
   if ("url" in spec) {
     const url = hideSecrets(spec.url);
     const headers = Object.keys(spec.headers ?? {}).map((name) => ` -H '${name}: ...'`);
@@ -137,6 +148,6 @@ function describeStart(spec: LiveSpec, dir: string): { starts: string; direct: s
     return { starts: url, direct: `curl -i${method}${headers.join("")} ${shellWord(url)}` };
   }
   const line = [spec.command, ...(spec.args ?? [])].map(shellTemplate).join(" ");
-  const variables = Object.keys(spec.env ?? {}).map((name) => `${name}=... `);
+  const variables = Object.keys({ ...spec.env, ...serverEnv }).map((name) => `${name}=... `);
   return { starts: line, direct: `cd ${shellWord(resolve(dir, spec.cwd ?? "."))} && ${variables.join("")}${line}` };
 }

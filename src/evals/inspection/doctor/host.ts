@@ -3,11 +3,8 @@ import { EvalsError, messageOf, usageError } from "../../base/types/errors.ts";
 import { hostProfiles } from "../../base/types/hostProfiles.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { HostModel } from "../../base/types/model.ts";
-import type { OfferedTool } from "../../base/types/tool.ts";
+import type { OfferedTool, Tool } from "../../base/types/tool.ts";
 import { openModel } from "../../experiments/workspace/models.ts";
-import { parseTools } from "../../servers/toolList.ts";
-import type { ServerTarget } from "../targets.ts";
-import { listServer } from "../tools.ts";
 import type { ExaminedHost } from "./report.ts";
 
 const claudeKeys = ["ANTHROPIC_API_KEY"];
@@ -35,12 +32,15 @@ const hosts: Record<"claude-code" | "codex" | "copilot" | "goose", KnownHost> = 
   },
 };
 
+/** The tools and instructions of a server that could be listed. */
+export type ListedServer = { name: string; tools: readonly Tool[]; instructions: string | undefined };
+
 /**
  * Examines a host: whether it is installed and has credentials, whether it uses these servers, and what it shows of their
  * tools. It asks a provider on this machine, so nothing is spent. `asked` is a host or the id of a model in it. Throws a
  * usage error for an unknown host.
  */
-export async function examineHost(asked: string, servers: readonly ServerTarget[], io: Io): Promise<ExaminedHost> {
+export async function examineHost(asked: string, servers: readonly ListedServer[], io: Io): Promise<ExaminedHost> {
   const key = asked.split(":", 1)[0] as keyof typeof hosts;
   if (!Object.hasOwn(hosts, key)) {
     throw usageError(`Unknown host "${asked}".`, `Use one of: ${Object.keys(hosts).join(", ")}.`);
@@ -62,7 +62,12 @@ export async function examineHost(asked: string, servers: readonly ServerTarget[
     const model = await openOffline(id, provider.url, io);
     const { claudeCode, codex, copilot, goose } = model.settings;
     const version = String(claudeCode ?? codex ?? copilot ?? goose);
-    const { tools, instructions } = await listAll(servers, io);
+    const tools = servers.flatMap(({ name, tools }) =>
+      tools.map((tool): OfferedTool => ({ ...tool, server: name, origin: "server" })),
+    );
+    const instructions = servers.flatMap(({ name, instructions: text }) =>
+      text === undefined ? [] : [{ server: name, text }],
+    );
     const { outcome, shown } = await model.converse(
       {
         cell: { suite: "doctor", case: "doctor", arm: "head", model: id, trial: 1 },
@@ -107,26 +112,4 @@ async function openOffline(id: string, url: string, { env }: Io): Promise<HostMo
   const model = await openModel(id, { env: offline });
   if ("converse" in model) return model;
   throw usageError(`"${id}" is not a host.`);
-}
-
-/** The tools and instructions of all servers that can be listed. The others have findings of their own. */
-async function listAll(servers: readonly ServerTarget[], io: Io) {
-  const listed = await Promise.all(
-    servers.map(async (target) => {
-      try {
-        const { name, items, instructions: text } = await listServer(target, io);
-        const tools = parseTools(name, items);
-        return {
-          tools: tools.map((tool): OfferedTool => ({ ...tool, server: name, origin: "server" })),
-          instructions: text === undefined ? [] : [{ server: name, text }],
-        };
-      } catch {
-        return { tools: [], instructions: [] };
-      }
-    }),
-  );
-  return {
-    tools: listed.flatMap(({ tools }) => tools),
-    instructions: listed.flatMap(({ instructions }) => instructions),
-  };
 }

@@ -1,22 +1,18 @@
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { delimiter, isAbsolute, join, resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { executable } from "../../asking/scoring/tools.ts";
 import { abortAfter } from "../../base/network/deadline.ts";
-import { createProxyFetch } from "../../base/network/proxy.ts";
+import { openFetch } from "../../base/network/proxy.ts";
 import { cut } from "../../base/text/text.ts";
 import { EvalsError, messageOf } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Tool, ToolServer } from "../../base/types/tool.ts";
 import { announceExecuted } from "../../experiments/workspace/executed.ts";
-import { connect } from "../../servers/connect.ts";
-import type { CommandSpec, Env, LiveSpec, UrlSpec } from "../../servers/spec.ts";
-import { inheritedVariables, type ServerProcess } from "../../servers/stdio.ts";
+import { type Connection, connect } from "../../servers/connect.ts";
+import { isSlow, type RemoteStart } from "../../servers/diagnosis/start.ts";
+import { ServerFailure } from "../../servers/session.ts";
+import type { LiveSpec, UrlSpec } from "../../servers/spec.ts";
 import { asksToWait } from "../parameters.ts";
-import { findScript } from "../shell.ts";
 import type { ServerFacts } from "./diagnosis/diagnose.ts";
-import { isSlow, type LocalStart, type RemoteStart } from "./diagnosis/start.ts";
 import type { Examined } from "./report.ts";
 
 const maxCalls = 10;
@@ -26,6 +22,7 @@ const callTimeoutMs = 10_000;
 export type Observed = {
   stages: Pick<ServerFacts, "start" | "connected" | "listed" | "calls">;
   seen: Pick<Examined, "about" | "startMs" | "listMs" | "tools" | "called" | "notCalled">;
+  instructions?: string;
 };
 
 export const nothing: Observed = { stages: { calls: [] }, seen: { called: [], notCalled: [] } };
@@ -38,25 +35,25 @@ export async function observe(written: LiveSpec, settings: Settings): Promise<Ob
   const startTimeoutMs = written.startTimeoutMs ?? settings.startMs;
   const spec = { ...written, startTimeoutMs, callTimeoutMs };
   const began = performance.now();
-  let watched: Watched | undefined;
-  const onLaunch = (launched: ServerProcess) => {
-    watched = watchProcess(launched, performance.now());
-  };
-  const describe = () =>
-    "command" in spec && watched ? describeLocal(spec, watched, { dir, env: io.env, began }) : undefined;
-  let server: ToolServer;
+  let server: Connection;
   try {
-    server = await connect(spec, { name, dir, env: io.env, signal: io.signal, onLaunch });
+    server = await connect(spec, { name, dir, env: io.env, signal: io.signal });
   } catch (error) {
     const connected = describeFailure(error);
-    const start = "url" in spec ? await requestPlainly(spec, io) : describe();
+    const local = error instanceof ServerFailure ? error.start : undefined;
+    const start = "url" in spec ? await requestPlainly(spec, io) : local;
     return { ...nothing, stages: { ...(start && { start }), connected, calls: [] } };
   }
   try {
-    const start = describe();
+    const { start } = server;
     const startMs = start?.ms ?? performance.now() - began;
     const { stages, seen } = await listAndCall(server, settings);
-    return { stages: { ...(start && { start }), ...stages }, seen: { startMs, ...seen } };
+    const { instructions } = server;
+    return {
+      stages: { ...(start && { start }), ...stages },
+      seen: { startMs, ...seen },
+      ...(instructions !== undefined && { instructions }),
+    };
   } finally {
     await server.close();
   }
@@ -132,85 +129,6 @@ function explainNotCalled(tool: Tool, execute: ExecutionPolicy, called: number, 
   return called >= maxCalls ? `limit of ${maxCalls} calls` : undefined;
 }
 
-const maxNoiseLines = 20;
-const maxNoise = 2_000;
-
-/** A process with what it printed to stdout besides messages of the protocol, and when it answered or ended (in ms). */
-type Watched = {
-  server: ServerProcess;
-  began: number;
-  noise: string[];
-  answeredMs?: number;
-  ended?: { how: string; ms: number };
-};
-
-function watchProcess(server: ServerProcess, began: number): Watched {
-  const watched: Watched = { server, began, noise: [] };
-  createInterface({ input: server.stdout }).on("line", (line) => {
-    const text = line.trim();
-    if (text.startsWith("{") && text.includes('"jsonrpc"')) watched.answeredMs ??= performance.now() - began;
-    else if (text !== "" && watched.noise.length < maxNoiseLines) watched.noise.push(cut(text, maxNoise));
-  });
-  void server.ended.then((how) => {
-    watched.ended = { how, ms: performance.now() - began };
-  });
-  return watched;
-}
-
-function describeLocal(
-  spec: CommandSpec & { startTimeoutMs: number },
-  { server, noise, answeredMs, ended, ...watched }: Watched,
-  { dir, env, began }: { dir: string; env: Env; began: number },
-): LocalStart {
-  // It may have been started a second time, in another revision of the protocol.
-  const limit = spec.startTimeoutMs - (watched.began - began);
-  const cwd = resolve(dir, spec.cwd ?? ".");
-  const script = findScript({ command: spec.command, args: [...(spec.args ?? [])] })?.path;
-  const path = resolve(cwd, script ?? "");
-  return {
-    kind: "local",
-    command: spec.command,
-    program: findProgram(spec.command, cwd, { ...env, ...spec.env }),
-    folder: { path: cwd, exists: existsSync(cwd) },
-    ...(script !== undefined && {
-      script: { given: script, path, relative: !isAbsolute(script), exists: existsSync(path) },
-    }),
-    // A server that ends after the limit was stopped.
-    ...(ended && ended.ms < limit && { ended: ended.how }),
-    answered: answeredMs !== undefined,
-    ms: answeredMs ?? Math.min(spec.startTimeoutMs, performance.now() - began),
-    stderr: server.stderrTail().split("\n").filter(Boolean),
-    noise,
-    notPassedOn: new Set(
-      Object.keys(env).filter((name) => !inheritedVariables.includes(name) && !(name in (spec.env ?? {}))),
-    ),
-  };
-}
-
-/** Looks up a command as the system does: in PATH, unless it is a path. */
-function findProgram(command: string, cwd: string, env: Env): LocalStart["program"] {
-  const folders = [...new Set((env.PATH ?? env.Path ?? "").split(delimiter).filter(Boolean))];
-  const endings = process.platform === "win32" ? ["", ...(env.PATHEXT ?? ".EXE;.CMD;.BAT").split(";")] : [""];
-  const isPath = /[/\\]/.test(command);
-  const places = isPath ? [resolve(cwd, command)] : folders.map((folder) => join(folder, command));
-  const all = places.flatMap((place) => endings.map((ending) => place + ending));
-  if (all.some((path) => isFile(path, constants.X_OK))) return { kind: "found" };
-  const there = all.find((path) => isFile(path, constants.F_OK));
-  if (there !== undefined) return { kind: "not executable", path: there };
-  const instead = `${command}3`;
-  const has = folders.some((folder) => isFile(join(folder, instead), constants.X_OK));
-  return { kind: "missing", searched: isPath ? places : folders, ...(has && { instead }) };
-}
-
-function isFile(path: string, mode: number): boolean {
-  try {
-    accessSync(path, mode);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
-}
-
 const requestTimeoutMs = 5_000;
 const maxBody = 2_000;
 
@@ -230,7 +148,7 @@ async function requestPlainly(spec: UrlSpec, { env, signal }: Io): Promise<Remot
   const headers = { ...spec.headers, accept, "content-type": "application/json" };
   const body = transport === "sse" ? {} : { method: "POST", body: initializeRequest };
   try {
-    const send = createProxyFetch(env) ?? fetch;
+    const send = openFetch(env);
     const limit = abortAfter(signal, requestTimeoutMs);
     const response = await send(spec.url, { ...body, headers, redirect: "manual", signal: limit });
     const header = (name: string) => response.headers.get(name) ?? undefined;

@@ -62,7 +62,11 @@ export function doctorDocument({ servers, hosts = [], healthy, unhealthy, ok }: 
   ];
   const all = counts.filter(Boolean).join(" and ") || "no server";
   const status = ok ? `HEALTHY: ${all}` : `UNHEALTHY: ${integer(unhealthy)} of ${all}`;
-  const rest = ok || healthy === 0 ? "" : `; ${integer(healthy)} healthy`;
+  const warnings = [...servers, ...hosts]
+    .flatMap(({ findings }) => findings)
+    .filter((one) => one.severity === "warning");
+  const warned = warnings.length === 0 ? "" : `, ${count(warnings.length, "warning")}`;
+  const rest = ok ? warned : healthy === 0 ? "" : `; ${integer(healthy)} healthy`;
   return [
     heading(1, `${status}${rest}`, ok ? "good" : "bad"),
     text(

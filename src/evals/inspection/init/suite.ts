@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import { Document, isMap, isScalar, isSeq, visit } from "yaml";
-import { knownSecrets } from "../../base/secrets/secrets.ts";
+import { isSecretName, knownSecrets } from "../../base/secrets/secrets.ts";
 import { visible } from "../../base/secrets/visible.ts";
 import { wrap } from "../../base/text/columns.ts";
 import { cut } from "../../base/text/text.ts";
@@ -138,9 +138,17 @@ export async function describeServer(
         value.includes("${") ? value : refer(key.replace(/\W/g, "_").toUpperCase(), value),
       ]),
     );
+  const referTo = (values: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(values).map(([key, value]) => [key, refer(key, value)]));
+  // What the user typed before a command is written, unless it may be secret.
+  const hideTyped = (values: Record<string, string>) => {
+    const isSecret = ([key, value]: [string, string]) => isSecretName(key) || hide(value) !== value;
+    return { ...values, ...referTo(Object.fromEntries(Object.entries(values).filter(isSecret))) };
+  };
+  const hideEnv = "config" in server ? hideAll : hideTyped;
   const spec =
     "config" in server
-      ? (await resolveServer(server, target.name, target.dir, {}, registration?.host)).spec
+      ? (await resolveServer(server, target.name, target.dir, { env: {} }, registration?.host)).spec
       : "command" in server
         ? { ...server, cwd: toProject.replace(/\/$/, "") }
         : server;
@@ -150,7 +158,7 @@ export async function describeServer(
           ...spec,
           command: hide(spec.command),
           ...(spec.args && { args: spec.args.map(hide) }),
-          ...(spec.env && { env: hideAll(spec.env) }),
+          ...((spec.env || io.serverEnv) && { env: { ...hideEnv(spec.env ?? {}), ...referTo(io.serverEnv ?? {}) } }),
         }
       : { ...spec, url: hide(spec.url), ...(spec.headers && { headers: hideAll(spec.headers) }) };
   return { server: described, variables: Object.fromEntries(variables) };

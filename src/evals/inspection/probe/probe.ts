@@ -108,7 +108,7 @@ async function openServer(
 ): Promise<Opened> {
   try {
     const server = { ...spec, callTimeoutMs: options.timeout * 1000 };
-    const source = await openSource({ name: shown, server, distractors: [], dir }, io.env, io.signal);
+    const source = await openSource({ name: shown, server, distractors: [], dir }, io);
     const { server: first, warnings } = source;
     if (!first) throw new Error("A server target must be live.");
     const tools = source.tools.filter(isCallable);

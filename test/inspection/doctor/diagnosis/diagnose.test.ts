@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../../../src/evals/base/types/json.ts";
 import type { CallOutcome } from "../../../../src/evals/base/types/tool.ts";
 import { diagnose, type ServerFacts } from "../../../../src/evals/inspection/doctor/diagnosis/diagnose.ts";
-import type { LocalStart, RemoteStart } from "../../../../src/evals/inspection/doctor/diagnosis/start.ts";
+import type { LocalStart, RemoteStart } from "../../../../src/evals/servers/diagnosis/start.ts";
 
 const started: LocalStart = {
   kind: "local",
@@ -14,6 +14,7 @@ const started: LocalStart = {
   stderr: [],
   noise: [],
   notPassedOn: new Set(["HOME_OF_KEYS", "API_KEY"]),
+  given: new Set(["GIVEN_KEY"]),
 };
 const show: ServerFacts["show"] = {
   direct: "cd /srv && node server.js",
@@ -58,6 +59,8 @@ test("why a local server does not start", () => {
     ...local({ ended: "was killed by SIGKILL" }),
     ...local({ ended: "exited with code 1", stderr: ["API_KEY is required"], noise: ["Hello"] }),
     ...local({ ended: "exited with code 1", stderr: ["MY_API_KEY is required"] }),
+    ...local({ ended: "exited with code 1", stderr: ["GIVEN_KEY is required"] }),
+    ...local({ ended: "exited with code 1", stderr: ["API_KEY and MY_API_KEY are required"] }),
     ...local({ program: { kind: "missing", searched: ["/bin"] } }, `\${BIN}/run`),
     ...local({
       script: { given: `\${env:DIST}/a.js`, path: `/srv/\${env:DIST}/a.js`, relative: true, exists: false },
@@ -76,8 +79,10 @@ test("why a local server does not start", () => {
       "error script-missing: The script /srv/a.js does not exist. | "a.js" is relative to /srv -> Use the absolute path of the script: hosts start servers in different working directories.",
       "error script-missing: The script /a.js does not exist. |  -> Build the server, or correct the path.",
       "error exits: The server exits before it answers, and prints nothing to stderr. | was killed by SIGKILL -> Connect the transport and keep running until stdin closes. Print the reason for an early exit to stderr.",
-      "error variable-missing: The server needs the environment variable API_KEY. | exited with code 1 | stderr: API_KEY is required | stdout: Hello | API_KEY is set in this shell, but is not passed on to servers -> Add API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.",
-      "error variable-missing: The server needs the environment variable MY_API_KEY. | exited with code 1 | stderr: MY_API_KEY is required -> Add MY_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.",
+      "error variable-missing: The server needs the environment variable API_KEY. | exited with code 1 | stderr: API_KEY is required | stdout: Hello -> API_KEY is set in this shell, but servers inherit only a few variables, such as HOME. Add --env API_KEY, or "env": { "API_KEY": "\${API_KEY}" } to its entry or suite.",
+      "error variable-missing: The server needs the environment variable MY_API_KEY. | exited with code 1 | stderr: MY_API_KEY is required -> MY_API_KEY is not set in this shell. Add --env MY_API_KEY=<value>, or "env": { "MY_API_KEY": "\${MY_API_KEY}" } to its entry or suite.",
+      "error variable-missing: The server needs the environment variable GIVEN_KEY. | exited with code 1 | stderr: GIVEN_KEY is required -> The server gets GIVEN_KEY: check the value.",
+      "error variable-missing: The server needs the environment variables API_KEY and MY_API_KEY. | exited with code 1 | stderr: API_KEY and MY_API_KEY are required -> API_KEY is set in this shell, but servers inherit only a few variables, such as HOME. MY_API_KEY is not set in this shell. Add --env API_KEY --env MY_API_KEY=<value>, or "env": { "API_KEY": "\${API_KEY}" } to its entry or suite.",
       "error program-missing: The program "\${BIN}/run" was not found. | not found at /bin -> Set BIN in the environment of the host, or write the path without the variable.",
       "error script-missing: The script /srv/\${env:DIST}/a.js does not exist. | "\${env:DIST}/a.js" is relative to /srv -> Set DIST in the environment of the host, or write the path without the variable.",
       "error silent: The server is running, but did not answer within 30 s. |  -> Check that the command starts an MCP server over stdio.",
@@ -139,7 +144,7 @@ test("a silent server whose stderr names the cause", () => {
   expect(ofSilent("no TAVILY_API_KEY set; running in keyless mode")).toContain("error silent:");
 });
 
-// Lines of servers that work: none is a complaint.
+// Lines of servers that work, and answers that name no cause outside of the tool: none is a complaint.
 test.each([
   "GITHUB_TOKEN is set",
   "Using the provided API key",
@@ -156,10 +161,74 @@ test.each([
   "Retrying after connection refused",
   "Usage statistics: 12 calls",
   "Checked the syntax of 3 files: no SyntaxError",
+  "LOG_LEVEL is not set, defaulting to info",
+  "PORT_NUMBER environment variable not set, using 3000",
+  "CACHE_DIR is not set; using /tmp/cache instead",
+  "Sentry disabled: SENTRY_DSN is not set",
+  "REDIS_URL not configured, falling back to in-memory sessions",
+  "[info] OTEL_EXPORTER_OTLP_ENDPOINT not set, telemetry disabled",
+  "If ACME_API_KEY is missing, requests are anonymous",
+  "ACME_API_KEY is only required for private projects",
+  "Optional: set the ACME_REGION environment variable",
+  "Set ACME_API_KEY environment variable to enable private projects",
+  "Set the DEBUG_MODE environment variable for verbose output",
+  "Checks whether DATABASE_URL is set",
+  "ACME_API_KEY is not required when using a local model",
+  "No credentials are needed",
+  "API key validated (acme_...4f2a)",
+  "Loaded credentials for 2 accounts",
+  "OAuth token refreshed, expires in 3600 s",
+  "Token usage: 1200 of 8000 tokens",
+  "ECONNREFUSED once, retrying in 2 s",
+  "Optional module 'keytar' skipped: Cannot find module 'keytar'",
+  "WARNING: EACCES: cannot write /var/log/acme.log, continuing without it",
+  "No solution found for the puzzle",
+  "Usage limits: 100 requests a day",
+  "Serving 403 Forbidden pages from ./errors is disabled",
+  "(node:4242) ExperimentalWarning: SQLite is an experimental feature",
+  "Found 3 config files, 0 missing",
+  "Connected to Acme API v2 with token auth",
 ])("says nothing of %s", (line) => {
   expect(summarize({ ...working, start: { ...started, stderr: [line] } })).toEqual([]);
   expect(ended(line)).toBe("error exits: The server exits before it answers.");
   expect(calling(answer(line))[0]).toMatch(/^(?:warning|error) call-fails:/);
+});
+
+// Ids and names of parameters in answers of tools are no variables of the server.
+test.each([
+  "TASK_ID_42 is missing",
+  "PROJECT_ID is required",
+  "Issue WEB_1234 was not found: set a status first",
+  "STATUS_OPEN must be set before STATUS_CLOSED",
+  "No ACTIVE_SPRINT found",
+])("an answer that says %s names no variable", (text) => {
+  expect(calling(answer(text))[0]).toMatch(/^(?:warning|error) call-fails:/);
+});
+
+test("no call that succeeds, and only empty answers, are errors of a server that otherwise works", () => {
+  const callAll = (...outcomes: CallOutcome[]) =>
+    summarize({ ...working, calls: outcomes.map((outcome, at) => ({ tool: `get_${at}`, outcome })) });
+  const empty: CallOutcome = { kind: "result", result: { isError: false, content: [{ type: "text", text: " " }] } };
+  const image: CallOutcome = { kind: "result", result: { isError: false, content: [{ type: "image", bytes: 5 }] } };
+  expect([
+    callAll(answer("Log in first."), answer("No project.")).at(-1),
+    callAll(answer("Log in first."), answer("fine", false)).at(-1),
+    callAll(empty, empty).at(-1),
+    callAll(empty),
+    callAll(empty, image),
+    callAll(empty, answer("fine", false)),
+  ]).toMatchInlineSnapshot(`
+    [
+      "error no-call-answered: No call succeeds: 0 of 2 that were made without arguments. |  -> Fix what the calls report above, or say in the descriptions what has to come first.",
+      "warning call-fails: A call of "get_0" without arguments fails, although its schema requires none. | the server answered "Log in first." -> If it needs something first, such as another call, a program or a setting, say so in its description.",
+      "error empty-answers: All 2 answers are empty. | called: get_0, get_1 -> Return what was found, or say that there is nothing: an empty answer tells a model neither.",
+      [
+        "warning empty-answers: The only answer is empty. | called: get_0 -> Return what was found, or say that there is nothing: an empty answer tells a model neither.",
+      ],
+      [],
+      [],
+    ]
+  `);
 });
 
 // Codes of errors are written like variables.
@@ -186,11 +255,12 @@ test("tools that fail with the same answer are one diagnosis", () => {
   expect(
     summarize({ ...working, calls: calls.map(([tool, text]) => ({ tool, outcome: answer(text) })) }),
   ).toMatchInlineSnapshot(`
-      [
-        "warning call-fails: A call of "a" without arguments fails, although its schema requires none. | the server answered "No project is open." | for the same reason: c -> If it needs something first, such as another call, a program or a setting, say so in its description.",
-        "warning call-fails: A call of "b" without arguments fails, although its schema requires none. | the server answered "Not found." -> If it needs something first, such as another call, a program or a setting, say so in its description.",
-      ]
-    `);
+    [
+      "warning call-fails: A call of "a" without arguments fails, although its schema requires none. | the server answered "No project is open." | for the same reason: c -> If it needs something first, such as another call, a program or a setting, say so in its description.",
+      "warning call-fails: A call of "b" without arguments fails, although its schema requires none. | the server answered "Not found." -> If it needs something first, such as another call, a program or a setting, say so in its description.",
+      "error no-call-answered: No call succeeds: 0 of 3 that were made without arguments. |  -> Fix what the calls report above, or say in the descriptions what has to come first.",
+    ]
+  `);
 });
 
 test("a notice of a missing key is the first diagnosis of a server that starts", () => {
@@ -207,10 +277,11 @@ test("a notice of a missing key is the first diagnosis of a server that starts",
     ...calling(answer('{"success":false,"error":"no API key","retry_hint":"set it"}')),
   ]).toMatchInlineSnapshot(`
     [
-      "warning variable-missing: The server starts, but reports that it has no TAVILY_API_KEY: some of its tools may fail. | stderr: no TAVILY_API_KEY set; running in keyless mode -> Add TAVILY_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.",
+      "warning variable-missing: The server starts, but reports that it has no TAVILY_API_KEY: some of its tools may fail. | stderr: no TAVILY_API_KEY set; running in keyless mode -> TAVILY_API_KEY is not set in this shell. Add --env TAVILY_API_KEY=<value>, or "env": { "TAVILY_API_KEY": "\${TAVILY_API_KEY}" } to its entry or suite.",
       "warning stdout-noise: The server writes output other than protocol messages to stdout; some hosts then close the connection. | stdout: Welcome! -> Write logs to stderr.",
-      "error variable-missing: A call of "get_weather" fails: the server needs the environment variable TAVILY_API_KEY. | the server answered "search error (401): API key must be provided as an environment variable (TAVILY_API_KEY)" -> Add TAVILY_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.",
+      "error variable-missing: A call of "get_weather" fails: the server needs the environment variable TAVILY_API_KEY. | the server answered "search error (401): API key must be provided as an environment variable (TAVILY_API_KEY)" -> TAVILY_API_KEY is not set in this shell. Add --env TAVILY_API_KEY=<value>, or "env": { "TAVILY_API_KEY": "\${TAVILY_API_KEY}" } to its entry or suite.",
       "warning service-unreachable: A call of "a" fails: the server cannot reach a service. | the server answered "connect ECONNREFUSED 127.0.0.1:5432" | for the same reason: b -> Check the network and its proxy, and the address of the service.",
+      "error no-call-answered: No call succeeds: 0 of 2 that were made without arguments. |  -> Fix what the calls report above, or say in the descriptions what has to come first.",
       "error call-fails: A call of "get_weather" without arguments fails, although its schema requires none. | the server answered "MCP error -32602: Invalid arguments: access token is required" -> Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".",
     ]
   `);

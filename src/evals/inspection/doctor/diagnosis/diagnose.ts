@@ -1,15 +1,16 @@
 import type { Finding } from "../../../base/types/finding.ts";
 import type { Tool } from "../../../base/types/tool.ts";
-import { type Cause, findMissingKey, quoteLines } from "./signatures.ts";
+import { type Cause, findMissingKey, quoteLines } from "../../../servers/diagnosis/signatures.ts";
 import {
   diagnoseLocalStart,
   diagnoseRemoteStart,
+  explainKnown,
   findRefusal,
   isSlow,
   type LocalStart,
   type RemoteStart,
   slowMs,
-} from "./start.ts";
+} from "../../../servers/diagnosis/start.ts";
 import { type Diagnosis, diagnoseTools, type TestCall } from "./tools.ts";
 
 type Failure = { kind: "no"; message: string; hint: string };
@@ -38,8 +39,9 @@ export function diagnose(facts: ServerFacts): Diagnosis[] {
   const failure = diagnoseFailure(facts);
   const entry = diagnoseEntry(facts, failure);
   if (failure) return [failure, ...entry];
-  const { show, listed, calls } = facts;
-  const tools = listed?.kind === "yes" ? diagnoseTools(listed.tools, calls) : [];
+  const { show, start, listed, calls } = facts;
+  const local = start?.kind === "local" ? start : undefined;
+  const tools = listed?.kind === "yes" ? diagnoseTools(listed.tools, calls, local) : [];
   return [
     // Skipped if a call already named the missing key.
     ...(tools.some(({ rule }) => rule === "variable-missing") ? [] : diagnoseNotice(facts)),
@@ -53,9 +55,9 @@ export function diagnose(facts: ServerFacts): Diagnosis[] {
 
 /** A missing key that a server reports but can start without. */
 function diagnoseNotice({ start, show }: ServerFacts): Diagnosis[] {
-  const key = start?.kind === "local" ? findMissingKey(start.stderr.join("\n")) : undefined;
+  const key = start?.kind === "local" ? findMissingKey(start.stderr.join("\n"), "running") : undefined;
   if (start?.kind !== "local" || !key) return [];
-  const { rule, variables, fix, line } = key;
+  const { rule, variables, line } = key;
   const what = variables?.join(" and ") ?? "API key or token";
   return [
     {
@@ -63,7 +65,7 @@ function diagnoseNotice({ start, show }: ServerFacts): Diagnosis[] {
       severity: "warning",
       message: `The server starts, but reports that it has no ${what}: some of its tools may fail.`,
       evidence: quoteLines("stderr", start.stderr, line),
-      fix,
+      fix: explainKnown(key, start),
       command: show.direct,
     },
   ];

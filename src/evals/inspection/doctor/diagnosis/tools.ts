@@ -3,10 +3,10 @@ import { excerpt } from "../../../base/text/excerpt.ts";
 import { quoteWhole } from "../../../base/text/text.ts";
 import type { Finding } from "../../../base/types/finding.ts";
 import { isJsonObject } from "../../../base/types/json.ts";
-import type { CallOutcome, Tool } from "../../../base/types/tool.ts";
+import type { CallOutcome, Tool, ToolResult } from "../../../base/types/tool.ts";
+import { findKnownError } from "../../../servers/diagnosis/signatures.ts";
+import { explainKnown, findRefusal, type LocalStart } from "../../../servers/diagnosis/start.ts";
 import { listSchemaFaults } from "../../conventions.ts";
-import { findKnownError } from "./signatures.ts";
-import { findRefusal } from "./start.ts";
 
 /** A finding on a server that the caller names. */
 export type Diagnosis = Omit<Finding, "location">;
@@ -20,7 +20,7 @@ type ToolDiagnosis = Diagnosis & { tool?: string };
 const maxFaults = 10;
 
 /** The faults of the listed tools, and of the calls that were made: what the server lacks first. */
-export function diagnoseTools(tools: readonly Tool[], calls: readonly TestCall[]): ToolDiagnosis[] {
+export function diagnoseTools(tools: readonly Tool[], calls: readonly TestCall[], start?: LocalStart): ToolDiagnosis[] {
   if (tools.length === 0)
     return [
       {
@@ -32,7 +32,7 @@ export function diagnoseTools(tools: readonly Tool[], calls: readonly TestCall[]
     ];
   const faults = new Map(tools.map((tool) => [tool.name, listSchemaFaults(tool)]));
   const failed = calls.flatMap(({ tool, outcome }) => {
-    const outer = explainOuterCause(tool, outcome);
+    const outer = explainOuterCause(tool, outcome, start);
     const found = outer ?? diagnoseCall(tool, outcome, (faults.get(tool) ?? []).length > 0);
     return found ? [{ tool, isOuter: outer !== undefined, ...found }] : [];
   });
@@ -47,7 +47,37 @@ export function diagnoseTools(tools: readonly Tool[], calls: readonly TestCall[]
   });
   const select = (outer: boolean) =>
     merged.flatMap(({ isOuter, ...one }): ToolDiagnosis[] => (isOuter === outer ? [one] : []));
-  return [...select(true), ...diagnoseSchemas(faults), ...select(false)];
+  const found = [...select(true), ...diagnoseSchemas(faults), ...select(false)];
+  const isFaulty = found.some(({ severity }) => severity === "error");
+  return [...found, ...(isFaulty ? [] : diagnoseAnswers(calls))];
+}
+
+/** A server of which no call succeeds, or no answer says anything. One such call may be meant so. */
+function diagnoseAnswers(calls: readonly TestCall[]): ToolDiagnosis[] {
+  const answers = calls.flatMap(({ outcome }) =>
+    outcome.kind === "result" && !outcome.result.isError ? [outcome.result] : [],
+  );
+  if (calls.length > 1 && answers.length === 0)
+    return [
+      {
+        rule: "no-call-answered",
+        severity: "error",
+        message: `No call succeeds: 0 of ${calls.length} that were made without arguments.`,
+        fix: "Fix what the calls report above, or say in the descriptions what has to come first.",
+      },
+    ];
+  const isEmpty = ({ content, structuredContent }: ToolResult) =>
+    structuredContent === undefined && content.every(({ type, text = "" }) => type === "text" && text.trim() === "");
+  if (answers.length === 0 || !answers.every(isEmpty)) return [];
+  return [
+    {
+      rule: "empty-answers",
+      severity: answers.length > 1 ? "error" : "warning",
+      message: answers.length > 1 ? `All ${answers.length} answers are empty.` : "The only answer is empty.",
+      evidence: [`called: ${calls.map(({ tool }) => tool).join(", ")}`],
+      fix: "Return what was found, or say that there is nothing: an empty answer tells a model neither.",
+    },
+  ];
 }
 
 /** The text of a failed call; undefined if it was answered, or not at all. */
@@ -63,13 +93,14 @@ function readFailure(outcome: CallOutcome): string | undefined {
 const outerCauses = new Set(["variable-missing", "credentials", "service-unreachable"]);
 const aboutArguments = /-32602|\binvalid arguments?\b|\bvalidation\b|\bparameters?\b/i;
 
-function explainOuterCause(tool: string, outcome: CallOutcome): Diagnosis | undefined {
+function explainOuterCause(tool: string, outcome: CallOutcome, start?: LocalStart): Diagnosis | undefined {
   const text = readFailure(outcome);
-  const known = text === undefined ? undefined : findKnownError(text);
+  const known = text === undefined ? undefined : findKnownError(text, "running");
   if (text === undefined || !known || !outerCauses.has(known.rule)) return undefined;
   // An argument can be called a token, too.
   if (known.variables === undefined && aboutArguments.test(text)) return undefined;
-  const { rule, message, fix } = known;
+  const { rule, message } = known;
+  const fix = start ? explainKnown(known, start) : known.fix;
   const isService = rule === "service-unreachable";
   const cause = isService ? "the server cannot reach a service." : message.replace("The server", "the server");
   return {

@@ -1,6 +1,6 @@
 import { quote, showValue } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
-import { findScript } from "../../shell.ts";
+import { findScript } from "../../../servers/diagnosis/start.ts";
 import { defineRules, type RegistrationSubject, type RuleHead, type RuleRow, type Violation } from "../rule.ts";
 
 const docs = "https://modelcontextprotocol.io/docs/develop/connect-local-servers";

@@ -1,6 +1,14 @@
-import { quote } from "../../../base/text/text.ts";
-import type { Finding } from "../../../base/types/finding.ts";
-import { type Cause, findKnownError, findMissingKey, quoteLines } from "./signatures.ts";
+import { quote } from "../../base/text/text.ts";
+import type { Finding } from "../../base/types/finding.ts";
+import type { JsonObject } from "../../base/types/json.ts";
+import {
+  type Cause,
+  findKnownError,
+  findMissingKey,
+  type KnownError,
+  passVariables,
+  quoteLines,
+} from "./signatures.ts";
 
 /** The start of a local server. */
 export type LocalStart = {
@@ -23,8 +31,9 @@ export type LocalStart = {
   stderr: readonly string[];
   /** The first lines of stdout that are not messages of the protocol. */
   noise: readonly string[];
-  /** Environment variables that are set here but not passed on to a server. */
+  /** Environment variables that are set here but not passed on to the server, and those that it is given. */
   notPassedOn: ReadonlySet<string>;
+  given: ReadonlySet<string>;
 };
 
 /** The response to a plain HTTP request, made after a client could not connect. */
@@ -115,16 +124,15 @@ function explainUnsetVariable(path: string): string | undefined {
 
 function diagnoseExit(start: LocalStart, direct: string): Diagnosed | undefined {
   if (start.ended === undefined) return undefined;
-  const known = findKnownError(start.stderr.join("\n"));
+  const known = findKnownError(start.stderr.join("\n"), "ended");
   const evidence = [start.ended, ...quoteLines("stderr", start.stderr, known?.line), ...quoteStdout(start)];
   if (known) {
-    const { rule, message, fix, variables = [] } = known;
+    const { rule, message, variables = [] } = known;
+    const fix = explainKnown(known, start);
     const set = variables.filter((name) => start.notPassedOn.has(name));
-    if (set.length === 0) return { rule, message, fix, evidence };
     // In the user's shell, the server would inherit the variables and start.
-    const command = `(unset ${set.join(" ")}; ${direct})`;
-    const more = set.map((name) => `${name} is set in this shell, but is not passed on to servers`);
-    return { rule, message, fix, evidence: [...evidence, ...more], command };
+    const command = set.length > 0 && { command: `(unset ${set.join(" ")}; ${direct})` };
+    return { rule, message, fix, evidence, ...command };
   }
   const isQuiet = start.stderr.length === 0;
   return {
@@ -137,12 +145,45 @@ function diagnoseExit(start: LocalStart, direct: string): Diagnosed | undefined 
   };
 }
 
+/** How to fix a known error of a local server. */
+export function explainKnown({ fix, variables = [] }: KnownError, { notPassedOn, given }: LocalStart): string {
+  const wrong = variables.filter((name) => given.has(name));
+  if (wrong.length > 0) return `The server gets ${wrong.join(" and ")}: check the value.`;
+  return variables.length > 0 ? passVariables(variables, notPassedOn) : fix;
+}
+
+/**
+ * What a local server that does not start lacks, to follow a sentence that says how its start ended; empty where nothing more
+ * is known.
+ */
+export function explainStart(start: LocalStart): { cause: string; fix: string } | undefined {
+  const found = diagnoseLocalStart(start, "");
+  if (!found) return undefined;
+  return {
+    cause: endings.has(found.rule) ? "" : found.message.replace(describeSilence(start), "").trim(),
+    fix: found.fix,
+  };
+}
+
+/** Diagnoses that say what the end of the process says already, or what is quoted of its output. */
+const endings = new Set([
+  "folder-missing",
+  "program-missing",
+  "program-not-executable",
+  "exits",
+  "silent",
+  "stdout-noise",
+]);
+
+const describeSilence = ({ ms }: LocalStart) =>
+  `The server is running, but did not answer within ${Math.round(ms / 100) / 10} s.`;
+
 const httpOutput =
   /\b(?:listening|running|started|serving)\b.{0,60}\b(?:port|https?:\/\/|localhost|:\d{2,5})|https?:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0)/i;
 
 function diagnoseSilence(start: LocalStart): Diagnosed {
-  const silence = `The server is running, but did not answer within ${Math.round(start.ms / 100) / 10} s.`;
-  const known = findKnownError(start.stderr.join("\n"));
+  const silence = describeSilence(start);
+  const known = findKnownError(start.stderr.join("\n"), "ended");
   const evidence = [...quoteStdout(start), ...quoteLines("stderr", start.stderr, known?.line)];
   if ([...start.noise, ...start.stderr].some((line) => httpOutput.test(line)))
     return {
@@ -159,7 +200,7 @@ function diagnoseSilence(start: LocalStart): Diagnosed {
       fix: "Write logs to stderr: stdout is reserved for the protocol.",
     };
   if (known && !known.isNotice)
-    return { rule: known.rule, message: `${known.message} ${silence}`, evidence, fix: known.fix };
+    return { rule: known.rule, message: `${known.message} ${silence}`, evidence, fix: explainKnown(known, start) };
   return { rule: "silent", message: silence, evidence, fix: "Check that the command starts an MCP server over stdio." };
 }
 
@@ -191,7 +232,7 @@ function diagnoseStatus(
       fix: "Use the target URL: hosts drop headers on redirects, or do not follow them.",
     };
   // Some services answer a missing key with another status, and name it in the body.
-  const asksForKey = status >= 400 && said !== undefined && findMissingKey(said) !== undefined;
+  const asksForKey = status >= 400 && said !== undefined && findMissingKey(said, "running") !== undefined;
   // Others answer the first request of a client, and refuse the next.
   const refused = findRefusal(client.message) ?? status;
   if (refused === 401 || refused === 403 || asksForKey) {
@@ -274,3 +315,17 @@ const networkErrors: readonly (Cause & { codes: RegExp })[] = [
     fix: "Check that it is running, and that no firewall blocks the connection.",
   },
 ];
+
+const interpreters =
+  /(?:^|[/\\])(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pythonw?|ruby|php|perl|bash|sh|java)(?:\.exe)?$/i;
+const scriptEnding = /\.(?:[cm]?[jt]s|py|rb|php|pl|sh|jar)$/i;
+
+/** The argument that is the script of an interpreter; undefined if it runs a module, a package or inline code. */
+export function findScript({ command, args }: JsonObject): { path: string; index: number } | undefined {
+  if (typeof command !== "string" || !interpreters.test(command) || !Array.isArray(args)) return undefined;
+  const index = args.findIndex((one) => typeof one === "string" && scriptEnding.test(one) && !one.startsWith("-"));
+  const path = args[index];
+  const before = args.slice(0, Math.max(0, index));
+  if (typeof path !== "string" || ["-m", "-e", "-c"].some((flag) => before.includes(flag))) return undefined;
+  return { path, index };
+}

@@ -1,6 +1,6 @@
-import { isSecretName } from "../../../base/secrets/secrets.ts";
-import { cut } from "../../../base/text/text.ts";
-import type { Finding } from "../../../base/types/finding.ts";
+import { isSecretName } from "../../base/secrets/secrets.ts";
+import { cut } from "../../base/text/text.ts";
+import type { Finding } from "../../base/types/finding.ts";
 
 /** What is wrong, and how to fix it. */
 export type Cause = Pick<Finding, "rule" | "message" | "fix">;
@@ -20,12 +20,15 @@ export type KnownError = Cause & {
 /** The maximum number of characters of a text that are searched. */
 const maxRead = 20_000;
 
+/** Where a text stands: what a server printed before it ended, or what one says that goes on. */
+type Speaker = "ended" | "running";
+
 /** The cause that a text names: a key that the server cannot start without, else the first known error in it. */
-export function findKnownError(text: string): KnownError | undefined {
-  const key = findMissingKey(text);
+export function findKnownError(text: string, speaker: Speaker): KnownError | undefined {
+  const key = findMissingKey(text, speaker);
   if (key && !key.isNotice) return key;
   for (const line of text.slice(0, maxRead).split("\n")) {
-    if (line === key?.line || warning.test(line)) continue;
+    if (line === key?.line || isAside(line)) continue;
     for (const { rule, pattern, message, fix } of signatures) {
       const match = pattern.exec(line);
       if (!match) continue;
@@ -37,8 +40,12 @@ export function findKnownError(text: string): KnownError | undefined {
   return key;
 }
 
-/** Marks a log line about something that the server can do without. */
-const warning = /\bwarn(?:ing)?\b/i;
+/** A log line about something that the server does without, or about what a setting is for: no complaint. */
+const isAside = (line: string) => /\bwarn(?:ing)?\b/i.test(line) || (aside.test(line) && !complaint.test(line));
+const aside =
+  /\b(?:default(?:s|ed|ing)?|using|instead|optional(?:ly)?|disabl\w+|skipp\w*|continu\w*|ignor\w+|retry\w*|fall(?:ing|s)? ?back|anonymous\w*|if|unless|when(?:ever)?|only|whether|to enable|in-memory|for (?:more|higher|better|private|full|verbose))\b/i;
+const complaint = /\b(?:\w*error|fatal|throw|must)\b/i;
+/** Marks a complaint with which a server goes on. */
 const goesOn = /\b(?:running|continu\w*|keyless|optional|disabled?|skipp\w*|limited|fall(?:ing|s)? ?back|warn\w*)\b/i;
 
 const variable = "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+";
@@ -70,11 +77,22 @@ const missingCredential = new RegExp(
 /** The variable may be named this many lines after the credential. */
 const linesAfter = 3;
 
-/** The first line that says that a key or another variable is missing, and the variables that it names. */
-export function findMissingKey(text: string): KnownError | undefined {
+/** The names of settings. Codes of errors and ids are written like variables, too. */
+const isSetting = (name: string) =>
+  isSecretName(name) ||
+  /_(?:URL|URI|DSN|HOST|HOSTNAME|ENDPOINT|CONNECTION_STRING|REGION|USER|USERNAME|EMAIL)$/.test(name);
+
+/**
+ * The first line that says that a key or another variable is missing, and the variables that it names. What a running server
+ * says counts only of names of settings.
+ */
+export function findMissingKey(text: string, speaker: Speaker): KnownError | undefined {
   const lines = text.slice(0, maxRead).split("\n");
   for (const [at, line] of lines.entries()) {
-    const named = missingVariables.map((pattern) => pattern.exec(line)?.[1]).find((names) => names !== undefined);
+    if (isAside(line) && !/^\W*warn/i.test(line)) continue;
+    const named = missingVariables
+      .map((pattern) => pattern.exec(line)?.[1])
+      .find((names) => names !== undefined && (speaker === "ended" || readNames(names).every(isSetting)));
     const isNotice = goesOn.test(line);
     if (named !== undefined) return { ...explainVariables(readNames(named)), line, isNotice };
     if (!missingCredential.test(line)) continue;
@@ -100,13 +118,27 @@ const withoutKey = {
 };
 
 function explainVariables(variables: readonly string[]): Cause & { variables: readonly string[] } {
-  const names = variables.join(" and ");
   return {
     rule: "variable-missing",
-    message: `The server needs the environment variable${variables.length > 1 ? "s" : ""} ${names}.`,
-    fix: `Add ${names} to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.`,
+    message: `The server needs the environment variable${variables.length > 1 ? "s" : ""} ${variables.join(" and ")}.`,
+    fix: `Set ${variables.join(" and ")} where the server runs.`,
     variables,
   };
+}
+
+/** How to give variables to a local server. `set`: those that are set in the user's shell, and not passed on. */
+export function passVariables(variables: readonly string[], set: ReadonlySet<string>): string {
+  const [here, missing] = [true, false].map((isSet) => variables.filter((name) => set.has(name) === isSet));
+  const list = (names: readonly string[] = []) => `${names.join(" and ")} ${names.length > 1 ? "are" : "is"}`;
+  const states = [
+    ...(here?.length
+      ? [`${list(here)} set in this shell, but servers inherit only a few variables, such as HOME.`]
+      : []),
+    ...(missing?.length ? [`${list(missing)} not set in this shell.`] : []),
+  ];
+  const flags = variables.map((name) => `--env ${name}${set.has(name) ? "" : "=<value>"}`).join(" ");
+  const fix = `Add ${flags}, or "env": { "${variables[0]}": "\${${variables[0]}}" } to its entry or suite.`;
+  return [...states, fix].join(" ");
 }
 
 /** Errors by the exact text of programs and runtimes. The first match wins; `{}` stands for what a pattern captures. */
@@ -120,7 +152,8 @@ const signatures: readonly (Cause & { pattern: RegExp })[] = [
   },
   {
     rule: "package-missing",
-    pattern: /npm (?:error|ERR!) (?:code E)?404|No solution found|not found in the (?:package )?registry/,
+    pattern:
+      /npm (?:error|ERR!) (?:code E)?404|No solution found when resolving|not found in the (?:package )?registry/,
     message: "The package of the server was not found in the registry.",
     fix: "Check the name and version of the package, and that the registry can be reached.",
   },
