@@ -115,7 +115,7 @@ test("a server that is closed is not alive, and its calls are broken", async () 
   });
 });
 
-test("content that is not text is kept as type, MIME type and size", async () => {
+test("resources are kept with their text, links with their target, and binary data as type and size", async () => {
   const server = await open(fixture("sdk1.mjs"));
   expect(await server.call("get_media", {}, never)).toEqual({
     kind: "result",
@@ -124,9 +124,9 @@ test("content that is not text is kept as type, MIME type and size", async () =>
       content: [
         { type: "image", mimeType: "image/png", bytes: 5 },
         { type: "audio", mimeType: "audio/wav", bytes: 5 },
-        { type: "resource_link", mimeType: "text/plain", bytes: 7 },
-        { type: "resource", bytes: 4 },
-        { type: "resource", mimeType: "application/pdf", bytes: 5 },
+        { type: "resource_link", mimeType: "text/plain", bytes: 7, uri: "file:///a", name: "a" },
+        { type: "resource", uri: "file:///b", text: "four" },
+        { type: "resource", uri: "file:///c", mimeType: "application/pdf", bytes: 5 },
       ],
     },
   });

@@ -169,9 +169,9 @@ const maxItems = 1_000;
 const maxStructured = 256 * 1024;
 
 /**
- * The answer of a server as it is recorded: text up to 64 Ki characters per item and 1 Mi in all (a cut is marked),
- * everything else as type, MIME type and size in bytes. It is not checked against the tool's outputSchema, because what the server sent is
- * scored. Structured content that is not an object (allowed since revision 2026-07-28) is kept as text if there is no
+ * The answer of a server as it is recorded: text, that of embedded resources included, up to 64 Ki characters per item and
+ * 1 Mi in all (a cut is marked), links with what they say of their resource, and binary data as type and size. It is not
+ * checked against the tool's outputSchema, because what the server sent is scored. Structured content that is not an object (allowed since revision 2026-07-28) is kept as text if there is no
  * other text. Structured content that is too large or too deep is left out, with a note.
  */
 function toToolResult(answer: CallToolResult): ToolResult {
@@ -210,18 +210,30 @@ function toItem(item: CallToolResult["content"][number], longest: number): Conte
     case "image":
     case "audio":
       return { type: item.type, mimeType: item.mimeType, bytes: Buffer.byteLength(item.data, "base64") };
-    case "resource_link":
-      return { type: item.type, ...mime(item.mimeType), ...(item.size !== undefined && { bytes: item.size }) };
+    case "resource_link": {
+      const { type, mimeType, size: bytes, uri, name, description } = item;
+      return withoutAbsent({
+        type,
+        mimeType,
+        bytes,
+        uri: cut(uri),
+        name: cut(name),
+        description: description && cut(description),
+      });
+    }
     case "resource": {
-      const { resource } = item;
-      const bytes = "blob" in resource ? Buffer.byteLength(resource.blob, "base64") : Buffer.byteLength(resource.text);
-      return { type: item.type, ...mime(resource.mimeType), bytes };
+      const { type, resource } = item;
+      const { mimeType } = resource;
+      const uri = cut(resource.uri);
+      if ("text" in resource) return withoutAbsent({ type, uri, mimeType, text: excerpt(resource.text, longest) });
+      return withoutAbsent({ type, uri, mimeType, bytes: Buffer.byteLength(resource.blob, "base64") });
     }
   }
 }
 
-function mime(mimeType: string | undefined): { mimeType?: string } {
-  return mimeType === undefined ? {} : { mimeType };
+/** The members that have a value. */
+function withoutAbsent(item: { [K in keyof ContentItem]: ContentItem[K] | undefined }): ContentItem {
+  return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined)) as ContentItem;
 }
 
 /** Only the start of an error is searched for the missing tool, because an error may be long. */

@@ -16,6 +16,10 @@ describe("the relay of tool servers", () => {
       _meta: { "anthropic/alwaysLoad": true, "anthropic/searchHint": "disk" },
     } as const;
     const image = { type: "image", mimeType: "image/png", bytes: 3 };
+    const resources = [
+      { type: "resource", uri: "note://a", mimeType: "text/plain", text: "Flour" },
+      { type: "resource_link", uri: "note://b", name: "b", description: "Milk" },
+    ];
     const service = relay.serve({
       name: "files",
       tools: [tool],
@@ -26,7 +30,11 @@ describe("the relay of tool servers", () => {
           ? {
               status: "executed",
               ms: 1,
-              result: { isError: false, content: [{ type: "text", text: "A" }, image], structuredContent: { a: 1 } },
+              result: {
+                isError: false,
+                content: [{ type: "text", text: "A" }, image, ...resources],
+                structuredContent: { a: 1 },
+              },
             }
           : { status: "skipped", reason: "it is not safe" },
     });
@@ -39,10 +47,7 @@ describe("the relay of tool servers", () => {
       kind: "result",
       result: {
         isError: false,
-        content: [
-          { type: "text", text: "A" },
-          { type: "text", text: "[image image/png]" },
-        ],
+        content: [{ type: "text", text: "A" }, { type: "text", text: "[image image/png]" }, ...resources],
         structuredContent: { a: 1 },
       },
     });

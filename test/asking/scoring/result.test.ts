@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { compileResult } from "../../../src/evals/asking/scoring/call.ts";
 import { noJudge } from "../../../src/evals/asking/scoring/match.ts";
 import type { ResultMatcher } from "../../../src/evals/base/types/suite.ts";
+import { joinResult, type ToolResult } from "../../../src/evals/base/types/tool.ts";
 import type { Execution } from "../../../src/evals/base/types/trial.ts";
 import { executed } from "./make.ts";
 
@@ -65,3 +66,38 @@ test("the texts of several items are one text, and images have none", () => {
   const execution: Execution = { status: "executed", ms: 1, result: { isError: false, content } };
   expect(check({ matches: "^one\\ntwo$" }, execution)).toBe("yes");
 });
+
+const note = { name: "shopping.md", lines: 2 };
+const everything: ToolResult = {
+  isError: false,
+  content: [
+    { type: "text", text: "downloaded (SHA 12ab)" },
+    { type: "resource", uri: "note://shopping.md", mimeType: "text/markdown", text: "Flour, milk" },
+    { type: "resource", uri: "note://scan.pdf", mimeType: "application/pdf", bytes: 9 },
+    { type: "resource_link", uri: "note://todo.md", name: "todo.md", description: "What is left to do" },
+    { type: "image", mimeType: "image/png", bytes: 12 },
+  ],
+  structuredContent: note,
+};
+
+test("a model reads everything that a result holds", () => {
+  expect(joinResult(everything)).toMatchInlineSnapshot(`
+    "downloaded (SHA 12ab)
+    [resource text/markdown note://shopping.md]
+    Flour, milk
+    [resource application/pdf note://scan.pdf]
+    [resource_link note://todo.md] todo.md: What is left to do
+    [image image/png]
+    {"name":"shopping.md","lines":2}"
+  `);
+});
+
+test.each(["SHA 12ab", "Flour", "note://shopping.md", "scan.pdf", "todo.md: What", "image/png", '"lines":2'])(
+  "what a model reads is matched: %s",
+  (contains) => expect(check({ contains }, { status: "executed", ms: 1, result: everything })).toBe("yes"),
+);
+
+test.each([JSON.stringify(note), JSON.stringify(note, null, 2), '{ "lines": 2, "name": "shopping.md" }'])(
+  "structured content that a text repeats is read once: %j",
+  (text) => expect(joinResult({ content: [{ type: "text", text }], structuredContent: note })).toBe(text),
+);

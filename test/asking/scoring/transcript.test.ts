@@ -41,7 +41,7 @@ describe("the transcript that a judge is shown", () => {
         "done: the model calls: size {broken",
         "done: that call was not executed: no result is on the record",
         "done: the model calls: info {}",
-        "done: the call returned: ",
+        "done: the call returned: {"ok":true}",
         "done: the model says: Which size do you want?",
       ]
     `);

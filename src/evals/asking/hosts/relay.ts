@@ -12,7 +12,7 @@ import {
 import { startLoopback } from "../../base/network/loopback.ts";
 import type { Json, JsonObject } from "../../base/types/json.ts";
 import type { HostedTrial } from "../../base/types/model.ts";
-import { listResultTexts, type OfferedTool, readOwnName, type Tool } from "../../base/types/tool.ts";
+import { type ContentItem, listResultTexts, type OfferedTool, readOwnName, type Tool } from "../../base/types/tool.ts";
 import type { Broken, Execution } from "../../base/types/trial.ts";
 import { markHidden, restoreArguments, showTool } from "../../servers/renaming.ts";
 import type { Host } from "./host.ts";
@@ -180,7 +180,17 @@ function toResult(execution: Execution): CallToolResult {
   const { isError, structuredContent } = execution.result;
   return {
     isError,
-    content: listResultTexts(execution.result).map((text) => ({ type: "text", text })),
+    content: execution.result.content.map(toSentItem),
     ...(structuredContent && { structuredContent }),
   };
+}
+
+/** An item as its server sent it, or as a text that describes it where its data is not kept. */
+function toSentItem(item: ContentItem): CallToolResult["content"][number] {
+  const { type, uri, name, text, mimeType, description } = item;
+  if (type === "resource" && uri !== undefined && text !== undefined)
+    return { type, resource: { uri, text, ...(mimeType !== undefined && { mimeType }) } };
+  if (type === "resource_link" && uri !== undefined && name !== undefined)
+    return { type, uri, name, mimeType, description };
+  return { type: "text", text: listResultTexts({ content: [item] }).join("") };
 }

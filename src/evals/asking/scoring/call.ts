@@ -2,7 +2,7 @@ import { cut, showJson } from "../../base/text/text.ts";
 import { isJsonObject, type Json, parseJsonText } from "../../base/types/json.ts";
 import { readMatcher } from "../../base/types/matcher.ts";
 import type { ArgsMode, ExpectedCall, ResultMatcher } from "../../base/types/suite.ts";
-import { joinText, type ToolResult } from "../../base/types/tool.ts";
+import { joinResult, joinText, listResultTexts, type ToolResult } from "../../base/types/tool.ts";
 import type { Assertion, Call, Execution, Score, Selection } from "../../base/types/trial.ts";
 import { differs, every, type Judge, type Match, member, no, own, type Test, unknown, yes } from "./match.ts";
 import { compileMatcher, compileRegex } from "./matchers.ts";
@@ -166,7 +166,7 @@ export function compileResult(expected: ResultMatcher): (execution: Execution | 
   if (success !== undefined) tests.push((result) => matchSuccess(success, result));
   if (contains !== undefined) {
     tests.push((result) =>
-      joinText(result).includes(contains)
+      listTexts(result).some((text) => text.includes(contains))
         ? yes
         : no(`expected text with ${showJson(contains)}, got ${excerpt(result)}`),
     );
@@ -190,11 +190,16 @@ function matchSuccess(success: boolean, result: ToolResult): Match {
   return outcome.success === success ? yes : differs("result.success", String(success), outcome);
 }
 
+/** What a matcher of text may hold for: the texts of a result, or all that a model reads of it. */
+const listTexts = (result: ToolResult) => [joinText(result), joinResult(result)];
+
 function compileTextMatcher(pattern: string): (result: ToolResult) => Match {
   const regex = compileRegex(pattern);
   if (typeof regex === "string") return () => unknown(regex);
   return (result) =>
-    regex.test(joinText(result)) ? yes : no(`expected text that matches ${showJson(pattern)}, got ${excerpt(result)}`);
+    listTexts(result).some((text) => regex.test(text))
+      ? yes
+      : no(`expected text that matches ${showJson(pattern)}, got ${excerpt(result)}`);
 }
 
 function compileOutcomeMatcher(test: Test): (result: ToolResult, judge: Judge) => Match {
@@ -210,7 +215,7 @@ function readOutcome(result: ToolResult): Json | undefined {
 }
 
 function excerpt(result: ToolResult): string {
-  const text = joinText(result);
+  const text = joinText(result) || listResultTexts(result).join("\n");
   const shown = text === "" && result.structuredContent ? showJson(result.structuredContent) : showJson(text);
   return result.isError ? `the error ${shown}` : shown;
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type JsonObject, jsonObjectSchema } from "./json.ts";
+import { type JsonObject, jsonObjectSchema, parseJsonText, sameJson } from "./json.ts";
 
 /**
  * The keys of a tool's `_meta` that hosts obey: the tool is never deferred, and words by which a search finds it. A value
@@ -89,13 +89,17 @@ export type Toolset = { hash: string; tools: readonly OfferedTool[] };
 export const toolsetHashSchema = z.string().refine((hash) => !(hash in Object.prototype), "not a hash");
 
 /**
- * One item of the result of a tool. Items other than text (images, audio, resources) are kept as type and size only.
+ * One item of the result of a tool. `text` is that of a text or of an embedded resource. Binary data (images, audio, blobs)
+ * is kept as type and size only.
  */
 const contentItemSchema = z.object({
   type: z.string(),
   text: z.string().optional(),
   mimeType: z.string().optional(),
   bytes: z.number().optional(),
+  uri: z.string().optional().describe("of a resource, or of a link to one"),
+  name: z.string().optional().describe("of a linked resource"),
+  description: z.string().optional().describe("of a linked resource"),
 });
 export type ContentItem = z.infer<typeof contentItemSchema>;
 
@@ -111,21 +115,32 @@ export const toolResultSchema = z.object({
 });
 export type ToolResult = z.infer<typeof toolResultSchema>;
 
-/** The items of a result as texts; of an item without text its type, such as `[image image/png]`. */
+/**
+ * The items of a result as a model reads them. What is not text is described in brackets: `[image image/png]`,
+ * `[resource_link text/plain file:///a.txt] a.txt: The first file`.
+ */
 export function listResultTexts({ content }: Pick<ToolResult, "content">): string[] {
-  return content.map(({ text, type, mimeType = "" }) => text ?? `[${`${type} ${mimeType}`.trim()}]`);
+  return content.map(({ type, text, mimeType, uri, name, description }) => {
+    if (type === "text" && text !== undefined) return text;
+    const head = `[${[type, mimeType, uri].filter(Boolean).join(" ")}]`;
+    if (text !== undefined) return `${head}\n${text}`;
+    return [head, [name, description].filter(Boolean).join(": ")].filter(Boolean).join(" ");
+  });
 }
 
-/** The texts among the items of a result. */
+/** The texts among the items of a result, those of embedded resources included. */
 export function joinText({ content }: Pick<ToolResult, "content">): string {
   return content.flatMap(({ text }) => text ?? []).join("\n");
 }
 
-/** A result as one text: its items, or the structured content of a result without items. */
+/** A result as one text: its items, and the structured content unless one of their texts is the same JSON. */
 export function joinResult(result: Pick<ToolResult, "content" | "structuredContent">, indent?: number): string {
-  const { content, structuredContent } = result;
-  if (content.length === 0 && structuredContent) return JSON.stringify(structuredContent, null, indent);
-  return listResultTexts(result).join("\n");
+  const { content, structuredContent = {} } = result;
+  const isKnown =
+    Object.keys(structuredContent).length === 0 ||
+    content.some(({ text = "" }) => sameJson(parseJsonText(text), structuredContent));
+  const structured = isKnown ? "" : JSON.stringify(structuredContent, null, indent);
+  return [...listResultTexts(result), structured].filter((text) => text !== "").join("\n");
 }
 
 /** The outcome of a call to a live server. `unknown-tool`: the server has no tool of that name. */
