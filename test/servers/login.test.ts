@@ -72,6 +72,17 @@ it("refreshes an expired token, keeps the new one, and says how to log in where 
   expect(sut.asked.slice(asked)).not.toContain("POST /register");
 });
 
+it("refreshes a token that expires between calls once, for all calls that wait for it", async () => {
+  await logInHere();
+  const server = await connect({ url: sut.url }, { name: "sut", dir: home, env, signal: never });
+  sut.valid.clear();
+  const asked = sut.asked.length;
+  const calls = await Promise.all([1, 2, 3, 4, 5].map(() => server.call("read", {}, never)));
+  expect(new Set(calls.map(({ kind }) => kind))).toEqual(new Set(["result"]));
+  expect(sut.asked.slice(asked).filter((one) => one === "POST /token")).toHaveLength(1);
+  await server.close();
+});
+
 it("accepts no answer but that of its own page, and says what was refused", async () => {
   const forged: number[] = [];
   const isDone = logInHere({

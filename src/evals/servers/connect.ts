@@ -1,16 +1,20 @@
-import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { excerpt } from "../base/text/excerpt.ts";
 import { cut } from "../base/text/text.ts";
+import { EvalsError, messageOf } from "../base/types/errors.ts";
 import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../base/types/json.ts";
 import type { CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../base/types/tool.ts";
 import type { LocalStart } from "./diagnosis/start.ts";
+import { findUnanswered, type Link } from "./link.ts";
 import {
   type ConnectContext,
   classifyFailure,
   failureToError,
   noClientTimeout,
   openSession,
+  pause,
+  readPause,
   type Session,
   withDeadline,
 } from "./session.ts";
@@ -39,7 +43,10 @@ export async function connect(spec: LiveSpec, context: ConnectContext): Promise<
   const session = await openSession(spec, context, startMs);
   const leftMs = Math.max(1, Math.round(startMs - (performance.now() - began)));
   const callMs = spec.callTimeoutMs ?? defaultCallMs;
-  return new ConnectedServer(context.name, session, { startMs, listMs: leftMs, callMs });
+  const { protocol: revision } = describeServer(session);
+  const known = { ...context, ...(typeof revision === "string" && { revision }) };
+  const reopen = (signal: AbortSignal) => openSession(spec, { ...known, signal }, startMs);
+  return new ConnectedServer(context.name, session, reopen, { startMs, listMs: leftMs, callMs });
 }
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
@@ -52,17 +59,22 @@ class ConnectedServer implements Connection {
   readonly about: JsonObject;
   readonly instructions: string | undefined;
   readonly start: LocalStart | undefined;
-  readonly #session: Session;
+  #session: Session;
+  readonly #opened: Link[];
+  readonly #reopen: (signal: AbortSignal) => Promise<Session>;
+  #renewing: Promise<void> | undefined;
   readonly #limits: Limits;
   #known: ReadonlyMap<string, Tool> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(name: string, session: Session, limits: Limits) {
+  constructor(name: string, session: Session, reopen: (signal: AbortSignal) => Promise<Session>, limits: Limits) {
     this.name = name;
     this.about = describeServer(session);
     this.instructions = readInstructions(session);
     this.start = session.link.start?.();
     this.#session = session;
+    this.#opened = [session.link];
+    this.#reopen = reopen;
     this.#limits = limits;
   }
 
@@ -71,8 +83,49 @@ class ConnectedServer implements Connection {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#session.link.close();
+    this.#closing ??= Promise.all(this.#opened.map((link) => link.close())).then(() => {});
     return this.#closing;
+  }
+
+  /**
+   * Sends a request in the current session, each time for at most `ms`. It is sent again where a remote server lost the
+   * session or had no time for it, and where the connection or a gateway failed if that is safe.
+   */
+  async #send<T>(
+    { ms, isSafe }: { ms: number; isSafe: boolean },
+    signal: AbortSignal,
+    send: (client: Client, abort: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      const session = this.#session;
+      const { client, link } = session;
+      try {
+        return await withDeadline(ms, signal, link, (abort) => send(client, abort));
+      } catch (error) {
+        if (link.kind === "stdio" || this.#closing || signal.aborted) throw error;
+        const unanswered = findUnanswered(error);
+        const isLost = unanswered?.kind === "session" || (link.lost.aborted && !unanswered);
+        const waitMs = unanswered ? readPause(unanswered, tries) : link.lost.aborted && tries === 1 ? 0 : undefined;
+        const isUnsent = unanswered !== undefined && unanswered.kind !== "gateway";
+        if (waitMs === undefined || !(isSafe || isUnsent)) throw error;
+        await pause(waitMs, signal);
+        if (isLost) await this.#renew(session, signal);
+      }
+    }
+  }
+
+  /** Opens a new session in place of a lost one, once for all requests that wait for it. */
+  async #renew(lost: Session, signal: AbortSignal): Promise<void> {
+    if (this.#session !== lost) return;
+    this.#renewing ??= this.#reopen(signal)
+      .then((session) => {
+        this.#session = session;
+        this.#opened.push(session.link);
+      })
+      .finally(() => {
+        this.#renewing = undefined;
+      });
+    await this.#renewing;
   }
 
   async list(signal: AbortSignal): Promise<readonly Tool[]> {
@@ -82,9 +135,10 @@ class ConnectedServer implements Connection {
   }
 
   async listRaw(signal: AbortSignal): Promise<readonly unknown[]> {
-    const { client, link, sdk } = this.#session;
+    const { sdk } = this.#session;
+    const limits = { ms: this.#limits.listMs, isSafe: true };
     try {
-      return await withDeadline(this.#limits.listMs, signal, link, (abort) =>
+      return await this.#send(limits, signal, (client, abort) =>
         readPages(this.name, (cursor) =>
           client.request({ method: "tools/list", ...(cursor !== undefined && { params: { cursor } }) }, pageSchema, {
             ...noClientTimeout,
@@ -99,20 +153,21 @@ class ConnectedServer implements Connection {
           "Declare the tools capability, and implement tools/list.",
         );
       }
+      const { link } = this.#session;
       throw failureToError(this.name, link, classifyFailure(error, link, this.#limits.startMs));
     }
   }
 
   async call(tool: string, args: JsonObject, signal: AbortSignal): Promise<CallOutcome> {
-    const { client, link, sdk } = this.#session;
-    const listed = this.#known?.has(tool);
+    const { sdk } = this.#session;
+    const known = this.#known?.get(tool);
+    const listed = this.#known && known !== undefined;
+    const { readOnlyHint, idempotentHint } = known?.annotations ?? {};
+    const limits = { ms: this.#limits.callMs, isSafe: readOnlyHint === true || idempotentHint === true };
     // Omits the outputSchema, because the client would hide an answer that violates it, and that answer is scored.
-    const toolDefinition = {
-      name: tool,
-      inputSchema: { type: "object" as const, ...this.#known?.get(tool)?.inputSchema },
-    };
+    const toolDefinition = { name: tool, inputSchema: { type: "object" as const, ...known?.inputSchema } };
     try {
-      const answer = await withDeadline(this.#limits.callMs, signal, link, (abort) =>
+      const answer = await this.#send(limits, signal, (client, abort) =>
         client.callTool({ name: tool, arguments: args }, { ...noClientTimeout, signal: abort, toolDefinition }),
       );
       const result = toToolResult(answer);
@@ -130,8 +185,10 @@ class ConnectedServer implements Connection {
     }
   }
 
-  async #broken(tool: string, error: unknown): Promise<CallOutcome> {
+  #broken(tool: string, error: unknown): CallOutcome {
     const { link } = this.#session;
+    // A new session could not be opened.
+    if (error instanceof EvalsError) return { kind: "broken", stage: "server", message: messageOf(error) };
     const failure = classifyFailure(error, link, this.#limits.callMs);
     if (failure === "cancelled")
       return { kind: "broken", stage: "cancelled", message: `The call of "${tool}" was cancelled.` };

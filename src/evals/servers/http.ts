@@ -1,7 +1,17 @@
-import { type Fetch, openFetch } from "../base/network/proxy.ts";
-import { cut } from "../base/text/text.ts";
+import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
+import { createPatientFetch, type Fetch } from "../base/network/proxy.ts";
+import { cut, quoteWhole } from "../base/text/text.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
-import type { ClientSdk, Explanation, Failure, Link } from "./link.ts";
+import { isJsonObject, parseJsonText } from "../base/types/json.ts";
+import {
+  type ClientSdk,
+  type Explanation,
+  type Failure,
+  type Link,
+  listCauses,
+  readStatus,
+  Unanswered,
+} from "./link.ts";
 import type { Env, UrlSpec } from "./spec.ts";
 import { useLogin } from "./tokens.ts";
 
@@ -20,8 +30,8 @@ export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
   const login = isAuthorized ? undefined : useLogin(spec.url, env);
   const options = {
     requestInit: { headers },
-    ...(login && { authProvider: login }),
-    fetch: createWatchedFetch(openFetch(env), (what, error) =>
+    ...(login && { authProvider: refreshTogether(login, sdk) }),
+    fetch: createWatchedFetch(createPatientFetch(env), (what, error) =>
       loss.abort(`${what} at ${shown} (${getRootMessage(error)})`),
     ),
   };
@@ -35,7 +45,7 @@ export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
       // A new event stream is a new session: requests of the old one are never answered.
       if (error instanceof sdk.SseError) loss.abort(`broke the connection at ${shown} (${getRootMessage(error)})`);
     },
-    explain: (failure) => explain(shown, kind, failure),
+    explain: (failure) => explain(shown, spec.transport, failure),
     close: async () => {
       loss.abort("was closed");
       if ("terminateSession" in transport) {
@@ -66,50 +76,128 @@ function takeCredentials(url: URL): Record<string, string> {
   return pair === ":" ? {} : { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
 }
 
+type Unauthorized = Parameters<NonNullable<AuthProvider["onUnauthorized"]>>[0];
+
+/**
+ * Requests that are refused together refresh the login once: a refresh token is valid for one use, so that the second of two
+ * requests with it would be refused, and the login with it.
+ */
+function refreshTogether(login: OAuthClientProvider, sdk: ClientSdk): AuthProvider {
+  let refreshing: Promise<void> | undefined;
+  const refresh = async ({ response, serverUrl, fetchFn }: Unauthorized) => {
+    const { resourceMetadataUrl, scope } = sdk.extractWWWAuthenticateParams(response);
+    const where = { ...(resourceMetadataUrl && { resourceMetadataUrl }), ...(scope !== undefined && { scope }) };
+    await sdk.auth(login, { serverUrl, fetchFn, ...where });
+  };
+  return {
+    token: async () => (await login.tokens())?.access_token,
+    onUnauthorized: async (context) => {
+      refreshing ??= refresh(context).finally(() => {
+        refreshing = undefined;
+      });
+      await refreshing;
+    },
+  };
+}
+
 /**
  * A `fetch` that reports when a POST can no longer be answered. The client does not end a request when the stream of its
- * answer breaks, so without this, a server that dies during a call would only be noticed by the timeout.
+ * answer breaks, so without this, a server that dies during a call would only be noticed by the timeout. The client resumes a
+ * stream whose events have ids, so that its request is lost only when that fails. Throws `Unanswered`.
  */
 function createWatchedFetch(send: Fetch, onLost: (what: string, error: unknown) => void): Fetch {
   let answered = false;
+  let awaitsResumption = false;
   return async (input, init) => {
-    if (init?.method !== "POST") {
-      const response = await send(input, init);
-      if (!response.body) return response;
-      const limited = limitEvents(response.body, (error) => onLost("broke the connection", error));
-      return withBody(response, limited);
-    }
     const report = (error: unknown) => {
-      if (!init.signal?.aborted) onLost(answered ? "broke the connection" : "cannot be reached", error);
+      if (!init?.signal?.aborted) onLost(answered ? "broke the connection" : "cannot be reached", error);
       return error;
     };
+    if (init?.method !== "POST") {
+      const response = await send(input, init);
+      const isRefused = awaitsResumption && !response.ok && new Headers(init?.headers).has("last-event-id");
+      awaitsResumption = false;
+      if (isRefused) report(new Error(`the stream is not resumed: HTTP ${response.status}`));
+      return response.body ? withBody(response, limitEvents(response.body, report)) : response;
+    }
     const response = await send(input, init).catch((error: unknown) => {
       throw report(error);
     });
     answered = true;
     if (!response.body) return response;
-    return withBody(response, limitSize(response.body, report));
+    if (response.headers.get("content-type")?.includes("text/event-stream")) {
+      const onBroken = (error: unknown, isResumable: boolean) => {
+        if (!isResumable) return report(error);
+        awaitsResumption = true;
+        return error;
+      };
+      return withBody(response, limitEvents(response.body, report, onBroken));
+    }
+    const limited = withBody(response, limitSize(response.body, report));
+    return response.ok ? limited : await readRefusal(limited, init);
   };
+}
+
+/**
+ * A refused POST. An error of the protocol that answers its request is returned as the answer that it is, whatever the
+ * status. Throws `Unanswered`.
+ */
+async function readRefusal(response: Response, init: RequestInit): Promise<Response> {
+  const { status, statusText, headers } = response;
+  const text = await response.text();
+  const fail = (kind: Unanswered["kind"]) => new Unanswered(kind, status, text, readWait(headers.get("retry-after")));
+  const sent = typeof init.body === "string" ? parseJsonText(init.body) : undefined;
+  const answer = parseJsonText(text);
+  const isAnswer = isJsonObject(answer) && isJsonObject(answer.error) && isJsonObject(sent) && answer.id === sent.id;
+  if (new Headers(init.headers).has("mcp-session-id")) {
+    const isNamed = (status === 400 || status === 404) && /session|not initialized/i.test(text);
+    if (isNamed || (status === 404 && !isAnswer)) throw fail("session");
+  }
+  if (status === 429 || status === 503) throw fail("busy");
+  if (status > 500) throw fail("gateway");
+  if (isAnswer && status !== 401 && status !== 403)
+    return new Response(text, { status: 200, headers: { "content-type": "application/json" } });
+  return new Response(text, { status, statusText, headers });
+}
+
+/** The milliseconds of a `retry-after` header: seconds, or a date. */
+function readWait(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const ms = /^[\d.]+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
 function withBody({ status, statusText, headers }: Response, body: AsyncIterable<Uint8Array>): Response {
   return new Response(ReadableStream.from(body), { status, statusText, headers });
 }
 
-/** Ends an event stream if one of its events is too large. The stream itself may be as long as a session. */
-async function* limitEvents(body: AsyncIterable<Uint8Array>, onExceeded: (error: Error) => void) {
+const eventId = /^id:/m;
+
+/**
+ * Ends an event stream if one of its events is too large; the stream itself may be as long as a session. `onBroken` is for the
+ * stream of an answer, whose last event may lack its empty line.
+ */
+async function* limitEvents(
+  body: AsyncIterable<Uint8Array>,
+  onExceeded: (error: unknown) => unknown,
+  onBroken?: (error: unknown, isResumable: boolean) => unknown,
+) {
   let bytes = 0;
-  for await (const chunk of body) {
-    const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    const end = Math.max(text.lastIndexOf("\n\n"), text.lastIndexOf("\r\n\r\n"), text.lastIndexOf("\r\r"));
-    bytes = end < 0 ? bytes + chunk.length : chunk.length - end;
-    if (bytes > maxAnswerBytes) {
-      const error = new Error("an event is larger than 10 MiB");
-      onExceeded(error);
-      throw error;
+  let isResumable = false;
+  try {
+    for await (const chunk of body) {
+      const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+      const end = Math.max(text.lastIndexOf("\n\n"), text.lastIndexOf("\r\n\r\n"), text.lastIndexOf("\r\r"));
+      bytes = end < 0 ? bytes + chunk.length : chunk.length - end;
+      isResumable ||= eventId.test(text.toString("latin1"));
+      if (bytes > maxAnswerBytes) break;
+      yield chunk;
     }
-    yield chunk;
+  } catch (error) {
+    throw onBroken ? onBroken(error, isResumable) : error;
   }
+  if (bytes > maxAnswerBytes) throw onExceeded(new Error("an event is larger than 10 MiB"));
+  if (onBroken) yield Buffer.from("\n\n");
 }
 
 async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unknown) => unknown) {
@@ -125,38 +213,45 @@ async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unkno
   }
 }
 
-function explain(shown: string, kind: "http" | "sse", failure: Failure): Explanation {
+function explain(shown: string, transport: UrlSpec["transport"], failure: Failure): Explanation {
   const hint = "Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.";
   if (failure.kind === "silent") return { message: `did not answer within ${failure.ms / 1000} s at ${shown}.`, hint };
   if (failure.kind === "lost")
     return { message: `${failure.reason}.`, hint: "Check that the server is running, its host and port, and its log." };
   const chain = listCauses(failure.error);
-  const status = chain.map(getStatus).find(Boolean);
-  if (status) return { message: `answers with HTTP ${status} at ${shown}.`, hint: hintForStatus(status, kind, shown) };
+  const status = readStatus(failure.error);
+  if (status) {
+    const words = chain.map(readWords).find(Boolean);
+    return {
+      message: `answers with HTTP ${status} at ${shown}${words ? `: ${words}` : ""}.`,
+      hint: hintForStatus(status, transport, shown),
+    };
+  }
   return { message: `does not answer as an MCP server at ${shown}: ${getRootMessage(failure.error)}.`, hint };
 }
 
-function hintForStatus(status: number, kind: "http" | "sse", url: string): string {
+function hintForStatus(status: number, transport: UrlSpec["transport"], url: string): string {
   if (status === 401 || status === 403)
     return `Log in with evals login ${url}, or give its credentials under "headers".`;
+  if (status === 429) return "Ask less at a time with --concurrency, or raise the limit of the server.";
   if (status >= 500) return "See the log of the server.";
-  return kind === "http"
+  if (transport === undefined)
+    return "Check the path of the URL: it answers neither Streamable HTTP nor the older SSE transport.";
+  return transport === "http"
     ? 'Check the path of the URL; a server with the older SSE transport needs --transport sse, or "transport: sse" in a suite.'
     : 'Check the path of the URL; a Streamable HTTP server needs --transport http, or "transport: http" in a suite.';
 }
 
-function listCauses(error: unknown): unknown[] {
-  const chain: unknown[] = [];
-  for (let at = error; at instanceof Error && !chain.includes(at); at = at.cause) chain.push(at);
-  return chain;
+/** What a refusal says in its body, in quotes: the message of a JSON-RPC error, or a short text that is not a page. */
+function readWords(error: unknown): string | undefined {
+  const { data } = error as { data?: { text?: unknown } };
+  const text = error instanceof Unanswered ? error.message : data?.text;
+  if (typeof text !== "string" || text.trim() === "" || text.trim().startsWith("<")) return undefined;
+  const body = parseJsonText(text);
+  const message = isJsonObject(body) && isJsonObject(body.error) ? body.error.message : undefined;
+  return quoteWhole(cut(typeof message === "string" ? message : text.trim()));
 }
 
 function getRootMessage(error: unknown): string {
   return cut(messageOf(listCauses(error).at(-1) ?? error));
-}
-
-/** The HTTP status that the SDK's errors carry: `status` (Streamable HTTP) or a numeric `code` (SSE). */
-function getStatus(error: unknown): number | undefined {
-  const { data, code } = error as { data?: { status?: unknown }; code?: unknown };
-  return [data?.status, code].find((value): value is number => typeof value === "number" && value >= 400);
 }

@@ -1,10 +1,19 @@
 import { setMaxListeners } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "@modelcontextprotocol/client";
 import { EvalsError, exitCodes } from "../base/types/errors.ts";
 import { findKnownError } from "./diagnosis/signatures.ts";
 import type { LocalStart } from "./diagnosis/start.ts";
 import { createHttpLink } from "./http.ts";
-import type { ClientSdk, Explanation, Failure, Link } from "./link.ts";
+import {
+  type ClientSdk,
+  type Explanation,
+  type Failure,
+  findUnanswered,
+  type Link,
+  readStatus,
+  type Unanswered,
+} from "./link.ts";
 import { describeLocal } from "./localStart.ts";
 import { type Env, type LiveSpec, serverError, type UrlSpec } from "./spec.ts";
 import { createStdioLink, launch } from "./stdio.ts";
@@ -24,10 +33,13 @@ export type ConnectContext = {
 /** A connected client, and its link. */
 export type Session = { client: Client; link: Link; sdk: ClientSdk };
 
-/** How to start: ask the server for its protocol revision, or use the known one (`old` servers need `initialize`). */
-type Era = "ask" | "old" | "new";
+/**
+ * How to start: ask the server for its protocol revision, or use the known one (`old` servers need `initialize`). `sse`: with
+ * the older transport, after the other one was refused for the reason in `refusal`.
+ */
+type Attempt = { era: "ask" | "old" | "new"; sse?: true; refusal?: Error };
 
-/** A local server that does not answer a request for its revision within this time counts as old. */
+/** A server that does not answer a request for its revision within this time counts as old. */
 const probeMs = 5_000;
 const newEra = "2026-07-28";
 /** "Unsupported protocol version": how a server that supports only the new revision answers `initialize`. */
@@ -37,42 +49,63 @@ export const noClientTimeout = { timeout: 2 ** 31 - 1 };
 
 /** Opens a session in at most `ms`. Throws EvalsError when that fails. */
 export async function openSession(spec: LiveSpec, context: ConnectContext, ms: number): Promise<Session> {
-  const began = performance.now();
-  const limits = { limitMs: ms, leftMs: ms };
-  const old = context.revision !== undefined && context.revision < newEra;
-  try {
-    return await open(spec, context, old ? "old" : "ask", limits);
-  } catch (error) {
-    if (!(error instanceof WrongEra)) throw error;
-    return await open(spec, context, error.speaks, {
-      ...limits,
-      leftMs: Math.max(1, ms - (performance.now() - began)),
-    });
+  const deadline = performance.now() + ms;
+  let attempt: Attempt = { era: context.revision !== undefined && context.revision < newEra ? "old" : "ask" };
+  for (let tries = 1; ; tries++) {
+    const leftMs = Math.max(1, deadline - performance.now());
+    try {
+      return await open(spec, context, attempt, { limitMs: ms, leftMs });
+    } catch (error) {
+      if (!(error instanceof Again)) throw error;
+      const waitMs = error.unanswered ? readPause(error.unanswered, tries) : 0;
+      if (waitMs === undefined || performance.now() + waitMs > deadline) throw error.reason;
+      await pause(waitMs, context.signal);
+      attempt = { ...attempt, ...error.next };
+    }
   }
 }
 
-/** Thrown when the server can be reached, but speaks another era of the protocol. */
-class WrongEra extends Error {
-  readonly speaks: "old" | "new";
-  constructor(speaks: "old" | "new") {
-    super(`speaks the ${speaks} protocol`);
-    this.speaks = speaks;
+/** Thrown when another attempt can succeed: of another kind, or later. `reason` is the error if there is no time for it. */
+class Again extends Error {
+  constructor(
+    readonly reason: Error,
+    readonly next: Partial<Attempt>,
+    readonly unanswered?: Unanswered,
+  ) {
+    super(reason.message);
   }
+}
+
+/** A request is sent this often, and never waits longer than this for a server that is busy. */
+const maxTries = 5;
+const maxPauseMs = 120_000;
+
+/** How long to wait, in ms, before a request is sent again for the `tries`-th time; undefined: no longer. */
+export function readPause({ kind, waitMs }: Unanswered, tries: number): number | undefined {
+  if (kind === "session") return tries > 1 ? undefined : 0;
+  const ms = waitMs ?? 250 * 2 ** tries;
+  return tries >= maxTries || ms > maxPauseMs ? undefined : ms;
+}
+
+/** Waits, or returns at once when the signal aborts. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => {});
 }
 
 /** `limitMs` is the limit in messages, `leftMs` what is left of it. */
 type StartLimits = { limitMs: number; leftMs: number };
 
-async function open(spec: LiveSpec, context: ConnectContext, era: Era, limits: StartLimits): Promise<Session> {
+async function open(spec: LiveSpec, context: ConnectContext, attempt: Attempt, limits: StartLimits): Promise<Session> {
   const { limitMs, leftMs } = limits;
   // The process starts before the client is loaded, so that both happen in parallel.
   const launched = "command" in spec ? launch(spec, context.dir, context.env) : undefined;
   const sdk = await import("@modelcontextprotocol/client");
   const link: Link =
     "url" in spec || !launched
-      ? createHttpLink(spec as UrlSpec, sdk, context.env)
+      ? createHttpLink({ ...(spec as UrlSpec), ...(attempt.sse && { transport: "sse" as const }) }, sdk, context.env)
       : createStdioLink(launched, sdk, (seen) => ({ ...describeLocal(spec, context), ...seen }));
-  const probe = link.kind === "stdio" && era === "ask" ? Math.min(probeMs, leftMs / 2) : leftMs;
+  const { era } = attempt;
+  const probe = era === "ask" ? Math.min(probeMs, leftMs / 2) : leftMs;
   const client = new sdk.Client(
     { name: "tool-evals", version: "0" },
     { versionNegotiation: { mode: "auto", probe: { timeoutMs: probe } } },
@@ -83,7 +116,7 @@ async function open(spec: LiveSpec, context: ConnectContext, era: Era, limits: S
   };
   const prior = era === "old" ? { prior: { kind: "legacy" as const } } : {};
   try {
-    await withDeadline(leftMs, context.signal, link, () =>
+    await withDeadline(attempt.sse ? Math.min(probeMs, leftMs) : leftMs, context.signal, link, () =>
       client.connect(link.transport, { ...noClientTimeout, ...prior }),
     );
     connected = true;
@@ -91,14 +124,28 @@ async function open(spec: LiveSpec, context: ConnectContext, era: Era, limits: S
   } catch (error) {
     const failure = classifyFailure(error, link, limitMs);
     await link.close();
-    if (era === "ask" && failure !== "cancelled") {
-      // Some servers of old SDKs exit on any request before `initialize`; one that says what it lacks is not one of them.
-      if (failure.kind === "lost" && launched?.pid !== undefined && !isExplained(launched.stderrTail()))
-        throw new WrongEra("old");
-      // A slow server that supports only the new revision misses the probe, and then refuses `initialize`.
-      if (error instanceof sdk.ProtocolError && error.code === unsupportedVersion) throw new WrongEra("new");
-    }
-    throw failureToError(context.name, link, failure);
+    const reason = attempt.refusal ?? failureToError(context.name, link, failure);
+    const next = failure === "cancelled" ? undefined : findNext(failure, attempt);
+    if (next) throw new Again(reason, next.sse ? { ...next, refusal: reason } : next, findUnanswered(error));
+    throw reason;
+  }
+
+  function findNext(failure: Failure, { era, sse }: Attempt): Partial<Attempt> | undefined {
+    // Some servers of old SDKs exit on any request before `initialize`; one that says what it lacks is not one of them. Some
+    // close the connection.
+    const mayBeOld = !launched || (launched.pid !== undefined && !isExplained(launched.stderrTail()));
+    if (failure.kind === "lost") return era === "ask" && mayBeOld ? { era: "old" } : undefined;
+    if (failure.kind !== "error") return undefined;
+    if (findUnanswered(failure.error)?.kind === "busy") return {};
+    // A slow server that supports only the new revision misses the probe, and then refuses `initialize`.
+    if (failure.error instanceof sdk.ProtocolError && failure.error.code === unsupportedVersion)
+      return era === "new" ? undefined : { era: "new" };
+    if (link.kind === "stdio") return undefined;
+    // Whatever else a remote server answers to a question that it does not know: it may know the older one.
+    if (era === "ask") return { era: "old" };
+    if (findUnanswered(failure.error)) return {};
+    const isDenied = [401, 403].includes(readStatus(failure.error) ?? 401);
+    return era === "old" && !sse && "url" in spec && !spec.transport && !isDenied ? { sse: true } : undefined;
   }
 }
 

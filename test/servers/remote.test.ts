@@ -1,0 +1,246 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
+import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
+import { afterEach, describe, expect, it, test } from "vitest";
+import { createPatientFetch } from "../../src/evals/base/network/proxy.ts";
+import type { Json, JsonObject } from "../../src/evals/base/types/json.ts";
+import { type Connection, connect } from "../../src/evals/servers/connect.ts";
+import type { UrlSpec } from "../../src/evals/servers/spec.ts";
+
+// Servers behind a URL that fail for a moment, or answer in another way than the protocol has it.
+
+const never = new AbortController().signal;
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+type Handle = (req: IncomingMessage, res: ServerResponse, body: string) => unknown;
+
+async function listen(handle: Handle): Promise<string> {
+  const http = createServer(async (req, res) => {
+    let body = "";
+    if (req.method === "POST" && !req.url?.startsWith("/messages")) for await (const part of req) body += part;
+    await handle(req, res, body);
+  }).listen(0, "127.0.0.1");
+  await once(http, "listening");
+  closing.push(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+}
+
+async function open(spec: UrlSpec): Promise<Connection> {
+  const server = await connect(spec, { name: "sut", dir: ".", env: {}, signal: never });
+  closing.push(() => server.close());
+  return server;
+}
+
+type Sent = { id?: number | string; method: string; params: JsonObject };
+/** What one request gets instead of the usual answer; nothing for the usual one. */
+type Fault = (res: ServerResponse, sent: Sent, req: IncomingMessage) => unknown;
+
+const answers = (readOnlyHint: boolean): Record<string, JsonObject> => ({
+  initialize: {
+    protocolVersion: "2025-11-25",
+    capabilities: { tools: {} },
+    serverInfo: { name: "odd", version: "1" },
+  },
+  "tools/list": { tools: [{ name: "read", inputSchema: { type: "object" }, annotations: { readOnlyHint } }] },
+  "tools/call": { content: [{ type: "text", text: "Flour" }] },
+});
+
+/** A server of the older protocol with sessions, whose requests are logged by method. */
+async function startOdd(fault: Fault, isReadOnly = true) {
+  const asked: string[] = [];
+  let sessions = 0;
+  const url = await listen((req, res, body) => {
+    if (req.method !== "POST") {
+      fault(res, { method: req.method ?? "", params: {} }, req) || res.writeHead(405).end();
+      return;
+    }
+    const sent = JSON.parse(body) as Sent;
+    asked.push(sent.method);
+    if (fault(res, sent, req)) return;
+    if (sent.id === undefined) {
+      res.writeHead(202).end();
+      return;
+    }
+    const result = answers(isReadOnly)[sent.method];
+    const session = sent.method === "initialize" && { "mcp-session-id": `s${++sessions}` };
+    res.writeHead(200, { "content-type": "application/json", ...session });
+    const error = { code: -32601, message: "Method not found" };
+    res.end(JSON.stringify({ jsonrpc: "2.0", id: sent.id, ...(result ? { result } : { error }) }));
+  });
+  return { url, asked: (method: string) => asked.filter((one) => one === method).length };
+}
+
+const refuse = (res: ServerResponse, status: number, body: Json, headers = {}) => {
+  res.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
+  return true;
+};
+const rpcError = (id: Json, code: number, message: string) => ({ jsonrpc: "2.0", id, error: { code, message } });
+const flour = { kind: "result", result: { content: [{ text: "Flour" }] } };
+
+describe("a call that one more request cures", () => {
+  it.each<[string, (res: ServerResponse) => boolean]>([
+    ["404 of the SDK", (res) => refuse(res, 404, rpcError(null, -32001, "Session not found"))],
+    ["404 as text", (res) => refuse(res, 404, "session not found")],
+    ["400", (res) => refuse(res, 400, rpcError(null, -32000, "Bad Request: No valid session ID provided"))],
+    ["400 after a restart", (res) => refuse(res, 400, rpcError(null, -32000, "Bad Request: Server not initialized"))],
+  ])("a lost session is opened again once for all calls: %s", async (_, lose) => {
+    const sut = await startOdd((res, { method }, req) => {
+      return method === "tools/call" && req.headers["mcp-session-id"] === "s1" ? lose(res) : undefined;
+    });
+    const server = await open({ url: sut.url });
+    const calls = await Promise.all([1, 2, 3].map(() => server.call("read", {}, never)));
+    expect(calls).toMatchObject([flour, flour, flour]);
+    expect([sut.asked("initialize"), sut.asked("tools/call")]).toEqual([2, 6]);
+  });
+
+  it.each<[string, Fault]>([
+    ["a rate limit", (res) => refuse(res, 429, "slow down", { "retry-after": "0" })],
+    ["a rate limit until a date", (res) => refuse(res, 429, "", { "retry-after": new Date(0).toUTCString() })],
+    ["an overload", (res) => refuse(res, 503, "<h1>Unavailable</h1>", { "retry-after": "0" })],
+    ["a gateway", (res) => refuse(res, 502, "Bad Gateway", { "retry-after": "0" })],
+    ["a gateway's timeout", (res) => refuse(res, 504, "", { "retry-after": "0" })],
+    ["a closed connection", (res) => Boolean(res.destroy())],
+  ])("%s", async (_, fault) => {
+    let left = 1;
+    const sut = await startOdd((res, sent, req) => {
+      return sent.method === "tools/call" && left-- > 0 ? fault(res, sent, req) : undefined;
+    });
+    const server = await open({ url: sut.url });
+    await server.list(never);
+    expect(await server.call("read", {}, never)).toMatchObject(flour);
+    expect(sut.asked("tools/call")).toBe(2);
+  });
+
+  it.each([502, 504])(
+    "a call that may have been processed is not repeated if it changes something: %i",
+    async (status) => {
+      const sut = await startOdd(
+        (res, { method }) => (method === "tools/call" ? refuse(res, status, "no answer") : undefined),
+        false,
+      );
+      const server = await open({ url: sut.url });
+      await server.list(never);
+      const message = `Server "sut", called for "read", answers with HTTP ${status} at ${sut.url}: "no answer".`;
+      expect(await server.call("read", {}, never)).toEqual({ kind: "broken", stage: "server", message });
+      expect(sut.asked("tools/call")).toBe(1);
+    },
+  );
+
+  it.each(["server/discover", "initialize", "tools/list"])("a start that is refused for a moment: %s", async (busy) => {
+    let left = 2;
+    const sut = await startOdd((res, { method }) => {
+      return method === busy && left-- > 0 ? refuse(res, 429, "", { "retry-after": "0" }) : undefined;
+    });
+    const server = await open({ url: sut.url });
+    expect(await server.list(never)).toHaveLength(1);
+  });
+
+  it("a wait of hours is not waited for", async () => {
+    const sut = await startOdd((res, { method }) => {
+      return method === "tools/call" ? refuse(res, 429, "come back tomorrow", { "retry-after": "86400" }) : undefined;
+    });
+    const server = await open({ url: sut.url });
+    const message = `Server "sut", called for "read", answers with HTTP 429 at ${sut.url}: "come back tomorrow".`;
+    expect(await server.call("read", {}, never)).toEqual({ kind: "broken", stage: "server", message });
+  });
+
+  it("a stream that breaks is resumed where its events have ids", async () => {
+    const sut = await startOdd((res, { id, method }, req) => {
+      const resumed = req.headers["last-event-id"];
+      if (method !== "tools/call" && resumed === undefined) return undefined;
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      if (resumed === undefined) {
+        res.write(`retry: 1\nid: ${id}\ndata: \n\n`, () => res.destroy());
+        return true;
+      }
+      const result = { content: [{ type: "text", text: "Flour" }] };
+      res.end(`id: z\ndata: ${JSON.stringify({ jsonrpc: "2.0", id: Number(resumed), result })}\n\n`);
+      return true;
+    });
+    const server = await open({ url: sut.url });
+    expect(await server.call("read", {}, never)).toMatchObject(flour);
+    expect(sut.asked("tools/call")).toBe(1);
+  });
+});
+
+it.each([400, 404, 422, 500])("an error of the protocol is graded whatever its status: %i", async (status) => {
+  const sut = await startOdd((res, { id = null, method }) => {
+    return method === "tools/call" ? refuse(res, status, rpcError(id, -32602, "name must end in .md")) : undefined;
+  });
+  const server = await open({ url: sut.url });
+  expect(await server.call("read", {}, never)).toMatchObject({
+    result: { isError: true, content: [{ text: "name must end in .md" }] },
+  });
+});
+
+describe("the question for the protocol revision", () => {
+  const json = { "content-type": "application/json" };
+  it.each<[string, Fault]>([
+    ["an error without an id", (res) => refuse(res, 200, rpcError(null, -32600, "Missing ID field"), json)],
+    ["another id", (res) => refuse(res, 200, { jsonrpc: "2.0", id: 99, result: {} }, json)],
+    ["another result", (res, { id = null }) => refuse(res, 200, { jsonrpc: "2.0", id, result: { ok: true } }, json)],
+    ["an empty body", (res) => refuse(res, 200, "", json)],
+    ["text", (res) => refuse(res, 200, "ok", { "content-type": "text/plain" })],
+    ["a page", (res) => refuse(res, 200, "<h1>Hi</h1>", { "content-type": "text/html" })],
+    ["an accepted notification", (res) => refuse(res, 202, "")],
+    ["an empty stream", (res) => refuse(res, 200, "", { "content-type": "text/event-stream" })],
+    ["a login", (res) => refuse(res, 401, "who are you?")],
+    ["a firewall", (res) => refuse(res, 403, "<h1>Forbidden</h1>")],
+    ["a validation", (res) => refuse(res, 422, { detail: "validation" }, json)],
+    ["a crash", (res) => refuse(res, 500, "Internal Server Error")],
+    ["a crash behind a gateway", (res) => refuse(res, 502, "Bad Gateway")],
+    ["a closed connection", (res) => Boolean(res.destroy())],
+    ["silence", () => true],
+  ])("the older protocol is tried after %s", async (_, fault) => {
+    const sut = await startOdd((res, sent, req) =>
+      sent.method === "server/discover" ? fault(res, sent, req) : undefined,
+    );
+    // Of which the question may take a half.
+    const server = await open({ url: sut.url, startTimeoutMs: 4_000 });
+    expect(await server.list(never)).toHaveLength(1);
+    expect(server.about).toMatchObject({ protocol: "2025-11-25", transport: "http" });
+  });
+
+  it("the older transport is tried after both protocols", async () => {
+    const transports = new Map<string, SSEServerTransport>();
+    const url = await listen(async (req, res) => {
+      const session = new URL(req.url ?? "", "http://x").searchParams.get("sessionId") ?? "";
+      if (req.method === "POST" && transports.has(session)) return transports.get(session)?.handlePostMessage(req, res);
+      if (req.method !== "GET") return res.writeHead(405).end();
+      const server = new Server({ name: "old", version: "1" }, { capabilities: { tools: {} } });
+      server.setRequestHandler(ListToolsRequestSchema, () => ({
+        tools: [{ name: "read", inputSchema: { type: "object" } }],
+      }));
+      server.setRequestHandler(CallToolRequestSchema, () => ({ content: [{ type: "text", text: "Flour" }] }));
+      const transport = new SSEServerTransport("/messages", res);
+      transports.set(transport.sessionId, transport);
+      await server.connect(transport);
+    });
+    const server = await open({ url });
+    expect(server.about.transport).toBe("sse");
+    expect(await server.call("read", {}, never)).toMatchObject(flour);
+    await expect(open({ url, transport: "http" })).rejects.toThrow("answers with HTTP 405");
+  });
+});
+
+test("no request is ended by the HTTP client itself", async () => {
+  const waiting: ServerResponse[] = [];
+  const url = await listen((_, res) => waiting.push(res));
+  const usual = getGlobalDispatcher();
+  setGlobalDispatcher(new Agent({ headersTimeout: 1 }));
+  closing.push(() => setGlobalDispatcher(usual));
+  const patient = createPatientFetch({})(url);
+  await expect(fetch(url)).rejects.toThrow();
+  for (const res of waiting) res.end("late");
+  expect(await (await patient).text()).toBe("late");
+});
