@@ -157,7 +157,12 @@ async function call<T>(
   const { cwd = process.cwd(), env = process.env, serverEnv, signal, onMessage = () => {}, suites, ...given } = options;
   const { callCommand, commands } = await import("./commands/index.ts");
   const { findCommand, readOptions } = await import("./commands/commandLine.ts");
-  const { redact } = knownSecrets(env);
+  const { addCommandLine, redact } = knownSecrets(env);
+  addCommandLine(
+    Object.values<unknown>(given)
+      .flat()
+      .filter((one) => typeof one === "string"),
+  );
   // Each trial listens to the signal, which may be the caller's own.
   const own = new AbortController();
   setMaxListeners(0, own.signal);

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { knownSecrets } from "../base/secrets/secrets.ts";
 import { EvalsError, type ExitCode, exitCodes } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { safeJsonParts } from "../reports/escape.ts";
@@ -47,6 +48,8 @@ export async function runCommandLine(
   version: string,
   known: readonly Command[] = commands,
 ): Promise<ExitCode> {
+  // A message can repeat them.
+  knownSecrets(io.env).addCommandLine(args);
   const [word, ...words] = args[0] === "help" ? [...args.slice(1, 2), "--help"] : args;
   if (word === undefined || word === "--help" || word === "-h") {
     io.out(helpText());

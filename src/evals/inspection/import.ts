@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { Document, isMap } from "yaml";
 import { listProperties } from "../base/jsonSchema/values.ts";
-import { redactValue } from "../base/secrets/secrets.ts";
+import { knownSecrets, redactValue } from "../base/secrets/secrets.ts";
 import { cut } from "../base/text/text.ts";
 import { type ExitCode, exitCodes, formatProblem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
@@ -93,7 +93,7 @@ async function writeOne(
     ...(format.hasPlaceholders && writeValues(kept.map(({ content }) => content))),
     // In the formats with mocks, a call that no mock answers goes to the server.
     ...(kept.some(({ content }) => content.mocks) && { unmatched: "server" }),
-    cases: nameCases(kept),
+    cases: nameCases(kept, knownSecrets(io.env).redact),
   };
   const report: ImportReport = {
     format: format.label,
@@ -139,14 +139,17 @@ function leaveOutInvalid(cases: readonly ImportedCase[]): ImportedCase[] {
 }
 
 /** The cases with unique ids, because two files can use the same one. */
-function nameCases(kept: readonly Extract<ImportedCase, { kind: "kept" }>[]): CaseFile[] {
+function nameCases(
+  kept: readonly Extract<ImportedCase, { kind: "kept" }>[],
+  redact: (text: string) => string,
+): CaseFile[] {
   const seen = new Set<string>();
   const own = kept.map(({ content, name }) => {
     const id = content.id !== undefined && !seen.has(content.id) ? content.id : undefined;
     if (id !== undefined) seen.add(id);
     return { id, input: name };
   });
-  const ids = createCaseIds(own);
+  const ids = createCaseIds(own, redact);
   return kept.map(({ content }, at) => {
     const { id: _, ...rest } = content;
     return { id: ids[at] ?? "", ...rest };

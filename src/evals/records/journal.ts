@@ -5,6 +5,9 @@ import type { Trial } from "../base/types/trial.ts";
 import { failToWrite, writeError } from "./disk.ts";
 import { TextWriter } from "./texts.ts";
 
+/** The mode of files with queries, replies and results: readable for their user only. */
+export const recordMode = 0o600;
+
 /** The append-only record of trials. */
 export type Journal = {
   /** Resolves when the line is on disk (fdatasync). A trial counts only after that. Rejects if it cannot be written. */
@@ -29,7 +32,7 @@ export async function openJournal(
   run: string,
   { lines = 0, redact = (text) => text, verify = async () => {} }: JournalOptions = {},
 ): Promise<Journal> {
-  const file: FileHandle = await open(path, "a").catch(failToWrite(path));
+  const file: FileHandle = await open(path, "a", recordMode).catch(failToWrite(path));
   const texts = new TextWriter();
   let sequence = lines;
   let { size } = await file.stat().catch(failToWrite(path));

@@ -12,7 +12,7 @@ import { isNestedDeeper, jsonObjectSchema, maxRecordDepth } from "../base/types/
 import { type RunManifest, type RunSummary, runManifestSchema } from "../base/types/run.ts";
 import { type Trial, trialSchema } from "../base/types/trial.ts";
 import { failToWrite, writeError } from "./disk.ts";
-import { createLineCheck, openJournal } from "./journal.ts";
+import { createLineCheck, openJournal, recordMode } from "./journal.ts";
 import { MissingTextError, TextReader } from "./texts.ts";
 
 /** Removes known secrets from a text. */
@@ -87,7 +87,7 @@ async function writeManifest(dir: string, manifest: RunManifest, redact: Redact)
     for (const part of stringifyInParts(manifest, { indent: 2 })) yield redact(part);
     yield "\n";
   };
-  await replaceFile(file, redacted()).catch(failToWrite(file));
+  await replaceFile(file, redacted(), { mode: recordMode }).catch(failToWrite(file));
 }
 
 /** The path of a run's journal. */

@@ -1,6 +1,6 @@
 import { basename, dirname, join, resolve } from "node:path";
 import * as z from "zod";
-import { isSecretName, knownSecrets, looksSecret } from "../base/secrets/secrets.ts";
+import { knownSecrets } from "../base/secrets/secrets.ts";
 import { nearest } from "../base/text/nearest.ts";
 import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
@@ -98,26 +98,11 @@ function rememberSecrets(spec: LiveSpec, env: Env): void {
   const secrets = knownSecrets(env);
   if ("url" in spec) {
     secrets.addUrl("url", spec.url);
-    for (const [name, value] of Object.entries(spec.headers ?? {})) {
-      secrets.add(name, value);
-      // Without the scheme: `Bearer <token>`.
-      secrets.add(name, value.slice(value.indexOf(" ") + 1));
-    }
+    secrets.addHeaders(spec.headers ?? {});
     return;
   }
-  for (const [name, value] of Object.entries(spec.env ?? {})) {
-    if (isSecretName(name) || looksSecret(value)) secrets.add(name, value);
-    secrets.addUrl(name, value);
-  }
-  const { args = [] } = spec;
-  for (const [at, arg] of args.entries()) {
-    secrets.addUrl("argument", arg);
-    // `--token <value>`, `--token=<value>`, `TOKEN=<value>` and `Authorization: Bearer <value>`.
-    const [, own, value] = /^(?:--?)?([\w-]+)(?:=|:\s*(?:\w+ )?)(.+)$/s.exec(arg) ?? [];
-    const before = /^--?([\w-]+)$/.exec(args[at - 1] ?? "")?.[1];
-    if (own !== undefined && value !== undefined && isSecretName(own) && looksSecret(value)) secrets.add(own, value);
-    else if (before !== undefined && isSecretName(before) && looksSecret(arg)) secrets.add(before, arg);
-  }
+  for (const [name, value] of Object.entries(spec.env ?? {})) secrets.addVariable(name, value, { isServer: true });
+  secrets.addArguments(spec.args ?? []);
 }
 
 /** A server of a host's configuration. `dir` is the folder of the project, where the host would start it. */

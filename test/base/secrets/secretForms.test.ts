@@ -156,6 +156,31 @@ function countShown(value: string, name: string, part: string, side: Side): numb
   return count;
 }
 
+describe("of 60 random printable secrets, none stays in", () => {
+  const escapes = {
+    JSON: inJson,
+    HTML: forms.HTML ?? String,
+    XML: (text: string) => text.replace(/[&<>"'\n\t]/g, (sign) => `&#x${sign.charCodeAt(0).toString(16)};`),
+    URL: encodeURIComponent,
+    Markdown: (text: string) => text.replace(/[\\`*_{}[\]()#+.!|-]/g, "\\$&"),
+    ASCII: (text: string) => text.replace(/[<>&'"+]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`),
+    CSV: (text: string) => text.replaceAll('"', '""'),
+  };
+  const pairs = Object.keys(escapes).flatMap((one) => Object.keys(escapes).map((other) => [one, other] as const));
+  const write = (name: string, text: string) => escapes[name as keyof typeof escapes](text);
+  const printable = fc.string({ minLength: 12, maxLength: 40, unit: "grapheme-ascii" });
+  const values = fc.sample(printable.filter(redactable), { numRuns: 60, seed: 32 });
+
+  const { redact } = known(...values);
+  it.each(pairs)("%s in %s", (inner, outer) => {
+    const left = values.filter((value, at) => {
+      const redacted = redact(`before ${write(outer, `x ${write(inner, value)} y`)} after`);
+      return !new RegExp(`\\[redacted: NAME_${at}\\]`).test(redacted);
+    });
+    expect(left).toEqual([]);
+  });
+});
+
 describe("a secret", () => {
   it("that holds another one is hidden as a whole, and one in the name of another is not shown", () => {
     const secrets = createSecrets();

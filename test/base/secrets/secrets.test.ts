@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createSecrets, isSecretName, knownSecrets, looksSecret } from "../../../src/evals/base/secrets/secrets.ts";
+import { foldEscapes } from "../../../src/evals/base/secrets/foldEscapes.ts";
+import { createSecrets, knownSecrets } from "../../../src/evals/base/secrets/secrets.ts";
 
 const key = 'sk-ant-api03-Zm9v+YmFy/9"x';
 
@@ -83,7 +84,8 @@ describe("redact", () => {
     const json = /^(?:"(?:[^"\\]|\\.)*"|[\s{}[\],:]|[\d.eE+-]+|true|false|null)*$/;
     fc.assert(
       fc.property(fc.string({ minLength: 12, maxLength: 40 }), fc.string({ maxLength: 5 }), (value, before) => {
-        fc.pre(!/^\d+$/.test(value));
+        // White space and repeated quotes do not count as characters of a value.
+        fc.pre(!/^\d+$/.test(value) && foldEscapes(value, { spaces: true }).text.length >= 12);
         const one = createSecrets();
         one.add("X", value);
         expect(one.redact(Buffer.from(before + value).toString("base64"))).toContain("[redacted: X]");
@@ -134,34 +136,5 @@ describe("knownSecrets", () => {
     expect(redact("pass/word")).toBe("[redacted: HTTPS_PROXY]");
     expect(knownSecrets(env)).toBe(knownSecrets(env));
     expect(knownSecrets({ ...env })).not.toBe(knownSecrets(env));
-  });
-
-  it.each([
-    ["OPENAI_API_KEY", true],
-    ["apikey", true],
-    ["DB_PASSWORD", true],
-    ["Authorization", true],
-    ["KEYBOARD", false],
-    ["TOKENIZER", false],
-    ["SSL_KEY_FILE", false],
-    ["PWD", false],
-    ["DB_PWD", true],
-    ["DB_PASS", true],
-    ["BYPASS_CACHE", false],
-    ["accessToken", true],
-    ["--api-key", true],
-  ])("%s is named like a secret: %s", (name, expected) => {
-    expect(isSecretName(name)).toBe(expected);
-  });
-
-  it.each([
-    ["canary-env-value", true],
-    ["production", false],
-    ["/usr/share/data", false],
-    ["127.0.0.1:8080", false],
-    ["debug", false],
-    ["a sentence of words", false],
-  ])("%s looks like one: %s", (value, expected) => {
-    expect(looksSecret(value)).toBe(expected);
   });
 });

@@ -7,7 +7,7 @@ import { EvalsError, messageOf, usageError } from "../../base/types/errors.ts";
 import { formatIssues } from "../../base/types/issues.ts";
 import { usageSchema } from "../../base/types/trial.ts";
 import { writeError } from "../../records/disk.ts";
-import { createLineCheck, formatLine } from "../../records/journal.ts";
+import { createLineCheck, formatLine, recordMode } from "../../records/journal.ts";
 import { ledgerPath } from "../../records/record.ts";
 
 /** A request in a batch: its id there, the key of its cell, and the number of the attempt at the cell, from 1. */
@@ -129,7 +129,7 @@ export class Ledger {
   #save(): Promise<void> {
     this.#writing = this.#writing.then(async () => {
       const state = JSON.stringify({ submissions: this.#chunks, run: this.#run, seq: 1 });
-      await replaceFile(this.#path, formatLine(state, this.#redact)).catch((error) => {
+      await replaceFile(this.#path, formatLine(state, this.#redact), { mode: recordMode }).catch((error) => {
         throw writeError(this.#path, error);
       });
     });

@@ -1,19 +1,39 @@
 import { once } from "../once.ts";
 import { recordWords } from "../text/recordWords.ts";
-import { createCutSecrets } from "./cutSecrets.ts";
-import { listForms, type SecretForm } from "./secretForms.ts";
+import { createSecretFinder } from "./findSecrets.ts";
+import type { Found } from "./findTexts.ts";
+import { foldEscapes } from "./foldEscapes.ts";
+import {
+  isReference,
+  isSecretHeader,
+  isSecretName,
+  listParts,
+  looksRandom,
+  looksSecret,
+  readMembers,
+} from "./recognize.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Values that must not be written or printed, with their replacements. */
 export type Secrets = {
-  /** Adds a value under the name that replaces it in texts. Short values are ignored, because redacting them would hide words. */
+  /** Adds a value under the name that replaces it in texts, and its parts. Short values are ignored, because redacting them would hide words. */
   add(name: string, value: string): void;
-  /** Adds the credentials of a URL, if it is one: password, user and parameters, unless they are plain words. */
+  /** Adds the credentials of a URL, if it is one: password, user, parameters and parts of its path, unless they are plain words. */
   addUrl(name: string, url: string): void;
+  /** Adds the value of a variable that is named like a secret; of another one what is secret by its form, and of a server's all that looks random. */
+  addVariable(name: string, value: string, options?: { isServer?: boolean }): void;
+  /** Adds what is secret in a text by its form: credentials of a URL, members of JSON, and `name: value` or `name=value`. */
+  addText(name: string, text: string): void;
+  /** Adds what is secret in a command line: as in texts, the values of flags and headers that are named like secrets, and tokens. */
+  addArguments(words: readonly string[]): void;
+  /** Adds what is secret in the words of this program's own command line: as in texts, and in the command lines among them. */
+  addCommandLine(words: readonly string[]): void;
+  /** Adds the headers of requests, except those that say nothing. */
+  addHeaders(headers: Readonly<Record<string, string>>): void;
   /**
-   * The text with every known value as `[redacted: <name>]`, in each form of `listForms`, and with what a limit has left of
-   * one. JSON, and each part of it, stays JSON.
+   * The text with every known value as `[redacted: <name>]`: plain, in base64, in hexadecimal, in any combination of escapes
+   * of `foldEscapes`; and with what a limit or a line break has left of one. JSON, and each part of it, stays JSON.
    */
   redact(text: string): string;
   /** The text with every known value, in each of these forms, replaced by what `substitute` returns for its name and form. */
@@ -23,148 +43,144 @@ export type Secrets = {
 /** Shorter values, and numbers shorter than `shortestNumber`, are not redacted. */
 const shortest = 6;
 const shortestNumber = 12;
-/** Of a secret of several lines. */
-const shortestLine = 16;
-
-const secretName =
-  /(?:^|[_-])(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|CREDENTIALS?|AUTH|AUTHORIZATION|PAT)(?:$|[_-])/i;
-
-/** Names of paths that end like names of secrets. `PWD` alone is the working directory of every shell. */
-const placeName = /(?:PATH|FILE|DIR|SOCK)$|^PWD$/i;
-
-/** Whether a variable or a header of this name holds a secret. */
-export function isSecretName(name: string): boolean {
-  const separated = name.replace(/([a-z0-9])([A-Z])/g, "$1_$2");
-  return secretName.test(separated) && !placeName.test(separated);
-}
 
 /**
- * The secrets of a process, by its environment: initially the variables that are named like secrets, and credentials in URLs.
- * Code that reads another one, such as a header of a server, adds it. The record and the streams are redacted with it.
+ * The secrets of a process, by its environment: initially the variables that are named like secrets, and those with
+ * credentials in URLs and headers. Code that reads another one, such as a header of a server, adds it. The record and the
+ * streams are redacted with it.
  */
 export const knownSecrets = once((env: Env): Secrets => {
   const secrets = createSecrets();
-  for (const [name, value = ""] of Object.entries(env)) {
-    if (isSecretName(name)) secrets.add(name, value);
-    else if (/^[a-z]+:\/\/[^/\s]*@/i.test(value)) secrets.addUrl(name, value);
-  }
+  for (const [name, value = ""] of Object.entries(env)) secrets.addVariable(name, value);
   return secrets;
 });
 
-/**
- * Whether a value of a server's `env` or of a URL is worth hiding, whatever its name: not a word, a number or a path, which
- * texts may contain for other reasons.
- */
-export const looksSecret = (value: string) =>
-  value.length >= 8 &&
-  !/^[a-z]{1,19}$/i.test(value) &&
-  !/^[\d.:-]+$/.test(value) &&
-  !/^(?:[~.]|\w:)?[/\\]|\s/.test(value);
+const fold = (text: string) => foldEscapes(text, { spaces: true }).text;
 
 export function createSecrets(): Secrets {
   const values = new Map<string, string>();
-  let compiled: Compiled | undefined;
+  let finder: ReturnType<typeof createSecretFinder> | undefined;
+  const find = (text: string) => {
+    if (values.size === 0) return [];
+    finder ??= createSecretFinder([...values.keys()]);
+    return finder(text);
+  };
+  let names: string[] | undefined;
+  /** The name of a variable can be the value of another one. */
+  const nameOf = (at: number) => {
+    names ??= [...values.values()].map((name) => (find(name).length > 0 ? "" : name));
+    return names[at] ?? "";
+  };
+  const mark = (name: string) => (name === "" ? "[redacted]" : `[redacted: ${name}]`);
+  const splice = (text: string, found: readonly Found[], substitute: (name: string, form: string) => string) => {
+    let result = "";
+    let done = 0;
+    for (const { from, to, at } of found) {
+      result += text.slice(done, from) + substitute(nameOf(at), text.slice(from, to));
+      done = to;
+    }
+    return result + text.slice(done);
+  };
+  const hide = (text: string) => splice(text, find(text), mark);
   const secrets: Secrets = {
     add(name, given) {
       // A backslash at the end could be the one that escapes what follows in JSON.
-      const value = given.replace(/(?<!\\)\\+$/, "");
-      const isNumber = /^\d+$/.test(value);
-      if (value.length < (isNumber ? shortestNumber : shortest) || values.has(value)) return;
-      if (recordWords.includes(value) || "[redacted: ".includes(value)) return;
+      const value = given.trim().replace(/(?<!\\)\\+$/, "");
+      const folded = fold(value);
+      if (folded.length < (/^\d+$/.test(value) ? shortestNumber : shortest) || values.has(value)) return;
+      if (recordWords.includes(value) || fold("[redacted: ").includes(folded) || isReference(value)) return;
       // The name is a part of texts in JSON.
       values.set(value, name.replace(/["\\\p{Cc}]/gu, "_"));
-      compiled = undefined;
+      finder = undefined;
+      names = undefined;
       for (const part of listParts(value)) secrets.add(name, part);
     },
     addUrl(name, text) {
-      if (!URL.canParse(text)) return;
-      const { username, password, searchParams } = new URL(text);
-      // A user such as "postgres", and a parameter such as "sslmode=require", are words of other texts too.
-      for (const part of password === "" || looksSecret(username) ? [username, password] : [password]) {
+      const { user, password, path, parameters } = readUrl(text);
+      for (const part of [password, ...(looksRandom(user) ? [user] : [])]) {
         secrets.add(name, part);
         secrets.add(name, decodeOr(part));
       }
-      for (const [key, value] of searchParams) if (isSecretName(key) || looksSecret(value)) secrets.add(name, value);
+      for (const part of path.split("/")) if (part.length >= shortestPart && looksRandom(part)) secrets.add(name, part);
+      for (const [key, value] of parameters) if (isSecretName(key) || looksRandom(value)) secrets.add(name, value);
+    },
+    addVariable(name, value, { isServer = false } = {}) {
+      const isUrl = /^[a-z][a-z\d+.-]*:\/\//i.test(value);
+      if (!isUrl && (isSecretName(name) || (isServer && looksRandom(value) && !/[/\\\s]/.test(value))))
+        secrets.add(name, value);
+      else secrets.addText(name, value);
+    },
+    addText(name, text) {
+      if (text.length > longestText) return;
+      for (const [url] of text.matchAll(address)) secrets.addUrl(name, url);
+      for (const { key, text: value } of readMembers(text) ?? []) {
+        if (isSecretName(key)) secrets.add(key, value);
+        else secrets.addText(name, value);
+      }
+      for (const [, own = "", scheme = "", value = ""] of text.matchAll(pair))
+        if (isSecretName(own) && looksSecret(value)) secrets.add(own, scheme + value);
+    },
+    addArguments(words) {
+      for (const [at, word] of words.entries()) {
+        secrets.addText("argument", word);
+        const flag = /^--?([\w-]+)$/.exec(words[at - 1] ?? "")?.[1];
+        const header = /^([\w-]+):\s*(.+)$/s.exec(word);
+        if (flag !== undefined && isSecretName(flag) && looksSecret(word)) secrets.add(flag, word);
+        else if (header?.[1] && header[2] && /^(?:header|H)$/.test(flag ?? ""))
+          secrets.addHeaders({ [header[1]]: header[2] });
+        else if (!/[/\\]/.test(word) && looksRandom(word))
+          secrets.add(flag ?? "argument", word.replace(/^--?[\w-]+=/, ""));
+      }
+    },
+    addCommandLine(words) {
+      for (const word of words) {
+        secrets.addText("argument", word);
+        if (/\s/.test(word)) secrets.addArguments(word.split(/\s+/));
+      }
+    },
+    addHeaders(headers) {
+      for (const [name, value] of Object.entries(headers)) {
+        // Without the scheme: `Bearer <token>`.
+        const bare = value.slice(value.indexOf(" ") + 1);
+        for (const one of [value, bare]) if (isSecretHeader(name, bare)) secrets.add(name, one);
+      }
     },
     redact(text) {
-      if (values.size === 0) return text;
-      compiled ??= compile(values);
-      const { replace, hideCut } = compiled;
-      const mark = (name: string) => (name === "" ? "[redacted]" : `[redacted: ${name}]`);
-      const hide = (part: string) => hideCut(replace(part, mark), mark);
       const hidden = hide(text);
       return hidden === text ? text : (replaceInJson(text, hide) ?? hidden);
     },
-    replace(text, substitute) {
-      if (values.size === 0) return text;
-      compiled ??= compile(values);
-      return compiled.replace(text, substitute);
-    },
+    replace: (text, substitute) => splice(text, find(text), substitute),
   };
   return secrets;
 }
 
-type Substitute = (name: string, form: string) => string;
-type Compiled = {
-  replace(text: string, substitute: Substitute): string;
-  hideCut(text: string, mark: (name: string) => string): string;
-};
+/** A part of the path of a URL. */
+const shortestPart = 16;
 
-function compile(values: ReadonlyMap<string, string>): Compiled {
-  const longestFirst = [...values].sort(([a], [b]) => b.length - a.length);
-  const forms = longestFirst.map(([value]) => listForms(value));
-  const patterns = compilePatterns(forms);
-  // The name of a variable can be the value of another one.
-  const names = longestFirst.map(([, name]) => (patterns.some(({ pattern }) => name.search(pattern) >= 0) ? "" : name));
-  const cutSecrets = createCutSecrets(forms.flatMap((all, at) => all.map((form) => ({ form, at }))));
-  return {
-    replace: (text, substitute) =>
-      patterns.reduce(
-        (rest, { pattern, first }) =>
-          rest.replace(pattern, (form: string, ...groups: unknown[]) => {
-            return substitute(names[first + groups.findIndex((group) => group !== undefined)] ?? "", form);
-          }),
-        text,
-      ),
-    hideCut: (text, mark) => cutSecrets(text, (at) => mark(names[at] ?? "")),
-  };
+/** A longer text, such as a file in a variable, is not searched for credentials. */
+const longestText = 64 * 1024;
+
+const address = /[a-z][a-z\d+.-]{0,30}:\/{1,2}[^\s"'<>]+/gi;
+const pair = /([\w-]{1,60})\s{0,8}[=:]\s{0,8}((?:bearer|basic|token)\s{1,8})?([^\s,;&"'{}]+)/gi;
+
+type UrlParts = { user: string; password: string; path: string; parameters: readonly (readonly [string, string])[] };
+
+function readUrl(text: string): UrlParts {
+  if (URL.canParse(text)) {
+    const { username: user, password, pathname: path, searchParams, hash } = new URL(text);
+    return { user, password, path, parameters: [...searchParams, ...new URLSearchParams(hash.slice(1))] };
+  }
+  // A list of hosts, as MongoDB has it, or a password that is not encoded.
+  const [, user = "", password = ""] = /^[a-z][a-z\d+.-]*:\/{1,2}([^:@\s]*):(.*)@/i.exec(text) ?? [];
+  return { user, password, path: "", parameters: [] };
 }
 
-/** V8 does not optimize patterns of more than 20 KiB, which are then a hundred times as slow. */
-const longestPattern = 16 * 1024;
-
-/** Patterns with a group for each secret, and the number of the secret that the first group is for. */
-function compilePatterns(forms: readonly (readonly SecretForm[])[]): { pattern: RegExp; first: number }[] {
-  const patterns: { source: string; first: number }[] = [];
-  for (const [at, all] of forms.entries()) {
-    const group = `(${all.map((form) => form.join("")).join("|")})`;
-    const last = patterns.at(-1);
-    if (last && last.source.length + group.length < longestPattern) last.source += `|${group}`;
-    else patterns.push({ source: group, first: at });
+function decodeOr(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
-  return patterns.map(({ source, first }) => ({ pattern: new RegExp(source, "g"), first }));
-}
-
-/**
- * The secrets in a value that holds others: the text in quotes, which some readers of `.env` files keep, values of a JSON
- * object such as the key file of a service, and lines of a key.
- */
-function listParts(value: string): string[] {
-  const quoted = /^(["'])(.+)\1$/s.exec(value)?.[2];
-  if (quoted !== undefined) return [quoted];
-  if (/^\s*[{[]/.test(value)) {
-    const parts: string[] = [];
-    const read = (key: string, part: unknown) => {
-      if (typeof part === "string" && (isSecretName(key) || looksSecret(part))) parts.push(part);
-      return part;
-    };
-    try {
-      JSON.parse(value, read);
-      return parts;
-    } catch {}
-  }
-  const lines = value.trim().split(/\s*\n\s*/);
-  return lines.length > 1 ? lines.filter((line) => line.length >= shortestLine && looksSecret(line)) : [];
 }
 
 const token = /"((?:[^"\\]|\\.)*)"|[^\s{}[\],:]+/g;
@@ -190,12 +206,4 @@ export function redactValue<T>(value: T, { env }: { env: Env }): T {
   const text = JSON.stringify(value);
   const redacted = knownSecrets(env).redact(text);
   return redacted === text ? value : (JSON.parse(redacted) as T);
-}
-
-function decodeOr(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import * as z from "zod";
 import { importModule } from "../../base/code/module.ts";
+import { redactValue } from "../../base/secrets/secrets.ts";
 import type { Reporter } from "../../base/types/custom.ts";
 import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -130,7 +131,7 @@ export async function printForm(name: string, input: RunInput & { dir: string },
   try {
     const { default: report } = await importModule(resolve(io.cwd, file));
     if (typeof report !== "function") throw new Error("its default export is not a function");
-    text = await (report as Reporter)({ summary, manifest, dir });
+    text = await (report as Reporter)(redactValue({ summary, manifest, dir }, io));
   } catch (error) {
     throw fail(`The reporter failed: ${messageOf(error)}.`, `The run is recorded in ${dir}.`);
   }

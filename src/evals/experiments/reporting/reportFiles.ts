@@ -5,6 +5,7 @@ import { knownSecrets } from "../../base/secrets/secrets.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { RunManifest } from "../../base/types/run.ts";
 import { failToWrite, writeError } from "../../records/disk.ts";
+import { recordMode } from "../../records/journal.ts";
 import { recordResult } from "../../records/record.ts";
 import { renderMarkdown } from "../../reports/markdown.ts";
 import { type Form, forms, type Report, runReport } from "../run/report/forms.ts";
@@ -97,7 +98,7 @@ async function writeText(
   const redacted = function* () {
     for (const part of typeof text === "string" ? [text] : text) yield redact(part);
   };
-  await replaceFile(file, redacted()).catch(failToWrite(file));
+  await replaceFile(file, redacted(), { mode: recordMode }).catch(failToWrite(file));
 }
 
 /** GitHub accepts 1 MiB for a step summary, and 65,536 characters for a comment. */

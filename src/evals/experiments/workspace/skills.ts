@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
+import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { EvalsError, type Place, type Problem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { SkillEval, SkillPackage, SkillRoot } from "../../base/types/skill.ts";
@@ -172,6 +173,7 @@ export async function makeSkillSuites(
 ): Promise<SkillSuites> {
   const made: SkillSuites = { suites: [], skills: new Map(), warnings: [] };
   const errors: EvalsError[] = [];
+  const { redact } = knownSecrets(io.env);
   const taken = new Map<string, SkillPackage>();
   // A named package may also be among those that hosts load: print each warning once.
   made.warnings.push(...new Set(offered.flatMap(({ warnings }) => warnings)));
@@ -187,7 +189,7 @@ export async function makeSkillSuites(
         continue;
       }
       const measures = judge === undefined ? (["trigger"] as const) : (["trigger", "behaviour"] as const);
-      const suites = measures.flatMap((measure) => buildSkillSuite(skill, read.evals, measure, folders) ?? []);
+      const suites = measures.flatMap((measure) => buildSkillSuite(skill, read.evals, measure, folders, redact) ?? []);
       made.suites.push(...suites);
       for (const { name } of suites) made.skills.set(name, skills);
       made.warnings.push(...read.warnings, ...(judge === undefined ? describeUngraded(skill, read.evals) : []));

@@ -1,3 +1,4 @@
+import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { nearest } from "../../base/text/nearest.ts";
 import type { Gate } from "../../base/types/check.ts";
 import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts";
@@ -54,10 +55,11 @@ export async function selectSuites(
 ): Promise<Selected> {
   const options = { ...given, host: chooseLoadingHost(given) };
   const { inline, paths = [] } = options;
+  const { redact } = knownSecrets(io.env);
   const found = inline ? { files: [], packages: [], warnings: [], parsed: new Map() } : await discover(paths, io.cwd);
   const loaded = inline
-    ? await loadInlineSuites(inline, { cwd: io.cwd })
-    : await loadSuites(options.skill ? [] : found.files, { cwd: io.cwd, parsed: found.parsed });
+    ? await loadInlineSuites(inline, { cwd: io.cwd, redact })
+    : await loadSuites(options.skill ? [] : found.files, { cwd: io.cwd, parsed: found.parsed, redact });
   const ofProject = paths.length === 0 && !inline;
   const byHosts = ofProject || found.packages.length > 0 ? await findOfferedSkills(options, io) : undefined;
   const offered: Offered[] = [

@@ -20,18 +20,28 @@ const defaults = {
   unmatched: "error",
 } as const;
 
-/** What was read for the cases: the hash of each code file, by path, and the workspace files of each case. */
-type CaseContents = { code?: ReadonlyMap<string, string>; files?: WorkspaceFiles };
+/**
+ * What was read for the cases: the hash of each code file, by path, and the workspace files of each case. `redact` removes
+ * secrets from texts that ids are made of.
+ */
+type CaseContents = {
+  code?: ReadonlyMap<string, string>;
+  files?: WorkspaceFiles;
+  redact?: ((text: string) => string) | undefined;
+};
 
 /** Builds the suite of a checked file, with defaults and hashes. The file's path is relative to `cwd`. */
 export function buildSuite(
   { header, cases }: CheckedSuite,
   parsed: ParsedFile,
   cwd: string,
-  { code = new Map(), files: workspaces = [] }: CaseContents = {},
+  { code = new Map(), files: workspaces = [], redact }: CaseContents = {},
 ): Suite {
   const share = shareEqualLists();
-  const ids = createCaseIds(cases.map(({ content }) => ({ id: content.id, input: getPrompt(content) })));
+  const ids = createCaseIds(
+    cases.map(({ content }) => ({ id: content.id, input: getPrompt(content) })),
+    redact,
+  );
   const suite = {
     name: header.name ?? basename(parsed.file, extname(parsed.file)),
     file: parsed.file,
@@ -180,14 +190,17 @@ function buildCall({ tool, acceptable, optional, args, result }: CallFile): Expe
 
 const maxSlugLength = 50;
 
-/** The id of each case: its own, or a slug of its input, numbered if another case has it, even a later one. */
-export function createCaseIds(cases: readonly { id?: string | undefined; input: string }[]): string[] {
+/** The id of each case: its own, or a slug of its input without secrets, numbered if another case has it, even a later one. */
+export function createCaseIds(
+  cases: readonly { id?: string | undefined; input: string }[],
+  redact = (text: string) => text,
+): string[] {
   const taken = new Set(cases.flatMap(({ id }) => id ?? []));
   // Continuing from the last number keeps the time linear for a thousand equal inputs.
   const last = new Map<string, number>();
   return cases.map(({ id, input }) => {
     if (id !== undefined) return id;
-    const slug = createSlug(input);
+    const slug = createSlug(redact(input));
     let n = last.get(slug) ?? 1;
     while (taken.has(addNumber(slug, n))) n++;
     last.set(slug, n);

@@ -15,16 +15,18 @@ import { withMockFiles } from "./mocks.ts";
 import { type CheckedSuite, checkSuite } from "./validate.ts";
 import { readWorkspaceFiles } from "./workspaceFiles.ts";
 
+type LoadOptions = { cwd: string; redact?: ((text: string) => string) | undefined };
+
 type Loaded = { suite?: Suite; namePlace?: Problem["place"]; problems: readonly Problem[] };
 
 /**
  * Reads suite files, in the given order. `files` are relative to `cwd` or absolute; messages name them as given.
  * `parsed` is the content of files that were parsed before. Throws one EvalsError with all problems of all files if any
- * of them is an error; otherwise returns the warnings.
+ * of them is an error; otherwise returns the warnings. `redact` removes secrets from texts that ids are made of.
  */
 export async function loadSuites(
   files: readonly string[],
-  { cwd, parsed = new Map() }: { cwd: string; parsed?: ReadonlyMap<string, ParsedFile> },
+  { cwd, parsed = new Map(), redact }: LoadOptions & { parsed?: ReadonlyMap<string, ParsedFile> },
 ): Promise<{ suites: Suite[]; warnings: Problem[] }> {
   const read = async (file: string) => {
     if (caseListName.test(file))
@@ -37,12 +39,12 @@ export async function loadSuites(
   };
   const loaded: Loaded[] = [];
   // One after the other, so that the text of only one large file is in memory.
-  for (const file of files) loaded.push(await loadSuite(() => read(file), cwd));
+  for (const file of files) loaded.push(await loadSuite(() => read(file), { cwd, redact }));
   return collect(loaded);
 }
 
 /** Like `loadSuites`, for suites given as objects. Messages name them `suite-1` and so on. */
-export async function loadInlineSuites(contents: readonly unknown[], { cwd }: { cwd: string }) {
+export async function loadInlineSuites(contents: readonly unknown[], { cwd, redact }: LoadOptions) {
   const loaded = contents.map((content, at) => {
     const file = `suite-${at + 1}`;
     // A copy without functions and undefined members, like the content of a file.
@@ -50,7 +52,7 @@ export async function loadInlineSuites(contents: readonly unknown[], { cwd }: { 
       const value = JSON.parse(JSON.stringify(content ?? null)) as Json;
       return { file, value, problems: [], place: () => ({ file }) };
     };
-    return loadSuite(parse, cwd);
+    return loadSuite(parse, { cwd, redact });
   });
   return collect(await Promise.all(loaded));
 }
@@ -61,7 +63,7 @@ function collect(loaded: readonly Loaded[]): { suites: Suite[]; warnings: Proble
   return { suites: loaded.flatMap(({ suite }) => suite ?? []), warnings: problems };
 }
 
-async function loadSuite(read: () => Promise<ParsedFile>, cwd: string): Promise<Loaded> {
+async function loadSuite(read: () => Promise<ParsedFile>, { cwd, redact }: LoadOptions): Promise<Loaded> {
   try {
     const parsed = withMockFiles(await withCaseList(await read(), cwd), cwd);
     const { problems: found, checked } = checkSuite(parsed.value);
@@ -72,7 +74,7 @@ async function loadSuite(read: () => Promise<ParsedFile>, cwd: string): Promise<
     const problems = [...parsed.problems, ...all.map((problem) => placeProblem(problem, parsed))].sort(byPlace);
     return checked
       ? {
-          suite: buildSuite(checked, parsed, cwd, { code: code.hashes, files: workspaces?.files ?? [] }),
+          suite: buildSuite(checked, parsed, cwd, { code: code.hashes, files: workspaces?.files ?? [], redact }),
           namePlace: parsed.place(["name"]),
           problems,
         }

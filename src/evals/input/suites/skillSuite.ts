@@ -21,11 +21,12 @@ export function buildSkillSuite(
   evals: readonly SkillEval[],
   measure: Measure,
   folders: readonly string[],
+  redact?: (text: string) => string,
 ): Suite | undefined {
   const asked = measure === "trigger" ? evals : evals.filter(({ expectedBehavior }) => expectedBehavior.length > 0);
   const [first] = asked;
   if (!first) return undefined;
-  const ids = createCaseIds(dropRepeatedIds(asked));
+  const ids = createCaseIds(dropRepeatedIds(asked), redact);
   const cases = asked.map((one, index): Case => {
     const content = { ...buildCase(one, skill, measure), id: ids[index] ?? "", place: one.place };
     return { ...content, hash: hashCase(content) };

@@ -1,6 +1,6 @@
 import { compileSchema } from "../../base/jsonSchema/validate.ts";
 import { getNumber, getSingleType, listRequired } from "../../base/jsonSchema/values.ts";
-import { isSecretName } from "../../base/secrets/secrets.ts";
+import { isSecretName } from "../../base/secrets/recognize.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import { listAlternatives, listParameters, splitWords } from "../parameters.ts";

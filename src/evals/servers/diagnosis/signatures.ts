@@ -1,4 +1,4 @@
-import { isSecretName } from "../../base/secrets/secrets.ts";
+import { isSecretName } from "../../base/secrets/recognize.ts";
 import { cut } from "../../base/text/text.ts";
 import type { Finding } from "../../base/types/finding.ts";
 
