@@ -36,7 +36,7 @@ export const looksSecret = (value: string) =>
 
 /** `${NAME}`, `$NAME`, `<your key>`, `{{key}}`: where a secret goes. */
 export const isReference = (value: string) =>
-  /^(?:[\w-]+ )?\$\{\w[^}]*\}$|^\$\w+$|^<[^<>]*>$|^\{\{.*\}\}$|^(.)\1*$/.test(value);
+  /^(?:[\w-]+ )?\$\{\w[^}]*\}$|^\$\w+$|^<[\w -]+>$|^\{\{[\w .-]+\}\}$|^(.)\1*$/.test(value);
 
 /** How tokens of known services begin. */
 const tokenStart =
