@@ -1,6 +1,7 @@
 import { relative } from "node:path";
 import { Document, isMap, isScalar, isSeq, visit } from "yaml";
-import { isSecretName, knownSecrets } from "../../base/secrets/secrets.ts";
+import { isSecretName } from "../../base/secrets/recognize.ts";
+import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { visible } from "../../base/secrets/visible.ts";
 import { wrap } from "../../base/text/columns.ts";
 import { cut } from "../../base/text/text.ts";
@@ -142,7 +143,7 @@ export async function describeServer(
     Object.fromEntries(Object.entries(values).map(([key, value]) => [key, refer(key, value)]));
   // What the user typed before a command is written, unless it may be secret.
   const hideTyped = (values: Record<string, string>) => {
-    const isSecret = ([key, value]: [string, string]) => isSecretName(key) || hide(value) !== value;
+    const isSecret = ([key, value]: [string, string]) => isSecretName(key) || secrets.redact(value) !== value;
     return { ...values, ...referTo(Object.fromEntries(Object.entries(values).filter(isSecret))) };
   };
   const hideEnv = "config" in server ? hideAll : hideTyped;
