@@ -41,7 +41,8 @@ const everywhere = {
  */
 const nightly = [
   "test/torture/**/*.test.ts",
-  "test/e2e/{batches,queue,queueConnection,conformance}.test.ts",
+  "test/e2e/{batches,localModel,queue,queueConnection,conformance}.test.ts",
+  "test/asking/models/local/local.test.ts",
   "test/e2e/hosts/others/**/*.test.ts",
   "test/e2e/hosts/{exposures,profiles}.test.ts",
 ];
@@ -60,7 +61,7 @@ export default defineConfig({
           // No module of the product keeps state that one test could leave to another; loading each once saves a third.
           isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{e2e,torture}/**", ...slow],
+          exclude: ["test/{e2e,torture}/**", ...slow, ...nightly],
           ...everywhere,
         },
       },

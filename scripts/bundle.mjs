@@ -34,6 +34,7 @@ const { metafile } = await build({
     // Started by their paths, beside the chunks that start them.
     { in: "src/evals/base/code/thread.ts", out: "chunks/thread" },
     { in: "src/evals/input/imports/source/sourceProcess.ts", out: "chunks/sourceProcess" },
+    { in: "src/evals/asking/models/local/modelProcess.ts", out: "chunks/modelProcess" },
   ],
   outdir: dist,
   chunkNames: "chunks/[name]-[hash]",

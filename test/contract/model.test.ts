@@ -1,11 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { accessSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe } from "vitest";
+import { afterAll, describe, vi } from "vitest";
 import { cacheReplies, openReplyCache } from "../../src/evals/asking/models/cache.ts";
 import { noUsage } from "../../src/evals/base/types/model.ts";
 import type { Call, Trial, Turn } from "../../src/evals/base/types/trial.ts";
 import { openAskedModel } from "../../src/evals/experiments/workspace/models.ts";
+import { createProject } from "../asking/models/local/stub.ts";
 import { cell } from "../asking/models/request.ts";
 import { startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
@@ -221,3 +222,33 @@ export default ({ case: id, messages, tools }) => {
 };
 
 describe("custom", () => modelContract(customSubject));
+
+/** The stub of node-llama-cpp in one process for all tests, told in the query which case it is asked. */
+describe("local", () => {
+  const project = createProject();
+  const opened = openAskedModel("local:m.gguf", project);
+  afterAll(() => rmSync(project.cwd, { recursive: true, force: true }));
+  modelContract({
+    generates: true,
+    waits: true,
+    open: async () => {
+      const model = await opened;
+      return {
+        model: {
+          ...model,
+          ask: ({ messages, ...request }, signal) => {
+            const [first, ...others] = messages;
+            const told = first && {
+              ...first,
+              content: `${"content" in first && first.content} [case ${request.cell.case}]`,
+            };
+            return model.ask({ ...request, messages: told ? [told as typeof first, ...others] : [] }, signal);
+          },
+        },
+        underway: () => vi.waitFor(() => accessSync(join(project.cwd, "hanging"))),
+        refused: () => [],
+        close: async () => {},
+      };
+    },
+  });
+});

@@ -27,6 +27,7 @@ export const requestFlags = inGroup("Model requests:", {
   timeout: number("Timeout of one request, in seconds (hosts: of one trial)", { above: 0, max: longestTimeout }),
   retries: number("Maximum retries for transient errors of the model", { min: 0, max: 20, integer: true }),
   effort: text("Reasoning effort, for models that have one: low, medium, high, ..."),
+  free: toggle("Let local: models write calls freely, not only of listed tools with fitting arguments"),
   prices: text("JSON file with list prices that replace the built-in ones"),
   concurrency: number("Maximum concurrent trials", { alias: "c", min: 1, max: 10_000, integer: true, default: 10 }),
   budget: number("Send no further requests once this many US dollars are spent", { above: 0, dollars: true }),

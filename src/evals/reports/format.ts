@@ -8,6 +8,9 @@ export function integer(n: number): string {
   return n.toFixed().replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
+/** A size in bytes: `1,117 MB`. */
+export const megabytes = (bytes: number): string => `${integer(bytes / 1e6)} MB`;
+
 /** A signed whole number: `+1,200`, `-3`, `0`. */
 export function signedInteger(n: number): string {
   const rounded = Math.round(n);

@@ -26,7 +26,7 @@ function talk(
   const messages = [{ role: "user" as const, content: "hello" }];
   const listedName = (shown: string) => shown.replace(/^host_/, "");
   return converse(
-    { cell, model, messages, tools: toolset.tools, toolset: toolset.hash, listedName, maxTurns, executor },
+    { cell, seed: 1, model, messages, tools: toolset.tools, toolset: toolset.hash, listedName, maxTurns, executor },
     never,
   );
 }

@@ -23,6 +23,7 @@ const talk = (model: AskedModel, followUps: readonly string[], maxTurns = 3) =>
   converse(
     {
       cell,
+      seed: 1,
       model,
       messages: [{ role: "user", content: "find it" }],
       followUps,
@@ -164,7 +165,13 @@ describe("several messages of the user", () => {
     const model = await openAskedModel("lexical", { env: {} });
     const { turns } = await converse(
       {
-        ...{ cell, model, messages: [{ role: "user", content: "search the notes" }], followUps: ["delete the file"] },
+        ...{
+          cell,
+          seed: 1,
+          model,
+          messages: [{ role: "user", content: "search the notes" }],
+          followUps: ["delete the file"],
+        },
         ...{ tools: notes.tools, toolset: notes.hash, listedName: (shown: string) => shown, maxTurns: 2 },
         executor: { execute: async () => ({ status: "skipped", reason: "execute: never" }) },
       },

@@ -36,7 +36,7 @@ export async function openReplyCache(
   await makeFolder(dirname(dir));
   await makeFolder(dir, { mode: 0o700 });
   const fileOf = (key: string) => join(dir, `${key}.json`);
-  let bytes = await prune(dir, maxBytes);
+  let bytes = await pruneFolder(dir, maxBytes);
   let pruning: Promise<void> | undefined;
   return {
     async read(key) {
@@ -52,7 +52,7 @@ export async function openReplyCache(
       await replaceFile(fileOf(key), text, { mode: 0o600 }).catch(() => {});
       bytes += Buffer.byteLength(text);
       if (bytes <= maxBytes) return;
-      pruning ??= prune(dir, maxBytes).then((left) => {
+      pruning ??= pruneFolder(dir, maxBytes).then((left) => {
         bytes = left;
         pruning = undefined;
       });
@@ -62,7 +62,7 @@ export async function openReplyCache(
 }
 
 /** Removes the oldest files until nine tenths of `maxBytes` are left, if there are more, and returns the bytes left. */
-async function prune(dir: string, maxBytes: number): Promise<number> {
+export async function pruneFolder(dir: string, maxBytes: number): Promise<number> {
   const names = await readdir(dir);
   const files = await Promise.all(
     names.map(async (name) => {

@@ -39,6 +39,8 @@ export type Presenter = { show(cell: PlannedCell): ShownTools; skills(cell: Plan
 /** One conversation. `tools` are in the order and with the names to show. */
 export type Conversation = Pick<ShownTools, "listedName" | "listedArguments"> & {
   cell: Cell;
+  /** What the order of the tools was drawn with. */
+  seed: number;
   model: AskedModel;
   messages: readonly Message[];
   tools: readonly OfferedTool[];
@@ -112,11 +114,11 @@ export async function converse(conversation: Conversation, signal: AbortSignal):
 }
 
 function createRequest(
-  { cell, tools, toolset, catalogue, search, deferred }: Conversation,
+  { cell, seed, tools, toolset, catalogue, search, deferred }: Conversation,
   turn: number,
   messages: readonly Message[],
 ): ModelRequest {
-  const request = { cell, turn, messages, ...(catalogue && { catalogue }), ...(deferred && { deferred }) };
+  const request = { cell, seed, turn, messages, ...(catalogue && { catalogue }), ...(deferred && { deferred }) };
   if (!search) return { ...request, tools, toolset };
   const shown = [...search.tools, ...tools];
   const names = shown.map(({ name }) => name).sort();
@@ -202,6 +204,7 @@ export function createConversation(
   });
   return {
     cell,
+    seed: orderSeed,
     model,
     messages: addPrompt(
       getMessages(one, cell.trial),

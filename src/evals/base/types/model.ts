@@ -31,6 +31,8 @@ export type ModelRequest = {
   deferred?: { names: ReadonlySet<string>; search: string };
   /** The skills that the prompt offers and how each is loaded, for a model that ranks descriptions. */
   catalogue?: readonly { name: string; description: string; load: { tool: string; arguments: JsonObject } }[];
+  /** The seed of the trial, for a model whose replies depend on one. */
+  seed?: number;
   /** A JSON Schema for the text of the reply (structured output), for judges. */
   answerSchema?: JsonObject;
 };

@@ -55,6 +55,7 @@ export const recordedOptionsSchema = z
     timeout: z.number(),
     retries: z.number(),
     effort: z.string(),
+    free: z.boolean(),
     prices: z.string(),
     claudePath: z.string(),
     cache: z.boolean(),

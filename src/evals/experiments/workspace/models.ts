@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import type { ClaudeCodeOptions } from "../../asking/hosts/claudeCode.ts";
 import type { CustomOptions } from "../../asking/models/custom.ts";
+import type { LocalOptions } from "../../asking/models/local/local.ts";
 import type { ReplayOptions } from "../../asking/models/replay.ts";
 import { refuseAsJudge } from "../../asking/trials/judge.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
@@ -33,6 +34,7 @@ export type RequestOptions = {
   timeout?: number | undefined;
   retries?: number | undefined;
   effort?: string | undefined;
+  free?: boolean | undefined;
   prices?: string | undefined;
   dryRun?: boolean | undefined;
   /** The queue whose workers make the requests, so that no key is needed here. */
@@ -103,6 +105,7 @@ async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelO
   return {
     env: io.env,
     cwd: io.cwd,
+    io,
     ...(baseUrl !== undefined && { baseUrl }),
     ...(maxTokens !== undefined && { maxTokens }),
     ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
@@ -111,6 +114,7 @@ async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelO
     ...(claudePath !== undefined && { claudePath }),
     ...(options.budget !== undefined && { maxCostUsd: options.budget }),
     ...(prices && { prices }),
+    ...(options.free && { free: true }),
     ...(options.dryRun && { isDryRun: true }),
     ...(options.queue !== undefined && { isAskedElsewhere: true }),
     warn: (message: string) => printProblem(io)({ severity: "warning", message }),
@@ -150,7 +154,7 @@ function refuseUnpriced(model: Model): void {
 }
 
 /** The options of all providers; each reads those that it needs. */
-export type ModelOptions = ClaudeCodeOptions & ReplayOptions & CustomOptions;
+export type ModelOptions = ClaudeCodeOptions & ReplayOptions & CustomOptions & LocalOptions;
 
 /** How to open a model. `takes`: what may follow the provider in its id, after a colon. */
 type Provider = {
@@ -196,6 +200,11 @@ const providers = {
   lmstudio: createLocal("lmstudio"),
   llamacpp: createLocal("llamacpp"),
   vllm: createLocal("vllm"),
+  local: {
+    example: "local or local:<name, file.gguf or hf:user/repo:quant>",
+    takes: "either",
+    open: async (...args) => (await import("../../asking/models/local/local.ts")).local(...args),
+  },
   "claude-code": {
     example: "claude-code or claude-code:claude-sonnet-5-5",
     takes: "either",
