@@ -113,6 +113,22 @@ it("is a command that shows the page, checks the tokens and forgets them", async
   await expect(run({ url: "ftp://x" })).rejects.toThrow("is not an http or https URL");
 });
 
+it("logs in where a session is open to everybody, and only its requests need a token", async () => {
+  sut.opensSessions = true;
+  const io = anIo({ env, err: (text) => browse(/http:\S+/.exec(text)?.[0] ?? sut.url) });
+  await logIn({ url: sut.url, forget: false, browser: false, timeout: 30 }, io);
+  expect(io.printed()).toContain(`Logged in at ${sut.url}: 1 tool.`);
+});
+
+it("does not end by advising itself where the server refuses the token of the login", async () => {
+  sut.valid.add = () => sut.valid;
+  sut.refreshes = false;
+  const io = anIo({ env, err: (text) => browse(/http:\S+/.exec(text)?.[0] ?? sut.url) });
+  const refused = logIn({ url: sut.url, forget: false, browser: false, timeout: 30 }, io);
+  await expect(refused).rejects.toThrow("The login is stored. Ask the operator of the server");
+  await expect(refused).rejects.not.toThrow("evals login");
+});
+
 it("names a file that was edited", async () => {
   await logInHere();
   writeFileSync(tokenFile(sut.url, env), "{");

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { type ExitCode, exitCodes, usageError } from "../base/types/errors.ts";
+import { EvalsError, type ExitCode, exitCodes, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { count } from "../reports/format.ts";
 import { connect } from "../servers/connect.ts";
@@ -36,14 +36,27 @@ export async function logIn(options: LoginOptions, io: Io): Promise<ExitCode> {
   };
   const { env, signal } = io;
   const asked = await login(url, { env, signal, open, clientId, scope, port, timeoutMs: timeout * 1000 });
-  const server = await connect({ url }, { name: url, dir: io.cwd, env, signal });
+  const tools = await countTools(url, io).catch((error: unknown) => {
+    // The error of a refused token advises what was just done.
+    if (!asked || !(error instanceof EvalsError)) throw error;
+    const hint =
+      "The login is stored. Ask the operator of the server what it lacks, such as a scope: give that with --scope.";
+    throw new EvalsError(
+      error.problems.map((problem) => ({ ...problem, hint })),
+      error.exitCode,
+    );
+  });
+  io.out(asked ? `Logged in at ${url}: ${tools}.\nTokens: ${store.file}\n` : `${url} asks for no login: ${tools}.\n`);
+  return exitCodes.passed;
+}
+
+async function countTools(url: string, { env, signal, cwd }: Io): Promise<string> {
+  const server = await connect({ url }, { name: url, dir: cwd, env, signal });
   try {
-    const tools = count((await server.list(signal)).length, "tool");
-    io.out(asked ? `Logged in at ${url}: ${tools}.\nTokens: ${store.file}\n` : `${url} asks for no login: ${tools}.\n`);
+    return count((await server.list(signal)).length, "tool");
   } finally {
     await server.close();
   }
-  return exitCodes.passed;
 }
 
 /** Opens a page with the program in BROWSER, or with the default browser. Ignores failures: the URL is printed too. */

@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { listProperties, listRequired } from "../base/jsonSchema/values.ts";
 import { isJsonObject, type Json } from "../base/types/json.ts";
+import { countListTokens, type Tool } from "../base/types/tool.ts";
 import { type Block, heading, makeColumns, table, text, unlimited } from "../reports/document.ts";
-import { count } from "../reports/format.ts";
+import { count, integer } from "../reports/format.ts";
 
 /** The output of `evals tools --json`. */
 export const toolsOutputSchema = z.object({
@@ -11,11 +12,15 @@ export const toolsOutputSchema = z.object({
 /** A named tool list as the server sent it, unchecked. */
 export type ListedTools = { name: string; items: readonly unknown[] };
 
-/** The tools of each list: name, parameters (`?`: optional), annotated effect, description. */
+/** The tools of each list: name, tokens in a request, parameters (`?`: optional), annotated effect, description. */
 export function toolsDocument(lists: readonly ListedTools[]): Block[] {
-  const columns = makeColumns(["name", "tool"], ["text", "parameters", "effect", "description"]);
+  const columns = makeColumns(["name", "tool"], ["figure", "tokens"], ["text", "parameters", "effect", "description"]);
   return lists.flatMap(({ name, items }, at) => [
-    heading(1, [{ strong: count(items.length, "tool") }, " · ", { code: name }]),
+    heading(1, [
+      { strong: count(items.length, "tool") },
+      ` · about ${integer(countListTokens(items.map((item) => Object(item) as Tool)))} tokens in every request · `,
+      { code: name },
+    ]),
     text(
       at === 0
         ? "Next: check their wording with `evals lint`, or draft a suite for them with `evals init`."
@@ -35,6 +40,7 @@ function describeTool(tool: unknown): { code: string; max?: number }[] {
   const parameters = listProperties(schema).map(([key]) => (required.has(key) ? key : `${key}?`));
   return [
     typeof name === "string" ? name : "(no name)",
+    integer(countListTokens([Object(tool) as Tool])),
     parameters.join(", "),
     describeEffect(isJsonObject(annotations) ? annotations : {}),
     summarise(typeof description === "string" ? description : ""),

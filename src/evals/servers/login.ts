@@ -74,13 +74,16 @@ export async function login(url: string, settings: LoginSettings): Promise<boole
 async function findChallenge(url: string, send: Fetch): Promise<Response | undefined> {
   const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
   const client = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "tool-evals", version: "0" } };
+  let session: Record<string, string> = {};
   for (const [method, params] of [["initialize", client] as const, ["tools/list", {}] as const]) {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 0, method, params });
-    const response = await send(url, { method: "POST", headers, body }).catch((error: unknown) => {
+    const response = await send(url, { method: "POST", headers: { ...headers, ...session }, body }).catch((error) => {
       throw serverError(`${url} cannot be reached: ${messageOf(error)}.`, "Check the URL and the network.");
     });
     void response.body?.cancel().catch(() => {});
     if (response.status === 401) return response;
+    const id = response.headers.get("mcp-session-id");
+    if (id !== null) session = { "mcp-session-id": id };
   }
   return undefined;
 }

@@ -217,6 +217,12 @@ describe("several exposures", () => {
       [EvalsError: error: A run of several arms compares them with each other, not with a baseline.
         Omit --check, or compare nothing else.]
     `);
+    const nightly = { ...runDefaults, exposure: "all,names", nightly: true };
+    await expect(run(nightly, io())).rejects.toThrow("Omit --nightly, or compare nothing else.");
+    // As a setting of the project file, which no flag repeats.
+    const world = io();
+    await run({ ...asked, given: new Set(["exposure"]) }, world);
+    expect(world.printed()).toContain("all and names");
   });
 });
 

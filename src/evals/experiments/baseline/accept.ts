@@ -70,6 +70,10 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
   const results = await readResults(folder, manifest);
   // Lift is measured within each run, against the same queries without the skill, so there is nothing to accept.
   const suites = results.summary().suites.filter(({ arms = [] }) => !arms.some(({ axis }) => axis === "skill"));
+  if (suites.length === 0 && results.summary().suites.length > 0) {
+    io.err("There is nothing to accept: what a skill is worth is measured within each run.\n");
+    return exitCodes.passed;
+  }
   const graded = suites.filter(({ cases }) => cases.some(({ trials }) => trials > 0));
   refuseUnfit(manifest, suites, graded, force);
   for (const problem of listWarnings(manifest, suites, graded)) printProblem(io)(problem);

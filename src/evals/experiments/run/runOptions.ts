@@ -45,11 +45,13 @@ export function refuseContradictions(options: RunOptions, isResumed: boolean, co
   if (options.shard !== undefined) refuseWithShard(options, isResumed);
   if (options.cache) refuseWithCache(options);
   refuseSeveralAxes(options, compared);
-  const isChecked = options.check !== undefined && options.check !== "off";
-  if (isChecked && compared.exposures + compared.inArms > 0)
+  const { check = "off", nightly, given } = options;
+  // The setting of a project file is ignored, not refused.
+  const asked = nightly ? "--nightly" : check !== "off" && (given?.has("check") ?? true) ? "--check" : undefined;
+  if (asked !== undefined && compared.exposures + compared.inArms > 0)
     throw usageError(
       "A run of several arms compares them with each other, not with a baseline.",
-      "Omit --check, or compare nothing else.",
+      `Omit ${asked}, or compare nothing else.`,
     );
 }
 

@@ -77,7 +77,13 @@ function describeMissed(missed: readonly MissedTrials[]): string[] {
   return tally(counts);
 }
 
-/** A row for each case, those that fail on a model first, and a column for each model. Empty for a single model. */
+/** Characters of the names of models that fit beside the cases on a narrow terminal. */
+const maxHeads = 48;
+
+/**
+ * A row for each case, those that fail on a model first, and a column for each model: of its name, or of its number in a list
+ * of the models where the names are too wide. Empty for a single model.
+ */
 export function casesByModel(suites: readonly SuiteSummary[]): Block[] {
   const models = [...new Set(suites.map(({ model }) => model))];
   if (models.length < 2) return [];
@@ -97,10 +103,14 @@ export function casesByModel(suites: readonly SuiteSummary[]): Block[] {
     ]);
   const withoutProvider = models.map((model) => model.slice(model.indexOf(":") + 1));
   const heads = new Set(withoutProvider).size === models.length ? withoutProvider : models;
-  const columns = makeColumns(["id", "case"], ["text", ...heads]);
+  const isWide = sumOf(heads, ({ length }) => length + 2) > maxHeads;
+  const listed = heads.map((head, at): TableCell[] => [integer(at + 1), head, total[at] ?? ""]);
+  const byModel = table("model", makeColumns(["figure", "no."], ["name", "model"], ["figure", "passed"]), listed);
+  const columns = makeColumns(["id", "case"], ["text", ...heads.map((head, at) => (isWide ? integer(at + 1) : head))]);
   const totals: TableCell[] = [`all ${count(rows.length, "case")}`, ...total];
   return section("Trials passed, by case and model", [
-    table("case", columns, [totals, ...rows], { max: limits.failing }),
+    ...(isWide ? [byModel] : []),
+    table("case", columns, [...(isWide ? [] : [totals]), ...rows], { max: limits.failing }),
   ]);
 }
 
