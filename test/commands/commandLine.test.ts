@@ -85,6 +85,24 @@ describe("the options that are given", () => {
     expect(await parse("--", "-m", "--dry-run")).toEqual({ paths: ["./-m", "./--dry-run"] });
   });
 
+  it.each([
+    [
+      ["-m", "a:1,b:2,lexical"],
+      ["a:1", "b:2", "lexical"],
+    ],
+    [
+      ["-m", "custom:a,b.mjs,claude-code"],
+      ["custom:a,b.mjs", "claude-code"],
+    ],
+    [
+      ["-m", "openai:x", "anthropic:y", "lexical", "evals/a.yaml"],
+      ["openai:x", "anthropic:y", "lexical"],
+    ],
+    [["--model", "openai:x", "http://a/b"], ["openai:x"]],
+  ])("%j names several models", async (words, model) => {
+    expect(await parse(...words)).toMatchObject({ model });
+  });
+
   it("are the command line of a server after --, for commands that take one", async () => {
     const words = ["--json", "--", "npx", "-y", "acme-mcp", "a b", "it's", "--token=$X"];
     expect(await parseWords(toolsCommand, words, anIo())).toEqual({

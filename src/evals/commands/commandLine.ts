@@ -66,6 +66,14 @@ function spellForParser({ flags }: Command, words: readonly string[]): string[] 
     const [, name = "", value] = /^--([\w-]+)=(true|false)$/.exec(word) ?? [];
     return flags[name]?.type === "boolean" ? `--${value === "true" ? "" : "no-"}${name}` : word;
   });
+  // `-m a b`, as `-m a -m b`: a path looks like no model.
+  if (flags.model?.array)
+    for (let at = 2; at < spelled.length; at++)
+      if (
+        /^(?:-m|--model)$/.test(spelled[at - 2] ?? "") &&
+        /^(?:lexical|claude-code|[a-z-]{2,}:(?!\/\/)\S+)$/.test(spelled[at] ?? "")
+      )
+        spelled.splice(at, 0, "-m");
   const after = words.slice(end + 1);
   if (flags.server && after.length > 0) return [...spelled, "--server", after.map(shellWord).join(" ")];
   return [...spelled, ...after.map((word) => (word.startsWith("-") ? `./${word}` : word))];

@@ -18,7 +18,12 @@ export const runCommand = defineCommand({
   flags: {
     model: texts(
       "Models under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
-      { alias: "m", default: ["lexical"] },
+      // A comma within the path of a custom model stays.
+      {
+        alias: "m",
+        default: ["lexical"],
+        coerce: (ids: string[]) => ids.flatMap((id) => id.split(/,(?=[a-z][a-z-]*(?::|,|$))/)),
+      },
     ),
     trials: number(
       "Trials per case and model; overrides the suites (their default: 5). In a check: the maximum (default: 40)",

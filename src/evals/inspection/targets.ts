@@ -4,12 +4,11 @@ import { basename, delimiter, dirname, join, relative, resolve } from "node:path
 import { schedule } from "../asking/trials/schedule.ts";
 import { EvalsError, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
-import { isJsonObject } from "../base/types/json.ts";
 import type { Configuration, ServerSpec, Suite } from "../base/types/suite.ts";
 import { claimServer, requireTrust } from "../experiments/workspace/trust.ts";
 import { realPath } from "../input/parsing/confined.ts";
-import { readParsed } from "../input/parsing/read.ts";
 import { findOfferedFolder } from "../input/skills/packageFiles.ts";
+import { type NamedBy, recognize } from "../input/suites/recognize.ts";
 import {
   expandVariables,
   findEntry,
@@ -128,33 +127,13 @@ async function findTargets(
   return { targets: [...found.targets, ...flagged], warnings: found.warnings };
 }
 
-type Named = Record<"paths" | "server" | "url" | "config" | "tools", string[]>;
+type Named = Record<NamedBy, string[]>;
 
 /** The flags that words on the command line stand for; `paths` are suites and skill packages. */
 async function readWords(words: readonly string[], io: Io): Promise<Named> {
   const named: Named = { paths: [], server: [], url: [], config: [], tools: [] };
-  for (const word of words) named[await recognize(word, io)].push(word);
+  for (const word of words) named[await recognize(word, io.cwd)].push(word);
   return named;
-}
-
-/**
- * What a word names: a URL, a command line in quotes, a file of a host or with a tool list, or else suites and packages. A
- * file that cannot be read is a suite, whose reader says what is wrong.
- */
-async function recognize(word: string, io: Io): Promise<keyof Named> {
-  if (/^https?:\/\//i.test(word)) return "url";
-  const path = resolve(io.cwd, word);
-  const found = await stat(path).catch(() => undefined);
-  if (!found) return /\s/.test(word.trim()) ? "server" : "paths";
-  if (!found.isFile() || !/\.(?:json|ya?ml)$/i.test(word)) return "paths";
-  const value = await readParsed(path, word, { lenient: true }).then(
-    (parsed) => parsed.value,
-    () => undefined,
-  );
-  if (Array.isArray(value)) return "tools";
-  if (!isJsonObject(value) || "cases" in value || "evals" in value) return "paths";
-  if (isJsonObject(value.mcpServers) || isJsonObject(value.servers)) return "config";
-  return Array.isArray(value.tools) ? "tools" : "paths";
 }
 
 /** How many servers are started at the same time: more would slow each other down. */

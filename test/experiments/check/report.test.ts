@@ -297,8 +297,8 @@ describe("the sentences", () => {
       for (const text of all({ accept: true })) expect(text).not.toContain("baseline accept");
       for (const text of all({ blame: true })) expect(text).not.toContain("blame latest");
     }
-    expect(leadLines(passed)).toContainEqual(expect.stringContaining("`evals baseline accept`"));
-    expect(leadLines(passed, { accept: true }).join()).not.toContain("Next");
+    expect(leadLines(passed, manifest)).toContainEqual(expect.stringContaining("`evals baseline accept`"));
+    expect(leadLines(passed, manifest, { accept: true }).join()).not.toContain("Next");
     const [{ verdict }] = checked.regressed.suites as [SuiteSummary];
     expect(verdict && checkNext(verdict, { blame: true })).toBe(
       "Next: revert or reword what the blame report names; or accept the change with `evals baseline accept`.",

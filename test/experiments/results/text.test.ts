@@ -60,7 +60,17 @@ describe("headline", () => {
       suiteOf({ cases: [red], failOn: ["regressed"], failed: [] }),
       suiteOf({ cases: [gated], failOn: ["rate"], failed: ["rate"] }),
     ];
-    expect(leadLines(runOf(suites, 1)).at(-1)).toContain("`evals show gated --failed`");
+    expect(leadLines(runOf(suites, 1), manifest).at(-1)).toContain("`evals show gated --failed`");
+  });
+
+  it("repeats what was given in the command that it proposes", () => {
+    const quick = { ...passed, partial: { asked: [], leftOut: [], since: "baseline" as const } };
+    const next = (flags: object) => leadLines(quick, { ...manifest, flags: flags as typeof manifest.flags }).at(-1);
+    const given = { paths: ["evals/a.yaml"], model: ["openai:x"], baseUrl: "http://127.0.0.1:8000/v1" };
+    expect(next(given)).not.toContain("evals/a.yaml");
+    expect(next({ ...given, given: ["paths", "model", "baseUrl"] })).toContain(
+      "`evals run evals/a.yaml -m openai:x --base-url http://127.0.0.1:8000/v1",
+    );
   });
 
   it("is not PASSED if trials broke, even if every case passed", () => {

@@ -123,6 +123,17 @@ describe("discover with paths", () => {
     );
   });
 
+  it.each([
+    [".mcp.json", "the configuration of a host"],
+    ["tools.json", "a tool list"],
+    ["https://example.com/mcp", "the URL of a server"],
+    ["node server.mjs", "the command line of a server"],
+  ])("says what %s is, and how to get a suite for it", async (path, what) => {
+    const files = { ".mcp.json": '{"mcpServers": {"a": {"command": "node"}}}', "tools.json": "[]" };
+    const hint = `Draft a suite for it with \`evals init ${path.includes(" ") ? `"${path}"` : path}\`, then name that.`;
+    expect(await complaint(found(files, [path]))).toBe(`error: "${path}" is ${what}, not a suite.\n  ${hint}`);
+  });
+
   it("finds nothing in a folder without suites", async () => {
     const folder = await workspace({ "a/x.txt": "" });
     await writeFile(join(folder, "a/tools.json"), "[]");

@@ -6,6 +6,7 @@ import { EvalsError, messageOf, type Problem, usageError } from "../../base/type
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 import { maxBytes, parseText, readText } from "../parsing/read.ts";
+import { recognize } from "./recognize.ts";
 
 /** Folders under `evals/` that contain no suites. */
 const otherFolders = new Set(["baselines", "judges", "node_modules"]);
@@ -54,19 +55,29 @@ async function expand(
   const none = { files: [], packages: [], warnings: [] };
   const kind = await stat(resolve(cwd, path)).catch(() => undefined);
   if (kind?.isDirectory()) return await search(join(path), cwd, new Set(), parsed);
+  const named = explicit ? await recognize(path, cwd) : "paths";
+  if (named !== "paths") {
+    const message = `"${path}" is ${otherNames[named]}, not a suite.`;
+    const hint = `Draft a suite for it with \`evals init ${/\s/.test(path) ? `"${path}"` : path}\`, then name that.`;
+    return { ...none, problem: { severity: "error", message, hint } };
+  }
   if (kind) {
     const owner = await findOwningPackage(join(path), cwd);
     return owner === undefined ? { ...none, files: [join(path)] } : { ...none, packages: [owner] };
   }
   if (!explicit) return none;
   const near = nearest(basename(path), await readdir(resolve(cwd, dirname(path))).catch(() => []));
-  const hint = /^https?:\/\//.test(path)
-    ? "Commands that inspect a server take its URL with --url; a suite names it under `server`."
-    : near === undefined
+  const hint =
+    near === undefined
       ? "Give a suite file, a skill package, or a folder that contains them."
       : `Did you mean "${join(dirname(path), near)}"?`;
   return { ...none, problem: { severity: "error", message: `There is no file or folder "${path}".`, hint } };
 }
+
+const otherNames = {
+  ...{ url: "the URL of a server", server: "the command line of a server" },
+  ...{ config: "the configuration of a host", tools: "a tool list" },
+} as const;
 
 const isPackage = async (folder: string, cwd: string) =>
   (await stat(resolve(cwd, folder, "SKILL.md")).catch(() => undefined))?.isFile() === true;

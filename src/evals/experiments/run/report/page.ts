@@ -90,7 +90,7 @@ export function runPage(input: RunInput, trials: PageTrialCollector): WrittenRep
     title: headline(summary),
     before: [
       heading(1, headline(summary), statusTone(summary)),
-      text(...leadLines(summary, followUp)),
+      text(...leadLines(summary, manifest, followUp)),
       totalFacts(summary, manifest),
       ...suites.flatMap((suite) => verdictBlocks(suite, collected.cases, input)),
     ],

@@ -103,7 +103,7 @@ function leadBlocks({ summary, manifest, followUp }: RunInput): Block[] {
   const rate = overallRate(summary, manifest);
   return [
     heading(1, headline(summary), statusTone(summary)),
-    text(rate && `Pass rate: ${rate}`, ...leadLines(summary, followUp)),
+    text(rate && `Pass rate: ${rate}`, ...leadLines(summary, manifest, followUp)),
   ];
 }
 

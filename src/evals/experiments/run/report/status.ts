@@ -213,8 +213,11 @@ export function leadingSuite(summary: RunSummary): SuiteSummary | undefined {
   );
 }
 
-/** What happened if the headline does not say so, how sure that is, and what to do next: one line each. */
-export function leadLines(summary: RunSummary, followUp: FollowUp = {}): string[] {
+/**
+ * What happened if the headline does not say so, how sure that is, and what to do next: one line each. Commands repeat the
+ * paths, base URL and model that were given.
+ */
+export function leadLines(summary: RunSummary, { flags }: RunManifest, followUp: FollowUp = {}): string[] {
   const { verdict: check, drift } = leadingSuite(summary) ?? {};
   const status = runStatus(summary);
   const { certainty, next: findNext }: StatusRow = statuses[status];
@@ -225,7 +228,18 @@ export function leadLines(summary: RunSummary, followUp: FollowUp = {}): string[
     check && isCompared(check) && status !== "DRIFTED"
       ? [checkReason(check), ...lostLines(check), checkCertainty(check), checkNext(check, followUp) || next]
       : [nights.length > 0 ? `Nights: ${some(nights)}.` : (certainty?.(summary) ?? ""), next];
-  return lines.filter((line) => line !== "");
+  return lines.filter((line) => line !== "").map((line) => repeatGiven(line, flags));
+}
+
+/** A line whose `evals run` asks again, with what was given, apart from a model where the line names one. */
+function repeatGiven(line: string, { paths = [], model, baseUrl, given = [] }: Partial<RunManifest["flags"]>): string {
+  const isGiven = (name: string) => Array.isArray(given) && given.includes(name);
+  return line.replace(/`evals run(?! --resume)([^`]*)`/g, (_, rest: string) => {
+    const models = isGiven("model") && !/ -m /.test(rest) ? [model].flat().map((id) => `-m ${id}`) : [];
+    const base = isGiven("baseUrl") && models.length > 0 ? [`--base-url ${baseUrl}`] : [];
+    const words = [...(isGiven("paths") ? [paths].flat() : []), ...models, ...base];
+    return `\`evals run${words.map((word) => ` ${word}`).join("")}${rest}\``;
+  });
 }
 
 /** How often the statistics of a check are wrong; of a deterministic model, only what is assumed. */
