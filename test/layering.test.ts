@@ -31,11 +31,13 @@ const subjectImports = [
   ...["arms", "baseline", "blame", "check", "drift", "queue", "variants"].map(
     (subject) => `experiments/run imports ${subject}`,
   ),
+  // A search ends with the test of variants.
+  "experiments/improve imports variants",
   // A comparison is a check of two records.
   "experiments/compare imports check",
   // To turn: a record keeps the results of a run, and knows the reports of every subject.
   "experiments/pipeline imports run",
-  ...["blame", "compare", "run", "variants"].map((subject) => `experiments/reporting imports ${subject}`),
+  ...["blame", "compare", "improve", "run", "variants"].map((subject) => `experiments/reporting imports ${subject}`),
   // One of the rules of lint ranks tools as a search does.
   "inspection/lint imports search",
   // The first look at a server shows what lint finds, and speaks its language of names.

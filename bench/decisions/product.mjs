@@ -8,5 +8,6 @@ export const { check } = await load("experiments/check/design");
 export const { compareRecords } = await load("experiments/design/compare");
 export const { DriftMonitor } = await load("experiments/drift/design");
 export const { blame, maskOfArm } = await load("experiments/blame/sampled");
+export const { improveLoop } = await load("experiments/improve/design");
 export const { variants } = await load("experiments/variants/design");
 export const { incumbentArm } = await load("experiments/variants/verdict");

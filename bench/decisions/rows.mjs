@@ -2,8 +2,17 @@
 import { blameRows } from "./rows/blame.mjs";
 import { checkRows } from "./rows/check.mjs";
 import { driftRows } from "./rows/drift.mjs";
+import { improveRows } from "./rows/improve.mjs";
 import { otherRows } from "./rows/others.mjs";
 import { peerRows } from "./rows/peers.mjs";
 import { variantRows } from "./rows/variants.mjs";
 
-export const rows = [...checkRows, ...driftRows, ...blameRows, ...variantRows, ...otherRows, ...peerRows];
+export const rows = [
+  ...checkRows,
+  ...driftRows,
+  ...blameRows,
+  ...variantRows,
+  ...improveRows,
+  ...otherRows,
+  ...peerRows,
+];

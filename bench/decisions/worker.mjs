@@ -3,11 +3,11 @@ import { parentPort } from "node:worker_threads";
 import { deriveSeed, seededRandom } from "./product.mjs";
 import { rows } from "./rows.mjs";
 
-parentPort.on("message", ({ index, from, to }) => {
+parentPort.on("message", async ({ index, from, to }) => {
   const row = rows[index];
   const start = process.cpuUsage();
   const played = [];
-  for (let r = from; r < to; r++) played.push(row.once(seededRandom(deriveSeed(1, row.group, row.name, r)), r));
+  for (let r = from; r < to; r++) played.push(await row.once(seededRandom(deriveSeed(1, row.group, row.name, r)), r));
   const { user, system } = process.cpuUsage(start);
   parentPort.postMessage({ index, from, played, seconds: (user + system) / 1e6 });
 });

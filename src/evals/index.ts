@@ -10,6 +10,7 @@ import type { Trial } from "./base/types/trial.ts";
 import type { VerifyReport } from "./base/types/verify.ts";
 import type { blameJson } from "./experiments/blame/report.ts";
 import type { comparisonJson } from "./experiments/compare/report.ts";
+import type { improveJson } from "./experiments/improve/report.ts";
 import type { JudgeCheckSummary } from "./experiments/judge/verdict.ts";
 import type { History } from "./experiments/run/report/trend.ts";
 import type { variantsJson } from "./experiments/variants/report.ts";
@@ -25,6 +26,7 @@ import type {
   ConfigOptions,
   DoctorOptions,
   ImportOptions,
+  ImproveOptions,
   JudgeOptions,
   LintOptions,
   MergeOptions,
@@ -105,6 +107,9 @@ export const blame = (options: BlameOptions & Context = {}) =>
 /** Tests other wordings of the tools, and reports whether one should be adopted. */
 export const variants = (options: VariantsOptions & Context = {}) =>
   call<ReturnType<typeof variantsJson>>("variants", options);
+
+/** Searches for a better wording on train cases, and proves one on held-out cases. */
+export const improve = (options: ImproveOptions & Context) => call<ReturnType<typeof improveJson>>("improve", options);
 
 /** Combines the shards of a run into one run, and returns its summary. */
 export const merge = (options: MergeOptions & Context) => call<RunSummary>("merge", options);

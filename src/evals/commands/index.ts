@@ -12,6 +12,7 @@ import { compareCommand } from "./compare.ts";
 import { doctorCommand } from "./doctor.ts";
 import { readServerEnv } from "./flags.ts";
 import { importCommand } from "./import.ts";
+import { improveCommand } from "./improve.ts";
 import { initCommand } from "./init.ts";
 import { judgeCommand } from "./judge.ts";
 import { lintCommand } from "./lint.ts";
@@ -32,7 +33,7 @@ import { workerCommand } from "./worker.ts";
 const groups: Readonly<Record<string, readonly Command[]>> = {
   Start: [initCommand, importCommand, loginCommand],
   Run: [runCommand, showCommand, viewCommand, compareCommand, baselineCommand],
-  Change: [blameCommand, variantsCommand],
+  Change: [blameCommand, variantsCommand, improveCommand],
   "Without a model": [lintCommand, toolsCommand, searchCommand, probeCommand, doctorCommand],
   "Fleet and misc": [judgeCommand, workerCommand, mergeCommand, cleanCommand, schemaCommand],
 };

@@ -6,6 +6,7 @@ import { trialSchema } from "../base/types/trial.ts";
 import { verifyReportSchema } from "../base/types/verify.ts";
 import { blameReportSchema } from "../experiments/blame/verdict.ts";
 import { comparisonOutputSchema } from "../experiments/compare/report.ts";
+import { improveSummarySchema } from "../experiments/improve/verdict.ts";
 import { judgeCheckSummarySchema } from "../experiments/judge/verdict.ts";
 import { historyOutputSchema } from "../experiments/run/report/trend.ts";
 import { variantsSummarySchema } from "../experiments/variants/verdict.ts";
@@ -29,6 +30,7 @@ const outputSchemas = {
   shard: shardReportSchema,
   "dry-run": dryRunSchema,
   variants: z.intersection(variantsSummarySchema, z.object(sentences)),
+  improve: z.intersection(variantsSummarySchema, z.object({ ...sentences, search: improveSummarySchema.shape.search })),
   blame: z.object({ blames: z.array(blameOutputSchema), exitCode: z.number().int() }),
   compare: comparisonOutputSchema,
   judge: judgeCheckSummarySchema,

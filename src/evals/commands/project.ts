@@ -14,7 +14,7 @@ type ProjectOptions = {
 };
 
 /** The commands that call models. To others, a flag of the same name can mean something else. */
-const asking: ReadonlySet<string> = new Set(["run", "variants"]);
+const asking: ReadonlySet<string> = new Set(["run", "variants", "improve"]);
 /** The folders of records and baselines, and how models are reached, are the same for every command. */
 const everywhere: ReadonlySet<string> = new Set(["out", "baselines", "baseUrl", "claudePath"]);
 

@@ -6,7 +6,7 @@ export const showCommand = defineCommand({
   describe: "Print the report of a record, the transcripts of a case, or the trend over all runs",
   positionals: {
     target: text(
-      "Record: its folder, its id, latest (the newest run; default), or variants or blame (the newest of each). " +
+      "Record: its folder, its id, latest (the newest run; default), or variants, improve or blame (the newest of each). " +
         "Or a case: its id, a part of it, or a pattern with *",
     ),
   },

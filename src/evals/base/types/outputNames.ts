@@ -4,6 +4,7 @@ export const outputNames = [
   "shard",
   "dry-run",
   "variants",
+  "improve",
   "blame",
   "compare",
   "judge",

@@ -39,7 +39,7 @@ const aboutSkillsSchema = z.object({
 export type AboutSkills = z.infer<typeof aboutSkillsSchema>;
 
 /** The commands other than `evals run` that run trials. */
-export const experimentCommands = ["variants", "blame"] as const;
+export const experimentCommands = ["variants", "blame", "improve"] as const;
 
 /** What they ask: arms of one suite on one model, each with the list that every case is shown in it. */
 const experimentSchema = z.object({

@@ -77,6 +77,10 @@ const inlineToolSchema = z.strictObject({
 
 export const executionPolicySchema = z.union([z.enum(executionPolicies), z.array(nonEmpty).min(1)]);
 
+const splitSchema = z.enum(["train", "held-out"]);
+/** What a case is for when a better wording is searched for. */
+export type Split = z.infer<typeof splitSchema>;
+
 const caseFileSchema = z.strictObject({
   id: nonEmpty.optional().describe("Unique in the suite; default: a slug of the input"),
   input: oneOrMore.optional().describe("What the user says; a list of paraphrases is asked in turn, one in each trial"),
@@ -96,6 +100,9 @@ const caseFileSchema = z.strictObject({
     .min(1)
     .optional()
     .describe("Texts that a model may search for; `evals search` expects them to find the expected tools"),
+  split: splitSchema
+    .optional()
+    .describe("`evals improve` searches for wordings on train cases, and proves one on held-out ones"),
   expected_behavior: oneOrMore.optional(),
   tools: z
     .array(inlineToolSchema)
@@ -316,6 +323,8 @@ export type Case = {
   turns?: readonly UserTurn[];
   /** What a model may search for, beside what the user says. No trial asks it, so it is in no hash. */
   searches?: readonly string[];
+  /** As recorded in its file. No trial depends on it, so it is in no hash. */
+  split?: Split;
   /** Files that decide from calls, results and the workspace, relative to the suite's folder. */
   assertions?: readonly string[];
   /** SHA-256 of every file of code that decides an outcome, assertions and matchers, by its path. */

@@ -34,7 +34,7 @@ const variantChangeSchema = z.union([z.string(), rewordingSchema, replacementSch
 /** What a variant changes in one tool: just its description, or more. */
 export type VariantChange = z.infer<typeof variantChangeSchema>;
 
-const variantSchema = z.record(z.string(), variantChangeSchema);
+export const variantSchema = z.record(z.string(), variantChangeSchema);
 /** Another wording of a list: tool name -> what is different. All that it does not name stays as it is listed. */
 export type Variant = z.infer<typeof variantSchema>;
 

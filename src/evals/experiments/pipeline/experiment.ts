@@ -66,11 +66,17 @@ export async function withExperiment<O extends ExperimentOptions, R>(
 
 export const randomSeed = () => Math.floor(Math.random() * 2 ** 31);
 
+/** Plays a design on the record of an experiment. */
+export type PlayDesign = <W>(design: Design<W>) => Promise<DesignResult<W>>;
+
+/** Several designs one after the other on one record, with other work between them. `dir`: the folder of the record. */
+export type Stages<V> = { cap: number; run(play: PlayDesign, dir: string): Promise<DesignResult<V>> };
+
 /** Cases in arms, and the design that requests their trials. `setup`: everything else that its result depends on. */
 export type ExperimentSpec<V> = {
   cases: readonly PlannedCase[];
   arms: Arms;
-  design: Design<V>;
+  design: Design<V> | Stages<V>;
   setup: JsonObject;
   onTrial?(trial: Trial): void;
 };
@@ -113,7 +119,10 @@ export async function runExperiment<V>(
       }),
       resumed,
       cap: () => design.cap,
-      run: (ask) => runDesign(design, record, { cases: armCases, model }, ask),
+      run: (ask, { dir }) => {
+        const play: PlayDesign = (one) => runDesign(one, record, { cases: armCases, model }, ask);
+        return "play" in design ? play(design) : design.run(play, dir);
+      },
       onTrial: (trial) => {
         addTrial(record, trial);
         question.onTrial?.(trial);

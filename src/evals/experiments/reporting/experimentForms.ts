@@ -6,6 +6,8 @@ import type { Verdict, VerdictSuite } from "../../reports/verdicts.ts";
 import { blameDocument, blameJson } from "../blame/report.ts";
 import { blameExitCode, blameReportSchema } from "../blame/verdict.ts";
 import { type ComparisonReport, comparisonDocument, comparisonJson } from "../compare/report.ts";
+import { improveDocument, improveJson } from "../improve/report.ts";
+import { improveSummarySchema } from "../improve/verdict.ts";
 import type { Report } from "../run/report/forms.ts";
 import { blocksPage, experimentPage } from "../run/report/page.ts";
 import type { PageTrialCollector } from "../run/report/pageTrials.ts";
@@ -30,6 +32,7 @@ const kinds: Readonly<Record<Experiment["command"], Kind<unknown>>> = {
     document: variantsDocument,
     json: variantsJson,
   }),
+  improve: defineKind({ schema: improveSummarySchema, document: improveDocument, json: improveJson }),
   blame: defineKind({
     schema: blameReportSchema,
     document: blameDocument,

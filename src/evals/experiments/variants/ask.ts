@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import * as z from "zod";
-import { type Design, mapVerdict } from "../../asking/trials/design.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
@@ -22,9 +21,9 @@ import { recallOptions } from "../pipeline/recordedOptions.ts";
 import { printReport } from "../reporting/report.ts";
 import { recordExperiment } from "../reporting/reportFiles.ts";
 import { matchesFilter } from "../workspace/suites.ts";
-import { variants as sampledVariants, type VariantSetup, variantsCertain } from "./design.ts";
+import { chooseDesign } from "./design.ts";
 import { applyVariants, type Overlaid, type ReadVariants, readVariants, writeOverlay } from "./file.ts";
-import { incumbentArm, type Outcome, PromptSizes, summariseVariants } from "./verdict.ts";
+import { incumbentArm, PromptSizes, summariseVariants } from "./verdict.ts";
 
 export type VariantsOptions = ExperimentOptions & {
   file?: string | undefined;
@@ -64,7 +63,8 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
       ...overlaid.map(({ name, getToolset }) => [name, getToolset] as const),
     ]);
     const prompts = new PromptSizes();
-    const design = chooseDesign(setup, workspace.model.deterministic);
+    const bank = new Map(Object.entries(setup.bank));
+    const design = chooseDesign({ ...setup, bank }, workspace.model.deterministic);
     const { seed: _, ...rest } = setup;
     const asked = {
       ...{ cases: touched, arms, design },
@@ -94,13 +94,6 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
   });
 }
 
-/** The design for deterministic or sampled models. */
-function chooseDesign(setup: Omit<VariantSetup, "bank"> & { bank: Bank }, isDeterministic: boolean): Design<Outcome> {
-  if (isDeterministic) return mapVerdict(variantsCertain(setup), (verdict) => ({ method: "deterministic", verdict }));
-  const bank = new Map(Object.entries(setup.bank));
-  return mapVerdict(sampledVariants({ ...setup, bank }), (verdict) => ({ method: "sampled", verdict }));
-}
-
 type Bank = Record<string, Counts>;
 const bankSchema = z.object({
   bank: z.record(z.string(), z.object({ passed: z.number().int(), trials: z.number().int() })).default({}),
@@ -110,7 +103,7 @@ const bankSchema = z.object({
  * Reads the counts of the current wording from the accepted baseline, for cases that have not changed since and are
  * shown the same list now. Empty without a comparable baseline. A resumed record keeps the counts that it started with.
  */
-async function findBank(
+export async function findBank(
   cases: readonly PlannedCase[],
   { suite, model, options, resumed }: ExperimentWorkspace,
   io: Io,

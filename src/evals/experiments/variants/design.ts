@@ -4,6 +4,7 @@ import {
   countPasses,
   type Design,
   lacksAnswers,
+  mapVerdict,
   type Play,
   type TrialRecord,
 } from "../../asking/trials/design.ts";
@@ -18,6 +19,7 @@ import {
   type Comparison,
   type Gain,
   incumbentArm,
+  type Outcome,
   type VariantFigures,
   type VariantVerdict,
 } from "./verdict.ts";
@@ -25,7 +27,8 @@ import {
 /**
  * `bank`: passes of the wording in use from its baseline; a case that is not in it is measured first. `harm`: the loss of a
  * single case that an adoption must rule out; `harmUnsteady`: the same for cases that the incumbent passes in less than
- * 85 %, which costs a third fewer calls. `harmCases`: the only cases that the certificate is for (all by default).
+ * 85 %, which costs a third fewer calls. `harmCases`: the only cases that the certificate is for, and `gainCases` those that
+ * can show a gain (all by default). `from`: the first trial that nothing was decided by (1 by default).
  */
 export type VariantSetup = {
   cases: readonly string[];
@@ -36,9 +39,12 @@ export type VariantSetup = {
   harm?: number;
   harmUnsteady?: number;
   harmCases?: readonly string[];
+  gainCases?: readonly string[];
+  from?: number;
 };
 
-const roomTrials = 20;
+/** The trials of the incumbent that show whether a case has room. */
+export const roomTrials = 20;
 /** A case has room if the incumbent passes less than this share of its bank. */
 const roomShare = 0.95;
 
@@ -54,7 +60,7 @@ const gainLooks = [
 ] as const;
 
 /** The certificate: the trials at which it can be given, the z of its bound, and the level of a drop that refuses it. */
-const certificates = {
+export const certificates = {
   strict: { looks: [34, 68, 136, 272, 400], z: 2.4 },
   cheap: { looks: [29, 58, 116, 200], z: 2.24 },
 } as const;
@@ -79,11 +85,17 @@ export function variants(setup: VariantSetup): Design<VariantVerdict> {
   return { cap, play: (record) => new PlayedVariants(setup, record, cap).play() };
 }
 
+/** The design for deterministic or sampled models. */
+export function chooseDesign(setup: VariantSetup, isDeterministic: boolean): Design<Outcome> {
+  if (isDeterministic) return mapVerdict(variantsCertain(setup), (verdict) => ({ method: "deterministic", verdict }));
+  return mapVerdict(variants(setup), (verdict) => ({ method: "sampled", verdict }));
+}
+
 const certificateOf = ({ harmUnsteady }: VariantSetup) =>
   harmUnsteady === undefined ? certificates.strict : certificates.cheap;
 
 /** Trials per case in each round, which halve the field until one is left. `room`: cases with room. */
-function screeningTrials(challengers: number, room: number): number[] {
+export function screeningTrials(challengers: number, room: number): number[] {
   const rounds: number[] = [];
   for (let left = challengers; left > 1; left = Math.ceil(left / 2)) {
     const least = [8, 10][rounds.length] ?? 12;
@@ -92,17 +104,62 @@ function screeningTrials(challengers: number, room: number): number[] {
   return rounds;
 }
 
+/** Asks the incumbent about cases that its bank does not know. Returns those with room: it passes less than 95 % of them. */
+export function* findRoom(
+  record: TrialRecord,
+  { cases, bank, seed, from = 1 }: Pick<VariantSetup, "cases" | "bank" | "seed" | "from">,
+): Play<string[]> {
+  const to = from + roomTrials - 1;
+  const unknown = cases.filter((id) => (bank?.get(id)?.trials ?? 0) === 0);
+  const spans = unknown.map((id) => ({ case: id, arms: [incumbentArm], from, to }));
+  if (unknown.length > 0) yield* bringSpans(record, spans, 1, seed);
+  return cases.filter((id) => {
+    const known = bank?.get(id);
+    const { passed, trials } = known?.trials ? known : countPasses(record, id, incumbentArm, from, to);
+    return trials > 0 && passed < roomShare * trials;
+  });
+}
+
+/**
+ * Halves wordings by their passes over all rounds until one is left; ties go to the order given. Trials count from 1, so
+ * what a wording was asked before counts too. `trials`: how many each of the one left was asked per case.
+ */
+export function* screenWordings(
+  record: TrialRecord,
+  { room, wordings, seed }: { room: readonly string[]; wordings: readonly string[]; seed: number },
+): Play<{ best: string; trials: number; rounds: VariantFigures["screening"] }> {
+  let left = [...wordings];
+  let asked = 0;
+  const rounds: VariantFigures["screening"] = [];
+  for (const trials of screeningTrials(wordings.length, room.length)) {
+    asked += trials;
+    const spans = room.map((id) => ({ case: id, arms: left, from: 1, to: asked }));
+    yield* bringSpans(record, spans, 1, seed);
+    const ranked = left.map((challenger) => ({ challenger, rate: meanRate(record, room, challenger, asked) }));
+    ranked.sort((a, b) => b.rate - a.rate);
+    rounds.push(ranked);
+    left = ranked.slice(0, Math.ceil(left.length / 2)).map(({ challenger }) => challenger);
+  }
+  return { best: left[0] ?? "", trials: asked, rounds };
+}
+
+function meanRate(record: TrialRecord, room: readonly string[], arm: string, trials: number): number {
+  const scored = room.map((id) => countPasses(record, id, arm, 1, trials)).filter((one) => one.trials > 0);
+  return sumOf(scored, ({ passed, trials: k }) => passed / k) / Math.max(1, scored.length);
+}
+
 class PlayedVariants {
   readonly #setup: VariantSetup;
   readonly #record: TrialRecord;
   readonly #margin: number;
   readonly #figures: VariantFigures;
   /** Trials of the tests are numbered from here, in both arms alike: they share their orders. */
-  #from = 1;
+  #from: number;
 
   constructor(setup: VariantSetup, record: TrialRecord, cap: number) {
     this.#setup = setup;
     this.#record = record;
+    this.#from = setup.from ?? 1;
     this.#margin = setup.margin ?? defaultMargin;
     this.#figures = {
       cases: setup.cases.length,
@@ -117,11 +174,21 @@ class PlayedVariants {
   }
 
   *play(): Play<VariantVerdict> {
-    const room = yield* this.#findRoom();
+    const { cases, gainCases = cases, bank, challengers } = this.#setup;
+    const room = yield* findRoom(this.#record, { ...this.#setup, cases: gainCases });
+    if (gainCases.some((id) => !bank?.get(id)?.trials)) this.#from += roomTrials;
     this.#figures.room = room;
     if (this.#lacksAnswers([incumbentArm])) return this.#missing();
-    if (room.length === 0 || this.#setup.challengers.length === 0) return this.#keep("no-room");
-    const challenger = yield* this.#screen(room);
+    if (room.length === 0 || challengers.length === 0) return this.#keep("no-room");
+    const {
+      best: challenger,
+      trials: screened,
+      rounds,
+    } = yield* screenWordings(this.#record, {
+      ...{ room, wordings: challengers, seed: this.#setup.seed },
+    });
+    this.#figures.screening = rounds;
+    this.#from = Math.max(this.#from, screened + 1);
     if (this.#lacksAnswers(this.#setup.challengers)) return this.#missing();
     const arms = [incumbentArm, challenger];
     for (const [j, { trials, share, futile }] of gainLooks.entries()) {
@@ -159,44 +226,6 @@ class PlayedVariants {
       if (isSettled) return { cases, trials: Math.round(gain.trials * factor) };
     }
     return null;
-  }
-
-  *#findRoom(): Play<string[]> {
-    const { cases, bank, seed } = this.#setup;
-    const unknown = cases.filter((id) => (bank?.get(id)?.trials ?? 0) === 0);
-    const spans = unknown.map((id) => ({ case: id, arms: [incumbentArm], from: 1, to: roomTrials }));
-    if (unknown.length > 0) {
-      yield* bringSpans(this.#record, spans, 1, seed);
-      this.#from = roomTrials + 1;
-    }
-    return cases.filter((id) => {
-      const known = bank?.get(id);
-      const { passed, trials } = known?.trials ? known : countPasses(this.#record, id, incumbentArm, 1, roomTrials);
-      return trials > 0 && passed < roomShare * trials;
-    });
-  }
-
-  /** Halves the field by passes over all rounds until one wording is left. Ties go to the order given. */
-  *#screen(room: readonly string[]): Play<string> {
-    const { challengers, seed } = this.#setup;
-    let left = [...challengers];
-    let asked = 0;
-    for (const trials of screeningTrials(challengers.length, room.length)) {
-      asked += trials;
-      const spans = room.map((id) => ({ case: id, arms: left, from: 1, to: asked }));
-      yield* bringSpans(this.#record, spans, 1, seed);
-      const ranked = left.map((challenger) => ({ challenger, rate: this.#meanRate(room, challenger, asked) }));
-      ranked.sort((a, b) => b.rate - a.rate);
-      this.#figures.screening.push(ranked);
-      left = ranked.slice(0, Math.ceil(left.length / 2)).map(({ challenger }) => challenger);
-    }
-    this.#from = Math.max(this.#from, asked + 1);
-    return left[0] ?? "";
-  }
-
-  #meanRate(room: readonly string[], arm: string, trials: number): number {
-    const scored = room.map((id) => countPasses(this.#record, id, arm, 1, trials)).filter((one) => one.trials > 0);
-    return sumOf(scored, ({ passed, trials: k }) => passed / k) / Math.max(1, scored.length);
   }
 
   *#bring(cases: readonly string[], challenger: string, trials: (id: string) => number, look = 2): Play<void> {

@@ -5,7 +5,7 @@ import { printableLines } from "../../base/secrets/visible.ts";
 import { EvalsError, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
-import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
+import type { Toolset } from "../../base/types/tool.ts";
 import {
   replacementSchema,
   reservedVariants,
@@ -24,7 +24,7 @@ import { writeOutput } from "../workspace/writeOutput.ts";
 export type ReadVariants = { variants: ReadonlyMap<string, Variant>; refuse(problems: readonly PathProblem[]): void };
 
 /** A variant. `getToolset` returns the list of a case with the variant applied. */
-export type Overlaid = { name: string; variant: Variant; getToolset(planned: PlannedCase): Toolset };
+export type Overlaid = { name: string; variant: Variant; getToolset(planned: Pick<PlannedCase, "toolset">): Toolset };
 
 const exampleHint = "Write variants: { <name>: { <tool>: <its description> } }.";
 
@@ -91,8 +91,8 @@ export function applyVariants({ variants, refuse }: ReadVariants, cases: readonl
     });
   refuse([...variants].flatMap(([name, variant]) => checkVariant(tools, variant).map(within(name))));
   const overlaid = [...variants].map(([name, variant]) => {
-    const getToolset = changeListsOnce((list) => applyVariant(list, variant));
-    return { name, variant, getToolset, hashes: lists.map((list) => getToolset({ toolset: list }).hash).join() };
+    const one = overlay(name, variant);
+    return { ...one, hashes: lists.map((list) => one.getToolset({ toolset: list }).hash).join() };
   });
   const seen = new Map([[lists.map(({ hash }) => hash).join(), "changes nothing"]]);
   refuse(
@@ -107,12 +107,12 @@ export function applyVariants({ variants, refuse }: ReadVariants, cases: readonl
   return overlaid;
 }
 
-/** Returns a function that changes the list of a case. Equal lists share the result, so it is computed once. */
-function changeListsOnce(
-  change: (tools: readonly OfferedTool[]) => readonly OfferedTool[],
-): (planned: Pick<PlannedCase, "toolset">) => Toolset {
+/** Lays a variant over lists. Equal lists share the result, so it is computed once. */
+export function overlay(name: string, variant: Variant): Overlaid {
   const made = new Map<string, Toolset>();
-  return ({ toolset }) => getOrAdd(made, toolset.hash, () => createToolset(change(toolset.tools)));
+  const getToolset: Overlaid["getToolset"] = ({ toolset }) =>
+    getOrAdd(made, toolset.hash, () => createToolset(applyVariant(toolset.tools, variant)));
+  return { name, variant, getToolset };
 }
 
 /** Writes one variant as a variants file, or prints it. Reports if there is none to write. */

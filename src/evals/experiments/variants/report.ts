@@ -34,13 +34,16 @@ import type { Comparison, VariantsSummary, VariantVerdict } from "./verdict.ts";
 
 const tones: Readonly<Record<VariantsSummary["kind"], Tone>> = { adopt: "good", keep: "good", inconclusive: "warn" };
 
-/** The report of `evals variants`: the verdict in plain words, the next step, and the evidence. */
-export function variantsDocument(summary: VariantsSummary): Block[] {
+/** What a command that searches for a wording adds to the report of its test. */
+type Surroundings = { command?: string; blocks?: Block[]; facts?: Fact[] };
+
+/** The report of `evals variants`: the verdict in plain words, the next step, and the evidence. `more`: of a search before it. */
+export function variantsDocument(summary: VariantsSummary, more: Surroundings = {}): Block[] {
   const { suite, model, note, cases, wordings, best, kind } = summary;
   const about = [suite, modelLabel({ model, note }), `${count(wordings.length, "wording")}, ${count(cases, "case")}`];
   return [
     heading(1, variantsHeadline(summary), tones[kind]),
-    text(variantsReason(summary), `Next: ${nextStep(summary)}`),
+    text(variantsReason(summary), `Next: ${nextStep(summary, more.command)}`),
     ...section(about.join(" · "), [
       wordingTable(summary),
       ...intervalPlot(
@@ -52,17 +55,18 @@ export function variantsDocument(summary: VariantsSummary): Block[] {
     ...caseTables(summary),
     ...section(`Changes in ${best?.name}`, [diff(kind === "keep" ? [] : (best?.changes ?? []))]),
     ...section("What the new names break", [list("name", kind === "keep" ? [] : listRenamings(summary))]),
-    facts(...listFacts(summary)),
+    ...(more.blocks ?? []),
+    facts(...(more.facts ?? []), ...listFacts(summary)),
   ];
 }
 
 /** The object that `evals variants --json` prints. */
-export function variantsJson(summary: VariantsSummary) {
+export function variantsJson(summary: VariantsSummary, command?: string) {
   return {
     ...summary,
     headline: variantsHeadline(summary),
     reason: variantsReason(summary),
-    next: nextStep(summary),
+    next: nextStep(summary, command),
   };
 }
 
@@ -111,6 +115,8 @@ function describeSampled(verdict: VariantVerdict, margin: number): string {
       switch (verdict.because) {
         case "no-room":
           return "Every case passes already, so no wording can be better.";
+        case "no-candidate":
+          return "No proposal passed more often than the current wording on the train cases, so none was tested.";
         case "no-gain":
           return `No wording is better by ${size(margin)} or more${where}.`;
         case "breaks":
@@ -150,9 +156,9 @@ function describeChange({ case: id, base, head }: Pick<NamedCase, "case" | "base
 }
 
 /** What to do next, as an imperative clause. */
-function nextStep(summary: VariantsSummary): string {
+function nextStep(summary: VariantsSummary, command = "variants"): string {
   const { kind, run, method, winner, best } = summary;
-  if (method === null) return `finish it with \`evals variants --resume ${run}\`.`;
+  if (method === null) return `finish it with \`evals ${command} --resume ${run}\`.`;
   if (kind === "adopt") return `put the wording of ${winner} into the server; \`--output\` saves it as a file.`;
   const { verdict } = summary;
   if (verdict.kind === "inconclusive") {

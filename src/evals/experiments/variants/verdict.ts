@@ -58,8 +58,8 @@ const figures = {
 
 /**
  * `adopt`: the challenger gains, and on no case is a loss of the harm or more left possible. `keep`: every case passes
- * already (`no-room`), no gain of the margin is left possible (`no-gain`), or it breaks cases (`breaks`), or gains nothing
- * on the whole (`no-net-gain`). `inconclusive`: a gain of the margin is neither shown nor ruled out (`gain`), or it gains
+ * already (`no-room`), none was better where it was searched for (`no-candidate`), no gain of the margin is left possible
+ * (`no-gain`), or it breaks cases (`breaks`), or gains nothing on the whole (`no-net-gain`). `inconclusive`: a gain of the margin is neither shown nor ruled out (`gain`), or it gains
  * and a loss on a case is not ruled out (`harm`); `settle`: trials per wording of these cases at which that would be known
  * if the rates stay as they are, null when too many. Or too many trials are missing (`missing`).
  */
@@ -67,7 +67,7 @@ export const variantVerdictSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("adopt"), winner: z.string(), ...figures }),
   z.object({
     kind: z.literal("keep"),
-    because: z.enum(["no-room", "no-gain", "breaks", "no-net-gain"]),
+    because: z.enum(["no-room", "no-candidate", "no-gain", "breaks", "no-net-gain"]),
     broken: z.array(namedCaseSchema),
     ...figures,
   }),

@@ -99,6 +99,16 @@ export async function openJudge(
   return model;
 }
 
+/** Opens the model that writes queries or wordings. Throws a usage error if it is no language model: others write nothing. */
+export async function openWriter(id: string, options: RequestOptions, io: Io): Promise<AskedModel> {
+  const [model] = await openModels([id], { ...options, exposure: undefined }, io);
+  if (model?.kind === "language model" && "ask" in model) return model;
+  throw usageError(
+    `${id} cannot be the writer: it is not a language model that answers single requests.`,
+    "Name a language model, for example --writer anthropic:claude-opus-5-5.",
+  );
+}
+
 async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelOptions> {
   const { baseUrl, maxTokens, timeout, retries, effort, claudePath } = options;
   const prices = options.prices === undefined ? undefined : readPrices(resolve(io.cwd, options.prices));

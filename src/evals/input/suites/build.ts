@@ -106,6 +106,7 @@ function buildCase(
     ...(expect?.files && { expectedFiles: expect.files as JsonObject }),
     ...(content.turns && { turns: content.turns.map(buildUserTurn) }),
     ...(content.searches && { searches: content.searches }),
+    ...(content.split && { split: content.split }),
     expectedBehavior: toNames(content.expected_behavior),
     ...(tools && { tools: share(tools) }),
     ...(header.dispatch && { dispatch: header.dispatch }),

@@ -2,6 +2,7 @@ import { SpendingLimits } from "../../asking/trials/limits.ts";
 import { schedule } from "../../asking/trials/schedule.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
+import { unfence } from "../../base/text/jsonReply.ts";
 import { mentionsName } from "../../base/text/text.ts";
 import { isLocal } from "../../base/types/endpoint.ts";
 import { usageError } from "../../base/types/errors.ts";
@@ -9,7 +10,7 @@ import type { Io } from "../../base/types/io.ts";
 import type { Json, JsonObject } from "../../base/types/json.ts";
 import { type AskedModel, noUsage } from "../../base/types/model.ts";
 import type { Tool } from "../../base/types/tool.ts";
-import { openModels, type RequestOptions } from "../../experiments/workspace/models.ts";
+import { openWriter, type RequestOptions } from "../../experiments/workspace/models.ts";
 import { count, money } from "../../reports/format.ts";
 import type { Draft, DraftCase } from "./draft.ts";
 
@@ -31,9 +32,7 @@ export async function writeQueries(
   options: WriterOptions,
   io: Io,
 ): Promise<Draft | undefined> {
-  const [model] = await openModels([options.writer], { ...options, out: "reports" }, io);
-  if (!model || !("ask" in model))
-    throw usageError(`${options.writer} is a host, which cannot answer single requests.`, "Name a language model.");
+  const model = await openWriter(options.writer, { ...options, out: "reports" }, io);
   const wanted = draft.cases.filter(({ tool }) => tool !== undefined);
   if (!(await agreeToCost(wanted.length, model, options, io))) return undefined;
   const guarded = new SpendingLimits({ budgetUsd: options.budget }).guard(model);
@@ -117,7 +116,7 @@ const introductions = [
 
 /** The message in a reply of a model: without code fences, JSON around it, introduction, label and quotes. */
 export function readQuery(reply: string): string {
-  const unfenced = reply.replace(/^\s*```\w*\s*|\s*```\s*$/g, "").trim();
+  const unfenced = unfence(reply);
   const text = introductions.reduce((rest, one) => rest.replace(one, "").trim(), findText(unfenced) ?? unfenced);
   const [paragraph = ""] = text.split(/\n\s*\n/);
   const line = paragraph.replace(/\s+/g, " ").trim();

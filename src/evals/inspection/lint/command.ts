@@ -1,14 +1,22 @@
 import { listConfusablePairs } from "../../base/search/similarity.ts";
 import { type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
-import type { Severity } from "../../base/types/finding.ts";
+import type { Finding, Severity } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { LintReport, Profile } from "../../base/types/lint.ts";
+import type { Tool } from "../../base/types/tool.ts";
 import { printJson } from "../../reports/result.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { decideExitCode, type FormOptions, printFindings } from "../findings.ts";
 import { readSettings } from "../settings.ts";
 import { forEachTarget, resolveTargets, type Target, type TargetOptions } from "../targets.ts";
-import { type CollectContext, type Collected, collectTools, compareVersions, joinCollected } from "./collect.ts";
+import {
+  type CollectContext,
+  type Collected,
+  collectTools,
+  compareVersions,
+  describeToolList,
+  joinCollected,
+} from "./collect.ts";
 import type { LintJudgeOptions } from "./judge.ts";
 import { lintDocument, rulesDocument, rulesMarkdown } from "./lintReport.ts";
 import { runRules, type ToolsetSubject } from "./rule.ts";
@@ -61,6 +69,13 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
     io,
   );
   return exitCode as ExitCode;
+}
+
+/** What the rules find in a list of tools that is not shown to a person: errors and warnings, with the default settings. */
+export function lintTools(tools: readonly Tool[], instructions: string | undefined): readonly Finding[] {
+  const items: unknown[] = JSON.parse(JSON.stringify(tools));
+  const { subjects } = describeToolList({ server: "", items, instructions, settings: [] });
+  return runRules(subjects, rules).findings.filter(({ severity }) => severity !== "info");
 }
 
 async function printRules(format: Format, io: Io): Promise<ExitCode> {

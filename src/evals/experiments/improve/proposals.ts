@@ -1,0 +1,164 @@
+import { resolve } from "node:path";
+import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { listProperties, listRequired } from "../../base/jsonSchema/values.ts";
+import { redactValue } from "../../base/secrets/secrets.ts";
+import { usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
+import { isJsonObject, type Json } from "../../base/types/json.ts";
+import { skillEntryName } from "../../base/types/skill.ts";
+import type { OfferedTool, Tool } from "../../base/types/tool.ts";
+import type { Variant } from "../../base/types/variants.ts";
+import { readParsed, readText } from "../../input/parsing/read.ts";
+import { listChanges } from "../../servers/changes/changes.ts";
+import { applyVariant, checkVariant } from "../../servers/overlay.ts";
+import { showTool } from "../../servers/renaming.ts";
+import { createToolset } from "../../servers/toolList.ts";
+import { readVariants } from "../variants/file.ts";
+
+export type NamedVariant = { name: string; variant: Variant };
+
+const maxBytes = 4 * 1024 * 1024;
+
+/**
+ * Reads proposals: a variants file, or what another tool wrote: the fixes of toolfit, the patch or a reply of mispick's fix,
+ * the result of skill-creator's loop (`skill`: whose descriptions these are). Throws EvalsError for a file of another form.
+ */
+export async function readProposals(file: string, cwd: string, skill: string | undefined): Promise<NamedVariant[]> {
+  const path = resolve(cwd, file);
+  const read = readText(path, maxBytes);
+  const patched = "kind" in read ? [] : readPatch(read.text);
+  if (patched.length > 0) return patched;
+  const { value } = /\.(?:diff|patch)$/.test(file) ? { value: null } : await readParsed(path, file, { lenient: true });
+  if (isJsonObject(value)) {
+    if ("variants" in value)
+      return [...(await readVariants(file, cwd)).variants].map(([name, variant]) => ({ name, variant }));
+    const found = readFixes(value.fixes) ?? readDescriptions(value.descriptions) ?? readHistory(value.history, skill);
+    if (found && found.length > 0) return found;
+  }
+  throw usageError(
+    `"${file}" has no proposals.`,
+    "Give a variants file, or the output of toolfit --fix, mispick fix --patch or skill-creator's run_loop.",
+    { file },
+  );
+}
+
+/** mispick: after a heading for each pair, `--- a/<tool>`, `+++ b/<tool>`, and the wrapped lines of both descriptions. */
+function readPatch(text: string): NamedVariant[] {
+  return text.split(/^## /m).flatMap((part, at) => {
+    const tools = [...part.matchAll(/^\+\+\+ b\/(.+)\n((?:[+-].*\n?)*)/gm)].map(([, tool = "", lines = ""]) => {
+      const added = lines.split("\n").flatMap((line) => (line.startsWith("+") ? [line.slice(1)] : []));
+      return [tool.trim(), added.join(" ").trim()];
+    });
+    return tools.length > 0 ? [{ name: `patch-${at}`, variant: Object.fromEntries(tools) }] : [];
+  });
+}
+
+function readFixes(fixes: Json | undefined): NamedVariant[] | undefined {
+  if (!Array.isArray(fixes)) return undefined;
+  return fixes.flatMap((fix, at) => {
+    const { tool, after_description: text } = isJsonObject(fix) ? fix : {};
+    return typeof tool === "string" && typeof text === "string"
+      ? [{ name: `fix-${at + 1}`, variant: { [tool]: text } }]
+      : [];
+  });
+}
+
+function readDescriptions(descriptions: Json | undefined): NamedVariant[] | undefined {
+  if (!isJsonObject(descriptions)) return undefined;
+  const texts = Object.entries(descriptions).filter((one): one is [string, string] => typeof one[1] === "string");
+  return [{ name: "descriptions", variant: Object.fromEntries(texts) }];
+}
+
+function readHistory(history: Json | undefined, skill: string | undefined): NamedVariant[] | undefined {
+  if (!Array.isArray(history)) return undefined;
+  if (skill === undefined)
+    throw usageError("These are descriptions of a skill, and the suite has several or none.", "Name it with --skill.");
+  // The first iteration has the description that is in use.
+  const texts = history.slice(1).map((one) => (isJsonObject(one) ? one.description : undefined));
+  return [...new Set(texts)].flatMap((text, at) =>
+    typeof text === "string" ? [{ name: `iteration-${at + 2}`, variant: { [skillEntryName(skill)]: text } }] : [],
+  );
+}
+
+/** What the linter finds in a list of tools. */
+export type LintTools = (
+  tools: readonly Tool[],
+  instructions: string | undefined,
+) => readonly { rule: string; tool?: string | undefined; message: string }[];
+
+/** A text may grow to this multiple, or to this many characters: a list is paid for in every request. */
+const growth = { factor: 2.5, characters: 300 } as const;
+
+/**
+ * Creates the check of proposals: why one must not be asked, or null. It must fit the tools, differ from the wording in use
+ * and from earlier proposals, change wording alone, be short, repeat no secret, and bring no finding of the linter, which
+ * knows of tools that do not exist and of texts that give a model orders, nor say what a schema contradicts.
+ */
+export function createGate(cases: readonly PlannedCase[], lint: LintTools, io: Pick<Io, "env">) {
+  const lists = [...new Map(cases.map(({ toolset }) => [toolset.hash, toolset])).values()];
+  const known = new Set(lists.flatMap(({ tools }) => findFindings(tools, lint).map(({ key }) => key)));
+  const claimed = new Set(lists.flatMap(({ tools }) => tools.flatMap(findContradictions)));
+  const seen = new Map([[lists.map(({ hash }) => hash).join(), "changes nothing"]]);
+  return ({ name, variant }: NamedVariant): string | null => {
+    const problem = checkVariant(
+      lists.map(({ tools }) => tools),
+      variant,
+    )[0];
+    if (problem) return problem.message;
+    if (redactValue(variant, io) !== variant) return "It repeats a secret.";
+    const changed = lists.map(({ tools }) => createToolset(applyVariant(tools, variant)));
+    const hashes = changed.map(({ hash }) => hash).join();
+    const same = seen.get(hashes);
+    if (same !== undefined) return `It ${same}.`;
+    const changes = lists.flatMap(({ tools }, at) => listChanges(tools, changed[at]?.tools.map(withOwnName) ?? []));
+    const other = changes.find((change) => change.class !== "description only");
+    if (other) return `It changes more than wording: ${other.label}.`;
+    const long = changes.find(
+      ({ before = "", after = "" }) => after.length > Math.max(growth.characters, growth.factor * before.length),
+    );
+    if (long)
+      return `${long.label} has ${long.after?.length} characters, over ${growth.characters} and ${growth.factor} times as many as now.`;
+    const claim = changed.flatMap(({ tools }) => tools.flatMap(findContradictions)).find((one) => !claimed.has(one));
+    if (claim !== undefined) return claim;
+    const found = changed.flatMap(({ tools }) => findFindings(tools, lint)).find(({ key }) => !known.has(key));
+    if (found) return `${found.rule}: ${found.message}`;
+    seen.set(hashes, `equals ${name}`);
+    return null;
+  };
+}
+
+/** What descriptions of parameters say of defaults, values and whether they may be left out, and the schema does not. */
+function findContradictions({ name: tool, inputSchema }: OfferedTool): string[] {
+  const required = listRequired(inputSchema);
+  return listProperties(inputSchema).flatMap(([name, property]) => {
+    if (!isJsonObject(property) || typeof property.description !== "string") return [];
+    const { description: text, default: initial, enum: values } = property;
+    const said = /\bdefaults?(?: value)?(?: is| to|:)? *[`"']?([\w.-]*\w)/i.exec(text)?.[1];
+    const quoted = Array.isArray(values) ? [...text.matchAll(/[`"']([\w.-]+)[`"']/g)].map(([, one = ""]) => one) : [];
+    const unknown = quoted.find((one) => Array.isArray(values) && !values.map(String).includes(one) && one !== name);
+    const isOptional = /^\W*optional\b|\(optional\b/i.test(text);
+    const what = `${tool}.${name}`;
+    return [
+      ...(said !== undefined && initial !== undefined && String(initial) !== said
+        ? [`${what} says that its default is ${said}, but in its schema it is ${JSON.stringify(initial)}.`]
+        : []),
+      ...(unknown === undefined ? [] : [`${what} names the value ${unknown}, which its schema does not have.`]),
+      ...(isOptional && required.includes(name)
+        ? [`${what} says that it is optional, but its schema requires it.`]
+        : []),
+    ];
+  });
+}
+
+const withOwnName = ({ shownAs: _, ...tool }: OfferedTool): OfferedTool => tool;
+
+/** The findings in a list as models see it. The key names a tool by its own name, so that a renamed one keeps its findings. */
+function findFindings(tools: readonly OfferedTool[], lint: LintTools) {
+  const own = new Map(tools.map((tool) => [showTool(tool).name, tool.name]));
+  const shown = tools.filter(({ origin }) => origin !== "instructions" && origin !== "skill").map(showTool);
+  const instructions = tools.find(({ origin }) => origin === "instructions")?.description;
+  return lint(shown, instructions).map((finding) => ({
+    ...finding,
+    key: JSON.stringify([finding.rule, own.get(finding.tool ?? "") ?? ""]),
+  }));
+}
