@@ -70,7 +70,7 @@ export const randomSeed = () => Math.floor(Math.random() * 2 ** 31);
 export type PlayDesign = <W>(design: Design<W>) => Promise<DesignResult<W>>;
 
 /** Several designs one after the other on one record, with other work between them. `dir`: the folder of the record. */
-export type Stages<V> = { cap: number; run(play: PlayDesign, dir: string): Promise<DesignResult<V>> };
+type Stages<V> = { cap: number; run(play: PlayDesign, dir: string): Promise<DesignResult<V>> };
 
 /** Cases in arms, and the design that requests their trials. `setup`: everything else that its result depends on. */
 export type ExperimentSpec<V> = {
