@@ -236,10 +236,10 @@ describe("the answer", () => {
   const garbled = "the judge's answer has the wrong form: ";
   it.each<[string, string, string]>([
     ["nothing", "", "the judge's answer is empty"],
-    ["prose", "All criteria are met.", "the judge's answer is not JSON: All criteria are met."],
-    ["cut JSON", saying({}).slice(0, -3), `the judge's answer is not JSON: ${saying({}).slice(0, -3)}`],
-    ["JSON and prose", `${saying({})} Done!`, `the judge's answer is not JSON: ${saying({})} Done!`],
-    ["a bare list", "[]", `${garbled}it must be an object, got a list`],
+    ["prose", "All criteria are met.", "the judge's answer has no JSON object: All criteria are met."],
+    ["cut JSON", saying({}).slice(0, -3), `the judge's answer has no JSON object: ${saying({}).slice(0, -3)}`],
+    ["two answers", `${saying({})} ${saying({})}`, "the judge's answer has several JSON objects"],
+    ["a bare list", "[]", "the judge's answer has no JSON object: []"],
     ["another verdict", saying({ verdict: "passed" }), expect.stringMatching(`^${garbled}.*answers\\[0\\].verdict`)],
     ["a verdict of all", `{"answers": [], "grade": "pass"}`, `${garbled}it has an unknown key: grade`],
     ["no evidence", `{"answers": [{"number": 1, "reason": "", "verdict": "met"}]}`, expect.stringMatching(garbled)],
@@ -250,6 +250,20 @@ describe("the answer", () => {
     ["half a number", saying({ number: 1.5 }), "the judge must answer criteria 1 to 1 once each, but answered 1.5"],
   ])("that is %s is none at all", (_, text, why) => {
     expect(read(text)).toEqual({ kind: "broken", why });
+  });
+
+  it.each([
+    ["a fence", (json: string) => `\`\`\`json\n${json}\n\`\`\``],
+    ["a fence between words", (json: string) => `Here is my grading:\n\`\`\`\n${json}\n\`\`\`\nDone {as asked}!`],
+    ["prose", (json: string) => `${json} Done!`],
+    ["thoughts with a draft", (json: string) => `<think>Perhaps ${json}? Yes.</think>${json}`],
+    ["thoughts that were opened by the template", (json: string) => `I see {"a".</think>\n\n${json}`],
+    ["a label with braces", (json: string) => `{answer}: ${json}`],
+    ["a byte order mark", (json: string) => `\uFEFF${json}\n`],
+    ["a special token", (json: string) => `<|channel|>final<|message|>${json}<|return|>`],
+  ])("is read with %s around it", (_, around) => {
+    expect(read(around(saying({})))).toEqual(read(saying({})));
+    expect(read(around(saying({}))).kind).toBe("answered");
   });
 
   it("that leaves one out or repeats one is none for the others either", () => {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { cut, stripCodeFence } from "../../base/text/text.ts";
+import { cut, listJsonObjects } from "../../base/text/text.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
 import { formatIssues, formatPath, listIssues } from "../../base/types/issues.ts";
 import { canonicalJson, type Json, type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
@@ -157,18 +157,13 @@ export function readJudgement(
 const broken = (why: string): Reading => ({ kind: "broken", why });
 
 function parseAnswer(text: string): z.infer<typeof judgementSchema> | { why: string } {
-  // Without structured output, models put their JSON into a fenced block.
-  const json = stripCodeFence(text);
-  if (json === "") return { why: "the judge's answer is empty" };
-  let data: unknown;
-  try {
-    data = JSON.parse(json);
-  } catch {
-    return { why: `the judge's answer is not JSON: ${cut(oneLine(json))}` };
-  }
-  const answer = judgementSchema.safeParse(data);
-  if (answer.success) return answer.data;
-  return { why: `the judge's answer has the wrong form: ${cut(formatIssues(answer.error))}` };
+  if (text.trim() === "") return { why: "the judge's answer is empty" };
+  // Without structured output, models put their JSON into a fenced block, and words around it.
+  const [answer, second] = listJsonObjects(text);
+  if (second) return { why: "the judge's answer has several JSON objects" };
+  if (!answer) return { why: `the judge's answer has no JSON object: ${cut(oneLine(text))}` };
+  const { data, error } = judgementSchema.safeParse(answer);
+  return data ?? { why: `the judge's answer has the wrong form: ${cut(formatIssues(error))}` };
 }
 
 function toMatch(

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from "../types/json.ts";
+import { isJsonObject, type Json, type JsonObject, parseJsonText } from "../types/json.ts";
 
 /** Characters that a person does not see and a model reads, by code point. */
 export const hiddenRanges = [
@@ -85,11 +85,44 @@ export function showJson(value: Json): string {
   return cut(JSON.stringify(value));
 }
 
-/** The answer of a model without white space around it and, if all of it is in a Markdown code block, without the fences. */
-export function stripCodeFence(text: string): string {
-  const trimmed = text.trim();
-  if (trimmed.length < 6 || !trimmed.startsWith("```") || !trimmed.endsWith("```")) return trimmed;
-  return trimmed.slice(3, -3).replace(/^json/, "").trim();
+/** Braces that open no JSON, as in prose: no more of them are looked into. */
+const maxSkipped = 50;
+
+/**
+ * The JSON objects in the answer of a model that was asked for one, whatever it wrote around them: a code fence, an
+ * introduction, its thoughts. Objects inside of others are not listed.
+ */
+export function listJsonObjects(answer: string): JsonObject[] {
+  const thought = answer.lastIndexOf("</think>");
+  const text = thought < 0 ? answer : answer.slice(thought + "</think>".length);
+  const found: JsonObject[] = [];
+  let skipped = 0;
+  for (let start = text.indexOf("{"); start >= 0 && skipped < maxSkipped; ) {
+    const end = findClosingBrace(text, start);
+    // JSON that is cut off, whose inner objects are no answers.
+    if (end === undefined && /^\{\s*"/.test(text.slice(start, start + 100))) break;
+    const value = end === undefined ? undefined : parseJsonText(text.slice(start, end));
+    if (isJsonObject(value)) found.push(value);
+    else skipped++;
+    start = text.indexOf("{", isJsonObject(value) ? end : start + 1);
+  }
+  return found;
+}
+
+/** The position behind the brace that closes the one at `start`; undefined if none does. */
+function findClosingBrace(text: string, start: number): number | undefined {
+  let depth = 0;
+  let isString = false;
+  for (let at = start; at < text.length; at++) {
+    const sign = text[at];
+    if (isString) {
+      if (sign === "\\") at++;
+      else if (sign === '"') isString = false;
+    } else if (sign === '"') isString = true;
+    else if (sign === "{") depth++;
+    else if (sign === "}" && --depth === 0) return at + 1;
+  }
+  return undefined;
 }
 
 /** A text for a message, cut to `most` characters. The mark at its end shows where a secret could be cut, which is then redacted. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { stripCodeFence } from "../../../base/text/text.ts";
+import { listJsonObjects } from "../../../base/text/text.ts";
 import { formatIssues } from "../../../base/types/issues.ts";
 import type { JsonObject } from "../../../base/types/json.ts";
 import { defineRules, type JudgedSubject } from "../rule.ts";
@@ -79,15 +79,10 @@ function truncate(text: unknown, most: number): string {
 
 type Rubric = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
 
-/** Reads the answer of a judge: one JSON object, in a code fence or not. */
+/** Reads the answer of a judge: one JSON object, whatever stands around it. */
 export function readRubric(text: string): Rubric {
-  const json = stripCodeFence(text);
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    return { kind: "problem", why: `the judge's answer is not JSON: ${shorten(text)}` };
-  }
+  const value = listJsonObjects(text).at(-1);
+  if (!value) return { kind: "problem", why: `the judge's answer is not JSON: ${shorten(text)}` };
   const answer = rubricAnswerSchema.safeParse(value);
   if (!answer.success) {
     const why = formatIssues(answer.error);
