@@ -43,6 +43,14 @@ describe("a project file", () => {
     expect(existsSync(join(dir, "records"))).toBe(true);
   });
 
+  it("has headers, whose variables must be set", async () => {
+    const files = {
+      "evals.config.yaml": "model: openai:m\nbaseUrl: http://127.0.0.1:1/v1\nheaders: { X-Team: $TEAM }",
+    };
+    await expect(runWith(files, ["--dry-run"])).rejects.toThrow("The header X-Team needs the variable TEAM");
+    expect(await refusal("evals.config.json", { headers: ["X-Team=a"] })).toContain('"headers" must be an object');
+  });
+
   it("gives way to flags, and has other values in CI", async () => {
     const files = { "evals.config.json": { out: "local", ci: { out: "ci", passRate: 0.5 } } };
     expect(existsSync(join((await runWith(files, ["--out", "mine"])).dir, "mine"))).toBe(true);
@@ -162,7 +170,7 @@ describe("a project file", () => {
     expect(keys.sort()).toEqual(
       Object.keys(flags)
         .filter((flag) => !singleUse.includes(flag))
-        .map(toKey)
+        .map((flag) => (flag === "header" ? "headers" : toKey(flag)))
         .sort(),
     );
     expect(singleUse.filter((flag) => !(flag in flags))).toEqual([]);

@@ -9,6 +9,7 @@ import { openAskedModel } from "../../src/evals/experiments/workspace/models.ts"
 import { createProject } from "../asking/models/local/stub.ts";
 import { cell } from "../asking/models/request.ts";
 import { startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
+import { geminiModel, startGeminiEndpoint } from "../fixtures/endpoints/gemini.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { startResponsesEndpoint } from "../fixtures/endpoints/responses.ts";
 import { modelContract, type Subject } from "./model.ts";
@@ -125,6 +126,59 @@ const responsesSubject: Subject = {
     }),
 };
 
+const endpointFault = (caseId: string, hung: () => void) => {
+  if (caseId !== "hang") return undefined;
+  hung();
+  return { fault: "hang" } as const;
+};
+
+const aiSdkGoogleSubject: Subject = {
+  generates: true,
+  waits: true,
+  open: () =>
+    perCase(async (caseId, hung) => {
+      const endpoint = await startGeminiEndpoint(({ contents, tools = [] }) => {
+        const names = tools.flatMap((tool) => tool.functionDeclarations.map(({ name }) => name));
+        const calls = scripted(caseId, contents.length > 1, names);
+        return endpointFault(caseId, hung) ?? (calls.length === 0 ? { text: "ok" } : { calls });
+      });
+      const env = { GOOGLE_GENERATIVE_AI_API_KEY: "secret" };
+      const options = { env, baseUrl: `${endpoint.url}/v1beta` };
+      return {
+        model: await openAskedModel(`ai:google/${geminiModel}`, options),
+        underway: async () => {},
+        refused: () => endpoint.requests.flatMap(({ refused }) => refused ?? []),
+        close: endpoint.close,
+      };
+    }),
+};
+
+const aiSdkMistralSubject: Subject = {
+  generates: true,
+  waits: true,
+  open: () =>
+    perCase(async (caseId, hung) => {
+      const endpoint = await startCompletionsEndpoint(({ messages, tools = [] }) => {
+        const names = tools.map((tool) => tool.function.name);
+        const calls = scripted(caseId, messages.length > 1, names);
+        const written = calls.map(({ name, input }) => ({ name, arguments: JSON.stringify(input) }));
+        return (
+          endpointFault(caseId, hung) ?? {
+            usage: { total_tokens: 110 },
+            ...(calls.length === 0 ? { text: "ok" } : { calls: written }),
+          }
+        );
+      });
+      const options = { env: { MISTRAL_API_KEY: "secret" }, baseUrl: `${endpoint.url}/v1` };
+      return {
+        model: await openAskedModel("ai:@ai-sdk/mistral/mistral-small", options),
+        underway: async () => {},
+        refused: () => endpoint.requests.flatMap(({ refused }) => refused ?? []),
+        close: endpoint.close,
+      };
+    }),
+};
+
 const lexicalSubject: Subject = {
   generates: false,
   waits: false,
@@ -185,6 +239,9 @@ describe("lexical", () => modelContract(lexicalSubject));
 describe("anthropic", () => modelContract(anthropicSubject));
 describe("openai", () => modelContract(openaiSubject));
 describe("openai with tool search", () => modelContract(responsesSubject));
+describe("ai:google", () => modelContract(aiSdkGoogleSubject));
+describe("ai:mistral", () => modelContract(aiSdkMistralSubject));
+describe("ai:google with a cache", () => modelContract(withCache(aiSdkGoogleSubject)));
 describe("anthropic with a cache", () => modelContract(withCache(anthropicSubject)));
 describe("openai with a cache", () => modelContract(withCache(openaiSubject)));
 describe("openai with tool search and a cache", () => modelContract(withCache(responsesSubject)));

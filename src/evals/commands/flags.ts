@@ -20,9 +20,15 @@ const longestTimeout = 86_400;
 /** A seed of anything random. */
 export const seedRange = { min: 0, max: Number.MAX_SAFE_INTEGER, integer: true } as const;
 
+/** Further headers of requests to models. */
+export const headerFlag = texts(
+  "Further header of every request to the model's API, as NAME=VALUE; $VARIABLE in a value is read from the environment",
+);
+
 /** How a model is reached and asked. */
 export const requestFlags = inGroup("Model requests:", {
   "base-url": text("Base URL of the model's API, for example http://localhost:8000/v1"),
+  header: headerFlag,
   "max-tokens": number("Maximum output tokens per reply", { min: 1, integer: true }),
   timeout: number("Timeout of one request, in seconds (hosts: of one trial)", { above: 0, max: longestTimeout }),
   retries: number("Maximum retries for transient errors of the model", { min: 0, max: 20, integer: true }),

@@ -16,7 +16,7 @@ type ProjectOptions = {
 /** The commands that call models. To others, a flag of the same name can mean something else. */
 const asking: ReadonlySet<string> = new Set(["run", "variants", "improve"]);
 /** The folders of records and baselines, and how models are reached, are the same for every command. */
-const everywhere: ReadonlySet<string> = new Set(["out", "baselines", "baseUrl", "claudePath"]);
+const everywhere: ReadonlySet<string> = new Set(["out", "baselines", "baseUrl", "header", "claudePath"]);
 
 /** Commands that only read records: they do without a configuration in code that is not trusted. */
 const reading: ReadonlySet<string> = new Set(["show", "view", "clean", "merge", "compare"]);
@@ -79,5 +79,14 @@ async function load(file: string, { cwd, env }: Io): Promise<Project> {
     import("../input/suites/projectFile.ts"),
     import("./projectSchema.ts"),
   ]);
-  return await loadProject(file, { schema, cwd, isCi: isCi(env) });
+  const project = await loadProject(file, { schema, cwd, isCi: isCi(env) });
+  const { headers, ...options } = project.options;
+  if (headers === undefined) return project;
+  // As the flag --header takes them.
+  const header = Object.entries(headers as Record<string, string>).map(([name, value]) => `${name}=${value}`);
+  return {
+    ...project,
+    options: { ...options, header },
+    place: (name) => project.place(name === "header" ? "headers" : name),
+  };
 }

@@ -26,9 +26,15 @@ export const singleUse: readonly string[] = [
 const entries = Object.entries(runCommand.flags).filter(([name, { hidden }]) => !hidden && !singleUse.includes(name));
 
 /** The keys of `evals.config.*`. Numbers are checked against the ranges of their flags when the file is read. */
-export const projectSchema = createProjectSchema(
-  Object.fromEntries(entries.map(([name, flag]) => [toCamelCase(name), toSchema(flag).optional()])),
-);
+export const projectSchema = createProjectSchema({
+  ...Object.fromEntries(
+    entries.filter(([name]) => name !== "header").map(([name, flag]) => [toCamelCase(name), toSchema(flag).optional()]),
+  ),
+  headers: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe("Further headers of every request to the model's API; $VARIABLE in a value is read from the environment"),
+});
 
 function toSchema(flag: Options): z.ZodType {
   const one = toSingle(flag);

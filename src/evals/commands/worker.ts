@@ -1,6 +1,6 @@
 import { defaultPolicy } from "../base/types/execution.ts";
 import { defineCommand, number, text, texts } from "./command.ts";
-import { envFlags, executeFlag } from "./flags.ts";
+import { envFlags, executeFlag, headerFlag } from "./flags.ts";
 
 export const workerCommand = defineCommand({
   command: "worker <queue> [paths..]",
@@ -27,6 +27,7 @@ export const workerCommand = defineCommand({
     },
     "max-idle": number("Exit after this many seconds without a trial (default: never)", { above: 0 }),
     "base-url": text("Base URL of the model's API; it must be that of the run"),
+    header: headerFlag,
     "claude-path": text("Claude Code executable (default: $CLAUDE_CODE_PATH, then claude on the PATH)"),
     ...envFlags,
   },

@@ -40,6 +40,20 @@ describe("the pass-through", () => {
     expect(JSON.stringify(tap.exchanges)).not.toContain("secret");
   });
 
+  it("adds headers in place of those of the host", async () => {
+    const service = await startMessagesEndpoint(() => ({ text: "Hello." }));
+    const proxy = await startPassThrough(fetch, {
+      "x-team": "search",
+      "x-api-key": "gateway",
+      "anthropic-version": null,
+    });
+    const tap = proxy.open({ upstream: service.url, admit: () => true });
+    undo.push(service.close, tap.close);
+    await (await post(`${tap.url}/v1/messages`, body())).text();
+    const { "x-team": team, "x-api-key": key, "anthropic-version": version } = service.requests[0]?.headers ?? {};
+    expect([team, key, version]).toEqual(["search", "gateway", undefined]);
+  });
+
   it("hands on a stream as it comes", async () => {
     let release = () => {};
     const released = new Promise<void>((done) => {

@@ -54,6 +54,43 @@ describe("the request", () => {
     });
   });
 
+  it.each([
+    [["X-Team=search"], { "x-team": "search", authorization: "Bearer no-key-needed" }],
+    [["Authorization=Bearer gateway"], { authorization: "Bearer gateway" }],
+    [["api-key=azure"], { "api-key": "azure", authorization: undefined }],
+  ])("has the headers %j", async (headers, expected) => {
+    const { model, endpoint } = await modelOn(() => ({ text: "ok" }), { headers });
+    await ask(model);
+    const sent = endpoint.requests[0]?.headers ?? {};
+    expect(Object.fromEntries(Object.keys(expected).map((name) => [name, sent[name]]))).toEqual(expected);
+  });
+
+  it.each([
+    "This response_format type is unavailable now",
+    "json_schema is not supported by this model",
+    "Structured output is not available",
+    "Invalid value for format: grammar could not be compiled",
+  ])("leaves out the form of an answer once it is refused: %s", async (message) => {
+    const refuse: Script<CompletionsBody, CompletionAnswer> = ({ response_format }) =>
+      response_format ? { fault: "status", status: 400, message } : { text: "{}" };
+    const { model, endpoint } = await modelOn(refuse);
+    const request = { ...requestOf("Judge it.", []), answerSchema: { type: "object" } };
+    for (let asked = 0; asked < 2; asked++) {
+      expect(await model.ask(request, signal)).toMatchObject({ kind: "turn", turn: { text: "{}" } });
+    }
+    expect(endpoint.requests.map(({ body }) => "response_format" in body)).toEqual([true, false, false]);
+  });
+
+  it("reads an answer of a form among the thoughts, where the reply has no text", async () => {
+    const message = { role: "assistant", content: "", reasoning_content: '{"ok": true}' };
+    const body = { id: "r", choices: [{ finish_reason: "stop", message }] };
+    const { model } = await modelOn(() => ({ fault: "body", body }));
+    const request = requestOf("Judge it.", []);
+    const read = async (one: typeof request) => (await model.ask(one, signal)) as { turn: { text: string } };
+    expect((await read({ ...request, answerSchema: { type: "object" } })).turn.text).toBe('{"ok": true}');
+    expect((await read(request)).turn.text).toBe("");
+  });
+
   it("asks for an answer of a form, strictly", async () => {
     const { model, endpoint } = await modelOn(() => ({ text: '{"ok": true}' }));
     const answerSchema = {
@@ -70,10 +107,9 @@ describe("the request", () => {
       response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema: answerSchema } },
     });
     const optional = { ...answerSchema, required: [] };
-    expect(await model.ask({ ...requestOf("hello", []), answerSchema: optional }, signal)).toMatchObject({
-      kind: "broken",
-      message: expect.stringContaining("schema: 'required' must include every key in properties: 'ok'"),
-    });
+    await model.ask({ ...requestOf("hello", []), answerSchema: optional }, signal);
+    expect(endpoint.requests[1]?.refused).toContain("schema: 'required' must include every key in properties: 'ok'");
+    expect(endpoint.requests[2]?.body).not.toHaveProperty("response_format");
   });
 
   it("hands back the calls, and each result after them", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ModelOptions, openModel } from "../../../src/evals/experiments/workspace/models.ts";
+import { describeAvailable } from "../../../src/evals/experiments/workspace/offeredModels.ts";
 
 const key = { ANTHROPIC_API_KEY: "secret", OPENAI_API_KEY: "secret" };
 
@@ -36,7 +37,7 @@ describe("a model that can be asked", () => {
 
 describe("a model that cannot", () => {
   const known =
-    "Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, ollama:<name>, lmstudio:<name>, llamacpp:<name>, vllm:<name>, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, copilot:claude-sonnet-5-5, goose:anthropic/claude-sonnet-5-5, replay:<run> or replay:<run>#<model>, custom:<file>.";
+    "Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, ai:<package>/<model>, ollama:<name>, lmstudio:<name>, llamacpp:<name>, vllm:<name>, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, copilot:claude-sonnet-5-5, goose:anthropic/claude-sonnet-5-5, replay:<run> or replay:<run>#<model>, custom:<file>. No API key is set, and no local model server runs.";
 
   it.each<[string, Partial<ModelOptions>, string]>([
     ["antropic:x", {}, `error: Unknown model "antropic:x".\n  Did you mean "anthropic:x"? ${known}`],
@@ -81,6 +82,14 @@ describe("a model that cannot", () => {
 });
 
 describe("an unknown model", () => {
+  it("gets the keys and the local servers that were found", async () => {
+    const env = { OPENAI_API_KEY: "k", GROQ_API_KEY: "k", ANTHROPIC_API_KEY: "" };
+    const local = Promise.resolve([{ flags: "-m ollama:qwen3", reason: "Ollama runs on this machine", costUsd: 0 }]);
+    expect(await describeAvailable(env, local)).toBe(
+      "Found: OPENAI_API_KEY is set (-m openai:gpt-5), GROQ_API_KEY is set (-m ai:groq/<model>), Ollama runs on this machine (-m ollama:qwen3).",
+    );
+  });
+
   it.each([
     ["claude-haiku-5-5", "anthropic:claude-haiku-5-5"],
     ["claude:sonnet-5-5", "anthropic:claude-sonnet-5-5"],
@@ -93,6 +102,9 @@ describe("an unknown model", () => {
     ["lexcal", "lexical"],
     ["claude-cod", "claude-code"],
     ["opena:gpt-5", "openai:gpt-5"],
+    ["google:gemini-3-pro", "ai:google/gemini-3-pro"],
+    ["bedrock/anthropic.claude-x:0", "ai:amazon-bedrock/anthropic.claude-x:0"],
+    ["groq:qwen/qwen3", "ai:groq/qwen/qwen3"],
   ])("%s: did you mean %s?", async (id, meant) => {
     await expect(openModel(id, { env: {} })).rejects.toThrow(`Unknown model "${id}".\n  Did you mean "${meant}"? Use`);
   });

@@ -220,7 +220,9 @@ describe("a case", () => {
       "  - expect: { tool: t }",
       "    messages: [{ role: usr, content: 5 }]",
       "  - expect: { tool: t }",
-      "    input: ''",
+      "    input: ' '",
+      "  - expect: { tool: t }",
+      "    messages: [{ role: user, content: '' }]",
     ];
     expect(await about(text.join("\n"))).toMatchInlineSnapshot(`
       "s.yaml:2:5: error: The case has no prompt.
@@ -231,8 +233,8 @@ describe("a case", () => {
         Did you mean "user"?
       s.yaml:6:38: error: "content" must be text, got 5.
         Put it in quotes: "5".
-      s.yaml:8:12: error: "input" is empty.
-        Fill it in, or leave it out."
+      s.yaml:8:12: error: "input": must not be blank.
+      s.yaml:10:39: error: "content": must not be blank."
     `);
   });
 });

@@ -54,7 +54,7 @@ export async function createHostModel(facts: HostFacts, options: HostOptions): P
     retries: endpoint.retries,
     upstream: endpoint.baseUrl,
     relay: await startRelay(),
-    passThrough: await startPassThrough(openFetch(options.env)),
+    passThrough: await startPassThrough(openFetch(options.env), endpoint.headers),
     ...(options.maxCostUsd !== undefined && { maxCostUsd: options.maxCostUsd }),
     cost: (...[usage, name]: Parameters<typeof priceUsage>) => priceUsage(usage, name, options.prices),
   };

@@ -4,11 +4,11 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { startLoopback } from "../../base/network/loopback.ts";
 import type { Fetch } from "../../base/network/proxy.ts";
-import { cut } from "../../base/text/text.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import { isJsonObject } from "../../base/types/json.ts";
 import { findProtocol } from "../protocols/index.ts";
 import type { Protocol, ReceivedReply, SentRequest } from "../protocols/protocol.ts";
+import { readRefusal } from "../protocols/refusals.ts";
 
 /** A model request, with its reply or fault, if any. `ms`: until the whole reply; `sentAt`: on the monotonic clock. */
 export type Exchange = {
@@ -50,15 +50,18 @@ const maxReplyBytes = 32 * 1024 * 1024;
 /**
  * Starts listening. Everything is forwarded unchanged, credentials included, except that replies are asked for without
  * compression; of what passes, only the content of model requests and replies is kept, and no header. `send` reaches the
- * provider. The server does not keep the process alive.
+ * provider, with `added` headers in place of those of the host. The server does not keep the process alive.
  */
-export async function startPassThrough(send: Fetch): Promise<PassThrough> {
+export async function startPassThrough(
+  send: Fetch,
+  added: Readonly<Record<string, string | null>> = {},
+): Promise<PassThrough> {
   const routes = new Map<string, Route>();
   const { http, url } = await startLoopback((request, response) => {
     const [, key = "", rest = ""] = /^\/([^/?]+)(.*)$/s.exec(request.url ?? "") ?? [];
     const route = routes.get(key);
     if (!route) return void response.writeHead(404).end();
-    forward(route, rest, request, response, send).catch((error) => refuse(response, 502, messageOf(error)));
+    forward(route, rest, request, response, { send, added }).catch((error) => refuse(response, 502, messageOf(error)));
   });
   // Prevents that a kept connection is closed just as the host sends its next request.
   http.keepAliveTimeout = 600_000;
@@ -84,7 +87,7 @@ async function forward(
   path: string,
   request: IncomingMessage,
   response: ServerResponse,
-  send: Fetch,
+  { send, added }: { send: Fetch; added: Readonly<Record<string, string | null>> },
 ): Promise<void> {
   const body = await readBody(request);
   if (!body) return refuse(response, 413, `the request is longer than ${maxRequestBytes} bytes`);
@@ -102,7 +105,7 @@ async function forward(
   response.once("close", () => gone.abort());
   const signal = AbortSignal.any([gone.signal, route.cut.signal]);
   try {
-    const init = { method: request.method ?? "GET", headers: requestHeaders(request.headers), signal };
+    const init = { method: request.method ?? "GET", headers: requestHeaders(request.headers, added), signal };
     const hasBody = !["GET", "HEAD"].includes(init.method);
     const received = await send(`${route.upstream.replace(/\/$/, "")}${path}`, {
       ...init,
@@ -181,29 +184,20 @@ function finish({ exchange, protocol }: Started, status: number, body: string | 
 }
 
 function readReply(protocol: Protocol, status: number, body: string | undefined): ReceivedReply | { message: string } {
-  if (status !== 200) return { message: readError(body ?? "") };
+  if (status !== 200) return { message: readRefusal(body ?? "").message };
   if (body === undefined) return { message: `the reply is longer than ${maxReplyBytes} bytes` };
   return protocol.readReply(body);
-}
-
-/** The message of an error response, in the shapes that providers use, or the start of the response. */
-function readError(body: string): string {
-  try {
-    const parsed = JSON.parse(body) as { error?: { message?: unknown } | string; message?: unknown };
-    const message = typeof parsed.error === "object" ? parsed.error.message : (parsed.error ?? parsed.message);
-    if (typeof message === "string" && message !== "") return cut(message, 500);
-  } catch {
-    // Not JSON: a proxy's page, for example.
-  }
-  return cut(body.trim()) || "no message";
 }
 
 const hopHeaders =
   /^(host|connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|expect|content-length|accept-encoding)$/i;
 
-function requestHeaders(headers: IncomingHttpHeaders): [string, string][] {
-  const kept = Object.entries(headers).flatMap(([name, value]): [string, string][] => {
-    if (value === undefined || hopHeaders.test(name)) return [];
+function requestHeaders(
+  headers: IncomingHttpHeaders,
+  added: Readonly<Record<string, string | null>>,
+): [string, string][] {
+  const kept = Object.entries({ ...headers, ...added }).flatMap(([name, value]): [string, string][] => {
+    if (value === undefined || value === null || hopHeaders.test(name)) return [];
     return [[name, Array.isArray(value) ? value.join(", ") : value]];
   });
   return [...kept, ["accept-encoding", "identity"]];

@@ -9,14 +9,13 @@ import type {
   ToolSearchToolRegex20251119,
 } from "@anthropic-ai/sdk/resources/messages";
 import * as z from "zod";
-import type { Attempt } from "../../base/types/attempt.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
 import { isNestedDeeper, maxDepth } from "../../base/types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import { readMessage } from "../protocols/messages.ts";
 import { createServiceFetch } from "../protocols/refusals.ts";
-import { askRemote, createLimits, nameRefused, toAttempt, toFault } from "./remote.ts";
+import { askRemote, createLimits, nameRefused, toAttempt, toFault, withoutRefusedForm } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 const provider = {
@@ -66,11 +65,15 @@ export const endOfLife: Readonly<Record<string, string>> = {
  * sampling parameters (the service rejects them). Throws a usage error for options that cannot work.
  */
 export function anthropic(id: string, name: string, options: EndpointOptions): AskedModel {
-  const { apiKey, baseUrl, maxTokens, timeoutMs, retries, effort, record } = resolveEndpoint(options, provider);
+  const { apiKey, baseUrl, headers, maxTokens, timeoutMs, retries, effort, record } = resolveEndpoint(
+    options,
+    provider,
+  );
   const clientOptions = {
     apiKey,
     authToken: null,
     baseURL: baseUrl,
+    defaultHeaders: headers,
     maxRetries: 0,
     logLevel: "off",
     openTelemetry: false,
@@ -93,11 +96,11 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
   });
   const read = (reply: unknown, request: ModelRequest) =>
     toAttempt(readMessage(reply), prepare(request).names, request.turn, reply, () => {
-      return withoutDeepInputs((reply as { content: readonly unknown[] }).content);
+      return toNative((reply as { content: readonly unknown[] }).content);
     });
 
-  const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
-    const body = build(request);
+  const attempt = withoutRefusedForm(async (request, signal, written) => {
+    const body = build(written);
     try {
       const reply = await post(body, signal);
       return read(request.deferred ? await finishSearches(reply, body, (more) => post(more, signal)) : reply, request);
@@ -106,7 +109,7 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
       const isConnection = thrown instanceof APIConnectionError;
       return nameRefused(toFault(thrown, { isTimeout, isConnection }, timeoutMs), request);
     }
-  };
+  });
   const limits = createLimits(retries, options.delay);
 
   return {
@@ -200,7 +203,7 @@ const cached = { cache_control: { type: "ephemeral" as const } };
 /** The system messages joined into one prompt, and the others in order. The service merges adjacent messages of one role. */
 function conversation(messages: readonly Message[]): { system?: string; messages: MessageParam[] } {
   const system = messages.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n\n");
-  return { ...(system && { system }), messages: messages.flatMap(messageParam) };
+  return { ...(system.trim() !== "" && { system }), messages: messages.flatMap(messageParam) };
 }
 
 function messageParam(message: Message): MessageParam[] {
@@ -208,7 +211,8 @@ function messageParam(message: Message): MessageParam[] {
     const content = message.results.map(({ callId, text, isError }) => ({
       type: "tool_result" as const,
       tool_use_id: callId,
-      content: text,
+      // The service refuses an error without a text.
+      content: isError && text.trim() === "" ? "The tool reported an error without a message." : text,
       ...(isError && { is_error: true }),
     }));
     return [{ role: "user", content }];
@@ -221,7 +225,15 @@ function messageParam(message: Message): MessageParam[] {
   return message.role === "user" ? [{ role: "user", content: message.content }] : [];
 }
 
-/** The blocks to send back. An input that is nested too deeply to be written as JSON is replaced with an empty one. */
-function withoutDeepInputs(blocks: readonly unknown[]): unknown[] {
-  return blocks.map((block) => (isNestedDeeper(block, maxDepth + 1) ? { ...(block as object), input: {} } : block));
+/**
+ * The blocks to send back, without texts of white space alone, which the service refuses. An input that is nested too deeply
+ * to be written as JSON is replaced with an empty one.
+ */
+function toNative(blocks: readonly unknown[]): unknown[] {
+  const isBlank = (block: unknown) => blankText.safeParse(block).success;
+  return blocks
+    .filter((block) => !isBlank(block))
+    .map((block) => (isNestedDeeper(block, maxDepth + 1) ? { ...(block as object), input: {} } : block));
 }
+
+const blankText = z.object({ type: z.literal("text"), text: z.string().regex(/^\s*$/) });

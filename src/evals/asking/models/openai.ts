@@ -6,7 +6,7 @@ import type {
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 import type { ReasoningEffort } from "openai/resources/shared";
-import type { Attempt, Fault } from "../../base/types/attempt.ts";
+import type { Fault } from "../../base/types/attempt.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
 import { isNestedDeeper, type Json } from "../../base/types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../../base/types/model.ts";
@@ -15,7 +15,7 @@ import type { Call } from "../../base/types/trial.ts";
 import { completions, pickMessage, readCompletion } from "../protocols/completions.ts";
 import { isStream } from "../protocols/protocol.ts";
 import { createServiceFetch } from "../protocols/refusals.ts";
-import { askRemote, createLimits, nameRefused, toAttempt, toFault } from "./remote.ts";
+import { askRemote, createLimits, nameRefused, toAttempt, toFault, withoutRefusedForm } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 /** The names, defaults and limits of OpenAI, for all of its APIs. */
@@ -33,7 +33,7 @@ const provider = {
  * service. Throws a usage error for options that cannot work.
  */
 export function connectOpenai(options: EndpointOptions) {
-  const { apiKey, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
+  const { apiKey, headers, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
   const { base, query } = splitQuery(endpoint.baseUrl);
   // Azure takes the version of its API in the query, and a key of its own in a header of its own.
   const isAzure = "api-version" in query || base.hostname.endsWith(".azure.com");
@@ -41,7 +41,7 @@ export function connectOpenai(options: EndpointOptions) {
     apiKey,
     baseURL: base.href,
     defaultQuery: query,
-    ...(isAzure && { defaultHeaders: { "api-key": apiKey } }),
+    defaultHeaders: { ...(isAzure && { "api-key": apiKey }), ...headers },
     maxRetries: 0,
     logLevel: "off",
   } as const;
@@ -85,16 +85,20 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     if (!("body" in whole)) return whole;
     const { body } = whole;
     const { names } = prepare(request);
-    return toAttempt(readCompletion(body), names, request.turn, body, (calls) => toNative(body, calls));
+    const received = readCompletion(body);
+    // Some servers leave the only text of a reasoning model among its thoughts.
+    const isEmpty = !("kind" in received) && received.text === "" && request.answerSchema !== undefined;
+    const answer = isEmpty ? { ...received, text: readThoughts(body) } : received;
+    return toAttempt(answer, names, request.turn, body, (calls) => toNative(body, calls));
   };
 
-  const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
+  const attempt = withoutRefusedForm(async (request, signal, written) => {
     try {
-      return read(await client.post("/chat/completions", jsonRequest(build(request), signal)), request);
+      return read(await client.post("/chat/completions", jsonRequest(build(written), signal)), request);
     } catch (thrown) {
       return nameRefused(readFault(thrown), request);
     }
-  };
+  });
   return {
     id,
     kind: "language model",
@@ -108,6 +112,11 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     },
     cost: (usage, by) => priceUsage(usage, name, options.prices, by),
   };
+}
+
+function readThoughts(body: unknown): string {
+  const { reasoning_content: content, reasoning } = pickMessage(body);
+  return [content, reasoning].find((one) => typeof one === "string") ?? "";
 }
 
 function writeTool({ description, inputSchema }: OfferedTool, name: string): ChatCompletionFunctionTool {

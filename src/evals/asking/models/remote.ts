@@ -233,6 +233,31 @@ export function nameRefused<T extends Attempt>(fault: T, { tools, deferred }: Mo
     : { ...fault, message: `${fault.message} (${part?.replace("[", ".")} is ${quote(name)})` };
 }
 
+/** Words by which a service refuses the form of an answer (structured output). */
+const formWords =
+  /response_?format|json_?schema|output_config|response_?(?:json_)?schema|structured output|\bformat\b/i;
+
+/**
+ * Attempts at a service that may refuse to be given the form of an answer: it is left out from the first refusal on. The
+ * prompts that want a form state it too. `written`: the request as it is sent.
+ */
+export function withoutRefusedForm(
+  attempt: (request: ModelRequest, signal: AbortSignal, written: ModelRequest) => Promise<Attempt>,
+): (request: ModelRequest, signal: AbortSignal) => Promise<Attempt> {
+  let isRefused = false;
+  return async (request, signal) => {
+    const { answerSchema, ...plain } = request;
+    if (answerSchema === undefined) return attempt(request, signal, request);
+    if (!isRefused) {
+      const result = await attempt(request, signal, request);
+      const status = result.kind === "fault" && formWords.test(result.message) ? result.status : undefined;
+      if (status === undefined || ![400, 404, 415, 422, 500, 501].includes(status)) return result;
+      isRefused = true;
+    }
+    return attempt(request, signal, plain);
+  };
+}
+
 /** OpenSSL's codes for a certificate whose issuer is not among the trusted ones. */
 const untrustedIssuer = /UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT)|SELF_SIGNED_CERT/;
 

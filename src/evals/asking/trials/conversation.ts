@@ -99,9 +99,8 @@ export async function converse(conversation: Conversation, signal: AbortSignal):
     else counted++;
     const next = isComplete || counted === maxTurns || searching > maxSearchTurns ? followUps[asked - 1] : undefined;
     if (isComplete && next === undefined) break;
-    // The provider's own payload goes back unchanged, with the shown names in its calls. An empty reply cannot be sent
-    // back.
-    if (!isComplete || reply.turn.text !== "")
+    // The provider's own payload goes back unchanged, with the shown names in its calls. Services refuse an empty reply.
+    if (!isComplete || reply.turn.text.trim() !== "")
       messages.push({ role: "assistant", content: reply.turn.text, turn: reply.turn, native: reply.native });
     if (!isComplete) messages.push(toResults(executed.calls));
     if (next === undefined) continue;
@@ -207,7 +206,8 @@ export function createConversation(
     seed: orderSeed,
     model,
     messages: addPrompt(
-      getMessages(one, cell.trial),
+      // Services refuse messages of white space alone.
+      getMessages(one, cell.trial).filter(({ content }) => content.trim() !== ""),
       [instructions, search?.prompt, offer.prompt].filter(Boolean).join("\n\n"),
     ),
     tools: search ? offer.tools : [...ordered, ...offer.tools],

@@ -13,6 +13,8 @@ export type EndpointOptions = {
   env: Readonly<Record<string, string | undefined>>;
   /** Default: the provider's variable in `env`, else its public address. */
   baseUrl?: string;
+  /** Further headers of every request, each as `NAME=VALUE`; `$VARIABLE` in a value is read from `env`. */
+  headers?: readonly string[];
   /** Maximum output tokens per reply. Default 4096: room for a call and the thinking before it. */
   maxTokens?: number;
   /** Limit for one attempt, including its whole body. Default 120,000. */
@@ -53,12 +55,13 @@ type ProviderDefaults = {
   maxTokensLimit: number;
 };
 
-type Endpoint = {
+type Limits = { maxTokens: number; timeoutMs: number; retries: number };
+
+type Endpoint = Limits & {
   apiKey: string;
   baseUrl: string;
-  maxTokens: number;
-  timeoutMs: number;
-  retries: number;
+  /** Those of the user; null for a header of the SDK that must not be sent, since the user's hold the credentials. */
+  headers: Record<string, string | null>;
   effort?: string;
   /** The settings to record: neither the key nor credentials in the URL. */
   record: JsonObject;
@@ -68,7 +71,10 @@ type Endpoint = {
 export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefaults): Endpoint {
   const { env, effort } = options;
   const baseUrl = parseBaseUrl(options.baseUrl ?? (env[provider.baseUrlVariable] || provider.baseUrl), provider);
-  const apiKey = env[provider.keyVariable] || (isLocal(baseUrl.hostname) ? "no-key-needed" : undefined);
+  const own = readHeaders(options.headers, env);
+  const hasCredentials = Object.keys(own).some((name) => credentialHeaders.includes(name));
+  const isKeyless = hasCredentials || isLocal(baseUrl.hostname);
+  const apiKey = env[provider.keyVariable] || (isKeyless ? "no-key-needed" : undefined);
   if (apiKey === undefined && options.isDryRun)
     options.warn?.(`${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set. A dry run needs none.`);
   if (apiKey === undefined && !options.isDryRun && !options.isAskedElsewhere) {
@@ -80,24 +86,60 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   if (effort !== undefined && !provider.efforts.includes(effort)) {
     throw usageError(`Unknown effort "${effort}" for ${provider.name}.`, `Use one of: ${provider.efforts.join(", ")}.`);
   }
-  const numbers = {
-    maxTokens: checkInteger("--max-tokens", options.maxTokens ?? 4096, 1, provider.maxTokensLimit),
-    timeoutMs: checkInteger("The timeout in ms", options.timeoutMs ?? 120_000, 1, 3_600_000),
-    retries: checkInteger("--retries", options.retries ?? 4, 0, 20),
-  };
+  const limits = resolveLimits(options, provider.maxTokensLimit);
   const secrets = knownSecrets(env);
   secrets.addUrl(provider.baseUrlVariable, baseUrl.href);
   if (apiKey !== undefined && env[provider.keyVariable]) secrets.add(provider.keyVariable, apiKey);
-  const shared = { ...numbers, ...(effort !== undefined && { effort }) };
+  const shared = { ...limits, ...(effort !== undefined && { effort }) };
+  const replaced = hasCredentials ? Object.fromEntries(credentialHeaders.map((name) => [name, null])) : {};
   return {
     apiKey: apiKey ?? "dry-run",
     baseUrl: baseUrl.href,
+    headers: { ...replaced, ...own },
     ...shared,
     record: { baseUrl: withoutSecrets(baseUrl), ...shared },
   };
 }
 
-function parseBaseUrl(text: string, { name }: ProviderDefaults): URL {
+/** The limits of requests, with their defaults. `maxTokensLimit`: of the service. Throws a usage error. */
+export function resolveLimits({ maxTokens, timeoutMs, retries }: EndpointOptions, maxTokensLimit: number): Limits {
+  return {
+    maxTokens: checkInteger("--max-tokens", maxTokens ?? 4096, 1, maxTokensLimit),
+    timeoutMs: checkInteger("The timeout in ms", timeoutMs ?? 120_000, 1, 3_600_000),
+    retries: checkInteger("--retries", retries ?? 4, 0, 20),
+  };
+}
+
+/** Headers in which services and gateways take a key. */
+const credentialHeaders = ["authorization", "x-api-key", "api-key"];
+
+/**
+ * Headers by their names in lower case, from `NAME=VALUE` or, as curl takes them, `NAME: VALUE`. `$VARIABLE` and
+ * `${VARIABLE}` in a value are read from `env`. Values count as secrets. Throws a usage error.
+ */
+export function readHeaders(written: readonly string[] = [], env: EndpointOptions["env"]): Record<string, string> {
+  const headers = written.map((text): [string, string] => {
+    const [, name, template] = /^([\w!#$%&'*+.^`|~-]+)\s*[=:]\s*(.+)$/s.exec(text.trim()) ?? [];
+    if (name === undefined || template === undefined)
+      throw usageError("A header is not written as NAME=VALUE.", "Write, for example, --header 'X-Team=search'.");
+    const value = template.replace(/\$(?:\{(\w+)\}|([A-Za-z_]\w*))/g, (_, braced?: string, bare?: string) => {
+      const variable = braced ?? bare ?? "";
+      const found = env[variable];
+      if (found === undefined || found === "")
+        throw usageError(`The header ${name} needs the variable ${variable}, which is not set.`, `Set ${variable}.`);
+      return found;
+    });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what HTTP forbids in a value
+    if (/[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]/.test(value))
+      throw usageError(`The value of the header ${name} has a character that HTTP does not take.`, "Remove it.");
+    knownSecrets(env).add(name, value.replace(/^(?:Bearer|Basic)\s+/i, ""));
+    return [name.toLowerCase(), value];
+  });
+  return Object.fromEntries(headers);
+}
+
+/** The base URL in `text`, of a service with this name. Throws a usage error. */
+export function parseBaseUrl(text: string, { name }: { name: string }): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^https?:$/.test(url.protocol)) return url;
   throw usageError(

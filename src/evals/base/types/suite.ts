@@ -26,6 +26,8 @@ const positive = z.number().int().min(1);
 const share = z.number().min(0).max(1);
 const turnLimit = positive.max(100);
 const oneOrMore = z.union([nonEmpty, z.array(nonEmpty).min(1)]);
+/** A message of a user. Services refuse one of white space alone. */
+const userText = z.string().regex(/\S/, "must not be blank");
 
 const acceptableSchema = oneOrMore.describe(
   "Tools that may be called instead: the trial passes, and is counted as substituted; `args` and `result` do not apply",
@@ -67,7 +69,12 @@ const workspaceSchema = z
     "Files and folders that are copied into the workspace of each trial, relative to the suite; `from` gives one another path",
   );
 
-const roleMessageSchema = z.strictObject({ role: z.enum(["system", "user", "assistant"]), content: z.string() });
+const roleMessageSchema = z
+  .strictObject({ role: z.enum(["system", "user", "assistant"]), content: z.string() })
+  .refine(({ role, content }) => role !== "user" || /\S/.test(content), {
+    path: ["content"],
+    message: "must not be blank",
+  });
 
 const inlineToolSchema = z.strictObject({
   name: nonEmpty,
@@ -83,14 +90,17 @@ export type Split = z.infer<typeof splitSchema>;
 
 const caseFileSchema = z.strictObject({
   id: nonEmpty.optional().describe("Unique in the suite; default: a slug of the input"),
-  input: oneOrMore.optional().describe("What the user says; a list of paraphrases is asked in turn, one in each trial"),
+  input: z
+    .union([userText, z.array(userText).min(1)])
+    .optional()
+    .describe("What the user says; a list of paraphrases is asked in turn, one in each trial"),
   messages: z
     .array(roleMessageSchema)
     .min(1)
     .optional()
     .describe("A conversation instead of `input`, ending with a user message"),
   turns: z
-    .array(z.strictObject({ input: nonEmpty, expect: expectFileSchema.optional() }))
+    .array(z.strictObject({ input: userText, expect: expectFileSchema.optional() }))
     .min(1)
     .optional()
     .describe("What the user says one after the other, instead of `input`; `expect` is then about all of it"),

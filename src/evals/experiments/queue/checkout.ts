@@ -22,6 +22,7 @@ export type Permissions = {
   /** The most permissive policy with which a run may override that of a suite. */
   execute: ExecutionPolicy;
   baseUrl?: string | undefined;
+  header?: readonly string[] | undefined;
   claudePath?: string | undefined;
   suiteSettings?: Readonly<Record<string, SuiteSettings>> | undefined;
 };
@@ -40,7 +41,7 @@ export class Refusal extends Error {
  */
 export async function openPlanHere(plan: Plan, permissions: Permissions, io: Io): Promise<OpenPlan> {
   await refuseForbidden(plan, permissions, io.cwd);
-  const { providers, baseUrl, claudePath, suiteSettings } = permissions;
+  const { providers, baseUrl, header, claudePath, suiteSettings } = permissions;
   const { model = [], host = "plain", given, ...flags } = plan.flags;
   const held = await holdWorkspace(
     {
@@ -51,6 +52,7 @@ export async function openPlanHere(plan: Plan, permissions: Permissions, io: Io)
       given: new Set(given),
       isServed: (model) => providers.has(nameProvider(model)),
       baseUrl,
+      header,
       claudePath,
       suiteSettings,
     },

@@ -17,6 +17,7 @@ import { failToWrite } from "../../records/disk.ts";
 import { findRecord, findRun } from "../../records/find.ts";
 import { readManifest, readTrials } from "../../records/record.ts";
 import { type ExposureOptions, parseExposures } from "./exposures.ts";
+import { describeAvailable } from "./offeredModels.ts";
 import { version } from "./version.ts";
 
 /** How models are reached and asked. */
@@ -29,6 +30,8 @@ export type RequestOptions = {
   /** In seconds. */
   maxTime?: number | undefined;
   baseUrl?: string | undefined;
+  /** Further headers of requests, as `NAME=VALUE`. */
+  header?: readonly string[] | undefined;
   maxTokens?: number | undefined;
   /** In seconds. */
   timeout?: number | undefined;
@@ -85,7 +88,7 @@ export async function addCache(
   };
 }
 
-const isCached = ({ id }: Model) => /^(?:anthropic|openai|ollama|lmstudio|llamacpp|vllm):/.test(id);
+const isCached = ({ id }: Model) => /^(?:anthropic|openai|ai|ollama|lmstudio|llamacpp|vllm):/.test(id);
 
 /** Opens the judge, if one is named. Throws a usage error if the model cannot judge. */
 export async function openJudge(
@@ -110,13 +113,14 @@ export async function openWriter(id: string, options: RequestOptions, io: Io): P
 }
 
 async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelOptions> {
-  const { baseUrl, maxTokens, timeout, retries, effort, claudePath } = options;
+  const { baseUrl, header, maxTokens, timeout, retries, effort, claudePath } = options;
   const prices = options.prices === undefined ? undefined : readPrices(resolve(io.cwd, options.prices));
   return {
     env: io.env,
     cwd: io.cwd,
     io,
     ...(baseUrl !== undefined && { baseUrl }),
+    ...(header !== undefined && { headers: header }),
     ...(maxTokens !== undefined && { maxTokens }),
     ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
     ...(retries !== undefined && { retries }),
@@ -206,6 +210,11 @@ const providers = {
         ? (await import("../../asking/models/openaiResponses.ts")).openaiResponses(id, name, options)
         : (await import("../../asking/models/openai.ts")).openai(id, name, options),
   },
+  ai: {
+    example: "ai:<package>/<model>",
+    takes: "name",
+    open: async (...args) => (await import("../../asking/models/aiSdk.ts")).aiSdk(...args),
+  },
   ollama: createLocal("ollama"),
   lmstudio: createLocal("lmstudio"),
   llamacpp: createLocal("llamacpp"),
@@ -255,7 +264,7 @@ export async function openModel(id: string, options: ModelOptions): Promise<Mode
   const colon = id.indexOf(":");
   const provider = colon < 0 ? id : id.slice(0, colon);
   const name = colon < 0 ? "" : id.slice(colon + 1);
-  if (!isProvider(provider)) throw unknownProvider(id, provider);
+  if (!isProvider(provider)) throw await unknownProvider(id, provider, options);
   const { takes, example, open }: Provider = providers[provider];
   const isNameless = name === "" && (takes === "name" || (takes === "either" && colon >= 0));
   if (isNameless) throw usageError(`The model id "${id}" has no model name.`, `Write ${example}.`);
@@ -279,13 +288,13 @@ function isProvider(name: string): name is ProviderName {
   return Object.hasOwn(providers, name);
 }
 
-function unknownProvider(id: string, provider: string) {
+async function unknownProvider(id: string, provider: string, { env }: ModelOptions) {
   const known = Object.values(providers).map(({ example }) => example);
   const near = nearest(provider, Object.keys(providers));
   const meant = guessModel(id) ?? (near && near + id.slice(provider.length));
   return usageError(
     `Unknown model "${id}".`,
-    `${meant ? `Did you mean "${meant}"? ` : ""}Use one of: ${known.join(", ")}.`,
+    `${meant ? `Did you mean "${meant}"? ` : ""}Use one of: ${known.join(", ")}. ${await describeAvailable(env)}`,
   );
 }
 
@@ -293,6 +302,8 @@ function unknownProvider(id: string, provider: string) {
 function guessModel(id: string): string | undefined {
   const [, prefix = "", name = id] = /^([a-z]+)[/:](.+)$/i.exec(id) ?? [];
   const vendor = prefix.toLowerCase();
+  if (/^(google|mistral|azure|bedrock|cohere|groq|xai)$/.test(vendor))
+    return `ai:${vendor.replace("bedrock", "amazon-bedrock")}/${name}`;
   if (isProvider(vendor)) return `${vendor}:${name}`;
   if (/^claude-(?!cod)|^(opus|sonnet|haiku|fable)\b/i.test(name) && /^(|claude)$/.test(vendor))
     return `anthropic:${/^claude-/i.test(name) ? name : `claude-${name}`}`;

@@ -14,6 +14,30 @@ const byKey = [
   { key: "OPENAI_API_KEY", provider: "openai", model: "gpt-5" },
 ] as const;
 
+/** Keys of providers whose packages of the AI SDK can be installed, by the names of the packages. */
+const packageKeys = {
+  google: "GOOGLE_GENERATIVE_AI_API_KEY",
+  mistral: "MISTRAL_API_KEY",
+  groq: "GROQ_API_KEY",
+  xai: "XAI_API_KEY",
+  cohere: "COHERE_API_KEY",
+  azure: "AZURE_API_KEY",
+  "amazon-bedrock": "AWS_BEARER_TOKEN_BEDROCK",
+} as const;
+
+/** The keys in the environment and the local servers that answer, each with the flags that use it, as one sentence. */
+export async function describeAvailable(
+  env: Io["env"],
+  local = findLocalModels(new AbortController().signal),
+): Promise<string> {
+  const ofPackages = Object.entries(packageKeys).flatMap(([name, key]) => {
+    return env[key] ? [{ flags: `-m ai:${name}/<model>`, reason: `${key} is set` }] : [];
+  });
+  const byKeys = offerProviders({ trials: 0, listTokens: 0 }, env).filter(({ isSet }) => isSet);
+  const found = [...byKeys, ...ofPackages, ...(await local)].map(({ flags, reason }) => `${reason} (${flags})`);
+  return found.length === 0 ? "No API key is set, and no local model server runs." : `Found: ${found.join(", ")}.`;
+}
+
 /** Models in the list of a server that do not chat. */
 const noChat = /embed|rerank|whisper|tts|clip/i;
 

@@ -113,10 +113,17 @@ export async function claimOptions(
   const modules = listTexts("model", "judge", "writer", "reporter").flatMap(
     (id) => /^custom:(.+)$/s.exec(id)?.[1] ?? [],
   );
-  const code = await Promise.all(modules.map((path) => claimCode(path, from, io)));
+  const packages = listTexts("model", "judge", "writer").flatMap((id): Claim[] => {
+    return id.startsWith("ai:") ? [{ kind: "code", text: id, file: from }] : [];
+  });
+  const code = [...packages, ...(await Promise.all(modules.map((path) => claimCode(path, from, io))))];
   const programs = listTexts("claudePath").map((text): Claim => ({ kind: "program", text, file: from }));
   const addresses = listTexts("baseUrl", "otlp", "queue").map((text): Claim => ({ kind: "address", text, file: from }));
-  return [...code, ...programs, ...addresses];
+  // A header sends what a variable of the environment holds.
+  const headers = listTexts("header").map((content): Claim => {
+    return { kind: "address", text: `header ${content.split(/[=:]/)[0]}`, file: from, content };
+  });
+  return [...code, ...programs, ...addresses, ...headers];
 }
 
 /** What suites name: their servers, distractors, assertions, custom matchers and models. */

@@ -9,6 +9,7 @@ import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";
 import type { DispatchRules } from "../../base/types/suite.ts";
 import { countListTokens, type Tool } from "../../base/types/tool.ts";
+import { findLocalModels, offerProviders } from "../../experiments/workspace/offeredModels.ts";
 import { findSkillFolders } from "../../experiments/workspace/skills.ts";
 import { requireTrust, trustWritten } from "../../experiments/workspace/trust.ts";
 import { writeOutput } from "../../experiments/workspace/writeOutput.ts";
@@ -34,7 +35,6 @@ import {
 } from "../targets.ts";
 import { listSource } from "../tools.ts";
 import { type Draft, draftCases } from "./draft.ts";
-import { findLocalModels, offerProviders } from "./models.ts";
 import { type Drafted, describeEffects, describeSize, listFindings, listMixedUp, listNext } from "./report.ts";
 import { initSkills } from "./skills.ts";
 import { describeServer, renderSuite, warnOfVariables } from "./suite.ts";

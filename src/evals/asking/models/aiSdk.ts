@@ -1,0 +1,331 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import * as z from "zod";
+import { abortAfter } from "../../base/network/deadline.ts";
+import { type Fault, permanentFault } from "../../base/types/attempt.ts";
+import {
+  type EndpointOptions,
+  parseBaseUrl,
+  priceUsage,
+  readHeaders,
+  resolveLimits,
+  withoutSecrets,
+} from "../../base/types/endpoint.ts";
+import { messageOf, usageError } from "../../base/types/errors.ts";
+import { isJsonObject, type Json, parseJsonText } from "../../base/types/json.ts";
+import type { AskedModel, Message } from "../../base/types/model.ts";
+import type { OfferedTool } from "../../base/types/tool.ts";
+import type { Call, StopReason } from "../../base/types/trial.ts";
+import {
+  count,
+  listOf,
+  maybe,
+  type ReceivedReply,
+  readArguments,
+  text,
+  toUsage,
+  unreadableReply,
+} from "../protocols/protocol.ts";
+import { createServiceFetch, readRefusal } from "../protocols/refusals.ts";
+import { askRemote, createLimits, nameRefused, toAttempt, toFault, withoutRefusedForm } from "./remote.ts";
+import { createToolCache } from "./wireNames.ts";
+
+export type AiSdkOptions = EndpointOptions & { cwd?: string };
+
+/**
+ * A model of a provider package of the AI SDK, `ai:<package>/<model>`, which the user has installed. `ai:google/…` stands for
+ * `ai:@ai-sdk/google/…`. Packages for versions 5 to 7 of the AI SDK are supported (its specifications v2, v3 and v4).
+ * Throws a usage error for a package that is missing or no such provider, or lacks its key.
+ */
+export async function aiSdk(id: string, name: string, options: AiSdkOptions): Promise<AskedModel> {
+  const { env } = options;
+  const { maxTokens, timeoutMs, retries } = resolveLimits(options, 1_000_000);
+  const { packageName, modelName, createProvider } = await importProvider(id, name, options.cwd ?? ".");
+  const baseUrl = options.baseUrl === undefined ? undefined : parseBaseUrl(options.baseUrl, { name: packageName }).href;
+  const settings = {
+    // The provider of endpoints that are compatible with OpenAI's has no name of its own.
+    name: "endpoint",
+    ...(baseUrl !== undefined && { baseURL: baseUrl }),
+    headers: readHeaders(options.headers, env),
+    fetch: createWebFetch(env),
+  };
+  const model = await openLanguageModel(id, (more) => createProvider({ ...settings, ...more })(modelName), options);
+  const { effort } = options;
+  if (effort !== undefined && model.specificationVersion !== "v4")
+    throw usageError(`${packageName} takes no --effort in this version.`, "Install a newer version of it.");
+
+  const prepare = createToolCache(64, writeTool);
+  const warned = new Set<string>();
+  const attempt = withoutRefusedForm(async (request, signal, written) => {
+    const { params, names } = prepare(request);
+    const tools = request.tools.flatMap((tool) => params.get(tool.name) ?? []);
+    const limited = abortAfter(signal, timeoutMs);
+    try {
+      const result = await model.doGenerate({
+        prompt: request.messages.flatMap((message) => writeMessage(message, names.toWire)),
+        maxOutputTokens: maxTokens,
+        ...(tools.length > 0 && { tools, toolChoice: { type: "auto" } }),
+        ...(written.answerSchema && { responseFormat: { type: "json", name: "answer", schema: written.answerSchema } }),
+        ...(effort !== undefined && { reasoning: effort }),
+        abortSignal: limited,
+      });
+      const { data, error } = resultSchema.safeParse(result);
+      if (!data) return unreadableReply("a result of the AI SDK", result, error);
+      for (const warning of data.warnings.map(describeWarning).filter((one) => !warned.has(one))) {
+        warned.add(warning);
+        options.warn?.(`${id}: ${warning}`);
+      }
+      return toAttempt(readResult(data), names, request.turn, result, (calls) => writeParts(data.content, calls));
+    } catch (thrown) {
+      const isTimeout = limited.aborted && !signal.aborted;
+      const fault = isTimeout ? toFault(thrown, { isTimeout, isConnection: false }, timeoutMs) : readFault(thrown);
+      return nameRefused(fault, request);
+    }
+  });
+  const limits = createLimits(retries, options.delay);
+  return {
+    id,
+    kind: "language model",
+    settings: {
+      package: packageName,
+      ...(baseUrl !== undefined && { baseUrl: withoutSecrets(baseUrl) }),
+      ...{ maxTokens, timeoutMs, retries, ...(effort !== undefined && { effort }) },
+    },
+    maxOutputTokens: maxTokens,
+    deterministic: false,
+    ask: (request, signal) => askRemote(request.cell, (own) => attempt(request, own), limits, signal),
+    cost: (usage) => priceUsage(usage, modelName, options.prices),
+  };
+}
+
+/** What is used of a model of the AI SDK. */
+type LanguageModel = { specificationVersion: string; doGenerate(options: object): Promise<unknown> };
+type CreateProvider = (settings: object) => (modelName: string) => unknown;
+
+/** Finds the package that an id names, as installed in the project of the user or beside this program, and imports it. */
+async function importProvider(id: string, name: string, cwd: string) {
+  const [first = "", second = ""] = name.split("/");
+  const written = first.startsWith("@") ? `${first}/${second}` : first;
+  const modelName = name.slice(written.length + 1);
+  if (modelName === "")
+    throw usageError(
+      `The model id "${id}" has no model name.`,
+      "Write ai:<package>/<model>, for example ai:google/gemini-3-pro.",
+    );
+  const candidates = written.startsWith("@") ? [written] : [`@ai-sdk/${written}`, written];
+  const { createJiti } = await import("jiti");
+  const parents = [pathToFileURL(join(cwd, "package.json")).href, import.meta.url];
+  for (const packageName of candidates)
+    for (const parent of parents) {
+      const found = createJiti(parent).esmResolve(packageName, { try: true });
+      if (found === undefined || !found.startsWith("file:")) continue;
+      const loaded = (await import(found).catch((error: unknown) => {
+        throw usageError(
+          `${packageName} cannot be loaded: ${messageOf(error)}.`,
+          "Install a version for this Node.js.",
+        );
+      })) as Record<string, unknown>;
+      const [create] = Object.keys(loaded).filter(
+        (key) => /^create[A-Z]/.test(key) && typeof loaded[key] === "function",
+      );
+      if (create !== undefined) return { packageName, modelName, createProvider: loaded[create] as CreateProvider };
+      throw usageError(`${packageName} is no provider of the AI SDK: it exports no function create….`);
+    }
+  throw usageError(
+    `${id} needs the package ${candidates[0]}, which is not installed.`,
+    `Run: npm install --save-dev ${candidates[0]}`,
+  );
+}
+
+/** The error of a provider whose key is missing. It names the variable that the provider reads. */
+const missingKey = /API key is missing|\bis missing\b.*\benvironment variable|credentials/i;
+
+/**
+ * The model, whose key is there. Providers read their keys when they write a request, so one is written and not sent. They know
+ * the environment of the process alone: a key from elsewhere is given to them.
+ */
+async function openLanguageModel(
+  id: string,
+  create: (more: object) => unknown,
+  { env, isDryRun, isAskedElsewhere, warn }: AiSdkOptions,
+): Promise<LanguageModel> {
+  const open = (more: object): LanguageModel => {
+    const model = create(more) as Partial<LanguageModel> | undefined;
+    const { specificationVersion: version = "v1", doGenerate } = model ?? {};
+    if (typeof doGenerate !== "function" || !/^v[234]$/.test(version))
+      throw usageError(
+        `${id}: the package speaks an unknown version of the AI SDK (${version}).`,
+        "Install a newer one.",
+      );
+    return model as LanguageModel;
+  };
+  const findProblem = async (more: object) => {
+    const fetch = () => Promise.reject(new Error("not sent"));
+    const prompt = [{ role: "user", content: [{ type: "text", text: "." }] }];
+    const thrown: unknown = await open({ ...more, fetch })
+      .doGenerate({ prompt })
+      .catch((error: unknown) => error);
+    const message = messageOf(thrown);
+    return missingKey.test(message) ? message : undefined;
+  };
+  const problem = await findProblem({});
+  if (problem === undefined || isAskedElsewhere) return open({});
+  const variable = /\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/.exec(problem)?.[0] ?? "";
+  const apiKey = env[variable];
+  if (apiKey) return open({ apiKey });
+  const needs = `${id} needs an API key${variable === "" ? `: ${problem}` : `, but ${variable} is not set`}.`;
+  if (!isDryRun) throw usageError(needs, variable === "" ? undefined : `Set ${variable}.`);
+  warn?.(`${needs} A dry run needs none.`);
+  return open({});
+}
+
+/** Why the service could not be reached, kept apart from the errors of a provider. */
+class UnreachableError extends Error {}
+
+/** The fetch of all services, with the whole of a response that a package may use. */
+function createWebFetch(env: EndpointOptions["env"]): typeof fetch {
+  const send = createServiceFetch(env);
+  return async (url, init) => {
+    const {
+      status,
+      headers,
+      text: read,
+    } = await send(url, init).catch((cause: unknown) => {
+      throw init?.signal?.aborted ? cause : new UnreachableError("unreachable", { cause });
+    });
+    return new Response(await read(), { status, headers: Object.fromEntries(headers.entries()) });
+  };
+}
+
+function writeTool({ description, inputSchema }: OfferedTool, name: string): object {
+  return {
+    type: "function",
+    name,
+    ...(description && { description }),
+    inputSchema: { type: "object", ...inputSchema },
+  };
+}
+
+function writeMessage(message: Message, toWire: (name: string) => string): object[] {
+  if (message.role === "system") return [message];
+  if (message.role === "results") {
+    const content = message.results.map(({ callId, tool, text: value, isError }) => ({
+      type: "tool-result",
+      toolCallId: callId,
+      toolName: toWire(tool),
+      output: { type: isError ? "error-text" : "text", value },
+    }));
+    return [{ role: "tool", content }];
+  }
+  const written = message.content.trim() === "" ? [] : [{ type: "text", text: message.content }];
+  const content = message.role === "assistant" && Array.isArray(message.native) ? message.native : written;
+  return content.length === 0 ? [] : [{ role: message.role, content }];
+}
+
+const tokens = z.union([
+  z.number().transform((total) => ({ total })),
+  z.object({ total: count, cacheRead: count, cacheWrite: count }),
+]);
+const metadata = maybe(z.record(z.string(), z.custom<Json>()));
+const resultSchema = z.object({
+  content: listOf(
+    z.object({
+      type: text,
+      text,
+      toolCallId: text,
+      toolName: text,
+      input: text,
+      providerExecuted: z.boolean().catch(false),
+      providerMetadata: metadata,
+    }),
+  ),
+  // A text in v2.
+  finishReason: z.union([
+    z.string().transform((unified) => ({ unified, raw: unified })),
+    z.object({ unified: text, raw: text }),
+  ]),
+  usage: z.object({ inputTokens: maybe(tokens), outputTokens: maybe(tokens), cachedInputTokens: count }),
+  response: maybe(z.object({ id: text, modelId: text })),
+  warnings: listOf(z.object({ type: text, feature: text, setting: text, details: text, message: text })),
+});
+type Result = z.infer<typeof resultSchema>;
+type Part = Result["content"][number];
+
+function describeWarning({ type, feature, setting, details, message }: Result["warnings"][number]): string {
+  return [type, feature || setting, details || message].filter((word) => word !== "").join(" ");
+}
+
+const isCall = ({ type, providerExecuted }: Part) => type === "tool-call" && !providerExecuted;
+
+function readResult({ content, finishReason, usage, response }: Result): ReceivedReply {
+  const calls = content.filter(isCall);
+  const answer = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+  const { inputTokens, outputTokens, cachedInputTokens } = usage;
+  const { total = 0, cacheRead = cachedInputTokens, cacheWrite = 0 } = (inputTokens ?? {}) as Record<string, number>;
+  return {
+    id: response?.id ?? "",
+    model: response?.modelId ?? "",
+    text: answer,
+    calls: calls.map(({ toolCallId, toolName, input }) => ({
+      id: toolCallId,
+      tool: toolName,
+      ...readArguments(input),
+    })),
+    answered: [],
+    usage: toUsage(total, outputTokens?.total ?? 0, cacheRead, cacheWrite),
+    ...readStop(finishReason, calls.length, answer),
+  };
+}
+
+function readStop(
+  { unified, raw }: Result["finishReason"],
+  calls: number,
+  answer: string,
+): { stop: StopReason; problem?: Fault } {
+  if (unified === "length") return { stop: "cut" };
+  if (unified === "content-filter") return { stop: "refused" };
+  if (calls > 0) return { stop: "calls" };
+  if (unified === "stop" || answer !== "") return { stop: "done" };
+  const message = `the reply has finish reason ${raw || unified || "none"} and no content`;
+  return {
+    stop: "done",
+    problem: { ...permanentFault(message), isTransient: /error|malformed|unknown|tool/i.test(message) },
+  };
+}
+
+/**
+ * A reply as it is sent back, with what the provider needs of each part, such as the signature of a thought. `calls`: with
+ * the ids that their results name.
+ */
+function writeParts(content: readonly Part[], calls: readonly Call[]): object[] {
+  const ids = calls.map(({ id }) => id);
+  return content.flatMap((part) => {
+    const { type, text: written, toolName, input, providerMetadata } = part;
+    const options = providerMetadata && { providerOptions: providerMetadata };
+    if (isCall(part)) {
+      const { arguments: args } = readArguments(input);
+      return { type, toolCallId: ids.shift(), toolName, input: isJsonObject(args) ? args : {}, ...options };
+    }
+    const isKept = (type === "text" && written !== "") || type === "reasoning";
+    return isKept ? { type, text: written, ...options } : [];
+  });
+}
+
+/** The parts that are read of an error of the AI SDK. */
+type CallError = Error & { statusCode?: number; responseHeaders?: Record<string, string>; responseBody?: string };
+
+function readFault(thrown: unknown): Fault {
+  const causes: unknown[] = [];
+  for (let one = thrown; one instanceof Error && causes.length < 10; one = one.cause) causes.push(one);
+  const unreachable = causes.find((one) => one instanceof UnreachableError);
+  if (unreachable) return toFault(unreachable, { isTimeout: false, isConnection: true }, 0);
+  const { statusCode, responseHeaders = {}, responseBody = "" } = Object(thrown) as Partial<CallError>;
+  if (!(thrown instanceof Error) || (statusCode !== undefined && statusCode < 400)) {
+    const invalid = causes.find((one) => Array.isArray(Object(one).issues)) as z.ZodError | undefined;
+    return unreadableReply("one that the package reads", parseJsonText(responseBody) ?? responseBody, invalid);
+  }
+  if (statusCode === undefined) return permanentFault(`${thrown.name}: ${thrown.message}`);
+  const { type, message } = readRefusal(responseBody);
+  const status = { status: statusCode, headers: new Headers(responseHeaders), error: { error: { type, message } } };
+  return toFault(Object.assign(new Error(thrown.message), status), { isTimeout: false, isConnection: false }, 0);
+}
