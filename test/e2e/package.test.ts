@@ -181,7 +181,7 @@ console.log(JSON.stringify({ summary, tools: tools.map(({ name }) => name), lint
           [
             "EvalsError",
             "error: Unknown model "opus".
-        Did you mean "anthropic:claude-opus"? Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, ollama:<name>, lmstudio:<name>, llamacpp:<name>, vllm:<name>, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, copilot:claude-sonnet-5-5, goose:anthropic/claude-sonnet-5-5, replay:<run> or replay:<run>#<model>, custom:<file>.",
+        Did you mean "anthropic:claude-opus"? Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, ai:<package>/<model>, ollama:<name>, lmstudio:<name>, llamacpp:<name>, vllm:<name>, local or local:<name, file.gguf or hf:user/repo:quant>, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, copilot:claude-sonnet-5-5, goose:anthropic/claude-sonnet-5-5, replay:<run> or replay:<run>#<model>, custom:<file>. No API key is set, and no local model server runs.",
           ],
           [
             3,

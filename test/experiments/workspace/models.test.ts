@@ -37,7 +37,7 @@ describe("a model that can be asked", () => {
 
 describe("a model that cannot", () => {
   const known =
-    "Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, ai:<package>/<model>, ollama:<name>, lmstudio:<name>, llamacpp:<name>, vllm:<name>, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, copilot:claude-sonnet-5-5, goose:anthropic/claude-sonnet-5-5, replay:<run> or replay:<run>#<model>, custom:<file>. No API key is set, and no local model server runs.";
+    "Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, ai:<package>/<model>, ollama:<name>, lmstudio:<name>, llamacpp:<name>, vllm:<name>, local or local:<name, file.gguf or hf:user/repo:quant>, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, copilot:claude-sonnet-5-5, goose:anthropic/claude-sonnet-5-5, replay:<run> or replay:<run>#<model>, custom:<file>. No API key is set, and no local model server runs.";
 
   it.each<[string, Partial<ModelOptions>, string]>([
     ["antropic:x", {}, `error: Unknown model "antropic:x".\n  Did you mean "anthropic:x"? ${known}`],
