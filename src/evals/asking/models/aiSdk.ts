@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as z from "zod";
 import { abortAfter } from "../../base/network/deadline.ts";
+import type { Fetch } from "../../base/network/proxy.ts";
 import { type Fault, permanentFault } from "../../base/types/attempt.ts";
 import {
   type EndpointOptions,
@@ -183,7 +184,7 @@ async function openLanguageModel(
 class UnreachableError extends Error {}
 
 /** The fetch of all services, with the whole of a response that a package may use. */
-function createWebFetch(env: EndpointOptions["env"]): typeof fetch {
+function createWebFetch(env: EndpointOptions["env"]): Fetch {
   const send = createServiceFetch(env);
   return async (url, init) => {
     const {
