@@ -287,7 +287,7 @@ describe.each([
     ],
     [
       { config: ["empty.json"] },
-      'empty.json:1:1: error: The file registers no servers under "mcpServers" or "servers".\n  Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.',
+      'empty.json:1:1: error: The file registers no servers under "mcpServers", or as another host does.\n  Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.',
     ],
     [{ paths: ["nowhere"] }, 'error: There is no file or folder "nowhere"'],
     [

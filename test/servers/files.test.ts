@@ -76,21 +76,15 @@ test("type or transport sse", async () => {
   expect((await readHostServer(path, "b", {})).spec).toEqual({ url: "http://b", transport: "sse" });
 });
 
-test("a variable that is not set, and a file of variables, are warned of at the entry's place", async () => {
-  const entry = { command: `\${BIN:-node}`, args: [`\${HOME}/x`, `\${KEY}`], env: { K: `\${KEY}` }, envFile: ".env" };
+test("a variable that is not set is named at the entry's place, and what needs it in env is left out", async () => {
+  const entry = { command: `\${BIN:-node}`, args: [`\${HOME}/x`, `\${KEY}`], env: { K: `\${KEY}`, L: "l" } };
   const path = await file(".mcp.json", { mcpServers: { files: entry } });
   const { spec, warnings } = await readHostServer(path, "files", { HOME: "/home/x" });
-  expect(spec).toEqual({ command: "node", args: ["/home/x/x", `\${KEY}`], env: { K: `\${KEY}` } });
+  expect(spec).toEqual({ command: "node", args: ["/home/x/x", `\${KEY}`], env: { L: "l" } });
   expect(warnings).toEqual([
     {
       severity: "warning",
-      message: 'Server "files": "envFile" is ignored.',
-      hint: 'List the variables under "env".',
-      place: { file: path, line: 3, column: 14 },
-    },
-    {
-      severity: "warning",
-      message: 'Server "files" uses the environment variable KEY, which is not set; it is left as written.',
+      message: 'Server "files" uses the environment variable KEY, which is not set.',
       hint: `Set KEY, or give a default: \${KEY:-value}.`,
       place: { file: path, line: 3, column: 14 },
     },
@@ -131,7 +125,7 @@ test("an unknown server: the nearest name and all there are", async () => {
 
 test("a configuration without servers", async () => {
   expect(await failureOf(readHostServer(await file("c.json", { mcp: {} }), "a", {}))).toMatchInlineSnapshot(`
-    "c.json:1:1: error: The file registers no servers under "mcpServers" or "servers".
+    "c.json:1:1: error: The file registers no servers under "mcpServers", or as another host does.
       Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }."
   `);
 });

@@ -5,7 +5,7 @@ import type { Finding } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import { isJsonObject } from "../base/types/json.ts";
 import type { Tool } from "../base/types/tool.ts";
-import { locateProject } from "../servers/spec.ts";
+import { locateProject } from "../input/hostFiles.ts";
 import type { RegistrationSubject } from "./lint/rule.ts";
 import { registrationRules } from "./lint/rules/registration.ts";
 import { schemaRules } from "./lint/rules/schemas.ts";

@@ -2,20 +2,10 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { EvalsError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
-import { type HostFile, readHostFile } from "../servers/spec.ts";
+import { type HostFile, listHostFiles, readHostFile, windowsHostFiles } from "../input/hostFiles.ts";
 
 /** A server that a host starts: its name, and the file that registers it, as messages name it. */
 export type RegisteredServer = { name: string; file: string };
-
-/** The configuration files of hosts in a project. */
-const projectFiles = [".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".gemini/settings.json"];
-
-/** The configuration files of hosts in the home folder. */
-const homeFiles = [
-  "Library/Application Support/Claude/claude_desktop_config.json",
-  ".config/Claude/claude_desktop_config.json",
-  ".cursor/mcp.json",
-];
 
 /**
  * The servers in the configuration files of hosts: those of the project or, if it has none, those of the user. Unreadable
@@ -25,14 +15,14 @@ export async function findRegisteredServers(io: Io): Promise<RegisteredServer[]>
   const { HOME, USERPROFILE, APPDATA } = io.env;
   const home = HOME ?? USERPROFILE;
   const own = await readAll(
-    projectFiles.map((file) => resolve(io.cwd, file)),
+    listHostFiles("project").map((file) => resolve(io.cwd, file)),
     io,
   );
   if (own.length > 0) return own;
   return await readAll(
     [
-      ...(home === undefined ? [] : homeFiles.map((file) => join(home, file))),
-      ...(APPDATA === undefined ? [] : [join(APPDATA, "Claude/claude_desktop_config.json")]),
+      ...(home === undefined ? [] : listHostFiles("home").map((file) => join(home, file))),
+      ...(APPDATA === undefined ? [] : windowsHostFiles.map((file) => join(APPDATA, file))),
     ],
     io,
   );

@@ -6,17 +6,11 @@ import { EvalsError, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Configuration, ServerSpec, Suite } from "../base/types/suite.ts";
 import { claimServer, requireTrust } from "../experiments/workspace/trust.ts";
+import { findEntry, type HostFile, readHostFile, unknownServer } from "../input/hostFiles.ts";
 import { realPath } from "../input/parsing/confined.ts";
 import { findOfferedFolder } from "../input/skills/packageFiles.ts";
 import { type NamedBy, recognize } from "../input/suites/recognize.ts";
-import {
-  expandVariables,
-  findEntry,
-  type HostFile,
-  type LiveServer,
-  readHostFile,
-  unknownServer,
-} from "../servers/spec.ts";
+import { expandVariables, type LiveServer } from "../servers/spec.ts";
 import { parseCommandLine, shellWord } from "./shell.ts";
 
 /** How lint, probe and doctor name what they inspect. `name` selects servers of the `config` files. */

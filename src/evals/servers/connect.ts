@@ -5,6 +5,7 @@ import { cut } from "../base/text/text.ts";
 import { EvalsError, messageOf } from "../base/types/errors.ts";
 import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../base/types/json.ts";
 import type { CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../base/types/tool.ts";
+import type { ToolFilter } from "../input/hostFiles.ts";
 import type { LocalStart } from "./diagnosis/start.ts";
 import { findUnanswered, type Link } from "./link.ts";
 import {
@@ -46,7 +47,14 @@ export async function connect(spec: LiveSpec, context: ConnectContext): Promise<
   const { protocol: revision } = describeServer(session);
   const known = { ...context, ...(typeof revision === "string" && { revision }) };
   const reopen = (signal: AbortSignal) => openSession(spec, { ...known, signal }, startMs);
-  return new ConnectedServer(context.name, session, reopen, { startMs, listMs: leftMs, callMs });
+  return new ConnectedServer(context.name, session, reopen, { startMs, listMs: leftMs, callMs }, spec.listed);
+}
+
+/** Whether a host shows an entry of the list. */
+function isListed(entry: unknown, { only, except }: ToolFilter): boolean {
+  const { name } = Object(entry) as { name?: unknown };
+  if (typeof name !== "string") return true;
+  return (only?.includes(name) ?? true) && !except?.includes(name);
 }
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
@@ -64,10 +72,17 @@ class ConnectedServer implements Connection {
   readonly #reopen: (signal: AbortSignal) => Promise<Session>;
   #renewing: Promise<void> | undefined;
   readonly #limits: Limits;
+  readonly #listed: ToolFilter;
   #known: ReadonlyMap<string, Tool> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(name: string, session: Session, reopen: (signal: AbortSignal) => Promise<Session>, limits: Limits) {
+  constructor(
+    name: string,
+    session: Session,
+    reopen: (signal: AbortSignal) => Promise<Session>,
+    limits: Limits,
+    listed: ToolFilter = {},
+  ) {
     this.name = name;
     this.about = describeServer(session);
     this.instructions = readInstructions(session);
@@ -76,6 +91,7 @@ class ConnectedServer implements Connection {
     this.#opened = [session.link];
     this.#reopen = reopen;
     this.#limits = limits;
+    this.#listed = listed;
   }
 
   alive(): boolean {
@@ -138,7 +154,7 @@ class ConnectedServer implements Connection {
     const { sdk } = this.#session;
     const limits = { ms: this.#limits.listMs, isSafe: true };
     try {
-      return await this.#send(limits, signal, (client, abort) =>
+      const entries = await this.#send(limits, signal, (client, abort) =>
         readPages(this.name, (cursor) =>
           client.request({ method: "tools/list", ...(cursor !== undefined && { params: { cursor } }) }, pageSchema, {
             ...noClientTimeout,
@@ -146,6 +162,7 @@ class ConnectedServer implements Connection {
           }),
         ),
       );
+      return entries.filter((entry) => isListed(entry, this.#listed));
     } catch (error) {
       if (error instanceof sdk.ProtocolError) {
         throw serverError(

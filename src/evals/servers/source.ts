@@ -3,9 +3,10 @@ import { EvalsError, messageOf, type Problem, usageError } from "../base/types/e
 import type { Io } from "../base/types/io.ts";
 import type { Configuration, ServerSpec } from "../base/types/suite.ts";
 import type { OfferedTool, Tool, ToolServer } from "../base/types/tool.ts";
+import { type HostFile, readHostFile } from "../input/hostFiles.ts";
 import { describeFailure, joinServers, listEnabled, type Member, nameTools, noneStarted } from "./configuration.ts";
 import { connect } from "./connect.ts";
-import { type HostFile, readHostFile, resolveServer, type ServerWorld, serverError } from "./spec.ts";
+import { resolveServer, type ServerWorld, serverError } from "./spec.ts";
 import { createInstructionsEntry, readStaticList } from "./toolList.ts";
 
 /** The parts of a suite that define where its tools come from. `dir` is absolute. */

@@ -1,20 +1,21 @@
-import { basename, dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { parseEnv } from "node:util";
 import * as z from "zod";
 import { knownSecrets } from "../base/secrets/secrets.ts";
-import { nearest } from "../base/text/nearest.ts";
 import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { formatIssues } from "../base/types/issues.ts";
-import { isJsonObject, type Json } from "../base/types/json.ts";
+import { isJsonObject } from "../base/types/json.ts";
 import type { ServerSpec } from "../base/types/suite.ts";
-import { readParsed } from "../input/parsing/read.ts";
+import { findEntry, type HostFile, locateProject, readHostFile, type ToolFilter } from "../input/hostFiles.ts";
+import { maxBytes, readText } from "../input/parsing/read.ts";
 
 /** A server that is started as a process, with the protocol on its stdin and stdout. */
 export type CommandSpec = Extract<ServerSpec, { command: string }>;
 /** A server that is reached over HTTP. */
 export type UrlSpec = Extract<ServerSpec, { url: string }>;
-/** A server to connect to, after host configuration files are resolved. */
-export type LiveSpec = CommandSpec | UrlSpec;
+/** A server to connect to, after host configuration files are resolved. `listed`: what its host shows of its tools. */
+export type LiveSpec = (CommandSpec | UrlSpec) & { listed?: ToolFilter };
 
 /** A server as a suite names it: to connect to, or registered in a host's configuration. */
 export type LiveServer = Exclude<ServerSpec, { tools: string }>;
@@ -41,25 +42,37 @@ export function serverError(message: string, hint?: string): EvalsError {
 const reference = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255})(?::-([^}]{0,1000}))?\}/g;
 
 /**
- * The spec with `${VAR}` and `${VAR:-default}` replaced in command, args, env, url and headers. A variable that is
- * unset and has no default is left as written, with a warning that names it.
+ * The spec with `${VAR}` and `${VAR:-default}` replaced in command, args, env, url and headers. Each variable that is unset
+ * and has no default gets a warning that names it: a member of env or headers with it is left out, so that the server can
+ * say what it lacks, and other texts are left as written. `inputs`: the variables that stand for a question of the host.
  */
 export function expandVariables<S extends LiveSpec>(
   spec: S,
   env: Env,
   name: string,
-  place?: Problem["place"],
+  { place, inputs }: { place?: Place; inputs?: ReadonlyMap<string, string> } = {},
 ): { spec: S; warnings: Problem[] } {
   const unset = new Set<string>();
-  const expand = (text: string) =>
-    text.replace(reference, (whole, variable: string, fallback: string | undefined) => {
+  const expandWhole = (text: string): string | undefined => {
+    let isWhole = true;
+    const expanded = text.replace(reference, (whole, variable: string, fallback: string | undefined) => {
       // As in a shell, `:-` also replaces a variable that is set and empty.
       const value = fallback === undefined ? env[variable] : env[variable] || fallback;
-      if (value === undefined) unset.add(variable);
-      return value ?? whole;
+      if (value !== undefined) return value;
+      unset.add(variable);
+      isWhole = false;
+      return whole;
     });
+    return isWhole ? expanded : undefined;
+  };
+  const expand = (text: string) => expandWhole(text) ?? text;
   const expandAll = (record: Record<string, string>) =>
-    Object.fromEntries(Object.entries(record).map(([key, value]) => [key, expand(value)]));
+    Object.fromEntries(
+      Object.entries(record).flatMap(([key, value]) => {
+        const expanded = expandWhole(value);
+        return expanded === undefined ? [] : [[key, expanded]];
+      }),
+    );
   const filled =
     "command" in spec
       ? {
@@ -71,14 +84,19 @@ export function expandVariables<S extends LiveSpec>(
       : { ...spec, url: expand(spec.url), ...(spec.headers && { headers: expandAll(spec.headers) }) };
   refuseNul(filled, name, place);
   rememberSecrets(filled, env);
-  const warnings = [...unset].map(
-    (variable): Problem => ({
+  const warnings = [...unset].map((variable): Problem => {
+    const input = inputs?.get(variable);
+    return {
       severity: "warning",
-      message: `Server "${name}" uses the environment variable ${variable}, which is not set; it is left as written.`,
-      hint: `Set ${variable}, or give a default: \${${variable}:-value}.`,
+      message:
+        input === undefined
+          ? `Server "${name}" uses the environment variable ${variable}, which is not set.`
+          : `Server "${name}" uses the input ${input} that its host asks for.`,
+      hint:
+        input === undefined ? `Set ${variable}, or give a default: \${${variable}:-value}.` : `Set it as ${variable}.`,
       ...(place && { place }),
-    }),
-  );
+    };
+  });
   return { spec: filled, warnings };
 }
 
@@ -108,111 +126,70 @@ function rememberSecrets(spec: LiveSpec, env: Env): void {
 /** A server of a host's configuration. `dir` is the folder of the project, where the host would start it. */
 export type HostServer = { spec: LiveSpec; dir: string; warnings: Problem[] };
 
-const commonFields = { type: z.string().optional(), transport: z.string().optional() };
 const commandEntry = z.object({
   command: z.string().min(1),
   args: z.array(z.string()).optional(),
   env: z.record(z.string(), z.string()).optional(),
   cwd: z.string().optional(),
-  envFile: z.unknown().optional(),
-  ...commonFields,
+  envFile: z.string().optional(),
 });
 const urlEntry = z.object({
   url: z.string().min(1),
   headers: z.record(z.string(), z.string()).optional(),
-  ...commonFields,
+  type: z.string().optional(),
 });
 
-/** Folders for the configuration of hosts in a project. */
-const hostFolders = [".vscode", ".cursor", ".claude", ".gemini"];
-
-/** The folder of the project of a host's configuration file; `isOfProject`: hosts look for such a file in each project. */
-export function locateProject(path: string): { dir: string; isOfProject: boolean } {
-  const folder = dirname(path);
-  const isHostFolder = hostFolders.includes(basename(folder));
-  return { dir: isHostFolder ? dirname(folder) : folder, isOfProject: isHostFolder || basename(path) === ".mcp.json" };
-}
-
-/**
- * The server entries of a host's configuration file, unchecked. `path` is absolute; paths for `place` start with a
- * name.
- */
-export type HostFile = {
-  file: string;
-  path: string;
-  entries: ReadonlyMap<string, Json>;
-  place(path: readonly (string | number)[]): Place;
-};
-
-/**
- * Reads a host's configuration file with servers under `mcpServers` (.mcp.json, claude_desktop_config.json,
- * .cursor/mcp.json) or `servers` (.vscode/mcp.json). Comments and trailing commas are allowed. `file` is how messages
- * name it. Throws EvalsError when it cannot be read, or registers no servers.
- */
-export async function readHostFile(path: string, file = path): Promise<HostFile> {
-  const { value, place } = await readParsed(path, file, { lenient: true });
-  const root = isJsonObject(value) ? value : {};
-  const key = ["mcpServers", "servers"].find((candidate) => isJsonObject(root[candidate]));
-  const servers = key === undefined ? undefined : root[key];
-  if (key === undefined || !isJsonObject(servers) || Object.keys(servers).length === 0)
-    throw usageError(
-      'The file registers no servers under "mcpServers" or "servers".',
-      'Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.',
-      place([]),
-    );
-  const entries = new Map(Object.entries(servers));
-  return { file, path, entries, place: (inside) => place([key, ...inside]) };
-}
-
-/** The entry `name` of a host's configuration file. Throws EvalsError when there is none. */
-export function findEntry({ entries, place }: HostFile, name: string): Json {
-  const entry = entries.get(name);
-  if (entry === undefined) throw unknownServer(name, [...entries.keys()], place([]));
-  return entry;
-}
-
-/** The error for a name that is not registered. `place` is absent if there are several files. */
-export function unknownServer(name: string, names: readonly string[], place?: Place): EvalsError {
-  const close = nearest(name, names);
-  const known = `Registered: ${names.join(", ")}.`;
-  return usageError(
-    `No server "${name}" is registered in ${place ? "this file" : "these files"}.`,
-    close === undefined ? known : `Did you mean "${close}"? ${known}`,
-    place,
-  );
-}
-
-/** The server of an entry, with its variables expanded. Fields that only hosts use are ignored. */
-function resolveEntry(host: HostFile, name: string, world: ServerWorld): HostServer {
+/** The server of an entry, with its variables expanded if there is an environment. */
+function resolveEntry(host: HostFile, name: string, world: ServerWorld | undefined): HostServer {
   const place = host.place([name]);
-  const { spec, warnings } = readEntry(findEntry(host, name), name, place);
-  const expanded = fillSpec(spec, world, name, place);
-  return {
-    spec: expanded.spec,
-    dir: locateProject(host.path).dir,
-    warnings: [...warnings, ...expanded.warnings],
-  };
+  const { dir } = locateProject(host.path);
+  const entry = findEntry(host, name);
+  const { tools, inputs, problems } = host.read(name);
+  if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
+  const { spec, envFile } = readEntry(entry, name, place);
+  const written = envFile === undefined ? spec : addEnvFile(spec, resolve(dir, envFile), name, place);
+  const filled = fillSpec(written, world, name, { place, inputs });
+  const listed = Object.keys(tools).length > 0 && { listed: tools };
+  return { spec: { ...filled.spec, ...listed }, dir, warnings: [...problems, ...filled.warnings] };
+}
+
+/** The variables of an `envFile` come before those of `env`. Throws EvalsError if it cannot be read. */
+function addEnvFile(spec: LiveSpec, path: string, name: string, place: Place): LiveSpec {
+  const read = readText(path, maxBytes);
+  if ("kind" in read)
+    throw usageError(`Server "${name}": its envFile cannot be read: ${read.reason}.`, "Correct the path.", place);
+  return "command" in spec
+    ? { ...spec, env: { ...(parseEnv(read.text) as Record<string, string>), ...spec.env } }
+    : spec;
 }
 
 /** The environment that references are read from, and what the user gives every server (`--env`). */
 export type ServerWorld = Pick<Io, "env" | "serverEnv">;
 
-/** The spec with its variables expanded, and with those that the user gives. */
-function fillSpec(spec: LiveSpec, { env, serverEnv }: ServerWorld, name: string, place?: Problem["place"]) {
+/** The spec with its variables expanded, and with those that the user gives; as written without a world. */
+function fillSpec(
+  spec: LiveSpec,
+  world: ServerWorld | undefined,
+  name: string,
+  from: Parameters<typeof expandVariables>[3] = {},
+) {
+  if (!world) return { spec, warnings: [] };
+  const { env, serverEnv } = world;
   const given = serverEnv && "command" in spec ? { ...spec, env: { ...spec.env, ...serverEnv } } : spec;
-  return expandVariables<LiveSpec>(given, { ...env, ...serverEnv }, name, place);
+  return expandVariables<LiveSpec>(given, { ...env, ...serverEnv }, name, from);
 }
 
 /**
- * The spec to connect with, variables expanded, and the folder that its paths are relative to. Throws EvalsError, with
- * line and column for a malformed entry.
+ * The spec to connect with, and the folder that its paths are relative to. Throws EvalsError, with line and column for a
+ * malformed entry.
+ * @param world undefined: variables stay as written
  * @param host the configuration that registers the server, if it has been read already
  */
 export async function resolveServer(
   server: LiveServer,
   name: string,
   dir: string,
-  world: ServerWorld,
+  world: ServerWorld | undefined,
   host?: HostFile,
 ): Promise<HostServer> {
   if (!("config" in server)) return { dir, ...fillSpec(server, world, name) };
@@ -225,7 +202,7 @@ export async function resolveServer(
   return { ...resolved, spec: { ...resolved.spec, ...limits } };
 }
 
-function readEntry(entry: unknown, name: string, place: Problem["place"]): { spec: LiveSpec; warnings: Problem[] } {
+function readEntry(entry: unknown, name: string, place: Place): { spec: LiveSpec; envFile?: string | undefined } {
   const isCommand = isJsonObject(entry) && "command" in entry;
   const parsed = isCommand ? commandEntry.safeParse(entry) : urlEntry.safeParse(entry);
   if (!parsed.success) {
@@ -237,21 +214,9 @@ function readEntry(entry: unknown, name: string, place: Problem["place"]): { spe
   }
   const read = parsed.data;
   if ("url" in read) {
-    const { url, headers, type, transport } = read;
-    const sse = (type ?? transport)?.toLowerCase() === "sse";
-    return { spec: { url, transport: sse ? "sse" : "http", ...(headers && { headers }) }, warnings: [] };
+    const { url, headers, type } = read;
+    return { spec: { url, transport: type?.toLowerCase() === "sse" ? "sse" : "http", ...(headers && { headers }) } };
   }
   const { command, args, env, cwd, envFile } = read;
-  const warnings: Problem[] =
-    envFile === undefined
-      ? []
-      : [
-          {
-            severity: "warning",
-            message: `Server "${name}": "envFile" is ignored.`,
-            hint: 'List the variables under "env".',
-            ...(place && { place }),
-          },
-        ];
-  return { spec: { command, ...(args && { args }), ...(env && { env }), ...(cwd !== undefined && { cwd }) }, warnings };
+  return { spec: { command, ...(args && { args }), ...(env && { env }), ...(cwd !== undefined && { cwd }) }, envFile };
 }

@@ -2,9 +2,10 @@ import { type Dirent, readdirSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Io } from "../../base/types/io.ts";
 import type { Configuration, Suite } from "../../base/types/suite.ts";
+import { readHostFile } from "../../input/hostFiles.ts";
 import { stampFile } from "../../input/parsing/read.ts";
 import { listEnabled } from "../../servers/configuration.ts";
-import { type LiveServer, readHostFile, resolveServer } from "../../servers/spec.ts";
+import { type LiveServer, resolveServer } from "../../servers/spec.ts";
 
 /**
  * The absolute paths to watch: single files, folders of skills (every file), folders with suites (files that can be

@@ -8,8 +8,9 @@ import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isNestedDeeper, type Json } from "../../base/types/json.ts";
 import type { Configuration, ServerSpec, Suite } from "../../base/types/suite.ts";
+import { findEntry, readHostFile } from "../../input/hostFiles.ts";
 import { readText } from "../../input/parsing/read.ts";
-import { configFolder, findEntry, readHostFile } from "../../servers/spec.ts";
+import { configFolder } from "../../servers/spec.ts";
 
 // Opening a folder or a record runs nothing and sends nothing. What files of it name is used only after trust: what the user
 // wrote on the command line or in the environment needs none.

@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { isUtf8 } from "node:buffer";
 import { closeSync, constants, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { messageOf, usageError } from "../../base/types/errors.ts";
-import { type ParsedFile, type ParseOptions, parseJson } from "./json.ts";
+import type { Json } from "../../base/types/json.ts";
+import { getMaxDepth, type ParsedFile, type ParseOptions, parseJson } from "./json.ts";
 
 const mib = 1024 * 1024;
 
@@ -128,10 +129,24 @@ export async function readParsed(path: string, file: string, options: ParseOptio
   return parseText(read.text, file, options);
 }
 
-/** Parses a text by the ending of the file's name: JSON or YAML; other names are JSON if `lenient`, otherwise YAML. */
+/** Parses a text by the ending of the file's name: JSON, YAML or TOML; other names are JSON if `lenient`, otherwise YAML. */
 export async function parseText(text: string, file: string, options: ParseOptions = {}): Promise<ParsedFile> {
+  if (/\.toml$/i.test(file)) return parseToml(text, file);
   if (/\.json$/i.test(file) || (options.lenient && !/\.ya?ml$/i.test(file))) return parseJson(text, file, options);
   // Loaded on demand, because most tool lists are JSON.
   const { parseYaml } = await import("./yaml.ts");
   return parseYaml(text, file, options);
+}
+
+/** Values of a TOML file have no place of their own: its parser gives none. */
+async function parseToml(text: string, file: string): Promise<ParsedFile> {
+  const { parse, TomlError } = await import("smol-toml");
+  try {
+    const value = JSON.parse(JSON.stringify(parse(text, { maxDepth: getMaxDepth({ lenient: true }) }))) as Json;
+    return { file, value, problems: [], place: () => ({ file }) };
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const [what = ""] = error.message.split("\n");
+    throw usageError(`${what}.`, undefined, { file, line: error.line, column: error.column });
+  }
 }

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { isJsonObject } from "../../base/types/json.ts";
+import { isHostFile } from "../hostFiles.ts";
 import { readParsed } from "../parsing/read.ts";
 
 /** What a word on a command line can name; `paths` are suites and skill packages. */
@@ -15,13 +16,13 @@ export async function recognize(word: string, cwd: string): Promise<NamedBy> {
   const path = resolve(cwd, word);
   const found = await stat(path).catch(() => undefined);
   if (!found) return /\s/.test(word.trim()) ? "server" : "paths";
-  if (!found.isFile() || !/\.(?:json|ya?ml)$/i.test(word)) return "paths";
+  if (!found.isFile() || !/\.(?:jsonc?|ya?ml|toml)$/i.test(word)) return "paths";
   const value = await readParsed(path, word, { lenient: true }).then(
     (parsed) => parsed.value,
     () => undefined,
   );
   if (Array.isArray(value)) return "tools";
   if (!isJsonObject(value) || "cases" in value || "evals" in value) return "paths";
-  if (isJsonObject(value.mcpServers) || isJsonObject(value.servers)) return "config";
+  if (isHostFile(value)) return "config";
   return Array.isArray(value.tools) ? "tools" : "paths";
 }

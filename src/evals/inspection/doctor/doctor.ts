@@ -112,7 +112,7 @@ async function prepare(target: ServerTarget, io: Io): Promise<Prepared> {
     const resolved = await resolveServer(server, name, dir, io, registration?.host);
     const written =
       "config" in server
-        ? await resolveServer(server, name, dir, { env: {} }, registration?.host)
+        ? await resolveServer(server, name, dir, undefined, registration?.host)
         : { spec: server, dir };
     // The rules for entries report unset variables themselves.
     const unset = registration ? [] : resolved.warnings.map(describeUnset);

@@ -149,7 +149,7 @@ export async function describeServer(
   const hideEnv = "config" in server ? hideAll : hideTyped;
   const spec =
     "config" in server
-      ? (await resolveServer(server, target.name, target.dir, { env: {} }, registration?.host)).spec
+      ? (await resolveServer(server, target.name, target.dir, undefined, registration?.host)).spec
       : "command" in server
         ? { ...server, cwd: toProject.replace(/\/$/, "") }
         : server;

@@ -1,0 +1,316 @@
+import { basename, dirname, resolve, sep } from "node:path";
+import { nearest } from "../base/text/nearest.ts";
+import { type EvalsError, type Place, type Problem, usageError } from "../base/types/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
+import { readParsed } from "./parsing/read.ts";
+
+// All that differs between the configuration files of hosts: where they are, where they register servers, and how an entry
+// is written. The rest of the program reads one form, that of `.mcp.json`, with the filter of tools and what is not supported.
+
+/** The files of a host below the folder of a project and below the home folder, and where they register servers. */
+type HostFiles = { title: string; project?: readonly string[]; home?: readonly string[]; key: string };
+
+const claudeDesktop = "claude_desktop_config.json";
+const goose = "goose/config.yaml";
+
+/** In the order in which a project or a user is searched. */
+const hosts: readonly HostFiles[] = [
+  { title: "Claude Code", project: [".mcp.json"], home: [".claude.json"], key: "mcpServers" },
+  { title: "VS Code", project: [".vscode/mcp.json"], home: [".config/Code/User/mcp.json"], key: "servers" },
+  { title: "Cursor", project: [".cursor/mcp.json"], home: [".cursor/mcp.json"], key: "mcpServers" },
+  { title: "Gemini CLI", project: [".gemini/settings.json"], home: [".gemini/settings.json"], key: "mcpServers" },
+  { title: "Qwen Code", project: [".qwen/settings.json"], home: [".qwen/settings.json"], key: "mcpServers" },
+  { title: "Codex", project: [".codex/config.toml"], home: [".codex/config.toml"], key: "mcp_servers" },
+  {
+    title: "opencode",
+    project: ["opencode.json", "opencode.jsonc"],
+    home: [".config/opencode/opencode.json"],
+    key: "mcp",
+  },
+  { title: "Zed", project: [".zed/settings.json"], home: [".config/zed/settings.json"], key: "context_servers" },
+  { title: "Kiro", project: [".kiro/settings/mcp.json"], home: [".kiro/settings/mcp.json"], key: "mcpServers" },
+  { title: "Amazon Q", project: [".amazonq/mcp.json"], home: [".aws/amazonq/mcp.json"], key: "mcpServers" },
+  { title: "Roo Code", project: [".roo/mcp.json"], key: "mcpServers" },
+  { title: "Junie", project: [".junie/mcp/mcp.json"], home: [".junie/mcp/mcp.json"], key: "mcpServers" },
+  { title: "Continue", project: [".continue/config.yaml"], home: [".continue/config.yaml"], key: "mcpServers" },
+  {
+    title: "Claude Desktop",
+    home: [`Library/Application Support/Claude/${claudeDesktop}`, `.config/Claude/${claudeDesktop}`],
+    key: "mcpServers",
+  },
+  { title: "Windsurf", home: [".codeium/windsurf/mcp_config.json"], key: "mcpServers" },
+  { title: "Copilot CLI", home: [".copilot/mcp-config.json"], key: "mcpServers" },
+  { title: "goose", home: [`.config/${goose}`], key: "extensions" },
+];
+
+/** The hosts whose files are read, for documentation. */
+export const hostFileTitles = hosts.map(({ title }) => title);
+
+/** The files of hosts below the folder of a project or below the home folder. */
+export const listHostFiles = (place: "project" | "home") => [
+  ...new Set(hosts.flatMap((host) => (host[place] ?? []).map(String))),
+];
+
+/** Under Windows, in the folder for application data. */
+export const windowsHostFiles = [`Claude/${claudeDesktop}`, "Code/User/mcp.json", `Block/${goose}`];
+
+/** The folder of the project of a host's configuration file; `isOfProject`: hosts look for such a file in each project. */
+export function locateProject(path: string): { dir: string; isOfProject: boolean } {
+  const found = listHostFiles("project").find((file) => path.split(sep).join("/").endsWith(`/${file}`));
+  const dir = found?.split("/").reduce((folder) => dirname(folder), path);
+  return { dir: dir ?? dirname(path), isOfProject: dir !== undefined };
+}
+
+/** Where a file of any host can register servers. */
+const keys = [...new Set(hosts.map(({ key }) => key))];
+
+/** The servers that the content of a host's file registers, and their key; undefined if it registers none. */
+function findServers(value: Json): { key: string; servers: JsonObject | readonly Json[] } | undefined {
+  if (!isJsonObject(value)) return undefined;
+  for (const key of keys) {
+    const servers = value[key];
+    // Continue has a list of entries with names.
+    if (Array.isArray(servers) ? servers.every((one) => isJsonObject(one) && "name" in one) : isJsonObject(servers))
+      return { key, servers: servers as JsonObject | readonly Json[] };
+  }
+  return undefined;
+}
+
+/** Whether the content of a file registers servers with a host. */
+export const isHostFile = (value: Json) => findServers(value) !== undefined;
+
+/**
+ * An entry in the form of `.mcp.json`. `tools` filters what the server lists; `inputs` are the variables that stand for what
+ * the host asks the user, with its question; `problems` are about what is not supported.
+ */
+export type HostEntry = {
+  entry: Json;
+  tools: ToolFilter;
+  inputs: ReadonlyMap<string, string>;
+  problems: readonly Problem[];
+};
+
+/** The tools that a host shows of a server: those of `only` without those of `except`. Absent: all. */
+export type ToolFilter = { only?: readonly string[]; except?: readonly string[] };
+
+/**
+ * The server entries of a host's configuration file, unchecked. `path` is absolute; paths for `place` start with a
+ * name.
+ */
+export type HostFile = {
+  file: string;
+  path: string;
+  /** In the form of `.mcp.json`, whatever the host. */
+  entries: ReadonlyMap<string, Json>;
+  read(name: string): HostEntry;
+  place(path: readonly (string | number)[]): Place;
+};
+
+/**
+ * Reads a host's configuration file (JSON, also with comments and trailing commas, TOML or YAML). `file` is how messages
+ * name it. Throws EvalsError when it cannot be read, or registers no servers.
+ */
+export async function readHostFile(path: string, file = path): Promise<HostFile> {
+  const { value, place } = await readParsed(path, file, { lenient: true });
+  const found = findServers(value);
+  const listed = Array.isArray(found?.servers) ? found.servers.filter(isJsonObject) : undefined;
+  const named = listed
+    ? listed.map((raw, key): Registered => [String(raw.name), { raw, key }])
+    : Object.entries(found?.servers ?? {}).map(([key, raw]): Registered => [key, { raw, key }]);
+  if (!found || named.length === 0)
+    throw usageError(
+      'The file registers no servers under "mcpServers", or as another host does.',
+      'Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.',
+      place([]),
+    );
+  const servers = new Map(named);
+  const locate = ([name = "", ...inside]: readonly (string | number)[]) =>
+    place([found.key, servers.get(String(name))?.key ?? name, ...inside]);
+  const inputs = isJsonObject(value) && Array.isArray(value.inputs) ? value.inputs.filter(isJsonObject) : [];
+  const read = new Map(
+    [...servers].map(([name, { raw }]) => [name, readEntry(name, raw, { path, inputs, place: locate([name]) })]),
+  );
+  return {
+    file,
+    path,
+    entries: new Map([...read].map(([name, { entry }]) => [name, entry])),
+    read: (name) => read.get(name) ?? plainEntry(null),
+    place: (inside) => (inside.length === 0 ? place([found.key]) : locate(inside)),
+  };
+}
+
+type Registered = [name: string, { raw: Json; key: string | number }];
+
+const plainEntry = (entry: Json): HostEntry => ({ entry, tools: {}, inputs: new Map(), problems: [] });
+
+/** The entry `name` of a host's configuration file. Throws EvalsError when there is none. */
+export function findEntry({ entries, place }: HostFile, name: string): Json {
+  const entry = entries.get(name);
+  if (entry === undefined) throw unknownServer(name, [...entries.keys()], place([]));
+  return entry;
+}
+
+/** The error for a name that is not registered. `place` is absent if there are several files. */
+export function unknownServer(name: string, names: readonly string[], place?: Place): EvalsError {
+  const close = nearest(name, names);
+  const known = `Registered: ${names.join(", ")}.`;
+  return usageError(
+    `No server "${name}" is registered in ${place ? "this file" : "these files"}.`,
+    close === undefined ? known : `Did you mean "${close}"? ${known}`,
+    place,
+  );
+}
+
+/** What hosts call a field, by what `.mcp.json` calls it. */
+const fields: Record<string, readonly string[]> = {
+  command: ["command", "cmd"],
+  args: ["args"],
+  env: ["env", "environment", "envs"],
+  cwd: ["cwd"],
+  envFile: ["envFile"],
+  url: ["url", "httpUrl", "serverUrl", "uri"],
+  headers: ["headers", "http_headers"],
+  type: ["type", "transport"],
+};
+/** The names of variables whose values a host passes on, in the environment or in headers. */
+const forwarded = { env: ["env_vars", "env_keys"], headers: ["env_http_headers"] } as const;
+const filters = {
+  only: ["tools", "includeTools", "enabled_tools", "available_tools"],
+  except: ["excludeTools", "disabled_tools", "disabledTools"],
+} as const;
+/** Fields that change nothing of what a model sees and what a server gets. */
+const irrelevant = `name description title icon version author gallery source autoApprove autoapprove alwaysAllow trust
+default_tools_approval_mode timeout startup_timeout_sec startup_timeout_ms tool_timeout_sec required bundled display_name
+disabled enabled bearer_token_env_var requestOptions settings dev`.split(/\s+/);
+
+const types: Record<string, "stdio" | "http" | "sse"> = {
+  stdio: "stdio",
+  local: "stdio",
+  custom: "stdio",
+  sse: "sse",
+  http: "http",
+  remote: "http",
+  streamablehttp: "http",
+};
+
+type EntryContext = { path: string; inputs: readonly JsonObject[]; place: Place };
+
+/** An entry in the form of `.mcp.json`, with the references that only hosts know as environment variables. */
+function readEntry(name: string, raw: Json, { path, inputs, place }: EntryContext): HostEntry {
+  if (!isJsonObject(raw)) return plainEntry(raw);
+  const problems: Problem[] = [];
+  const warn = (message: string) =>
+    problems.push({ severity: "warning", message: `Server "${name}": ${message}`, place });
+  // Zed had the program and its arguments below `command`.
+  const written: JsonObject = isJsonObject(raw.command)
+    ? { ...raw, ...raw.command, command: raw.command.path ?? null }
+    : raw;
+  const pick = (names: readonly string[]) => names.map((one) => written[one]).find((value) => value !== undefined);
+  const entry: Record<string, Json | undefined> = {};
+  for (const [field, names] of Object.entries(fields)) entry[field] = pick(names);
+  if (Array.isArray(entry.command)) {
+    const [command, ...args] = entry.command;
+    Object.assign(entry, { command, args: [...args, ...(Array.isArray(entry.args) ? entry.args : [])] });
+  }
+  const type = typeof entry.type === "string" ? types[entry.type.toLowerCase().replace(/[-_]/g, "")] : undefined;
+  if (type !== undefined) entry.type = type;
+  else if (typeof entry.type === "string")
+    warn(`its type "${entry.type}" is not supported, only programs (stdio) and URLs (http, sse).`);
+  const options = isJsonObject(written.requestOptions) ? written.requestOptions.headers : undefined;
+  if (isJsonObject(options)) entry.headers = { ...Object(entry.headers), ...options };
+  for (const field of ["env", "headers"] as const) {
+    const more = forwarded[field].flatMap((one) => listForwarded(written[one]));
+    if (field === "headers" && typeof written.bearer_token_env_var === "string")
+      more.push(["Authorization", `Bearer \${${written.bearer_token_env_var}}`]);
+    const values = isJsonObject(entry[field] ?? {}) ? Object.entries(Object(entry[field]) as JsonObject) : undefined;
+    if (values && (more.length > 0 || values.length > 0))
+      entry[field] = Object.fromEntries([
+        ...values.flatMap(([key, value]) =>
+          value === null ? [] : [[key, typeof value === "number" ? `${value}` : value]],
+        ),
+        ...more,
+      ]);
+  }
+  if (written.disabled === true || written.enabled === false) entry.disabled = true;
+  const known = new Set([...Object.values(fields), ...Object.values(forwarded), ...Object.values(filters)].flat());
+  for (const field of Object.keys(raw))
+    if (!known.has(field) && !irrelevant.includes(field)) warn(`"${field}" is not supported, and is ignored.`);
+  const unknown = new Set<string>();
+  const asked = new Map<string, string>();
+  const expanded = mapTexts(entry as JsonObject, (text) => translate(text, { path, inputs, asked, unknown }));
+  for (const reference of unknown)
+    problems.push({
+      severity: "error",
+      message: `Server "${name}" uses ${reference}, which only its host can fill in.`,
+      hint: "Write an environment variable in its place.",
+      place,
+    });
+  return { entry: expanded, tools: readFilter(written), inputs: asked, problems };
+}
+
+/** `env_vars`: names, or names with where they come from; `env_http_headers`: header -> name of a variable. */
+function listForwarded(value: Json | undefined): [string, string][] {
+  if (isJsonObject(value))
+    return Object.entries(value).flatMap(([key, variable]) =>
+      typeof variable === "string" ? [[key, `\${${variable}}`] as [string, string]] : [],
+    );
+  return (Array.isArray(value) ? value : []).flatMap((one): [string, string][] => {
+    const variable = isJsonObject(one) ? one.name : one;
+    return typeof variable === "string" ? [[variable, `\${${variable}}`]] : [];
+  });
+}
+
+function readFilter(written: JsonObject): ToolFilter {
+  const list = (names: readonly string[]) => {
+    const found = names.map((one) => written[one]).find(Array.isArray) as readonly Json[] | undefined;
+    const texts = found?.filter((one): one is string => typeof one === "string");
+    return texts?.includes("*") ? undefined : texts;
+  };
+  const [only, except] = [list(filters.only), list(filters.except)];
+  // An empty list is how goose writes "all".
+  return { ...(only?.length && { only }), ...(except?.length && { except }) };
+}
+
+function mapTexts(value: Json, change: (text: string) => string): Json {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((one) => mapTexts(one, change));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, one]) => (one === undefined ? [] : [[key, mapTexts(one, change)]])),
+  );
+}
+
+// `${name:rest}` of VS Code and Cursor, `{env:NAME}` of opencode, `${{ secrets.NAME }}` of Continue, `$NAME` of Gemini CLI.
+// Lengths are limited, because many unterminated references would otherwise take quadratic time.
+const hostReference =
+  /\$\{\{ ?(?:secrets|inputs)\.([\w.-]{1,255}) ?\}\}|\$\{(input|command|config):([^}]{1,255})\}|\$\{(workspaceFolder|workspaceFolderBasename|workspaceRoot|userHome|pathSeparator|\/)\}|(?<!\$)\{(env|file):([^}]{1,255})\}|\$([A-Za-z_]\w{0,255})/g;
+
+type References = Pick<EntryContext, "path" | "inputs"> & { asked: Map<string, string>; unknown: Set<string> };
+
+/** References that only hosts know as `${NAME}` or as their value. Adds those that cannot be filled in to `unknown`. */
+function translate(text: string, { path, inputs, asked, unknown }: References): string {
+  const project = locateProject(path).dir;
+  const isGemini = /[\\/]\.(?:gemini|qwen|copilot)[\\/]/.test(path);
+  const isOpencode = /opencode\.jsonc?$/.test(path);
+  return text.replace(hostReference, (whole, secret, scheme, argument, folder, opencode, inside, plain) => {
+    if (secret !== undefined) return `\${${secret}}`;
+    if (scheme === "input") {
+      const input = inputs.find(({ id }) => id === argument);
+      const { description } = input ?? {};
+      const variable = toVariable(argument);
+      asked.set(variable, `"${argument}"${typeof description === "string" ? ` (${description})` : ""}`);
+      return `\${${variable}${typeof input?.default === "string" ? `:-${input.default}` : ""}}`;
+    }
+    if (folder === "userHome") return `\${${process.platform === "win32" ? "USERPROFILE" : "HOME"}}`;
+    if (folder === "pathSeparator" || folder === "/") return sep;
+    if (folder !== undefined) return folder === "workspaceFolderBasename" ? basename(project) : resolve(project);
+    if (opencode !== undefined && !isOpencode) return whole;
+    if (opencode === "env") return `\${${inside}}`;
+    if (plain !== undefined) return isGemini ? `\${${plain}}` : whole;
+    unknown.add(whole);
+    return whole;
+  });
+}
+
+/** The environment variable that stands for an input that VS Code asks for: `github-token` is GITHUB_TOKEN. */
+const toVariable = (input: string) => input.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
