@@ -37,6 +37,10 @@ beforeAll(async () => {
   await keep("blame", "blame", "--json");
   const wordings = { variants: { other: { get_file_info: "Gives the size of a file." } } };
   await keep("variants", "variants", write("better.json", wordings), files.suite, "--json");
+  const ask = (id: string, tool: string) => ({ id, input: `${tool} ${id}`, expect: { tool } });
+  const queries = Array.from({ length: 10 }, (_, at) => ask(`q${at}`, at % 2 === 0 ? "get_file_info" : "none"));
+  const many = write("many.json", { server: { tools: "tools.json" }, cases: queries });
+  await keep("improve", "improve", many, "--proposals", "better.json", "--json");
   await keep("compare", "compare", first.run, "latest", "--json");
   await keep("history", "show", "--history", "--json");
   await keep("show", "show", "--failed", "--json");

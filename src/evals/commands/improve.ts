@@ -22,6 +22,9 @@ export const improveCommand = defineCommand({
     rounds: number("Maximum rounds of proposals by the writer", { min: 1, max: 10, integer: true, default: 3 }),
     wordings: number("Wordings that the writer proposes in each round", { min: 1, max: 20, integer: true, default: 6 }),
     output: text("Write the winner as a JSON overlay to this file, or to standard output with -"),
+    patch: text(
+      "Write a patch of the sources to this file, where an old text stands exactly once; `git apply` makes it",
+    ),
     margin: marginFlag("Smallest gain that is worth a change"),
     "harm-unsteady": number(
       "Loss to rule out for cases with a pass rate below 85% (default: 0.15, as for all); 0.25 saves a third of the trials",

@@ -15,6 +15,7 @@ import type { AskedModel } from "../../base/types/model.ts";
 import { skillEntryName } from "../../base/types/skill.ts";
 import { addCost, multiplyCost, type Trial } from "../../base/types/trial.ts";
 import { readText } from "../../input/parsing/read.ts";
+import type { TextChange } from "../../reports/document.ts";
 import { count, integer, money, some } from "../../reports/format.ts";
 import {
   type ExperimentOptions,
@@ -32,7 +33,9 @@ import { findBank } from "../variants/ask.ts";
 import { type Overlaid, overlay, writeOverlay } from "../variants/file.ts";
 import { incumbentArm, PromptSizes, summariseVariants } from "../variants/verdict.ts";
 import { openWriter } from "../workspace/models.ts";
+import { writeOutput } from "../workspace/writeOutput.ts";
 import { forecastLoop, improveLoop, type LoopSetup, type LoopVerdict } from "./design.ts";
+import { makePatch } from "./patch.ts";
 import { createGate, type LintTools, type NamedVariant, readProposals } from "./proposals.ts";
 import { askWriter, Picks, promptHash } from "./propose.ts";
 import { listUnproved, minHeldOut, splitCases } from "./split.ts";
@@ -47,6 +50,7 @@ export type ImproveOptions = ExperimentOptions & {
   baselines: string;
   harmUnsteady?: number | undefined;
   output?: string | undefined;
+  patch?: string | undefined;
   format: "terminal" | "markdown";
   json: boolean;
 };
@@ -143,9 +147,31 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
     // With --output -, standard output contains only the overlay.
     const shown = options.output === "-" ? { ...io, out: io.err } : io;
     printReport(options.json ? "json" : options.format, report, shown);
-    if (options.output !== undefined) await writeOverlay(options.output, wordings.get(proof.winner ?? ""), io);
+    const winner = wordings.get(proof.winner ?? "");
+    if (options.output !== undefined) await writeOverlay(options.output, winner, io);
+    if (options.patch !== undefined && winner) await writePatch(options.patch, proof.best?.changes ?? [], options, io);
     return proof.exitCode as ExitCode;
   });
+}
+
+/** Writes the patch of the sources, and reports what it leaves to a person. */
+async function writePatch(
+  file: string,
+  changes: readonly TextChange[],
+  options: ImproveOptions,
+  io: Io,
+): Promise<void> {
+  const { patch, left } = await makePatch(changes, [options.out, options.baselines], io);
+  if (patch !== "") await writeOutput(resolve(io.cwd, file), patch, io);
+  io.err(
+    printableLines(patch === "" ? "No source can be patched." : `Wrote ${file}. Read it, then: git apply ${file}`),
+  );
+  if (left.length > 0)
+    io.err(
+      printableLines(
+        `To change by hand, as the old text does not stand exactly once in the sources: ${some(left, 12)}.`,
+      ),
+    );
 }
 
 const hash = (text: string) => createHash("sha256").update(text).digest("hex");

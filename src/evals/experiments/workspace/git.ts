@@ -19,12 +19,7 @@ const safeSettings = [
  */
 export async function readGitState({ cwd, env }: Pick<Io, "cwd" | "env">): Promise<RunManifest["git"]> {
   if (findGitRoot(cwd) === undefined) return undefined;
-  const run = promisify(execFile);
-  const git = async (names: readonly string[], ...args: string[]) => {
-    const words = [...safeSettings.flatMap((one) => ["-c", one]), "--no-optional-locks", ...args];
-    const options = { cwd, timeout: 5000, maxBuffer: 64 << 20, env: { ...env, ...emptySettings(names) } };
-    return (await run("git", words, options)).stdout;
-  };
+  const git = openGit({ cwd, env });
   try {
     const filters = listFilters(await git([], "config", "--list", "--includes", "--show-scope", "--name-only", "-z"));
     const [head, status] = await Promise.all([
@@ -35,6 +30,22 @@ export async function readGitState({ cwd, env }: Pick<Io, "cwd" | "env">): Promi
   } catch {
     return undefined;
   }
+}
+
+/** The tracked files under `cwd`, relative to it; none outside of a repository. */
+export async function listTrackedFiles(io: Pick<Io, "cwd" | "env">): Promise<string[]> {
+  const listed = await openGit(io)([], "ls-files", "-z").catch(() => "");
+  return listed.split("\0").filter((path) => path !== "");
+}
+
+/** Runs git, with these settings of the repository set to nothing. */
+function openGit({ cwd, env }: Pick<Io, "cwd" | "env">) {
+  const run = promisify(execFile);
+  return async (names: readonly string[], ...args: string[]) => {
+    const words = [...safeSettings.flatMap((one) => ["-c", one]), "--no-optional-locks", ...args];
+    const options = { cwd, timeout: 5000, maxBuffer: 64 << 20, env: { ...env, ...emptySettings(names) } };
+    return (await run("git", words, options)).stdout;
+  };
 }
 
 /** The settings of a repository that convert files with programs. Those of the user are kept. */

@@ -1,0 +1,58 @@
+import { relative, resolve } from "node:path";
+import { createTwoFilesPatch } from "diff";
+import type { Io } from "../../base/types/io.ts";
+import { readText } from "../../input/parsing/read.ts";
+import type { TextChange } from "../../reports/document.ts";
+import { listTrackedFiles } from "../workspace/git.ts";
+
+/** Larger files are no sources, and a shorter text can stand anywhere. */
+const limits = { bytes: 1024 * 1024, characters: 12 } as const;
+
+/** How a text stands in sources: as it is, or in a string of JavaScript, JSON, Python and the like. */
+const writings = [
+  (text: string) => text,
+  (text: string) => JSON.stringify(text).slice(1, -1),
+  (text: string) => text.replaceAll("\\", "\\\\").replaceAll("'", "\\'").replaceAll("\n", "\\n"),
+];
+
+/**
+ * A patch for `git apply` that makes these changes in the tracked files under the working directory, without some folders.
+ * `left`: the labels of changes whose old text does not stand there exactly once, which a person has to make.
+ */
+export async function makePatch(
+  changes: readonly TextChange[],
+  without: readonly string[],
+  io: Pick<Io, "cwd" | "env">,
+): Promise<{ patch: string; left: string[] }> {
+  const isSkipped = (path: string) => without.some((dir) => !relative(resolve(io.cwd, dir), path).startsWith(".."));
+  const originals = new Map<string, string>();
+  for (const path of await listTrackedFiles(io)) {
+    const read = readText(resolve(io.cwd, path), limits.bytes);
+    if (!("kind" in read) && !isSkipped(resolve(io.cwd, path))) originals.set(path, read.text);
+  }
+  const edited = new Map(originals);
+  const left = changes.flatMap(({ label, before = "", after = "" }) => {
+    const forms = new Map(writings.map((write) => [write(before), write(after)]));
+    const found = [...edited].flatMap(([path, text]) =>
+      [...forms].flatMap(([old, now]) =>
+        text
+          .split(old)
+          .slice(1)
+          .map(() => ({ path, old, now })),
+      ),
+    );
+    const [place] = found;
+    if (before.length < limits.characters || !place || found.length > 1) return [label];
+    const text = edited.get(place.path) ?? "";
+    edited.set(
+      place.path,
+      text.replace(place.old, () => place.now),
+    );
+    return [];
+  });
+  const patches = [...edited].flatMap(([path, text]) => {
+    const original = originals.get(path) ?? text;
+    return text === original ? [] : [createTwoFilesPatch(`a/${path}`, `b/${path}`, original, text, "", "")];
+  });
+  return { patch: patches.join(""), left };
+}
