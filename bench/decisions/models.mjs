@@ -1,4 +1,4 @@
-// Models of answers: what trial t of a case brings in each arm. Both arms of a trial share its order.
+// Models of answers: what trial t of a case brings in each arm. Both arms of a trial share its order, and so do other cases.
 import { drawBeta, drawNormal, seededRandom } from "./product.mjs";
 
 /** A number in [0, 1) for this case and order, the same in both arms and however often it is asked for. */
@@ -15,7 +15,17 @@ const movedBy = (p, by) => (p <= 0 || p >= 1 ? p : logistic(logit(p) + by));
 const seedOf = (random) => Math.floor(random.next() * 2 ** 32);
 const answer = (isPass) => (isPass ? "pass" : "fail");
 
-/** Every model: `(rateOf(i, arm), random) -> (id, arm, trial) -> observation`. */
+/** How often a key was asked for before. */
+function counting() {
+  const asked = new Map();
+  return (key) => {
+    const before = asked.get(key) ?? 0;
+    asked.set(key, before + 1);
+    return before;
+  };
+}
+
+/** Every model: `(rateOf(i, arm), random) -> (id, arm, trial, order) -> observation`. */
 export const models = {
   /** `half`: the share of the failures that select the right tool; of head's, if another. */
   independent:
@@ -35,26 +45,48 @@ export const models = {
   /** A seed that is kept for three calls: the same number is drawn for three trials in a row. */
   "seed kept": () => (rateOf, random) => {
     const kept = new Map();
-    return (id, arm, trial) => {
-      const key = `${arm} ${id} ${Math.floor((trial - 1) / 3)}`;
+    const count = counting();
+    return (id, arm) => {
+      const key = `${arm} ${id} ${Math.floor(count(`${arm} ${id}`) / 3)}`;
       if (!kept.has(key)) kept.set(key, random.next());
       return answer(kept.get(key) < rateOf(+id, arm));
     };
   },
 
-  "order effect": (size) => (rateOf, random) => {
+  /** What an order does to both arms, to all cases alike or to each (`isOwn`) in its own way. */
+  "order effect":
+    (size, isOwn = false) =>
+    (rateOf, random) => {
+      const seed = seedOf(random);
+      return (id, arm, _, order) => {
+        const p = rateOf(+id, arm);
+        const sign = hashed(seed, isOwn ? +id : 0, order) < 0.5 ? -1 : 1;
+        return answer(random.next() < p + sign * Math.min(size, p, 1 - p));
+      };
+    },
+
+  /** What an order does to head alone, with mean 0 over the orders: `low` for a share of them, `high` for the others. */
+  interaction: (share, low, high) => (rateOf, random) => {
     const seed = seedOf(random);
-    return (id, arm, trial) => {
+    return (id, arm, _, order) => {
       const p = rateOf(+id, arm);
-      const sign = hashed(seed, +id, trial) < 0.5 ? -1 : 1;
-      return answer(random.next() < p + sign * Math.min(size, p, 1 - p));
+      if (arm !== "head") return answer(random.next() < p);
+      const scale = Math.min(1, p / -low, (1 - p) / high);
+      return answer(random.next() < p + scale * (hashed(seed, 0, order) < share ? low : high));
     };
+  },
+
+  /** Head fails in a share of the orders. */
+  "killing orders": (share) => (rateOf, random) => {
+    const seed = seedOf(random);
+    return (id, arm, _, order) =>
+      answer(!(arm === "head" && hashed(seed, 0, order) < share) && random.next() < rateOf(+id, arm));
   },
 
   "every order its own": () => (rateOf, random) => {
     const seed = seedOf(random);
-    return (id, arm, trial) => {
-      const by = 1.5 * drawNormal(seededRandom(Math.floor(hashed(seed, +id, trial) * 2 ** 32)));
+    return (id, arm, _, order) => {
+      const by = 1.5 * drawNormal(seededRandom(Math.floor(hashed(seed, 0, order) * 2 ** 32)));
       return answer(random.next() < movedBy(rateOf(+id, arm), by));
     };
   },
@@ -69,11 +101,10 @@ export const models = {
 
   /** One answer for each case, order and arm; head's is drawn anew with chance `anew`, else the same as base's. */
   deterministic:
-    (orders, anew = 0) =>
+    (anew = 0) =>
     (rateOf, random) => {
       const seed = seedOf(random);
-      return (id, arm, trial) => {
-        const order = (trial - 1) % orders;
+      return (id, arm, _, order) => {
         const isAnew = arm === "head" && hashed(seed ^ 0x5bd1e995, +id, order + 1) < anew;
         return answer(hashed(isAnew ? seed ^ 0x1b873593 : seed, +id, order + 1) < rateOf(+id, arm));
       };

@@ -12,7 +12,8 @@ function wilson(hits, n, z = 1.96) {
 export function summarise({ measures, targets }, played) {
   const figures = {};
   for (const [name, kind] of Object.entries(measures)) {
-    const values = played.flatMap((one) => (one[name] === undefined ? [] : [Number(one[name])]));
+    const read = kind === "ratio" ? (one) => one : Number;
+    const values = played.flatMap((one) => (one[name] === undefined ? [] : [read(one[name])]));
     figures[name] = { kind, n: values.length, ...figureOf[kind](values) };
   }
   const met = Object.entries(targets).map(([name, target]) => isMet(target, figures[name]));
@@ -31,6 +32,13 @@ const figureOf = {
     const variance = mean(values.map((one) => (one - centre) ** 2)) / Math.max(1, values.length - 1);
     const half = 1.96 * Math.sqrt(variance);
     return { value: centre, interval: [centre - half, centre + half] };
+  },
+  /** Of pairs: the sum of the first of each beside the sum of the second. */
+  ratio(pairs) {
+    const [above, below] = [0, 1].map((i) => mean(pairs.map((pair) => pair[i])));
+    const value = above / below;
+    const half = (1.96 * Math.sqrt(mean(pairs.map(([a, b]) => (a - value * b) ** 2)) / pairs.length)) / below;
+    return { value, interval: [value - half, value + half] };
   },
   median(values) {
     const sorted = values.toSorted((a, b) => a - b);
@@ -62,12 +70,13 @@ const plain = (value) => (Math.abs(value) < 10 ? value.toFixed(2) : value.toFixe
 /** "2.3 (1.7-3.1)" of a share in percent, "25.6" of a mean, "1.2 (0.8-2.0)" of a median with its 10th and 90th. */
 export function formatFigure({ kind, value, interval, n }) {
   if (n === 0 || value === undefined) return "";
+  if (kind === "ratio") return percent(value);
   if (kind === "share") return `${percent(value)} (${percent(interval[0])}-${percent(interval[1])})`;
   return kind === "mean" ? plain(value) : `${plain(value)} (${plain(interval[0])}-${plain(interval[1])})`;
 }
 
 export function formatTarget({ atMost, atLeast, near }, kind) {
-  const unit = kind === "share" ? 100 : 1;
+  const unit = kind === "share" || kind === "ratio" ? 100 : 1;
   if (atMost !== undefined) return `<= ${+(unit * atMost).toFixed(1)}`;
   if (atLeast !== undefined) return `>= ${+(unit * atLeast).toFixed(1)}`;
   return `~ ${+(unit * near).toFixed(1)}`;

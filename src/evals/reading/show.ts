@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { orderTools } from "../asking/trials/plan.ts";
+import { listShown } from "../asking/trials/plan.ts";
 import { didYouMean } from "../base/text/nearest.ts";
 import { type ExitCode, exitCodes, printProblem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
@@ -81,7 +81,7 @@ async function showTrials(options: TrialOptions, io: Io): Promise<ExitCode> {
   for await (const trial of readTrials(dir, manifest.id)) {
     const about = isWanted(trial);
     if (!about) continue;
-    shown.push({ trial, case: about.case, tools: listShownTools(manifest, trial) });
+    shown.push({ trial, case: about.case, tools: listShown(manifest.toolsets[trial.toolset] ?? [], trial.orderSeed) });
   }
   const blocks = showDocument(shown, { run: manifest.id, limit: options.limit });
   if (options.format === "markdown") io.out(renderMarkdown(blocks));
@@ -132,9 +132,4 @@ function selectTrials(
       !(isFailed && verdict?.grade === "pass");
     return isMeant ? byKey.get(JSON.stringify([cell.suite, cell.case])) : undefined;
   };
-}
-
-/** The names of the tools, in the order in which the trial showed them. */
-function listShownTools({ toolsets }: RunManifest, { toolset, orderSeed }: Trial): string[] {
-  return orderTools(toolsets[toolset] ?? [], orderSeed).map(({ name }) => name);
 }

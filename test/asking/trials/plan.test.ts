@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { orderTools, planCells, TrialOrders } from "../../../src/evals/asking/trials/plan.ts";
+import { countOrders, OrderLine, orderTools, planCells } from "../../../src/evals/asking/trials/plan.ts";
 import { cellKey } from "../../../src/evals/base/types/trial.ts";
 import { computeCeiling } from "../../../src/evals/experiments/pipeline/price.ts";
 import { scriptedModel, turn } from "../../fakes/model.ts";
@@ -39,56 +39,49 @@ describe("planCells", () => {
   });
 });
 
-describe("TrialOrders", () => {
+describe("OrderLine", () => {
   const list = (...names: string[]) => names.map((name) => aTool(name));
-  const shown = (tools: ReturnType<typeof list>, orders: TrialOrders, trials: number) =>
-    Array.from({ length: trials }, (_, t) => orderTools(tools, orders.seedAt(t + 1)).map(({ name }) => name));
+  const shown = (tools: ReturnType<typeof list>, line: OrderLine, orders: number) =>
+    Array.from({ length: orders }, (_, order) => orderTools(tools, line.seedAt(order)).map(({ name }) => name));
+  const many = (n: number) => list(...Array.from({ length: n }, (_, i) => `tool${i}`));
 
-  it("uses every order of each list once before any repeats, whatever names the lists share", () => {
+  it("has every order of each list once before any repeats, whatever names the lists share", () => {
     const names = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d", "e", "f"), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(names, names, fc.nat(), (base, head, seed) => {
         const lists = [list(...base), list(...head)];
-        const orders = new TrialOrders(seed, "s", "c", lists);
-        for (const tools of lists) {
-          const seen = shown(tools, orders, orders.count).map(String);
-          expect(new Set(seen).size).toBe(orders.count);
-          expect(
-            shown(tools, orders, 2 * orders.count)
-              .slice(orders.count)
-              .map(String),
-          ).toEqual(seen);
-        }
+        const line = new OrderLine(seed, "s", lists);
+        const count = Math.min(...lists.map(countOrders));
+        for (const tools of lists) expect(new Set(shown(tools, line, count).map(String)).size).toBe(count);
       }),
       { numRuns: 60 },
     );
   });
 
-  it("uses every pair of order and paraphrase once before a request repeats", () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 6 }), fc.nat(), (tools, wordings, seed) => {
-        const listed = list(..."abcd".slice(0, tools));
-        const orders = new TrialOrders(seed, "s", "c", [listed], wordings);
-        const requests = shown(listed, orders, orders.count).map((order, t) => `${order} ${t % wordings}`);
-        expect(new Set(requests).size).toBe(orders.count);
-      }),
-    );
-  });
-
-  it("keeps the common tools of two lists in one order, and gives cases orders of their own", () => {
+  it("keeps the common tools of two lists in one order", () => {
     const [base, head] = [list("a", "b", "c", "d"), list("a", "b", "c", "d", "e")];
-    const orders = new TrialOrders(1, "s", "c", [base, head]);
-    const [old, now] = [shown(base, orders, 24), shown(head, orders, 24)];
-    expect(now.map((order) => order.filter((name) => name !== "e"))).toEqual(old);
-    expect(shown(base, new TrialOrders(1, "s", "other", [base]), 24)).not.toEqual(old);
+    const line = new OrderLine(1, "s", [base, head]);
+    const now = shown(head, line, 24).map((order) => order.filter((name) => name !== "e"));
+    expect(now).toEqual(shown(base, line, 24));
   });
 
-  it("has more orders than any run needs for a long list", () => {
-    const long = list(...Array.from({ length: 20 }, (_, i) => `tool${i}`));
-    const orders = new TrialOrders(1, "s", "c", [long]);
-    expect(orders.count).toBe(Number.POSITIVE_INFINITY);
-    expect(new Set(shown(long, orders, 100).map(String)).size).toBe(100);
+  it("has more orders than any run needs for a long list, another line for each seed and suite", () => {
+    const long = many(20);
+    const lines = [new OrderLine(1, "s", [long]), new OrderLine(2, "s", [long]), new OrderLine(1, "t", [long])];
+    expect(new Set(lines.flatMap((line) => shown(long, line, 100)).map(String)).size).toBe(300);
   });
+
+  it.each([6, 13, 20, 40])(
+    "puts a tool of %i in each third of the list about equally often within eleven orders",
+    (n) => {
+      const thirds = Array.from({ length: 40 }, (_, seed) => {
+        const orders = shown(many(n), new OrderLine(seed, "s", [many(n)]), 11);
+        return orders.filter((order) => order.indexOf("tool0") >= (2 * n) / 3).length;
+      });
+      expect(Math.min(...thirds)).toBeGreaterThanOrEqual(2);
+      expect(Math.max(...thirds)).toBeLessThanOrEqual(5);
+    },
+  );
 });
 
 describe("orderTools", () => {

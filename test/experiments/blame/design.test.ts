@@ -59,7 +59,7 @@ describe("a case of which nothing is known with everything new", () => {
   it("is measured first, and those trials are counted", () => {
     const first = nextStep(unknown, new TrialRecord());
     expect(first.kind === "ask" && first.requests).toHaveLength(10);
-    expect(first.kind === "ask" && first.requests[0]).toEqual({ case: "a", arms: ["measure:111"], trial: 1 });
+    expect(first.kind === "ask" && first.requests[0]).toMatchObject({ case: "a", arms: ["measure:111"], trial: 1 });
     const { verdict, calls } = simulate(unknown, (_, arm, trial) => {
       const chance = seededRandom(deriveSeed(3, arm, trial)).next();
       return chance < (maskOfArm(arm)[0] ? 0.2 : 0.95) ? "pass" : "fail";

@@ -21,14 +21,14 @@ function goldenNumber(i: number, arm: number, t: number): number {
   return ((x ^ (x >>> 16)) >>> 0) / 2 ** 32;
 }
 
-/** By default half of the failures select the right tool. `right`: the rate of those that select it. */
+/** Every pair has its own order, as in the golden values. By default half of the failures select the right tool. `right`: the rate of those that select it. */
 function playGolden(
   { base, head }: Rates,
   options: Partial<CheckSetup> = {},
   right = (rate: number, _arm: string) => rate + (1 - rate) / 2,
 ): { verdict: CheckVerdict; calls: number } {
   const ids = idsOf(base);
-  return simulate(check({ cases: ids, seed: 1, ...options }), (id, arm, trial) => {
+  return simulate(check({ cases: ids, seed: 1, pairsPerOrder: 1, ...options }), (id, arm, trial) => {
     const i = ids.indexOf(id);
     const rate = (arm === "head" ? head[i] : base[i]) ?? 0;
     const drawn = goldenNumber(i + 1, arm === "head" ? 2 : 1, trial);
@@ -218,8 +218,17 @@ describe("what is asked", () => {
     const firsts = step.requests.map(({ arms }) => arms[0]);
     expect(firsts.filter((arm) => arm === "head").length).toBeGreaterThan(5);
     expect(firsts.filter((arm) => arm === "base").length).toBeGreaterThan(5);
-    expect(step.requests.slice(0, 10).every(({ trial }) => trial === 1)).toBe(true);
     expect(nextStep(check({ cases: idsOf(suites.M_MIX10), seed: 4 }), new TrialRecord())).toEqual(step);
+  });
+
+  test("cases that share tool orders order by order, others trial by trial", () => {
+    const ask = (pairsPerOrder: number) => {
+      const step = nextStep(check({ cases: idsOf(suites.M_MIX10), seed: 4, pairsPerOrder }), new TrialRecord());
+      return step.kind === "ask" ? step.requests : [];
+    };
+    expect(ask(10).map(({ order }) => order)).toEqual([0, 1, 2, 3, 4].flatMap((order) => Array(6).fill(order)));
+    expect(ask(1).map(({ trial }) => trial)).toEqual([1, 2, 3].flatMap((trial) => Array(10).fill(trial)));
+    expect(new Set(ask(1).map(({ order }) => order)).size).toBe(30);
   });
 
   test("a missing answer is asked three times in all, a copy four times, and both are paid for", () => {

@@ -168,6 +168,10 @@ describe("the regression check of a run", () => {
         "notes": [
           "Added (not compared): f",
         ],
+        "orders": {
+          "count": 5,
+          "effect": 1,
+        },
         "rate": "pass",
         "reach": 50,
         "rose": [],

@@ -58,6 +58,7 @@ const designOf = (number: number, plan: Plan) =>
     trials: plan.trials,
     onlySuite: plan.onlySuite,
     requests: () => plan.orders,
+    pairsPerOrder: 1,
     withReach: false,
   });
 

@@ -57,13 +57,11 @@ describe("a dry run", () => {
     expect(plan).toContain("calls          at most 4 additional");
   });
 
-  it("states the trials that a drop needs, also where the list has not changed", async () => {
-    expect(await planOf({}, () => {})).not.toContain("To detect");
+  it("states how often a drop is found, also where the list has not changed", async () => {
+    expect(await planOf({}, () => {})).not.toContain("is found");
     const plan = await planOf({ check: "always" }, () => {});
     expect(plan).toContain("Check of files on anthropic:claude-haiku-5-5: typically");
-    expect(plan).toMatch(
-      /To detect a drop of every case of files on .* 8 times in 10, of 10 pp: .*; of 20 pp: .*-n \d+\./,
-    );
+    expect(plan).toMatch(/A drop of every case of files on .* is found: of 10 pp in \d+% of checks, of 20 pp in \d+%/);
   });
 
   it("counts the judged trials of a check in both arms", async () => {
@@ -81,7 +79,7 @@ describe("a dry run", () => {
         executed: none
         read, list
       Check of files on anthropic:claude-haiku-5-5: typically 160 trials, about $0.02; 9 times in 10 at most 160, about $0.02; never more than 280.
-      To detect a drop of every case of files on anthropic:claude-haiku-5-5 8 times in 10, of 10 pp: more than -n 50; of 20 pp: -n 40.
+      A drop of every case of files on anthropic:claude-haiku-5-5 is found: of 10 pp in 50% of checks, of 20 pp in 97% of checks.
 
       anthropic:claude-haiku-5-5 (all definitions shown)
         trials         0 (besides those of the checks and nights above)

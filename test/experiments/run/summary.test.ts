@@ -161,6 +161,7 @@ describe("the summary of a run", () => {
             "ok": false,
             "totals": {
               "broken": 1,
+              "cacheReadTokens": 25,
               "calls": 5,
               "costUsd": 0.060000000000000005,
               "executed": 0,
@@ -175,6 +176,7 @@ describe("the summary of a run", () => {
         ],
         "totals": {
           "broken": 1,
+          "cacheReadTokens": 25,
           "calls": 5,
           "costUsd": 0.060000000000000005,
           "executed": 0,

@@ -1,6 +1,4 @@
 import { getOrAdd } from "../../base/getOrAdd.ts";
-import { deriveSeed, seededRandom, shuffle } from "../../base/stats/random.ts";
-import { sumOf } from "../../base/sum.ts";
 
 /**
  * The outcome of one trial: the model passed; it selected the right tool, or rightly none, but did not pass; it failed; or
@@ -25,11 +23,11 @@ const missingAttempts = 3;
 const copyAttempts = 4;
 
 /**
- * Ask this trial of the case in these arms, in this order, close in time. Every arm of a request gets the same tool
- * order; no two trials of a case do, until all orders are used. An arm that was asked before is asked again with the
- * same request. `trial` counts from 1.
+ * Ask this trial of the case in these arms, in this order, close in time. `trial` counts from 1. `order`: the tool order,
+ * a number from 0, in every arm the same. No two trials of a case have the same until all orders are used, but several
+ * cases do. An arm that was asked before is asked again with the same request.
  */
-export type TrialRequest = { case: string; trial: number; arms: readonly string[] };
+export type TrialRequest = { case: string; trial: number; arms: readonly string[]; order: number };
 
 /** What to do next: make these trials, or stop with the verdict. `look` counts from 1. */
 export type Step<V> =
@@ -203,42 +201,6 @@ export function* bringRequests(
   }
 }
 
-/** Trials `from`..`to` of a case, each in all of these arms. */
-export type Span = { case: string; arms: readonly string[]; from: number; to: number };
-
-/**
- * Asks for what the record lacks of these trials, in order of trials; the arms of a trial in an order that the seed
- * decides.
- */
-export function* bringSpans(record: TrialRecord, spans: readonly Span[], look: number, seed: number): Play<void> {
-  const first = Math.min(...spans.map(({ from }) => from));
-  const last = Math.max(...spans.map(({ to }) => to));
-  const requests: TrialRequest[] = [];
-  for (let trial = first; trial <= last; trial++)
-    for (const { case: id, arms, from, to } of spans)
-      if (trial >= from && trial <= to) requests.push({ case: id, trial, arms });
-  yield* bringRequests(record, requests, look, ({ case: id, trial, arms }) =>
-    arms.length > 1 ? shuffle(arms, seededRandom(deriveSeed(seed, "arms", id, trial))) : arms,
-  );
-}
-
-/** A design without interim decisions: asks every trial of every case in every arm, interleaved, and reads the record. */
-export function askAll<V>(
-  cases: readonly { id: string; trials: number }[],
-  arms: readonly string[],
-  seed: number,
-  read: (record: TrialRecord) => V,
-): Design<V> {
-  return {
-    cap: arms.length * sumOf(cases, ({ trials }) => trials),
-    *play(record) {
-      const spans = cases.map(({ id, trials }) => ({ case: id, arms, from: 1, to: trials }));
-      yield* bringSpans(record, spans, 1, seed);
-      return read(record);
-    },
-  };
-}
-
 /** The same design, with another form of its verdict. */
 export function mapVerdict<V, W>(design: Design<V>, map: (verdict: V) => W): Design<W> {
   return {
@@ -267,7 +229,7 @@ export function* playTogether<V>(plays: readonly Play<V>[]): Play<V[]> {
  */
 export function simulate<V>(
   design: Design<V>,
-  answer: (id: string, arm: string, trial: number) => Observation | readonly [Observation, string],
+  answer: (id: string, arm: string, trial: number, order: number) => Observation | readonly [Observation, string],
   record = new TrialRecord(),
 ): { verdict: V; calls: number; record: TrialRecord } {
   const play = design.play(record);
@@ -275,9 +237,9 @@ export function simulate<V>(
   for (let step = play.next(); ; step = play.next()) {
     if (step.done) return { verdict: step.value, calls, record };
     const before = calls;
-    for (const { case: id, trial, arms } of step.value.requests) {
+    for (const { case: id, trial, arms, order } of step.value.requests) {
       for (const arm of arms) {
-        const answered = answer(id, arm, trial);
+        const answered = answer(id, arm, trial, order);
         if (typeof answered === "string") record.add(id, arm, trial, answered);
         else record.add(id, arm, trial, ...answered);
         calls++;

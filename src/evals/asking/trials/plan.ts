@@ -1,5 +1,6 @@
 import { once } from "../../base/once.ts";
-import { deriveSeed, orderBySeed } from "../../base/stats/random.ts";
+import { deriveSeed, orderBySeed, orderOnLine } from "../../base/stats/random.ts";
+import { isLocalModel } from "../../base/types/endpoint.ts";
 import { allDefinitions, type Exposure, type ExposureKind } from "../../base/types/exposure.ts";
 import type { Model } from "../../base/types/model.ts";
 import { asksModel, type Case, plannedTrials, type Suite } from "../../base/types/suite.ts";
@@ -75,26 +76,60 @@ export function* planCells(
   }
 }
 
-/** Looks up what a design asks for: cases in arms, the tool orders of a case, and the attempts at a trial so far. */
+/** Looks up what a design asks for: cases in arms, the line of orders of a case, and the attempts at a trial so far. */
 export type DesignCells = {
   find(cell: { case: string; arm: string }): PlannedCase;
-  orders(id: string): TrialOrders;
+  line(id: string): OrderLine;
   attempts(id: string, arm: string, trial: number): number;
   model: Model;
 };
 
-/** The cells that a design requests, in its order: the arms of a trial are asked close in time. */
-export function* requestedCells(
-  requests: Iterable<TrialRequest>,
-  { find, orders, attempts, model }: DesignCells,
+/**
+ * The cells that a design requests. Of requests in a row that share an order, the first is sent before the others of the
+ * row before, so that the prompt caches of its arms are filled when the others come. A local server may keep one prompt
+ * only: there the arms of a row follow each other.
+ */
+export function* requestedCells(requests: readonly TrialRequest[], cells: DesignCells): Generator<PlannedCell> {
+  let waiting: readonly TrialRequest[] = [];
+  for (const row of splitRows(requests)) {
+    const arms = [...new Set(row.flatMap((one) => one.arms))];
+    if (isLocalModel(cells.model)) for (const arm of arms) yield* createCells(row, cells, arm);
+    else {
+      yield* createCells(row.slice(0, 1), cells);
+      yield* createCells(waiting, cells);
+      waiting = row.slice(1);
+    }
+  }
+  yield* createCells(waiting, cells);
+}
+
+/** Requests in a row that share an order. */
+function splitRows(requests: readonly TrialRequest[]): TrialRequest[][] {
+  const rows: TrialRequest[][] = [];
+  for (const request of requests) {
+    const row = rows.at(-1);
+    if (row?.[0]?.order === request.order) row.push(request);
+    else rows.push([request]);
+  }
+  return rows;
+}
+
+/** `only`: of this arm. */
+function* createCells(
+  requests: readonly TrialRequest[],
+  { find, line, attempts, model }: DesignCells,
+  only?: string,
 ): Generator<PlannedCell> {
-  for (const { case: id, trial, arms } of requests)
+  for (const { case: id, trial, arms, order } of requests)
     for (const arm of arms) {
+      if (only !== undefined && arm !== only) continue;
       const planned = find({ case: id, arm });
       const attempt = attempts(id, arm, trial) + 1;
       const plain = { suite: planned.suite.name, case: id, arm, model: model.id, trial };
       const cell = { ...plain, ...(attempt > 1 && { attempt }) };
-      yield { planned, model, cell, orderSeed: orders(id).seedAt(trial), isRepeatable: true };
+      // A host may show tools in an order of its own: then requests are alike to a design, and still vary where they can.
+      const orderSeed = line(id).seedAt("converse" in model ? trial - 1 : order);
+      yield { planned, model, cell, orderSeed, isRepeatable: true };
     }
 }
 
@@ -108,45 +143,40 @@ function createCell(planned: PlannedCase, model: Model, trial: number, orderSeed
 const maxDraws = 20_000;
 
 /**
- * The tool orders of one case in a design. Trial t has the same order in all arms. No arm sees an order twice before
- * all `count` requests are used; then they repeat in the same sequence. Each case has its own orders, because one
- * schedule for all cases would correlate their changes. `lists`: the tools of the case in each arm. `paraphrases`: the
- * number of wordings of the query; every wording meets every order before a request repeats.
+ * The line of tool orders from which a design takes those of its trials: order n is the same in every arm and for all cases
+ * with these `lists` (the tools in each arm), and no list has an order twice before all of them are used. Where arms have
+ * different tools, those that they share have the same order.
  */
-export class TrialOrders {
-  /** The number of different requests of the case. */
-  readonly count: number;
-  readonly #orders: number;
-  readonly #paraphrases: number;
+export class OrderLine {
+  readonly #count: number;
+  readonly #line: number;
+  readonly #areAlike: boolean;
   readonly #seeds: number[] = [];
-  readonly #draw: (trial: number, draw: number) => number;
   readonly #lists: readonly { tools: readonly OfferedTool[]; shown: Set<string> }[];
+  #drawn = 0;
 
-  constructor(seed: number, suite: string, id: string, lists: readonly (readonly OfferedTool[])[], paraphrases = 1) {
-    this.#orders = Math.min(...lists.map(countOrders));
-    this.#paraphrases = paraphrases;
-    this.count = this.#orders * paraphrases;
-    this.#draw = (trial, draw) => deriveSeed(seed, "order", suite, id, trial, draw);
+  constructor(seed: number, suite: string, lists: readonly (readonly OfferedTool[])[]) {
+    this.#count = Math.min(...lists.map(countOrders));
+    this.#line = deriveSeed(seed, "order", suite);
     const byNames = new Map(lists.map((tools) => [JSON.stringify(tools.map(({ name }) => name).sort()), tools]));
+    this.#areAlike = byNames.size === 1;
     this.#lists = [...byNames.values()]
       .filter((tools) => countOrders(tools) < Number.POSITIVE_INFINITY)
       .map((tools) => ({ tools, shown: new Set() }));
   }
 
-  /** The seed for `orderTools` of this trial, from 1. */
-  seedAt(trial: number): number {
-    const at = (trial - 1) % this.count;
-    // Both cycles are back at their start after their least common multiple: shift the orders by one then.
-    const period = leastCommonMultiple(this.#orders, this.#paraphrases);
-    const index = (at + Math.floor(at / period)) % this.#orders;
-    while (this.#seeds.length <= index) this.#seeds.push(this.#next(this.#seeds.length + 1));
-    return this.#seeds[index] ?? 0;
+  /** The seed for `orderTools` of an order, from 0. After the last order the first follows. */
+  seedAt(order: number): number {
+    const at = order % this.#count;
+    while (this.#seeds.length <= at) this.#seeds.push(this.#next());
+    return this.#seeds[at] ?? 0;
   }
 
-  #next(trial: number): number {
+  #next(): number {
     for (let draw = 0; ; draw++) {
-      const seed = this.#draw(trial, draw);
-      const orders = this.#lists.map(({ tools }) => describeOrder(tools, seed));
+      const at = this.#drawn++;
+      const seed = this.#areAlike ? seedOfLine(this.#line, at) : deriveSeed(this.#line, at);
+      const orders = this.#lists.map(({ tools }) => JSON.stringify(listShown(tools, seed)));
       if (draw < maxDraws && this.#lists.some(({ shown }, i) => shown.has(orders[i] ?? ""))) continue;
       for (const [i, { shown }] of this.#lists.entries()) shown.add(orders[i] ?? "");
       return seed;
@@ -154,31 +184,29 @@ export class TrialOrders {
   }
 }
 
-function leastCommonMultiple(a: number, b: number): number {
-  if (!Number.isFinite(a)) return a;
-  const divisor = (x: number, y: number): number => (y === 0 ? x : divisor(y, x % y));
-  return (a / divisor(a, b)) * b;
+/** The names of what a model is shown in a trial, in order: tools, then skills, which are shown apart from them. */
+export function listShown(tools: readonly OfferedTool[], orderSeed: number): string[] {
+  const parts = [tools.filter(isCallable), tools.filter(({ origin }) => origin === "skill")];
+  return parts.flatMap((part) => orderTools(part, orderSeed).map(({ name }) => name));
 }
 
-/** Skills and tools are shown separately, so their orders are described separately. */
-function describeOrder(tools: readonly OfferedTool[], seed: number): string {
-  const ordered = orderTools(tools, seed);
-  const names = (isSkill: boolean) =>
-    ordered.filter((one) => (isSkill ? one.origin === "skill" : isCallable(one))).map(({ name }) => name);
-  return JSON.stringify([names(false), names(true)]);
-}
+/** Seeds below this are drawn; those above name a line of orders by their remainder, and the place on it. */
+const lines = 2 ** 32;
+const seedOfLine = (line: number, order: number) => (order + 1) * lines + line;
 
 /**
  * Sorts tools into the order of a trial. In a plain run the seed depends only on the run, the suite and the trial
  * number: all cases of a suite see the same order in the same trial, so a provider's prompt cache serves all but the
- * first. Designs draw their own seeds (see `TrialOrders`). A tool's position depends on its listed name.
+ * first. Designs take orders from a line (see `OrderLine`).
  */
 export function orderTools(
   tools: readonly OfferedTool[],
   orderSeed: number,
   listedName: (shown: string) => string = (name) => name,
 ): OfferedTool[] {
-  return orderBySeed(tools, orderSeed, ({ name }) => listedName(name));
+  const getName = ({ name }: OfferedTool) => listedName(name);
+  const place = Math.floor(orderSeed / lines) - 1;
+  return place < 0 ? orderBySeed(tools, orderSeed, getName) : orderOnLine(tools, orderSeed % lines, place, getName);
 }
 
 const lastOrder = once((_tools: readonly OfferedTool[]): { seed?: number; ordered: readonly OfferedTool[] } => ({
@@ -211,6 +239,23 @@ export function countOrders(tools: readonly Pick<OfferedTool, "origin">[]): numb
   const plain = tools.filter(isCallable).length;
   if (Math.max(skills, plain) >= manyTools) return Number.POSITIVE_INFINITY;
   return factorial(plain) * factorial(skills);
+}
+
+/** The different requests of cases, and the wordings of their queries, for a design that asks them with these lists. */
+export function countRequests(
+  cases: readonly PlannedCase[],
+  getLists: (planned: PlannedCase) => readonly (readonly OfferedTool[])[],
+) {
+  const counts = new Map(
+    cases.map((planned) => {
+      const wordings = planned.case.paraphrases?.length ?? 1;
+      return [planned.case.id, { wordings, requests: wordings * Math.min(...getLists(planned).map(countOrders)) }];
+    }),
+  );
+  return {
+    requests: (id: string) => counts.get(id)?.requests ?? Number.POSITIVE_INFINITY,
+    wordings: (id: string) => counts.get(id)?.wordings ?? 1,
+  };
 }
 
 function factorial(n: number): number {

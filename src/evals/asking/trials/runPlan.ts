@@ -13,6 +13,8 @@ export type RunPlanOptions = {
   done: ReadonlySet<string>;
   /** Models that answer no further requests, with the reason. */
   stopped: Map<string, string>;
+  /** Absent where requests do not wait for each other, as in a batch. */
+  prompts?: SentPrompts | undefined;
   /** The replies of the run so far. Absent when neither this plan nor a later one has repeatable trials. */
   seen?: SeenReplies | undefined;
   /** Writes the trial to disk. */
@@ -20,6 +22,9 @@ export type RunPlanOptions = {
   /** Called for each trial once it is on disk. */
   onRecorded(trial: Trial): void;
 };
+
+/** The first trial of a design with some tools in some order, until it is answered, by what its prompt begins with. */
+export type SentPrompts = Map<string, Promise<unknown>>;
 
 /**
  * How a plan ended. `complete`: every cell is recorded. `budget`: a limit of the run was reached. `stopped`: a model
@@ -62,8 +67,24 @@ export async function runPlan(
     }
   };
 
+  /** A provider keeps a prompt when it has answered it: what begins alike waits for the first. Undefined if the run ended. */
+  const askInTurn = async (planned: PlannedCell): Promise<Trial | undefined> => {
+    const key = options.prompts && keyOfPrompt(planned);
+    const first = key === undefined ? undefined : options.prompts?.get(key);
+    await first;
+    if (first && anyStop.aborted) return undefined;
+    const asked = asker.ask(planned, trialSignal);
+    if (key !== undefined && !first)
+      options.prompts?.set(
+        key,
+        asked.catch(() => {}),
+      );
+    return await asked;
+  };
+
   await schedule(listPending(cells, options), options.concurrency, anyStop, async (planned) => {
-    const made = await asker.ask(planned, trialSignal);
+    const made = await askInTurn(planned);
+    if (!made) return;
     if (made.outcome.kind === "broken" && made.outcome.again) {
       const { model } = made.cell;
       options.stopped.set(model, options.stopped.get(model) ?? made.outcome.message);
@@ -80,6 +101,12 @@ export async function runPlan(
   if (signal.aborted) return "cancelled";
   if (limits.reached !== undefined && stop.signal.aborted) return "budget";
   return options.stopped.size > 0 ? "stopped" : "complete";
+}
+
+/** What the prompt of a trial begins with, if others of its design begin alike. */
+function keyOfPrompt({ cell, model, orderSeed, planned, isRepeatable }: PlannedCell): string | undefined {
+  if (!isRepeatable || !("ask" in model) || model.deterministic) return undefined;
+  return `${cell.model} ${planned.toolset.hash} ${orderSeed}`;
 }
 
 /** Records a trial, as broken if it cannot be written as JSON. Rejects when the disk fails. */

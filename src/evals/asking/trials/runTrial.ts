@@ -29,7 +29,7 @@ export type Asker = {
    */
   ask(plannedCell: PlannedCell, signal: AbortSignal): Promise<Trial>;
   /** Splits a plan into parts that run concurrently, each with its own concurrency. Absent: one part. */
-  lanes?(cells: Iterable<PlannedCell>): { cells: Iterable<PlannedCell>; concurrency: number }[];
+  lanes?(cells: Iterable<PlannedCell>): { cells: Iterable<PlannedCell>; concurrency: number; isBatch?: boolean }[];
   /** Called once for each trial from `ask`: it is on disk, or is not recorded because nothing was asked. */
   settle?(trial: Trial): void;
   /** Called at the end, after all trials are settled. */

@@ -71,6 +71,27 @@ export function orderBySeed<T>(items: readonly T[], seed: number, name: (item: T
   return keyed.sort((a, b) => a.key - b.key || (a.name < b.name ? -1 : 1)).map(({ item }) => item);
 }
 
+/** Orders of a line belong together in blocks of so many: a prime, so that no order of a block is another one reversed. */
+const blockSize = 11;
+/** The steps between the points of a block, in elevenths of the circle. */
+const blockStep = 7;
+
+/**
+ * The items in one of the orders of a line, from 0. Each by itself is as good as drawn at random. The orders of a block put
+ * the items on a circle, at random, and list them by their distance from one of eleven even points of it. These are rows
+ * of a Williams square (Australian Journal of Scientific Research A2, 1949), in all of which every item comes equally often
+ * in each place and directly before each other one, so few orders show what place and neighbours do.
+ */
+export function orderOnLine<T>(items: readonly T[], line: number, order: number, name: (item: T) => string): T[] {
+  const seed = deriveSeed(line, "block", Math.floor(order / blockSize));
+  const point = (deriveSeed(seed, "point") / 2 ** 32 + (blockStep * (order % blockSize)) / blockSize) % 1;
+  const circle = orderBySeed(items, seed, name).map((item, i) => {
+    const apart = Math.abs(i / items.length - point);
+    return { item, distance: Math.min(apart, 1 - apart) };
+  });
+  return circle.sort((a, b) => a.distance - b.distance).map(({ item }) => item);
+}
+
 /**
  * A draw from Beta(a, b), a and b > 0: X / (X + Y) of two gamma draws.
  * Source: Marsaglia and Tsang, ACM Transactions on Mathematical Software 26 (2000), with the boost for shapes below 1.

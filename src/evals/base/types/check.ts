@@ -34,6 +34,7 @@ export const checkPlanSchema = z.discriminatedUnion("kind", [
     cap: count.describe("most trials per case and arm"),
     families: count.describe("checks of the run, which share its error rate"),
     margin: z.number().describe("a mean drop below this is no regression"),
+    ownOrders: z.literal(true).optional().describe("no provider keeps the lists: no two pairs share a tool order"),
     baseline: z.object({
       file: z.string(),
       run: z.string(),
@@ -48,6 +49,7 @@ export const checkPlanSchema = z.discriminatedUnion("kind", [
           bank: countsSchema,
           toolset: z.string().describe("the list of the base arm"),
           requests: count.optional().describe("different tool orders; absent: more than any check asks"),
+          wordings: count.optional().describe("of the query, which take turns; absent: one"),
         }),
       )
       .describe("the comparable cases"),
@@ -145,6 +147,10 @@ export const comparedSchema = z.object({
     })
     .nullable()
     .describe("the sign test over the pairs that differ in a rate: better in base, and better in head"),
+  orders: z
+    .object({ count, effect: z.number().describe("by how much what they do to one list alone widens the variance") })
+    .optional()
+    .describe("the tool orders that the pairs shared"),
   flagged: z.array(namedCaseSchema).describe("cases that dropped, worst first"),
   rose: z.array(namedCaseSchema),
   suspects: z.array(namedCaseSchema).describe("cases that look worse, possibly by chance"),

@@ -26,6 +26,7 @@ const totalsSchema = z.object({
   executed: integer.describe("tool calls that were executed on a server"),
   toolErrors: integer.describe("of these, answered with an error by the server"),
   inputTokens: z.number().describe("with those from a provider's cache"),
+  cacheReadTokens: z.number().optional().describe("of these, read from a provider's prompt cache; absent: none"),
   outputTokens: z.number(),
   costUsd: costSchema,
   cached: integer.optional().describe("replies of earlier runs, from the cache; not among the calls"),
@@ -357,11 +358,6 @@ export const runSummarySchema = z.object({
 export type RunSummary = z.infer<typeof runSummarySchema>;
 
 const n = z.number().int();
-const detectableDropSchema = z.object({
-  drop: z.number().describe("of the pass rate of every case"),
-  trials: n.nullable().describe("per case and tool list, to detect it 8 times in 10; null: more than 50"),
-});
-export type DetectableDrop = z.infer<typeof detectableDropSchema>;
 const plannedFor = { suite: z.string(), model: z.string() };
 
 /** What `evals run --dry-run --json` prints. Numbers and costs are the most that can be used, and `typicalUsd` is usual. */
@@ -390,7 +386,10 @@ export const dryRunSchema = z.object({
         most: n,
         typicalUsd: costSchema,
         highUsd: costSchema,
-        detect: z.array(detectableDropSchema).describe("trials that a drop needs; empty for a deterministic model"),
+        cached: z.number().describe("share of the requests whose tools a prompt cache may hold"),
+        detect: z
+          .array(z.object({ drop: z.number().describe("of the pass rate of every case"), found: z.number() }))
+          .describe("the share of checks that find a drop; empty for a deterministic model"),
       }),
     ]),
   ),

@@ -1,4 +1,4 @@
-import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { countRequests, type PlannedCase } from "../../asking/trials/plan.ts";
 import { findRanker } from "../../base/search/rankers.ts";
 import { EvalsError, type ExitCode, exitCodes } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -123,9 +123,11 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
   const cases = [...suspects].map(([id, { changes }]) => {
     return { case: id, changed: changes.map((change) => change.id), ...question.known(id) };
   });
-  const design = blameCases(cases, { seed, deterministic: model.deterministic });
+  const planned = [...suspects.values()].map((one) => one.planned);
+  const requests = countRequests(planned, (one) => [suspects.get(one.case.id)?.base ?? [], one.toolset.tools]);
+  const design = blameCases(cases, { seed, deterministic: model.deterministic, ...requests });
   const asked = {
-    cases: [...suspects.values()].map(({ planned }) => planned),
+    cases: planned,
     arms:
       (arm: string): GetToolset =>
       (planned) =>

@@ -1,6 +1,5 @@
 import {
   bringRequests,
-  bringSpans,
   countPasses,
   type Design,
   type Play,
@@ -10,6 +9,7 @@ import {
 import { groupBy } from "../../base/groupBy.ts";
 import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import { sumOf } from "../../base/sum.ts";
+import { bringStage, OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
 import { blame, blameArm } from "./sampled.ts";
 import { type BlamedCase, type BlameVerdict, blameNothing } from "./verdict.ts";
 
@@ -28,14 +28,14 @@ const measuring = 10;
  */
 export function blameCases(
   cases: readonly CaseToBlame[],
-  { seed, deterministic }: { seed: number; deterministic: boolean },
+  options: OrderOptions & { deterministic: boolean },
 ): Design<BlameVerdict> {
   const groups = [...groupBy(cases, ({ changed }) => JSON.stringify(changed)).values()];
-  const cap = sumOf(cases, (one) => capOf(one, deterministic, seed));
+  const cap = sumOf(cases, (one) => capOf(one, options));
   return {
     cap,
     *play(record) {
-      const plays = groups.map((group) => blameGroup(record, group, { seed, deterministic, families: groups.length }));
+      const plays = groups.map((group) => blameGroup(record, group, { ...options, families: groups.length }));
       const verdicts = yield* playTogether(plays);
       const found = new Map(verdicts.flatMap((one) => one.cases.map((blamed) => [blamed.case, blamed] as const)));
       return {
@@ -51,20 +51,24 @@ export function blameCases(
   };
 }
 
-function capOf({ case: id, changed, old, new: now }: CaseToBlame, deterministic: boolean, seed: number): number {
+function capOf(
+  { case: id, changed, old, new: now }: CaseToBlame,
+  { deterministic, seed }: Pick<GroupOptions, "deterministic" | "seed">,
+): number {
   if (changed.length === 0) return 0;
   if (deterministic) return certainCap(changed.length);
   const { cap } = blame({ changed, cases: [{ case: id, known: { old, new: noTrials } }], seed });
   return cap + (now ? 0 : measuring);
 }
 
-type GroupOptions = { seed: number; deterministic: boolean; families: number };
+type OrderOptions = Pick<ScheduleSetup, "seed" | "requests" | "wordings">;
+type GroupOptions = OrderOptions & { deterministic: boolean; families: number };
 
 /** Cases with the same changes. */
 function* blameGroup(
   record: TrialRecord,
   group: readonly CaseToBlame[],
-  { seed, deterministic, families }: GroupOptions,
+  { deterministic, families, ...orders }: GroupOptions,
 ): Play<BlameVerdict> {
   const changed = group[0]?.changed ?? [];
   if (changed.length === 0)
@@ -79,13 +83,14 @@ function* blameGroup(
   );
   const unknown = group.filter((one) => !one.new);
   const spans = unknown.map((one) => ({ case: one.case, arms: [arm], from: 1, to: measuring }));
-  if (spans.length > 0) yield* bringSpans(record, spans, 1, seed);
+  const schedule = new OrderSchedule({ cases: group.map((one) => one.case), ...orders });
+  if (spans.length > 0) yield* bringStage(record, spans, 1, schedule);
   const measured = group.map((one) => ({ ...one, new: one.new ?? countPasses(record, one.case, arm) }));
   const settled = new Map(measured.flatMap((one) => settle(one)).map((one) => [one.case, one]));
   const open = measured.filter((one) => !settled.has(one.case));
   const known = open.map((one) => ({ case: one.case, known: { old: one.old, new: one.new } }));
   const asked = unknown.length > 0 ? measuring : 0;
-  const searched = yield* blame({ changed, cases: known, seed, families, asked }).play(record);
+  const searched = yield* blame({ changed, cases: known, seed: orders.seed, families, asked, schedule }).play(record);
   const paid = sumOf(unknown, (one) => record.paid(one.case, arm).calls);
   return {
     cases: [...searched.cases, ...settled.values()],
@@ -128,7 +133,7 @@ function* blameCertain(record: TrialRecord, id: string, changed: readonly string
     const served = turn.value;
     const mask = changed.map((_, i) => served.has(i));
     const arm = blameArm("search", mask);
-    yield* bringRequests(record, [{ case: id, trial: 1, arms: [arm] }], 1);
+    yield* bringRequests(record, [{ case: id, trial: 1, arms: [arm], order: 0 }], 1);
     const [answer] = record.answers(id, arm);
     if (answer === "missing") return blameNothing(id, "undecided", "missing");
     turn = search.next(answer === "pass");

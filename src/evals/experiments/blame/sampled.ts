@@ -1,11 +1,9 @@
 import {
-  bringSpans,
   countPasses,
   type Design,
   isGraded,
   lacksAnswers,
   type Play,
-  type Span,
   type TrialRecord,
 } from "../../asking/trials/design.ts";
 import { getOrAdd } from "../../base/getOrAdd.ts";
@@ -13,6 +11,7 @@ import type { CaseCounts } from "../../base/stats/counts.ts";
 import { fisherP, globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, seededRandom } from "../../base/stats/random.ts";
 import { sumOf } from "../../base/sum.ts";
+import { bringStage, OrderSchedule, type Span } from "../design/schedule.ts";
 import {
   Belief,
   chooseMask,
@@ -28,7 +27,7 @@ import type { BlameTest, BlameVerdict } from "./verdict.ts";
 /**
  * `changed`: the names of the descriptions that changed. `cases`: those that fell, with what the check saw of them.
  * `families`: searches of the same run that may blame the same description. `asked`: trials of every case that were asked
- * before, from 1 on.
+ * before, from 1 on, with orders of this `schedule`.
  */
 export type BlameSetup = {
   changed: readonly string[];
@@ -36,6 +35,7 @@ export type BlameSetup = {
   seed: number;
   families?: number;
   asked?: number;
+  schedule?: OrderSchedule;
 };
 
 /** A case is settled when its likeliest set of descriptions has this probability. */
@@ -113,6 +113,7 @@ type Pair = { suspect: Suspect; reverted: string; new: string };
 class PlayedBlame {
   readonly #setup: BlameSetup;
   readonly #record: TrialRecord;
+  readonly #schedule: OrderSchedule;
   readonly #suspects: readonly Suspect[];
   readonly #tests: BlameTest[] = [];
   readonly #cap: number;
@@ -120,6 +121,8 @@ class PlayedBlame {
   constructor(setup: BlameSetup, record: TrialRecord, cap: number) {
     this.#setup = setup;
     this.#record = record;
+    this.#schedule =
+      setup.schedule ?? new OrderSchedule({ cases: setup.cases.map((one) => one.case), seed: setup.seed });
     this.#cap = cap;
     const hypotheses = listHypotheses(setup.changed.length);
     this.#suspects = setup.cases.map(({ case: id, known }) => new Suspect(id, hypotheses, known, setup.asked ?? 0));
@@ -175,11 +178,11 @@ class PlayedBlame {
         suspect.searched += trialsAtOnce;
         return { suspect, mask, span: { case: suspect.id, arms: [arm], from, to } };
       });
-      yield* bringSpans(
+      yield* bringStage(
         this.#record,
         asked.map(({ span }) => span),
         1,
-        seed,
+        this.#schedule,
       );
       for (const { suspect, mask, span } of asked) this.#observe(suspect, mask, span);
     }
@@ -211,7 +214,7 @@ class PlayedBlame {
           to: suspect.last + trials,
         })),
       );
-      if (spans.length > 0) yield* bringSpans(this.#record, spans, round * 2, this.#setup.seed);
+      if (spans.length > 0) yield* bringStage(this.#record, spans, round * 2, this.#schedule);
       open = open.filter(({ i, arms }) => {
         const level = (share * roundShares[round === 1 ? 0 : 1]) / (this.#setup.families ?? 1);
         const test = this.#test(i, arms, trials, { round, look: j + 1, level });

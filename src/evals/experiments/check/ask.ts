@@ -6,6 +6,7 @@ import { noTrials } from "../../base/stats/counts.ts";
 import { type Baseline, toComparedRun } from "../../base/types/baseline.ts";
 import type { CheckPlan, ComparePlan, LostCases } from "../../base/types/check.ts";
 import type { DriftPlan } from "../../base/types/drift.ts";
+import { isLocalModel } from "../../base/types/endpoint.ts";
 import { printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { canonicalJson, type JsonObject, jsonSchema } from "../../base/types/json.ts";
@@ -257,6 +258,7 @@ async function planCheck(
     cap: options.cap,
     families: 1,
     margin: options.margin,
+    ...(!areKept(comparable, model, options) && { ownOrders: true }),
     baseline: {
       file,
       run: baseline.run,
@@ -265,9 +267,11 @@ async function planCheck(
       ...(baseline.model.repliedBy !== undefined && { repliedBy: baseline.model.repliedBy }),
     },
     cases: comparable.map(({ planned: { case: one, toolset }, hash = "", tools, accepted }) => {
-      const requests = countRequests([tools, toolset.tools], model) * (one.paraphrases?.length ?? 1);
+      const wordings = one.paraphrases?.length ?? 1;
+      const requests = countCaseOrders([tools, toolset.tools], model) * wordings;
       const { passed, trials } = accepted ?? noTrials;
-      return { id: one.id, bank: { passed, trials }, toolset: hash, ...(Number.isFinite(requests) && { requests }) };
+      const several = { ...(Number.isFinite(requests) && { requests }), ...(wordings > 1 && { wordings }) };
+      return { id: one.id, bank: { passed, trials }, toolset: hash, ...several };
     }),
     ...(comparable.length < cases.length && { of: cases.length }),
     ...(lost.length > 0 && { lost }),
@@ -315,9 +319,25 @@ function findLost({ case: one, toolset, unavailable }: PlannedCase, before: read
   return { case: one.id, reason, ...(likely.length > 0 && { likely }) };
 }
 
-/** The different requests of a case: its tool orders, or one if a host sets the order or it does not matter. */
-function countRequests(lists: readonly (readonly OfferedTool[])[], model: Model): number {
+/** The tool orders of a case, or one if a host sets the order or it does not matter. */
+function countCaseOrders(lists: readonly (readonly OfferedTool[])[], model: Model): number {
   return model.deterministic || "converse" in model ? 1 : Math.min(...lists.map(countOrders));
+}
+
+/** Providers keep no prompts that are shorter than this. */
+const leastKeptTokens = 1024;
+const charactersPerToken = 4;
+
+/** Whether a prompt cache can serve the lists of a check, so that pairs should share tool orders. */
+function areKept(
+  cases: readonly { planned: PlannedCase; tools: readonly OfferedTool[] }[],
+  model: Model,
+  { batch }: Pick<CheckOptions, "batch">,
+): boolean {
+  if (batch || model.deterministic || !("ask" in model) || getExposure(model).kind !== "all") return false;
+  const lists = new Set(cases.flatMap(({ planned, tools }) => [planned.toolset.tools, tools]));
+  const shortest = Math.min(...[...lists].map((tools) => JSON.stringify(tools).length));
+  return isLocalModel(model) || shortest >= charactersPerToken * leastKeptTokens;
 }
 
 /** Runs the trials that a check requests. */

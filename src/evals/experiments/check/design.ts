@@ -1,4 +1,4 @@
-import { bringSpans, type Design, type Play, simulate, type TrialRecord } from "../../asking/trials/design.ts";
+import { type Design, type Play, simulate, type TrialRecord } from "../../asking/trials/design.ts";
 import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import { isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, drawBeta, seededRandom } from "../../base/stats/random.ts";
@@ -13,7 +13,7 @@ import {
   isDoubtful,
   measureDependence,
 } from "../design/dependence.ts";
-import { lnAgreement, type RatedP } from "../design/grades.ts";
+import { lnAgreement, type RatedP, rates } from "../design/grades.ts";
 import {
   type CheckVerdict,
   conclude,
@@ -30,14 +30,15 @@ import {
   riseP,
   type SuiteJudgement,
 } from "../design/observe.ts";
+import { bringAhead, bringStage, designEffect, enoughOrders, OrderSchedule } from "../design/schedule.ts";
 import { defaultMargin, defaultTrials, type LookPlan, planLooks, suspicionAt } from "../design/statistics.ts";
 import { PlayedCase } from "./playedCase.ts";
 
 /**
  * `seed`: the run's; it decides which arm of a pair is asked first, and the reach. `trials`: the cap per case and arm.
  * `margin`: the largest mean drop that counts as no regression. `families`: suite-model pairs of the run. `requests`: how
- * many different requests a case has, its tool orders (m!); trial t and trial t + requests ask the same.
- * `alwaysAlike`: the model is known to answer a repeated request alike. `onlySuite`: a case that fell does not end the run,
+ * many different requests a case has, its tool orders (m!) times its `wordings`; trial t and trial t + requests ask the
+ * same. `pairsPerOrder`: see `OrderSchedule`. `alwaysAlike`: the model is known to answer a repeated request alike. `onlySuite`: a case that fell does not end the run,
  * because only a drop of the suite matters.
  */
 export type CheckSetup = {
@@ -47,6 +48,8 @@ export type CheckSetup = {
   margin?: number;
   families?: number;
   requests?: (id: string) => number;
+  wordings?: (id: string) => number;
+  pairsPerOrder?: number | undefined;
   alwaysAlike?: boolean;
   onlySuite?: boolean;
   /** Whether to simulate the reach: some milliseconds, which a simulation of many checks may save. */
@@ -82,6 +85,8 @@ type Look = {
   trials: number;
   tallies: readonly PairTally[];
   suite: SuiteJudgement;
+  /** Tool orders in use, those that exist, and the larger design effect of both rates. */
+  orders: { count: number; exist: number; effect: number };
   level: number;
   hasFallen: boolean;
 };
@@ -120,6 +125,7 @@ class PlayedCheck {
   readonly #setup: CheckSetup;
   readonly #plan: LookPlan;
   readonly #record: TrialRecord;
+  readonly #schedule: OrderSchedule;
   readonly #cases: readonly PlayedCase[];
   readonly #margin: number;
   readonly #families: number;
@@ -133,7 +139,9 @@ class PlayedCheck {
     this.#record = record;
     this.#margin = setup.margin ?? defaultMargin;
     this.#families = setup.families ?? 1;
-    this.#cases = setup.cases.map((id) => new PlayedCase(id, record, setup.requests(id)));
+    const schedule = new OrderSchedule({ ...setup, cap: plan.looks.at(-1) });
+    this.#schedule = schedule;
+    this.#cases = setup.cases.map((id) => new PlayedCase(id, record, schedule, setup.requests(id)));
     const mostTrials = plan.rungs.at(-1) ?? 0;
     const canRepeat = this.#cases.some(({ requests }) => requests < mostTrials);
     this.#nature = setup.alwaysAlike ? "deterministic" : canRepeat ? "unknown" : "samples";
@@ -167,7 +175,7 @@ class PlayedCheck {
     let hasWaited = false;
     for (const [j, trials] of looks.entries()) {
       const isLast = j === looks.length - 1;
-      yield* this.#bring(this.#cases, () => trials, j + 1);
+      yield* this.#bring(this.#cases, () => trials, j + 1, bringStage);
       for (const one of this.#cases) while (one.rung < j) this.#test(one);
       this.#readNature();
       if (this.#isDeterministic) return undefined;
@@ -178,7 +186,9 @@ class PlayedCheck {
         hasWaited = true;
       }
       const isDead = now.suite.live.pass === 0;
-      const isClear = now.suite.isClear && trials >= Math.max(least, isDead ? Math.min(leastOfDead, this.#cap) : 0);
+      const hasOrders = !this.#schedule.isShared || now.orders.count >= Math.min(enoughOrders, now.orders.exist);
+      const isClear =
+        now.suite.isClear && hasOrders && trials >= Math.max(least, isDead ? Math.min(leastOfDead, this.#cap) : 0);
       const isCrowd = yield* this.#runAhead(now, isLast);
       if (this.#isDeterministic) return undefined;
       if (this.#isStopped) return yield* this.#fall("cases", now);
@@ -202,15 +212,20 @@ class PlayedCheck {
     return this.#plan.looks.at(-1) ?? 0;
   }
 
-  /** Requests further pairs of these cases, in order of trials, the arms of a pair in random order. */
-  *#bring(cases: readonly PlayedCase[], goal: (one: PlayedCase) => number, look: number): Play<void> {
+  /** Requests further pairs of these cases: those that run ahead, unless it is the stage of a look. */
+  *#bring(
+    cases: readonly PlayedCase[],
+    goal: (one: PlayedCase) => number,
+    look: number,
+    bring: typeof bringAhead = bringAhead,
+  ): Play<void> {
     const isBounded = this.#isCached || this.#isDeterministic;
     const spans = cases.flatMap((one) => {
       const [from, to] = [one.asked + 1, isBounded ? Math.min(goal(one), one.requests) : goal(one)];
       one.asked = Math.max(one.asked, to);
       return from <= to ? [{ case: one.id, arms: pairArms, from, to }] : [];
     });
-    yield* bringSpans(this.#record, spans, look, this.#setup.seed);
+    yield* bring(this.#record, spans, look, this.#schedule);
     this.#isCached ||= this.#cases.some((one) => one.asked > one.requests) && this.#areRepeatsCopies();
     if (this.#isCached) for (const one of this.#cases) one.asked = Math.min(one.asked, one.requests);
   }
@@ -249,11 +264,20 @@ class PlayedCheck {
 
   #judge(look: number, trials: number): Look {
     const tallies = this.#cases.map((one) => one.tally(trials));
-    const suite = judgeSuite(tallies, this.#margin, this.#plan.z);
+    const exist = Math.max(...this.#cases.map(({ id }) => this.#schedule.countOrders(id)));
+    const [pass, selection] = rates.map((rate) =>
+      designEffect(
+        this.#cases.map((one) => one.ordered(rate, trials)),
+        exist,
+      ),
+    );
+    const effects = { pass: pass?.effect ?? 1, selection: selection?.effect ?? 1 };
+    const suite = judgeSuite(tallies, this.#margin, this.#plan.z, { effects });
+    const orders = { count: pass?.orders ?? 0, exist, effect: Math.max(effects.pass, effects.selection) };
     // The level a K/T spends little on the early looks.
     const level = (this.#plan.suiteLevel * trials) / this.#cap;
     const hasFallen = trials >= this.#plan.least && isSignificant(suite.p, level);
-    return { look, trials, tallies, suite, level, hasFallen };
+    return { look, trials, tallies, suite, orders, level, hasFallen };
   }
 
   /** Takes suspects to their next rungs, round by round. Returns true, without requests, if there are too many of them. */
@@ -332,7 +356,7 @@ class PlayedCheck {
     const most = 2 * sumOf(this.#cases, ({ asked }) => asked);
     const isOpen = (one: PlayedCase) => this.#isSuspect(one) || this.#mayHaveRisen(one);
     for (const trials of [now.trials, ...looks.filter((look) => look > now.trials && look <= namingLook)]) {
-      yield* this.#bring(this.#cases, () => trials, now.look);
+      yield* this.#bring(this.#cases, () => trials, now.look, bringStage);
       for (const one of this.#cases) while ((this.#nextRung(one) ?? trials + 1) <= trials) this.#test(one);
       for (;;) {
         let total = sumOf(this.#cases, ({ asked }) => asked);
@@ -398,22 +422,23 @@ class PlayedCheck {
   /** The only look at a deterministic model, at all its different requests. What is asked beyond them is a repeat. */
   *#exhaust(): Play<CheckVerdict> {
     const repeats = sumOf(this.#cases, ({ asked, requests }) => 2 * Math.max(0, asked - Math.min(requests, this.#cap)));
-    yield* this.#bring(this.#cases, ({ requests }) => Math.min(requests, this.#cap), 1);
+    yield* this.#bring(this.#cases, ({ requests }) => Math.min(requests, this.#cap), 1, bringStage);
     const tallies = this.#cases.map((one) => one.tally(Math.min(one.requests, this.#cap)));
     const trials = Math.max(...tallies.map(({ ways }) => ways[0].pairs));
     const suite = judgeSuite(tallies, this.#margin, this.#plan.z);
     const level = exhaustedLevel / this.#families;
-    const now = { look: 1, trials, tallies, suite, level, hasFallen: isSignificant(suite.p, level) };
+    const orders = { count: trials, exist: trials, effect: 1 };
+    const now = { look: 1, trials, tallies, suite, orders, level, hasFallen: isSignificant(suite.p, level) };
     const calls = countCalls(this.#record, this.#setup.cases);
     const figures: Figures = {
       ...this.#figures(now),
-      ...{ method: "exhausted", looks: 1, reach: null, suspects: [], calls },
+      ...{ method: "exhausted", looks: 1, reach: null, suspects: [], calls, orders: undefined },
       ...(!this.#setup.alwaysAlike && { repeats }),
     };
     return decideExhausted(this.#setup.cases, tallies, level, figures);
   }
 
-  #figures({ look, trials, tallies, suite, level, hasFallen }: Look): Figures {
+  #figures({ look, trials, tallies, suite, orders, level, hasFallen }: Look): Figures {
     const { looks, z } = this.#plan;
     const suspects = this.#cases.filter((one) => !one.hasFallen && isSignificant(one.test.p, shownAt));
     const described = describeSuite(suite, z);
@@ -429,6 +454,7 @@ class PlayedCheck {
       cases: this.#cases.length,
       ...described,
       suite: { ...described.suite, level, hasFallen },
+      ...(this.#schedule.isShared && { orders: { count: orders.count, effect: orders.effect } }),
       suspects: suspects.map((one) => nameCase(one.id, one.tally(), one.test)).toSorted((a, b) => a.p - b.p),
       missing: missingAnswers(tallies),
       reach: this.#setup.withReach === false ? null : simulateReach(tallies, this.#plan, look, this.#setup.seed),
@@ -442,21 +468,42 @@ class PlayedCheck {
   }
 }
 
-/** Requests of both arms: the median and 90th percentile if nothing changed, and the maximum. */
-export type Forecast = { typical: number; high: number; most: number };
+/**
+ * Requests of both arms: the median and 90th percentile if nothing changed, and the maximum. `cached`: the share of them
+ * that a prompt cache can serve, because others had the same tools in the same order before.
+ */
+export type Forecast = { typical: number; high: number; most: number; cached: number };
 
 /** Total trials to simulate: large suites need fewer simulations, because their requests vary less. */
 const simulatedTrials = 15_000;
 
+/** What is known of the cases: passes by case. A case that is not in it may have any rate. */
+type Bank = ReadonlyMap<string, Counts>;
+
 /**
- * What a check will cost if nothing changed, by simulation from what is known of the cases (`bank`: passes by case; a case
- * that is not in it may have any rate). Seeded by the setup's seed.
+ * What a check will cost if nothing changed, by simulation from what is known of the cases. Seeded by the setup's seed.
  */
-export function forecastCalls(setup: CheckSetup, bank: ReadonlyMap<string, Counts>): Forecast {
+export function forecastCalls(setup: CheckSetup, bank: Bank): Forecast {
+  const plays = setup.alwaysAlike ? 1 : countPlays(setup, 50);
+  const played = simulateChecks(setup, bank, plays, 0);
+  const calls = played.map((one) => one.calls).toSorted((a, b) => a - b);
+  const at = (share: number) => calls[Math.min(plays - 1, Math.floor(share * plays))] ?? 0;
+  const cached = setup.pairsPerOrder === 1 ? 0 : sumOf(played, (one) => one.repeated) / sumOf(calls, (all) => all);
+  return { typical: at(0.5), high: at(0.9), most: check(setup).cap, cached };
+}
+
+/** The share of checks that find a drop of every case by so much, by the same simulation. */
+export function forecastPower(setup: CheckSetup, bank: Bank, drop: number): number {
+  const played = simulateChecks(setup, bank, countPlays(setup, 100), drop);
+  return played.filter(({ kind }) => kind === "regressed").length / played.length;
+}
+
+const countPlays = ({ cases }: CheckSetup, most: number) =>
+  Math.max(3, Math.min(most, Math.floor(simulatedTrials / (cases.length * 20))));
+
+function simulateChecks(setup: CheckSetup, bank: Bank, plays: number, drop: number) {
   const design = check({ ...setup, withReach: false });
-  const enough = Math.max(3, Math.min(50, Math.floor(simulatedTrials / (setup.cases.length * 20))));
-  const plays = setup.alwaysAlike ? 1 : enough;
-  const calls = Array.from({ length: plays }, (_, play) => {
+  return Array.from({ length: plays }, (_, play) => {
     const random = seededRandom(deriveSeed(setup.seed, "forecast", play));
     const rates = new Map(
       setup.cases.map((id) => {
@@ -464,8 +511,13 @@ export function forecastCalls(setup: CheckSetup, bank: ReadonlyMap<string, Count
         return [id, drawBeta(passed + 0.5, trials - passed + 0.5, random)];
       }),
     );
-    return simulate(design, (id) => (random.next() < (rates.get(id) ?? 0) ? "pass" : "fail")).calls;
-  }).toSorted((a, b) => a - b);
-  const at = (share: number) => calls[Math.min(plays - 1, Math.floor(share * plays))] ?? 0;
-  return { typical: at(0.5), high: at(0.9), most: design.cap };
+    const prompts = new Set<string>();
+    let repeated = 0;
+    const { verdict, calls } = simulate(design, (id, arm, _, order) => {
+      if (prompts.has(`${arm} ${order}`)) repeated++;
+      prompts.add(`${arm} ${order}`);
+      return random.next() < (rates.get(id) ?? 0) - (arm === "head" ? drop : 0) ? "pass" : "fail";
+    });
+    return { kind: verdict.kind, calls, repeated };
+  });
 }

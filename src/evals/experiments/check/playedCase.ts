@@ -1,7 +1,8 @@
 import { isGraded, type TrialRecord } from "../../asking/trials/design.ts";
 import { getOrAdd } from "../../base/getOrAdd.ts";
-import type { AlikeAnswers, RatedP } from "../design/grades.ts";
+import type { AlikeAnswers, Rate, RatedP } from "../design/grades.ts";
 import { type ArmAnswers, type PairTally, pairArms, readArm, readGrade, tallyCase } from "../design/observe.ts";
+import type { OrderedPairs, OrderSchedule } from "../design/schedule.ts";
 
 /** One case during a check: its answers, how many pairs were asked for, and its test at the latest rung. */
 export class PlayedCase {
@@ -16,6 +17,7 @@ export class PlayedCase {
   constructor(
     readonly id: string,
     readonly record: TrialRecord,
+    readonly schedule: OrderSchedule,
     readonly requests: number,
   ) {
     this.base = readArm(record, id, "base");
@@ -29,7 +31,19 @@ export class PlayedCase {
 
   /** The grades of an arm in order of asking. */
   grades(arm: "base" | "head", pairs = this.asked): number[] {
-    return Array.from({ length: pairs }, (_, t) => readGrade(this[arm].answers[t]));
+    const asked = this.schedule.askedTrials(this.id).filter((trial) => trial <= pairs);
+    return asked.map((trial) => readGrade(this[arm].answers[trial - 1]));
+  }
+
+  /** The tool orders of the first pairs, and by how much base is better in each. */
+  ordered(rate: Rate, pairs: number): OrderedPairs {
+    const least = rate === "pass" ? 2 : 1;
+    const has = (arm: "base" | "head", t: number) => Number(readGrade(this[arm].answers[t]) >= least);
+    const trials = Array.from({ length: Math.min(pairs, this.asked) }, (_, t) => t);
+    return {
+      orders: trials.map((t) => this.schedule.orderOf(this.id, t + 1) ?? 0),
+      differences: trials.map((t) => has("base", t) - has("head", t)),
+    };
   }
 
   /** The answers of an arm by request; undefined if two answers to the same request differ. */

@@ -219,11 +219,12 @@ function listNotes(check: CheckSummary): string[] {
 
 /** The statistics of a check under their textbook names, and its trials. */
 export function checkFacts(check: ComparedCheck): [string, string][] {
-  const { suite, families, reach, method, calls, missing, selection, dependence } = check;
+  const { suite, families, reach, method, calls, missing, selection, dependence, orders } = check;
   const exhausted = isExhausted(check);
   return knownFacts([
     ["Decided", decisionText(check)],
     ["Sign test of the suite", exhausted || !suite ? undefined : signTest(suite, method)],
+    ["Tool orders", orders && !exhausted ? ordersText(orders) : undefined],
     ["Tool selection", selection && !exhausted ? selectionText(selection) : undefined],
     [
       "Consecutive answers",
@@ -240,6 +241,11 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
     ["Baseline's tools", bankText(check)],
     ["Trials of the check", callsText(calls, method)],
   ]);
+}
+
+function ordersText({ count: all, effect }: NonNullable<ComparedCheck["orders"]>): string {
+  const differs = effect >= 1.5 ? `; the change differs between them (design effect ${effect.toFixed(1)})` : "";
+  return `${integer(all)}, which cases share${differs}`;
 }
 
 function selectionText({ change, interval, cases }: NonNullable<ComparedCheck["net"]>): string {

@@ -26,14 +26,16 @@ export function setUpCheck(
   { seed, isDeterministic, failOn = [] }: Pick<CheckFacts, "seed" | "isDeterministic"> & Partial<CheckFacts>,
 ) {
   const many = isDeterministic ? 1 : Number.POSITIVE_INFINITY;
-  const requests = new Map(plan.cases.map(({ id, requests: n }) => [id, n ?? many]));
+  const cases = new Map(plan.cases.map((one) => [one.id, one]));
   return {
     cases: plan.cases.map(({ id }) => id),
     seed,
     trials: plan.cap,
     margin: plan.margin,
     families: plan.families,
-    requests: (id) => requests.get(id) ?? many,
+    requests: (id) => cases.get(id)?.requests ?? many,
+    wordings: (id) => cases.get(id)?.wordings ?? 1,
+    pairsPerOrder: plan.ownOrders && 1,
     alwaysAlike: isDeterministic,
     onlySuite: failOn.includes("suite") && !failOn.includes("regressed") && !failOn.includes("any"),
   } satisfies CheckSetup;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Answer, isGraded, mostMissing, type Observation, type TrialRecord } from "../../asking/trials/design.ts";
 import { type Counts, rate } from "../../base/stats/counts.ts";
+import { normalCdf, normalQuantile } from "../../base/stats/stdlib.ts";
 import { sumOf } from "../../base/sum.ts";
 import type { ComparedCheck, NamedCase } from "../../base/types/check.ts";
 import { canonicalJson } from "../../base/types/json.ts";
@@ -242,10 +243,11 @@ export type SuiteJudgement = RatedP & {
   lacksAnswers: boolean;
 };
 
-/** How a suite is tested, and how the drop of a rate is measured. */
+/** How a suite is tested, how the drop of a rate is measured, and the design effects of shared tool orders. */
 type SuiteMethod = {
   test(cases: readonly PairCount[]): RatedP;
   measure(cases: readonly PairCount[], rate: Rate): MeanDrop | undefined;
+  effects: Record<Rate, number>;
 };
 
 const sumKinds = (all: readonly PairCount[], way: "down" | "up"): Kinds => {
@@ -257,20 +259,27 @@ const sumKinds = (all: readonly PairCount[], way: "down" | "up"): Kinds => {
 const byPairs: SuiteMethod = {
   test: (all) => suiteP(sumKinds(all, "down"), sumKinds(all, "up")),
   measure: (all, rate) => meanDrop(all.map(differ(rate))),
+  effects: { pass: 1, selection: 1 },
 };
+
+/** A mean drop whose variance is so many times as large. */
+function inflate(mean: MeanDrop | undefined, effect: number): MeanDrop | undefined {
+  return mean && { ...mean, standardError: mean.standardError * Math.sqrt(effect) };
+}
 
 /** Judges the suite by the pairs that these tallies hold. */
 export function judgeSuite(
   tallies: readonly PairTally[],
   margin: number,
   z: number,
-  { test, measure } = byPairs,
+  method: Partial<SuiteMethod> = {},
 ): SuiteJudgement {
+  const { test, measure, effects } = { ...byPairs, ...method };
   const ways = Math.max(...tallies.map((tally) => tally.ways.length));
   const live = Object.fromEntries(rates.map((rate) => [rate, tallies.filter((tally) => canFall(tally, rate))]));
   const judged = Array.from({ length: ways }, (_, way) => {
     const count = (all: readonly PairTally[] = []) => all.map((tally) => tally.ways[way] ?? tally.ways[0]);
-    const [pass, selection] = rates.map((rate) => measure(count(live[rate]), rate));
+    const [pass, selection] = rates.map((rate) => inflate(measure(count(live[rate]), rate), effects[rate]));
     const isClear = rates.every((rate) => {
       const cases = live[rate]?.length ?? 0;
       return cases === 0 || isWithinMargin(rate === "pass" ? pass : selection, margin, widen(z, cases));
@@ -278,9 +287,10 @@ export function judgeSuite(
     return { ...test(count(tallies)), drops: { pass, selection }, isClear };
   });
   const { p, rate } = largest(judged);
+  const effect = Math.max(effects.pass, effects.selection);
   const counts = tallies.map(({ ways: [first] }) => first);
   return {
-    p,
+    p: p < 0.5 && effect > 1 ? normalCdf(normalQuantile(p) / Math.sqrt(effect)) : p,
     rate,
     down: countDiffering(sumKinds(counts, "down"), rate),
     up: countDiffering(sumKinds(counts, "up"), rate),

@@ -1,17 +1,11 @@
-import {
-  bringRequests,
-  countPasses,
-  type Design,
-  mostMissing,
-  nextStep,
-  TrialRecord,
-} from "../../asking/trials/design.ts";
+import { countPasses, type Design, mostMissing, nextStep, TrialRecord } from "../../asking/trials/design.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { sumOf } from "../../base/sum.ts";
 import type { DriftPlan, DriftSummary, DriftVerdict, Night, NightChanges } from "../../base/types/drift.ts";
 import type { CaseSummary } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { addTrial } from "../design/observe.ts";
+import { bringStage, OrderSchedule, type Span } from "../design/schedule.ts";
 import { DriftMonitor, type DriftOptions, mostTrialsOfNight, nightlyTrials } from "./design.ts";
 import type { NightCounts } from "./scores.ts";
 
@@ -201,12 +195,12 @@ export function nightDesign({ night, cases, history, options = {} }: NightSetup)
   return {
     cap: cases.length * Math.max(trials, mostTrialsOfNight),
     *play(record) {
-      for (let trial = 1; trial <= trials; trial++)
-        yield* bringRequests(
-          record,
-          requestAll(cases, () => trial),
-          1,
-        );
+      const schedule = new OrderSchedule({ cases, seed: 0 });
+      const ask = (ids: readonly string[], getSpan: (id: string) => Pick<Span, "from" | "to">) => {
+        const spans = ids.map((id) => ({ case: id, arms: [nightArm], ...getSpan(id) }));
+        return bringStage(record, spans, 1, schedule);
+      };
+      yield* ask(cases, () => ({ from: 1, to: trials }));
       const monitor = replayNights(history, options);
       const regular = new Map(cases.map((id) => [id, countPasses(record, id, nightArm, 1, trials)]));
       if (!monitor.startNight(night, regular, missingShare(record, cases, trials))) return monitor.verdict();
@@ -215,8 +209,7 @@ export function nightDesign({ night, cases, history, options = {} }: NightSetup)
       const followed = () => monitor.followUps().filter((id) => (asked.get(id) ?? 0) < 2 * mostTrialsOfNight);
       for (let suspects = followed(); suspects.length > 0; suspects = followed()) {
         for (const id of suspects) asked.set(id, (asked.get(id) ?? trials) + 1);
-        const requests = requestAll(suspects, (id) => asked.get(id) ?? trials);
-        yield* bringRequests(record, requests, 1);
+        yield* ask(suspects, (id) => ({ from: asked.get(id) ?? trials, to: asked.get(id) ?? trials }));
         for (const id of suspects) {
           const trial = asked.get(id) ?? trials;
           monitor.addFollowUp(id, countPasses(record, id, nightArm, trial, trial));
@@ -227,10 +220,6 @@ export function nightDesign({ night, cases, history, options = {} }: NightSetup)
     },
   };
 }
-
-/** One trial of each of these cases in a night. */
-const requestAll = (cases: readonly string[], getTrial: (id: string) => number) =>
-  cases.map((id) => ({ case: id, trial: getTrial(id), arms: [nightArm] }));
 
 function missingShare(record: TrialRecord, cases: readonly string[], trials: number): number {
   const answers = cases.flatMap((id) => record.answers(id, nightArm).slice(0, trials));

@@ -1,5 +1,6 @@
-import { askAll, type Design } from "../../asking/trials/design.ts";
+import type { Design } from "../../asking/trials/design.ts";
 import { sumOf } from "../../base/sum.ts";
+import { askAll, OrderSchedule } from "../design/schedule.ts";
 import {
   certificates,
   chooseDesign,
@@ -85,7 +86,7 @@ function designRoom({ train, seed, bank, isDeterministic }: LoopSetup): Design<s
     );
   }
   const setup = { cases: train, seed, ...(bank && { bank }) };
-  return { cap: train.length * roomTrials, play: (record) => findRoom(record, setup) };
+  return { cap: train.length * roomTrials, play: (record) => findRoom(record, setup, new OrderSchedule(setup)) };
 }
 
 /** Halving; on a deterministic model, each case once is all that there is to know. */
@@ -94,7 +95,9 @@ function designSearch(
   room: readonly string[],
   wordings: readonly string[],
 ): Design<{ best: string; trials: number; rounds: VariantFigures["screening"] }> {
-  if (!isDeterministic) return { cap: 0, play: (record) => screenWordings(record, { room, wordings, seed }) };
+  const setup = { cases: room, seed };
+  if (!isDeterministic)
+    return { cap: 0, play: (record) => screenWordings(record, { room, wordings }, new OrderSchedule(setup)) };
   const once = train.map((id) => ({ id, trials: 1 }));
   return askAll(once, wordings, seed, (record) => {
     const passes = (arm: string) => train.filter((id) => record.answers(id, arm)[0] === "pass").length;

@@ -70,7 +70,7 @@ export async function openBatchAsker(
     lanes: (cells) => {
       const all = [...cells];
       return [
-        { cells: all.filter((one) => find(one)), concurrency: mostWaiting },
+        { cells: all.filter((one) => find(one)), concurrency: mostWaiting, isBatch: true },
         { cells: all.filter((one) => !find(one)), concurrency },
       ];
     },

@@ -2,12 +2,12 @@ import { resolve } from "node:path";
 import type { Design, TrialRecord, TrialRequest } from "../../asking/trials/design.ts";
 import {
   type DesignCells,
+  OrderLine,
   type PlannedCase,
   type PlannedCell,
   requestedCells,
-  TrialOrders,
 } from "../../asking/trials/plan.ts";
-import { type PlanEnd, runPlan } from "../../asking/trials/runPlan.ts";
+import { type PlanEnd, runPlan, type SentPrompts } from "../../asking/trials/runPlan.ts";
 import { type Asker, createLocalAsker, type TrialContext } from "../../asking/trials/runTrial.ts";
 import { getOrAdd } from "../../base/getOrAdd.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
@@ -112,6 +112,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
     redact,
     verify: record.lock.verify,
   });
+  const prompts: SentPrompts = new Map();
   const ask: Ask = (cells, last) =>
     runLanes(asker.lanes?.(cells) ?? [{ cells, concurrency: options.concurrency }], io.signal, (lane, signal) =>
       runPlan(
@@ -119,6 +120,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
         asker,
         {
           concurrency: lane.concurrency,
+          prompts: lane.isBatch ? undefined : prompts,
           limits,
           done: record.done,
           stopped,
@@ -191,7 +193,7 @@ export async function runDesign<V>(
 ): Promise<DesignResult<V>> {
   const cells: DesignCells = {
     find: cases.find,
-    orders: cases.orders,
+    line: cases.line,
     attempts: (id, arm, trial) => record.attempts(id, arm, trial),
     model,
   };
@@ -225,7 +227,7 @@ export class ArmCases {
   readonly #cases: ReadonlyMap<string, PlannedCase>;
   readonly #arms: Arms;
   readonly #made = new Map<string, Map<string, PlannedCase>>();
-  readonly #orders = new Map<string, TrialOrders>();
+  readonly #lines = new Map<string, OrderLine>();
   readonly #seed: number;
 
   constructor(cases: readonly PlannedCase[], arms: Arms, seed: number) {
@@ -243,19 +245,16 @@ export class ArmCases {
     return found;
   };
 
-  /** The orders in which the tools of a case are shown: the same in all arms. */
-  readonly orders = (id: string): TrialOrders => {
+  /** The orders in which the tools of a case are shown: the same in all arms, and for cases with the same tools. */
+  readonly line = (id: string): OrderLine => {
     const planned = this.#cases.get(id);
     if (!planned) throw new Error(`the design asked for the case ${id}, which is not planned`);
-    return getOrAdd(this.#orders, id, () => this.#makeOrders(planned));
-  };
-
-  #makeOrders({ suite, case: one, toolset }: PlannedCase): TrialOrders {
     const listed = typeof this.#arms === "function" ? [] : [...this.#made.values()];
-    const lists = listed.flatMap((made) => made.get(one.id)?.toolset ?? []);
-    const tools = (lists.length > 0 ? lists : [toolset]).map((list) => list.tools);
-    return new TrialOrders(this.#seed, suite.name, one.id, tools, one.paraphrases?.length);
-  }
+    const lists = listed.flatMap((made) => made.get(id)?.toolset ?? []);
+    const tools = (lists.length > 0 ? lists : [planned.toolset]).map((list) => list.tools);
+    const key = JSON.stringify(tools.map((list) => list.map(({ name }) => name).sort()));
+    return getOrAdd(this.#lines, key, () => new OrderLine(this.#seed, planned.suite.name, tools));
+  };
 
   #make(id: string, arm: string): PlannedCase | undefined {
     const planned = this.#cases.get(id);

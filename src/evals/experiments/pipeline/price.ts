@@ -70,12 +70,27 @@ export type Ceiling = ReturnType<typeof computeCeiling>;
 /** Typical output tokens of a reply with a tool call. Reasoning models write several times as many. */
 const typicalOutputTokens = 150;
 
-/** The typical cost of one trial without caching, assuming four bytes per token and at most two turns. */
-export function estimateTrialCost(planned: PlannedCase, model: Model, getTier: GetTier = standardTier): Cost {
+/**
+ * The typical cost of one trial, assuming four bytes per token and at most two turns. `cached`: the share of prompts whose
+ * tools a prompt cache has; Anthropic charges for keeping the others.
+ */
+export function estimateTrialCost(
+  planned: PlannedCase,
+  model: Model,
+  getTier: GetTier = standardTier,
+  cached = 0,
+): Cost {
   const { maxTurns, turns: messages = [0] } = planned.case;
   const turns = messages.length * (Math.min(2, maxTurns) + countSearchTurns(planned, model, 1));
-  const { inputTokens } = computeUsageCeiling(planned, model, 1);
-  const usage = { ...noUsage, inputTokens: (turns * inputTokens) / 2, outputTokens: turns * typicalOutputTokens };
+  const prompt = (turns * computeUsageCeiling(planned, model, 1).inputTokens) / 2;
+  const rest = (1 - cached) * prompt;
+  const isCharged = cached > 0 && model.id.startsWith("anthropic:");
+  const usage = {
+    inputTokens: isCharged ? 0 : rest,
+    cacheWriteTokens: isCharged ? rest : 0,
+    cacheReadTokens: cached * prompt,
+    outputTokens: turns * typicalOutputTokens,
+  };
   return model.cost(usage, getTier(planned, model));
 }
 

@@ -88,6 +88,7 @@ export class Spending {
   executed = 0;
   toolErrors = 0;
   inputTokens = 0;
+  cacheReadTokens = 0;
   outputTokens = 0;
   costUsd: Cost = 0;
   /** Replies of batches, whose duration is that of the batch and not a latency. */
@@ -120,6 +121,7 @@ export class Spending {
 
   #addUsage(usage: Usage): void {
     this.inputTokens += promptTokens(usage);
+    this.cacheReadTokens += usage.cacheReadTokens;
     this.outputTokens += usage.outputTokens;
   }
 }

@@ -126,12 +126,15 @@ export function usageText({
     `${count(totals.calls, "model reply")}${batched ? ` (${integer(batched)} in batches)` : ""}`,
     ...(totals.cached ? [`${integer(totals.cached)} more from the cache`] : []),
     `${count(totals.executed, "call")} executed${errors}`,
-    `${integer(totals.inputTokens)} tokens in`,
+    `${integer(totals.inputTokens)} tokens in${cachedShare(totals)}`,
     `${integer(totals.outputTokens)} out`,
     `cost ${money(totals.costUsd)}`,
     ...(latencyMs ? [`latency p50 ${duration(latencyMs.p50)}, p95 ${duration(latencyMs.p95)}`] : []),
   ].join(" · ");
 }
+
+const cachedShare = ({ inputTokens, cacheReadTokens = 0 }: SuiteSummary["totals"]) =>
+  cacheReadTokens > 0 ? ` (${percent(cacheReadTokens / inputTokens)} from the prompt cache)` : "";
 
 /** What is needed to reproduce the run. */
 export function provenance({ git, seed, harness, node, host, startedAt }: RunManifest): string {

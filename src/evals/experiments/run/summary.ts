@@ -109,6 +109,7 @@ function skillTallies(manifest: RunManifest) {
 function addTotals(all: readonly Totals[]): Totals {
   const sum = (key: Exclude<keyof Totals, "costUsd">) => sumOf(all, (one) => one[key] ?? 0);
   const cached = sum("cached");
+  const cacheReadTokens = sum("cacheReadTokens");
   return {
     trials: sum("trials"),
     passed: sum("passed"),
@@ -121,6 +122,7 @@ function addTotals(all: readonly Totals[]): Totals {
     outputTokens: sum("outputTokens"),
     costUsd: all.map((one) => one.costUsd).reduce(addCost, 0),
     ...(cached > 0 && { cached }),
+    ...(cacheReadTokens > 0 && { cacheReadTokens }),
   };
 }
 
@@ -237,7 +239,7 @@ class SuiteTally {
     const denials = this.#denials.summary();
     const { denial } = this.#suite;
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
-    const { latencies, batched, cached, ...spent } = this.#spending;
+    const { latencies, batched, cached, cacheReadTokens, ...spent } = this.#spending;
     const isCaseBelow = (one: CaseSummary) => one.rate !== null && one.rate < one.passRate;
     const isBelow = cases.some(isCaseBelow);
     // What a check cannot compare is gated by its own pass rate.
@@ -291,7 +293,10 @@ class SuiteTally {
       ...(this.#repliedBy.size > 0 && { repliedBy: [...this.#repliedBy].sort() }),
       latencyMs: percentiles(latencies),
       ...(batched > 0 && { batched }),
-      totals: { ...spent, ...counted, ...(cached > 0 && { cached }) },
+      totals: {
+        ...{ ...spent, ...counted, ...(cached > 0 && { cached }) },
+        ...(cacheReadTokens > 0 && { cacheReadTokens }),
+      },
       ok: failed.length === 0 && isComplete,
     };
   }

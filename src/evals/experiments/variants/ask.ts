@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import * as z from "zod";
-import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { countRequests, type PlannedCase } from "../../asking/trials/plan.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import { toComparedRun } from "../../base/types/baseline.ts";
@@ -64,7 +64,14 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
     ]);
     const prompts = new PromptSizes();
     const bank = new Map(Object.entries(setup.bank));
-    const design = chooseDesign({ ...setup, bank }, workspace.model.deterministic);
+    const lists = [...arms.values()];
+    const requests = countRequests(touched, (planned) =>
+      lists.flatMap((getToolset) => {
+        const toolset = getToolset(planned);
+        return toolset ? [toolset.tools] : [];
+      }),
+    );
+    const design = chooseDesign({ ...setup, bank, ...requests }, workspace.model.deterministic);
     const { seed: _, ...rest } = setup;
     const asked = {
       ...{ cases: touched, arms, design },

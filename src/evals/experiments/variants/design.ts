@@ -1,6 +1,4 @@
 import {
-  askAll,
-  bringSpans,
   countPasses,
   type Design,
   lacksAnswers,
@@ -13,6 +11,7 @@ import { fisherP, globalTest, isSignificant } from "../../base/stats/hypothesisT
 import { upperDrop } from "../../base/stats/meanDrop.ts";
 import { sumOf } from "../../base/sum.ts";
 import type { NamedCase } from "../../base/types/check.ts";
+import { askAll, bringStage, OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
 import { defaultMargin } from "../design/statistics.ts";
 import {
   type CertainVariantVerdict,
@@ -30,10 +29,8 @@ import {
  * 85 %, which costs a third fewer calls. `harmCases`: the only cases that the certificate is for, and `gainCases` those that
  * can show a gain (all by default). `from`: the first trial that nothing was decided by (1 by default).
  */
-export type VariantSetup = {
-  cases: readonly string[];
+export type VariantSetup = Pick<ScheduleSetup, "cases" | "seed" | "requests" | "wordings"> & {
   challengers: readonly string[];
-  seed: number;
   bank?: ReadonlyMap<string, Counts>;
   margin?: number;
   harm?: number;
@@ -107,12 +104,13 @@ export function screeningTrials(challengers: number, room: number): number[] {
 /** Asks the incumbent about cases that its bank does not know. Returns those with room: it passes less than 95 % of them. */
 export function* findRoom(
   record: TrialRecord,
-  { cases, bank, seed, from = 1 }: Pick<VariantSetup, "cases" | "bank" | "seed" | "from">,
+  { cases, bank, from = 1 }: Pick<VariantSetup, "cases" | "bank" | "from">,
+  schedule: OrderSchedule,
 ): Play<string[]> {
   const to = from + roomTrials - 1;
   const unknown = cases.filter((id) => (bank?.get(id)?.trials ?? 0) === 0);
   const spans = unknown.map((id) => ({ case: id, arms: [incumbentArm], from, to }));
-  if (unknown.length > 0) yield* bringSpans(record, spans, 1, seed);
+  if (unknown.length > 0) yield* bringStage(record, spans, 1, schedule);
   return cases.filter((id) => {
     const known = bank?.get(id);
     const { passed, trials } = known?.trials ? known : countPasses(record, id, incumbentArm, from, to);
@@ -126,7 +124,8 @@ export function* findRoom(
  */
 export function* screenWordings(
   record: TrialRecord,
-  { room, wordings, seed }: { room: readonly string[]; wordings: readonly string[]; seed: number },
+  { room, wordings }: { room: readonly string[]; wordings: readonly string[] },
+  schedule: OrderSchedule,
 ): Play<{ best: string; trials: number; rounds: VariantFigures["screening"] }> {
   let left = [...wordings];
   let asked = 0;
@@ -134,7 +133,7 @@ export function* screenWordings(
   for (const trials of screeningTrials(wordings.length, room.length)) {
     asked += trials;
     const spans = room.map((id) => ({ case: id, arms: left, from: 1, to: asked }));
-    yield* bringSpans(record, spans, 1, seed);
+    yield* bringStage(record, spans, 1, schedule);
     const ranked = left.map((challenger) => ({ challenger, rate: meanRate(record, room, challenger, asked) }));
     ranked.sort((a, b) => b.rate - a.rate);
     rounds.push(ranked);
@@ -151,6 +150,7 @@ function meanRate(record: TrialRecord, room: readonly string[], arm: string, tri
 class PlayedVariants {
   readonly #setup: VariantSetup;
   readonly #record: TrialRecord;
+  readonly #schedule: OrderSchedule;
   readonly #margin: number;
   readonly #figures: VariantFigures;
   /** Trials of the tests are numbered from here, in both arms alike: they share their orders. */
@@ -160,6 +160,7 @@ class PlayedVariants {
     this.#setup = setup;
     this.#record = record;
     this.#from = setup.from ?? 1;
+    this.#schedule = new OrderSchedule(setup);
     this.#margin = setup.margin ?? defaultMargin;
     this.#figures = {
       cases: setup.cases.length,
@@ -175,7 +176,7 @@ class PlayedVariants {
 
   *play(): Play<VariantVerdict> {
     const { cases, gainCases = cases, bank, challengers } = this.#setup;
-    const room = yield* findRoom(this.#record, { ...this.#setup, cases: gainCases });
+    const room = yield* findRoom(this.#record, { ...this.#setup, cases: gainCases }, this.#schedule);
     if (gainCases.some((id) => !bank?.get(id)?.trials)) this.#from += roomTrials;
     this.#figures.room = room;
     if (this.#lacksAnswers([incumbentArm])) return this.#missing();
@@ -184,9 +185,7 @@ class PlayedVariants {
       best: challenger,
       trials: screened,
       rounds,
-    } = yield* screenWordings(this.#record, {
-      ...{ room, wordings: challengers, seed: this.#setup.seed },
-    });
+    } = yield* screenWordings(this.#record, { room, wordings: challengers }, this.#schedule);
     this.#figures.screening = rounds;
     this.#from = Math.max(this.#from, screened + 1);
     if (this.#lacksAnswers(this.#setup.challengers)) return this.#missing();
@@ -232,7 +231,7 @@ class PlayedVariants {
     const from = this.#from;
     const arms = [incumbentArm, challenger];
     const spans = cases.map((id) => ({ case: id, arms, from, to: from + trials(id) - 1 }));
-    yield* bringSpans(this.#record, spans, look, this.#setup.seed);
+    yield* bringStage(this.#record, spans, look, this.#schedule);
   }
 
   /** Incumbent (base) and challenger (head) on the first new trials. */

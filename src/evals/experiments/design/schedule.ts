@@ -1,0 +1,264 @@
+import {
+  bringRequests,
+  type Design,
+  type Play,
+  type TrialRecord,
+  type TrialRequest,
+} from "../../asking/trials/design.ts";
+import { getOrAdd } from "../../base/getOrAdd.ts";
+import { deriveSeed, seededRandom, shuffle } from "../../base/stats/random.ts";
+import { sumOf } from "../../base/sum.ts";
+
+/**
+ * `from`: the first trial, where earlier ones had orders of another schedule. `cap`: the most trials of a case before its
+ * verdict. `pairsPerOrder`: about how many pairs share a tool order, so that a prompt cache serves all but the first of them; 1:
+ * every pair has its own, for lists that no provider caches. `requests`: how many different requests a case has: its tool
+ * orders times the `wordings` of its query, which take turns.
+ */
+export type ScheduleSetup = {
+  cases: readonly string[];
+  seed: number;
+  from?: number | undefined;
+  cap?: number | undefined;
+  pairsPerOrder?: number | undefined;
+  requests?: ((id: string) => number) | undefined;
+  wordings?: ((id: string) => number) | undefined;
+};
+
+const sharedPairs = 10;
+/** So many orders are in use once every case has eight trials: what fewer do to one arm alone, no pair may show. */
+export const enoughOrders = 11;
+const enoughAt = 8;
+const many = Number.POSITIVE_INFINITY;
+
+/** The places on the line of orders that a case has taken, by trial, and its trials in the order of asking. */
+type Taken = {
+  places: (number | undefined)[];
+  asked: number[];
+  /** How often each order was taken, and which were with each wording. */
+  uses: Map<number, number>;
+  byWording: Map<number, Set<number>>;
+};
+
+/**
+ * Which tool order each trial of a design gets. All cases share one line of orders. Trials are asked in stages, and each
+ * stage takes a pool of new orders from the line, about a tenth of its pairs; a case walks through the pool from a place
+ * of its own, so that no case gets an order twice before all of its requests are used. After that they repeat in the same
+ * sequence. Which order a trial gets depends on what was asked before, never on the answers to an order.
+ */
+export class OrderSchedule {
+  readonly #setup: ScheduleSetup;
+  readonly #pairs: number;
+  readonly #taken = new Map<string, Taken>();
+  #stages = 0;
+  #trials = 0;
+  #from = 0;
+  #to = 0;
+  #offsets = new Map<string, number>();
+  readonly #ranks: ReadonlyMap<string, number>;
+
+  constructor(setup: ScheduleSetup) {
+    this.#setup = setup;
+    this.#pairs = setup.pairsPerOrder ?? sharedPairs;
+    this.#to = ((setup.from ?? 1) - 1) * setup.cases.length;
+    this.#ranks = new Map(setup.cases.map((id, rank) => [id, rank]));
+  }
+
+  get seed(): number {
+    return this.#setup.seed;
+  }
+
+  get isShared(): boolean {
+    return this.#pairs > 1;
+  }
+
+  /** Begins a stage of so many trials a case. */
+  openStage(trials: number): void {
+    const { cases, seed, cap = enoughAt } = this.#setup;
+    const soon = Math.min(enoughAt, cap);
+    const countUsed = (all: number) => Math.ceil((enoughOrders * Math.min(all, soon)) / soon);
+    const least = countUsed(this.#trials + trials) - countUsed(this.#trials);
+    const size = Math.max(trials, Math.ceil((cases.length * trials) / this.#pairs), least);
+    this.#trials += trials;
+    [this.#from, this.#to] = [this.#to, this.#to + size];
+    const dealt = shuffle(cases, seededRandom(deriveSeed(seed, "stage", this.#stages++)));
+    this.#offsets = new Map(dealt.map((id, x) => [id, Math.floor((x * size) / cases.length)]));
+  }
+
+  /** The order of a trial of a case, a number from 0; undefined where the trial has none yet. */
+  orderOf(id: string, trial: number): number | undefined {
+    const place = this.placeOf(id, trial);
+    return place === undefined ? undefined : place % this.countOrders(id);
+  }
+
+  placeOf(id: string, trial: number): number | undefined {
+    return this.#takenBy(id).places[trial - 1];
+  }
+
+  /** The trials of a case in the order in which they are asked. */
+  askedTrials(id: string): readonly number[] {
+    return this.#takenBy(id).asked;
+  }
+
+  /** The trials of a span that have no order yet. */
+  countNew({ case: id, from, to }: Pick<Span, "case" | "from" | "to">): number {
+    let count = 0;
+    for (let trial = from; trial <= to; trial++) if (this.placeOf(id, trial) === undefined) count++;
+    return count;
+  }
+
+  /** How many different orders of its tools a case has. */
+  countOrders(id: string): number {
+    return (this.#setup.requests?.(id) ?? many) / this.#countWordings(id);
+  }
+
+  /**
+   * Gives trials `from`..`to` of a case their orders, where they have none. `isAhead`: trials beyond those of the stage take
+   * the latest orders of its pool that the case has left, then the next of the line, which others will take later.
+   */
+  take({ case: id, from, to }: Pick<Span, "case" | "from" | "to">, isAhead: boolean): void {
+    const taken = this.#takenBy(id);
+    const { places, asked } = taken;
+    const fresh: number[] = [];
+    for (let trial = from; trial <= to; trial++) {
+      if (places[trial - 1] !== undefined) continue;
+      places[trial - 1] = this.#choose(id, trial, taken, isAhead);
+      fresh.push(trial);
+    }
+    if (this.isShared) fresh.sort((a, b) => (places[a - 1] ?? 0) - (places[b - 1] ?? 0) || a - b);
+    asked.push(...fresh);
+  }
+
+  #choose(id: string, trial: number, { places, uses, byWording }: Taken, isAhead: boolean): number {
+    const before = places[trial - 1 - (this.#setup.requests?.(id) ?? many)];
+    if (before !== undefined) return before;
+    const orders = this.countOrders(id);
+    const sameWording = getOrAdd(byWording, (trial - 1) % this.#countWordings(id), () => new Set<number>());
+    let best: { place: number; used: number } | undefined;
+    for (const place of this.#candidates(id, trial, isAhead, orders)) {
+      if (sameWording.has(place % orders)) continue;
+      const used = uses.get(place % orders) ?? 0;
+      if (best === undefined || used < best.used) best = { place, used };
+      if (used === 0) break;
+    }
+    if (best === undefined) throw new RangeError("a case has no order left");
+    sameWording.add(best.place % orders);
+    uses.set(best.place % orders, best.used + 1);
+    return best.place;
+  }
+
+  /** Places in the order in which a case prefers them. */
+  *#candidates(id: string, trial: number, isAhead: boolean, orders: number): Generator<number> {
+    const size = this.#to - this.#from;
+    const own = (trial - 1) * this.#setup.cases.length + (this.#ranks.get(id) ?? 0);
+    const offset = this.#offsets.get(id) ?? 0;
+    if (this.isShared && isAhead) for (let place = this.#to - 1; place >= 0; place--) yield place;
+    if (this.isShared && !isAhead) for (let x = 0; x < size; x++) yield this.#from + ((offset + x) % size);
+    const next = this.isShared ? this.#to : own;
+    for (let x = 0; x < orders; x++) yield next + x;
+  }
+
+  #countWordings(id: string): number {
+    return this.#setup.wordings?.(id) ?? 1;
+  }
+
+  #takenBy(id: string): Taken {
+    return getOrAdd(this.#taken, id, () => ({ places: [], asked: [], uses: new Map(), byWording: new Map() }));
+  }
+}
+
+/** Trials `from`..`to` of a case, each in all of these arms. */
+export type Span = { case: string; arms: readonly string[]; from: number; to: number };
+
+/** Asks for what the record lacks of these trials, as a stage of their own. */
+export function* bringStage(
+  record: TrialRecord,
+  spans: readonly Span[],
+  look: number,
+  schedule: OrderSchedule,
+): Play<void> {
+  const trials = Math.max(0, ...spans.map((span) => schedule.countNew(span)));
+  if (trials > 0) schedule.openStage(trials);
+  yield* bringSpans(record, spans, look, schedule, false);
+}
+
+/** The same ahead of the stage that was opened last. */
+export function bringAhead(
+  record: TrialRecord,
+  spans: readonly Span[],
+  look: number,
+  schedule: OrderSchedule,
+): Play<void> {
+  return bringSpans(record, spans, look, schedule, true);
+}
+
+/**
+ * What shares an order is asked together; where orders are not shared, the first trial of every case comes before the
+ * second of any. The seed decides which arm of a trial is asked first.
+ */
+function* bringSpans(
+  record: TrialRecord,
+  spans: readonly Span[],
+  look: number,
+  schedule: OrderSchedule,
+  isAhead: boolean,
+): Play<void> {
+  const requests: (TrialRequest & { place: number })[] = [];
+  for (const span of spans) {
+    const { case: id, arms, from, to } = span;
+    schedule.take(span, isAhead);
+    for (let trial = from; trial <= to; trial++) {
+      const [order = 0, place = 0] = [schedule.orderOf(id, trial), schedule.placeOf(id, trial)];
+      requests.push({ case: id, trial, arms, order, place: schedule.isShared ? place : trial });
+    }
+  }
+  const sorted = requests.toSorted((a, b) => a.place - b.place).map(({ place: _, ...request }) => request);
+  yield* bringRequests(record, sorted, look, ({ case: id, trial, arms }) =>
+    arms.length > 1 ? shuffle(arms, seededRandom(deriveSeed(schedule.seed, "arms", id, trial))) : arms,
+  );
+}
+
+/** A design without interim decisions: asks every trial of every case in every arm, interleaved, and reads the record. */
+export function askAll<V>(
+  cases: readonly { id: string; trials: number }[],
+  arms: readonly string[],
+  seed: number,
+  read: (record: TrialRecord) => V,
+): Design<V> {
+  return {
+    cap: arms.length * sumOf(cases, ({ trials }) => trials),
+    *play(record) {
+      const spans = cases.map(({ id, trials }) => ({ case: id, arms, from: 1, to: trials }));
+      yield* bringStage(record, spans, 1, new OrderSchedule({ cases: cases.map(({ id }) => id), seed }));
+      return read(record);
+    },
+  };
+}
+
+/** The pairs of one case: their tool orders, and by how much base is better in each (1, 0 or -1). */
+export type OrderedPairs = { orders: readonly number[]; differences: readonly number[] };
+
+/**
+ * By how much shared orders widen the error of a mean over pairs: pairs of one order differ alike where the order does
+ * something to one arm alone. With r the difference of a pair less the mean of its case, and S_o their sum over an order:
+ * sum S_o^2 / sum r^2 x R / (R - 1) for R orders, at least 1 (a variance over clusters against one over their members; Kish
+ * 1965). 1 when no order is shared, when nothing differs, and when all orders that exist are in use, which leaves nothing
+ * to chance. `exist`: how many orders there are.
+ */
+export function designEffect(cases: readonly OrderedPairs[], exist = many): { orders: number; effect: number } {
+  const sums = new Map<number, number>();
+  let [squares, pairs] = [0, 0];
+  for (const { orders, differences } of cases) {
+    const mean = sumOf(differences, (difference) => difference) / Math.max(1, differences.length);
+    for (const [t, difference] of differences.entries()) {
+      const [order = 0, rest] = [orders[t], difference - mean];
+      sums.set(order, (sums.get(order) ?? 0) + rest);
+      squares += rest * rest;
+      pairs++;
+    }
+  }
+  const count = sums.size;
+  if (squares < 1e-12 || count < 2 || count === pairs || count >= exist) return { orders: count, effect: 1 };
+  const between = sumOf(sums.values(), (sum) => sum * sum);
+  return { orders: count, effect: Math.max(1, (between / squares) * (count / (count - 1))) };
+}
