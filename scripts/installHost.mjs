@@ -1,5 +1,5 @@
-// node scripts/installHost.mjs [host...]: installs the versions of hosts that are tested, and of the conformance suite of
-// MCP and the Node that it needs, unless they are installed, and prints the path of each program. Without a host: all.
+// node scripts/installHost.mjs [host...]: installs the versions of hosts that are tested, of node-llama-cpp, and of the
+// conformance suite of MCP and the Node that it needs, unless they are installed, and prints the path of each program. Without a host: all.
 // These are not dependencies: each is kept in a separate folder, below the user's ~/.cache/tool-evals/hosts or the folder in
 // TOOL_EVALS_HOSTS, so that one install serves every clone. Exits with 1, and the reason on stderr, when one is unavailable or not what was tested.
 import { execFileSync } from "node:child_process";
@@ -56,6 +56,14 @@ const hosts = {
     program: "dist/index.js",
     integrity: "sha512-GI7qiN0r39/MH2srVUR3AXaEN0YLCro20lIBbnvc1frBhszenxvUifBuTzxeVQVagILfBzCIcnungUOma8OrgA==",
   },
+  // The library of local models, with its build for this platform alone.
+  "node-llama-cpp": {
+    version: "3.21.1",
+    package: "node-llama-cpp",
+    also: `@node-llama-cpp/${{ linux: "linux-", darwin: "mac-", win32: "win-" }[platform]}${arch}${platform === "darwin" && arch === "arm64" ? "-metal" : ""}@3.21.1`,
+    program: "dist/index.js",
+    integrity: "sha512-E3N0Ev2Va0wzydvXYFwM9Hvyo07PoWjt8T/9GMc43Cvt8YkV/NU/tYUgEMC1grTPv2o9PRjQi0G3Wb5P/awiMg==",
+  },
   node: {
     version: "24.9.0",
     package: `node-${platform === "win32" ? "win" : platform}-${arch}`,
@@ -69,7 +77,7 @@ const kept = resolve(process.env.TOOL_EVALS_HOSTS || join(caches, "tool-evals/ho
 
 /** The path of the program of a host, which is installed if needed. Throws when that is not possible. */
 function install(name) {
-  const { version, tag = "", package: packageName, program: path, integrity } = hosts[name];
+  const { version, tag = "", package: packageName, also = [], program: path, integrity } = hosts[name];
   const folder = join(kept, `${name}-${version}`);
   const program = join(folder, "node_modules", packageName, path);
   if (existsSync(program)) return program;
@@ -77,7 +85,7 @@ function install(name) {
   const quiet = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--omit=optional"];
   try {
     mkdirSync(unfinished, { recursive: true });
-    execFileSync("npm", ["install", "--prefix", unfinished, ...quiet, `${packageName}@${version}${tag}`], {
+    execFileSync("npm", ["install", "--prefix", unfinished, ...quiet, `${packageName}@${version}${tag}`].concat(also), {
       stdio: ["ignore", "ignore", "pipe"],
       timeout: 300_000,
     });

@@ -148,6 +148,12 @@ it("init does not start the program of a package.json", async () => {
 });
 
 describe("trust", () => {
+  it("is needed for the weights of a local model that a file names", async () => {
+    write("evals.config.json", { model: "local:weights.gguf" });
+    const { code, err } = await evals("run");
+    expect([code, err]).toEqual([2, expect.stringContaining("  program local:weights.gguf (evals.config.json)\n")]);
+  });
+
   const plan = () => `Files name what is used only if you trust it, in ${cwd}:\n`;
   const hint = "Read the files that are named above.";
 

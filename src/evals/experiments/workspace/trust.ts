@@ -114,11 +114,16 @@ export async function claimOptions(
   const modules = listTexts("model", "judge", "writer", "reporter").flatMap(
     (id) => /^custom:(.+)$/s.exec(id)?.[1] ?? [],
   );
-  const packages = listTexts("model", "judge", "writer").flatMap((id): Claim[] => {
-    return id.startsWith("ai:") ? [{ kind: "code", text: id, file: from }] : [];
-  });
+  const asked = listTexts("model", "judge", "writer");
+  const packages = asked.flatMap((id): Claim[] =>
+    id.startsWith("ai:") ? [{ kind: "code", text: id, file: from }] : [],
+  );
   const code = [...packages, ...(await Promise.all(modules.map((path) => claimCode(path, from, io))))];
-  const programs = listTexts("claudePath").map((text): Claim => ({ kind: "program", text, file: from }));
+  // Weights are read by native code, and downloaded.
+  const weights = asked.filter((id) => /^local(?::|$)/.test(id));
+  const programs = [...listTexts("claudePath"), ...weights].map(
+    (text): Claim => ({ kind: "program", text, file: from }),
+  );
   const addresses = listTexts("baseUrl", "otlp", "queue").map((text): Claim => ({ kind: "address", text, file: from }));
   // A header sends what a variable of the environment holds.
   const headers = listTexts("header").map((content): Claim => {

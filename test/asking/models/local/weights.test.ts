@@ -13,6 +13,7 @@ const sha256 = createHash("sha256").update(content).digest("hex");
 /** A hub with one repository, which has one file. `fault` says what is wrong with it. */
 async function setUp({ fault, isRefused, CI }: { fault?: string; isRefused?: boolean; CI?: string } = {}) {
   const project = createProject();
+  const stopping = new AbortController();
   let downloads = 0;
   const server = createServer((request, response) => {
     if (request.url?.startsWith("/api/models/")) {
@@ -28,6 +29,7 @@ async function setUp({ fault, isRefused, CI }: { fault?: string; isRefused?: boo
     } else {
       downloads++;
       if (fault === "full") response.writeHead(507);
+      if (fault === "stopped") stopping.abort();
       response.end(content);
     }
   }).listen(0, "127.0.0.1");
@@ -53,7 +55,7 @@ async function setUp({ fault, isRefused, CI }: { fault?: string; isRefused?: boo
     io: {
       err: (text) => void told.push(clean(text)),
       errIsTerminal: false,
-      signal: new AbortController().signal,
+      signal: stopping.signal,
       ...(isRefused !== undefined && { prompts: { select: async () => (isRefused ? "no" : "yes") } }),
     },
   };
@@ -111,6 +113,7 @@ describe("weights", () => {
     ["without a terminal", {}, hosted],
     ["that do not fit the disk", { fault: "large", isRefused: false }, hosted],
     ["while the disk fills", { fault: "full", isRefused: false }, hosted],
+    ["that are stopped on the way", { fault: "stopped", isRefused: false }, hosted],
     ["whose checksum differs", { fault: "checksum", isRefused: false }, hosted],
     ["of an unknown name", {}, "qwen2.5-coder-0.5"],
     ["of a file that is not there", {}, "models/none.gguf"],

@@ -217,13 +217,16 @@ async function countIdleCores(): Promise<number> {
   return (sumIdle() - before) / (performance.now() - startedAt);
 }
 
+/** A message to end a sentence with. */
+const withoutStop = (message: string) => message.trim().replace(/\.$/, "");
+
 const otherFile = "Name a complete GGUF file of an instruction-tuned model.";
 
 async function open(options: OpenOptions): Promise<LoadedModel> {
   const { file, cwd } = options;
   const { library, version } = await importLibrary(cwd);
   const info = await library.readGgufFileInfo(file).catch((error: Error) => {
-    throw usageError(`${file} is not a GGUF file: ${error.message}.`, otherFile);
+    throw usageError(`${file} is not a GGUF file: ${withoutStop(error.message)}.`, otherFile);
   });
   const { general, tokenizer } = info.metadata as { general: JsonObject; tokenizer?: { chat_template?: string } };
   const source = tokenizer?.chat_template;
@@ -248,8 +251,10 @@ async function open(options: OpenOptions): Promise<LoadedModel> {
       `${name} needs about ${megabytes(bytes)} of memory, and ${megabytes(available)} are available.`,
       "Close other programs, or name a smaller model.",
     );
-  const model = await llama.loadModel({ modelPath: file }).catch((error: Error) => {
-    throw usageError(`${file} cannot be loaded: ${(faults[0] ?? error.message).replace(/\.$/, "")}.`, otherFile);
+  const model = await llama.loadModel({ modelPath: file }).catch(async (error: Error) => {
+    // The library passes on what llama.cpp logs a little later.
+    await delay(50);
+    throw usageError(`${file} cannot be loaded: ${withoutStop(faults[0] ?? error.message)}.`, otherFile);
   });
   const { bosString, eosString } = model.tokens;
   const template = readTemplate(source, { bos: bosString ?? "", eos: eosString ?? "" }, file);

@@ -115,6 +115,11 @@ async function download({ id, uri, target }: Wanted, { env, cwd = ".", io }: Wei
         endpoints: { huggingFace: hub },
         ...(io && { signal: io.signal, onProgress }),
       })
+      .then((downloaded) => {
+        // The library resolves when it is stopped, too.
+        io?.signal.throwIfAborted();
+        return downloaded;
+      })
       .catch((error) => {
         const message = io?.signal.aborted
           ? "Stopped during the download."

@@ -1,0 +1,99 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Turn } from "../../src/evals/base/types/trial.ts";
+import { trialsOf } from "./evals.ts";
+import { installPackage, root } from "./packed.ts";
+
+// Real weights: the packed package in an empty folder, node-llama-cpp, and the list of an official server.
+
+/** The paths of the library and of the smallest coder model; why there are none, outside of CI. */
+const found = (() => {
+  try {
+    const run = (script: string, name: string) =>
+      execFileSync(process.execPath, [join(root, "scripts", script), name], {
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "pipe"],
+      }).trim();
+    return { library: run("installHost.mjs", "node-llama-cpp"), weights: run("testWeights.mjs", "qwen2.5-coder-0.5b") };
+  } catch (error) {
+    if (process.env.CI) throw error;
+    console.log(`Tests with real weights are skipped: ${(error as Error).message}`);
+    return undefined;
+  }
+})();
+
+const queries = {
+  read: ["Show me what is written in notes.txt", "read_text_file"],
+  folder: ["Make a new folder called archive", "create_directory"],
+  several: ["Read a.txt, b.txt and c.txt for me", "read_multiple_files"],
+  allowed: ["Which directories may you touch?", "list_allowed_directories"],
+  norway: ["What is the capital of Norway?", "none"],
+};
+
+describe.skipIf(!found)("a local model", () => {
+  const dir = mkdtempSync(join(tmpdir(), "evals-local-"));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  const { library = "", weights = "" } = found ?? {};
+  const env = { PATH: process.env.PATH, HOME: dir, NO_COLOR: "1", EVALS_MODELS: join(dir, "models") };
+  const evals = (...args: string[]) =>
+    spawnSync("npx", ["evals", ...args, "--trust"], { cwd: dir, env, encoding: "utf8" });
+
+  const runIn = (out: string) => join(out, readdirSync(out).find((name) => /^\d/.test(name)) ?? "");
+
+  beforeAll(() => {
+    installPackage(dir);
+    rmSync(join(dir, "node_modules/node-llama-cpp"), { force: true });
+    symlinkSync(dirname(dirname(library)), join(dir, "node_modules/node-llama-cpp"));
+    mkdirSync(join(dir, "evals/data"), { recursive: true });
+    const server = join(root, "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js");
+    const cases = Object.entries(queries).map(([id, [input, tool]]) => ({ id, input, expect: { tool } }));
+    writeFileSync(
+      join(dir, "evals/files.json"),
+      JSON.stringify({ server: { command: process.execPath, args: [server, "data"] }, execute: "never", cases }),
+    );
+  });
+
+  it("answers every query, with listed tools and arguments of their schemas, and the same again with the same seed", () => {
+    const runs = ["one", "two"].map((out) =>
+      evals("run", "-n", "1", "--seed", "7", "--out", out, "-m", `local:${weights}`),
+    );
+    expect(runs[0]?.stderr).toMatch(/^Loading Qwen2\.5 Coder 0\.5B .*: about [\d,]+ MB of memory/);
+    expect(runs[0]?.stdout).toContain("of 5 cases pass");
+    const [first, second] = ["one", "two"].map((out) => trialsOf(runIn(join(dir, out))));
+    const say = ({ text, calls }: Turn) => ({
+      text,
+      calls: calls.map(({ tool, arguments: args }) => ({ tool, args })),
+    });
+    const said = (trials = first) =>
+      Object.fromEntries((trials ?? []).map(({ cell, turns }) => [cell.case, turns.map(say)]));
+    expect(first?.map(({ outcome }) => outcome.kind)).toEqual(Object.keys(queries).map(() => "answered"));
+    expect(said(second)).toEqual(said());
+    expect(second?.every(({ turns }) => turns.every(({ usage }) => usage.cacheReadTokens > 1_000))).toBe(true);
+    expect(first?.flatMap(({ verdict }) => (verdict?.grade === "pass" ? [1] : [])).length).toBeGreaterThan(0);
+  });
+
+  it("refuses a file that is cut off, and an empty one", () => {
+    const refuse = (name: string) => evals("run", "-m", `local:${name}.gguf`).stderr.replaceAll(dir, "<dir>");
+    copyFileSync(weights, join(dir, "cut.gguf"));
+    truncateSync(join(dir, "cut.gguf"), 100_000_000);
+    expect(refuse("cut")).toContain("data is not within the file bounds");
+    truncateSync(join(dir, "cut.gguf"), 1_000);
+    expect(refuse("cut")).toContain("error: <dir>/cut.gguf has no chat template.");
+    closeSync(openSync(join(dir, "empty.gguf"), "w"));
+    expect(refuse("empty")).toContain("error: <dir>/empty.gguf is not a GGUF file");
+  });
+});
