@@ -83,7 +83,7 @@ export const isHostFile = (value: Json) => findServers(value) !== undefined;
  * An entry in the form of `.mcp.json`. `tools` filters what the server lists; `inputs` are the variables that stand for what
  * the host asks the user, with its question; `problems` are about what is not supported.
  */
-export type HostEntry = {
+type HostEntry = {
   entry: Json;
   tools: ToolFilter;
   inputs: ReadonlyMap<string, string>;

@@ -71,9 +71,12 @@ function start({ command, args = [] }: CommandSpec, options: Parameters<typeof s
 }
 
 function selectInherited(env: Env): Record<string, string> {
+  // On Windows names differ in case (`Path`), which a copy of its environment no longer hides.
+  const find = (name: string) =>
+    process.platform === "win32" ? Object.entries(env).find(([key]) => key.toUpperCase() === name)?.[1] : env[name];
   return Object.fromEntries(
     inheritedVariables.flatMap((name) => {
-      const value = env[name];
+      const value = find(name);
       // An exported shell function is code and not a value.
       return value === undefined || value.startsWith("()") ? [] : [[name, value]];
     }),

@@ -1,7 +1,8 @@
-import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import type { Socket } from "node:net";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
+import crossSpawn from "cross-spawn";
 
 /** How a program ended; `error` when it could not be started. */
 export type Exit = { error: NodeJS.ErrnoException } | { code: number | null; signal: NodeJS.Signals | null };
@@ -43,8 +44,11 @@ export function startGroup(
   args: readonly string[],
   { cwd, env, orphanMs }: GroupOptions,
 ): ProcessGroup {
-  const stdio = ["pipe", "pipe", "pipe"] as ["pipe", "pipe", "pipe"];
-  const child = spawn(command, args, { cwd, env, stdio, detached: !windows, windowsHide: true });
+  const options = { cwd, env, stdio: "pipe", detached: !windows, windowsHide: true } as const;
+  // Windows starts `npx.cmd` and files with a shebang only through an interpreter, as the SDK's own transport does.
+  const child = windows
+    ? (crossSpawn(command, [...args], options) as ChildProcessWithoutNullStreams)
+    : spawn(command, args, options);
   // A write to an exited process is reported by `ended`; without a listener it would crash this program.
   child.stdin.on("error", () => {});
   let tail = Buffer.alloc(0);
@@ -95,9 +99,10 @@ async function endGroup(pid: number, leader: Promise<unknown>, orphanMs: number)
   watch("-", pid);
 }
 
-/** Returns false if the group has no processes left. */
+/** Returns false if the group has no processes left. Windows has no groups, but ends a process with those it started. */
 function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
+    if (windows && signal === "SIGKILL") spawnSync("taskkill", ["/pid", `${pid}`, "/t", "/f"], { windowsHide: true });
     return process.kill(windows ? pid : -pid, signal);
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "EPERM";

@@ -1,0 +1,42 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+
+const dir = mkdtempSync(join(tmpdir(), "evals-windows-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+for (const name of ["npx.cmd", "uvx.exe"]) {
+  writeFileSync(join(dir, name), "");
+  chmodSync(join(dir, name), 0o755);
+}
+
+/** The command line that cross-spawn gives Windows: it is computed here, and was not run there. */
+function resolveOnWindows(command: string, args: readonly string[]): { command: string; args: string[] } {
+  const script = `
+    Object.defineProperty(process, "platform", { value: "win32" });
+    const { _parse } = require("cross-spawn");
+    const { command, args } = _parse(${JSON.stringify(command)}, ${JSON.stringify(args)}, { env: process.env });
+    console.log(JSON.stringify({ command, args }));`;
+  const env = { PATH: dir, PATHEXT: ".exe;.cmd", comspec: "cmd.exe" };
+  return JSON.parse(
+    execFileSync(process.execPath, ["-e", script], { env, cwd: import.meta.dirname, encoding: "utf8" }),
+  );
+}
+
+it.each([
+  [
+    "npx",
+    ["-y", "some-server", "two words", 'a"b', "x&y"],
+    { command: "cmd.exe", args: ["/d", "/s", "/c", expect.stringMatching(/npx(\.cmd)? .*some-server/)] },
+  ],
+  ["uvx", ["some-server", "two words"], { command: "uvx", args: ["some-server", "two words"] }],
+])("%s is started on Windows as its file needs", (command, args, expected) => {
+  expect(resolveOnWindows(command, args)).toEqual(expected);
+});
+
+it("an argument stays one, whatever it contains", () => {
+  const line = resolveOnWindows("npx", ["two words", "x&y", "100%", 'a"b'])?.args.at(-1) ?? "";
+  // Meta characters of cmd.exe are escaped.
+  expect(line).toMatchInlineSnapshot(`""npx ^"two^ words^" ^"x^&y^" ^"100^%^" ^"a\\^"b^"""`);
+});
