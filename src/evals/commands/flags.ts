@@ -183,6 +183,7 @@ export const suiteFlags = {
     "user-skills": toggle("Include the skills in the home folder"),
     judge: text("Model that grades expected behaviour, for example anthropic:claude-opus-5-5 (default: not graded)"),
     case: texts("Run only cases whose id matches this pattern (* matches any text)"),
+    filter: texts("Run only cases with this tag; of several any (* matches any text)"),
     "max-turns": number("Maximum replies per trial; overrides the suites", { min: 1, max: 100, integer: true }),
     execute: executeFlag(`Which tool calls are executed; overrides the suites (their default: ${defaultPolicy})`),
     denial: text("Text that the model gets for a call that is not executed; {tool} and {reason} are filled in", {

@@ -10,6 +10,8 @@ import { runCommand } from "./run.ts";
 export const singleUse: readonly string[] = [
   "skill",
   "case",
+  "filter",
+  "failed",
   "dry-run",
   "accept",
   "resume",

@@ -51,6 +51,7 @@ export const runCommand = defineCommand({
     changed: toggle(
       "Run once only the cases affected by a change since the baseline: of the case, an expected tool, or a tool similar to it",
     ),
+    failed: toggle("Run only the cases that did not pass in the last run"),
     watch: toggle("Run every case once, then the affected cases after each file change, until Ctrl-C"),
     blame: toggle("After a regression, find the changed wording that caused it"),
     margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),

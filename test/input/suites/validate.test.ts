@@ -27,7 +27,7 @@ describe("a case", () => {
     [
       "expect: { tool: x, acceptable: [z, none], avoid: z }",
       's.yaml:3:37: error: "z" is both expected and avoided, so no trial can pass.\n  Remove it from one of the two.\n' +
-        's.yaml:3:40: error: "none" cannot be used in a list of tools.\n  Name the tools; "none" and "any" are only valid as "tool: none" and "tool: any".',
+        's.yaml:3:40: error: "none" cannot be used in a list of tools.\n  Name the tools; a tool that is called none is written \'"none"\', with both quotes.',
     ],
     [
       "expect: { tool: x, optional: true }",
@@ -94,11 +94,11 @@ describe("a case", () => {
     ],
     [
       "expect: { tool: [x, none] }",
-      's.yaml:3:25: error: "none" cannot be used in a list of tools.\n  Name the tools; "none" and "any" are only valid as "tool: none" and "tool: any".',
+      's.yaml:3:25: error: "none" cannot be used in a list of tools.\n  Name the tools; a tool that is called none is written \'"none"\', with both quotes.',
     ],
     [
       "expect: { calls: [{ tool: any }] }",
-      's.yaml:3:31: error: "any" cannot be used in "calls".\n  Name the tools; "none" and "any" are only valid as "tool: none" and "tool: any".',
+      's.yaml:3:31: error: "any" cannot be used in "calls".\n  Name the tools; a tool that is called any is written \'"any"\', with both quotes.',
     ],
     [
       "expect: { tool: x, avoid: [y, x] }",

@@ -67,12 +67,21 @@ function checkExpected(
   };
   return [
     ...checkNames(calls, expect.avoid, find, hasOpenCatalog(dispatch, toolset), lookup, toolset),
+    ...warnOfReserved(expect.kind, find),
     ...warnOfDispatchers(wanted, dispatch),
     ...calls.flatMap((call) => checkCall(call, argsMode, find, isAnswered)),
     ...(expect.kind === "skill" ? checkSkill(expect.skill, toolset) : []),
     ...(expect.kind === "any" && expect.result ? checkAnyResult(toolset, isAnswered) : []),
     ...checkSchemas(expect.kind === "any" ? lookup.names : wanted, find),
   ];
+}
+
+/** `tool: none` is no call, also where a tool has that name. */
+function warnOfReserved(kind: Expectation["kind"], find: FindTool): CaseProblem[] {
+  if ((kind !== "none" && kind !== "any") || !find(kind)) return [];
+  const meaning = kind === "none" ? "that no tool is called" : "a call of any tool";
+  const message = `"tool: ${kind}" expects ${meaning}, and the server lists a tool called ${kind}.`;
+  return [{ severity: "warning", message, hint: `Write '"${kind}"', with both quotes, if you mean the tool.` }];
 }
 
 /** Whether a call of a tool gets a result, from a mock or from the server. */

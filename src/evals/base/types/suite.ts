@@ -43,7 +43,9 @@ const expectedCallFileSchema = z.strictObject({
 
 const expectFileSchema = z
   .strictObject({
-    tool: oneOrMore.describe("The correct tool, or a list of correct tools; `none`: no call; `any`: some call"),
+    tool: oneOrMore.describe(
+      "The correct tool, or a list of correct tools; `none`: no call; `any`: some call; `'\"none\"'`: the tool of that name",
+    ),
     acceptable: acceptableSchema,
     avoid: oneOrMore.describe("Tools that must not be called"),
     args: argsSchema,
@@ -105,6 +107,7 @@ const caseFileSchema = z.strictObject({
     .optional()
     .describe("What the user says one after the other, instead of `input`; `expect` is then about all of it"),
   expect: expectFileSchema.optional(),
+  tags: oneOrMore.optional().describe("Words by which --filter selects cases"),
   searches: z
     .array(nonEmpty)
     .min(1)
@@ -333,6 +336,8 @@ export type Case = {
   turns?: readonly UserTurn[];
   /** What a model may search for, beside what the user says. No trial asks it, so it is in no hash. */
   searches?: readonly string[];
+  /** Words by which cases are selected. No trial depends on them, so they are in no hash. */
+  tags?: readonly string[];
   /** As recorded in its file. No trial depends on it, so it is in no hash. */
   split?: Split;
   /** Files that decide from calls, results and the workspace, relative to the suite's folder. */

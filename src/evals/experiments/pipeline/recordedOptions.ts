@@ -31,6 +31,8 @@ export const recordedOptionsSchema = z
     model: z.union([z.string(), z.array(z.string())]),
     trials: z.number(),
     case: z.array(z.string()),
+    filter: z.array(z.string()),
+    selected: z.array(z.string()).describe("the cases that --failed found"),
     passRate: z.number(),
     maxTurns: z.number(),
     execute: executionPolicySchema,

@@ -1,6 +1,9 @@
-import type { ExitCode } from "../../base/types/errors.ts";
+import { resolve } from "node:path";
+import { type ExitCode, exitCodes } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
+import { findRecord } from "../../records/find.ts";
 import { recallOptions } from "../pipeline/recordedOptions.ts";
+import { caseKey } from "../workspace/suites.ts";
 import { type WorkspaceOptions, withWorkspace } from "../workspace/workspace.ts";
 import { refuseWithQueue } from "./runOptions.ts";
 import type { FinalReport } from "./runSuites.ts";
@@ -11,7 +14,13 @@ export async function run(given: WatchOptions, io: Io): Promise<ExitCode> {
   if (given.queue !== undefined) refuseWithQueue(given);
   if (given.watch) return (await import("./runWatch.ts")).watchRuns(given, io);
   const wanted = given.changed ? (await import("./runPartial.ts")).toPartialOptions(given) : given;
-  const { options, resumed } = await recallOptions("run", wanted, io);
+  const { options: recalled, resumed } = await recallOptions("run", wanted, io);
+  const selected = recalled.failed && !resumed ? await listFailed(recalled, io) : recalled.selected;
+  if (selected?.length === 0) {
+    io.err("Every case passed in the last run, so there is none to run again.\n");
+    return exitCodes.passed;
+  }
+  const options = { ...recalled, selected };
   if (options.cancelBatch) return await (await import("../pipeline/batches.ts")).cancelBatches(resumed, options, io);
   const { queue: url } = options;
   const isQueued = url !== undefined && !options.dryRun;
@@ -37,4 +46,12 @@ export async function run(given: WatchOptions, io: Io): Promise<ExitCode> {
     load,
   ).finally(queue?.close);
   return await rest();
+}
+
+/** The cases that did not pass in the last run, of its own command. Throws a usage error without a run. */
+async function listFailed({ out, cacheIn }: WatchOptions, io: Io): Promise<string[]> {
+  const { dir, manifest } = await findRecord("run", "latest", resolve(io.cwd, cacheIn ?? out));
+  const { readResults } = await import("../pipeline/record.ts");
+  const { suites } = (await readResults(dir, manifest)).summary();
+  return suites.flatMap(({ name, cases }) => cases.filter(({ ok }) => !ok).map(({ id }) => caseKey(name, id)));
 }

@@ -32,6 +32,7 @@ export type RunOptions = SuiteOptions &
     distractors?: string | undefined;
     reporter?: readonly string[] | undefined;
     changed?: boolean | undefined;
+    failed?: boolean | undefined;
     watch?: boolean | undefined;
     rate?: number | undefined;
     otlp?: string | undefined;

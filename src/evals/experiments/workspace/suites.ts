@@ -31,6 +31,10 @@ export type SuiteOptions = SkillOptions & {
   execute?: ExecutionPolicy | undefined;
   denial?: string | undefined;
   case?: readonly string[] | undefined;
+  /** Only cases with one of these tags. */
+  filter?: readonly string[] | undefined;
+  /** Only these cases, by `caseKey`. */
+  selected?: readonly string[] | undefined;
   /** Names of the explicitly given options, which override the settings of single suites. */
   given?: ReadonlySet<string> | undefined;
   /** Settings of single suites from the project file, by suite name. */
@@ -77,7 +81,7 @@ export async function selectSuites(
   const suites = all
     .map((suite) => applyOverrides(suite, collectOverrides(suite, options)))
     .filter((suite) => suite.cases.length > 0);
-  if (suites.length === 0) throw nothingMatches(options.case ?? [], all);
+  if (suites.length === 0) throw nothingMatches(options, all);
   return {
     suites: nameModels(suites, [given.model ?? []].flat()),
     skills: new Map([...bySuites.skills, ...fromSkills.skills]),
@@ -88,7 +92,7 @@ export async function selectSuites(
 /** Explicit options override the settings of the suite in the project file, which override other options. */
 function collectOverrides(
   { name }: Suite,
-  { given, suiteSettings = {}, case: cases, ...options }: SuiteOptions,
+  { given, suiteSettings = {}, case: cases, filter, selected, ...options }: SuiteOptions,
 ): Overrides {
   const { trials, passRate, maxTurns, execute, denial } = options;
   const explicit = (option: keyof SuiteSettings) => given?.has(option) === true;
@@ -98,7 +102,7 @@ function collectOverrides(
   const { model, failOn, ...settings } = own;
   const models = explicit("model") ? "all" : model === undefined ? undefined : [model].flat();
   const gates = failOn === undefined ? undefined : [failOn].flat();
-  return { failOn: gates, trials, passRate, maxTurns, execute, denial, ...settings, models, cases };
+  return { failOn: gates, trials, passRate, maxTurns, execute, denial, ...settings, models, cases, filter, selected };
 }
 
 /** If any suite names its own models, all others get those of the command. */
@@ -118,13 +122,26 @@ function refuseUnknownSettings(settings: SuiteOptions["suiteSettings"] = {}, sui
 }
 
 /** A filter is a part of an id, so a near miss can be one of a word in it. */
-function nothingMatches(filters: readonly string[], suites: readonly Suite[]): EvalsError {
+function nothingMatches({ case: filters = [], filter, selected }: SuiteOptions, suites: readonly Suite[]): EvalsError {
+  if (selected)
+    return usageError("The cases that failed in the last run are not among these.", "Name the same suites.");
   const ids = [...new Set(suites.flatMap((suite) => suite.cases.map(({ id }) => id)))];
+  if (filter) return nothingTagged(filter, suites);
   const words = ids.flatMap((id) => id.split(/[^\p{L}\p{N}]+/u));
   const near = filters.map((filter) => nearest(filter, ids) ?? nearest(filter, words)).find((one) => one !== undefined);
   return usageError(
     `No case matches ${filters.map((filter) => `"${filter}"`).join(", ")}.`,
     `${near === undefined ? "" : `Did you mean "${near}"? `}The ids are: ${listSome(ids)}.`,
+  );
+}
+
+function nothingTagged(filter: readonly string[], suites: readonly Suite[]): EvalsError {
+  const tags = [...new Set(suites.flatMap(({ cases }) => cases.flatMap((one) => one.tags ?? [])))];
+  const near = filter.map((tag) => nearest(tag, tags)).find((one) => one !== undefined);
+  const known = tags.length === 0 ? "No case has `tags`." : `The tags are: ${listSome(tags)}.`;
+  return usageError(
+    `No case has the tag ${filter.map((tag) => `"${tag}"`).join(" or ")}.`,
+    `${near === undefined ? "" : `Did you mean "${near}"? `}${known}`,
   );
 }
 
@@ -182,15 +199,33 @@ export type Overrides = Pick<SuiteOptions, "trials" | "passRate" | "maxTurns" | 
   models?: readonly string[] | "all" | undefined;
   /** Keeps cases whose id matches one of these: a part of the id or, with `*` or `?`, a pattern for the whole id. */
   cases?: readonly string[] | undefined;
-};
+} & Pick<SuiteOptions, "filter" | "selected">;
+
+/** A case of a suite, as one text. */
+export const caseKey = (suite: string, id: string) => JSON.stringify([suite, id]);
 
 /** Applies overrides to a suite and updates its hashes. The caller must drop a suite without cases. */
 export function applyOverrides(
   suite: Suite,
-  { trials, passRate, maxTurns, execute, denial, dispatch, failOn, margin, models, cases: filters }: Overrides,
+  {
+    trials,
+    passRate,
+    maxTurns,
+    execute,
+    denial,
+    dispatch,
+    failOn,
+    margin,
+    models,
+    cases: filters,
+    filter,
+    selected,
+  }: Overrides,
 ): Suite {
   const cases = suite.cases
-    .filter(({ id }) => !filters || filters.some((filter) => matchesFilter(id, filter)))
+    .filter(({ id }) => !filters || filters.some((one) => matchesFilter(id, one)))
+    .filter(({ id }) => !selected || selected.includes(caseKey(suite.name, id)))
+    .filter(({ tags = [] }) => !filter || tags.some((tag) => filter.some((one) => matchesGlob(tag, one))))
     .map((one): Case => {
       const changed = {
         ...one,

@@ -5,7 +5,7 @@ import { canonicalJson, type Json, type JsonObject, type Path } from "../../base
 import type { Case, CaseFile, Expectation, ExpectedCall, Suite, UserTurn } from "../../base/types/suite.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import type { ParsedFile } from "../parsing/json.ts";
-import { type ExpectFile, getKind, listCodeFiles, toNames } from "./expectation.ts";
+import { type ExpectFile, getKind, listCodeFiles, toNames, toToolNames } from "./expectation.ts";
 import { buildMocks } from "./mocks.ts";
 import type { CheckedSuite, SuiteHeader } from "./validate.ts";
 import type { WorkspaceFiles } from "./workspaceFiles.ts";
@@ -106,6 +106,7 @@ function buildCase(
     ...(expect?.files && { expectedFiles: expect.files as JsonObject }),
     ...(content.turns && { turns: content.turns.map(buildUserTurn) }),
     ...(content.searches && { searches: content.searches }),
+    ...(content.tags !== undefined && { tags: toNames(content.tags) }),
     ...(content.split && { split: content.split }),
     expectedBehavior: toNames(content.expected_behavior),
     ...(tools && { tools: share(tools) }),
@@ -151,7 +152,7 @@ function pickToolFields({ name, description, inputSchema }: InlineTools[number])
 }
 
 function buildExpectation(expect: ExpectFile): Expectation {
-  const avoid = toNames(expect.avoid);
+  const avoid = toToolNames(expect.avoid);
   const argsMode = expect.argsMode ?? "partial";
   const extras = expect.extras ?? false;
   switch (getKind(expect)) {
@@ -181,8 +182,8 @@ type CallFile = Pick<ExpectFile, "tool" | "acceptable" | "args" | "result"> & { 
 
 function buildCall({ tool, acceptable, optional, args, result }: CallFile): ExpectedCall {
   return {
-    tools: toNames(tool),
-    ...(acceptable && { acceptable: toNames(acceptable) }),
+    tools: toToolNames(tool),
+    ...(acceptable && { acceptable: toToolNames(acceptable) }),
     ...(optional && { optional }),
     ...(args && { args }),
     ...(result && { result }),

@@ -24,6 +24,14 @@ export function toNames(value: string | readonly string[] | undefined): readonly
   return typeof value === "string" ? [value] : (value ?? noNames);
 }
 
+/** The names of tools. `"none"` and `"any"`, with the quotes, stand for tools that have these reserved names. */
+export function toToolNames(value: string | readonly string[] | undefined): readonly string[] {
+  const names = toNames(value);
+  return names.some((name) => quotedName.test(name)) ? names.map((name) => name.replace(quotedName, "$1")) : names;
+}
+
+const quotedName = /^"(none|any)"$/;
+
 /** Shared by all cases, because a suite may have very many. */
 const noNames: readonly string[] = [];
 
@@ -134,7 +142,7 @@ function checkNames(expect: ExpectFile, path: Path): PathProblem[] {
       }
       if (isAlone || (name !== "none" && name !== "any")) return [];
       const message = `"${name}" cannot be used ${expect.calls ? 'in "calls"' : "in a list of tools"}.`;
-      const hint = 'Name the tools; "none" and "any" are only valid as "tool: none" and "tool: any".';
+      const hint = `Name the tools; a tool that is called ${name} is written '"${name}"', with both quotes.`;
       return [{ path: [...at, i], message, hint }];
     }),
   );
