@@ -98,6 +98,7 @@ describe.each(["code", "data"] as const)("in a folder with a configuration in %s
     "run --nightly",
     "run --changed",
     "variants variants.yaml",
+    "improve --writer anthropic:claude-haiku-5-5",
     "baseline verify",
     "search",
     "probe --yes",

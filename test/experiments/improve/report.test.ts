@@ -13,10 +13,13 @@ const proposal = (name: string, refused: string | null = null) => ({
   ...{ name, by: "anthropic:writer", variant: { read: "Reads." }, refused },
 });
 const loop = { room: ["open-notes", "open-bills"], rounds: [], best: null, proof: null };
+const setup = {
+  ...{ train: ["open-notes", "open-bills", "list"], heldOut: ["a", "b", "c", "d", "e"], siblings: () => [] },
+  ...{ seed: 1, rounds: 2, isDeterministic: false },
+};
 const summary: ImproveSummary = {
   search: {
-    train: ["open-notes", "open-bills", "list"],
-    heldOut: ["a", "b", "c", "d", "e"],
+    ...{ train: setup.train, heldOut: setup.heldOut },
     recorded: 6,
     room: loop.room,
     writer: { model: "anthropic:writer", prompt: "0123456789abcdef" },
@@ -38,7 +41,7 @@ const summary: ImproveSummary = {
     wordings: [{ name: "incumbent", passed: 88, trials: 100, screened: null, size: { kind: "tokens", mean: 500 } }],
     calls: { made: 420, missing: 0, most: 9000 },
     method: "sampled",
-    verdict: variantVerdictSchema.parse(toOutcome(loop, 5, 0.1, "sampled").verdict),
+    verdict: variantVerdictSchema.parse(toOutcome(loop, setup, 420).verdict),
   },
 };
 
@@ -70,8 +73,8 @@ it("tells what was searched and refused, and why nothing was tested", () => {
     Split: 3 train, 5 held out; 2 not recorded in the suite, and split by their ids
     Train cases with room: open-notes, open-bills
     Proposals by: anthropic:writer, cost $0.22, prompt 0123456789ab
-    Error rate: one wording is tested, on cases that the search never asked: incumbent is replaced by
-      one that is no better in at most 5% of loops
+    Error rate: at most 5% of searches adopt a wording that is no better: one is tested, on cases that
+      the search never asked
     Trials: 420 · cost $1.50
     Record: /home/me/reports/run-1
     "

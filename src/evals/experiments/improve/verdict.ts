@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { costSchema } from "../../base/types/trial.ts";
 import { variantSchema } from "../../base/types/variants.ts";
+import { defaultMargin } from "../design/statistics.ts";
 import { type CertainVariantVerdict, type Outcome, variantsSummarySchema } from "../variants/verdict.ts";
-import type { LoopVerdict } from "./design.ts";
+import type { LoopSetup, LoopVerdict } from "./design.ts";
 
 /** One wording that was proposed, and why it was not asked, if so. `by`: the model, or the file. */
 const proposalSchema = z.object({
@@ -38,18 +39,29 @@ const searchSchema = z.object({
 export const improveSummarySchema = z.object({ search: searchSchema, proof: variantsSummarySchema });
 export type ImproveSummary = z.infer<typeof improveSummarySchema>;
 
-/** The outcome of a loop in the form of a test of variants; without a proposal to test, why none was tested. */
-export function toOutcome(
-  { room, proof }: LoopVerdict,
-  cases: number,
-  margin: number,
-  method: Outcome["method"],
-): Outcome {
+/**
+ * The outcome of a loop in the form of a test of variants; without a proposal to test, why none was tested. `made`: the trials
+ * of the whole loop, of which all but those of the test count as its search.
+ */
+export function toOutcome({ room, proof }: LoopVerdict, setup: LoopSetup, made: number): Outcome {
+  if (proof?.method === "sampled") {
+    const { calls } = proof.verdict;
+    return { ...proof, verdict: { ...proof.verdict, calls: { ...calls, room: 0, screening: made - calls.test } } };
+  }
   if (proof) return proof;
   const certain: CertainVariantVerdict = { kind: "keep", because: "no-gain", tests: [] };
-  if (method === "deterministic") return { method, verdict: certain };
-  const figures = { gain: null, change: null, certificates: [], screening: [], room: [], cases, margin };
+  if (setup.isDeterministic) return { method: "deterministic", verdict: certain };
+  const { heldOut, margin = defaultMargin } = setup;
+  const figures = {
+    gain: null,
+    change: null,
+    certificates: [],
+    screening: [],
+    room: [],
+    cases: heldOut.length,
+    margin,
+  };
   const because = room.length === 0 ? ("no-room" as const) : ("no-candidate" as const);
-  const calls = { room: 0, screening: 0, test: 0, most: 0 };
-  return { method, verdict: { kind: "keep", because, broken: [], ...figures, calls } };
+  const calls = { room: 0, screening: made, test: 0, most: 0 };
+  return { method: "sampled", verdict: { kind: "keep", because, broken: [], ...figures, calls } };
 }

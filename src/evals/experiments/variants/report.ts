@@ -56,7 +56,7 @@ export function variantsDocument(summary: VariantsSummary, more: Surroundings = 
     ...section(`Changes in ${best?.name}`, [diff(kind === "keep" ? [] : (best?.changes ?? []))]),
     ...section("What the new names break", [list("name", kind === "keep" ? [] : listRenamings(summary))]),
     ...(more.blocks ?? []),
-    facts(...(more.facts ?? []), ...listFacts(summary)),
+    facts(...(more.facts ?? []), ...listFacts(summary, more.command === "improve" ? "search" : "screen")),
   ];
 }
 
@@ -268,15 +268,15 @@ function caseTable(figures: readonly string[], rows: readonly (readonly string[]
   return table("case", makeColumns(["id", "case"], ["figure", ...figures]), rows);
 }
 
-function listFacts(summary: VariantsSummary): Fact[] {
+function listFacts(summary: VariantsSummary, before: "search" | "screen"): Fact[] {
   const { untouched, calls, costUsd, dir } = summary;
   const lost = calls.missing > 0 ? ` (${count(calls.missing, "request")} got no answer)` : "";
   const verdict = summary.method === "sampled" ? summary.verdict : undefined;
   const parts = verdict
     ? [
         verdict.calls.room > 0 ? `${integer(verdict.calls.room)} to find cases with room` : "",
-        verdict.calls.screening > 0 ? `${integer(verdict.calls.screening)} to screen` : "",
-        `${integer(verdict.calls.test)} to test`,
+        verdict.calls.screening > 0 ? `${integer(verdict.calls.screening)} to ${before}` : "",
+        verdict.calls.test > 0 ? `${integer(verdict.calls.test)} to test` : "",
       ].filter((part) => part !== "")
     : [];
   const made = parts.length > 1 ? `: ${parts.join(", ")}` : "";

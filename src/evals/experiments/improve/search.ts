@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import * as z from "zod";
+import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { replaceFile } from "../../base/files/replaceFile.ts";
+import { knownSecrets } from "../../base/secrets/secrets.ts";
+import type { Io } from "../../base/types/io.ts";
+import type { AskedModel } from "../../base/types/model.ts";
+import { readText } from "../../input/parsing/read.ts";
+import type { ExperimentWorkspace, PlayDesign } from "../pipeline/experiment.ts";
+import type { DesignResult } from "../pipeline/pipeline.ts";
+import { type Overlaid, overlay } from "../variants/file.ts";
+import { improveLoop, type LoopSetup, type LoopVerdict } from "./design.ts";
+import { createGate, type LintTools, type NamedVariant } from "./proposals.ts";
+import { askWriter, Picks } from "./propose.ts";
+import { type ProposalRound, proposalRoundSchema } from "./verdict.ts";
+
+/** Everything that the search needs. */
+type SearchParts = {
+  setup: LoopSetup;
+  cases: ReadonlyMap<string, PlannedCase>;
+  fixed: readonly NamedVariant[];
+  wanted: number;
+  workspace: ExperimentWorkspace;
+  writer: AskedModel | undefined;
+  lint: LintTools;
+  /** The proposals that may be asked, by the name of their arm. */
+  wordings: Map<string, Overlaid>;
+};
+
+/** Runs the loop on a record. Proposals are written into its folder before they are asked, so that it can be resumed. */
+export class Search {
+  /** The proposals so far, by round. */
+  readonly rounds: ProposalRound[] = [];
+  /** What the train cases brought. */
+  readonly picks = new Picks();
+  readonly #parts: SearchParts;
+  readonly #io: Io;
+
+  constructor(parts: SearchParts, io: Io) {
+    this.#parts = parts;
+    this.#io = io;
+  }
+
+  get cases(): SearchParts["cases"] {
+    return this.#parts.cases;
+  }
+
+  /** The list that a case is shown with a wording. */
+  readonly list = (id: string, arm: string) => {
+    const { cases, wordings } = this.#parts;
+    const planned = cases.get(id);
+    return (planned && (wordings.get(arm)?.getToolset(planned) ?? planned.toolset).tools) ?? [];
+  };
+
+  readonly run = async (play: PlayDesign, dir: string): Promise<DesignResult<LoopVerdict>> => {
+    const { setup, cases, workspace, lint, wordings } = this.#parts;
+    const file = join(dir, "proposals.json");
+    const recorded = readRounds(file);
+    for (const { costUsd } of recorded) if (costUsd !== "unknown") workspace.context.limits.addSpent(costUsd);
+    const gate = createGate([...cases.values()], lint, this.#io);
+    let stopped: DesignResult<LoopVerdict> = { kind: "stopped", end: "cancelled" };
+    const loop = await improveLoop(
+      setup,
+      async (design) => {
+        const result = await play(design);
+        if (result.kind === "decided") return result.verdict;
+        stopped = result;
+        return undefined;
+      },
+      async (round, { room, rounds: found }) => {
+        const kept = recorded[round - 1];
+        const made = kept ?? (await this.#makeRound(round, room, found, gate));
+        if (this.#io.signal.aborted && !kept) return undefined;
+        this.rounds.push(made);
+        if (!kept) await this.#write(file);
+        const accepted = made.proposals.filter(({ refused }) => refused === null);
+        for (const { name, variant } of accepted) wordings.set(name, overlay(name, variant));
+        return accepted.map(({ name }) => name);
+      },
+    );
+    return loop ? { kind: "decided", end: "complete", verdict: loop } : stopped;
+  };
+
+  async #makeRound(
+    round: number,
+    room: readonly string[],
+    found: LoopVerdict["rounds"],
+    gate: ReturnType<typeof createGate>,
+  ): Promise<ProposalRound> {
+    const { cases, fixed, wanted, workspace, writer, lint } = this.#parts;
+    const check = (by: string) => (one: NamedVariant) => ({ ...one, by, refused: gate(one) });
+    const given = round === 1 ? fixed.map(check("file")) : [];
+    if (!writer) return { proposals: given, costUsd: 0 };
+    const planned = room.flatMap((id) => cases.get(id) ?? []);
+    const tools = planned[0]?.toolset.tools ?? [];
+    const written = await askWriter(
+      workspace.context.limits.guard(writer),
+      round,
+      {
+        ...{ room: planned, picks: this.picks, wanted },
+        findings: lint(tools, undefined).map(({ tool = "", message }) => `${tool}: ${message}`),
+        before: this.rounds.map(({ proposals }, at) => ({ proposals, screening: found[at]?.screening ?? [] })),
+      },
+      this.#io,
+    );
+    const { costUsd, problem } = written;
+    const proposals = [...given, ...written.found.map(check(writer.id))];
+    return { proposals, costUsd, ...(problem !== undefined && { problem }) };
+  }
+
+  async #write(file: string): Promise<void> {
+    const { redact } = knownSecrets(this.#io.env);
+    await replaceFile(file, redact(`${JSON.stringify(this.rounds, null, 2)}\n`));
+  }
+}
+
+const maxRoundsBytes = 64 * 1024 * 1024;
+
+/** The rounds of a record that is resumed; none of a new one. */
+function readRounds(file: string): ProposalRound[] {
+  const read = readText(file, maxRoundsBytes);
+  return "kind" in read ? [] : z.array(proposalRoundSchema).parse(JSON.parse(read.text));
+}
