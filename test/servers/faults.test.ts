@@ -94,6 +94,20 @@ test("a server that prints to stdout and never answers: what it printed is quote
   `);
 });
 
+test.each([
+  ["error-null", 'it has both "result" and "error"'],
+  ["elapsed", '"elapsed" is no member of a response'],
+  ["versionless", '"jsonrpc" must be "2.0", but is missing'],
+])("an answer that the client refuses is named with its fault, at once: %s", async (fault, why) => {
+  const message = await failureOf(openFault(fault));
+  expect(message).toContain(`Server "sut" sent a message that JSON-RPC does not permit: ${why}: {"`);
+  expect(message).toContain("Correct the message in the server");
+});
+
+test("an empty cursor ends a list", async () => {
+  expect(await listFault("empty-cursor")).toHaveLength(1);
+});
+
 test("a server that prints to stdout and answers is tolerated", async () => {
   expect(await listFault("noise")).toHaveLength(1);
 });
@@ -195,7 +209,9 @@ test("an unknown tool, as the 1.x SDK says it; a listed tool that says so is a r
 
 test("an answer that is no tool result is broken", async () => {
   const server = await openFault("garbage");
-  expect(await server.call("tool_0", {}, never)).toMatchObject({ kind: "broken", stage: "server" });
+  const message =
+    'Server "sut", called for "tool_0", sent a malformed result of tools/call: content must be a list, got text.';
+  expect(await server.call("tool_0", {}, never)).toEqual({ kind: "broken", stage: "server", message });
 });
 
 test("long text is cut, and the cut is marked", async () => {

@@ -183,6 +183,15 @@ it.each([400, 404, 422, 500])("an error of the protocol is graded whatever its s
   });
 });
 
+it("an answer that the client refuses is named with its fault", async () => {
+  const sut = await startOdd((res, { id = null, method }) => {
+    const answer = { jsonrpc: "2.0", id, result: {}, error: null };
+    return method === "tools/call" && refuse(res, 200, answer, { "content-type": "application/json" });
+  });
+  const outcome = await (await open({ url: sut.url })).call("read", {}, never);
+  expect(outcome).toMatchObject({ message: expect.stringContaining('it has both "result" and "error"') });
+});
+
 describe("the question for the protocol revision", () => {
   const json = { "content-type": "application/json" };
   it.each<[string, Fault]>([

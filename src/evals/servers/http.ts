@@ -12,6 +12,7 @@ import {
   readStatus,
   Unanswered,
 } from "./link.ts";
+import { explainRefusal, explainResult, refusedHint } from "./messages.ts";
 import type { Env, UrlSpec } from "./spec.ts";
 import { useLogin } from "./tokens.ts";
 
@@ -134,8 +135,18 @@ function createWatchedFetch(send: Fetch, onLost: (what: string, error: unknown) 
       return withBody(response, limitEvents(response.body, report, onBroken));
     }
     const limited = withBody(response, limitSize(response.body, report));
-    return response.ok ? limited : await readRefusal(limited, init);
+    return response.ok ? await readMessage(limited) : await readRefusal(limited, init);
   };
+}
+
+/** A complete answer. Throws an `Error` that names the fault of a message that the client would refuse. */
+async function readMessage(response: Response): Promise<Response> {
+  const { status, statusText, headers } = response;
+  const text = await response.text();
+  const refusal = explainRefusal(text.replace(/^\uFEFF/, ""));
+  if (refusal) throw new Error(refusal.fault);
+  // As bytes: a text without a type would be given one.
+  return new Response([204, 205].includes(status) ? null : Buffer.from(text), { status, statusText, headers });
 }
 
 /**
@@ -215,6 +226,8 @@ async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unkno
 
 function explain(shown: string, transport: UrlSpec["transport"], failure: Failure): Explanation {
   const hint = "Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.";
+  const malformed = failure.kind === "error" ? explainResult(failure.error) : undefined;
+  if (malformed !== undefined) return { message: `${malformed}.`, hint: refusedHint };
   if (failure.kind === "silent") return { message: `did not answer within ${failure.ms / 1000} s at ${shown}.`, hint };
   if (failure.kind === "lost")
     return { message: `${failure.reason}.`, hint: "Check that the server is running, its host and port, and its log." };

@@ -7,6 +7,7 @@ import { cut, quote } from "../base/text/text.ts";
 import { messageOf } from "../base/types/errors.ts";
 import { explainStart, type LocalStart } from "./diagnosis/start.ts";
 import type { ClientSdk, Failure, Link } from "./link.ts";
+import { explainRefusal, explainResult, refusedHint } from "./messages.ts";
 import { type CommandSpec, type Env, serverError } from "./spec.ts";
 
 /** The process of a server, with the processes that it started. */
@@ -118,15 +119,17 @@ class LineTransport implements Transport {
   answeredAt: number | undefined;
   readonly #server: ServerProcess;
   readonly #parse: ClientSdk["deserializeMessage"];
-  readonly #onOverlong: () => void;
+  readonly #onFault: (fault: string) => void;
+  /** What is wrong with the first message that was refused. */
+  refused: string | undefined;
   #line: Buffer[] = [];
   #lineBytes = 0;
 
-  constructor(server: ServerProcess, parse: ClientSdk["deserializeMessage"], onOverlong: () => void) {
+  constructor(server: ServerProcess, parse: ClientSdk["deserializeMessage"], onFault: (fault: string) => void) {
     this.pid = server.pid;
     this.#server = server;
     this.#parse = parse;
-    this.#onOverlong = onOverlong;
+    this.#onFault = onFault;
   }
 
   async start(): Promise<void> {
@@ -164,7 +167,7 @@ class LineTransport implements Transport {
   #append(part: Buffer): void {
     this.#lineBytes += part.length;
     if (this.#lineBytes <= maxLineBytes) this.#line.push(part);
-    else this.#onOverlong();
+    else this.#onFault("sent a line larger than 10 MiB on stdout");
   }
 
   #deliver(line: string): void {
@@ -172,6 +175,11 @@ class LineTransport implements Transport {
     try {
       message = this.#parse(line);
     } catch {
+      const refusal = explainRefusal(line);
+      this.refused ??= refusal?.fault;
+      // Nothing else answers the request.
+      if (refusal?.answers) this.#onFault(refusal.fault);
+      if (refusal) return;
       // Servers that print to stdout are common, and hosts tolerate them.
       if (this.noise.length < maxNoiseLines) this.noise.push(cut(line, maxNoise));
       return;
@@ -196,8 +204,8 @@ export function createStdioLink(
   loss.signal.addEventListener("abort", () => {
     lostAt = performance.now();
   });
-  const transport = new LineTransport(server, sdk.deserializeMessage, () => {
-    loss.abort("sent a line larger than 10 MiB on stdout");
+  const transport = new LineTransport(server, sdk.deserializeMessage, (fault) => {
+    loss.abort(fault);
     void server.stop();
   });
   void server.ended.then((how) => {
@@ -221,6 +229,10 @@ export function createStdioLink(
     lost: loss.signal,
     start,
     explain: (failure) => {
+      const { refused } = transport;
+      const isRefused = failure.kind === "silent" || (failure.kind === "lost" && failure.reason === refused);
+      const malformed = failure.kind === "error" ? explainResult(failure.error) : isRefused ? refused : undefined;
+      if (malformed !== undefined) return { message: `${malformed}.`, hint: refusedHint, isExplained: true };
       const known = failure.kind === "error" ? undefined : explainStart(start());
       const [noise] = transport.noise;
       return {

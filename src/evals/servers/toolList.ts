@@ -101,7 +101,8 @@ export async function readPages(
         "Shorten its descriptions and schemas: no context window holds so long a list.",
       );
     }
-    if (nextCursor === undefined) break;
+    // Some servers send an empty cursor on the last page, and hosts stop there.
+    if (nextCursor === undefined || nextCursor === "") break;
     if (cursors.has(nextCursor)) {
       throw endlessList(server, `tools/list repeats the cursor ${JSON.stringify(cut(nextCursor, 80))}`);
     }
