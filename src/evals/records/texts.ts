@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { markWholes, parseExactJson, unmarkWholes, writeExactJson } from "../base/types/exactJson.ts";
 
 // A text that repeats in a journal, such as the same long result of a call in every trial, is shared. Its first
 // occurrence stays where it is. The second one is stored in the `texts` of its line under an id, and the id replaces it
@@ -22,11 +23,11 @@ export class TextWriter {
 
   /** Returns the JSON of an object. Texts that become shared with this line are added to it as `texts`. */
   stringify(line: object): string {
-    const text = JSON.stringify(line);
+    const text = writeExactJson(line);
     if (text.length < minLength && !text.includes(`"${prefix}`)) return text;
     const texts: Record<string, string> = {};
-    const shared = JSON.stringify(line, (_key, value) =>
-      typeof value === "string" ? this.#share(value, texts) : value,
+    const shared = unmarkWholes(
+      JSON.stringify(line, (_key, value) => (typeof value === "string" ? this.#share(value, texts) : value)),
     );
     return Object.keys(texts).length === 0 ? shared : `${shared.slice(0, -1)},"texts":${JSON.stringify(texts)}}`;
   }
@@ -55,11 +56,11 @@ export class TextReader {
 
   /** Parses a line. Throws SyntaxError if it is not JSON, and MissingTextError if the line with a text is missing. */
   parse(line: string): object {
-    const data = Object(JSON.parse(line)) as { texts?: Record<string, string> };
+    const data = Object(parseExactJson(line)) as { texts?: Record<string, string> };
     for (const [id, text] of Object.entries(data.texts ?? {})) this.#texts.set(id, text);
     if (!line.includes(`"${prefix}`)) return data;
     const { texts, ...others } = data;
-    const json = texts ? JSON.stringify(others) : line;
+    const json = texts ? JSON.stringify(others) : markWholes(line);
     return JSON.parse(json, (_key, value) => (typeof value === "string" ? this.#find(value) : value));
   }
 

@@ -2,6 +2,7 @@ import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/cl
 import { createPatientFetch, type Fetch } from "../base/network/proxy.ts";
 import { cut, quoteWhole } from "../base/text/text.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
+import { unmarkWholes } from "../base/types/exactJson.ts";
 import { isJsonObject, parseJsonText } from "../base/types/json.ts";
 import {
   type ClientSdk,
@@ -121,7 +122,8 @@ function createWatchedFetch(send: Fetch, onLost: (what: string, error: unknown) 
       if (isRefused) report(new Error(`the stream is not resumed: HTTP ${response.status}`));
       return response.body ? withBody(response, limitEvents(response.body, report)) : response;
     }
-    const response = await send(input, init).catch((error: unknown) => {
+    const body = typeof init.body === "string" ? { body: unmarkWholes(init.body) } : {};
+    const response = await send(input, { ...init, ...body }).catch((error: unknown) => {
       throw report(error);
     });
     answered = true;

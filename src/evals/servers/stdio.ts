@@ -5,6 +5,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type Exit, type ProcessGroup, startGroup } from "../base/processes/group.ts";
 import { cut, quote } from "../base/text/text.ts";
 import { messageOf } from "../base/types/errors.ts";
+import { writeExactJson } from "../base/types/exactJson.ts";
 import { explainStart, type LocalStart } from "./diagnosis/start.ts";
 import type { ClientSdk, Failure, Link } from "./link.ts";
 import { explainRefusal, explainResult, refusedHint } from "./messages.ts";
@@ -139,7 +140,7 @@ class LineTransport implements Transport {
   /** Rejects when the server no longer reads, after its end if it ends: that is the better explanation. */
   async send(message: JSONRPCMessage): Promise<void> {
     const failure = await new Promise<Error | null | undefined>((resolve) => {
-      this.#server.stdin.write(`${JSON.stringify(message)}\n`, resolve);
+      this.#server.stdin.write(`${writeExactJson(message)}\n`, resolve);
     });
     if (!failure) return;
     await Promise.race([this.#server.ended, delay(exitNoticeMs, undefined, { ref: false })]);

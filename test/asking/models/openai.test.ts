@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { openai } from "../../../src/evals/asking/models/openai.ts";
 import type { EndpointOptions } from "../../../src/evals/base/types/endpoint.ts";
+import { parseExactJson } from "../../../src/evals/base/types/exactJson.ts";
 import type { AskedModel, Reply } from "../../../src/evals/base/types/model.ts";
 import {
   type CompletionAnswer,
@@ -10,6 +11,7 @@ import {
 import type { Endpoint, Fault, Script } from "../../fixtures/endpoints/endpoint.ts";
 import { followUp, requestOf, tool } from "./request.ts";
 
+const bigNumber = '{"n": 12345678901234567890}';
 const tools = [tool("files.read", "Reads a file.", { path: "the path" }), tool("echo", "", { text: "the text" })];
 const signal = new AbortController().signal;
 const open: Endpoint<CompletionsBody>[] = [];
@@ -165,7 +167,7 @@ describe("arguments", () => {
   it.each<[unknown, object]>([
     ['{"path": "a"}', { arguments: { path: "a" } }],
     ['{"n": 5.0}', { arguments: { n: 5 }, argumentsText: '{"n": 5.0}' }],
-    ['{"n": 12345678901234567890}', { arguments: { n: 12345678901234567000 }, argumentsText: expect.any(String) }],
+    [bigNumber, { arguments: parseExactJson(bigNumber), argumentsText: bigNumber }],
     ['{"s": "5.0", "n": -1.5}', { arguments: { s: "5.0", n: -1.5 } }],
     ['{"path": ', { argumentsText: '{"path": ' }],
     ["", { arguments: {}, argumentsText: "" }],

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { quote } from "../../base/text/text.ts";
 import { type Fault, transientFault } from "../../base/types/attempt.ts";
+import { parseExactJson, writeExactJson } from "../../base/types/exactJson.ts";
 import { formatIssues } from "../../base/types/issues.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import { boundTokens, type Call, type StopReason, type Usage } from "../../base/types/trial.ts";
@@ -152,10 +153,13 @@ export function toUsage(input: number, outputTokens: number, cacheReadTokens = 0
 
 /** Reads a call's arguments. The text is kept when it is not JSON, or when parsing changes how a number is written. */
 export function readArguments(written: Json | undefined): Pick<Call, "arguments" | "argumentsText"> {
-  if (typeof written !== "string") return { arguments: written ?? {} };
+  if (typeof written !== "string") {
+    const text = writeExactJson(written ?? {});
+    return { arguments: written ?? {}, ...(text !== JSON.stringify(written ?? {}) && { argumentsText: text }) };
+  }
   if (written.trim() === "") return { arguments: {}, argumentsText: written };
   try {
-    const value = JSON.parse(written) as Json;
+    const value = parseExactJson(written);
     const numbers = written.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
     const isLost = numbers.some((number) => String(Number(number)) !== number);
     return isLost ? { arguments: value, argumentsText: written } : { arguments: value };

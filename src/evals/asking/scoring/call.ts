@@ -1,5 +1,6 @@
 import { cut, showJson } from "../../base/text/text.ts";
-import { isJsonObject, type Json, parseJsonText } from "../../base/types/json.ts";
+import { isMarked, parseExactText, toNumbers } from "../../base/types/exactJson.ts";
+import { isJsonObject, type Json, sameJson } from "../../base/types/json.ts";
 import { readMatcher } from "../../base/types/matcher.ts";
 import type { ArgsMode, ExpectedCall, ResultMatcher } from "../../base/types/suite.ts";
 import { joinResult, joinText, listResultTexts, type ToolResult } from "../../base/types/tool.ts";
@@ -142,7 +143,8 @@ function classifyFault(expected: Json, value: Json | undefined): NonNullable<Ass
   if (value === undefined) return "missing";
   const read = readMatcher(expected);
   if (read.kind === "matcher" && read.operands.absent === true) return "invented";
-  const kindOf = (one: Json) => (Array.isArray(one) ? "array" : one === null ? "null" : typeof one);
+  const kindOf = (one: Json) =>
+    isMarked(one) ? "number" : Array.isArray(one) ? "array" : one === null ? "null" : typeof one;
   return read.kind === "literal" && kindOf(expected) !== kindOf(value) ? "wrong-type" : "wrong-value";
 }
 
@@ -211,7 +213,11 @@ function compileOutcomeMatcher(test: Test): (result: ToolResult, judge: Judge) =
 }
 
 function readOutcome(result: ToolResult): Json | undefined {
-  return result.structuredContent ?? parseJsonText(joinText(result));
+  const { structuredContent } = result;
+  const written = parseExactText(joinText(result));
+  // The text holds every digit of a number.
+  const isRepeated = written !== undefined && sameJson(toNumbers(written), structuredContent);
+  return isRepeated ? written : (structuredContent ?? written);
 }
 
 function excerpt(result: ToolResult): string {

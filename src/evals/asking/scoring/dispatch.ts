@@ -1,6 +1,7 @@
 import { listProperties } from "../../base/jsonSchema/values.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import type { Place, Problem } from "../../base/types/errors.ts";
+import { parseExactJson } from "../../base/types/exactJson.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import { type Dispatch, type DispatchRules, type Expectation, listExpectedCalls } from "../../base/types/suite.ts";
 import { joinText, type Tool, type Toolset } from "../../base/types/tool.ts";
@@ -93,7 +94,7 @@ function readInnerArguments(args: JsonObject, { name, arguments: path, search }:
   const value = readArgument(args, path);
   if (typeof value !== "string") return value ?? {};
   try {
-    return JSON.parse(value) as Json;
+    return parseExactJson(value);
   } catch {
     return value;
   }

@@ -1,6 +1,7 @@
 import { RE2JS } from "re2js";
 import { showJson } from "../../base/text/text.ts";
 import { messageOf } from "../../base/types/errors.ts";
+import { isMarked, toNumbers } from "../../base/types/exactJson.ts";
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../../base/types/json.ts";
 import { type Keyword, type Matcher, matcherSchema, readMatcher } from "../../base/types/matcher.ts";
 import { complete, differs, every, member, no, own, pairUp, some, type Test, unknown, yes } from "./match.ts";
@@ -72,9 +73,9 @@ const compilers: { [K in Keyword]: (operand: Operands[K]) => Test } = {
     return onText(`${showJson(wanted)} in any case`, (text) => text.toLowerCase() === folded);
   },
   gte: (least) => (value, at) =>
-    typeof value === "number" && value >= least ? yes : differs(at, `a number >= ${least}`, value),
+    isNumber(value) && Number(toNumbers(value)) >= least ? yes : differs(at, `a number >= ${least}`, value),
   lte: (most) => (value, at) =>
-    typeof value === "number" && value <= most ? yes : differs(at, `a number <= ${most}`, value),
+    isNumber(value) && Number(toNumbers(value)) <= most ? yes : differs(at, `a number <= ${most}`, value),
   type: (type) => (value, at) =>
     value !== undefined && hasType(value, type) ? yes : differs(at, `a value of type ${type}`, value),
   optional: (inner) => {
@@ -103,8 +104,11 @@ const compilers: { [K in Keyword]: (operand: Operands[K]) => Test } = {
   object: literalObject,
 };
 
+const isNumber = (value: Json | undefined): value is Json => typeof value === "number" || isMarked(value);
+
 function onText(expected: string, holds: (text: string) => boolean): Test {
-  return (value, at) => (typeof value === "string" && holds(value) ? yes : differs(at, expected, value));
+  return (value, at) =>
+    typeof value === "string" && !isMarked(value) && holds(value) ? yes : differs(at, expected, value);
 }
 
 function literalArray(items: readonly Json[]): Test {
@@ -142,6 +146,7 @@ function compileUnordered(items: readonly Json[]): Test {
 
 /** Whether a JSON value has a JSON Schema type: 1.0 is an integer. */
 function hasType(value: Json, type: Operands["type"]): boolean {
+  if (isMarked(value)) return type === "integer" || type === "number";
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);
   if (type === "object") return isJsonObject(value);

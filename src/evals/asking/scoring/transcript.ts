@@ -1,3 +1,4 @@
+import { writeExactJson } from "../../base/types/exactJson.ts";
 import { isJsonObject } from "../../base/types/json.ts";
 import { joinResult } from "../../base/types/tool.ts";
 import type { Call, Turn } from "../../base/types/trial.ts";
@@ -80,7 +81,7 @@ function buildTurnEntries({ text, calls, stop }: Turn): Entry[] {
 }
 
 function buildCallEntries({ tool, arguments: args, argumentsText, inner, execution }: Call): Entry[] {
-  const given = args === undefined ? (argumentsText ?? "") : JSON.stringify(args);
+  const given = args === undefined ? (argumentsText ?? "") : writeExactJson(args);
   const through = inner ? `, which calls ${inner.tool}` : "";
   const call = done(`the model calls${through}`, `${tool} ${given}`.trim());
   if (execution?.status !== "executed") {

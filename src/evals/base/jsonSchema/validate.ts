@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { cut, showJson } from "../text/text.ts";
 import { messageOf } from "../types/errors.ts";
+import { toNumbers } from "../types/exactJson.ts";
 import { isJsonObject, isNestedDeeper, type Json, type JsonObject, maxDepth } from "../types/json.ts";
 import { findMalformed } from "./malformed.ts";
 import { followRef, formatJsonPath, formatPointer, walkSchema } from "./walk.ts";
@@ -152,8 +153,9 @@ function compileWith(dialect: Dialect, schema: JsonObject, isCostly: boolean): V
       return [];
     }
   };
-  return (value, at) => {
+  return (given, at) => {
     try {
+      const value = toNumbers(given);
       const isValid = isCostly ? limitTime(validateMs, () => validate(value)) : validate(value);
       if (isValid) return valid;
       const [error] = validate.errors ?? [];

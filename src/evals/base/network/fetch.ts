@@ -8,6 +8,7 @@ import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { pipeline, type Readable, type Transform } from "node:stream";
 import { urlToHttpOptions } from "node:url";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { parseExactJson, unmarkWholes } from "../types/exactJson.ts";
 import { createProxyFetch } from "./proxy.ts";
 
 /** The part of `RequestInit` that the SDKs use here. */
@@ -27,7 +28,8 @@ export function createFetch(env: Readonly<Record<string, string | undefined>>): 
   const proxied = createProxyFetch(env);
   if (!proxied) return createPooledFetch();
   return async (url, init) => {
-    const response = await proxied(url, { ...init, redirect: "manual" });
+    const body = typeof init?.body === "string" && { body: unmarkWholes(init.body) };
+    const response = await proxied(url, { ...init, ...body, redirect: "manual" });
     const text = await readText(response.body).catch((error: unknown) => {
       // The SDKs recognize a timeout by the abort error.
       throw init?.signal?.aborted || error instanceof OversizedReplyError ? error : new Error(cutOff);
@@ -114,7 +116,7 @@ function createPooledFetch(): Fetch {
       init.signal?.addEventListener("abort", abort, { once: true });
       request.on("close", () => init.signal?.removeEventListener("abort", abort));
       if (init.signal?.aborted) abort();
-      request.end(typeof init.body === "string" ? init.body : undefined);
+      request.end(typeof init.body === "string" ? unmarkWholes(init.body) : undefined);
     });
 }
 
@@ -153,7 +155,7 @@ function bufferedResponse(url: string, status: number, raw: IncomingHttpHeaders,
     headers,
     body: null,
     text: async () => text,
-    json: async () => JSON.parse(text) as unknown,
+    json: async () => parseExactJson(text) as unknown,
   };
   return response as unknown as Response;
 }

@@ -1,3 +1,4 @@
+import { writeExactJson } from "../types/exactJson.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonText } from "../types/json.ts";
 
 /** Characters that a person does not see and a model reads, by code point. */
@@ -82,7 +83,7 @@ export function showValues(values: readonly Json[]): string {
 
 /** A value as JSON for a message, cut to 200 characters. */
 export function showJson(value: Json): string {
-  return cut(JSON.stringify(value));
+  return cut(writeExactJson(value));
 }
 
 /** Braces that open no JSON, as in prose: no more of them are looked into. */

@@ -8,6 +8,7 @@ import {
   visit,
 } from "jsonc-parser";
 import { EvalsError, messageOf, type Place, type Problem } from "../../base/types/errors.ts";
+import { parseExactJson } from "../../base/types/exactJson.ts";
 import type { Json, Path } from "../../base/types/json.ts";
 
 /** The content of a JSON or YAML file, with the position of every value in it. */
@@ -126,7 +127,7 @@ function parseStrict(text: string): Parsed {
   const fatal = problems.filter((problem) => problem.fatal);
   if (fatal.length > 0) throw new SyntaxProblem(fatal);
   try {
-    return { value: JSON.parse(text) as Json, problems };
+    return { value: parseExactJson(text), problems };
   } catch (error) {
     throw new SyntaxProblem([{ offset: 0, message: `Invalid JSON: ${messageOf(error)}.` }]);
   }

@@ -12,10 +12,12 @@ import {
   type Node,
   type Pair,
   Parser,
+  type Scalar,
   visit,
   type YAMLMap,
 } from "yaml";
 import { EvalsError, type Place, type Problem, usageError } from "../../base/types/errors.ts";
+import { readWhole } from "../../base/types/exactJson.ts";
 import type { Json, JsonObject, Path } from "../../base/types/json.ts";
 import {
   createEmptyFileError,
@@ -59,7 +61,7 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
       ),
     );
   if (!root) throw createEmptyFileError(file);
-  const tree = new YamlTree(root, maxDepth);
+  const tree = new YamlTree(root, maxDepth, !options.lenient);
   const isUsable = tree.problems.every(({ fatal }) => !fatal) && !(options.lenient && tree.problems.length > 0);
   if (!isUsable) throw new EvalsError(toProblems(tree.problems));
   return {
@@ -171,7 +173,12 @@ class YamlTree {
   #values = 0;
   #isBroken = false;
 
-  constructor(root: Node, maxDepth: number) {
+  /** `isExact`: whole numbers that a number cannot hold keep their digits. */
+  constructor(
+    root: Node,
+    maxDepth: number,
+    readonly isExact: boolean,
+  ) {
     this.#root = root;
     this.#maxDepth = maxDepth;
     this.value = this.#read(root, 0);
@@ -232,6 +239,9 @@ class YamlTree {
   #readScalar(node: Node, value: unknown): Json {
     if (value === null || typeof value === "boolean" || typeof value === "string") return value;
     if (typeof value !== "number") return this.#refuse(node, "This is not a JSON value.");
+    const { source = "" } = node as Scalar;
+    if (this.isExact && !Number.isSafeInteger(value) && /^[-+]?\d+$/.test(source))
+      return readWhole(String(BigInt(source)));
     if (Number.isFinite(value)) return value;
     this.#isBroken = true;
     this.problems.push(reportNotFinite(getStart(node) ?? 0));

@@ -1,4 +1,5 @@
 import { EvalsError, messageOf, type Place, type Problem, usageError } from "../../base/types/errors.ts";
+import { markWholes } from "../../base/types/exactJson.ts";
 import { isJsonObject, type Json, type JsonObject, parseBoundedJson } from "../../base/types/json.ts";
 import { maxBytes, readText } from "../parsing/read.ts";
 import { suggestKey } from "./explain.ts";
@@ -41,7 +42,7 @@ function readLines(text: string, file: string): Row[] {
     if (problems.length === maxWrong) break;
     const place = { file, line: at + 1 };
     try {
-      const content = parseBoundedJson(one);
+      const content = parseBoundedJson(markWholes(one));
       if (isJsonObject(content)) rows.push({ line: at + 1, content });
       else problems.push({ severity: "error", message: "This line is not a JSON object.", place });
     } catch (error) {
@@ -129,7 +130,7 @@ function readCell(name: string, cell: string): Json | Error {
   }
   if (name !== "args") return cell;
   try {
-    return parseBoundedJson(cell);
+    return parseBoundedJson(markWholes(cell));
   } catch (error) {
     return new Error(`"args" is not a JSON object: ${messageOf(error)}.`);
   }

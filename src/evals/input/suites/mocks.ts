@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { messageOf, usageError } from "../../base/types/errors.ts";
-import { isJsonObject, type Json, type Path, parseBoundedJson } from "../../base/types/json.ts";
+import { toNumbers, writeExactJson } from "../../base/types/exactJson.ts";
+import { isJsonObject, type Json, type JsonObject, type Path, parseBoundedJson } from "../../base/types/json.ts";
 import type { Mock, MockFile, MocksFile } from "../../base/types/mock.ts";
 import { type ToolResult, toolResultSchema } from "../../base/types/tool.ts";
 import type { ParsedFile } from "../parsing/json.ts";
@@ -94,8 +95,8 @@ function toResult(written: Json): ToolResult {
     const whole = toolResultSchema.safeParse({ isError: false, ...written });
     if (whole.success) return whole.data;
   }
-  const text = toText(JSON.stringify(written));
-  return isJsonObject(written) ? { ...text, structuredContent: written } : text;
+  const text = toText(writeExactJson(written));
+  return isJsonObject(written) ? { ...text, structuredContent: toNumbers(written) as JsonObject } : text;
 }
 
 const toText = (text: string, isError = false): ToolResult => ({ isError, content: [{ type: "text", text }] });

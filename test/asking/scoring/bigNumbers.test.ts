@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { readArguments } from "../../../src/evals/asking/protocols/protocol.ts";
+import { noJudge } from "../../../src/evals/asking/scoring/match.ts";
+import { compileMatcher } from "../../../src/evals/asking/scoring/matchers.ts";
+import { compileSchema } from "../../../src/evals/base/jsonSchema/validate.ts";
+import { parseExactJson } from "../../../src/evals/base/types/exactJson.ts";
+import type { Json } from "../../../src/evals/base/types/json.ts";
+import { parseJson } from "../../../src/evals/input/parsing/json.ts";
+import { parseYaml } from "../../../src/evals/input/parsing/yaml.ts";
+import { TextReader, TextWriter } from "../../../src/evals/records/texts.ts";
+
+const right = "1234567890123456789";
+const wrong = "1234567890123456790"; // The same number to JavaScript.
+
+it.each<[string, (digits: string) => Json]>([
+  ["YAML", (digits) => parseYaml(`id: ${digits}`, "").value],
+  ["JSON", (digits) => parseJson(`{"id": ${digits}}`, "").value],
+])("an id in %s matches the same digits alone, whichever way they came", (_, read) => {
+  const test = compileMatcher(read(right));
+  const given = [`{"id":${right}}`, `{"id":${wrong}}`].flatMap((text) => [
+    readArguments(text).arguments,
+    readArguments(parseExactJson(text)).arguments,
+  ]);
+  expect(given.map((value) => test(value, "args", noJudge).met)).toEqual(["yes", "yes", "no", "no"]);
+});
+
+it.each<[Json, string]>([
+  [{ $gte: 5 }, "yes"],
+  [{ $lte: 5 }, "no"],
+  [{ $type: "integer" }, "yes"],
+  [{ $type: "string" }, "no"],
+  [{ $matches: "^.?[0-9]+$" }, "no"],
+  [{ $any: true }, "yes"],
+])("it is a number to a matcher: %j", (matcher, met) => {
+  expect(compileMatcher(matcher)(parseExactJson(right), "id", noJudge).met).toBe(met);
+});
+
+it("it is a number to a schema", () => {
+  const validate = compileSchema({ type: "object", properties: { id: { type: "integer", minimum: 1 } } });
+  if (typeof validate === "string") throw new Error(validate);
+  expect(validate(parseExactJson(`{"id":${right}}`), "args")).toEqual({ kind: "valid" });
+  expect(validate(parseExactJson(`{"id":-${right}}`), "args")).toMatchObject({ kind: "invalid" });
+});
+
+it("the record holds its digits", () => {
+  const line = new TextWriter().stringify({ arguments: parseExactJson(`{"id":${right}}`) });
+  expect(line).toBe(`{"arguments":{"id":${right}}}`);
+  expect(new TextReader().parse(line)).toEqual({ arguments: parseExactJson(`{"id":${right}}`) });
+});
