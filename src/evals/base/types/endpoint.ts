@@ -43,8 +43,9 @@ export const localServers = {
   vllm: { name: "vLLM", port: 8000 },
 } as const;
 
-/** Whether a model is asked on such a server, by its id. */
-export const isLocalModel = ({ id }: { id: string }): boolean => Object.hasOwn(localServers, id.split(":", 1)[0] ?? "");
+/** Whether a model is asked on such a server, or runs on this machine, by its id. */
+export const isLocalModel = ({ id }: { id: string }): boolean =>
+  Object.hasOwn({ ...localServers, local: true }, id.split(":", 1)[0] ?? "");
 
 /** The base URL of a local server at its port by default. */
 export const localUrl = (port: number): string => `http://127.0.0.1:${port}/v1`;
