@@ -25,6 +25,22 @@ export const nameCases: CasesOf<ToolSubject> = {
       "no dots": [aChangedTool({ name: "weather.get" })],
     },
   },
+  "parameter-name-refused": {
+    clean: [
+      aToolWith({ city: text, "user.name": text, "x-y_z": text, ["a".repeat(64)]: text }),
+      // What is inside of a parameter is not checked by the service.
+      aToolWith({ filter: { type: "object", properties: { $gt: { type: "number" } } } }),
+    ],
+    violations: {
+      "only letters, digits, _, . and -": [
+        aToolWith({ $filter: text }),
+        aToolWith({ "user[name]": text }),
+        aToolWith({ größe: text }),
+        aToolWith({ "": text }),
+      ],
+      "at most 64 characters": [aToolWith({ ["x".repeat(65)]: text })],
+    },
+  },
   "parameter-name-vague": {
     clean: [
       aToolWith({

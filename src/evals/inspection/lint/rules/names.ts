@@ -44,6 +44,23 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     },
   },
   {
+    id: "parameter-name-refused",
+    severity: "error",
+    docs: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#specifying-client-tools",
+    why: "Anthropic's API refuses a request in which a parameter has another name than ^[a-zA-Z0-9_.-]{1,64}$.",
+    *check({ tool }) {
+      for (const { role, name, at } of walkToolSchema(tool, "inputSchema").places) {
+        if (role !== "property" || at.length !== parameterDepth || /^[a-zA-Z0-9_.-]{1,64}$/.test(name)) continue;
+        const isLong = name.length > maxLength;
+        const reason = isLong ? `has ${name.length} characters` : "has characters that Anthropic's API refuses";
+        const fix = isLong
+          ? `Shorten it by at least ${name.length - maxLength}.`
+          : "Use letters, digits, _, . and - only.";
+        yield { at, message: `The parameter name ${quote(name)} ${reason}.`, fix };
+      }
+    },
+  },
+  {
     id: "parameter-name-vague",
     profile: "spec",
     why: "A model fills a parameter by its name first, and guesses when the name says nothing.",
