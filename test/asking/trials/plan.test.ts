@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countOrders, OrderLine, orderTools, planCells } from "../../../src/evals/asking/trials/plan.ts";
+import {
+  countOrders,
+  OrderLine,
+  orderTools,
+  planCells,
+  requestedCells,
+} from "../../../src/evals/asking/trials/plan.ts";
 import { cellKey } from "../../../src/evals/base/types/trial.ts";
 import { computeCeiling } from "../../../src/evals/experiments/pipeline/price.ts";
 import { scriptedModel, turn } from "../../fakes/model.ts";
@@ -36,6 +42,30 @@ describe("planCells", () => {
     expect(seeds(7)).toEqual(seeds(7));
     expect(seeds(7)).not.toEqual(seeds(8));
     expect(new Set(seeds(7)).size).toBe(3);
+  });
+});
+
+describe("requestedCells", () => {
+  const [one] = planned("s", 1);
+  const line = new OrderLine(1, "s", [[...toolset.tools, aTool("list")]]);
+  const arms = ["base", "head"];
+  const requests = [0, 0, 1, 1].map((order, i) => ({ case: `c${i}`, trial: 1, arms, order }));
+  const ask = (id: string) => {
+    const find = ({ arm }: { arm: string }) => ({ ...(one as NonNullable<typeof one>), arm });
+    const cells = { find, line: () => line, attempts: () => 0, model: scriptedModel(() => turn(""), { id }) };
+    return [...requestedCells(requests, cells)];
+  };
+  const name = ({ cell }: { cell: { case: string; arm: string } }) => `${cell.case} ${cell.arm}`;
+
+  it("sends the first pair of an order before the others of the order before", () => {
+    const cells = ask("anthropic:claude");
+    expect(cells.map(name)).toEqual(["c0", "c2", "c1", "c3"].flatMap((id) => arms.map((arm) => `${id} ${arm}`)));
+    expect(cells.map(({ orderSeed }) => orderSeed === line.seedAt(0))).toEqual([1, 1, 0, 0, 1, 1, 0, 0].map(Boolean));
+  });
+
+  it.each(["ollama", "lmstudio", "llamacpp", "vllm"])("asks the arms of an order after each other on %s", (server) => {
+    const expected = ["c0 base", "c1 base", "c0 head", "c1 head", "c2 base", "c3 base", "c2 head", "c3 head"];
+    expect(ask(`${server}:model`).map(name)).toEqual(expected);
   });
 });
 

@@ -71,8 +71,10 @@ export async function runPlan(
   const askInTurn = async (planned: PlannedCell): Promise<Trial | undefined> => {
     const key = options.prompts && keyOfPrompt(planned);
     const first = key === undefined ? undefined : options.prompts?.get(key);
-    await first;
-    if (first && anyStop.aborted) return undefined;
+    if (first) {
+      await first;
+      if (anyStop.aborted) return undefined;
+    }
     const asked = asker.ask(planned, trialSignal);
     if (key !== undefined && !first)
       options.prompts?.set(
