@@ -253,3 +253,64 @@ test("no request is ended by the HTTP client itself", async () => {
   for (const res of waiting) res.end("late");
   expect(await (await patient).text()).toBe("late");
 });
+
+describe("a call that needs the program around a model is broken, and no fault of the model", () => {
+  const broken = (what: string) => ({
+    kind: "broken",
+    stage: "setup",
+    message: `Server "sut", called for "read", needs ${what}, which is not supported by the harness.`,
+  });
+
+  it.each([
+    ["Client does not support elicitation (required for elicitation/create)", "elicitation"],
+    ["Client does not support form elicitation.", "elicitation"],
+    ["MCP error -32603: Client does not support sampling (required for sampling/createMessage)", "sampling"],
+    ["Client does not support listing roots (required for roots/list)", "roots"],
+  ])("as the SDKs say it: %s", async (text, what) => {
+    for (const answer of [
+      { result: { isError: true, content: [{ type: "text", text }] } },
+      { error: { code: -32603, message: text } },
+    ]) {
+      const sut = await startOdd((res, { id = null, method }) => {
+        const headers = { "content-type": "application/json" };
+        return method === "tools/call" && refuse(res, 200, { jsonrpc: "2.0", id, ...answer }, headers);
+      });
+      expect(await (await open({ url: sut.url })).call("read", {}, never)).toEqual(broken(what));
+    }
+  });
+
+  it("a tool that runs as a task only", async () => {
+    const sut = await startOdd((res, { id = null, method }) => {
+      const tools = [{ name: "read", inputSchema: { type: "object" }, execution: { taskSupport: "required" } }];
+      return (
+        method === "tools/list" &&
+        refuse(res, 200, { jsonrpc: "2.0", id, result: { tools } }, { "content-type": "application/json" })
+      );
+    });
+    const server = await open({ url: sut.url });
+    await server.list(never);
+    expect(await server.call("read", {}, never)).toEqual(broken("tasks"));
+  });
+
+  it.each(["elicitation/create", "sampling/createMessage", "roots/list"])(
+    "a server that asks all the same: %s",
+    async (asked) => {
+      let answerCall = () => {};
+      const sut = await startOdd((res, sent) => {
+        const { id, method } = sent;
+        // The client's refusal.
+        if (method === undefined) {
+          answerCall();
+          return res.writeHead(202).end();
+        }
+        if (method !== "tools/call") return undefined;
+        res.writeHead(200, { "content-type": "text/event-stream" });
+        res.write(`data: ${JSON.stringify({ jsonrpc: "2.0", id: "s1", method: asked, params: {} })}\n\n`);
+        const result = { isError: true, content: [{ type: "text", text: "no answer" }] };
+        answerCall = () => res.end(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`);
+        return true;
+      });
+      expect(await (await open({ url: sut.url })).call("read", {}, never)).toEqual(broken(asked));
+    },
+  );
+});

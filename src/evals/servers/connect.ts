@@ -59,6 +59,18 @@ function isListed(entry: unknown, { only, except }: ToolFilter): boolean {
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
+const taskOnlySchema = z.object({ name: z.string(), execution: z.object({ taskSupport: z.literal("required") }) });
+
+/** How servers say what the client does not declare, as the SDKs word it. */
+const unsupportedWords = /client does not support (?:\w+[ -]){0,2}?(elicitation|sampling|roots|tasks?)\b/i;
+
+/** What a call needs of the client that it does not have, by the words of the server or the code of the client's error. */
+function findUnsupported(said: string, error: unknown): string | undefined {
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (code === "CAPABILITY_NOT_SUPPORTED" || code === "UNSUPPORTED_RESULT_TYPE") return `more input (${cut(said)})`;
+  return unsupportedWords.exec(said.slice(0, readForName))?.[1]?.toLowerCase();
+}
+
 /** Time limits in ms: for the start with its first list, for a list (what is left of the start), and for a call. */
 type Limits = { startMs: number; listMs: number; callMs: number };
 
@@ -74,6 +86,8 @@ class ConnectedServer implements Connection {
   readonly #limits: Limits;
   readonly #listed: ToolFilter;
   #known: ReadonlyMap<string, Tool> | undefined;
+  /** Tools that are called as tasks only. */
+  #taskOnly: ReadonlySet<string> = new Set();
   #closing: Promise<void> | undefined;
 
   constructor(
@@ -145,7 +159,9 @@ class ConnectedServer implements Connection {
   }
 
   async list(signal: AbortSignal): Promise<readonly Tool[]> {
-    const tools = parseTools(this.name, await this.listRaw(signal));
+    const raw = await this.listRaw(signal);
+    const tools = parseTools(this.name, raw);
+    this.#taskOnly = new Set(raw.flatMap((entry) => taskOnlySchema.safeParse(entry).data?.name ?? []));
     this.#known = new Map(tools.map((tool) => [tool.name, tool]));
     return tools;
   }
@@ -183,16 +199,25 @@ class ConnectedServer implements Connection {
     const limits = { ms: this.#limits.callMs, isSafe: readOnlyHint === true || idempotentHint === true };
     // Omits the outputSchema, because the client would hide an answer that violates it, and that answer is scored.
     const toolDefinition = { name: tool, inputSchema: { type: "object" as const, ...known?.inputSchema } };
+    const before = this.#session.asked.length;
+    const unsupported = (said: string, error?: unknown): CallOutcome | undefined => {
+      const what = this.#session.asked.slice(before)[0] ?? findUnsupported(said, error);
+      return what === undefined ? undefined : this.#refuse(tool, what);
+    };
+    if (this.#taskOnly.has(tool)) return this.#refuse(tool, "tasks");
     try {
       const answer = await this.#send(limits, signal, (client, abort) =>
         client.callTool({ name: tool, arguments: args }, { ...noClientTimeout, signal: abort, toolDefinition }),
       );
       const result = toToolResult(answer);
       const text = result.content.map((item) => item.text ?? "").join("\n");
-      return result.isError && isUnknownTool(tool, text, listed)
+      if (!result.isError) return { kind: "result", result };
+      return isUnknownTool(tool, text, listed)
         ? { kind: "unknown-tool", message: excerpt(text, maxMessage) }
-        : { kind: "result", result };
+        : (unsupported(text) ?? { kind: "result", result });
     } catch (error) {
+      const refusal = unsupported(messageOf(error), error);
+      if (refusal) return refusal;
       if (!(error instanceof sdk.ProtocolError)) return this.#broken(tool, error);
       // The server answered, so a model would see its error.
       if (isUnknownTool(tool, error.message, listed, error.code))
@@ -200,6 +225,12 @@ class ConnectedServer implements Connection {
       const content = [{ type: "text" as const, text: excerpt(error.message, maxText) }];
       return { kind: "result", result: { isError: true, content } };
     }
+  }
+
+  /** A call that needs what only the program around a model can give. That is no fault of the model. */
+  #refuse(tool: string, what: string): CallOutcome {
+    const message = `Server "${this.name}", called for "${tool}", needs ${what}, which is not supported by the harness.`;
+    return { kind: "broken", stage: "setup", message };
   }
 
   #broken(tool: string, error: unknown): CallOutcome {

@@ -31,7 +31,13 @@ export type ConnectContext = {
 };
 
 /** A connected client, and its link. */
-export type Session = { client: Client; link: Link; sdk: ClientSdk };
+export type Session = {
+  client: Client;
+  link: Link;
+  sdk: ClientSdk;
+  /** The methods that the server asked of the client, which supports none: of elicitation, sampling and roots. */
+  asked: readonly string[];
+};
 
 /**
  * How to start: ask the server for its protocol revision, or use the known one (`old` servers need `initialize`). `sse`: with
@@ -110,6 +116,11 @@ async function open(spec: LiveSpec, context: ConnectContext, attempt: Attempt, l
     { name: "tool-evals", version: "0" },
     { versionNegotiation: { mode: "auto", probe: { timeoutMs: probe } } },
   );
+  const asked: string[] = [];
+  client.fallbackRequestHandler = async ({ method }) => {
+    asked.push(method);
+    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.MethodNotFound, "Method not found");
+  };
   let connected = false;
   client.onerror = (error) => {
     if (connected) link.onError?.(error);
@@ -120,7 +131,7 @@ async function open(spec: LiveSpec, context: ConnectContext, attempt: Attempt, l
       client.connect(link.transport, { ...noClientTimeout, ...prior }),
     );
     connected = true;
-    return { client, link, sdk };
+    return { client, link, sdk, asked };
   } catch (error) {
     const failure = classifyFailure(error, link, limitMs);
     await link.close();

@@ -147,7 +147,7 @@ export function joinResult(result: Pick<ToolResult, "content" | "structuredConte
 export type CallOutcome =
   | { kind: "result"; result: ToolResult }
   | { kind: "unknown-tool"; message: string }
-  | { kind: "broken"; stage: "server" | "timeout" | "cancelled"; message: string };
+  | { kind: "broken"; stage: "setup" | "server" | "timeout" | "cancelled"; message: string };
 
 /** A connected tool server. All servers, the reference server included, are used through this interface only. */
 export type ToolServer = {
