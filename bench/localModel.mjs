@@ -63,6 +63,8 @@ async function runBare() {
   const prefix = model.tokenize(`<|im_start|>system\n${JSON.stringify(tools)}<|im_end|>\n<|im_start|>user\n`, true);
   await sequence.evaluateWithoutGeneratingNewTokens(prefix);
   process.on("message", async ({ query, outputTokens, seed }) => {
+    // The first message only waits until the list is read.
+    if (query === undefined) return;
     const { nextTokenIndex: end } = sequence;
     if (end > prefix.length) await sequence.eraseContextTokenRanges([{ start: prefix.length, end }]);
     let tokens = model.tokenize(`${query}<|im_end|>\n<|im_start|>assistant\n`, true);
