@@ -17,7 +17,7 @@ describe("several cases", () => {
   it("with different changes are asked side by side, and keep their order", () => {
     const cases = [
       { case: "a", changed, old: always, new: never },
-      { case: "b", changed: ["move"], old: always, new: never },
+      { case: "b", changed: ["move", "copy"], old: always, new: never },
       { case: "c", changed, old: always, new: never },
     ];
     const first = nextStep(design(cases), new TrialRecord());
@@ -42,12 +42,14 @@ describe("several cases", () => {
       design([
         { case: "a", changed: [], old: always, new: never },
         { case: "b", changed, old: always, new: always },
+        { case: "c", changed: ["read"], old: always, new: never },
       ]),
       () => "fail",
     );
     expect(verdict.cases).toMatchObject([
       { case: "a", kind: "nothing", because: "unchanged" },
       { case: "b", kind: "nothing", because: "no-drop" },
+      { case: "c", kind: "blamed", because: "only-change", descriptions: ["read"] },
     ]);
     expect(calls).toBe(0);
   });

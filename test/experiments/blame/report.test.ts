@@ -132,7 +132,7 @@ describe("the report of blame", () => {
     ).toMatchInlineSnapshot(`
       "BLAMED IN PART: move_file
         The change of move_file breaks c3: with it reverted, c3 passes 23 of 24 times; with it, 8 of 24.
-          It may not be all: likeliest read_file (48%), read_file and move_file (30%), no change at all
+          It may not be all: likeliest read_file (48%), read_file and move_file (30%), the edits together
           (18%), not tested.
         Next: revert or reword move_file, then check again.
 
@@ -149,11 +149,11 @@ describe("the report of blame", () => {
       move_file  c3    23/24     8/24   <.001  .009   confirmed
 
       What remains (90% together, not tested)
-      changes                how          probability
-      ───────────────────────────────────────────────
-      read_file              by itself    48%
-      read_file + move_file  each a part  30%
-      no change at all       chance       18%
+      changes                how                  probability
+      ───────────────────────────────────────────────────────
+      read_file              by itself            48%
+      read_file + move_file  each a part          30%
+      the edits together     no change by itself  18%
 
       Suite: files · anthropic:x, against the run 2026-11-21T09-30-00-000
       Trials: 70: 22 to search, 48 to confirm, at most 1,304 · cost $0.12
@@ -165,8 +165,8 @@ describe("the report of blame", () => {
   it("explains verdicts that are not settled", () => {
     expect(brief({ kind: "undecided", sets }, [test("read_file", false)])).toMatchInlineSnapshot(`
       "UNDECIDED: c3
-        What broke c3 is undecided: likeliest read_file (48%), read_file and move_file (30%), no change
-          at all (18%), not tested.
+        What broke c3 is undecided: likeliest read_file (48%), read_file and move_file (30%), the edits
+          together (18%), not tested.
         Next: revert read_file, the likeliest, and check again."
     `);
     expect(brief({ kind: "undecided", because: "missing", sets: [] })).toMatchInlineSnapshot(`
@@ -178,8 +178,9 @@ describe("the report of blame", () => {
       brief({ kind: "chance", sets: [{ descriptions: [], relation: "none", chance: 0.96 }] }),
     ).toMatchInlineSnapshot(`
       "NOTHING TO BLAME: c3
-        Most likely none of the changes broke c3, and its fall was chance (not tested).
-        Next: check again; if it still falls, look at what changed besides the tool list."
+        Most likely no change or pair of changes broke c3 by itself. Its fall in the check is larger
+          than chance, so the edits together may have (not tested).
+        Next: check again; if it still falls, revert half of the changes, or look at what else changed."
     `);
     expect(brief({ kind: "nothing", because: "no-drop", sets: [] })).toMatchInlineSnapshot(`
       "NOTHING TO EXPLAIN: c3

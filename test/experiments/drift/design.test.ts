@@ -37,6 +37,25 @@ describe("the monitor", () => {
     expect(driftVerdictSchema.parse(verdict)).toEqual(verdict);
   });
 
+  test("a baseline that is too small is said to be, with the trials that would do", () => {
+    const play28 = (bank: readonly number[], nights: readonly (readonly number[])[]) => {
+      const monitor = new DriftMonitor(bankOf(...bank));
+      play(
+        monitor,
+        Array.from({ length: 30 }, (_, i) => nights[i % nights.length] ?? []),
+      );
+      return monitor.verdict();
+    };
+    const flaky = [
+      [2, 2, 1, 3],
+      [1, 2, 2, 2],
+      [2, 1, 2, 2],
+    ];
+    const verdict = play28([12, 12, 11, 15], flaky);
+    expect(verdict).toMatchObject({ kind: "inconclusive", because: "few-nights", wanted: 60 });
+    expect(driftVerdictSchema.parse(verdict)).toEqual(verdict);
+  });
+
   test("a break is an alarm the same night, with follow-ups; it lasts, or it was a blip", () => {
     const quiet = Array.from({ length: 8 }, () => [3, 3, 2, 3]);
     const monitor = new DriftMonitor(bankOf(20, 20, 10, 20));

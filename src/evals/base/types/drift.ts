@@ -58,7 +58,14 @@ export const driftVerdictSchema = z.discriminatedUnion("kind", [
       suspects: z.array(suspectSchema),
       ...figures,
     }),
-    z.object({ kind: z.literal("inconclusive"), because: z.literal("few-nights"), ...figures }),
+    z.object({
+      kind: z.literal("inconclusive"),
+      because: z.literal("few-nights"),
+      wanted: count
+        .optional()
+        .describe("more nights do not help; trials a case of a baseline that would decide, 0: none of 200 does"),
+      ...figures,
+    }),
   ]),
 ]);
 export type DriftVerdict = z.infer<typeof driftVerdictSchema>;

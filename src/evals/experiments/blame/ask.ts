@@ -147,7 +147,7 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
   }));
   const report = summariseBlame(
     finished.facts,
-    { from, deterministic: model.deterministic, cap: design.cap },
+    { from, deterministic: model.deterministic, cap: design.cap, risen: question.risen },
     searched,
     finished.kind === "decided"
       ? { verdict: finished.verdict }

@@ -55,7 +55,7 @@ function capOf(
   { case: id, changed, old, new: now }: CaseToBlame,
   { deterministic, seed }: Pick<GroupOptions, "deterministic" | "seed">,
 ): number {
-  if (changed.length === 0) return 0;
+  if (changed.length === 0 || (changed.length === 1 && now)) return 0;
   if (deterministic) return certainCap(changed.length);
   const { cap } = blame({ changed, cases: [{ case: id, known: { old, new: noTrials } }], seed });
   return cap + (now ? 0 : measuring);
@@ -73,7 +73,8 @@ function* blameGroup(
   const changed = group[0]?.changed ?? [];
   if (changed.length === 0)
     return { cases: group.map((one) => blameNothing(one.case, "nothing", "unchanged")), tests: [], calls: noCalls };
-  if (deterministic) {
+  const isKnown = group.every((one) => one.new);
+  if (deterministic && !(changed.length === 1 && isKnown)) {
     const cases = yield* playTogether(group.map((one) => blameCertain(record, one.case, changed)));
     return { cases, tests: [], calls: { ...noCalls, search: countCalls(record, group) } };
   }
@@ -86,7 +87,7 @@ function* blameGroup(
   const schedule = new OrderSchedule({ cases: group.map((one) => one.case), ...orders });
   if (spans.length > 0) yield* bringStage(record, spans, 1, schedule);
   const measured = group.map((one) => ({ ...one, new: one.new ?? countPasses(record, one.case, arm) }));
-  const settled = new Map(measured.flatMap((one) => settle(one)).map((one) => [one.case, one]));
+  const settled = new Map(measured.flatMap((one) => settle(one, changed)).map((one) => [one.case, one]));
   const open = measured.filter((one) => !settled.has(one.case));
   const known = open.map((one) => ({ case: one.case, known: { old: one.old, new: one.new } }));
   const asked = unknown.length > 0 ? measuring : 0;
@@ -106,10 +107,13 @@ function countCalls(record: TrialRecord, cases: readonly CaseToBlame[]): number 
 }
 
 /** The verdict of a case that needs no search. */
-function settle({ case: id, old, new: now }: CaseToBlame & { new: Counts }): BlamedCase[] {
+function settle({ case: id, old, new: now }: CaseToBlame & { new: Counts }, changed: readonly string[]): BlamedCase[] {
   if (now.trials === 0) return [blameNothing(id, "undecided", "missing")];
   const isLower = old.trials === 0 || now.passed * old.trials < old.passed * now.trials;
-  return isLower ? [] : [blameNothing(id, "nothing", "no-drop")];
+  if (!isLower) return [blameNothing(id, "nothing", "no-drop")];
+  if (changed.length > 1) return [];
+  const only = { descriptions: [...changed], relation: "single" as const };
+  return [{ ...blameNothing(id, "blamed", "only-change"), ...only, sets: [{ ...only, chance: 1 }] }];
 }
 
 /** Asks whether the case passes with just these changes (by index) in their new wording. */

@@ -34,6 +34,8 @@ export type BlameQuestion = {
   /** What the live suite must match to be comparable. */
   identity: ComparedRun;
   wanted?: readonly string[];
+  /** Cases that got better in the check. */
+  risen?: ComparedCheck["rose"];
   base(id: string): readonly OfferedTool[] | undefined;
   head(id: string): Toolset | undefined;
   known(id: string): Pick<CaseToBlame, "old" | "new">;
@@ -93,7 +95,8 @@ async function readQuestions(
   const questions = (flags.case === undefined ? regressed : checked).map(({ suite, plan, verdict }): BlameQuestion => {
     const flagged = "flagged" in verdict ? listFallen(verdict) : [];
     const recorded = { ...readRecorded(manifest), run: dir === join(out, manifest.id) ? manifest.id : dir };
-    const question = { ...createQuestion(manifest, suite, plan, results), recorded };
+    const risen = "rose" in verdict ? verdict.rose : [];
+    const question = { ...createQuestion(manifest, suite, plan, results), recorded, risen };
     if (flags.case !== undefined) return question;
     return { ...question, wanted: flagged.length > 0 ? flagged.slice(0, defaultCases) : [findWorst(plan, question)] };
   });

@@ -1,5 +1,6 @@
 import { groupBy } from "../../base/groupBy.ts";
 import { pool } from "../../base/stats/counts.ts";
+import { fisherP } from "../../base/stats/hypothesisTests.ts";
 import {
   type Block,
   diff,
@@ -53,6 +54,13 @@ function groupCases(cases: readonly CaseReport[]): Group[] {
   return [...groups.values()].map((members) => ({ cases: members, verdict: members[0]?.verdict ?? null }));
 }
 
+/** A fall of a case that is larger than chance, at 1 %: then something changed it, if no single change. */
+const isSureFall = ({ cases }: Group) =>
+  cases.some(({ known: { old, new: now } }) => now !== undefined && fisherP(old, now) <= 0.01);
+
+/** What is left where no single change or pair is at fault. */
+const nameNone = (group: Group) => (isSureFall(group) ? "the edits together" : "no change at all");
+
 const nameCases = ({ cases }: Group) => joinNames(cases.map((one) => one.case));
 
 function joinNames(names: readonly string[]): string {
@@ -75,7 +83,7 @@ function groupBlocks(group: Group, report: BlameReport): Block[] {
     text(...asked),
     ...section(culprits.length === 1 ? "The change" : "The changes", [diff(culprits, 6)]),
     ...section("Exact tests on fresh trials (p over all cases of a change)", [testTable(group, report.tests)]),
-    ...openSets(verdict),
+    ...openSets(verdict, nameNone(group)),
   ];
 }
 
@@ -84,7 +92,10 @@ function tone(verdict: BlamedCase | null): Tone {
 }
 
 /** The verdict in plain words. `next`: what to do next, as an imperative clause. */
-function describe(group: Group, { tests, run }: BlameReport): { headline: string; reason: string; next: string } {
+function describe(
+  group: Group,
+  { tests, run, risen }: BlameReport,
+): { headline: string; reason: string; next: string } {
   const { verdict } = group;
   const cases = nameCases(group);
   if (!verdict)
@@ -98,31 +109,44 @@ function describe(group: Group, { tests, run }: BlameReport): { headline: string
     case "blamed":
       return {
         headline: `BLAMED: ${named}`,
-        reason: verdict.seen
-          ? describeSeen(verdict.seen, cases)
-          : `${describeTests(group, tests)}${describeRelation(verdict)}`,
-        next: `revert or reword ${named}.`,
+        reason: describeBlamed(group, verdict, tests),
+        next: `revert or reword ${named}.${describeRisen(risen)}`,
       };
     case "in-part":
       return {
         headline: `BLAMED IN PART: ${named}`,
-        reason: `${describeTests(group, tests)} It may not be all: ${likeliest(verdict)}.`,
-        next: `revert or reword ${named}, then check again.`,
+        reason: `${describeTests(group, tests)} It may not be all: ${likeliest(verdict, nameNone(group))}.`,
+        next: `revert or reword ${named}, then check again.${describeRisen(risen)}`,
       };
     case "undecided":
-      return { headline: `UNDECIDED: ${cases}`, ...describeUndecided(verdict, cases) };
+      return { headline: `UNDECIDED: ${cases}`, ...describeUndecided(verdict, cases, nameNone(group)) };
     case "chance":
       return {
         headline: `NOTHING TO BLAME: ${cases}`,
-        reason: `Most likely none of the changes broke ${cases}, and its fall was chance (not tested).`,
-        next: "check again; if it still falls, look at what changed besides the tool list.",
+        reason: isSureFall(group)
+          ? `Most likely no change or pair of changes broke ${cases} by itself. Its fall in the check is larger than chance, so the edits together may have (not tested).`
+          : `Most likely none of the changes broke ${cases}, and its fall was chance (not tested).`,
+        next: "check again; if it still falls, revert half of the changes, or look at what else changed.",
       };
     case "nothing":
       return { headline: `NOTHING TO EXPLAIN: ${cases}`, ...describeNothing(verdict.because, cases) };
   }
 }
 
-function describeUndecided(verdict: BlamedCase, cases: string): { reason: string; next: string } {
+function describeBlamed(group: Group, verdict: BlamedCase, tests: readonly BlameTest[]): string {
+  if (verdict.because === "only-change")
+    return `It is the only change of the list, so nothing was asked. Another check is a second look at the fall of ${nameCases(group)}.`;
+  if (verdict.seen) return describeSeen(verdict.seen, nameCases(group));
+  return `${describeTests(group, tests)}${describeRelation(verdict)}`;
+}
+
+/** What a revert may undo: cases that got better in the check. */
+function describeRisen(risen: BlameReport["risen"] = []): string {
+  const names = risen.map(({ case: id, base, head }) => `${id} (${ratio(base)} before, ${ratio(head)} now)`);
+  return names.length === 0 ? "" : ` Reverting may undo what got better in the same check: ${some(names)}.`;
+}
+
+function describeUndecided(verdict: BlamedCase, cases: string, none: string): { reason: string; next: string } {
   if (verdict.because === "missing")
     return {
       reason: `Too many trials of ${cases} got no answer, so nothing can be decided.`,
@@ -130,7 +154,7 @@ function describeUndecided(verdict: BlamedCase, cases: string): { reason: string
     };
   const likely = joinNames(verdict.sets[0]?.descriptions ?? []);
   return {
-    reason: `What broke ${cases} is undecided: ${likeliest(verdict)}.`,
+    reason: `What broke ${cases} is undecided: ${likeliest(verdict, none)}.`,
     next: likely
       ? `revert ${likely}, the likeliest, and check again.`
       : "check again; if it still falls, revert half of the changes.",
@@ -177,9 +201,9 @@ const describeRelation = ({ relation, descriptions }: BlamedCase) =>
   descriptions.length > 1 ? relations[relation] : "";
 
 /** `probably get_file (48%), read_file (25%), or no change at all (18%), none of them tested` */
-function likeliest({ sets }: BlamedCase): string {
+function likeliest({ sets }: BlamedCase, none: string): string {
   const named = sets.map(({ descriptions, chance }) => {
-    const what = descriptions.length === 0 ? "no change at all" : joinNames(descriptions);
+    const what = descriptions.length === 0 ? none : joinNames(descriptions);
     return `${what} (${percent(chance)})`;
   });
   return `${named.length > 0 ? `likeliest ${some(named, 3)}` : "nothing is likely"}, not tested`;
@@ -221,11 +245,17 @@ function testTable(group: Group, tests: readonly BlameTest[]): Block {
 }
 
 /** The remaining possibilities of a verdict that is not settled. */
-function openSets(verdict: BlamedCase | null): Block[] {
+function openSets(verdict: BlamedCase | null, none: string): Block[] {
   if (verdict?.kind !== "undecided" && verdict?.kind !== "in-part") return [];
   const rows = verdict.sets.map(({ descriptions, relation, chance }) => [
-    descriptions.length === 0 ? "no change at all" : descriptions.join(" + "),
-    { single: "by itself", or: "either is enough", and: "both together", add: "each a part", none: "chance" }[relation],
+    descriptions.length === 0 ? none : descriptions.join(" + "),
+    {
+      single: "by itself",
+      or: "either is enough",
+      and: "both together",
+      add: "each a part",
+      none: none === "no change at all" ? "chance" : "no change by itself",
+    }[relation],
     percent(chance),
   ]);
   const columns = makeColumns(["name", "changes"], ["text", "how"], ["figure", "probability"]);

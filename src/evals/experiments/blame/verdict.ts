@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { countsSchema } from "../../base/types/check.ts";
+import { countsSchema, namedCaseSchema } from "../../base/types/check.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
 import { pickTexts } from "../../servers/changes/changes.ts";
 import { type ExperimentFacts, experimentFacts, toExitCode } from "../results/outcome.ts";
@@ -19,7 +19,7 @@ const relation = z.enum(["none", "single", "or", "and", "add"]);
 
 /**
  * What is to blame for the fall of one case. `blamed`: every description of the likeliest set is confirmed; `in-part`: some
- * are; `undecided`: none is, or too many trials are missing; `chance`: most likely no description did it; `nothing`: there
+ * are (or, with `only-change`, nothing else changed, and nothing was asked); `undecided`: none is, or too many trials are missing; `chance`: most likely no description did it; `nothing`: there
  * is nothing to explain. `relation`: of the likeliest set, not tested. `sets`: the fewest sets that hold 90 % together, not
  * tested. `seen`: what a deterministic model was seen to do: reverting all of `reverted` repairs the case, and
  * all of `breaking` alone break it.
@@ -27,7 +27,7 @@ const relation = z.enum(["none", "single", "or", "and", "add"]);
 const blamedCaseSchema = z.object({
   case: z.string(),
   kind: z.enum(["blamed", "in-part", "undecided", "chance", "nothing"]),
-  because: z.enum(["missing", "unchanged", "no-drop", "passes-new", "fails-old"]).nullable(),
+  because: z.enum(["missing", "unchanged", "no-drop", "only-change", "passes-new", "fails-old"]).nullable(),
   descriptions: z.array(z.string()),
   relation,
   sets: z.array(z.object({ descriptions: z.array(z.string()), relation, chance: z.number() })),
@@ -70,6 +70,7 @@ export const blameReportSchema = z.object({
   ),
   tests: blameVerdictSchema.shape.tests,
   calls: blameVerdictSchema.shape.calls,
+  risen: z.array(namedCaseSchema).optional().describe("cases that got better in the check, which a revert may undo"),
   stopped: z.string().nullable(),
 });
 export type BlameReport = z.infer<typeof blameReportSchema>;
@@ -81,7 +82,7 @@ type SearchedCase = Omit<BlameReport["cases"][number], "verdict" | "changes"> & 
 /** The report of a search, decided or stopped. `cap`: the maximum number of trials that it could request. */
 export function summariseBlame(
   facts: ExperimentFacts,
-  { from, deterministic, cap }: { from: string; deterministic: boolean; cap: number },
+  { from, deterministic, cap, risen }: Pick<BlameReport, "from" | "deterministic" | "risen"> & { cap: number },
   cases: readonly SearchedCase[],
   outcome: { verdict: BlameVerdict } | { stopped: string; made: number },
 ): BlameReport {
@@ -91,6 +92,7 @@ export function summariseBlame(
     ...facts,
     from,
     deterministic,
+    ...(risen && risen.length > 0 && { risen }),
     cases: cases.map(({ changes, ...one }) => ({
       ...one,
       changes: changes.map((change) => ({ id: change.id, ...pickTexts(change) })),

@@ -152,7 +152,8 @@ export class DriftMonitor {
     });
     if (suspects.length > 0) return { kind: "inconclusive", because: "suspects", suspects, ...shared };
     if (net && net.lower > -margin && net.upper < margin) return { kind: "no-drift", ...shared };
-    return { kind: "inconclusive", because: "few-nights", ...shared };
+    const wanted = this.#nights.length >= pooled.nights ? { wanted: this.#findBank() } : {};
+    return { kind: "inconclusive", because: "few-nights", ...wanted, ...shared };
   }
 
   #score(one: MonitoredCase): Score {
@@ -236,11 +237,26 @@ export class DriftMonitor {
     return meanChange(splits.map(({ before, after }) => ({ base: before, head: after }))) ?? 0;
   }
 
-  /** The mean change between the bank and the last nights pooled, follow-ups left out, with its one-sided bounds. */
-  #net() {
+  /** The trials a case of a baseline with the rates of this one, against which the last nights would decide; 0 if none. */
+  #findBank(): number {
+    const trials = Math.max(1, ...[...this.#cases.values()].map(({ bank }) => pool(bank).trials));
+    const decides = (bank: number) => {
+      const net = this.#net(bank / trials);
+      return net !== null && net.lower > -this.#options.margin && net.upper < this.#options.margin;
+    };
+    return [40, 60, 100, 200].find((bank) => bank > trials && decides(bank)) ?? 0;
+  }
+
+  /**
+   * The mean change between the bank and the last nights pooled, follow-ups left out, with its one-sided bounds.
+   * `times`: as if the bank had so many times its trials.
+   */
+  #net(times = 1) {
     const from = Math.max(0, this.#nights.length - pooled.nights);
     const cases = [...this.#cases.values()].map(({ bank, nights }) => {
-      return { base: pool(bank), head: pool(nights.slice(from).filter((night) => night !== undefined)) };
+      const { passed, trials } = pool(bank);
+      const base = { passed: Math.round(passed * times), trials: Math.round(trials * times) };
+      return { base, head: pool(nights.slice(from).filter((night) => night !== undefined)) };
     });
     const both = comparable(cases);
     const change = meanChange(both);

@@ -87,7 +87,7 @@ function driftHeadline({ verdict }: DriftSummary): string {
     case "no-drift":
       return `NO DRIFT within ${size(verdict.margin)}`;
     case "inconclusive":
-      return `INCONCLUSIVE: ${verdict.because === "suspects" ? `${some(verdict.suspects.map((one) => one.case))} may have drifted` : "too few nights"}`;
+      return `INCONCLUSIVE: ${verdict.because === "suspects" ? `${some(verdict.suspects.map((one) => one.case))} may have drifted` : verdict.wanted === undefined ? "too few nights" : "the baseline is too small"}`;
   }
 }
 
@@ -134,7 +134,9 @@ function describeVerdict(verdict: DriftVerdict): string {
     case "inconclusive":
       return verdict.because === "suspects"
         ? `${some(verdict.suspects.map(describeSuspect), 3)}, which chance can explain.`
-        : `${countNights(verdict.nights)} too few to rule out a drift of ${size(verdict.margin)} on average.`;
+        : verdict.wanted !== undefined
+          ? `The baseline has too few trials to rule out a drift of ${size(verdict.margin)} on average; more nights do not help, because the last 28 are compared with it.`
+          : `${countNights(verdict.nights)} too few to rule out a drift of ${size(verdict.margin)} on average.`;
   }
 }
 
@@ -168,6 +170,10 @@ function driftNext({ verdict, uncounted, nightly }: DriftSummary): string {
     return nightly
       ? "wait for the next night."
       : "run every night with --nightly, which asks suspect cases more often.";
+  if (verdict.wanted)
+    return `accept a baseline with \`evals run --accept -n ${verdict.wanted}\`; a case that breaks is reported the same night until then.`;
+  if (verdict.wanted === 0)
+    return "use a wider margin (`--margin`), or more cases; a case that breaks is reported the same night in any case.";
   return nightly
     ? "keep running every night; a case that breaks is reported the same night."
     : "run every night with --nightly.";
