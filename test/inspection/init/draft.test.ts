@@ -6,7 +6,7 @@ import type { Tool } from "../../../src/evals/base/types/tool.ts";
 import { parseYaml } from "../../../src/evals/input/parsing/yaml.ts";
 import { loadInlineSuites } from "../../../src/evals/input/suites/load.ts";
 import { checkSuite } from "../../../src/evals/input/suites/validate.ts";
-import { draftCases } from "../../../src/evals/inspection/init/draft.ts";
+import { draftCases, isDeprecated } from "../../../src/evals/inspection/init/draft.ts";
 import { renderSuite } from "../../../src/evals/inspection/init/suite.ts";
 import { runRules } from "../../../src/evals/inspection/lint/rule.ts";
 import { rules } from "../../../src/evals/inspection/lint/rules/index.ts";
@@ -92,5 +92,30 @@ describe("a drafted suite", () => {
     expect(cases.find(({ id }) => id === "list_directory")?.input).toBe('Please list directory, with path "docs"');
     expect(cases.find(({ id }) => id === "read_text_file")?.args).toEqual({ path: "report.md" });
     expect(JSON.stringify(cases)).not.toMatch(/notes\.txt|detailed|redacted/);
+  });
+});
+
+describe("a deprecated tool", () => {
+  it.each([
+    "Read the text of one file. Deprecated.",
+    "DEPRECATED: Use read_text_file instead.",
+    "Reads a file as text. DEPRECATED: Use read_text_file instead.",
+    "[Deprecated] Reads a file.",
+    "Reads a file (deprecated).",
+    "**Deprecated** in favor of read_text_file.",
+    "This tool is deprecated; use read_text_file.",
+    "Reads a file.\nDeprecated since 2.0.",
+  ])("is one that says so: %s", (description) => {
+    expect(isDeprecated({ description })).toBe(true);
+  });
+
+  it.each([
+    "Reads a file. This Acme MCP server (@acme/mcp) is deprecated and no longer receives feature work.",
+    "Lists deprecated fields of a schema.",
+    "Finds calls of functions that were deprecated.",
+    "Marks a package version as deprecated.",
+    "Includes enum values. Deprecated fields are left out.",
+  ])("is not one that says it of something else: %s", (description) => {
+    expect(isDeprecated({ description })).toBe(false);
   });
 });

@@ -27,8 +27,10 @@ export type Draft = {
   writer?: { model: string; written: number; why?: string };
 };
 
-/** Whether a description says, anywhere, that the tool is deprecated. */
-export const isDeprecated = ({ description = "" }: Pick<Tool, "description">) => /\bdeprecated\b/i.test(description);
+/** Whether a description says that the tool itself is deprecated: not its server, and nothing that it works on. */
+export const isDeprecated = ({ description = "" }: Pick<Tool, "description">) => deprecated.test(description);
+const deprecated =
+  /(?:^|[.!?:;([*\n]\s*|\b(?:tool|function|method|command|endpoint) (?:is|has been) (?:now )?)deprecated\b(?! \w+s\b)/i;
 
 /** More drafts than a person edits in one sitting do not help. */
 const maxTools = 30;
