@@ -238,7 +238,7 @@ function repeatGiven(line: string, { paths = [], model, baseUrl, given = [] }: P
     const models = isGiven("model") && !/ -m /.test(rest) ? [model].flat().map((id) => `-m ${id}`) : [];
     const base = isGiven("baseUrl") && models.length > 0 ? [`--base-url ${baseUrl}`] : [];
     const words = [...(isGiven("paths") ? [paths].flat() : []), ...models, ...base];
-    return `\`evals run${words.map((word) => ` ${word}`).join("")}${rest}\``;
+    return `\`evals run${words.map((word) => ` ${/\s/.test(word) ? `"${word}"` : word}`).join("")}${rest}\``;
   });
 }
 
