@@ -215,7 +215,7 @@ describe("evals lint", () => {
     [
       [],
       "error: There is no suite and no skill package under evals/.\n" +
-        "  Name a suite, a skill package, a tool list, a host configuration, a URL, or a command line in quotes.\n",
+        "  Name a suite, a skill package (its queries are in evals/evals.json), a tool list, a host configuration, a URL, or a command line in quotes; `evals init` drafts suites and queries.\n",
     ],
   ])("refuses %j", async (args, message) => {
     const ended = await evals(["lint", ...args], { cwd: folder({}) });

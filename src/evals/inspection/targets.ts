@@ -247,7 +247,7 @@ async function resolvePaths(
   if (files.length + packages.length + ofProject.length === 0) {
     const message = `There is no suite and no skill package under ${paths.join(", ") || "evals/"}.`;
     const hint =
-      "Name a suite, a skill package, a tool list, a host configuration, a URL, or a command line in quotes.";
+      "Name a suite, a skill package (its queries are in evals/evals.json), a tool list, a host configuration, a URL, or a command line in quotes; `evals init` drafts suites and queries.";
     throw new EvalsError([{ severity: "error", message, hint }, ...warnings]);
   }
   const loaded = await loadSuites(files, { cwd: io.cwd, parsed });

@@ -58,6 +58,18 @@ it("says on a screen what failed, what was picked instead, what was confused and
   `);
 });
 
+it("speaks of skills as skills", () => {
+  const cases = [
+    failing("near-miss", "(none)", { outcome: "over-triggered", picked: "skill:cleye", n: 5 }),
+    failing("positive", "skill:cleye", { outcome: "no-call", picked: "(none)", n: 5 }),
+  ];
+  const suite = suiteOf({ name: "skill:cleye", cases, model, failed: ["rate"] });
+  const document = briefDocument({ summary: runOf([suite], 1), manifest });
+  const text = renderTerminal(document, { colour: false, width: 80, unicode: true });
+  expect(text).toMatch(/near-miss +must not load cleye +0\/5 +loaded cleye 5/);
+  expect(text).toMatch(/positive +must load cleye +0\/5 +no call 5/);
+});
+
 it("numbers models whose names are too wide for a narrow terminal", () => {
   const others = ["gpt-6.1-sol-mini", "gpt-6.1-sol", "qwen3-coder-30b-instruct", "llama-4-70b"].map(
     (name) => `openai:${name}`,

@@ -2,6 +2,7 @@ import { groupBy } from "../../../base/groupBy.ts";
 import { wilson } from "../../../base/stats/intervals.ts";
 import { sumOf } from "../../../base/sum.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
+import { skillEntryName } from "../../../base/types/skill.ts";
 import {
   type Block,
   details,
@@ -52,7 +53,7 @@ export function failingCases({ suites }: RunSummary): Block[] {
   const rows = failing.map(({ name, one }) => [
     ...(suites.length > 1 ? [name] : []),
     one.id,
-    one.expected,
+    describeExpected(name, one.expected),
     ...(hasBefore ? [one.before ? ratio(one.before) : "-"] : []),
     ratio(one),
     some([...describeMissed(one.missed), ...ungraded(one)], 3),
@@ -67,11 +68,20 @@ export function failingCases({ suites }: RunSummary): Block[] {
   return section("Cases that fail", [table("case", columns, rows, { max: limits.failing })]);
 }
 
+/** The expected tool; of a suite of a skill, whether the skill must be loaded. */
+function describeExpected(suite: string, expected: string): string {
+  if (!suite.startsWith(skillEntryName(""))) return expected;
+  const skill = suite.slice(skillEntryName("").length);
+  if (expected === suite) return `must load ${skill}`;
+  return expected === "(none)" ? `must not load ${skill}` : expected;
+}
+
 /** `list_directory 5`, `no call 2`, `wrong arguments 1`: what was picked, or what else went wrong. */
 function describeMissed(missed: readonly MissedTrials[]): string[] {
   const counts: Record<string, number> = {};
   for (const { outcome, picked, n } of missed) {
-    const name = confusions.has(outcome) && !picked.startsWith("(") ? picked : outcome.replaceAll("-", " ");
+    const shown = picked.replace(skillEntryName(""), "loaded ");
+    const name = confusions.has(outcome) && !picked.startsWith("(") ? shown : outcome.replaceAll("-", " ");
     counts[name] = (counts[name] ?? 0) + n;
   }
   return tally(counts);

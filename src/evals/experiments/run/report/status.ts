@@ -237,8 +237,9 @@ function repeatGiven(line: string, { paths = [], model, baseUrl, given = [] }: P
   return line.replace(/`evals run(?! --resume)([^`]*)`/g, (_, rest: string) => {
     const models = isGiven("model") && !/ -m /.test(rest) ? [model].flat().map((id) => `-m ${id}`) : [];
     const base = isGiven("baseUrl") && models.length > 0 ? [`--base-url ${baseUrl}`] : [];
-    const words = [...(isGiven("paths") ? [paths].flat() : []), ...models, ...base];
-    return `\`evals run${words.map((word) => ` ${/\s/.test(word) ? `"${word}"` : word}`).join("")}${rest}\``;
+    const files = isGiven("paths") ? [paths].flat().map((path) => (/\s/.test(`${path}`) ? `"${path}"` : path)) : [];
+    const words = [...files, ...models, ...base];
+    return `\`evals run${words.map((word) => ` ${word}`).join("")}${rest}\``;
   });
 }
 
