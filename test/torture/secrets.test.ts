@@ -12,12 +12,12 @@ import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, startRedis } from "../fixtures/redis.ts";
 
-/** Every secret that a run can know, in values that nothing else contains. */
+/** Every secret that a run can know, one for each form in which it can be given, in values that nothing else contains. */
 const canaries = {
   ANTHROPIC_API_KEY: "sk-ant-canary/Key+0001",
   GITHUB_TOKEN: "ghp_canaryToken0002",
   LEAK_TOKEN: "canary-entry-env-0003",
-  SERVICE_ACCOUNT: "canary-äccount/0004",
+  SERVICE_ACCOUNT: "c4nAry-äcc0unt/Lq7Xk29f0004",
   header: "canary-header-0005",
   password: "canary-pass-0006",
   query: "canary-query-0007",
@@ -26,9 +26,41 @@ const canaries = {
   collectorHeader: "canary-collector-0010",
   collectorPassword: "canary-collector-pass-0011",
   collectorQuery: "canary-collector-query-0012",
+  bearerFlag: "canary-flag-0013",
+  positional: "Xk29fLq7Rz51Qm08fTw0014",
+  customHeader: "canary-own-header-0015",
+  urlPath: "NDk3MTg2MjAtYjE0Mi00ZTBhLTk5ZDE60016",
+  connection: "canary+connection/0017",
+  headersInJson: "canary-json-0018",
+  bearerVariable: "canary-bearer-0019",
+  withLineBreak: "Canary_Line&Break;0020",
+  firstOfList: "Canary-List-0021",
+  secondOfList: "Canary-List-0022",
+  PGPASSWORD: "Canary&Postgres'0023",
+  mongo: "canary-mongo-0024",
 };
 const server = join(import.meta.dirname, "../fixtures/servers/leaky.mjs");
-const env = { ANTHROPIC_API_KEY: canaries.ANTHROPIC_API_KEY, GITHUB_TOKEN: canaries.GITHUB_TOKEN };
+const env = {
+  ANTHROPIC_API_KEY: canaries.ANTHROPIC_API_KEY,
+  GITHUB_TOKEN: canaries.GITHUB_TOKEN,
+  UPSTREAM_AUTH: `Bearer ${canaries.bearerVariable}`,
+  DEPLOY_TOKEN: `${canaries.withLineBreak}\n`,
+  BOT_TOKENS: `${canaries.firstOfList},${canaries.secondOfList}`,
+  PGPASSWORD: canaries.PGPASSWORD,
+  MONGO: `mongodb+srv://u:${canaries.mongo}@cluster.example.net/db`,
+};
+/** Further arguments of the server, which it repeats. */
+const args = [
+  ...["--bearer", canaries.bearerFlag, canaries.positional, "--header", `X-Custom:${canaries.customHeader}`],
+  ...[`https://mcp.zapier.com/api/mcp/s/${canaries.urlPath}/mcp`],
+  `postgresql://u:${encodeURIComponent(canaries.connection)}@h/db`,
+];
+/** Variables of the server, which it repeats. */
+const serverEnv = {
+  LEAK_TOKEN: canaries.LEAK_TOKEN,
+  SERVICE_ACCOUNT: canaries.SERVICE_ACCOUNT,
+  OPENAPI_MCP_HEADERS: JSON.stringify({ Authorization: `Bearer ${canaries.headersInJson}` }),
+};
 
 /** The files that a test writes with secrets in them. */
 const sources = new Set(["suite.json", ".mcp.json", "variants.json", "tools.json", "given.json"]);
@@ -51,6 +83,12 @@ const toAscii = (text: string) =>
 /** The forms in which a value may come back. */
 const forms = (value: string) => [
   value,
+  value.toLowerCase(),
+  value.toLowerCase().replace(/[^a-z0-9]+/g, "-"),
+  JSON.stringify(value)
+    .slice(1, -1)
+    .replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`),
+  value.replace(/[&<>]/g, (sign) => `&${{ "&": "amp", "<": "lt", ">": "gt" }[sign]};`),
   encodeURIComponent(value),
   Buffer.from(value).toString("base64").replace(/=+$/, "").slice(0, -1),
   Buffer.from(`user:${value}`).toString("base64").slice(8, -4),
@@ -89,10 +127,14 @@ const writeSuite = (mode: string) =>
       name: "leaky",
       server: {
         command: "node",
-        args: [server, mode],
-        env: { LEAK_TOKEN: canaries.LEAK_TOKEN, SERVICE_ACCOUNT: canaries.SERVICE_ACCOUNT },
+        args: [server, mode, ...args],
+        env: serverEnv,
       },
-      cases: [{ id: "one", input: "Act.", expect: { tool: "act", result: { contains: "nothing" } } }],
+      cases: [
+        { id: "one", input: "Act.", expect: { tool: "act", result: { contains: "nothing" } } },
+        // Its id is made of these words.
+        { input: Object.values(env).join(" "), expect: { tool: "act" } },
+      ],
     }),
   );
 

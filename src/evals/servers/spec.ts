@@ -50,14 +50,15 @@ export function expandVariables<S extends LiveSpec>(
   spec: S,
   env: Env,
   name: string,
-  { place, inputs }: { place?: Place; inputs?: ReadonlyMap<string, string> } = {},
+  { place, inputs, serverEnv = {} }: { place?: Place; inputs?: ReadonlyMap<string, string>; serverEnv?: Env } = {},
 ): { spec: S; warnings: Problem[] } {
   const unset = new Set<string>();
   const expandWhole = (text: string): string | undefined => {
     let isWhole = true;
     const expanded = text.replace(reference, (whole, variable: string, fallback: string | undefined) => {
       // As in a shell, `:-` also replaces a variable that is set and empty.
-      const value = fallback === undefined ? env[variable] : env[variable] || fallback;
+      const known = serverEnv[variable] ?? env[variable];
+      const value = fallback === undefined ? known : known || fallback;
       if (value !== undefined) return value;
       unset.add(variable);
       isWhole = false;
@@ -176,7 +177,8 @@ function fillSpec(
   if (!world) return { spec, warnings: [] };
   const { env, serverEnv } = world;
   const given = serverEnv && "command" in spec ? { ...spec, env: { ...spec.env, ...serverEnv } } : spec;
-  return expandVariables<LiveSpec>(given, { ...env, ...serverEnv }, name, from);
+  // Secrets are known by the environment itself: a copy would have secrets of its own.
+  return expandVariables<LiveSpec>(given, env, name, { ...from, ...(serverEnv && { serverEnv }) });
 }
 
 /**

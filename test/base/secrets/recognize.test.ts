@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isSecretName, looksRandom, looksSecret } from "../../../src/evals/base/secrets/recognize.ts";
 import { createSecrets, knownSecrets } from "../../../src/evals/base/secrets/secrets.ts";
-import { expandVariables } from "../../../src/evals/servers/spec.ts";
+import { expandVariables, resolveServer } from "../../../src/evals/servers/spec.ts";
 
 const V = "Xk29fLq7-canary/Value+03";
 const W = "w8Rz51Qm-second.Value~04";
@@ -102,6 +102,14 @@ describe("a secret is known", () => {
     const env = {};
     expandVariables(spec, env, "server");
     for (const secret of secrets) hides(knownSecrets(env).redact, secret);
+  });
+
+  it("of a server that a flag gives a variable", async () => {
+    const env = {};
+    const server = { command: "s", args: [`--key=\${OWN_KEY}`] };
+    const { spec } = await resolveServer(server, "server", ".", { env, serverEnv: { OWN_KEY: V } });
+    expect(spec).toMatchObject({ args: [`--key=${V}`], env: { OWN_KEY: V } });
+    hides(knownSecrets(env).redact, V);
   });
 
   it.each([

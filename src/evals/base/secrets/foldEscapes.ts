@@ -75,7 +75,7 @@ const maxLevels = 4;
 /** A text without escapes, and where its parts were. `findSource` maps ranges, in order, to those of the text as it was. */
 export type Folded = { text: string; findSource(ranges: readonly Range[]): Range[] };
 /** From the first character to before the last one. */
-export type Range = { from: number; to: number };
+type Range = { from: number; to: number };
 
 /**
  * The text without the escapes of JSON, URLs, HTML, XML, CSV, YAML, Markdown and the terminal, in any combination, and without
