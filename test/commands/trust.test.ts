@@ -6,17 +6,18 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
 import type { Io } from "../../src/evals/base/types/io.ts";
-import { runCommandLine } from "../../src/evals/commands/index.ts";
+import { nameCommand } from "../../src/evals/commands/commandLine.ts";
+import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
 import { anIo } from "../fakes/io.ts";
 
 // A folder of somebody else: each program, module and address that its files name leaves a trace if it is used.
 
 const sdk = join(import.meta.dirname, "../fixtures/servers/moody.mjs");
 let received = 0;
-const sink = createServer((_, response) => {
-  received++;
-  response.writeHead(500).end();
-});
+const sink = createServer((_, response) => void response.writeHead(500).end());
+// Also one that speaks another protocol, such as that of Redis.
+sink.on("connection", () => received++);
+
 let address = "";
 beforeAll(async () => {
   await new Promise<void>((listening) => sink.listen(0, "127.0.0.1", listening));
@@ -61,6 +62,10 @@ beforeEach(() => {
   write(".mcp.json", { mcpServers: { moods: { command: process.execPath, args: ["server.mjs"] } } });
 });
 
+/** Every file of the folder, and beside it. */
+const listAll = () => [...readdirSync(cwd, { recursive: true }), existsSync(join(cwd, "../elsewhere"))].sort();
+const used = { command: process.execPath, args: ["used.mjs"] };
+
 /** Runs a command line as on somebody's machine: nothing is trusted, and there is no terminal unless answers are given. */
 async function evals(line: string, { env = {}, answers }: { env?: Io["env"]; answers?: (string | undefined)[] } = {}) {
   const asked: string[] = [];
@@ -82,61 +87,126 @@ async function evals(line: string, { env = {}, answers }: { env?: Io["env"]; ans
   return { code, asked, err: io.warned(), out: io.printed() };
 }
 
-const writeConfigs = (kind: "code" | "data") =>
-  kind === "code"
-    ? write(
-        "evals.config.mjs",
-        `${leave("config")}export default { baseUrl: ${JSON.stringify(address)}, model: "anthropic:claude-haiku-5-5" };`,
-      )
-    : write("evals.config.json", { baseUrl: address, model: "anthropic:claude-haiku-5-5" });
+/** Every file that the program reads, each of which names a program, a module or an address. */
+function writeHostile(kind: (typeof languages)[number]) {
+  const settings = {
+    ...{ baseUrl: address, model: "anthropic:claude-haiku-5-5", judge: "custom:judge.mjs" },
+    ...{ reporter: "custom:reporter.mjs", otlp: address, claudePath: "./claude.mjs", out: "../elsewhere" },
+  };
+  if (kind === "json" || kind === "yaml") write(`evals.config.${kind}`, settings);
+  else write(`evals.config.${kind}`, `${leave("config")}export default ${JSON.stringify(settings)};`);
+  for (const name of ["other", "judge", "reporter", "claude", "match", "decoy", "surface"])
+    write(`${name}.mjs`, leave(name));
+  const entry = (name: string) => ({ command: process.execPath, args: [`${name}.mjs`] });
+  write("evals/decoys.json", {
+    ...suite({ name: "decoys", distractors: [entry("decoy")], surfaces: [{ name: "next", server: entry("surface") }] }),
+    cases: [{ input: "Act", expect: { tool: "act", args: { mood: { $custom: "../match.mjs" } } } }],
+  });
+  for (const file of [".vscode/mcp.json", ".cursor/mcp.json"]) write(file, { servers: { own: entry("other") } });
+  write(".claude/skills/one/SKILL.md", "---\nname: one\ndescription: Acts.\n---\nRun `node other.mjs`.\n");
+  write(".claude/skills/one/evals/evals.json", { skill_name: "one", evals: [{ prompt: "Act", should_trigger: true }] });
+  write("evals/baselines/moods.json", { suite: "moods", server: entry("other") });
+  write("variants.yaml", "variants:\n  terse:\n    act: Does it.\n");
+  write("promptfooconfig.yaml", "providers: ['file://other.mjs']\nprompts: ['{{q}}']\ntests: [{ vars: { q: Act } }]\n");
+}
 
-describe.each(["code", "data"] as const)("in a folder with a configuration in %s, nothing is used by", (kind) => {
-  it.each([
-    "run",
-    "run -m custom:other.mjs",
-    "run --dry-run",
-    "run --nightly",
-    "run --changed",
-    "variants variants.yaml",
-    "improve --writer anthropic:claude-haiku-5-5",
-    "baseline verify",
-    "search",
-    "probe --yes",
-    "probe --config .mcp.json --yes",
-    "doctor",
-    "doctor --config .mcp.json",
-    "lint",
-    "lint --judge anthropic:claude-haiku-5-5",
-    "tools evals/moods.json",
-    "tools --config .mcp.json",
-    "init",
-    "init --writer anthropic:claude-haiku-5-5 --yes",
-  ])("%s", async (line) => {
-    writeConfigs(kind);
-    write("other.mjs", leave("other"));
-    write("variants.yaml", "variants:\n  terse:\n    act: Does it.\n");
-    const before = readdirSync(cwd).sort();
+const languages = ["ts", "mjs", "json", "yaml"] as const;
+/** Command lines that use what files name. */
+const using = [
+  "run",
+  "run -m custom:other.mjs",
+  "run --dry-run",
+  "run --nightly",
+  "run --changed",
+  "run --surfaces",
+  "variants variants.yaml",
+  "baseline verify",
+  "search",
+  "probe --yes",
+  "probe --config .mcp.json --yes",
+  "doctor",
+  "doctor --config .mcp.json",
+  "lint",
+  "lint --judge anthropic:claude-haiku-5-5",
+  "tools evals/moods.json",
+  "tools --config .mcp.json",
+  "init",
+  "init --writer anthropic:claude-haiku-5-5 --yes",
+  "blame --case act",
+  "baseline show",
+];
+/** Those that do without. */
+const others = [
+  ...["show", "show --history", "clean --dry-run", "schema suite", "lint --rules", "merge a b", "compare a b"],
+  ...["run --help", "import", "judge a.yaml", "login http://127.0.0.1:1/mcp"],
+];
+
+it("every command is among them", () => {
+  // A server, and a worker of a queue that the command line names: test/torture/view.test.ts, test/e2e/queue.test.ts.
+  const tested = ["view", "worker", ...[...using, ...others].map((line) => line.split(" ")[0])];
+  expect(commands.map(nameCommand).filter((name) => !tested.includes(name))).toEqual([]);
+});
+
+describe.each(languages)("in a folder with a configuration in %s, nothing is used by", (kind) => {
+  // Another language is read by other code, and used by the same.
+  const isFirst = kind === "mjs" || kind === "json";
+  const some = new Set(["run", "doctor", "init", "show"]);
+  it.each(using.filter((line) => isFirst || some.has(line)))("%s", async (line) => {
+    writeHostile(kind);
+    const before = listAll();
     const { code, err } = await evals(line);
-    expect({ code, traces: traces(), received, files: readdirSync(cwd).sort() }).toEqual({
+    expect({ code, traces: traces(), received, files: listAll() }).toEqual({
       ...{ code: 2, traces: [], received: 0, files: before },
     });
     expect(err).toContain("Add --trust if you trust them");
   });
 
-  it.each([
-    "show",
-    "clean --dry-run",
-    "show --history",
-    "schema suite",
-    "lint --rules",
-    "merge a b",
-    "compare a b",
-    "run --help",
-  ])("%s, which needs nothing of it", async (line) => {
-    writeConfigs(kind);
+  it.each(others.filter((line) => isFirst || some.has(line)))("%s, which needs nothing of it", async (line) => {
+    writeHostile(kind);
+    const before = listAll();
     const { err } = await evals(line);
-    expect({ traces: traces(), received }).toEqual({ traces: [], received: 0 });
+    expect({ traces: traces(), received, files: listAll() }).toEqual({ traces: [], received: 0, files: before });
     expect(err).not.toContain("--trust");
+  });
+});
+
+describe("nothing is used of", () => {
+  const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
+  const list = (more: object = {}) => suite({ server: { tools: "../list.json" }, cases: [plain], ...more });
+  const plain = { id: "act", input: "Act", expect: { tool: "act" } };
+  it.each<[string, object, string, string, object?]>([
+    ["claudePath", { claudePath: "./claude.mjs" }, "run -m claude-code:haiku", "program ./claude.mjs"],
+    ["otlp", { otlp: "ADDRESS" }, "run -m lexical", "address ADDRESS"],
+    ["queue", { queue: "ADDRESS" }, "run -m lexical", "address ADDRESS"],
+    ["baseUrl", { baseUrl: "ADDRESS" }, "run -m anthropic:x", "address ADDRESS"],
+    ["a reporter", { reporter: "custom:used.mjs" }, "run -m lexical", "code used.mjs"],
+    ["a judge", { judge: "custom:used.mjs" }, "run -m lexical", "code used.mjs"],
+    ["a folder of records elsewhere", { out: "../elsewhere" }, "run -m lexical", "folder ../elsewhere"],
+    ["distractors", {}, "run -m lexical", `program ${process.execPath} used.mjs`, { distractors: [used] }],
+    ["surfaces", {}, "run -m lexical --surfaces", "used.mjs", { surfaces: [{ name: "next", server: used }] }],
+    ["a custom model of a suite", {}, "run", "code used.mjs", { model: "custom:used.mjs" }],
+    [
+      "a $custom matcher",
+      ...([{}, "run -m lexical", "code ../used.mjs"] as const),
+      { cases: [{ ...plain, expect: { tool: "act", args: { mood: { $custom: "../used.mjs" } } } }] },
+    ],
+    [
+      "an assertion",
+      ...([{}, "run -m lexical", "code ../used.mjs"] as const),
+      { cases: [{ ...plain, expect: { tool: "act", assert: "../used.mjs" } }] },
+    ],
+  ])("%s", async (_, settings, line, claim, more) => {
+    const filled = (text: string) => text.replaceAll("ADDRESS", address);
+    write("list.json", tools);
+    write("used.mjs", leave("used"));
+    write("evals/moods.json", list(more));
+    write("evals.config.json", filled(JSON.stringify(settings)));
+    const before = listAll();
+    const { code, err } = await evals(line);
+    expect(err).toContain(filled(claim));
+    expect({ code, traces: traces(), received, files: listAll() }).toEqual({
+      ...{ code: 2, traces: [], received: 0, files: before },
+    });
   });
 });
 
@@ -165,6 +235,7 @@ describe("trust", () => {
     expect([first.code, traces()]).toEqual([0, ["model", "server"]]);
     expect((await evals("run --case act -m custom:model.mjs", { answers: [] })).asked).toEqual([]);
     expect((await evals("run --case act -m custom:model.mjs")).code).toBe(0);
+    write("evals/check.mjs", "export default () => false;");
     const more = await evals("run -m custom:model.mjs", { answers: ["no"] });
     expect([more.code, more.err]).toEqual([
       ...[2, `${plan()}  code check.mjs (evals/moods.json)\nerror: Nothing of it was used.\n  ${hint}\n`],
@@ -173,6 +244,25 @@ describe("trust", () => {
     write("evals/moods.json", suite({ server }));
     const { asked, code } = await evals("run --case act -m custom:model.mjs", { answers: [undefined] });
     expect([asked.length, code]).toEqual([1, 2]);
+  });
+
+  it.each([
+    ["the author of a project once, whatever is run first", ["yes"], {}, 1],
+    ["CI never", [], { CI: "true" }, 0],
+  ])("is asked of %s", async (_, answers, env, times) => {
+    writeHostile("json");
+    const lines = ["tools --config .mcp.json", "search", "run --surfaces --dry-run"];
+    let asked = 0;
+    for (const line of lines) asked += (await evals(line, { answers, env })).asked.length;
+    expect(asked).toBe(times);
+  });
+
+  it("is not asked again for a server in another file, nor for the program that it names", async () => {
+    await evals("tools --config .mcp.json", { answers: ["yes"] });
+    write("other.json", { mcpServers: { again: { command: process.execPath, args: ["server.mjs"] } } });
+    write("server.mjs", `${leave("edited")}await import(${JSON.stringify(sdk)});`);
+    expect((await evals("tools --config other.json", { answers: [] })).asked).toEqual([]);
+    expect(traces()).toEqual(["edited", "server"]);
   });
 
   it("is not asked for the server that init was given, in the suite that init wrote of it", async () => {

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { isCi } from "../base/consent.ts";
 import { EvalsError, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
-import type { Project } from "../input/suites/projectFile.ts";
+import { type Project, projectFiles } from "../input/suites/projectFile.ts";
 import type { Command } from "./command.ts";
 import { nameCommand, readValue, toCamelCase } from "./commandLine.ts";
 
@@ -30,16 +30,14 @@ export async function readProject(command: Command, given: ReadonlySet<string>, 
   const name = nameCommand(command);
   const file = findFile(io);
   if (file === undefined) return { options: {} };
-  const { claimCode, claimOptions, findUntrusted, requireTrustInFolder } = await import(
-    "../experiments/workspace/trust.ts"
-  );
+  const { claimCode, claimOptions, findUntrusted, requireTrust } = await import("../experiments/workspace/trust.ts");
   const isCode = !/\.(?:json|ya?ml)$/.test(file);
   const takesNothing =
     !asking.has(name) && !Object.keys(command.flags).some((flag) => everywhere.has(toCamelCase(flag)));
   const isUsed = !takesNothing && !reading.has(name) && (name !== "lint" || given.has("judge"));
   if (isCode) {
     const claims = [await claimCode(file, file, io)];
-    if (isUsed) await requireTrustInFolder(claims, io);
+    if (isUsed) await requireTrust(claims, io);
     else if ((await findUntrusted(claims, io)).length > 0) return { options: {} };
   }
   const project = await load(file, io);
@@ -56,13 +54,10 @@ export async function readProject(command: Command, given: ReadonlySet<string>, 
       throw usageError(`"${option}": ${message}`, hint, project.place(option));
     }
   }
-  if (!isCode && isUsed) await requireTrustInFolder(await claimOptions(options, file, io), io);
+  if (!isCode && isUsed) await requireTrust(await claimOptions(options, file, io), io);
   const takesSettings = asking.has(name) || name === "blame" || name === "worker";
   return { options, ...(takesSettings && { suiteSettings: project.suites }) };
 }
-
-/** The names that a project file can have. */
-export const projectFiles = ["ts", "mts", "js", "mjs", "json", "yaml", "yml"].map((ending) => `evals.config.${ending}`);
 
 /** The project file in the working directory. Throws a usage error if there are two. */
 function findFile({ cwd }: Io): string | undefined {

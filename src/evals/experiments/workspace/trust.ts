@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { askConsent, isCi } from "../../base/consent.ts";
@@ -8,24 +9,27 @@ import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isNestedDeeper, type Json } from "../../base/types/json.ts";
 import type { Configuration, ServerSpec, Suite } from "../../base/types/suite.ts";
-import { findEntry, readHostFile } from "../../input/hostFiles.ts";
-import { readText } from "../../input/parsing/read.ts";
+import { findEntry, listHostFiles, locateProject, readHostFile } from "../../input/hostFiles.ts";
+import { readParsed, readText } from "../../input/parsing/read.ts";
+import { projectFiles } from "../../input/suites/projectFile.ts";
 import { configFolder } from "../../servers/spec.ts";
 
 // Opening a folder or a record runs nothing and sends nothing. What files of it name is used only after trust: what the user
 // wrote on the command line or in the environment needs none.
 
 /** Something that a file names and that has an effect if it is used. `content`: what changes it, beside its text. */
-export type Claim = { kind: "program" | "code" | "address"; text: string; file: string; content?: string };
+export type Claim = { kind: "program" | "code" | "address" | "folder"; text: string; file: string; content?: string };
 
 /**
- * Asks once for everything that is not trusted yet. What is trusted is kept for the folder, by its content, in the user's
- * configuration folder, so that a changed value asks again. Asks nothing with --trust, in CI, and of a program that calls the
- * library. Throws a usage error that lists the claims if nobody can be asked, or does not trust them.
+ * Asks once for everything that is not trusted yet, of the whole folder, so that the author of a project answers once. What is
+ * trusted is kept for the folder, by its content, in the user's configuration folder, so that a changed value asks again. Asks
+ * nothing with --trust, in CI, and of a program that calls the library. Throws a usage error that lists the claims if nobody
+ * can be asked, or does not trust them.
  */
 export async function requireTrust(claims: readonly Claim[], io: Io): Promise<void> {
-  const unknown = await findUntrusted(claims, io);
-  if (unknown.length === 0) return;
+  const needed = await findUntrusted(claims, io);
+  if (needed.length === 0) return;
+  const unknown = io.prompts ? await findUntrusted([...needed, ...(await claimFolder(io))], io) : needed;
   const lines = [
     ...new Set(unknown.map(({ kind, text, file }) => `  ${kind} ${text} (${relative(io.cwd, resolve(io.cwd, file))})`)),
   ];
@@ -58,18 +62,27 @@ async function keepTrust(claims: readonly Claim[], io: Io): Promise<void> {
   } catch {}
 }
 
-/** As `requireTrust`, but the question also covers what the suites of the folder name, so that it comes once. */
-export async function requireTrustInFolder(claims: readonly Claim[], io: Io): Promise<void> {
-  if ((await findUntrusted(claims, io)).length === 0) return;
+/** What the files of the folder name: its project file, the servers of hosts, and its suites. Mistakes in them are reported when they are used. */
+async function claimFolder(io: Io): Promise<Claim[]> {
   const [{ discover }, { loadSuites }] = await Promise.all([
     import("../../input/suites/discover.ts"),
     import("../../input/suites/load.ts"),
   ]);
-  // Mistakes in suites are reported when they are used.
-  const loaded = await discover([], io.cwd)
+  const suites = discover([], io.cwd)
     .then(({ files, parsed }) => loadSuites(files, { cwd: io.cwd, parsed }))
-    .catch(() => undefined);
-  await requireTrust([...claims, ...(await claimSuites(loaded?.suites ?? [], io))], io);
+    .then((loaded) => claimSuites(loaded.suites, io));
+  const settings = projectFiles.map((file) => claimProjectFile(file, io));
+  const servers = listHostFiles("project").map((config) => claimServer({ config, all: true }, io.cwd, config));
+  const all = [suites, ...settings, ...servers].map((claims) => claims.catch(() => []));
+  return (await Promise.all(all)).flat();
+}
+
+/** What a project file names. Code can name anything, so that it is trusted as a whole. */
+async function claimProjectFile(file: string, io: Pick<Io, "cwd">): Promise<Claim[]> {
+  if (!existsSync(resolve(io.cwd, file))) return [];
+  if (!/\.(?:json|ya?ml)$/.test(file)) return [await claimCode(file, file, io)];
+  const { value } = await readParsed(resolve(io.cwd, file), file);
+  return await claimOptions(Object(value), file, io);
 }
 
 /** The claims that are not trusted yet; none with --trust, in CI, and of a program that calls the library. */
@@ -103,7 +116,7 @@ export async function claimCode(path: string, from: string, { cwd }: Pick<Io, "c
   return { kind: "code", text: path, file: from, content: "kind" in read ? randomUUID() : sha256(read.text) };
 }
 
-/** What options have an effect by: code of users, programs and addresses. `from`: the file that has set these options. */
+/** What options have an effect by: code of users, programs, addresses, and folders elsewhere that are written to. `from`: the file that has set these options. */
 export async function claimOptions(
   options: Readonly<Record<string, unknown>>,
   from: string,
@@ -129,13 +142,18 @@ export async function claimOptions(
   const headers = listTexts("header").map((content): Claim => {
     return { kind: "address", text: `header ${content.split(/[=:]/)[0]}`, file: from, content };
   });
-  return [...code, ...programs, ...addresses, ...headers];
+  const outside = listTexts("out", "baselines").filter((path) =>
+    relative(io.cwd, resolve(io.cwd, path)).startsWith(".."),
+  );
+  const folders = outside.map((text): Claim => ({ kind: "folder", text, file: from }));
+  return [...code, ...programs, ...addresses, ...headers, ...folders];
 }
 
-/** What suites name: their servers, distractors, assertions, custom matchers and models. */
+/** What suites name: their servers, surfaces, distractors, assertions, custom matchers and models. */
 export async function claimSuites(suites: readonly Suite[], io: Pick<Io, "cwd">): Promise<Claim[]> {
-  const claims = suites.map(async ({ server, distractors, dir, file, cases, models }) => {
-    const servers = [...(server ? [server] : []), ...distractors].map((one) => claimServer(one, dir, file));
+  const claims = suites.map(async ({ server, surfaces = [], distractors, dir, file, cases, models }) => {
+    const named = [server ?? [], ...surfaces.map((surface) => surface.server), ...distractors].flat();
+    const servers = named.map((one) => claimServer(one, dir, file));
     const code = new Map(cases.flatMap((one) => Object.entries(one.code ?? {})));
     const ofCode = [...code].map(([text, content]): Claim => ({ kind: "code", text, file, content }));
     return [...(await Promise.all(servers)).flat(), ...ofCode, ...(await claimOptions({ model: models }, file, io))];
@@ -151,21 +169,22 @@ export async function claimServer(server: ServerSpec | Configuration, dir: strin
   // Whoever opens the server says what is wrong with the file.
   if (!host) return [];
   const names = "all" in server ? [...host.entries.keys()] : [server.name].filter((name) => host.entries.has(name));
-  return names.map((name) => claimSpec(findEntry(host, name), dirname(host.path), host.file));
+  return names.map((name) => claimSpec(findEntry(host, name), locateProject(host.path).dir, host.file));
 }
 
 function claimSpec(spec: Json | ServerSpec, dir: string, file: string): Claim {
-  const { command, args, url, env, headers } = Object(spec) as Record<string, unknown>;
+  const { command, args = [], url, env = {}, headers = {}, cwd, envFile } = Object(spec) as Record<string, unknown>;
   const isProgram = command !== undefined;
-  const words = isProgram
-    ? [...Object.keys(Object(env)).map((name) => `${name}=…`), command, args ?? []].flat()
-    : [url];
+  const words = isProgram ? [...Object.keys(Object(env)).map((name) => `${name}=…`), command, args].flat() : [url];
   const sent = Object.keys(Object(headers)).map((name) => ` with ${name}`);
+  // The same server in another file is not asked again.
+  const folder = resolve(dir, typeof cwd === "string" ? cwd : ".");
+  const content = { command, args, url, env, envFile, headers, folder };
   return {
     kind: isProgram ? "program" : "address",
     text: `${words.join(" ")}${sent.join("")}`,
     file,
     // No server is started of an entry that is too deep to be read.
-    content: isNestedDeeper(spec) ? randomUUID() : JSON.stringify([spec, dir]),
+    content: isNestedDeeper(spec) ? randomUUID() : JSON.stringify(content),
   };
 }

@@ -19,6 +19,9 @@ export function createProjectSchema(options: Record<string, z.ZodType>) {
       .describe("Replaces values of single suites, by their name"),
   });
 }
+/** The names that a project file can have. */
+export const projectFiles = ["ts", "mts", "js", "mjs", "json", "yaml", "yml"].map((ending) => `evals.config.${ending}`);
+
 type ProjectSchema = ReturnType<typeof createProjectSchema>;
 type ProjectContent = { $schema?: string; ci?: JsonObject; suites?: Record<string, SuiteSettings> };
 
