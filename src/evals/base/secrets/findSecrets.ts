@@ -30,11 +30,11 @@ export function createSecretFinder(values: readonly string[]): (text: string) =>
     !spaces || /\s/.test(values[at] ?? "") || !/[^\S\n]/.test(text.slice(from, to).replace(/\s*\n[\s│|]*/g, ""));
   return (text) => {
     const folded = foldEscapes(text, { spaces });
-    const inside = mergeFound([...finder.find(folded.text, isMark), ...findEnds(folded.text)]);
+    const inside = mergeFound([...finder(folded.text, isMark), ...findEnds(folded.text)]);
     const ranges = folded.findSource(inside);
     const found = ranges.map((range, index) => ({ ...range, at: inside[index]?.at ?? 0 }));
     // What is before a value can look like an escape of its first characters.
-    const plain = folded.text === text ? [] : finder.find(text);
+    const plain = folded.text === text ? [] : finder(text);
     return mergeFound([...found, ...plain].filter((one) => isWhole(text, one)).map((one) => withEscape(text, one)));
   };
 }
@@ -85,6 +85,9 @@ function findAfterMarks(text: string, reversed: Finder, reach: number): Found[] 
     const from = index + mark.length;
     const to = Math.min(from + reach, marks[number + 1]?.index ?? text.length);
     const [rest = ""] = restOfEscape.exec(text.slice(from, from + 8)) ?? [];
-    return reversed.findBackwards(text, from, to, rest.length) ?? [];
+    // The text stops behind the mark, as one that is read backwards does before it.
+    const backwards = `${reverse(text.slice(from, to))}\0`;
+    const begun = reversed(backwards, (_, at) => at >= backwards.length - 1 - rest.length).at(-1);
+    return begun ? [{ from: to - begun.to, to: to - begun.from, at: begun.at }] : [];
   });
 }

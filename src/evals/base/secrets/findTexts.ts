@@ -1,19 +1,13 @@
+import { getOrAdd } from "../getOrAdd.ts";
+
 /** A part of a text that is one of the texts looked for: `at` is its number. */
 export type Found = { from: number; to: number; at: number };
 
-/** Looks for many texts at once, each of at least three characters. */
-export type Finder = {
-  /**
-   * The parts of a text that are one of the texts; and, where `isEnd` says that a text is cut off at an index, those that
-   * begin one, from `fewest` characters on. Those that overlap are one part. In order.
-   */
-  find(text: string, isEnd?: (text: string, at: number) => boolean): Found[];
-  /**
-   * Of what is between two places of a text, read backwards: the beginning of one of the texts, of `fewest` characters or more,
-   * with which it ends; `margin` is how many further characters may follow it. The first of several.
-   */
-  findBackwards(text: string, from: number, to: number, margin: number): Found | undefined;
-};
+/**
+ * The parts of a text that are one of the texts looked for; and, where `isEnd` says that a text is cut off at an index, those
+ * that begin one, from `fewest` characters on. Those that overlap are one part. In order.
+ */
+export type Finder = (text: string, isEnd?: (text: string, at: number) => boolean) => Found[];
 
 /** Fewer characters of a secret may stay: they say nothing about the rest, and other texts have them too. */
 export const fewest = 4;
@@ -21,50 +15,46 @@ export const fewest = 4;
 const radix = 65_536;
 const hashUnits = (first: number, second: number, third: number) => (first * 961 + second * 31 + third) & (radix - 1);
 
+/** A beginning of texts: one of them, by its number, and the longest of them that it ends with. */
+type State = {
+  depth: number;
+  at: number;
+  found: { length: number; at: number } | undefined;
+  next: Map<number, State>;
+  fail: State;
+};
+
 /**
- * Builds the automaton of Aho and Corasick (Efficient string matching, CACM 18, 1975): time is linear in the text, however
- * many texts are looked for. `texts` has the number of each.
+ * Builds the automaton of Aho and Corasick (Efficient string matching, CACM 18, 1975) for texts of at least three characters,
+ * each with its number: its time is linear in what it reads, however many texts it looks for.
  */
 export function createFinder(texts: Iterable<{ text: string; at: number }>): Finder {
-  // Of each state, which is a beginning of texts: the longest other state that it ends with, its length, and whose it is.
-  const [fail, depth, owner] = [[0], [0], [-1]];
-  // The text that ends in a state, the longest of those; -1 if none does.
-  const [ended, endLength] = [[-1], [0]];
-  const next = new Map<number, number>();
-  const origins: { state: number; parent: number; unit: number }[] = [];
+  const createState = (depth: number, at: number) => ({ depth, at, next: new Map<number, State>() }) as State;
+  const root = createState(0, -1);
+  root.fail = root;
   // Most places of a text can be left out by their first three characters.
   const starts = new Uint8Array(radix);
   for (const { text, at } of texts) {
-    let state = 0;
-    for (let index = 0; index < text.length; index++) {
-      const unit = text.charCodeAt(index);
-      let after = next.get(state * radix + unit);
-      if (after === undefined) {
-        after = depth.push(index + 1) - 1;
-        owner.push(at);
-        ended.push(-1);
-        endLength.push(0);
-        fail.push(0);
-        next.set(state * radix + unit, after);
-        origins.push({ state: after, parent: state, unit });
-      }
-      state = after;
-    }
-    if (ended[state] === -1) [ended[state], endLength[state]] = [at, text.length];
+    let state = root;
+    for (let index = 0; index < text.length; index++)
+      state = getOrAdd(state.next, text.charCodeAt(index), () => createState(index + 1, at));
+    state.found ??= { length: text.length, at };
     starts[hashUnits(text.charCodeAt(0), text.charCodeAt(1), text.charCodeAt(2))] = 1;
   }
-  const advance = (from: number, unit: number): number => {
-    for (let state = from; ; state = fail[state] ?? 0) {
-      const after = next.get(state * radix + unit);
-      if (after !== undefined) return after;
-      if (state === 0) return 0;
+  const advance = (from: State, unit: number): State => {
+    for (let state = from; ; state = state.fail) {
+      const after = state.next.get(unit);
+      if (after || state === root) return after ?? root;
     }
   };
-  for (const { state, parent, unit } of origins.sort((a, b) => (depth[a.state] ?? 0) - (depth[b.state] ?? 0))) {
-    const shorter = parent === 0 ? 0 : advance(fail[parent] ?? 0, unit);
-    fail[state] = shorter;
-    if (ended[state] === -1) [ended[state], endLength[state]] = [ended[shorter] ?? -1, endLength[shorter] ?? 0];
-  }
+  // The shorter ones first.
+  const queue = [root];
+  for (const state of queue)
+    for (const [unit, after] of state.next) {
+      after.fail = state === root ? root : advance(state.fail, unit);
+      after.found ??= after.fail.found;
+      queue.push(after);
+    }
   /** The next place at which a text can begin. */
   const skip = (text: string, from: number): number => {
     let [first, second] = [text.charCodeAt(from), text.charCodeAt(from + 1)];
@@ -76,33 +66,16 @@ export function createFinder(texts: Iterable<{ text: string; at: number }>): Fin
     }
     return text.length;
   };
-  return {
-    find(text, isEnd = () => false) {
-      const found: Found[] = [];
-      let state = 0;
-      for (let index = skip(text, 0); index < text.length; index = state === 0 ? skip(text, index + 1) : index + 1) {
-        const length = depth[state] ?? 0;
-        if (length >= fewest && isEnd(text, index))
-          addFound(found, { from: index - length, to: index, at: owner[state] ?? -1 });
-        state = advance(state, text.charCodeAt(index));
-        const at = ended[state] ?? -1;
-        if (at >= 0) addFound(found, { from: index + 1 - (endLength[state] ?? 0), to: index + 1, at });
-      }
-      return found;
-    },
-    findBackwards(text, from, to, margin) {
-      let begun: Found | undefined;
-      let state = 0;
-      for (let index = to - 1; index >= from; index--) {
-        const [first, second, third] = [text.charCodeAt(index), text.charCodeAt(index - 1), text.charCodeAt(index - 2)];
-        if (state === 0 && starts[hashUnits(first, second, third)] === 0) continue;
-        state = advance(state, first);
-        const length = depth[state] ?? 0;
-        if (length >= fewest && index <= from + margin)
-          begun = { from: index, to: index + length, at: owner[state] ?? -1 };
-      }
-      return begun;
-    },
+  return (text, isEnd = () => false) => {
+    const found: Found[] = [];
+    let state = root;
+    for (let index = skip(text, 0); index < text.length; index = state === root ? skip(text, index + 1) : index + 1) {
+      const { depth } = state;
+      if (depth >= fewest && isEnd(text, index)) addFound(found, { from: index - depth, to: index, at: state.at });
+      state = advance(state, text.charCodeAt(index));
+      if (state.found) addFound(found, { from: index + 1 - state.found.length, to: index + 1, at: state.found.at });
+    }
+    return found;
   };
 }
 

@@ -106,7 +106,7 @@ export function createSecrets(): Secrets {
     },
     addVariable(name, value, { isServer = false } = {}) {
       const isUrl = /^[a-z][a-z\d+.-]*:\/\//i.test(value);
-      if (!isUrl && (isSecretName(name) || (isServer && looksRandom(value) && !/[/\\\s]/.test(value))))
+      if (!isUrl && (isSecretName(name) || (isServer && looksSecret(value) && looksRandom(value))))
         secrets.add(name, value);
       else secrets.addText(name, value);
     },
