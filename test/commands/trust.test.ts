@@ -133,7 +133,7 @@ const using = [
   "init",
   "init --writer anthropic:claude-haiku-5-5 --yes",
   "blame --case act",
-  "improve evals/moods.json",
+  "improve --writer anthropic:claude-haiku-5-5",
   "baseline show",
 ];
 /** Those that do without. */
