@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { HostModel, Model } from "../../../src/evals/base/types/model.ts";
-import { applyExposures, verifySearches } from "../../../src/evals/experiments/workspace/exposures.ts";
+import {
+  applyExposures,
+  verifySearches,
+  warnOfSmallWindows,
+} from "../../../src/evals/experiments/workspace/exposures.ts";
 import { scriptedModel, turn } from "../../fakes/model.ts";
+import { aCase, aSuite, aTool, aToolset } from "../../fakes/suite.ts";
 
 const plain = scriptedModel(() => turn(""), { id: "plain" });
 const api = scriptedModel(() => turn(""), { id: "api", searches: { bm25: "search_bm25_1", regex: "search_regex_1" } });
@@ -85,5 +90,41 @@ describe("verifySearches", () => {
     `);
     await verify(undefined, "search");
     await verify("400 unknown tool type", "names");
+  });
+});
+
+describe("warnOfSmallWindows", () => {
+  const content = "x".repeat(400);
+  const long = aCase("long", { messages: [{ role: "user", content: "hi" }], paraphrases: ["hi", content] });
+  const cases = [aCase("short"), long].map((one) => {
+    return { suite: aSuite("s", [one]), case: one, arm: "head", toolset: aToolset(aTool("read")) };
+  });
+  const warn = async (tokens: number | undefined, exposure = "all") => {
+    let printed = "";
+    const window = tokens === undefined ? undefined : { tokens, consequence: "It is cut", remedy: "Enlarge it." };
+    const models = applyExposures([{ ...plain, readContextWindow: async () => window }, plain], { exposure });
+    await warnOfSmallWindows(models, cases, {
+      err: (text) => {
+        printed += text;
+      },
+      signal: new AbortController().signal,
+    });
+    return printed;
+  };
+
+  it("names both sizes and the remedy, once per model", async () => {
+    expect(await warn(100)).toMatchInlineSnapshot(`
+      "warning: The context window of plain has 100 tokens, but the longest request about 123: 23 of the tool list and 100 of the query. It is cut.
+        Enlarge it.
+      "
+    `);
+  });
+
+  it.each([
+    ["the window is large enough", 200, "all"],
+    ["the server does not tell", undefined, "all"],
+    ["the list is not sent", 100, "names"],
+  ])("prints nothing where %s", async (_, tokens, exposure) => {
+    expect(await warn(tokens, exposure)).toBe("");
   });
 });

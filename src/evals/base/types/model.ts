@@ -109,10 +109,18 @@ export type AskedModel = ModelFacts & {
    * not, and with undefined if it does or this is unknown. Does not reject.
    */
   refusesSearch?(search: string, signal: AbortSignal): Promise<string | undefined>;
+  /**
+   * Asks the server, free of charge, for the context window with which it runs the model. Resolves with undefined if it
+   * does not say. Does not reject. Absent: the model has none, or its service does not tell.
+   */
+  readContextWindow?(signal: AbortSignal): Promise<ContextWindow | undefined>;
   ask(request: ModelRequest, signal: AbortSignal): Promise<Reply>;
   /** Opens the batch API of its service. Absent if there is none. */
   batches?(): Promise<BatchService>;
 };
+
+/** The tokens of a request and its reply that a server keeps; what it does with longer requests, and how to change it. */
+export type ContextWindow = { tokens: number; consequence: string; remedy: string };
 
 /**
  * The batch API of a model: many requests in one submission, answered within a day at a lower price, in any order. No

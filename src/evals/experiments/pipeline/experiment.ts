@@ -8,7 +8,7 @@ import type { Experiment } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { addTrial } from "../design/observe.ts";
 import type { ExperimentFacts } from "../results/outcome.ts";
-import { type ExposureOptions, verifySearches } from "../workspace/exposures.ts";
+import { type ExposureOptions, verifySearches, warnOfSmallWindows } from "../workspace/exposures.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
 import { type Workspace, withWorkspace } from "../workspace/workspace.ts";
@@ -95,8 +95,9 @@ export async function runExperiment<V>(
   io: Io,
 ): Promise<ExperimentRun<V>> {
   const { command, suite, model, seed, options, resumed, context } = workspace;
-  await verifySearches([model], io.signal);
   const { cases, design, setup } = question;
+  await verifySearches([model], io.signal);
+  await warnOfSmallWindows([model], cases, io);
   const armCases = new ArmCases(cases, question.arms, seed);
   const experiment = {
     command,

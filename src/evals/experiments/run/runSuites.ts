@@ -19,7 +19,7 @@ import { pickRecorded, type Resumed } from "../pipeline/recordedOptions.ts";
 import type { RunQueue } from "../queue/asker.ts";
 import { refuseMissingReporters } from "../reporting/report.ts";
 import { interleaveArms } from "../workspace/arms.ts";
-import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
+import { listFurtherExposures, verifySearches, warnOfSmallWindows } from "../workspace/exposures.ts";
 import { isRepeating } from "../workspace/models.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { planJson, planRun, renderPlan } from "./dryRun.ts";
@@ -80,8 +80,11 @@ export async function runSuites(
     else io.out(renderPlan(plan));
     return reportNone;
   }
-  // With a queue, the workers have the keys, and verify this.
-  if (!queue) await verifySearches(models, io.signal);
+  // With a queue, the workers have the keys and the servers, and verify this.
+  if (!queue) {
+    await verifySearches(models, io.signal);
+    await warnOfSmallWindows(models, planned, io);
+  }
   const flags = pickRecorded(options);
   const { failOn } = options;
   const manifest = createManifest({

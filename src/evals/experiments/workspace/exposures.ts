@@ -1,6 +1,8 @@
+import { getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
+import { once } from "../../base/once.ts";
 import { nameRanker, type RankerName, rankerNames } from "../../base/search/rankers.ts";
 import { nearest } from "../../base/text/nearest.ts";
-import { usageError } from "../../base/types/errors.ts";
+import { printProblem, usageError } from "../../base/types/errors.ts";
 import {
   allDefinitions,
   describeExposure,
@@ -8,7 +10,11 @@ import {
   type ExposureKind,
   exposureKinds,
 } from "../../base/types/exposure.ts";
+import type { Io } from "../../base/types/io.ts";
 import type { Model } from "../../base/types/model.ts";
+import { asksModel } from "../../base/types/suite.ts";
+import { countListTokens, isCallable } from "../../base/types/tool.ts";
+import { integer } from "../../reports/format.ts";
 
 /** How tools are shown. `exposure`: comma-separated kinds; default: that of each model. */
 export type ExposureOptions = { exposure?: string | undefined; ranker?: RankerName | undefined };
@@ -102,4 +108,38 @@ export async function verifySearches(models: readonly Model[], signal: AbortSign
       "Use a model that has it, or --exposure names, which searches on the client.",
     );
   }
+}
+
+/**
+ * Warns of each local model whose context window is smaller than the longest request of the cases, at about four bytes
+ * per token. Prints nothing where the server does not tell its window.
+ */
+export async function warnOfSmallWindows(
+  models: readonly Model[],
+  cases: readonly PlannedCase[],
+  io: Pick<Io, "err" | "signal">,
+): Promise<void> {
+  const countTools = once(({ tools }: PlannedCase["toolset"]) => countListTokens(tools.filter(isCallable)));
+  for (const model of models) {
+    if (!("ask" in model) || !model.readContextWindow) continue;
+    const isWhole = ({ exposure }: PlannedCase) => getExposure(model, exposure).kind === "all";
+    const requests = cases
+      .filter((one) => !one.unavailable && asksModel(one.suite, model) && isWhole(one))
+      .map((one) => ({ tools: countTools(one.toolset), query: countQueryTokens(one.case) }));
+    const [longest] = requests.sort((a, b) => b.tools + b.query - (a.tools + a.query));
+    const window = longest && (await model.readContextWindow(io.signal));
+    if (!window || longest.tools + longest.query <= window.tokens) continue;
+    printProblem(io)({
+      severity: "warning",
+      message: `The context window of ${model.id} has ${integer(window.tokens)} tokens, but the longest request about ${integer(longest.tools + longest.query)}: ${integer(longest.tools)} of the tool list and ${integer(longest.query)} of the query. ${window.consequence}.`,
+      hint: window.remedy,
+    });
+  }
+}
+
+/** Tokens of the messages of a case, with its longest paraphrase. */
+function countQueryTokens({ messages, paraphrases = [] }: PlannedCase["case"]): number {
+  const count = (text: string) => Math.ceil(Buffer.byteLength(text) / 4);
+  const longest = Math.max(count(messages.at(-1)?.content ?? ""), ...paraphrases.map(count));
+  return messages.slice(0, -1).reduce((sum, { content }) => sum + count(content), longest);
 }

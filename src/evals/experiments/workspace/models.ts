@@ -184,8 +184,10 @@ function createLocal(server: keyof typeof localServers): Provider {
     takes: "name",
     open: async (id, name, options) => {
       const env = { ...options.env, OPENAI_API_KEY: undefined };
-      const baseUrl = options.baseUrl ?? localUrl(localServers[server].port);
-      return (await import("../../asking/models/openai.ts")).openai(id, name, { ...options, env, baseUrl });
+      const own = { ...options, env, baseUrl: options.baseUrl ?? localUrl(localServers[server].port) };
+      const model = (await import("../../asking/models/openai.ts")).openai(id, name, own);
+      const { readContextWindow } = await import("../../asking/models/contextWindow.ts");
+      return { ...model, readContextWindow: (signal) => readContextWindow(server, name, own, signal) };
     },
   };
 }
