@@ -6,6 +6,7 @@ import {
   isAlias,
   isMap,
   isNode,
+  isPair,
   isScalar,
   isSeq,
   Lexer,
@@ -71,6 +72,42 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
     place: (path, part = "value") => locate(tree.findOffset(path, part)),
   };
 }
+
+/**
+ * A value without quotes: its key, the text as written and as it is read, its line from 0, and what YAML leaves out of
+ * it: the comment at the end of its line, and the anchor before it.
+ */
+export type PlainValue = {
+  key: string;
+  written: string;
+  value: unknown;
+  line: number;
+  comment: string;
+  anchor: string;
+};
+
+/** The values that are written without quotes; of a text that is not valid YAML, the first line at fault, from 0. */
+export function listPlainValues(text: string): PlainValue[] | { invalidLine: number } {
+  const locate = createLocator(text, "");
+  const findLine = (offset: number) => (locate(offset).line ?? 1) - 1;
+  const { root, problems } = composeNodes(text, "", getMaxDepth({}));
+  const [problem] = problems;
+  if (problem) return { invalidLine: findLine(problem.offset) };
+  const values: PlainValue[] = [];
+  const onScalar = (part: unknown, scalar: Scalar, path: readonly unknown[]) => {
+    const { type, source: written = "", value, anchor = "", range } = scalar;
+    if (part === "key" || !range || (type !== "PLAIN" && value !== null)) return;
+    const [start, end] = range;
+    const [, comment = ""] = /^[ \t]*(#.*)/.exec(text.slice(end, end + maxComment)) ?? [];
+    const key = String(path.findLast(isPair)?.key ?? "");
+    values.push({ key, written, value, line: findLine(start), comment, anchor });
+  };
+  if (root) visit(root, { Scalar: onScalar });
+  return values;
+}
+
+/** More than a finding shows, and so little that a text of empty values is read in linear time. */
+const maxComment = 1000;
 
 /** Composes the node tree of a document; no `root` if the text has no value, or problems make it unusable. */
 function composeNodes(

@@ -38,6 +38,12 @@ const without = (part: "title" | "situation"): SkillSubject => {
   const { [part]: _, ...document } = aSkillWith({}).package.document;
   return aSkillSubject({ document, description });
 };
+/** With this front matter, as it stands in the file. */
+const written = (...front: string[]) =>
+  aSkillWith(
+    { bodyLine: front.length + 3 },
+    { "SKILL.md": ["---", ...front, "---", "# Compress: yes #1", ""].join("\n") },
+  );
 const aStep = (text: string) => aSkillWith({ steps: [{ text, line: 9, number: 1 }] });
 const referringTo = (target: string, text = target, files: Readonly<Record<string, string | undefined>> = {}) =>
   aSkillWith({ references: [{ text, target, line: 20 }] }, files);
@@ -107,6 +113,41 @@ export const skillCases: CasesOf<SkillSubject> = {
       "allowed-tools is a string or a list of strings": [
         aSkillOf({ "allowed-tools": { Read: true } }),
         aSkillOf({ "allowed-tools": [1] }),
+      ],
+    },
+  },
+  "skill-plain-value": {
+    clean: [
+      written("name: c", "description: Compresses C# images; for images (a#b) alone.", "license: MIT # of the images"),
+      written('description: "Posts to the #images channel." # a comment', "metadata: { version: '1.10', on: 'no' }"),
+      written("description: >-", "  Compresses: an image", "  of the #images channel", "# a comment", "license: 7"),
+      written("description: yes, images of 2024-01-15", "metadata:", "  version: 1.10.0", "  depth: 1.5"),
+      written('description: "A: b."\r', "license: MIT\r"),
+      aSkillWith({ bodyLine: 1 }, { "SKILL.md": "description: Posts to #images" }),
+    ],
+    violations: {
+      "no comment in a description": [
+        written("name: release-post", "description: Use for a post in the #releases channel, or to announce a fix."),
+        written("description: Compresses images # and icons"),
+        written("description: Compresses images", "  and #icons"),
+      ],
+      "nothing that starts like a comment elsewhere": [
+        written("license: MIT #2"),
+        written("metadata:", "  channel: #images"),
+        written("allowed-tools:", "  - Read #x"),
+      ],
+      "no anchor": [written("description: &images are compressed.")],
+      "no text that some parsers read as something else": [
+        ...["yes", "Off", "2024-01-15", "2024-1-5 10:00:00", "12:30", "1_000"].map((one) =>
+          written("metadata:", `  value: ${one}`),
+        ),
+      ],
+      "no number that is written in another way": [
+        ...["1.10", "007", "0x1F", "1e3", "+5", "12345678901234567890"].map((one) => written(`license: ${one}`)),
+      ],
+      "valid YAML without repair": [
+        written("name: c", "description: Use when: an image is large"),
+        written("description: Compresses", "  images. Note: slow"),
       ],
     },
   },

@@ -3,6 +3,7 @@ import { listingHosts, listSkills, skillListings } from "../../../base/search/sk
 import { describeHidden, findHiddenOf, isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type Path } from "../../../base/types/json.ts";
 import { frontMatterKeys } from "../../../base/types/skill.ts";
+import { listPlainValues, type PlainValue } from "../../../input/parsing/yaml.ts";
 import { defineRules, type SkillSubject, type Violation } from "../rule.ts";
 import { injectionPatterns, maxSearched } from "../text.ts";
 
@@ -119,6 +120,24 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     },
   },
   {
+    id: "skill-plain-value",
+    docs: "https://yaml.org/spec/1.2.2/#733-plain-style",
+    why: "YAML drops or converts parts of text without quotes, and hosts show a model what is left.",
+    *check({ package: { document }, files }) {
+      const lines = (files.get("SKILL.md") ?? "").split(/\r\n?|\n/);
+      // Between the delimiters, the second of which stands before the body.
+      const front = /^\ufeff?---[ \t]*$/.test(lines[0] ?? "") ? lines.slice(1, Math.max(1, document.bodyLine - 2)) : [];
+      const values = listPlainValues(front.join("\n"));
+      if (!Array.isArray(values)) {
+        const message = `${quote(front[values.invalidLine] ?? "")} is not valid YAML without quotes, and not every host reads it.`;
+        yield { at: ["line", values.invalidLine + 2], message, fix: quoteValue };
+        return;
+      }
+      for (const value of values)
+        for (const message of explainChanges(value)) yield { at: ["line", value.line + 2], message, fix: quoteValue };
+    },
+  },
+  {
     id: "skill-unknown-key",
     docs: `${format}#frontmatter`,
     why: "A key that the format does not define is read by one host at most, or it is misspelled.",
@@ -193,6 +212,28 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     },
   },
 ]);
+
+const quoteValue = "Put the whole value in quotes.";
+
+/** What parsers of YAML 1.1, such as PyYAML, read in text that is a string in YAML 1.2. */
+const oldReadings = [
+  { pattern: /^(?:yes|on)$/i, reading: "true" },
+  { pattern: /^(?:no|off)$/i, reading: "false" },
+  { pattern: /^\d{4}-\d\d?-\d\d?(?:$|[Tt ]+\d)/, reading: "a date" },
+  { pattern: /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.\d*)?$/, reading: "a number in base 60" },
+  { pattern: /^[-+]?\d[\d_]*_[\d_]*(?:\.\d*)?$/, reading: "a number" },
+];
+
+/** What is lost or changed of a value without quotes. A comment with a space after its "#" is meant as one elsewhere. */
+function* explainChanges({ key, written, value, comment, anchor }: PlainValue): Iterable<string> {
+  if (/^#\S/.test(comment) || (key === "description" && comment !== ""))
+    yield `YAML reads ${quote(comment)} as a comment, so the value of ${key} ends before it.`;
+  if (anchor !== "") yield `YAML reads ${quote(`&${anchor}`)} as an anchor, so the value of ${key} begins after it.`;
+  const old = typeof value === "string" ? oldReadings.find(({ pattern }) => pattern.test(written)) : undefined;
+  if (old) yield `Some parsers of YAML read ${quote(written)} as ${old.reading}, others as text.`;
+  if (typeof value === "number" && String(value) !== written)
+    yield `YAML reads ${quote(written)} as the number ${value}.`;
+}
 
 function explainName(name: Json | undefined): string | undefined {
   if (name === undefined) return "The front matter has no name.";
