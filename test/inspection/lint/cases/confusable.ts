@@ -21,6 +21,10 @@ export const confusableCases: CasesOf<ToolsetSubject> = {
     clean: [calling("get_weather", "get_Weather", "constructor"), calling(undefined, undefined, 7, 7)],
     violations: { "no two tools of a list have the same name": [calling("get_weather", "list_cities", "get_weather")] },
   },
+  "tool-count": {
+    clean: [calling(...Array.from({ length: 128 }, (_, at) => `tool_${at}`))],
+    violations: { "at most 128 tools": [calling(...Array.from({ length: 129 }, (_, at) => `tool_${at}`))] },
+  },
   "same-description": {
     clean: [
       aToolsetSubject(weather, mail),

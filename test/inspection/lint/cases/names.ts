@@ -25,6 +25,10 @@ export const nameCases: CasesOf<ToolSubject> = {
       "no dots": [aChangedTool({ name: "weather.get" })],
     },
   },
+  "name-start": {
+    clean: ["get_weather", "_get", "X2", "天気"].map((name) => aChangedTool({ name })),
+    violations: { "a letter or _ first": ["2fa_code", "-get"].map((name) => aChangedTool({ name })) },
+  },
   "parameter-name-refused": {
     clean: [
       aToolWith({ city: text, "user.name": text, "x-y_z": text, ["a".repeat(64)]: text }),

@@ -44,6 +44,17 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     },
   },
   {
+    id: "name-start",
+    docs: "https://cloud.google.com/vertex-ai/generative-ai/docs/reference/nodejs/latest/vertexai/functiondeclaration",
+    why: "Gemini's API refuses a name that does not start with a letter or _.",
+    at: ["name"],
+    fix: "Put a letter or _ first.",
+    find: ({ tool: { name } }) =>
+      typeof name === "string" &&
+      /^[\d-]/.test(name) &&
+      `The name ${quote(name)} starts with ${quote(name.charAt(0))}.`,
+  },
+  {
     id: "parameter-name-refused",
     severity: "error",
     docs: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#specifying-client-tools",

@@ -9,8 +9,8 @@ import { defineRules, type ToolSubject, type ToolsetSubject, type Violation } fr
 import { splitName, takeFirst } from "../text.ts";
 
 const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
-/** Limits: names and values that are read in a schema, and siblings that are compared with an unknown name. */
-const limits = { names: 2000, siblings: 25 } as const;
+/** Limits: names and values read in a schema, siblings compared with an unknown name, tools of a request to OpenAI. */
+const limits = { names: 2000, siblings: 25, tools: 128 } as const;
 
 /** Rules about references to other tools. */
 export const siblingRules = defineRules<ToolSubject>(docs, [
@@ -120,6 +120,16 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
         }
         seen.add(name);
       }
+    },
+  },
+  {
+    id: "tool-count",
+    docs: "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools",
+    why: "OpenAI's API refuses a request with more than 128 tools, those of all servers of a host together.",
+    at: ["tools"],
+    fix: "List fewer tools, or let clients load groups of them.",
+    find({ tools }) {
+      return tools.length > limits.tools && `The list has ${tools.length} tools; OpenAI's API takes ${limits.tools}.`;
     },
   },
   {
