@@ -101,7 +101,7 @@ describe("warnOfSmallWindows", () => {
   });
   const warn = async (tokens: number | undefined, exposure = "all") => {
     let printed = "";
-    const window = tokens === undefined ? undefined : { tokens, consequence: "It is cut", remedy: "Enlarge it." };
+    const window = tokens === undefined ? undefined : { tokens, remedy: "Enlarge it." };
     const models = applyExposures([{ ...plain, readContextWindow: async () => window }, plain], { exposure });
     await warnOfSmallWindows(models, cases, {
       err: (text) => {
@@ -114,7 +114,7 @@ describe("warnOfSmallWindows", () => {
 
   it("names both sizes and the remedy, once per model", async () => {
     expect(await warn(100)).toMatchInlineSnapshot(`
-      "warning: The context window of plain has 100 tokens, but the longest request about 123: 23 of the tool list and 100 of the query. It is cut.
+      "warning: The context window of plain has 100 tokens, but the longest request about 123: 23 of the tool list and 100 of the query.
         Enlarge it.
       "
     `);

@@ -8,21 +8,12 @@ type Fetch = (path: string, body?: JsonObject, timeoutMs?: number) => Promise<Js
 
 type LocalServer = keyof typeof localServers;
 
-/** What a server does with a longer request, and how its window is made larger. */
-const advice: Record<LocalServer, Pick<ContextWindow, "consequence" | "remedy">> = {
-  ollama: {
-    consequence: "Ollama cuts longer requests without an error",
-    remedy: "Start the server with OLLAMA_CONTEXT_LENGTH=<tokens>, or set num_ctx in the Modelfile.",
-  },
-  lmstudio: {
-    consequence: "LM Studio cuts or refuses longer requests",
-    remedy: "Load the model with a longer context: lms load <model> --context-length <tokens>.",
-  },
-  llamacpp: {
-    consequence: "llama.cpp refuses longer requests",
-    remedy: "Start llama-server with a larger --ctx-size, which the slots of --parallel share.",
-  },
-  vllm: { consequence: "vLLM refuses longer requests", remedy: "Start vLLM with a larger --max-model-len." },
+/** How the window of a server is made larger. */
+const remedies: Record<LocalServer, string> = {
+  ollama: "Ollama cuts longer requests without an error. Start it with OLLAMA_CONTEXT_LENGTH=<tokens>, or set num_ctx.",
+  lmstudio: "Load the model with a longer context: lms load <model> --context-length <tokens>.",
+  llamacpp: "Start llama-server with a larger --ctx-size, which the slots of --parallel share.",
+  vllm: "Start vLLM with a larger --max-model-len.",
 };
 
 /** The time limit of a question that a server answers from memory. */
@@ -58,7 +49,7 @@ export async function readContextWindow(
     }
   };
   const tokens = await readers[server](fetch, model, timeoutMs);
-  return tokens === undefined ? undefined : { tokens, ...advice[server] };
+  return tokens === undefined ? undefined : { tokens, remedy: remedies[server] };
 }
 
 const readers: Record<LocalServer, (fetch: Fetch, model: string, timeoutMs: number) => Promise<number | undefined>> = {

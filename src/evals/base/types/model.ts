@@ -119,8 +119,8 @@ export type AskedModel = ModelFacts & {
   batches?(): Promise<BatchService>;
 };
 
-/** The tokens of a request and its reply that a server keeps; what it does with longer requests, and how to change it. */
-export type ContextWindow = { tokens: number; consequence: string; remedy: string };
+/** The tokens of a request and its reply that a server takes, and how to make it take more. */
+export type ContextWindow = { tokens: number; remedy: string };
 
 /**
  * The batch API of a model: many requests in one submission, answered within a day at a lower price, in any order. No

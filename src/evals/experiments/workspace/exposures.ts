@@ -131,7 +131,7 @@ export async function warnOfSmallWindows(
     if (!window || longest.tools + longest.query <= window.tokens) continue;
     printProblem(io)({
       severity: "warning",
-      message: `The context window of ${model.id} has ${integer(window.tokens)} tokens, but the longest request about ${integer(longest.tools + longest.query)}: ${integer(longest.tools)} of the tool list and ${integer(longest.query)} of the query. ${window.consequence}.`,
+      message: `The context window of ${model.id} has ${integer(window.tokens)} tokens, but the longest request about ${integer(longest.tools + longest.query)}: ${integer(longest.tools)} of the tool list and ${integer(longest.query)} of the query.`,
       hint: window.remedy,
     });
   }
