@@ -76,6 +76,6 @@ export async function importLibrary(cwd: string): Promise<{ library: Library; ve
   }
   throw usageError(
     "node-llama-cpp is not installed, which runs models on this machine.",
-    "Install it in the project (60 MB): npm install --save-dev --omit=optional node-llama-cpp@3.21.1 @node-llama-cpp/<platform>@3.21.1, with linux-x64, linux-arm64, mac-arm64-metal or win-x64 as the platform.",
+    "Install it in the project (76 MB): npm install --save-dev --omit=optional --ignore-scripts node-llama-cpp@3.21.1 @node-llama-cpp/<platform>@3.21.1, with linux-x64, linux-arm64, mac-arm64-metal or win-x64 as the platform.",
   );
 }

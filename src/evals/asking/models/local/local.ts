@@ -28,6 +28,9 @@ const defaultMaxTokens = 512;
 const defaultTimeoutMs = 120_000;
 /** Limit of the states of tool lists on disk. */
 const maxStateBytes = 2 * 1024 ** 3;
+/** What finds files, libraries and devices. Nothing else, no key above all, is in the environment of the process. */
+const passedOn =
+  /^(?:HOME|USERPROFILE|APPDATA|LOCALAPPDATA|PATH|SYSTEMROOT|TE?MP|TMPDIR|LD_LIBRARY_PATH)$|^(?:CUDA|DYLD|GGML|HIP|LLAMA|NODE_LLAMA|OMP|ROCR|VK|XDG)_/i;
 /** A model whose process ends this often in a row is not started again. */
 const maxCrashes = 3;
 
@@ -173,7 +176,8 @@ class ModelProcess {
     // Next to this file, with the same ending: .js in the package.
     const script = fileURLToPath(new URL(`./modelProcess${extname(import.meta.url)}`, import.meta.url));
     // In a process group of its own, which Ctrl-C does not reach. It ends when the channel to this program closes.
-    const child = fork(script, { env: { ...this.#env }, detached: true, stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    const env = Object.fromEntries(Object.entries(this.#env).filter(([name]) => passedOn.test(name)));
+    const child = fork(script, { env, detached: true, stdio: ["ignore", "ignore", "pipe", "ipc"] });
     let tail = "";
     child.stderr?.on("data", (part: Buffer) => {
       tail = `${tail}${part}`.slice(-4_096);
