@@ -446,7 +446,7 @@ describe("bad input", () => {
         Did you mean "--model"?
       ---
       error: Unknown model "antropic:x".
-        Did you mean "anthropic:x"? Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, ai:<package>/<model>, ollama:<name>, lmstudio:<name>, llamacpp:<name>, vllm:<name>, local or local:<name, file.gguf or hf:user/repo:quant>, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, copilot:claude-sonnet-5-5, goose:anthropic/claude-sonnet-5-5, replay:<run> or replay:<run>#<model>, custom:<file>. No API key is set, and no local model server runs.
+        Did you mean "anthropic:x"? Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, ai:<package>/<model>, ollama:<name>, lmstudio:<name>, llamacpp:<name>, vllm:<name>, local or local:<name, file.gguf or hf:user/repo:quant>, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, copilot:claude-sonnet-5-5, goose:anthropic/claude-sonnet-5-5, replay:<run> or replay:<run>#<model>, custom:<file>. Found: ANTHROPIC_API_KEY is set (-m anthropic:claude-haiku-5-5).
       ---
       error: There is no run "nowhere".
         Runs are read from <dir>/reports; change the folder with --out.

@@ -379,6 +379,7 @@ describe("the description of a skill", () => {
       run("blame"),
       run("variants", "wordings.json", "--skill", "minutes", "--json"),
     ]);
+    expect(blamed.err).toBe("");
     expect(blamed.out).toMatch(/^BLAMED: skill:minutes\n/);
     expect(JSON.parse(compared.out)).toMatchObject({ kind: "adopt", winner: "clear" });
   });

@@ -146,9 +146,9 @@ test("variables of the suite's own entry are filled in, with warnings", async ()
   later(source.close);
   const outcome = await source.server?.call("read_env", {}, never);
   const text = outcome?.kind === "result" ? outcome.result.content[0]?.text : undefined;
-  expect(JSON.parse(text ?? "")).toEqual({ A: "t", B: `\${NOT_SET}` });
+  expect(JSON.parse(text ?? "")).toEqual({ A: "t" });
   expect(source.warnings.map(({ message }) => message)).toEqual([
-    'Server "server" uses the environment variable NOT_SET, which is not set; it is left as written.',
+    'Server "server" uses the environment variable NOT_SET, which is not set.',
   ]);
 });
 
@@ -166,9 +166,9 @@ test("all that fails is told at once, and nothing is left open", async () => {
   const message = await work.catch((error: Error) => error.message.replaceAll(dir, "DIR"));
   expect(message).toMatchInlineSnapshot(`
     "error: Server "distractor 1" could not be started: there is no program "no-such-program".
-      Check "command" and "cwd": a program must be on the PATH or given by its path.
+      Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell.
     error: Server "silent" did not answer within 0.2 s.
-      Run the command of the server in a terminal, in the same folder, to see its output.
+      Check that the command starts an MCP server over stdio.
     DIR/.mcp.json:1:15: error: No server "slient" is registered in this file.
       Did you mean "silent"? Registered: mine, silent."
   `);

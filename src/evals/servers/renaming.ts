@@ -6,8 +6,8 @@ import { type OfferedTool, readOwnName } from "../base/types/tool.ts";
 
 /** The tool as models see it: under the names that a variant gives it and its parameters. */
 export function showTool(tool: OfferedTool): OfferedTool {
+  if (!tool.shownAs) return tool;
   const { shownAs, ...rest } = tool;
-  if (!shownAs) return tool;
   const { name: shown = readOwnName(tool), parameters = {} } = shownAs;
   const prefix = tool.name.slice(0, tool.name.length - readOwnName(tool).length);
   return {

@@ -84,7 +84,11 @@ export function offerTools(
     const byOwnName = new Map(own.map(({ tool, shown }) => [readOwnName(shown), tool]));
     const hidden = new Set(group.map(({ name: listedName }) => listedName));
     const service: Service = {
-      ...{ name, tools: own.map(({ shown }) => ({ ...shown, name: readOwnName(shown) })), onListed },
+      ...{
+        name,
+        tools: own.map(({ shown }) => (shown.ownName === undefined ? shown : { ...shown, name: shown.ownName })),
+        onListed,
+      },
       ...(text && { instructions: text }),
       call: (named, args, id) => {
         const tool = byOwnName.get(named);

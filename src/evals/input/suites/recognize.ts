@@ -21,7 +21,8 @@ export async function recognize(word: string, cwd: string): Promise<NamedBy> {
     (parsed) => parsed.value,
     () => undefined,
   );
-  if (Array.isArray(value)) return "tools";
+  // Also a list is the evals of a skill's triggers, each with its query.
+  if (Array.isArray(value)) return value.some((one) => isJsonObject(one) && "query" in one) ? "paths" : "tools";
   if (!isJsonObject(value) || "cases" in value || "evals" in value) return "paths";
   if (isHostFile(value)) return "config";
   return Array.isArray(value.tools) ? "tools" : "paths";
