@@ -411,6 +411,7 @@ tests:
       "a tool name that is not text",
       "a tool name that is not text",
       "several skills that must all be loaded",
+      "a skill beside expected calls",
     ]);
   });
 });

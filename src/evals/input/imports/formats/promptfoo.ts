@@ -1,5 +1,5 @@
 import { cut } from "../../../base/text/text.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
+import { getAtPath, isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suite.ts";
 import type { ParsedFile } from "../../parsing/json.ts";
 import { asObject, asText, listOtherKeys, parseData, readTexts, toLiteralArgs } from "./data.ts";
@@ -25,26 +25,57 @@ export const promptfoo: Format = {
   async read(source, context) {
     const parsed = await parseData(source);
     const config = asObject(parsed.value);
-    const known = ["description", "prompts", "tests", "providers", "targets", "defaultTest", "tracing", "env"];
-    const unsaid = listOtherKeys(config, known);
-    if (!Array.isArray(config.tests)) {
-      const what =
-        typeof config.tests === "string" ? `tests of another file (${config.tests})` : "tests that are no list";
-      return { file: source.file, cases: [], unsaid: [...unsaid, { what }] };
-    }
+    const unsaid: Unsaid[] = listOtherKeys(config, ["description", "prompts", "tests", "scenarios", "defaultTest"]);
+    for (const key of ["tests", "scenarios", "defaultTest"])
+      if (typeof config[key] === "string") unsaid.push({ what: `"${key}" in another file`, detail: config[key] });
     const templates = listTemplates(config.prompts);
     const shared = asObject(config.defaultTest);
-    const cases = (config.tests as Json[]).flatMap((test, index): ImportedCase[] => {
-      const place = parsed.place(["tests", index]);
+    const cases = listTests(config).flatMap(({ test, path }): ImportedCase[] => {
+      const place = parsed.place(path);
       if (!isJsonObject(test)) {
         const reason = typeof test === "string" ? "tests of another file" : "the test is not an object";
         return [leaveOut({ name: typeof test === "string" ? test : JSON.stringify(test), place, unsaid: [] }, reason)];
       }
-      return templates.map((template) => readTest(template, test, shared, { place, context }));
+      return templates.flatMap((template) =>
+        expandVars(test, shared).map((vars) => readTest(template, vars, test, shared, { place, context })),
+      );
     });
     return { file: source.file, cases, unsaid };
   },
 };
+
+/** The tests of the list, then those of the scenarios: each test with each entry of the scenario's `config`. */
+function listTests({ tests, scenarios }: JsonObject): { test: Json; path: Path }[] {
+  const listed = (Array.isArray(tests) ? tests : []).map((test, at) => ({ test, path: ["tests", at] }));
+  const crossed = (Array.isArray(scenarios) ? scenarios : []).flatMap((scenario, at) => {
+    const { config, tests: own } = asObject(scenario);
+    return ([config ?? scenario].flat() as Json[]).flatMap((data) =>
+      ([own ?? {}].flat() as Json[]).map((test) => {
+        const merged = isJsonObject(data) && isJsonObject(test) ? mergeTests(data, test) : undefined;
+        return { test: merged ?? (isJsonObject(data) ? test : data), path: ["scenarios", at] };
+      }),
+    );
+  });
+  return [...listed, ...crossed];
+}
+
+function mergeTests(first: JsonObject, second: JsonObject): JsonObject {
+  const merge = (key: string) => ({ ...asObject(first[key]), ...asObject(second[key]) });
+  const assert = [first.assert ?? [], second.assert ?? []].flat() as Json[];
+  return { ...first, ...second, vars: merge("vars"), options: merge("options"), assert };
+}
+
+/** The values of the variables of each case: a variable with a list makes a case for each of its values. */
+function expandVars(test: JsonObject, shared: JsonObject): JsonObject[] {
+  const { vars, options } = mergeTests(shared, test);
+  if (asObject(options).disableVarExpansion === true) return [asObject(vars)];
+  let combinations: JsonObject[] = [{}];
+  for (const [name, value] of Object.entries(asObject(vars)))
+    combinations = combinations.flatMap((given) =>
+      ([value].flat() as Json[]).map((one) => ({ ...given, [name]: one })),
+    );
+  return combinations;
+}
 
 /** The texts of the prompts; undefined for a prompt that is in a file. */
 function listTemplates(prompts: Json | undefined): (string | undefined)[] {
@@ -57,71 +88,120 @@ function listTemplates(prompts: Json | undefined): (string | undefined)[] {
 
 type TestExpectations = {
   calls: FileCall[];
+  /** The expected order of the calls. */
+  sequence?: readonly string[];
   avoid: string[];
-  skill?: string;
-  /** Whether an assertion is about the first call of the first reply. If it names no tool, any call is expected. */
+  skills: string[];
+  /** Whether an assertion is about the first call of the first reply. */
   isFirst?: boolean;
-  isOrdered?: boolean;
+  /** Whether an assertion is that some call is well-formed. */
+  isAny?: boolean;
   isExact?: boolean;
-  argsMode?: "exact";
+  /** The modes in which arguments are compared. */
+  modes: Set<Json>;
   sentences: string[];
   unsaid: Unsaid[];
 };
 
 function readTest(
   template: string | undefined,
+  given: JsonObject,
   test: JsonObject,
   shared: JsonObject,
   { place, context }: { place: ReturnType<ParsedFile["place"]>; context: { judged: boolean } },
 ): ImportedCase {
-  const vars = { ...asObject(shared.vars), ...asObject(test.vars) };
-  const found: TestExpectations = { calls: [], avoid: [], sentences: [], unsaid: [] };
-  const { transform, ...options } = { ...asObject(shared.options), ...asObject(test.options) };
-  const assertions = [shared.assert ?? [], test.assert ?? []].flat() as Json[];
+  // A value of a variable may name others.
+  const vars = Object.fromEntries(Object.entries(given).map(([name, one]) => [name, fillAll(one, given) ?? one]));
+  const found: TestExpectations = { calls: [], avoid: [], skills: [], modes: new Set(), sentences: [], unsaid: [] };
+  const merged = mergeTests(shared, test);
+  const { transform, disableVarExpansion, disableDefaultAsserts, ...options } = asObject(merged.options);
+  const assertions = [(disableDefaultAsserts === true ? test : merged).assert ?? []].flat() as Json[];
   for (const assertion of assertions)
-    readAssertion({ ...(transform !== undefined && { transform }), ...asObject(assertion) }, found);
-  const others = [
-    ...listOtherKeys(test, ["description", "vars", "assert", "metadata", "threshold", "options"]),
-    ...listOtherKeys(options, []),
-  ];
+    readAssertion({ ...(transform !== undefined && { transform }), ...asObject(assertion) }, vars, found);
+  const known = ["description", "vars", "assert", "metadata", "threshold", "options"];
+  const others: Unsaid[] = [...listOtherKeys(merged, known), ...listOtherKeys(options, [])];
+  const { threshold } = merged;
+  if (typeof threshold === "number" && threshold < 1)
+    others.push({ what: "a threshold of the test: every assertion has to hold", detail: String(threshold) });
+  const expect = buildExpectation(found);
   const named = asText(test.description);
-  const common = { name: named ?? cut(JSON.stringify(vars), 80), place, unsaid: [...others, ...found.unsaid] };
+  const common = { name: named ?? cut(JSON.stringify(given), 80), place, unsaid: [...others, ...found.unsaid] };
   if (template === undefined) return leaveOut(common, "its prompt is in another file");
+  if (/^\s*(?:\[\s*\{|- role:)/.test(template)) return leaveOut(common, "its prompt is a list of messages");
   const input = fill(template, vars);
   if (input === undefined) return leaveOut(common, "its prompt has variables without a value");
-  const expect = buildExpectation(found);
-  const sentences = found.sentences.map((text) => fill(text, vars) ?? text);
   const reason = assertions.length === 0 ? "it has no assertion" : "no assertion is about tools or has a rubric";
-  return keepJudged(context, common, { input, ...(expect && { expect, maxTurns: 8 }) }, sentences, reason);
+  return keepJudged(context, common, { input, ...(expect && { expect, maxTurns: 8 }) }, found.sentences, reason);
 }
 
-function buildExpectation({ calls, avoid, skill, ...rules }: TestExpectations): CaseFile["expect"] {
-  const { isFirst, isOrdered, isExact, argsMode } = rules;
+/** Names in `unsaid` what one expectation cannot say of several assertions. */
+function buildExpectation(found: TestExpectations): CaseFile["expect"] {
+  const { avoid, skills, modes, isFirst, isExact, sequence, unsaid } = found;
   const avoided = avoid.length > 0 ? { avoid: oneOrSeveral([...new Set(avoid)]) } : {};
-  const [call] = calls;
-  if (isFirst && calls.length < 2) return { ...(call ? { ...call, extras: true } : { tool: "any" }), ...avoided };
-  if (calls.length > 0)
-    return {
-      calls,
-      order: isOrdered ? "strict" : "any",
-      ...(!isExact && { extras: true }),
-      ...(argsMode && { argsMode }),
-      ...avoided,
-    };
+  const calls = sequence ? orderCalls(sequence, found) : found.calls;
+  const [call, ...further] = calls;
+  const [skill, ...otherSkills] = new Set(skills);
+  if (otherSkills.length > 0) unsaid.push({ what: "several skills that must all be loaded" });
+  if (skill !== undefined && (call || found.isAny))
+    unsaid.push({ what: "a skill beside expected calls", detail: skill });
+  if (further.length > 0 && isFirst) unsaid.push({ what: "that a call is the first" });
+  const hasChoice = calls.some(({ tool }) => Array.isArray(tool));
+  const tools = calls.flatMap(({ tool, args }) => (args ? [tool] : []));
+  if (further.length > 0 && (hasChoice || new Set(tools).size < tools.length))
+    unsaid.push({ what: "that one call may meet several assertions" });
+  // The mode is one for all calls, also for those without arguments.
+  const isStrict = modes.has("exact") && modes.size === 1 && calls.every(({ args }) => args);
+  if (modes.has("exact") && !isStrict) unsaid.push({ what: 'the mode "exact" of one of several calls' });
+  const argsMode = isStrict ? { argsMode: "exact" as const } : {};
+  const extras = isExact ? {} : { extras: true };
+  if (call && further.length === 0 && isFirst) return { ...call, ...extras, ...argsMode, ...avoided };
+  if (call) return { calls, order: sequence ? "strict" : "any", ...extras, ...argsMode, ...avoided };
+  if (found.isAny) return { tool: "any", ...avoided };
   if (skill !== undefined) return { skill, ...avoided };
   return avoid.length > 0 ? avoided : undefined;
 }
 
-/** Replaces `{{variables}}` in a template; undefined if one has no plain value, or there is other syntax. */
+/** The calls of a sequence, with the arguments that other assertions expect of them. */
+function orderCalls(sequence: readonly string[], { calls, unsaid }: TestExpectations): FileCall[] {
+  const open = [...calls];
+  const ordered = sequence.map((tool): FileCall => {
+    const at = open.findIndex((call) => call.tool === tool);
+    return (at < 0 ? undefined : open.splice(at, 1)[0]) ?? { tool };
+  });
+  if (ordered.some(({ args }) => args))
+    unsaid.push({ what: "that another call than that of the sequence may have the arguments" });
+  if (open.length > 0) {
+    const detail = open.map(({ tool }) => [tool].flat().join(" or ")).join(", ");
+    unsaid.push({ what: "an expected call beside a sequence", detail });
+  }
+  return ordered;
+}
+
+/**
+ * Replaces `{{variables}}` in a template; undefined if one has no plain value or is in another file, or there is other
+ * syntax.
+ */
 function fill(template: string, vars: JsonObject): string | undefined {
-  if (/\{%/.test(template)) return undefined;
-  let isWhole = true;
+  let isWhole = !/\{[%#]|^file:/.test(template);
   const text = template.replace(/\{\{-?\s*([\w.]+)\s*-?\}\}/g, (_, name: string) => {
-    const value = vars[name];
-    if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") isWhole = false;
+    const value = getAtPath(vars, name.split("."));
+    const isPlain = typeof value === "number" || typeof value === "boolean";
+    if (!isPlain && (typeof value !== "string" || value.startsWith("file:"))) isWhole = false;
     return String(value);
   });
   return isWhole && !text.includes("{{") ? text : undefined;
+}
+
+/** Replaces the variables in all texts of a value. */
+function fillAll(value: Json, vars: JsonObject): Json | undefined {
+  if (typeof value === "string") return fill(value, vars);
+  if (value === null || typeof value !== "object") return value;
+  const members = Object.entries(value).flatMap(([key, one]) => {
+    const filled = fillAll(one, vars);
+    return filled === undefined ? [] : [[key, filled] as const];
+  });
+  if (members.length < Object.keys(value).length) return undefined;
+  return Array.isArray(value) ? members.map(([, one]) => one) : Object.fromEntries(members);
 }
 
 /** A JavaScript expression for the first tool call of the output, in the spellings that are understood. */
@@ -144,88 +224,147 @@ function readFirstCall({ type, value, transform }: JsonObject, found: TestExpect
   const [, argument, single, double, number] = (type === "javascript" && comparesArgument.exec(text)) || [];
   const isForm = /^is-valid-(?:openai-)?(?:function|tools)-call$/.test(asText(type) ?? "");
   const [call] = found.calls;
-  if (name !== undefined && name !== "") addCall(found, name);
+  if (isForm) found.isAny = true;
+  else if (name !== undefined && name !== "") addCall(found, name);
   else if (argument !== undefined && call)
     call.args = { ...call.args, ...toLiteralArgs({ [argument]: single ?? double ?? Number(number) }) };
-  else if (!isForm) return false;
-  found.isFirst = true;
+  else return false;
+  found.isFirst ||= !isForm;
   return true;
 }
 
-function readAssertion({ transform, ...assertion }: JsonObject, found: TestExpectations): void {
-  if (readFirstCall({ transform: transform ?? null, ...assertion }, found)) return;
-  const { type, value, ...others } = assertion;
+/** Reads an assertion. Those that cannot fail in promptfoo, and those that a suite cannot express, are named. */
+function readAssertion({ transform, ...assertion }: JsonObject, vars: JsonObject, found: TestExpectations): void {
+  const { type, value: template, threshold, weight, metric, metricOnly, assert, ...others } = assertion;
   const name = asText(type) ?? "without a type";
-  const { calls, avoid, sentences, unsaid } = found;
-  if (others.weight !== undefined || others.threshold !== undefined)
-    unsaid.push({ what: "a weight or threshold of an assertion" });
+  const { avoid, skills, sentences, unsaid } = found;
+  if (weight === 0 || metricOnly === true)
+    return void unsaid.push({ what: "an assertion that is measured and cannot fail", detail: name });
+  const value = fillAll(template ?? null, vars);
+  if (value === undefined)
+    return void unsaid.push({ what: "an assertion with variables without a value, or in another file", detail: name });
+  if (readFirstCall({ type: type ?? null, value, transform: transform ?? null }, found)) return;
+  const isF1 = name === "tool-call-f1";
+  if (weight !== undefined || (threshold !== undefined && !isF1 && name !== "assert-set"))
+    unsaid.push({ what: "a weight or threshold of an assertion", detail: name });
+  if (transform !== undefined && !/^(?:not-)?(?:trajectory:|skill-used)/.test(name))
+    unsaid.push({ what: "a transform of the output", detail: name });
+  unsaid.push(...Object.keys(others).map((key) => ({ what: `"${key}" of an assertion`, detail: name })));
   switch (name) {
-    case "trajectory:tool-used":
-    case "not-trajectory:tool-used": {
-      const tools = listTools(value, unsaid);
-      if (name.startsWith("not-")) avoid.push(...tools);
-      else for (const tool of tools) addCall(found, tool);
+    case "assert-set":
+      readAssertSet({ threshold: threshold ?? null, assert: assert ?? [] }, vars, found);
       return;
-    }
+    case "trajectory:tool-used":
+    case "not-trajectory:tool-used":
+      for (const tool of listTools(value, unsaid)) expectCount(tool, name.startsWith("not-"), found);
+      return;
     case "trajectory:tool-sequence": {
       const { steps, mode } = Array.isArray(value) ? { steps: value, mode: undefined } : asObject(value);
-      const tools = listTools(steps, unsaid);
-      calls.splice(0, calls.length, ...tools.map((tool) => calls.find((call) => call.tool === tool) ?? { tool }));
-      found.isOrdered = true;
+      const tools = listTools(steps, unsaid).map((tool) => tool.name);
+      if (tools.length < [steps ?? []].flat().length) return;
+      if (found.sequence) return void unsaid.push({ what: "a further sequence of calls" });
+      found.sequence = tools;
       if (mode === "exact") found.isExact = true;
       return;
     }
-    case "trajectory:tool-args-match": {
-      const { name: tool, tool: other, pattern, args, arguments: given, mode } = asObject(value);
-      const called = asText(tool) ?? asText(other);
-      if (called === undefined) {
-        const what = pattern === undefined ? "a tool name that is not text" : "arguments of a pattern of tools";
-        return void unsaid.push({ what, detail: JSON.stringify(value) });
-      }
-      addCall(found, called, toLiteralArgs(asObject(args ?? given)));
-      if (mode === "exact") found.argsMode = "exact";
+    case "trajectory:tool-args-match":
+      readArguments(asObject(value), found);
       return;
-    }
     case "tool-call-f1":
-      for (const tool of listTools(typeof value === "string" ? value.split(",") : value, unsaid))
+      if (typeof threshold === "number" && threshold < 1)
+        return void unsaid.push({ what: "tool-call-f1 with a threshold below 1", detail: String(threshold) });
+      for (const tool of readTexts(typeof value === "string" ? value.split(",") : value, name, unsaid))
         addCall(found, tool.trim());
-      if (others.threshold === 1) found.isExact = true;
+      unsaid.push({ what: "repeated calls of a tool, which tool-call-f1 allows" });
+      found.isExact = true;
       return;
-    case "skill-used": {
-      const skills = [asText(asObject(value).name) ?? readTexts(value, name, unsaid)].flat();
-      found.skill = skills[0] ?? "";
-      if (skills.length > 1) unsaid.push({ what: "several skills that must all be loaded" });
+    case "skill-used":
+    case "not-skill-used": {
+      const { name: skill, pattern, min, max } = asObject(value);
+      const named = [asText(skill) ?? asText(pattern) ?? readTexts(value, name, unsaid)].flat();
+      const plain = named.filter((one) => !/[*?]/.test(one));
+      if (plain.length < named.length) unsaid.push({ what: "a pattern of skill names", detail: named.join(", ") });
+      if ((min !== undefined && min !== 1) || (max !== undefined && max !== 0))
+        unsaid.push({ what: "how often a skill is loaded", detail: named.join(", ") });
+      if (max === 0 || name.startsWith("not-")) avoid.push(...plain.map((one) => `skill:${one}`));
+      else if (max === undefined || (typeof min === "number" && min > 0)) skills.push(...plain);
       return;
     }
-    case "not-skill-used":
-      avoid.push(...readTexts(value, name, unsaid).map((skill) => `skill:${skill}`));
-      return;
     case "llm-rubric":
     case "trajectory:goal-success":
-      sentences.push(...readTexts(value, name, unsaid));
+      sentences.push(...readTexts(asObject(value).goal ?? value, name, unsaid));
       return;
     default:
       unsaid.push({ what: `the assertion "${name}"` });
   }
 }
 
-/** Adds an expected call, or the arguments of a call that is already expected. */
-function addCall({ calls }: TestExpectations, tool: string, args?: JsonObject): void {
-  const known = calls.find((call) => call.tool === tool && !call.args);
-  if (!known) calls.push({ tool, ...(args && { args }) });
-  else if (args) known.args = args;
+/** A set without a threshold is its assertions. One of which a single call suffices expects any of the tools. */
+function readAssertSet({ threshold, assert }: JsonObject, vars: JsonObject, found: TestExpectations): void {
+  const inner = ([assert ?? []].flat() as Json[]).map(asObject);
+  if (typeof threshold !== "number" || threshold >= 1) {
+    for (const one of inner) readAssertion(one, vars, found);
+    return;
+  }
+  const names = inner.flatMap(({ type, value, ...others }) => {
+    const tool = fillAll(value ?? null, vars);
+    const isPlain = type === "trajectory:tool-used" && typeof tool === "string" && !/[*?]/.test(tool);
+    return isPlain && Object.keys(others).length === 0 ? [tool] : [];
+  });
+  const isChoice = names.length === inner.length && threshold > 0 && threshold * names.length <= 1;
+  if (isChoice) found.calls.push({ tool: oneOrSeveral(names) });
+  else found.unsaid.push({ what: "an assert-set with a threshold below 1", detail: String(threshold) });
 }
 
-/** The tools of a name, a list, or `{ name, min, max }`. Patterns and counts are reported. */
-function listTools(value: Json | undefined, unsaid: Unsaid[]): string[] {
-  return ([value ?? []].flat() as Json[]).flatMap((one) => {
-    if (typeof one === "string") return [one];
-    const { name, tool, pattern, min, max } = asObject(one);
-    const named = asText(name) ?? asText(tool);
-    if (pattern !== undefined) unsaid.push({ what: "a pattern of tool names", detail: String(pattern) });
-    else if (named === undefined) unsaid.push({ what: "a tool name that is not text", detail: JSON.stringify(one) });
-    if ((min !== undefined && min !== 1) || max !== undefined) unsaid.push({ what: "how often a tool is called" });
-    if (max === 0) return [];
-    return named === undefined ? [] : [named];
+/** Adds the calls that a tool has to have, or forbids them. */
+function expectCount({ name, min, max }: ToolCount, isNegated: boolean, found: TestExpectations): void {
+  const isCounted = isNegated ? min !== 1 || max !== undefined : max !== undefined && (max > 0 || min > 0);
+  if (isCounted || min > 20)
+    found.unsaid.push({ what: "how often a tool is called", detail: `${name}: ${min} to ${max ?? "any"}` });
+  if (isNegated ? !isCounted : max === 0) found.avoid.push(name);
+  else if (!isNegated) for (let count = 1; count <= Math.min(min, 20); count++) addCall(found, name, count);
+}
+
+/** In exact mode, arguments of `defaults` may have that value, and those of `ignore` any. */
+function readArguments(value: JsonObject, found: TestExpectations): void {
+  const { args, arguments: given, mode, defaults, ignore, ...matcher } = value;
+  const { unsaid, calls } = found;
+  const [tool] = listTools([matcher], unsaid);
+  if (!tool) return;
+  const expected = asObject(args ?? given);
+  const ignored = readTexts(ignore, "ignore", unsaid);
+  const usual = asObject(defaults);
+  const isExact = mode === "exact";
+  if (ignored.some((key) => /[*?]/.test(key)) || Object.keys(usual).some((key) => key in expected))
+    unsaid.push({ what: '"ignore" with a pattern, or "defaults" of expected arguments', detail: tool.name });
+  if (!isExact && Object.values(expected).some((one) => /\{/.test(JSON.stringify(one))))
+    unsaid.push({ what: "that nested objects may have further members", detail: tool.name });
+  const free = ignored.map((key) => [key, { $optional: { $any: true } }] as const);
+  const optional = Object.entries(toLiteralArgs(usual)).map(([key, one]) => [key, { $optional: one }] as const);
+  const literal = Object.entries(toLiteralArgs(expected)).filter(([key]) => !ignored.includes(key));
+  const all = Object.fromEntries([...(isExact ? [...optional, ...free] : []), ...literal]);
+  found.modes.add(isExact ? "exact" : "partial");
+  const open = calls.find((call) => call.tool === tool.name && !call.args);
+  if (open) open.args = all;
+  else calls.push({ tool: tool.name, args: all });
+}
+
+/** Makes sure that at least `count` calls of a tool are expected. */
+function addCall({ calls }: TestExpectations, tool: string, count = 1): void {
+  if (calls.filter((call) => call.tool === tool).length < count) calls.push({ tool });
+}
+
+type ToolCount = { name: string; min: number; max: number | undefined };
+
+/** The tools of a name, a list, or `{ name, min, max }`. In promptfoo, a name with `*` or `?` is a pattern. */
+function listTools(value: Json | undefined, unsaid: Unsaid[]): ToolCount[] {
+  return ([value ?? []].flat() as Json[]).flatMap((one): ToolCount[] => {
+    const { name, tool, pattern, min, max } = asObject(typeof one === "string" ? { name: one } : one);
+    const named = asText(pattern) ?? asText(name) ?? asText(tool);
+    if (named === undefined) unsaid.push({ what: "a tool name that is not text", detail: JSON.stringify(one) });
+    else if (/[*?]/.test(named)) unsaid.push({ what: "a pattern of tool names", detail: named });
+    else
+      return [{ name: named, min: typeof min === "number" ? min : 1, max: typeof max === "number" ? max : undefined }];
+    return [];
   });
 }

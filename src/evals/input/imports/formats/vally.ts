@@ -32,19 +32,19 @@ export const vally: Format = {
     const parsed = await parseData(source);
     const shared = asObject(parsed.value);
     const behind = new Map<string, string>();
-    const known = ["name", "prompt", "environment", "tags", "graders", "constraints", "prompts"];
+    const known = ["name", "prompt", "tags", "graders", "prompts"];
     const cases = listObjects(parsed, ["stimuli"], '"stimuli"').map(({ path, entry }) => {
       const [name, prompt] = [asText(entry.name), asText(entry.prompt)];
       const found = readGraders([shared.graders, entry.graders], behind);
+      const expect = buildExpectation(found);
       const unsaid = [...found.unsaid, ...listOtherKeys(entry, known)];
       const common = { name: name ?? prompt ?? "", place: parsed.place(path), unsaid };
       if (entry.prompts !== undefined) return leaveOut(common, "several prompts of one session");
       if (prompt === undefined) return leaveOut(common, "it has no prompt");
-      const expect = buildExpectation(found);
       const content = { input: prompt, ...(expect && { expect, maxTurns: 8 }) };
       return keepJudged(context, common, content, found.sentences, expectsNothing);
     });
-    const settings = ["name", "description", "type", "stimuli", "graders", "environment", "tags"];
+    const settings = ["name", "description", "type", "stimuli", "graders", "tags"];
     const dispatch = Object.fromEntries([...behind.values()].map((name) => [name, { name: "command" }]));
     const unsaid = listOtherKeys(shared, settings);
     return { file: source.file, cases, unsaid, ...(behind.size > 0 && { dispatch, behind }) };
@@ -53,10 +53,13 @@ export const vally: Format = {
 
 const expectsNothing = "no grader says which tool or skill is expected";
 
-function buildExpectation({ calls, avoid, skills }: GraderExpectations): CaseFile["expect"] {
+/** Names in `unsaid` the skills that one expectation cannot say. */
+function buildExpectation({ calls, avoid, skills, unsaid }: GraderExpectations): CaseFile["expect"] {
   const avoided = avoid.length > 0 ? { avoid: oneOrSeveral(avoid) } : {};
-  if (calls.length > 0) return { calls, order: "any", extras: true, ...avoided };
   const [skill, ...others] = new Set(skills);
+  if (others.length > 0) unsaid.push({ what: "several skills that must all be loaded" });
+  if (calls.length > 0 && skill !== undefined) unsaid.push({ what: "a skill beside expected calls", detail: skill });
+  if (calls.length > 0) return { calls, order: "any", extras: true, ...avoided };
   if (skill !== undefined && others.length === 0) return { skill, ...avoided };
   return avoid.length > 0 ? avoided : undefined;
 }
@@ -71,9 +74,7 @@ function readGraders(lists: readonly (Json | undefined)[], behind: Map<string, s
     const sentence = name === "prompt" ? (asText(settings.prompt) ?? asText(settings.rubric)) : undefined;
     if (name === "tool-calls") readToolCalls(settings, found, behind);
     else if (name === "skill-invocation") {
-      const required = readTexts(settings.required, "required", found.unsaid);
-      found.skills.push(...required);
-      if (required.length > 1) found.unsaid.push(severalSkills);
+      found.skills.push(...readTexts(settings.required, "required", found.unsaid));
       const disallowed = readTexts(settings.disallowed, "disallowed", found.unsaid);
       found.avoid.push(...disallowed.map((skill) => `skill:${skill}`));
     } else if (sentence !== undefined) found.sentences.push(sentence);
@@ -82,15 +83,13 @@ function readGraders(lists: readonly (Json | undefined)[], behind: Map<string, s
   return found;
 }
 
-const severalSkills: Unsaid = { what: "several skills that must all be loaded" };
-
-/** Converts patterns of arguments to matchers. A pattern that is not text is ignored. */
-function matchPatterns(patterns: Readonly<Record<string, Json | undefined>>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(patterns).flatMap(([key, pattern]) =>
-      typeof pattern === "string" ? [[key, { $matches: pattern }]] : [],
-    ),
-  );
+/** Converts patterns of arguments to matchers. */
+function matchPatterns(patterns: Readonly<Record<string, Json | undefined>>, unsaid: Unsaid[]): JsonObject {
+  const given = Object.entries(patterns).filter(([, pattern]) => pattern !== undefined);
+  for (const [detail] of given.filter(([, pattern]) => typeof pattern !== "string"))
+    unsaid.push({ what: "a pattern of an argument that is not text", detail });
+  const texts = given.filter((one): one is [string, string] => typeof one[1] === "string");
+  return Object.fromEntries(texts.map(([key, pattern]) => [key, { $matches: pattern }]));
 }
 
 function readToolCalls(
@@ -112,8 +111,8 @@ function readToolCalls(
     if (inner !== undefined && tools.length === 1 && /^[a-z][a-z0-9]*(?:_[a-z0-9-]+)+$/.test(inner)) {
       // A dispatcher that takes the name of a tool: that tool is expected.
       behind.set(inner, tool);
-      calls.push(expectCall(inner, matchPatterns(patterns)));
-    } else calls.push(expectCall(oneOrSeveral(tools), matchPatterns({ command: inner, ...patterns })));
+      calls.push(expectCall(inner, matchPatterns(patterns, unsaid)));
+    } else calls.push(expectCall(oneOrSeveral(tools), matchPatterns({ command: inner, ...patterns }, unsaid)));
   }
   for (const entry of [settings.disallowed ?? []].flat() as Json[]) {
     const { name, ...others } = typeof entry === "string" ? { name: entry } : asObject(entry);
@@ -164,6 +163,7 @@ export const waza: Format = {
       const inputs = asObject(entry.inputs);
       const prompt = asText(inputs.prompt) ?? asText(entry.prompt);
       const found = readWazaGraders(entry, skill);
+      const expect = buildExpectation(found);
       const files = readFixtures(inputs.files, source);
       const unsaid = [
         ...found.unsaid,
@@ -175,7 +175,6 @@ export const waza: Format = {
       if (prompt === undefined) return leaveOut(common, "it has no prompt");
       if (entry.enabled === false) return leaveOut(common, "it is not enabled");
       if (files.missing !== undefined) return leaveOut(common, files.missing);
-      const expect = buildExpectation(found);
       const content = {
         ...(id !== undefined && { id }),
         input: prompt,
@@ -184,7 +183,8 @@ export const waza: Format = {
       };
       return keepJudged(context, common, content, found.sentences, expectsNothing);
     });
-    return { file: source.file, cases, unsaid: [] };
+    const settings = ["name", "description", "version", "skill", "tasks"];
+    return { file: source.file, cases, unsaid: isTask ? [] : listOtherKeys(whole, settings) };
   },
 };
 
@@ -223,32 +223,41 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
   if (skill !== undefined && expected.should_trigger === false) found.avoid.push(`skill:${skill}`);
   if (typeof entry.expected === "string") found.sentences.push(entry.expected);
   for (const key of Object.keys(limits)) found.unsaid.push({ what: `the limit "${key}"` });
-  for (const key of ["outcomes", "tool_calls", "output_contains", "output_not_contains"])
-    if (expected[key] !== undefined) found.unsaid.push({ what: `"${key}" of the expectation` });
+  const said = skill === undefined ? ["behavior"] : ["behavior", "should_trigger"];
+  for (const key of Object.keys(expected).filter((one) => !said.includes(one)))
+    found.unsaid.push({ what: `"${key}" of the expectation` });
   for (const grader of ([entry.graders ?? [], entry.validators ?? []].flat() as Json[]).map(asObject)) {
     const config = asObject(grader.config);
     const type = asText(grader.type) ?? "without a type";
     if (type === "tool_constraint") {
       found.calls.push(...readSpecs(config.expect_tools, found));
-      found.avoid.push(
-        ...readSpecs(config.reject_tools, found).flatMap(({ tool, args }) => (args ? [] : [tool].flat())),
-      );
+      const rejected = readSpecs(config.reject_tools, found);
+      found.avoid.push(...rejected.flatMap(({ tool, args }) => (args ? [] : tool)));
+      if (rejected.some(({ args }) => args)) found.unsaid.push({ what: "a forbidden call with arguments" });
     } else if (type === "action_sequence") {
       found.calls.push(...readNamed(config.expected_actions, "expected_actions").map((tool) => ({ tool })));
       if (config.matching_mode !== "any_order_match")
         found.unsaid.push({ what: "the order of a sequence among other expected calls" });
     } else if (type === "skill_invocation") {
-      const required = readNamed(config.required_skills, "required_skills");
-      found.skills.push(...required.slice(0, 1));
-      if (required.length > 1) found.unsaid.push(severalSkills);
+      found.skills.push(...readNamed(config.required_skills, "required_skills"));
     } else if (type === "prompt") found.sentences.push(...readNamed(grader.rubric ?? config.prompt, "rubric"));
     else if (type === "behavior") {
       found.calls.push(...readNamed(config.required_tools, "required_tools").map((tool) => ({ tool })));
       found.avoid.push(...readNamed(config.forbidden_tools, "forbidden_tools"));
-    } else found.unsaid.push({ what: `the grader "${type}"` });
+    } else {
+      found.unsaid.push({ what: `the grader "${type}"` });
+      continue;
+    }
+    for (const key of Object.keys(config).filter((one) => !wazaSettings.includes(one)))
+      found.unsaid.push({ what: `"${key}" of the grader "${type}"` });
   }
   return found;
 }
+
+const wazaSettings: readonly string[] = [
+  ...["expect_tools", "reject_tools", "expected_actions", "matching_mode", "required_skills", "prompt"],
+  ...["required_tools", "forbidden_tools"],
+];
 
 function readSpecs(value: Json | undefined, { unsaid }: GraderExpectations): FileCall[] {
   return (Array.isArray(value) ? value : []).flatMap((spec): FileCall[] => {
@@ -259,6 +268,6 @@ function readSpecs(value: Json | undefined, { unsaid }: GraderExpectations): Fil
       unsaid.push(explainNoNames(name, spec));
       return [];
     }
-    return [expectCall(oneOrSeveral(names), matchPatterns({ command, path, skill }))];
+    return [expectCall(oneOrSeveral(names), matchPatterns({ command, path, skill }, unsaid))];
   });
 }
