@@ -18,7 +18,8 @@ const argument = fc.oneof(
 );
 const caseArbitrary = fc.record(
   {
-    input: fc.string({ minLength: 1 }),
+    // A blank input is refused.
+    input: fc.string({ minLength: 1 }).filter((text) => text.trim() !== ""),
     expect: fc.record(
       { tool: name, args: fc.dictionary(name, argument), extras: fc.boolean() },
       { requiredKeys: ["tool", "args", "extras"] },

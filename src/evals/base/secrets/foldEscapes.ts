@@ -85,12 +85,12 @@ type Range = { from: number; to: number };
 export function foldEscapes(source: string, { spaces }: { spaces: boolean }): Folded {
   const done: { source: string; step: Step }[] = [];
   let text = source;
-  /** Returns whether this has made what can be part of an escape. */
+  /** Returns whether this has made what can be part of an escape, or joined what was apart. */
   const take = (step: Step): boolean => {
     let isOpen = false;
     const next = text.replace(step.pattern, (found) => {
       const made = step.decode(found);
-      isOpen ||= made !== "" && special.test(made);
+      isOpen ||= made === "" || special.test(made);
       return made;
     });
     if (next === text) return false;

@@ -30,7 +30,7 @@ const defaultTimeoutMs = 120_000;
 const maxStateBytes = 2 * 1024 ** 3;
 /** What finds files, libraries and devices. Nothing else, no key above all, is in the environment of the process. */
 const passedOn =
-  /^(?:HOME|USERPROFILE|APPDATA|LOCALAPPDATA|PATH|SYSTEMROOT|TE?MP|TMPDIR|LD_LIBRARY_PATH)$|^(?:CUDA|DYLD|GGML|HIP|LLAMA|NODE_LLAMA|OMP|ROCR|VK|XDG)_/i;
+  /^(?:HOME|USERPROFILE|APPDATA|LOCALAPPDATA|PATH|SYSTEMROOT|TE?MP|TMPDIR|LD_LIBRARY_PATH|NODE_OPTIONS)$|^(?:CUDA|DYLD|GGML|HIP|LLAMA|NODE_LLAMA|OMP|ROCR|VK|XDG)_/i;
 /** A model whose process ends this often in a row is not started again. */
 const maxCrashes = 3;
 
