@@ -72,7 +72,7 @@ export function createTrialContext(
     skills: ({ planned }) => shelves.get(planned.suite.name),
     grade: async ({ planned, model, cell }, turns, signal, { deferred, workspace } = {}) => {
       const isAskedOnce = plannedTrials(planned.case, model) === 1;
-      const [create, keep] = model.makesUpArguments
+      const [create, keep] = model.writesNoArguments
         ? [createToolGraderFor, toolGraderFor]
         : [createGraderFor, graderFor];
       const getGrader = isAskedOnce ? create : keep;
@@ -89,7 +89,7 @@ export function createTrialContext(
   };
 }
 
-const unjudged = "arguments and results: a keyword search finds tools, and makes the arguments up";
+const unjudged = "arguments and results: a keyword search finds tools, and writes no arguments";
 
 function createShelf(packages: readonly SkillPackage[], host: HostName): SkillShelf {
   return {
