@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,12 +13,19 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
+const lockByKernel = `
+  const { tryLock } = require(${JSON.stringify(join(import.meta.dirname, "../../node_modules/fs-native-extensions"))});
+  if (!tryLock(file.fd, 2 ** 30, 1)) throw new Error("not locked");`;
+const lockBySocket = `
+  const { dev, ino } = await file.stat();
+  require("node:net").createServer().listen("\\0tool-evals-lock-" + dev + "-" + ino);`;
+
 /** Locks without the native module. */
-const byProcessId = () => lockRun(dir, null);
+const bySocket = () => lockRun(dir, null);
 
 describe.each([
   ["of the kernel", () => lockRun(dir)],
-  ["by process id", byProcessId],
+  ["by a socket", bySocket],
 ])("a lock %s", (_, lock) => {
   it("has one holder, which is named, until it is released", async () => {
     const { release } = await lock();
@@ -53,7 +60,7 @@ describe.each([
 
 describe.each([
   ["of the kernel", undefined],
-  ["by process id", null],
+  ["by a socket", null],
 ])("work in turn, with the lock %s", (_, tryLock) => {
   it.each([
     ["a free file", false],
@@ -99,45 +106,19 @@ it("that a file system cannot hold is reported with its file", async () => {
   );
 });
 
-it("is free immediately after its process was killed", async () => {
-  const holder = startHolder();
+it.each([
+  ["the kernel", lockByKernel, () => lockRun(dir)],
+  ["a socket", lockBySocket, bySocket],
+])("by %s is free immediately after its process was killed", async (_, script, lock) => {
+  const holder = startHolder(script);
   try {
     await once(holder.stdout ?? holder, "data");
-    await expect(lockRun(dir)).rejects.toThrow(`is being written by process ${holder.pid}.`);
+    await expect(lock()).rejects.toThrow(`is being written by process ${holder.pid}.`);
   } finally {
     holder.kill("SIGKILL");
     await once(holder, "exit");
   }
-  await (await lockRun(dir)).release();
-});
-
-it("by process id is free when that process has ended, and when the file is damaged", async () => {
-  for (const text of [await endedProcess(), "", "not a number", "-1"]) {
-    writeFileSync(join(dir, "lock"), text);
-    const { release } = await byProcessId();
-    expect(readFileSync(join(dir, "lock"), "utf8")).toMatch(new RegExp(`^${process.pid}( \\d+)?$`));
-    await release();
-  }
-});
-
-it.runIf(existsSync("/proc/self/stat"))("by process id is free when another process has got the id since", async () => {
-  const { release } = await byProcessId();
-  const [pid, start] = readFileSync(join(dir, "lock"), "utf8").split(" ");
-  await release();
-  writeFileSync(join(dir, "lock"), `${pid} ${Number(start) - 1}`);
-  await (await byProcessId()).release();
-  for (const held of [`${pid} ${start}`, `${pid}`]) {
-    writeFileSync(join(dir, "lock"), held);
-    await expect(byProcessId()).rejects.toThrow(`is being written by process ${pid}.`);
-  }
-});
-
-it("by process id is free when a process ended while it removed the lock of another one", async () => {
-  const lock = join(dir, "list.lock");
-  writeFileSync(lock, await endedProcess());
-  writeFileSync(`${lock}.ended`, await endedProcess());
-  expect(await withFileLock(join(dir, "list"), async () => "done", null)).toBe("done");
-  expect(readdirSync(dir)).toEqual([]);
+  await (await lock()).release();
 });
 
 /** The id of a process that has ended. */
@@ -147,12 +128,11 @@ async function endedProcess(): Promise<string> {
   return String(ended.pid);
 }
 
-function startHolder(): ChildProcess {
+function startHolder(lock: string): ChildProcess {
   const script = `
     const { open } = require("node:fs/promises");
-    const { tryLock } = require(${JSON.stringify(join(import.meta.dirname, "../../node_modules/fs-native-extensions"))});
     open(${JSON.stringify(join(dir, "lock"))}, "a+").then(async (file) => {
-      if (!tryLock(file.fd, 2 ** 30, 1)) throw new Error("not locked");
+      ${lock}
       await file.write(String(process.pid));
       console.log("locked");
       setInterval(() => file, 1000);

@@ -1,7 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { fstatSync, readFileSync, statSync } from "node:fs";
-import { type FileHandle, link, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { fstatSync, statSync } from "node:fs";
+import { type FileHandle, open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { EvalsError, exitCodes, usageError } from "../base/types/errors.ts";
@@ -15,10 +16,8 @@ const lockedByte = 2 ** 30;
 
 /**
  * Makes this process the only writer of a run folder until the lock is released. Uses a kernel lock on the file `lock` in
- * the folder, which is released when the process ends, however it ends. Where the native module is not available (musl),
- * the file names the process by its id and, on Linux, its start, and the lock is valid while that process exists. Throws
- * EvalsError with the process id if another process is writing the run, and for a folder with links, through which other
- * files would be written.
+ * the folder, which is released when the process ends, however it ends. Throws EvalsError with the process id if another
+ * process is writing the run, and for a folder with links, through which other files would be written.
  */
 export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock()): Promise<RunLock> {
   const file = join(dir, "lock");
@@ -99,9 +98,7 @@ type Release = () => Promise<void>;
  */
 type Acquired = { release: Release; remove: Release; isInPlace(): boolean } | { holder: string };
 
-const acquire = (file: string, tryLock: TryLock | null) =>
-  tryLock ? acquireByKernel(file, tryLock) : acquireByProcessId(file);
-
+/** Null where the native module has no build (musl). */
 function loadTryLock(): TryLock | null {
   try {
     return (createRequire(import.meta.url)("fs-native-extensions") as { tryLock: TryLock }).tryLock;
@@ -118,21 +115,27 @@ function isSameFile({ fd }: FileHandle, file: string): boolean {
 }
 
 /** The lock file of a run is never removed: one process could lock the removed file while another locks the new one. */
-async function acquireByKernel(file: string, tryLock: TryLock): Promise<Acquired> {
+async function acquire(file: string, tryLock: TryLock | null): Promise<Acquired> {
   const handle: FileHandle = await open(file, "a+");
+  let socket: Server | undefined;
   try {
-    if (!tryLock(handle.fd, lockedByte, 1)) {
+    if (!tryLock) socket = await bindSocket(handle.fd);
+    if (!(tryLock ? tryLock(handle.fd, lockedByte, 1) : socket)) {
       await handle.close();
       return { holder: await readHolder(file) };
     }
     await handle.truncate(0);
     await handle.write(String(process.pid));
   } catch (error) {
+    socket?.close();
     await handle.close().catch(() => undefined);
     throw error;
   }
-  const isInPlace = () => isSameFile(handle, file);
-  return { release: () => handle.close(), remove: () => rm(file, { force: true }), isInPlace };
+  const release = async () => {
+    socket?.close();
+    await handle.close();
+  };
+  return { release, remove: () => rm(file, { force: true }), isInPlace: () => isSameFile(handle, file) };
 }
 
 /** The text of a file that another process has locked, which writes its id right after that. */
@@ -144,86 +147,21 @@ async function readHolder(file: string): Promise<string> {
   }
 }
 
-/** The file exists while it is locked, and is created with its text: an empty file is damaged. */
-async function acquireByProcessId(file: string): Promise<Acquired> {
-  const own = `${file}.${process.pid}.${randomUUID()}`;
-  await writeFile(own, nameProcess(process.pid));
-  try {
-    for (let attempt = 1; ; attempt++) {
-      if (await succeeds(link(own, file), "EEXIST")) {
-        // Kept open until the release: otherwise a new file could get the inode number of the removed one.
-        const handle = await open(file);
-        const isInPlace = () => isSameFile(handle, file);
-        const release = once(async () => {
-          if (isInPlace()) await rm(file, { force: true });
-          await handle.close();
-        });
-        return { release, remove: release, isInPlace };
-      }
-      const holder = await readFile(file, "utf8").catch(() => undefined);
-      if (attempt === 3 || isRunning(holder)) return { holder: holder ?? "" };
-      if (holder !== undefined) await removeStale(file, holder, own);
-    }
-  } finally {
-    await rm(own, { force: true });
-  }
-}
-
 /**
- * Removes the lock of a process that has ended. Only one process at a time checks and removes: otherwise it could
- * remove the lock of a process that has acquired it since. `own` is a file with the id of this process.
+ * Locks a file without the native module: by a socket in the abstract namespace of Linux, named after the file. It is
+ * free again when the process ends, too. Undefined when another process has it.
  */
-async function removeStale(file: string, holder: string, own: string): Promise<void> {
-  const turn = `${file}.ended`;
-  const read = (path: string) => readFile(path, "utf8").catch(() => undefined);
-  if (await succeeds(link(own, turn), "EEXIST")) {
-    if ((await read(file)) === holder) await rm(file);
-    await rm(turn, { force: true });
-    return;
-  }
-  const remover = await read(turn);
-  if (remover !== undefined && !isRunning(remover)) await rm(turn, { force: true });
-}
-
-/** Returns false if the call fails with this code. Rejects with any other error. */
-async function succeeds(call: Promise<void>, code: string): Promise<boolean> {
+async function bindSocket(fd: number): Promise<Server | undefined> {
+  const { dev, ino } = fstatSync(fd);
+  const server = createServer().unref();
+  server.listen(`\0tool-evals-lock-${dev}-${ino}`);
   try {
-    await call;
-    return true;
+    await once(server, "listening");
+    return server;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === code) return false;
+    if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") return undefined;
     throw error;
   }
-}
-
-/** Releases only once, because the file may then be the lock of another process. A second call waits for the first. */
-function once(release: Release): Release {
-  let released: Promise<void> | undefined;
-  return () => (released ??= release());
-}
-
-/** The id of a process and, on Linux, when it started (in ticks since boot): another process can get the id later. */
-function nameProcess(pid: number): string {
-  try {
-    const status = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name of the program is in parentheses, and can have any characters. The start is the 20th field after it.
-    return `${pid} ${status.slice(status.lastIndexOf(")") + 2).split(" ")[19]}`;
-  } catch {
-    return String(pid);
-  }
-}
-
-/** Whether a process runs that was named by `nameProcess`. Where the start is not known, the id decides. */
-function isRunning(name = ""): boolean {
-  const pid = Number(name.split(" ")[0]);
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
-  }
-  const known = nameProcess(pid);
-  return known === name || [known, name].includes(String(pid));
 }
 
 function lockedError(dir: string, holder: string): EvalsError {
