@@ -15,10 +15,10 @@ import type { JudgeCheckSummary } from "./experiments/judge/verdict.ts";
 import type { History } from "./experiments/run/report/trend.ts";
 import type { variantsJson } from "./experiments/variants/report.ts";
 import type { DoctorReport } from "./inspection/doctor/report.ts";
-import type { ImportReport } from "./inspection/importReport.ts";
+import type { ImportReport } from "./inspection/import.ts";
 import type { ProbeReport } from "./inspection/probe/report.ts";
 import type { SearchReport } from "./inspection/search/evaluate.ts";
-import type { SkillListing } from "./inspection/skillsReport.ts";
+import type { SkillListing } from "./inspection/skills.ts";
 import type {
   BaselineOptions,
   BlameOptions,

@@ -7,7 +7,7 @@ import type { Finding } from "../../src/evals/base/types/finding.ts";
 import { folderInRepository } from "../../src/evals/input/skills/packageFiles.ts";
 import { printFindings } from "../../src/evals/inspection/findings.ts";
 import { heading } from "../../src/evals/reports/document.ts";
-import { fromRoot } from "../../src/evals/reports/verdicts.ts";
+import { fromRoot } from "../../src/evals/reports/findings.ts";
 import { anIo } from "../fakes/io.ts";
 
 const root = mkdtempSync(join(tmpdir(), "evals-repository-"));

@@ -4,7 +4,7 @@ import { readJudgement } from "../../src/evals/asking/scoring/judge.ts";
 import { isStopWord } from "../../src/evals/base/search/words.ts";
 import { inert } from "../../src/evals/base/secrets/visible.ts";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
-import { formats } from "../../src/evals/input/imports/formats/index.ts";
+import { formats } from "../../src/evals/input/imports/find.ts";
 import { parseYaml } from "../../src/evals/input/parsing/yaml.ts";
 import { parseSkill } from "../../src/evals/input/skills/package.ts";
 import { checkSuite } from "../../src/evals/input/suites/validate.ts";

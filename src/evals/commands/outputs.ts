@@ -11,11 +11,11 @@ import { judgeCheckSummarySchema } from "../experiments/judge/verdict.ts";
 import { historyOutputSchema } from "../experiments/run/report/trend.ts";
 import { variantsSummarySchema } from "../experiments/variants/verdict.ts";
 import { doctorReportSchema } from "../inspection/doctor/report.ts";
-import { importOutputSchema } from "../inspection/importReport.ts";
+import { importOutputSchema } from "../inspection/import.ts";
 import { probeReportSchema } from "../inspection/probe/report.ts";
 import { searchReportSchema } from "../inspection/search/evaluate.ts";
-import { skillListingSchema } from "../inspection/skillsReport.ts";
-import { toolsOutputSchema } from "../inspection/toolsReport.ts";
+import { skillListingSchema } from "../inspection/skills.ts";
+import { toolsOutputSchema } from "../inspection/tools.ts";
 
 const sentences = { headline: z.string(), reason: z.string(), next: z.string() };
 const blamedCaseSchema = blameReportSchema.shape.cases.element.extend(sentences);

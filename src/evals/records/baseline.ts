@@ -1,10 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { describeFileError } from "../base/files/fileError.ts";
-import { makeFolder } from "../base/files/makeFolder.ts";
-import { readRegularFile } from "../base/files/readRegularFile.ts";
-import { replaceFile } from "../base/files/replaceFile.ts";
+import { describeFileError, makeFolder, readRegularFile, replaceFile } from "../base/files/files.ts";
 import { type Baseline, baselineFormat, baselineSchema } from "../base/types/baseline.ts";
 import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../base/types/errors.ts";
 import { allDefinitions } from "../base/types/exposure.ts";

@@ -1,4 +1,4 @@
-import { describeFileError } from "../base/files/fileError.ts";
+import { describeFileError } from "../base/files/files.ts";
 import { EvalsError, exitCodes } from "../base/types/errors.ts";
 
 const hints: Readonly<Record<string, string>> = {

@@ -1,9 +1,6 @@
 import { dirname } from "node:path";
 import * as z from "zod";
-import { describeFileError } from "../base/files/fileError.ts";
-import { makeFolder } from "../base/files/makeFolder.ts";
-import { readRegularFile } from "../base/files/readRegularFile.ts";
-import { replaceFile } from "../base/files/replaceFile.ts";
+import { describeFileError, makeFolder, readRegularFile, replaceFile } from "../base/files/files.ts";
 import { type Night, nightSchema } from "../base/types/drift.ts";
 import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../base/types/errors.ts";
 import { formatIssues } from "../base/types/issues.ts";

@@ -2,9 +2,9 @@ import { plain } from "../base/secrets/visible.ts";
 import { cut } from "../base/text/text.ts";
 import type { Severity } from "../base/types/finding.ts";
 import type { Blocks } from "./document.ts";
+import { fromRoot, type Place, severities, type VerdictList } from "./findings.ts";
 import { count } from "./format.ts";
 import { type Display, renderTerminal } from "./terminal.ts";
-import { fromRoot, type Place, severities, type VerdictList } from "./verdicts.ts";
 
 // Output for the log of a GitHub workflow: a report with workflow commands disabled, since it quotes untrusted text,
 // and annotations on lines of files.

@@ -1,7 +1,7 @@
 import { plain } from "../base/secrets/visible.ts";
 import { sumOf } from "../base/sum.ts";
 import { type Markup, markup } from "./escape.ts";
-import { isRed, type Verdict, type VerdictList, type VerdictSuite } from "./verdicts.ts";
+import { isRed, type Verdict, type VerdictList, type VerdictSuite } from "./findings.ts";
 
 /**
  * JUnit XML for CI services: a test suite per suite and model, a test case per verdict. `<failure>` is a missed gate or

@@ -2,9 +2,8 @@ import { createHash } from "node:crypto";
 import { plain } from "../base/secrets/visible.ts";
 import type { Severity } from "../base/types/finding.ts";
 import type { JsonObject } from "../base/types/json.ts";
-import { type FindingList, type RuleDescription, subjectText, worstFirst } from "./findings.ts";
+import { type FindingList, fromRoot, type Place, type RuleDescription, subjectText, worstFirst } from "./findings.ts";
 import { count } from "./format.ts";
-import { fromRoot, type Place } from "./verdicts.ts";
 
 const levels = { error: "error", warning: "warning", info: "note" } as const satisfies Record<Severity, string>;
 

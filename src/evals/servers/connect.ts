@@ -1,7 +1,6 @@
 import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import * as z from "zod";
-import { excerpt } from "../base/text/excerpt.ts";
-import { cut } from "../base/text/text.ts";
+import { cut, excerpt } from "../base/text/text.ts";
 import { EvalsError, messageOf } from "../base/types/errors.ts";
 import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../base/types/json.ts";
 import type { CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../base/types/tool.ts";

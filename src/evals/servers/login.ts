@@ -11,8 +11,7 @@ import type {
 import { abortAfter } from "../base/network/deadline.ts";
 import { type Fetch, openFetch } from "../base/network/proxy.ts";
 import { knownSecrets } from "../base/secrets/secrets.ts";
-import { excerpt } from "../base/text/excerpt.ts";
-import { cut } from "../base/text/text.ts";
+import { cut, excerpt } from "../base/text/text.ts";
 import { EvalsError, messageOf, usageError } from "../base/types/errors.ts";
 import { type Env, serverError } from "./spec.ts";
 import { clientMetadata, TokenStore } from "./tokens.ts";

@@ -8,8 +8,7 @@ import type {
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 import * as z from "zod";
-import { makeFolder } from "../base/files/makeFolder.ts";
-import { replaceFile } from "../base/files/replaceFile.ts";
+import { makeFolder, replaceFile } from "../base/files/files.ts";
 import { knownSecrets } from "../base/secrets/secrets.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
 import { configFolder, type Env, serverError } from "./spec.ts";

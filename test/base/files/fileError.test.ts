@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { describe, expect, it } from "vitest";
-import { describeFileError } from "../../../src/evals/base/files/fileError.ts";
+import { describeFileError } from "../../../src/evals/base/files/files.ts";
 
 /** As Node makes it of an error that libuv has no name for. */
 function unnamed(number: number, form: (text: string) => string): Error {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { makeFolder } from "../../../src/evals/base/files/makeFolder.ts";
+import { makeFolder } from "../../../src/evals/base/files/files.ts";
 
 let dir: string;
 beforeEach(() => {

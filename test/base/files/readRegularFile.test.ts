@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { readRegularFile } from "../../../src/evals/base/files/readRegularFile.ts";
+import { readRegularFile } from "../../../src/evals/base/files/files.ts";
 
 let dir: string;
 beforeEach(() => {

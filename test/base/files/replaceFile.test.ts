@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { replaceFile, temporaryName } from "../../../src/evals/base/files/replaceFile.ts";
+import { replaceFile, temporaryName } from "../../../src/evals/base/files/files.ts";
 
 let dir: string;
 beforeEach(() => {

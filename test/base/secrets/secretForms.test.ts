@@ -2,8 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createSecrets } from "../../../src/evals/base/secrets/secrets.ts";
 import { plain, visible } from "../../../src/evals/base/secrets/visible.ts";
-import { excerpt } from "../../../src/evals/base/text/excerpt.ts";
-import { cut } from "../../../src/evals/base/text/text.ts";
+import { cut, excerpt } from "../../../src/evals/base/text/text.ts";
 import { code } from "../../../src/evals/reports/markdown.ts";
 
 /** Random values per property: more with EVALS_TORTURE=long. */

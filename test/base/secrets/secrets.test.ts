@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { foldEscapes } from "../../../src/evals/base/secrets/foldEscapes.ts";
+import { foldEscapes } from "../../../src/evals/base/secrets/findTexts.ts";
 import { createSecrets, knownSecrets } from "../../../src/evals/base/secrets/secrets.ts";
 
 const key = 'sk-ant-api03-Zm9v+YmFy/9"x';

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { listUnproved, type SplitCase, splitCases } from "../../../src/evals/experiments/improve/split.ts";
+import { listUnproved, type SplitCase, splitCases } from "../../../src/evals/experiments/improve/plan.ts";
 
 const casesOf = (counts: Record<string, number>): SplitCase[] =>
   Object.entries(counts).flatMap(([label, n]) => Array.from({ length: n }, (_, i) => ({ id: `${label}-${i}`, label })));

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
 import type { Json, JsonObject } from "../../../src/evals/base/types/json.ts";
 import type { CaseFile } from "../../../src/evals/base/types/suite.ts";
-import { formats } from "../../../src/evals/input/imports/formats/index.ts";
+import { formats } from "../../../src/evals/input/imports/find.ts";
 import { parseJson } from "../../../src/evals/input/parsing/json.ts";
 import { buildSuite } from "../../../src/evals/input/suites/build.ts";
 import { checkSuite } from "../../../src/evals/input/suites/validate.ts";

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import * as z from "zod";
-import { readRegularFile } from "../../base/files/readRegularFile.ts";
-import { replaceFile } from "../../base/files/replaceFile.ts";
+import { readRegularFile, replaceFile } from "../../base/files/files.ts";
 import { getOrAdd } from "../../base/getOrAdd.ts";
 import { EvalsError, messageOf, usageError } from "../../base/types/errors.ts";
 import { formatIssues } from "../../base/types/issues.ts";

@@ -2,9 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as z from "zod";
-import { makeFolder } from "../../base/files/makeFolder.ts";
-import { readRegularFile } from "../../base/files/readRegularFile.ts";
-import { replaceFile } from "../../base/files/replaceFile.ts";
+import { makeFolder, readRegularFile, replaceFile } from "../../base/files/files.ts";
 import { type AskedModel, type Message, type ModelRequest, noUsage, type Reply } from "../../base/types/model.ts";
 import { turnSchema, type Usage } from "../../base/types/trial.ts";
 

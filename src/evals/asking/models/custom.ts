@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { resolve } from "node:path";
 import { importModule } from "../../base/code/module.ts";
-import { readRegularFile } from "../../base/files/readRegularFile.ts";
+import { readRegularFile } from "../../base/files/files.ts";
 import {
   type CustomMessage,
   type CustomModel,

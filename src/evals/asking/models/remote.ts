@@ -1,8 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { OversizedReplyError } from "../../base/network/fetch.ts";
-import { excerpt } from "../../base/text/excerpt.ts";
-import { cut, quote } from "../../base/text/text.ts";
+import { cut, excerpt, quote } from "../../base/text/text.ts";
 import {
   type Attempt,
   boundMessage,

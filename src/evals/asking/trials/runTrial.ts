@@ -1,4 +1,4 @@
-import { excerpt } from "../../base/text/excerpt.ts";
+import { excerpt } from "../../base/text/text.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import type { HostModel, Model } from "../../base/types/model.ts";
 import type { Shown } from "../../base/types/shown.ts";

@@ -1,5 +1,4 @@
 import type { Scorer, SearchDocument } from "./document.ts";
-import { buildWordIndex } from "./wordIndex.ts";
 
 /**
  * What a word of the search text adds to the score of a document, by where the document contains it. The unit is a word
@@ -111,4 +110,32 @@ function isLetter(character = ""): boolean {
 export function buildKeywordFinder(documents: readonly SearchDocument[]): (word: string) => boolean {
   const scoreWord = buildWordScorer(documents);
   return (word) => scoreWord(word.toLowerCase()).size > 0;
+}
+
+/** Finds texts by their words. */
+type WordIndex = {
+  /** The indices of the texts that contain this word. */
+  findWord(word: string): Iterable<number>;
+  /** The indices of the texts with a word that contains this piece. */
+  findPiece(piece: string): Iterable<number>;
+};
+
+/** Indexes texts, each given as its words. */
+export function buildWordIndex(texts: readonly Iterable<string>[]): WordIndex {
+  const holders = new Map<string, number[]>();
+  for (const [at, words] of texts.entries()) {
+    for (const word of new Set(words)) {
+      const known = holders.get(word);
+      if (known) known.push(at);
+      else holders.set(word, [at]);
+    }
+  }
+  return {
+    findWord: (word) => holders.get(word) ?? [],
+    findPiece: (piece) => {
+      const found = new Set<number>();
+      for (const [word, at] of holders) if (word.includes(piece)) for (const one of at) found.add(one);
+      return found;
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import { RE2JS } from "re2js";
 import { limitTime, TimeLimitError } from "../jsonSchema/watchdog.ts";
 import type { Scorer, SearchDocument } from "./document.ts";
-import { buildWordIndex } from "./wordIndex.ts";
+import { buildWordIndex } from "./keyword.ts";
 
 /** The maximum length of a pattern in the tool search of Anthropic's API, in characters. */
 export const maxPattern = 200;

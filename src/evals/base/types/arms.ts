@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { countsSchema, intervalSchema } from "./check.ts";
-import { discoverySummarySchema } from "./discovery.ts";
-import { exposureSchema } from "./exposure.ts";
+import { discoverySummarySchema, exposureSchema } from "./exposure.ts";
 import { costSchema } from "./trial.ts";
 
 // A run can ask its cases in several arms along one axis: how tools are shown, on which surface, among how many

@@ -1,4 +1,4 @@
-import { excerpt } from "../text/excerpt.ts";
+import { excerpt } from "../text/text.ts";
 import type { Broken, Turn, Usage } from "./trial.ts";
 
 /**

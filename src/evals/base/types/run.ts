@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { armsSummarySchema } from "./arms.ts";
 import { checkPlanSchema, checkSummarySchema, countsSchema, gateSchema, intervalSchema } from "./check.ts";
-import { discoverySummarySchema } from "./discovery.ts";
 import { driftSummarySchema } from "./drift.ts";
-import { exposureSchema } from "./exposure.ts";
+import { discoverySummarySchema, exposureSchema } from "./exposure.ts";
 import { jsonObjectSchema } from "./json.ts";
 import { serversSummarySchema } from "./servers.ts";
 import { executionPolicySchema } from "./suite.ts";

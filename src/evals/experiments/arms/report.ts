@@ -1,6 +1,6 @@
 import { sumOf } from "../../base/sum.ts";
 import type { ArmAxis, ArmComparison, ArmSummary, ArmsSummary } from "../../base/types/arms.ts";
-import type { DiscoverySummary } from "../../base/types/discovery.ts";
+import type { DiscoverySummary } from "../../base/types/exposure.ts";
 import { describeExposure } from "../../base/types/exposure.ts";
 import type { SuiteSummary } from "../../base/types/run.ts";
 import type { Discovery } from "../../base/types/trial.ts";

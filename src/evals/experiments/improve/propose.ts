@@ -3,7 +3,7 @@ import { labelCase } from "../../asking/scoring/userTurns.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { getOrAdd } from "../../base/getOrAdd.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
-import { findJson } from "../../base/text/jsonReply.ts";
+import { findJson } from "../../base/text/jsonParts.ts";
 import { cut } from "../../base/text/text.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import * as z from "zod";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { replaceFile } from "../../base/files/replaceFile.ts";
+import { replaceFile } from "../../base/files/files.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { AskedModel } from "../../base/types/model.ts";

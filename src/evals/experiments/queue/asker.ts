@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { JobType, Queue } from "bullmq";
 import type { PlannedCell } from "../../asking/trials/plan.ts";
 import { type Asker, createLocalAsker } from "../../asking/trials/runTrial.ts";
-import { excerpt } from "../../base/text/excerpt.ts";
+import { excerpt } from "../../base/text/text.ts";
 import { messageOf, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { type Broken, budgetedUsd, cellKey, type Trial } from "../../base/types/trial.ts";

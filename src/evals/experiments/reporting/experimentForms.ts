@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { exitCodes } from "../../base/types/errors.ts";
 import type { Experiment, RunManifest } from "../../base/types/run.ts";
 import { type Blocks, plainText } from "../../reports/document.ts";
-import type { Verdict, VerdictSuite } from "../../reports/verdicts.ts";
+import type { Verdict, VerdictSuite } from "../../reports/findings.ts";
 import { blameDocument, blameJson } from "../blame/report.ts";
 import { blameExitCode, blameReportSchema } from "../blame/verdict.ts";
 import { type ComparisonReport, comparisonDocument, comparisonJson } from "../compare/report.ts";

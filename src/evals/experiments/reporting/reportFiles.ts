@@ -1,6 +1,6 @@
 import { appendFile, copyFile, mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { replaceFile } from "../../base/files/replaceFile.ts";
+import { replaceFile } from "../../base/files/files.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { RunManifest } from "../../base/types/run.ts";

@@ -1,7 +1,7 @@
 import { getOrAdd } from "../../base/getOrAdd.ts";
 import { sumOf } from "../../base/sum.ts";
 import type { ComparedCheck } from "../../base/types/check.ts";
-import type { DiscoverySummary } from "../../base/types/discovery.ts";
+import type { DiscoverySummary } from "../../base/types/exposure.ts";
 import { type Discovery, discoveryOutcomes, type Score, type Trial } from "../../base/types/trial.ts";
 import { Ranking } from "./tally.ts";
 

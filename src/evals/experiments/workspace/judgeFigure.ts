@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { hashPrompt } from "../../asking/scoring/judge.ts";
-import { readRegularFile } from "../../base/files/readRegularFile.ts";
+import { readRegularFile } from "../../base/files/files.ts";
 import { messageOf, usageError } from "../../base/types/errors.ts";
 import { formatIssues } from "../../base/types/issues.ts";
 import { parseBoundedJson } from "../../base/types/json.ts";

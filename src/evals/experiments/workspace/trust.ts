@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { askConsent, isCi } from "../../base/consent.ts";
-import { replaceFile } from "../../base/files/replaceFile.ts";
+import { replaceFile } from "../../base/files/files.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";

@@ -1,8 +1,6 @@
 import { rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { describeFileError } from "../../base/files/fileError.ts";
-import { makeFolder } from "../../base/files/makeFolder.ts";
-import { replaceFile } from "../../base/files/replaceFile.ts";
+import { describeFileError, makeFolder, replaceFile } from "../../base/files/files.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { EvalsError, exitCodes } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";

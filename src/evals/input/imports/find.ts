@@ -3,11 +3,30 @@ import { join, relative, resolve } from "node:path";
 import { nearest } from "../../base/text/nearest.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
 import { hints, maxBytes, readText } from "../parsing/read.ts";
+import { bfcl } from "./formats/bfcl.ts";
 import { parseData } from "./formats/data.ts";
 import type { Format, ImportContext, ImportedFile, SourceFile, Unsaid } from "./formats/imported.ts";
-import { formats } from "./formats/index.ts";
+import { listFormats } from "./formats/lists.ts";
+import { mongodb } from "./formats/mongodb.ts";
+import { promptfoo } from "./formats/promptfoo.ts";
+import { promptLists, promptTable } from "./formats/promptTable.ts";
+import { vally, waza } from "./formats/vally.ts";
+import { vitestEvals } from "./formats/vitestEvals.ts";
 import { runSources } from "./source/run.ts";
 import type { SourceRequest, SourceRun } from "./source/values.ts";
+
+/** Every format, in the order in which a file is tested for it. */
+export const formats: readonly Format[] = [
+  mongodb,
+  vitestEvals,
+  bfcl,
+  promptTable,
+  promptLists,
+  vally,
+  waza,
+  ...listFormats,
+  promptfoo,
+];
 
 /** The files of one format, in the order of their paths. */
 export type FormatFiles = {

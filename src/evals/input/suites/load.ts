@@ -1,19 +1,18 @@
 import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
-import { readRegularFile } from "../../base/files/readRegularFile.ts";
+import { readRegularFile } from "../../base/files/files.ts";
 import { EvalsError, type Place, type Problem, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type Path } from "../../base/types/json.ts";
 import { type LintSettings, lintSettingsSchema } from "../../base/types/lint.ts";
 import type { Suite } from "../../base/types/suite.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 import { readParsed } from "../parsing/read.ts";
-import { buildSuite } from "./build.ts";
+import { buildSuite, readWorkspaceFiles } from "./build.ts";
 import { readCaseList } from "./caseList.ts";
 import { listCodeFiles } from "./expectation.ts";
 import { explain, type PathProblem, placeProblem } from "./explain.ts";
 import { withMockFiles } from "./mocks.ts";
 import { type CheckedSuite, checkSuite } from "./validate.ts";
-import { readWorkspaceFiles } from "./workspaceFiles.ts";
 
 type LoadOptions = { cwd: string; redact?: ((text: string) => string) | undefined };
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
-import { readRegularFile } from "../../base/files/readRegularFile.ts";
+import { readRegularFile } from "../../base/files/files.ts";
 import { listProperties } from "../../base/jsonSchema/values.ts";
 import { knownSecrets, redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines, visible } from "../../base/secrets/visible.ts";

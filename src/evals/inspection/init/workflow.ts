@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { readRegularFile } from "../../base/files/readRegularFile.ts";
+import { readRegularFile } from "../../base/files/files.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 

@@ -2,7 +2,7 @@ import { SpendingLimits } from "../../asking/trials/limits.ts";
 import { schedule } from "../../asking/trials/schedule.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
-import { unfence } from "../../base/text/jsonReply.ts";
+import { unfence } from "../../base/text/jsonParts.ts";
 import { mentionsName } from "../../base/text/text.ts";
 import { isLocal } from "../../base/types/endpoint.ts";
 import { usageError } from "../../base/types/errors.ts";

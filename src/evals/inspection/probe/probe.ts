@@ -7,20 +7,31 @@ import { EvalsError, type ExitCode, exitCodes, type Problem, usageError } from "
 import { defaultPolicy, type ExecutionPolicy, isWithin } from "../../base/types/execution.ts";
 import type { Severity } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
+import { canonicalJson, isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import { matchesPattern, type Profile, type Settings } from "../../base/types/lint.ts";
 import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
 import { count, some } from "../../reports/format.ts";
 import { openSource, type Source } from "../../servers/source.ts";
 import { decideExitCode, type FormOptions, printFindings } from "../findings.ts";
+import { listAlternatives, listDefaults } from "../parameters.ts";
 import { readSettings } from "../settings.ts";
 import { forEachTarget, resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
-import { makeCalls } from "./calls.ts";
-import { planProbes, probeUnknownTool } from "./plan/plan.ts";
-import { toolRules, unknownToolRules } from "./plan/rules.ts";
-import { type ProbeReport, probeDocument, type ServerReport, unknownToolRow } from "./report.ts";
-import { compileTool, makeUnknownTool, openSession, type ProbeSession } from "./session.ts";
-import { maxRepeats, type PlannedTool, type ProbeTarget, probeTool } from "./tool.ts";
+import { omitDefaults, planProbes, probeUnknownTool, repeatCall } from "./plan/plan.ts";
+import type { Probe, ProbedTool } from "./plan/probe.ts";
+import { checkRules, toolRules, unknownToolRules } from "./plan/rules.ts";
+import { type ProbeCall, type ProbeReport, probeDocument, type ServerReport, unknownToolRow } from "./report.ts";
+import { compileTool, makeProbe, makeUnknownTool, openSession, type ProbeSession } from "./session.ts";
+import {
+  describeAnswer,
+  judgeRule,
+  makeFinding,
+  maxRepeats,
+  type PlannedTool,
+  type ProbeTarget,
+  type Probing,
+  probeTool,
+} from "./tool.ts";
 
 /** The options of `evals probe`. `timeout` is in seconds. */
 export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> &
@@ -229,4 +240,76 @@ function makeReport(probed: readonly Probed[], seed: number, options: ProbeOptio
     ...{ seed, servers, problems, counts, rules: catalogue, failOn, stopped },
     ...{ ok: exitCode === exitCodes.passed, exitCode },
   };
+}
+
+/**
+ * Makes the calls of `--call` in order, and adds answers and findings to the report. Calls that form one probe (the same
+ * call twice, defaults given and omitted) are checked as such. Whoever writes a call permits it. Throws EvalsError for one
+ * that is malformed.
+ */
+async function makeCalls(
+  texts: readonly string[],
+  tools: readonly OfferedTool[],
+  report: ServerReport,
+  { session, target, signal }: Probing,
+): Promise<void> {
+  const found = new Set<string>();
+  const calls = texts.map(parseCall);
+  for (let [first] = calls; first; [first] = calls) {
+    const { tool, probe } = planCalls(first, calls, tools);
+    calls.splice(0, probe.calls(probe.base).length);
+    const seen = await makeProbe(session, probe, tool);
+    if (signal.aborted) return;
+    for (const [at, answer] of seen.answers.entries())
+      report.answers.push({ tool: tool.name, arguments: seen.calls[at] ?? {}, result: describeAnswer(answer) });
+    for (const { rule, result } of checkRules(seen)) {
+      const key = JSON.stringify([rule.id, tool.name]);
+      const isOff = judgeRule(rule, tool.name, target).level === "off";
+      if (typeof result === "string" || isOff || found.has(key)) continue;
+      found.add(key);
+      report.findings.push(makeFinding(rule, result.wrong, seen, target, "not tried"));
+    }
+  }
+}
+
+function parseCall(text: string): ProbeCall {
+  const malformed = usageError(
+    `--call ${text} is not a call.`,
+    'Write it as --call \'{"tool": "echo", "arguments": {}}\'.',
+  );
+  try {
+    const value: unknown = JSON.parse(text);
+    if (!isJsonObject(value)) throw malformed;
+    const { tool, arguments: args = {} } = value;
+    if (typeof tool !== "string" || !isJsonObject(args)) throw malformed;
+    return { tool, arguments: args };
+  } catch {
+    throw malformed;
+  }
+}
+
+/** The probe that the first calls form. An unlisted tool is called too, to check how the server refuses it. */
+function planCalls(
+  { tool: name, arguments: base }: ProbeCall,
+  calls: readonly ProbeCall[],
+  tools: readonly OfferedTool[],
+) {
+  const listed = tools.find((one) => one.name === name);
+  if (!listed) return { tool: makeUnknownTool(name), probe: { ...probeUnknownTool(), base } };
+  const compiled = compileTool(listed);
+  // Without a schema that compiles, all arguments count as valid.
+  const tool = typeof compiled === "string" ? makeUnknownTool(name) : compiled;
+  const single: Probe = { ...classifyArguments(tool, base), base, calls: (now) => [now] };
+  const several = [repeatCall(base), omitDefaults(tool, listDefaults(tool.inputSchema), base)].find((probe) => {
+    const wanted = probe.calls(base).map((args) => ({ tool: name, arguments: args }));
+    return wanted.length > 1 && canonicalJson(wanted) === canonicalJson(calls.slice(0, wanted.length));
+  });
+  return { tool, probe: several ?? single };
+}
+
+function classifyArguments({ allows, inputSchema }: ProbedTool, args: JsonObject): Pick<Probe, "kind" | "parameter"> {
+  if (allows(args)) return { kind: "valid" };
+  const required = listAlternatives(inputSchema, inputSchema)[0]?.required;
+  const missing = Array.isArray(required) ? required.find((name) => !Object.hasOwn(args, String(name))) : undefined;
+  return missing === undefined ? { kind: "wrong type" } : { kind: "missing", parameter: String(missing) };
 }

@@ -1,12 +1,12 @@
 import type { RunSummary } from "../../../base/types/run.ts";
 import type { Blocks } from "../../../reports/document.ts";
 import { safeJson, safeJsonParts } from "../../../reports/escape.ts";
+import type { VerdictList } from "../../../reports/findings.ts";
 import { githubReport } from "../../../reports/github.ts";
 import { renderPage } from "../../../reports/html.ts";
 import { junit } from "../../../reports/junit.ts";
 import { renderMarkdown } from "../../../reports/markdown.ts";
 import { type Display, pipe, renderTerminal } from "../../../reports/terminal.ts";
-import type { VerdictList } from "../../../reports/verdicts.ts";
 import { withSentences } from "../../check/sentences.ts";
 import { driftJson } from "../../drift/report.ts";
 import { runPage, toPage, type WrittenReport } from "./page.ts";

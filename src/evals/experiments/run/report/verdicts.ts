@@ -1,7 +1,7 @@
 import { exitCodes } from "../../../base/types/errors.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
+import { isRed, type Place, type Verdict, type VerdictList, type VerdictSuite } from "../../../reports/findings.ts";
 import { tally } from "../../../reports/format.ts";
-import { isRed, type Place, type Verdict, type VerdictList, type VerdictSuite } from "../../../reports/verdicts.ts";
 import { discoverySentence } from "../../arms/report.ts";
 import { checkLines } from "../../check/report.ts";
 import type { FollowUp } from "../../check/sentences.ts";

@@ -1,6 +1,9 @@
+import { groupBy } from "../../../base/groupBy.ts";
+import { excerpt, quoteWhole } from "../../../base/text/text.ts";
 import type { Finding } from "../../../base/types/finding.ts";
-import type { Tool } from "../../../base/types/tool.ts";
-import { type Cause, findMissingKey, quoteLines } from "../../../servers/diagnosis/signatures.ts";
+import { isJsonObject } from "../../../base/types/json.ts";
+import type { CallOutcome, Tool, ToolResult } from "../../../base/types/tool.ts";
+import { type Cause, findKnownError, findMissingKey, quoteLines } from "../../../servers/diagnosis/signatures.ts";
 import {
   diagnoseLocalStart,
   diagnoseRemoteStart,
@@ -11,7 +14,7 @@ import {
   type RemoteStart,
   slowMs,
 } from "../../../servers/diagnosis/start.ts";
-import { type Diagnosis, diagnoseTools, type TestCall } from "./tools.ts";
+import { listSchemaFaults } from "../../conventions.ts";
 
 type Failure = { kind: "no"; message: string; hint: string };
 
@@ -130,4 +133,196 @@ function diagnoseRisks({ start }: ServerFacts): Diagnosis[] {
     fix: "Write logs to stderr.",
   };
   return [...(isSlow(start) ? [slow] : []), ...(start.noise.length > 0 ? [noise] : [])];
+}
+
+/** A finding on a server that the caller names. */
+type Diagnosis = Omit<Finding, "location">;
+
+/** A call of a tool without arguments, and its outcome. */
+type TestCall = { tool: string; outcome: CallOutcome };
+
+/** A diagnosis without `tool` is about the list. */
+type ToolDiagnosis = Diagnosis & { tool?: string };
+
+const maxFaults = 10;
+
+/** The faults of the listed tools, and of the calls that were made: what the server lacks first. */
+function diagnoseTools(tools: readonly Tool[], calls: readonly TestCall[], start?: LocalStart): ToolDiagnosis[] {
+  if (tools.length === 0)
+    return [
+      {
+        rule: "no-tools",
+        severity: "error",
+        message: "The server lists no tools.",
+        fix: "Register tools before the server answers tools/list. Some servers need settings to offer any.",
+      },
+    ];
+  const faults = new Map(tools.map((tool) => [tool.name, listSchemaFaults(tool)]));
+  const failed = calls.flatMap(({ tool, outcome }) => {
+    const outer = explainOuterCause(tool, outcome, start);
+    const found = outer ?? diagnoseCall(tool, outcome, (faults.get(tool) ?? []).length > 0);
+    return found ? [{ tool, isOuter: outer !== undefined, ...found }] : [];
+  });
+  const groups = groupBy(failed, ({ isOuter, tool, message, rule, evidence }) =>
+    // An outer cause is the same for every tool, whatever its answer; other tools fail alike only with equal answers.
+    JSON.stringify(isOuter ? message.replace(`"${tool}"`, "") : [rule, evidence]),
+  );
+  const merged = [...groups.values()].flatMap((own) => {
+    const [first, ...others] = own;
+    const alike = others.length > 0 ? [`for the same reason: ${others.map(({ tool }) => tool).join(", ")}`] : [];
+    return first ? [{ ...first, evidence: [...(first.evidence ?? []), ...alike] }] : [];
+  });
+  const select = (outer: boolean) =>
+    merged.flatMap(({ isOuter, ...one }): ToolDiagnosis[] => (isOuter === outer ? [one] : []));
+  const found = [...select(true), ...diagnoseSchemas(faults), ...select(false)];
+  const isFaulty = found.some(({ severity }) => severity === "error");
+  return [...found, ...(isFaulty ? [] : diagnoseAnswers(calls))];
+}
+
+/** A server of which no call succeeds, or no answer says anything. One such call may be meant so. */
+function diagnoseAnswers(calls: readonly TestCall[]): ToolDiagnosis[] {
+  const answers = calls.flatMap(({ outcome }) =>
+    outcome.kind === "result" && !outcome.result.isError ? [outcome.result] : [],
+  );
+  if (calls.length > 1 && answers.length === 0)
+    return [
+      {
+        rule: "no-call-answered",
+        severity: "error",
+        message: `No call succeeds: 0 of ${calls.length} that were made without arguments.`,
+        fix: "Fix what the calls report above, or say in the descriptions what has to come first.",
+      },
+    ];
+  const isEmpty = ({ content, structuredContent }: ToolResult) =>
+    structuredContent === undefined && content.every(({ type, text = "" }) => type === "text" && text.trim() === "");
+  if (answers.length === 0 || !answers.every(isEmpty)) return [];
+  return [
+    {
+      rule: "empty-answers",
+      severity: answers.length > 1 ? "error" : "warning",
+      message: answers.length > 1 ? `All ${answers.length} answers are empty.` : "The only answer is empty.",
+      evidence: [`called: ${calls.map(({ tool }) => tool).join(", ")}`],
+      fix: "Return what was found, or say that there is nothing: an empty answer tells a model neither.",
+    },
+  ];
+}
+
+/** The text of a failed call; undefined if it was answered, or not at all. */
+function readFailure(outcome: CallOutcome): string | undefined {
+  if (outcome.kind === "unknown-tool") return outcome.message;
+  if (outcome.kind === "broken" || !outcome.result.isError) return undefined;
+  const { content, structuredContent } = outcome.result;
+  const text = content.map((item) => item.text ?? "").join("\n");
+  return text.trim() === "" && structuredContent ? JSON.stringify(structuredContent) : text;
+}
+
+/** Causes outside of the tool: what the server was not given, or cannot reach. */
+const outerCauses = new Set(["variable-missing", "credentials", "service-unreachable"]);
+const aboutArguments = /-32602|\binvalid arguments?\b|\bvalidation\b|\bparameters?\b/i;
+
+function explainOuterCause(tool: string, outcome: CallOutcome, start?: LocalStart): Diagnosis | undefined {
+  const text = readFailure(outcome);
+  const known = text === undefined ? undefined : findKnownError(text, "running");
+  if (text === undefined || !known || !outerCauses.has(known.rule)) return undefined;
+  // An argument can be called a token, too.
+  if (known.variables === undefined && aboutArguments.test(text)) return undefined;
+  const { rule, message } = known;
+  const fix = start ? explainKnown(known, start) : known.fix;
+  const isService = rule === "service-unreachable";
+  const cause = isService ? "the server cannot reach a service." : message.replace("The server", "the server");
+  return {
+    rule,
+    severity: isService ? "warning" : "error",
+    message: `A call of "${tool}" fails: ${cause}`,
+    evidence: [quoteAnswer(text)],
+    fix: isService ? "Check the network and its proxy, and the address of the service." : fix,
+  };
+}
+
+const maxAnswer = 2_000;
+const quoteAnswer = (text: string) => `the server answered ${quoteWhole(excerpt(text, maxAnswer))}`;
+
+function diagnoseSchemas(faultsByTool: ReadonlyMap<string, readonly string[]>): ToolDiagnosis[] {
+  const invalid = [...faultsByTool].filter(([, faults]) => faults.length > 0);
+  if (invalid.length === 0) return [];
+  const lines = invalid.flatMap(([name, faults]) => faults.map((fault) => `${name}: ${fault}`));
+  const rest = lines.length - maxFaults;
+  return [
+    {
+      rule: "malformed-schema",
+      severity: "error",
+      message: `${invalid.length === 1 ? "1 tool has" : `${invalid.length} tools have`} an invalid inputSchema.`,
+      evidence: [...lines.slice(0, maxFaults), ...(rest > 0 ? [`and ${rest} more`] : [])],
+      fix: "Correct the schema: hosts refuse such a tool, or its calls fail.",
+    },
+  ];
+}
+
+const unknownTool = /\bunknown tool\b|\btool\b.{0,80}\b(?:not found|does not exist|is not known)\b/i;
+/** The schema of a tool without required parameters allows a call without arguments: refusing it contradicts the schema. */
+const refusal =
+  /\b(?:invalid|missing|required|expected|unrecognized|validation|schema|-32602|undefined|is not a function|cannot read)\b/i;
+
+function diagnoseCall(tool: string, outcome: CallOutcome, hasFaults: boolean): Diagnosis | undefined {
+  if (outcome.kind === "broken") return { ...diagnoseBrokenCall(tool, outcome), evidence: [outcome.message] };
+  const text = readFailure(outcome);
+  if (text === undefined) return undefined;
+  if (outcome.kind === "result" && isStructuredFailure(outcome.result.structuredContent ?? text)) return undefined;
+  const evidence = [quoteAnswer(text)];
+  if (outcome.kind === "unknown-tool" || unknownTool.test(text))
+    return {
+      rule: "call-unknown",
+      severity: "error",
+      message: `"${tool}" is listed, but the server does not know it when it is called.`,
+      evidence,
+      fix: "Handle calls under the names that are listed.",
+    };
+  const contradicts = hasFaults || refusal.test(text);
+  return {
+    rule: "call-fails",
+    severity: contradicts ? "error" : "warning",
+    message: `A call of "${tool}" without arguments fails, although its schema requires none.`,
+    evidence,
+    fix: contradicts
+      ? 'Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".'
+      : "If it needs something first, such as another call, a program or a setting, say so in its description.",
+  };
+}
+
+function diagnoseBrokenCall(
+  tool: string,
+  { stage, message }: Extract<CallOutcome, { kind: "broken" }>,
+): Omit<Diagnosis, "evidence"> {
+  if (stage === "timeout")
+    return {
+      // Only a warning: some work takes long.
+      rule: "call-silent",
+      severity: "warning",
+      message: `A call of "${tool}" was not answered in time.`,
+      fix: "If the tool hangs, return an error result instead. If it is slow by nature, say so in its description.",
+    };
+  const status = findRefusal(message);
+  return status
+    ? {
+        rule: "credentials",
+        severity: "error",
+        message: `A call of "${tool}" is refused with HTTP ${status}.`,
+        fix: 'Give credentials that may call it, under "headers" or with `evals login`.',
+      }
+    : {
+        rule: "call-breaks",
+        severity: "error",
+        message: `A call of "${tool}" breaks the server.`,
+        fix: "Catch the exception in the tool, and return an error result that says how to recover.",
+      };
+}
+
+/** Whether a failure tells a model what to do about it. */
+function isStructuredFailure(result: unknown): boolean {
+  if (typeof result !== "string") return isJsonObject(result) && result.success === false && "retry_hint" in result;
+  try {
+    return result.startsWith("{") && isStructuredFailure(JSON.parse(result));
+  } catch {
+    return false;
+  }
 }

@@ -1,0 +1,91 @@
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { constants } from "node:os";
+import { dirname } from "node:path";
+
+/** Errors that Node prints as a number only. */
+const unnamed = {
+  EDQUOT: "disk quota exceeded",
+  ENOLCK: "no locks available",
+  ESTALE: "stale file handle",
+} as const;
+
+/** The code and the message of an error of the file system; an empty code for any other error. */
+export function describeFileError(thrown: unknown): { code: string; message: string } {
+  const { code = "", message = String(thrown) } = (thrown ?? {}) as Partial<NodeJS.ErrnoException>;
+  const number = Number(/^Unknown system error -(\d+)$/.exec(code)?.[1]);
+  for (const [name, meaning] of Object.entries(unnamed))
+    if (constants.errno[name as keyof typeof unnamed] === number)
+      return {
+        code: name,
+        message: message.replace(/Unknown system error -\d+(?:: Unknown system error -\d+)?/, `${name}: ${meaning}`),
+      };
+  return { code, message };
+}
+
+/**
+ * Creates a folder and those above it, with `mode`; one that exists is left as it is. Creates them one at a time: the
+ * recursive `mkdir` of Node never returns in a file system that has no folders to create, such as /proc. Rejects with the
+ * error of the file system.
+ */
+export async function makeFolder(path: string, { mode = 0o777 } = {}): Promise<void> {
+  const error = await tryMake(path, mode);
+  if (!error) return;
+  const above = dirname(path);
+  if (error.code !== "ENOENT" || above === path) throw error;
+  await makeFolder(above, { mode });
+  const again = await tryMake(path, mode);
+  if (again?.code === "ENOENT")
+    throw Object.assign(new Error(`no folder can be created in ${above}`), { code: "EPERM" });
+  if (again) throw again;
+}
+
+/** Returns the error; undefined if the folder now exists, also if another process created it. */
+async function tryMake(path: string, mode: number): Promise<NodeJS.ErrnoException | undefined> {
+  try {
+    await mkdir(path, { mode });
+    return undefined;
+  } catch (error) {
+    const found = await stat(path).catch(() => undefined);
+    return found?.isDirectory() ? undefined : (error as NodeJS.ErrnoException);
+  }
+}
+
+/**
+ * The text of a file. Rejects with the error of the file system, and for a folder, a pipe or a device: a pipe would be
+ * waited for without end.
+ */
+export async function readRegularFile(path: string): Promise<string> {
+  if (!(await stat(path)).isFile()) throw new Error("it is not a regular file");
+  return await readFile(path, "utf8");
+}
+
+/** The names of files that `replaceFile` leaves beside others when the process is killed. */
+export const temporaryName = /\.[0-9a-f]{12}\.tmp$/;
+
+/**
+ * Writes a file such that it has the old content or the new one, and never a part: after a crash, on a full disk, and
+ * for whoever reads it meanwhile. The content can come in parts. A link is followed. `mode` is that of the file before,
+ * where there is one, unless it is given. Rejects with the error of the file system and for a folder, a pipe or a device,
+ * and leaves it as it was.
+ */
+export async function replaceFile(
+  path: string,
+  content: string | Uint8Array | Generator<string>,
+  { mode }: { mode?: number } = {},
+): Promise<void> {
+  const target = await realpath(path).catch(() => path);
+  const before = await stat(target).catch(() => undefined);
+  if (before && !before.isFile()) throw new Error("it is not a regular file");
+  const kept = mode ?? before?.mode;
+  const temporary = `${target}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    // Writes until all is written: a disk that fills up takes a part first.
+    await writeFile(temporary, content, { flag: "wx", flush: true, mode: kept ?? 0o666 });
+    if (kept !== undefined) await chmod(temporary, kept);
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
