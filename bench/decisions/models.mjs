@@ -140,6 +140,15 @@ export const models = {
       };
     },
 
+  /** Passing answers of head are errors with chance `share`, and the request is sent again until there is none. */
+  resent: (share) => (rateOf, random) => (id, arm) => {
+    for (let attempt = 1; ; attempt++) {
+      const drawn = answer(random.next() < rateOf(+id, arm));
+      const isError = arm === "head" && drawn === "pass" && random.next() < share;
+      if (!isError) return [drawn, undefined, attempt > 1];
+    }
+  },
+
   /** Outages: runs of calls that are missing, `share` of all calls, 20 calls long on average. */
   outage: (share) => (rateOf, random) => {
     let isDown = false;

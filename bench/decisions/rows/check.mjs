@@ -192,6 +192,11 @@ const mustReach = [
     ...{ suite: "M_MIX10", model: models.missing({ head: { pass: 0.3 } }, "anew") },
     targets: { regressed: atMost(0.05) },
   }),
+  ...["M_MIX10", "MID10"].map((suite) =>
+    reach(`30 % of head's passing answers are errors, sent again unseen: ${suite}`, {
+      ...{ suite, model: models.resent(0.3), targets: { regressed: atMost(0.05) } },
+    }),
+  ),
   reach("each case and list has its own rate, intraclass correlation .1", {
     suite: "M_MIX10",
     model: models.perturbed(0.1),

@@ -41,3 +41,23 @@ it("stops waiting when the signal aborts", async () => {
   controller.abort();
   await expect(waiting).resolves.toBeUndefined();
 });
+
+it.each([
+  ["an error of the server", { status: 500 }, 1],
+  ["a reply that was cut off", {}, 1],
+  ["no time to answer", { stage: "timeout" as const }, 1],
+  ["too many requests", { status: 429 }, undefined],
+  ["an overloaded service", { status: 529 }, undefined],
+  ["a service that is away", { status: 503 }, undefined],
+  ["no connection", { message: "the connection failed: connect ECONNREFUSED 127.0.0.1:1" }, undefined],
+])("counts that it sent a request again after %s", async (_, more, resent) => {
+  const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const turn = { text: "", calls: [], stop: "done" as const, usage };
+  const attempts: Attempt[] = [
+    { ...fault, ...more },
+    { kind: "turn", turn, native: undefined },
+  ];
+  const limits = createLimits(3, async () => {});
+  const reply = await askRemote(cell, async () => attempts.shift() ?? fault, limits, never);
+  expect(reply.kind === "turn" && reply.turn.resent).toBe(resent);
+});

@@ -402,3 +402,18 @@ class CountingRecord extends TrialRecord {
     return super.answers(id, arm);
   }
 }
+
+test.each([
+  ["more than 5 % of one list", 0.3, true],
+  ["a few of both lists", 0.02, false],
+])("answers after an error: %s", (_, share, isCounted) => {
+  const random = seededRandom(7);
+  const { verdict } = simulate(check({ cases: idsOf(suites.M_GOOD8), seed: 1 }), (_id, arm) => [
+    "pass",
+    undefined,
+    random.next() < (isCounted && arm === "base" ? 0 : share),
+  ]);
+  expectRecordable(verdict);
+  expect(verdict.resent?.isCounted).toBe(isCounted);
+  expect(verdict.kind).toBe(isCounted ? "inconclusive" : "no-regression");
+});

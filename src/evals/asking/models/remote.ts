@@ -54,6 +54,7 @@ export async function askRemote(
   const startedAt = performance.now();
   const { pacer } = limits;
   let lost: Usage | undefined;
+  let resent = 0;
   // One controller per request, because an SDK that leaves listeners behind would fill up the run's signal.
   const own = new AbortController();
   const abort = () => own.abort(signal.reason);
@@ -67,12 +68,13 @@ export async function askRemote(
       if (signal.aborted) return { ...cancelled, ...(lost && { lost }) };
       if (!result) return notAsked(pacer.stopped ?? "", total > 1, lost);
       if (result.kind === "turn") {
-        const turn = { ...result.turn, ms: performance.now() - startedAt };
+        const turn = { ...result.turn, ms: performance.now() - startedAt, ...(resent > 0 && { resent }) };
         return { kind: "turn", turn, native: result.native, ...(lost && { lost }) };
       }
       if (result.usage) lost = addUsage(lost, result.usage);
       if (pacer.stopped !== undefined) return { ...toBroken(result, total), again: true, ...(lost && { lost }) };
       if (!isRetried(result, made, limits.retries)) return { ...toBroken(result, total), ...(lost && { lost }) };
+      if (!isTurnedAway(result)) resent++;
       await limits.delay(waitMs(result, made), own.signal);
       // Being throttled while other requests are answered is not a failure: requests are sent at the rate that is granted.
       const isCrowded = isThrottled(result) && pacer.answers !== answersBefore;
@@ -102,6 +104,10 @@ function notAsked(why: string, wasAsked: boolean, lost: Usage | undefined): Repl
 const maxThrottled = 50;
 
 const isThrottled = ({ status }: Fault) => status === 429 || status === 529;
+
+/** Whether the model never saw the request, so that its answer to the next attempt is no second draw. */
+const isTurnedAway = (fault: Fault) =>
+  isThrottled(fault) || fault.status === 503 || /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(fault.message);
 
 /** Faults that every request to a model would have: a wrong or missing key, no credit, no permission, no such model. */
 const refusedStatuses = [401, 402, 403, 404];

@@ -59,10 +59,11 @@ export class TrialRecord {
 
   /**
    * Adds what one request brought. A trial that was graded or given up keeps its answer; what is added
-   * to it later only counts as paid. `outcome` names the answer in full (tool and arguments), to compare repeats.
+   * to it later only counts as paid. `outcome` names the answer in full (tool and arguments), to compare repeats;
+   * `isResent`: errors came first, and the request was sent again.
    */
-  add(id: string, arm: string, trial: number, observation: Observation, outcome?: string): void {
-    const { answers, outcomes, paid, open, recovered, copied } = this.#column(id, arm);
+  add(id: string, arm: string, trial: number, observation: Observation, outcome?: string, isResent = false): void {
+    const { answers, outcomes, paid, open, recovered, resent, copied } = this.#column(id, arm);
     paid.calls++;
     if (observation === "copy") paid.copies++;
     if (observation === "missing") paid.missing++;
@@ -71,6 +72,7 @@ export class TrialRecord {
       answers[trial - 1] = observation;
       outcomes[trial - 1] = outcome ?? observation;
       if (open.get(trial)?.missing) recovered.add(trial);
+      else if (isResent) resent.add(trial);
       open.delete(trial);
       return;
     }
@@ -93,6 +95,11 @@ export class TrialRecord {
   /** Trials whose answer was missing when they were first asked. Stays current. */
   recovered(id: string, arm: string): ReadonlySet<number> {
     return this.#column(id, arm).recovered;
+  }
+
+  /** Trials whose answer came after an error to the same request. Stays current. */
+  resent(id: string, arm: string): ReadonlySet<number> {
+    return this.#column(id, arm).resent;
   }
 
   /** Trials that were given up because every reply to them was a copy. Stays current. */
@@ -144,6 +151,8 @@ function newColumn() {
     open: new Map<number, Paid>(),
     /** Trials with an answer that was missing at first. */
     recovered: new Set<number>(),
+    /** Trials with an answer that was an error at first. */
+    resent: new Set<number>(),
     /** Trials given up because every reply was a copy. */
     copied: new Set<number>(),
   };
@@ -229,7 +238,12 @@ export function* playTogether<V>(plays: readonly Play<V>[]): Play<V[]> {
  */
 export function simulate<V>(
   design: Design<V>,
-  answer: (id: string, arm: string, trial: number, order: number) => Observation | readonly [Observation, string],
+  answer: (
+    id: string,
+    arm: string,
+    trial: number,
+    order: number,
+  ) => Observation | readonly [Observation, outcome: string | undefined, isResent?: boolean],
   record = new TrialRecord(),
 ): { verdict: V; calls: number; record: TrialRecord } {
   const play = design.play(record);

@@ -172,6 +172,10 @@ export const comparedSchema = z.object({
     .extend({ recovered: armCounts, worst: z.number(), best: z.number() })
     .nullable()
     .describe("trials without an answer, and the net change if they had all gone against or for head"),
+  resent: armCounts
+    .extend({ isCounted: z.boolean().describe("whether they count both ways: many, or more with one list") })
+    .optional()
+    .describe("answers that came after an error to the same request; absent: none"),
   dependence: z
     .object({ score: z.number(), correlation: z.number() })
     .optional()

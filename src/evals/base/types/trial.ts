@@ -104,6 +104,11 @@ export const turnSchema = z.object({
     .optional()
     .describe("the maximum cost of a reply without usage, which counts toward the budget"),
   ms: z.number(),
+  resent: z
+    .int()
+    .positive()
+    .optional()
+    .describe("earlier attempts at this reply that ended in an error, without those that were turned away unread"),
   cached: z.literal(true).optional().describe("a reply of an earlier run, from the cache: without usage and time"),
   requestId: z.string().optional(),
   responseId: z.string().optional(),

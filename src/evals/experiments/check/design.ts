@@ -1,6 +1,6 @@
-import { type Design, type Play, simulate, type TrialRecord } from "../../asking/trials/design.ts";
+import { type Design, mostMissing, type Play, simulate, type TrialRecord } from "../../asking/trials/design.ts";
 import { type Counts, noTrials } from "../../base/stats/counts.ts";
-import { isSignificant } from "../../base/stats/hypothesisTests.ts";
+import { fisherP, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, drawBeta, seededRandom } from "../../base/stats/random.ts";
 import { sumOf } from "../../base/sum.ts";
 import { adviseOpen, simulateReach } from "../design/advice.ts";
@@ -132,6 +132,8 @@ class PlayedCheck {
   #nature: "unknown" | "samples" | "deterministic";
   /** All repeated requests come back as copies, so that there are no more trials than requests. */
   #isCached = false;
+  /** Answers that came after an error count both ways. */
+  #isResentCounted = false;
 
   constructor(setup: CheckSetup & Required<Pick<CheckSetup, "requests">>, plan: LookPlan, record: TrialRecord) {
     this.#setup = setup;
@@ -228,6 +230,25 @@ class PlayedCheck {
     yield* bring(this.#record, spans, look, this.#schedule);
     this.#isCached ||= this.#cases.some((one) => one.asked > one.requests) && this.#areRepeatsCopies();
     if (this.#isCached) for (const one of this.#cases) one.asked = Math.min(one.asked, one.requests);
+    const isCounted = this.#countResent()?.isCounted ?? false;
+    // What is counted changes with every request.
+    if (isCounted || this.#isResentCounted) for (const one of this.#cases) one.countResentBothWays(isCounted);
+    this.#isResentCounted = isCounted;
+  }
+
+  /**
+   * Answers that came after an error. A request that is sent again is a second draw, so they count both ways where they are
+   * more than 5 % of an arm, or more of one arm than of the other. Undefined if there are none.
+   */
+  #countResent() {
+    const [base, head] = pairArms.map((arm) => ({
+      passed: sumOf(this.#cases, (one) => one.countResent(arm)),
+      trials: sumOf(this.#cases, ({ asked }) => asked),
+    })) as [Counts, Counts];
+    if (base.passed + head.passed === 0) return undefined;
+    const isMany = [base, head].some(({ passed, trials }) => passed > mostMissing * trials);
+    const areDifferent = isSignificant(Math.min(fisherP(base, head), fisherP(head, base)), 0.025);
+    return { base: base.passed, head: head.passed, isCounted: isMany || areDifferent };
   }
 
   #areRepeatsCopies(): boolean {
@@ -442,6 +463,7 @@ class PlayedCheck {
     const { looks, z } = this.#plan;
     const suspects = this.#cases.filter((one) => !one.hasFallen && isSignificant(one.test.p, shownAt));
     const described = describeSuite(suite, z);
+    const resent = this.#countResent();
     return {
       method: "pairs",
       look,
@@ -457,6 +479,7 @@ class PlayedCheck {
       ...(this.#schedule.isShared && { orders: { count: orders.count, effect: orders.effect } }),
       suspects: suspects.map((one) => nameCase(one.id, one.tally(), one.test)).toSorted((a, b) => a.p - b.p),
       missing: missingAnswers(tallies),
+      ...(resent && { resent }),
       reach: this.#setup.withReach === false ? null : simulateReach(tallies, this.#plan, look, this.#setup.seed),
       calls: countCalls(
         this.#record,

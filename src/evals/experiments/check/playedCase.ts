@@ -11,8 +11,8 @@ export class PlayedCase {
   hasFallen = false;
   /** Pairs that were asked for. The record of a run that is read again may have more. */
   asked = 0;
-  readonly base: ArmAnswers;
-  readonly head: ArmAnswers;
+  base: ArmAnswers;
+  head: ArmAnswers;
 
   constructor(
     readonly id: string,
@@ -22,6 +22,17 @@ export class PlayedCase {
   ) {
     this.base = readArm(record, id, "base");
     this.head = readArm(record, id, "head");
+  }
+
+  /** Whether answers that came after an error count both ways, like those that were missing at first. */
+  countResentBothWays(isCounted: boolean): void {
+    this.base = readArm(this.record, this.id, "base", isCounted);
+    this.head = readArm(this.record, this.id, "head", isCounted);
+  }
+
+  /** How many of the trials that were asked for were answered after an error. */
+  countResent(arm: "base" | "head"): number {
+    return [...this.record.resent(this.id, arm)].filter((trial) => trial <= this.asked).length;
   }
 
   /** The first pairs; all that were asked for by default. */

@@ -219,7 +219,7 @@ function listNotes(check: CheckSummary): string[] {
 
 /** The statistics of a check under their textbook names, and its trials. */
 export function checkFacts(check: ComparedCheck): [string, string][] {
-  const { suite, families, reach, method, calls, missing, selection, dependence, orders } = check;
+  const { suite, families, reach, method, calls, missing, selection, dependence, orders, resent } = check;
   const exhausted = isExhausted(check);
   return knownFacts([
     ["Decided", decisionText(check)],
@@ -236,6 +236,11 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
       families > 1
         ? `5% for the whole run, shared by ${count(families, "check")} (${Number((5 / families).toPrecision(2))}% each)`
         : undefined,
+    ],
+    [
+      "Answered after an error",
+      resent &&
+        `${integer(resent.base)} baseline, ${integer(resent.head)} now${resent.isCounted ? "; counted as passes and as failures" : ""}`,
     ],
     ["Missing answers", missing ? missingText(missing) : undefined],
     ["Baseline's tools", bankText(check)],

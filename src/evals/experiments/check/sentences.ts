@@ -171,13 +171,16 @@ const undecided: Readonly<Partial<Record<NonNullable<ComparedCheck["because"]>, 
   },
 };
 
+const areMissing = (missing: ComparedCheck["missing"]) => missing !== null && missing.base + missing.head > 0;
+
 function inconclusive({ because, missing, cases, net, margin }: ComparedCheck): string {
   const known = because && undecided[because];
   if (known) return known.reason;
   if (because === "missing") {
+    const { base = 0, head = 0 } = (areMissing(missing) ? missing : missing?.recovered) ?? {};
     const arm = (n: number, name: string) => (n > 0 ? [`${integer(n)} with the ${name} tools`] : []);
-    const lost = missing ? [...arm(missing.base, "old"), ...arm(missing.head, "new")] : [];
-    return `The check could not decide: too many answers are missing (${lost.join(", ")}).`;
+    const what = areMissing(missing) ? "are missing" : "came only when the request was sent again";
+    return `The check could not decide: too many answers ${what} (${[...arm(base, "old"), ...arm(head, "new")].join(", ")}).`;
   }
   if (net === null) return "The check could not decide: a case has no answer in both tool lists.";
   return `The check could not decide: ${cases === 1 ? "the case varies" : "the cases vary"} too much from trial to trial to tell a drop of ${inPoints(margin)} from none.`;
@@ -212,9 +215,11 @@ export function checkNext(check: CheckSummary, { accept = false, blame = false }
 /** The highest cap a check can have, in trials per case and list. */
 const maxTrials = 140;
 
-function inconclusiveNext({ because, advice, trials }: ComparedCheck): string {
+function inconclusiveNext({ because, advice, trials, missing }: ComparedCheck): string {
   const known = because && undecided[because];
   if (known) return known.next;
+  if (because === "missing" && !areMissing(missing))
+    return "Next: find out why requests fail at first (a longer `--timeout` or fewer `--concurrency` may help), then run again.";
   if (because === "missing")
     return "Next: find out below why trials got no answer, then run `evals run --resume latest --retry-broken`.";
   if (!advice) return "Next: see below why trials got no answer, then run again.";

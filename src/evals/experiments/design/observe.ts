@@ -28,7 +28,8 @@ import { isWithinMargin, type MeanDrop, meanDrop, widen } from "./statistics.ts"
 export function addTrial(record: TrialRecord, trial: Trial): void {
   const { case: id, arm, trial: number } = trial.cell;
   const observation = readObservation(trial);
-  if (observation !== undefined) record.add(id, arm, number, observation, hashAnswer(trial));
+  const isResent = trial.turns.some(({ resent }) => resent !== undefined);
+  if (observation !== undefined) record.add(id, arm, number, observation, hashAnswer(trial), isResent);
 }
 
 /**
@@ -110,8 +111,13 @@ export type PairTally = {
 /** The answers of one arm of a case, with the trials that were missing when they were first asked. */
 export type ArmAnswers = { answers: readonly (Answer | undefined)[]; recovered: ReadonlySet<number> };
 
-export function readArm(record: TrialRecord, id: string, arm: string): ArmAnswers {
-  return { answers: record.answers(id, arm), recovered: record.recovered(id, arm) };
+/** `isResentCounted`: answers that came after an error count like those that were missing at first. */
+export function readArm(record: TrialRecord, id: string, arm: string, isResentCounted = false): ArmAnswers {
+  const recovered = record.recovered(id, arm);
+  return {
+    answers: record.answers(id, arm),
+    recovered: isResentCounted ? new Set([...recovered, ...record.resent(id, arm)]) : recovered,
+  };
 }
 
 type Answers = ArmAnswers["answers"];
