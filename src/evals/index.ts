@@ -80,10 +80,7 @@ export type Context = {
   onMessage?: ((text: string) => void) | undefined;
 };
 
-/**
- * What every result has. `exitCode`: 0 passed, 1 failed, 3 incomplete, as the command exits; `ok`: whether it is 0;
- * `headline` and `next`: the first line of the report, and what to do next.
- */
+/** What every result has, as the command exits and prints it; `ok`: whether `exitCode` is 0. */
 export type Result<T> = T & { ok: boolean; exitCode: number; headline?: string; next?: string };
 
 /**

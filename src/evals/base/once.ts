@@ -1,7 +1,4 @@
-/**
- * Memoizes `make` per object, for as long as the object lives, because many rules need the same value of one tool. The object
- * must not change.
- */
+/** Memoizes `make` per object, which must not change, for as long as the object lives. */
 export function once<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
   const known = new WeakMap<Key, { made: Made }>();
   return (key) => {

@@ -58,10 +58,7 @@ export function choice<const C extends readonly string[], const M extends Option
 /** A flag that is off by default. */
 export const toggle = (describe: string) => ({ type: "boolean", default: false, describe }) as const;
 
-/**
- * The values that a number flag takes. `above` and `below` exclude the bound itself. `percent`: `10%` is read as 0.1.
- * `dollars`: `$2.50` is read as 2.5; only plain decimals are accepted.
- */
+/** The values that a number flag takes. `percent`: `10%` is read as 0.1. `dollars`: `$2.50` is read as 2.5. */
 export type NumberRange = {
   min?: number;
   above?: number;

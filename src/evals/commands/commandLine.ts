@@ -30,10 +30,7 @@ export function findCommand(word: string, known: readonly Command[]): Command {
   );
 }
 
-/**
- * Reads the words after the name of a command. Returns the options that are given, under their names in camel case.
- * Throws a usage error for what the command does not take.
- */
+/** Reads the words after the name of a command to its options, in camel case. Throws a usage error. */
 export async function parseWords(command: Command, words: readonly string[], io: Io): Promise<Record<string, unknown>> {
   const parser = await createParser(command, words, io);
   const values: Record<string, unknown> = await parser.parseAsync(spellForParser(command, words));
@@ -146,10 +143,7 @@ function listExamples(examples: Command["examples"]): string {
   return ["Examples:", ...examples.flatMap(([line, purpose]) => [`  evals ${line}`, `      ${purpose}`])].join("\n");
 }
 
-/**
- * Reads the value of a flag or argument: of a command line, of a project file, or of a call of the library. Throws a usage
- * error that names it as `label`.
- */
+/** Reads the value of a flag or argument, wherever it was given. Throws a usage error that names it as `label`. */
 export function readValue(label: string, option: Options, value: unknown): unknown {
   if (value === undefined) return undefined;
   if (option.type === "boolean") {
@@ -167,10 +161,7 @@ export function readValue(label: string, option: Options, value: unknown): unkno
   }
 }
 
-/**
- * Reads options as the library gets them, under their names in camel case. Throws a usage error for one that the command
- * does not take, or that is missing.
- */
+/** Reads options as the library gets them. Throws a usage error for an unknown one, and for one that is missing. */
 export function readOptions(command: Command, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const name = nameCommand(command);
   const known = new Map(listOptions(command).map(([flag, option]) => [toCamelCase(flag), option]));

@@ -150,10 +150,7 @@ export const envFlags = inGroup("Servers:", {
   "env-file": texts("File with variables for the servers, one KEY=VALUE per line"),
 });
 
-/**
- * The variables of these flags; those of `--env` win. Throws a usage error for a file that cannot be read, and for a variable
- * that is not set.
- */
+/** The variables of these flags; those of `--env` win. Throws a usage error. */
 export function readServerEnv(env: readonly string[], files: readonly string[], io: Io): Record<string, string> {
   const fromFiles = files.map((file) => {
     const read = readText(resolve(io.cwd, file), maxEnvBytes, { pipes: true });

@@ -93,10 +93,7 @@ type HostEntry = {
 /** The tools that a host shows of a server: those of `only` without those of `except`. Absent: all. */
 export type ToolFilter = { only?: readonly string[]; except?: readonly string[] };
 
-/**
- * The server entries of a host's configuration file, unchecked. `path` is absolute; paths for `place` start with a
- * name.
- */
+/** The server entries of a host's configuration file, unchecked. Paths for `place` start with a name. */
 export type HostFile = {
   file: string;
   path: string;

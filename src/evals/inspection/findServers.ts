@@ -7,10 +7,7 @@ import { type HostFile, listHostFiles, readHostFile, windowsHostFiles } from "..
 /** A server that a host starts: its name, and the file that registers it, as messages name it. */
 export type RegisteredServer = { name: string; file: string };
 
-/**
- * The servers in the configuration files of hosts: those of the project or, if it has none, those of the user. Unreadable
- * files are skipped.
- */
+/** The servers in the configuration files of the project or, if it has none, of the user. */
 export async function findRegisteredServers(io: Io): Promise<RegisteredServer[]> {
   const { HOME, USERPROFILE, APPDATA } = io.env;
   const home = HOME ?? USERPROFILE;

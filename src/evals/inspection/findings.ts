@@ -24,10 +24,7 @@ export function decideExitCode(counts: Record<Severity, number>, failOn: Severit
 /** The forms of a report with findings. `json`: the same as `format: "json"`. */
 export type FormOptions = { format: "terminal" | "json" | "sarif" | "github" | "junit"; json: boolean };
 
-/**
- * A report with findings. `report`: what `--json` prints. `warnings`: further problems for the log, which concern no
- * finding.
- */
+/** A report with findings. `report`: what `--json` prints. `warnings`: of no finding, for the log. */
 type Inspected = {
   report: object;
   document(options: { isWhole: boolean }): Blocks;

@@ -9,10 +9,7 @@ const word = /(?:"(?:\\["\\]|\\(?!["\\])|[^"\\])*"|'[^']*'|\\["'\\ ]|\\(?!["'\\ 
 const assignment = /^[A-Za-z_]\w*=/;
 const piece = /"((?:\\["\\]|\\(?!["\\])|[^"\\])*)"|'([^']*)'|\\(["'\\ ])|([^\s"'])/g;
 
-/**
- * Splits the command line of a server into words, with quotes as in a shell; no shell is run. Words such as `NAME=value` before
- * the command are its variables. Throws EvalsError.
- */
+/** Splits the command line of a server into words, with quotes as in a shell, after `NAME=value`. Throws EvalsError. */
 export function parseCommandLine(line: string): CommandSpec {
   const rest = line.replace(word, "").trim();
   if (rest !== "") throw usageError(`--server ${line} has an unclosed quote.`, `Close it with ${rest[0]}.`);

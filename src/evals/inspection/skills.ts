@@ -19,10 +19,7 @@ export type SkillsOptions = {
   json: boolean;
 };
 
-/**
- * `evals tools --skills`: prints which skills a host shows to its model, and which it does not. Exits with 2 if an eval file
- * is invalid, after printing the list. Throws EvalsError for a folder that does not exist.
- */
+/** `evals tools --skills`: which skills a host shows to its model. Exits with 2 if an eval file is invalid. */
 export async function listSkills(options: SkillsOptions, io: Io): Promise<ExitCode> {
   const { host, hostDir, dir = [], json } = options;
   for (const folder of dir) await requireFolder(folder, io);

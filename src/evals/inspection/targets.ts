@@ -62,10 +62,7 @@ export type SuiteTarget = { kind: "suite"; suite: Suite };
 
 export type Target = ServerTarget | ToolListTarget | SkillsTarget | SuiteTarget;
 
-/**
- * Whether the distractor servers of suites are targets too, and, if nothing is named, the skills that a run finds in the
- * project.
- */
+/** Whether distractor servers are targets too, and, if nothing is named, the skills that a run finds. */
 type TargetSettings = { distractors?: boolean; projectSkills?: boolean };
 
 /**
@@ -328,10 +325,7 @@ async function resolveSuiteServer(
   return { ...target, name: server.name, registration: { host, name: server.name } };
 }
 
-/**
- * The servers among the targets, for inspections that need a running server, and a warning for each other target.
- * Throws EvalsError when there is no server.
- */
+/** The servers among the targets, and a warning for each other target. Throws EvalsError when there is none. */
 export function selectServers(targets: readonly Target[]): { servers: ServerTarget[]; warnings: Problem[] } {
   const servers = targets.filter((target) => target.kind === "server");
   const warnings = targets.flatMap((target) => explainSkipped(target));

@@ -22,10 +22,7 @@ import {
 
 export type ToolsOptions = Omit<TargetOptions, "skills"> & { json: boolean };
 
-/**
- * `evals tools`: prints the tool lists of servers and files, with --json unchecked and with all fields. Exits with 3 when
- * a server cannot be listed. Throws EvalsError for mistakes in what the options name.
- */
+/** `evals tools`: prints tool lists, with --json unchecked. Exits with 3 when one is missing. Throws EvalsError. */
 export async function listTools(options: ToolsOptions, io: Io): Promise<ExitCode> {
   const { targets, warnings } = await resolveTargets(options, io);
   const sources = targets.filter((target) => target.kind === "server" || target.kind === "tool list");

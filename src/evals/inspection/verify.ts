@@ -140,10 +140,7 @@ function verifySuite(current: Current, accepted: readonly { file: string; baseli
 
 const unlisted: ReadonlySet<OfferedTool["origin"]> = new Set(["instructions", "distractor", "dispatched"]);
 
-/**
- * The tools of a file, completed from a baseline: a file has neither the name of the server nor its instructions,
- * distractors and dispatched tools, so these are assumed to be as accepted.
- */
+/** The tools of a file, completed by what a baseline has beside tools: a file names no server and no instructions. */
 function completeList(tools: readonly OfferedTool[], { toolsets }: Baseline): OfferedTool[] {
   const accepted = new Map(Object.values(toolsets).flatMap((list) => list.map((tool) => [tool.name, tool])));
   const own = [...accepted.values()].find((tool) => isOwnTool(tool) && isCallable(tool));
@@ -162,10 +159,7 @@ function compare(baseline: Baseline, { suite, tools, skills }: Offer): Acceptanc
   });
 }
 
-/**
- * The coverage of each tool list by all of its suites. Cases with tools of their own do not count, because they do not test
- * the tools of the server.
- */
+/** The coverage of each tool list by all of its suites. Cases with tools of their own do not count. */
 function coverTools(current: readonly Current[]): VerifiedCoverage[] {
   const groups = new Map<string, { tools: readonly OfferedTool[]; suites: Suite[] }>();
   for (const one of current) {
@@ -188,9 +182,7 @@ function coverTools(current: readonly Current[]): VerifiedCoverage[] {
 type Verified = VerifiedSuite["records"][number];
 type State = Verified["cases"][number]["state"];
 
-/**
- * The report of `evals baseline verify`: whether the baselines match the current tools and cases, what differs, and coverage.
- */
+/** The report of `evals baseline verify`: whether the baselines are current, what differs, and coverage. */
 function verifyDocument(report: VerifyReport): Block[] {
   const { suites, coverage, failed, withoutSuite } = report;
   const [first = "", ...more] = listStatements(report);

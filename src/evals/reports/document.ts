@@ -40,9 +40,7 @@ export type Item = {
   command?: string;
 };
 
-/**
- * A changed text: added if there is no `before`, removed if there is no `after`. `beside`: cases that changed with it.
- */
+/** A changed text: added without `before`, removed without `after`. `beside`: cases that changed with it. */
 export type TextChange = {
   label: string;
   before?: string | undefined;

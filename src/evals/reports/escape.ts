@@ -58,10 +58,7 @@ type Part = string | number | undefined | Markup | readonly Markup[];
 
 const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-/**
- * Template tag for HTML and XML. Interpolated values are made visible and escaped unless they are `Markup`; undefined is
- * empty. Safe between tags and inside quoted attributes.
- */
+/** Template tag for HTML and XML: escapes interpolated values unless they are `Markup`; undefined is empty. */
 export function markup(pieces: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(pieces.map((piece, at) => (at === 0 ? piece : safe(parts[at - 1]) + piece)).join(""));
 }

@@ -3,10 +3,7 @@ import type { Problem } from "../base/types/errors.ts";
 import type { Finding, Location, Severity } from "../base/types/finding.ts";
 import { type Inline, type Item, type Span, unlimited } from "./document.ts";
 
-/**
- * A file as programs outside name it: from the root of the repository. `folder`: the path in it of the working directory,
- * from which this program names files.
- */
+/** A file as programs outside name it: from the root of the repository, in which `folder` is the working directory. */
 export function fromRoot(file: string, folder: string): string {
   if (folder === "" || /^(?:[\\/]|[a-z]:)/i.test(file)) return file;
   const way: string[] = [];
@@ -18,10 +15,7 @@ export function fromRoot(file: string, folder: string): string {
 
 export type Place = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
 
-/**
- * One decision of a command, for the forms that list results: a JUnit test case, a GitHub annotation.
- * The levels `failed` (missed a gate) and `error` (no answer to judge) are red.
- */
+/** One decision of a command: a JUnit test case, a GitHub annotation. The levels `failed` and `error` are red. */
 export type Verdict = {
   /** The subject, such as the id of a case. */
   name: string;
@@ -97,10 +91,7 @@ export function subjectText({ server, tool, skill, file }: Location): string {
 /** Characters of one line of evidence that are shown. */
 const maxEvidence = 2_100;
 
-/**
- * A finding in a list: its severity and `title` (default: the rule), then what is wrong, how to fix it, what was observed,
- * and the command that shows it again. `more` follows the fix.
- */
+/** A finding in a list: `title` (default: the rule), message, fix, `more`, evidence and command. */
 export function findingItem(
   { severity, rule, message, fix, evidence = [], command }: Omit<Finding, "location">,
   { title = rule, more = [] }: { title?: string; more?: readonly Inline[] } = {},

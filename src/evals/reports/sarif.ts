@@ -10,30 +10,10 @@ const levels = { error: "error", warning: "warning", info: "note" } as const sat
 /** GitHub code scanning shows 5,000 results per run and drops the rest. */
 const maxResults = 5_000;
 
-/** `subject`: the name of what it is about. `key`: identifies the result even if lines move. */
-type Result = {
-  rule: string;
-  level: "error" | "warning" | "note";
-  lines: readonly string[];
-  place: Place;
-  subject: string;
-  key: readonly string[];
-  suppressed?: string | undefined;
-};
-
-type Parts = {
-  version: string;
-  rules: readonly ({ id: string } & JsonObject)[];
-  results: readonly Result[];
-  exitCode: number;
-  isSuccessful: boolean;
-  notifications?: readonly JsonObject[];
-};
-
 /**
- * Findings as SARIF, with the rules they belong to. Suppressed findings come last, errors first; beyond 5,000, findings are
- * only counted. `folder`: the path of the working directory in the repository, from whose root readers resolve files. Does
- * not throw.
+ * Findings as a SARIF 2.1.0 log (OASIS, 2020), with the rules they belong to. Suppressed findings come last, errors first;
+ * beyond 5,000, findings are only counted. `folder`: the path of the working directory in the repository, from whose root
+ * readers resolve files. Does not throw.
  */
 export function findingSarif(
   { findings, problems, rules, exitCode }: FindingList,
@@ -42,69 +22,40 @@ export function findingSarif(
 ): string {
   const inRepository = <P extends Place>(place: P): P =>
     place.file === undefined ? place : { ...place, file: fromRoot(place.file, folder) };
-  const suppressed = findings.filter((one) => one.suppressed !== undefined);
-  return sarif({
-    version,
-    rules: rules.map(describeRule),
-    results: [...worstFirst(findings), ...suppressed].map((one): Result => {
-      const { file = "", server = "", tool = "", skill = "", path = "", via = {} } = one.location;
-      return {
-        rule: one.rule,
-        level: levels[one.severity],
-        lines: [`${one.message} ${one.fix}`, ...(one.evidence ?? [])],
-        place: inRepository(one.location.file === undefined ? via : one.location),
-        subject: [subjectText(one.location), path].filter(Boolean).join(" "),
-        key: [one.rule, file, server, tool, skill, path],
-        suppressed: one.suppressed,
-      };
-    }),
-    exitCode,
-    isSuccessful: problems.every(({ severity }) => severity !== "error"),
-    notifications: problems.map(({ severity, message, hint, place }) =>
-      notification(severity, [message, hint].filter(Boolean).join(" "), place && inRepository(place).file),
-    ),
-  });
-}
-
-/** A SARIF 2.1.0 log (OASIS, 2020) with one run. */
-function sarif({ version, rules, results: all, exitCode, isSuccessful, notifications = [] }: Parts): string {
-  const results = all.slice(0, maxResults);
-  const found = new Set(results.map(({ rule }) => rule));
-  const used = rules.filter(({ id }) => found.has(id));
+  const all = [...worstFirst(findings), ...findings.filter((one) => one.suppressed !== undefined)];
+  const shown = all.slice(0, maxResults);
+  const found = new Set(shown.map(({ rule }) => rule));
+  const used = rules.filter(({ id }) => found.has(id)).map(describeRule);
   const index = new Map(used.map(({ id }, at) => [id, at]));
   const fingerprint = fingerprints();
-  const left = all.length - results.length;
-  const log = {
-    $schema: "https://json.schemastore.org/sarif-2.1.0.json",
-    version: "2.1.0",
-    runs: [
-      {
-        tool: { driver: { name: "tool-evals", version, informationUri: "pkg:npm/tool-evals", rules: used } },
-        columnKind: "utf16CodeUnits",
-        invocations: [
-          {
-            executionSuccessful: isSuccessful,
-            exitCode,
-            toolExecutionNotifications: [
-              ...notifications,
-              ...(left > 0 ? [notification("warning", `${count(left, "more finding")} are left out.`)] : []),
-            ],
-          },
-        ],
-        results: results.map((one) => ({
-          ruleId: one.rule,
-          ...(index.has(one.rule) && { ruleIndex: index.get(one.rule) }),
-          level: one.level,
-          message: { text: one.lines.map(toSentence).join("\n") },
-          locations: [location(one)],
-          partialFingerprints: { "toolEvals/v1": fingerprint(one.key) },
-          ...(one.suppressed !== undefined && {
-            suppressions: [{ kind: "external", status: "accepted", justification: plain(one.suppressed) }],
-          }),
-        })),
-      },
-    ],
+  const notifications = problems.map(({ severity, message, hint, place }) =>
+    notification(severity, [message, hint].filter(Boolean).join(" "), place && inRepository(place).file),
+  );
+  if (all.length > shown.length)
+    notifications.push(notification("warning", `${count(all.length - shown.length, "more finding")} are left out.`));
+  const results = shown.map(({ rule, severity, message, fix, evidence = [], location, suppressed }) => {
+    const { file = "", server = "", tool = "", skill = "", path = "", via = {} } = location;
+    const subject = [subjectText(location), path].filter(Boolean).join(" ");
+    return {
+      ruleId: rule,
+      ...(index.has(rule) && { ruleIndex: index.get(rule) }),
+      level: levels[severity],
+      message: { text: [`${message} ${fix}`, ...evidence].map(toSentence).join("\n") },
+      locations: [describeLocation(inRepository(location.file === undefined ? via : location), subject)],
+      partialFingerprints: { "toolEvals/v1": fingerprint([rule, file, server, tool, skill, path]) },
+      ...(suppressed !== undefined && {
+        suppressions: [{ kind: "external", status: "accepted", justification: plain(suppressed) }],
+      }),
+    };
+  });
+  const executionSuccessful = problems.every(({ severity }) => severity !== "error");
+  const run = {
+    tool: { driver: { name: "tool-evals", version, informationUri: "pkg:npm/tool-evals", rules: used } },
+    columnKind: "utf16CodeUnits",
+    invocations: [{ executionSuccessful, exitCode, toolExecutionNotifications: notifications }],
+    results,
   };
+  const log = { $schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: [run] };
   return `${JSON.stringify(log, null, 2)}\n`;
 }
 
@@ -122,7 +73,7 @@ function describeRule({ id, severity, why, docs }: RuleDescription) {
 }
 
 /** The location of a result: a place in a file if there is one (by default its first line), and the name of its subject. */
-function location({ place: { file, line = 1, column }, subject }: Result): JsonObject {
+function describeLocation({ file, line = 1, column }: Place, subject: string): JsonObject {
   return {
     ...(file !== undefined && {
       physicalLocation: {

@@ -14,10 +14,7 @@ const minKept = 0.3;
 /** How many unchanged characters are shown around a change, and how many at each end of a removed or added text. */
 const context = { same: 70, changed: 300 } as const;
 
-/**
- * Compares a text word by word, with some context around each change; no pieces if there is no text. The result is
- * cached, since comparing takes time and several forms render the same change.
- */
+/** Compares a text word by word, with some context around each change. Cached: several forms render one change. */
 export const diffPieces = once(({ before, after }: TextChange): readonly Piece[] => {
   if (!before && !after) return [];
   const [old, now] = [oneLine(before ?? ""), oneLine(after ?? "")];

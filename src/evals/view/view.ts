@@ -44,10 +44,7 @@ const interval = 1000;
 
 type ViewOptions = { out: string; port: number; redact(text: string): string };
 
-/**
- * The read-only pages of the records in a folder. Requests must name this server as their host, so that no web site can
- * read the records through DNS rebinding.
- */
+/** The read-only pages of the records in a folder. Requests must name this host, against DNS rebinding. */
 function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => number): Hono {
   const records = new Records(out);
   const page = async (context: Context, data: WrittenReport | RunsPage | undefined) => {
@@ -100,10 +97,7 @@ function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => numb
     .onError((error, context) => context.text(`${redact(error.message)}\n`, 500));
 }
 
-/**
- * Whether a page of another origin loads this in itself. It could not read the answer, but have records read at any rate.
- * Following a link to this server is permitted.
- */
+/** Whether a page of another origin loads this in itself. Following a link to this server is permitted. */
 function isEmbedded(headers: Record<string, string | undefined>): boolean {
   const { "sec-fetch-site": site = "none", "sec-fetch-dest": destination } = headers;
   return site !== "same-origin" && site !== "none" && destination !== "document";

@@ -51,10 +51,7 @@ async function tryMake(path: string, mode: number): Promise<NodeJS.ErrnoExceptio
   }
 }
 
-/**
- * The text of a file. Rejects with the error of the file system, and for a folder, a pipe or a device: a pipe would be
- * waited for without end.
- */
+/** The text of a file. Rejects with the error of the file system, and for a folder, a pipe or a device. */
 export async function readRegularFile(path: string): Promise<string> {
   if (!(await stat(path)).isFile()) throw new Error("it is not a regular file");
   return await readFile(path, "utf8");

@@ -61,10 +61,7 @@ export type SchemaPlace = {
   level: number;
 };
 
-/**
- * A schema and its subschemas, in document order, without definitions that no reference leads to. `cut`: the limit that
- * ended the walk early.
- */
+/** A schema and its subschemas in document order, without unused definitions. `cut`: the limit that ended the walk. */
 export type Walk = { places: readonly SchemaPlace[]; cut?: { by: "depth" | "number"; at: Path } };
 
 /** Limits of a walk, far above what any host accepts: the number of schemas, and the length of their paths. */
@@ -208,10 +205,7 @@ const listAnchors = once((walk: Walk): ReadonlyMap<string, SchemaPlace> => {
   return anchors;
 });
 
-/**
- * Finds the first `$ref` that leads back to a schema it is part of, by a depth-first search that enters each schema
- * once.
- */
+/** Finds the first `$ref` that leads back to a schema it is part of. */
 export function findRecursiveRef(walk: Walk): SchemaPlace | undefined {
   const [root] = walk.places;
   if (!root || !walk.places.some(({ schema }) => typeof schema.$ref === "string")) return undefined;

@@ -65,10 +65,7 @@ export async function readText(body: ReadableStream<Uint8Array> | null): Promise
 /** More than `maxSockets` connections to one host are not faster; further requests wait for one. */
 const pool = { keepAlive: true, maxSockets: 256 };
 
-/**
- * Uses Node's own HTTP client, because the built-in `fetch` needs more CPU time per request than the rest of the program.
- * Asks for no compression. Idle sockets are reused and do not keep the process alive.
- */
+/** Uses Node's own HTTP client: the built-in `fetch` needs more CPU time per request than the rest of the program. */
 function createPooledFetch(): Fetch {
   const [plain, secure] = [new PlainAgent(pool), new SecureAgent(pool)];
   // Nearly all requests have the same URL.

@@ -19,10 +19,7 @@ export function createProxyFetch(env: Env): Fetch | undefined {
   return proxies.httpProxy === "" && proxies.httpsProxy === "" ? undefined : createLateFetch(proxies);
 }
 
-/**
- * The same with or without a proxy. Without one it differs from the built-in `fetch` in that it never ends a request by
- * itself, which that does after 300 s without a header, or between two parts of a body.
- */
+/** With or without a proxy. Never ends a request by itself, as the built-in `fetch` does after 300 s. */
 export function createPatientFetch(env: Env): Fetch {
   return createLateFetch(readProxies(env));
 }

@@ -35,10 +35,7 @@ const drainMs = 200;
 
 const windows = process.platform === "win32";
 
-/**
- * Starts a program in a new process group, with only `env` in its environment: ending the group leaves no child behind,
- * and Ctrl-C reaches only this program. Does not throw.
- */
+/** Starts a program in a new process group, with only `env` in its environment. Does not throw. */
 export function startGroup(
   command: string,
   args: readonly string[],

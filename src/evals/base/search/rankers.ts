@@ -9,10 +9,7 @@ const scorers = {
   regex: buildRegexScorer,
 } satisfies Record<string, (documents: readonly SearchDocument[]) => Scorer>;
 
-/**
- * The kinds of search with which hosts and APIs find tools. `keyword`: literal words, like Claude Code's ToolSearch.
- * `bm25`: the ranking of tool search in APIs and in Codex. `regex`: patterns, the other tool search of APIs.
- */
+/** `keyword`: literal words, like Claude Code's ToolSearch; `bm25` and `regex`: the tool searches of APIs. */
 export type RankerName = keyof typeof scorers;
 
 export const rankerNames = Object.keys(scorers) as readonly RankerName[];

@@ -45,10 +45,7 @@ export function buildRegexScorer(documents: readonly SearchDocument[]): Scorer {
   };
 }
 
-/**
- * Creates a function that returns the indices of the texts that a valid pattern matches. Most patterns that models
- * write are words separated by `|`, and looking up a word in an index is faster than matching.
- */
+/** Creates a function that returns the indices of the texts that a valid pattern matches. Plain words are looked up. */
 function buildMatcher(texts: readonly string[]): (pattern: string) => Iterable<number> {
   const exact = buildWordIndex(texts.map((text) => text.split(/\s+/)));
   const lower = buildWordIndex(texts.map((text) => text.toLowerCase().split(/\s+/)));
@@ -71,10 +68,7 @@ function findSyntaxError(pattern: string): string | undefined {
   }
 }
 
-/**
- * Splits a valid pattern into its distinct top-level alternatives, at each `|` outside of groups, classes and escapes.
- * Each gets the flags that the pattern starts with. A pattern with flags elsewhere is not split.
- */
+/** Splits a valid pattern into its distinct top-level alternatives, each with the flags that it starts with. */
 function splitAlternatives(pattern: string): string[] {
   const [flags = ""] = /^\(\?[a-zA-Z]+\)/.exec(pattern) ?? [];
   const rest = pattern.slice(flags.length);

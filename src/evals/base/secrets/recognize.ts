@@ -23,10 +23,7 @@ const harmlessHeader =
 export const isSecretHeader = (name: string, value: string) =>
   isSecretName(name) || (!harmlessHeader.test(name) && looksSecret(value));
 
-/**
- * Whether a value that is named like a secret is one: not a word, a number, a path or a reference, which texts may contain for
- * other reasons.
- */
+/** Whether a value that is named like a secret is one: not a word, a number, a path or a reference. */
 export const looksSecret = (value: string) =>
   value.length >= 8 &&
   !/^[a-z]{1,19}$/i.test(value) &&

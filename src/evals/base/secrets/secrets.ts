@@ -10,10 +10,7 @@ import {
   readMembers,
 } from "./recognize.ts";
 
-/**
- * The words that records consist of: names of fields, and values that have a meaning. A secret that is one of them, or a part
- * of one, is not redacted, since nothing could read a record without them.
- */
+/** The words that records consist of. They are not redacted, since nothing could read a record without them. */
 export const recordWords = `
 abstained acceptedAt additive always annotations answered arguments argumentsText attempt baseline broken budget
 built-in built-in-used builtIn builtIns cacheReadTokens cacheWriteTokens cached call-as-text cancelled changed checks
@@ -206,10 +203,7 @@ function decodeOr(text: string): string {
 const token = /"((?:[^"\\]|\\.)*)"|[^\s{}[\],:]+/g;
 const literal = /^(?:-?\d[\d.eE+-]*|true|false|null)$/;
 
-/**
- * Replaces in the texts of JSON, or of a part of it, so that it stays JSON: a secret can look like its syntax, or be a number.
- * Undefined if the text is not JSON.
- */
+/** Replaces in the texts of JSON, or of a part of it, so that it stays JSON. Undefined if the text is not JSON. */
 function replaceInJson(text: string, replace: (text: string) => string): string | undefined {
   let isJson = true;
   const replaced = text.replace(token, (whole: string, inside: string | undefined) => {

@@ -21,10 +21,7 @@ export function printableLines(...lines: readonly string[]): string {
   return inert(`${lines.map(plain).join("\n")}\n`);
 }
 
-/**
- * The text without workflow commands at the start of a line: GitHub Actions obeys `::error::` there, also indented. The
- * first character of a command is escaped.
- */
+/** The text without workflow commands at the start of a line, which GitHub Actions obeys, also indented. */
 export function inert(text: string): string {
   return text.replace(/^([^\S\r\n\u2028\u2029]*):(?=:)/gm, "$1\\x3a");
 }

@@ -2,10 +2,7 @@ import { sumOf } from "../sum.ts";
 import { type CaseCounts, type Counts, type HeadNull, headNull } from "./counts.ts";
 import { type IntegerPmf, lnChoose, type Summand, tailOfSum } from "./distributions.ts";
 
-/**
- * Whether a p-value is at most `alpha`. An exact p-value that equals alpha (3 of 3 against 0 of 3 is 1/20) may come out
- * a rounding error above it, so a relative error of 1e-9 is allowed. Every decision uses this function.
- */
+/** Whether p is at most `alpha`, within 1e-9: an exact p that equals alpha may come out a rounding error above it. */
 export function isSignificant(p: number, alpha: number): boolean {
   return p <= alpha * (1 + 1e-9);
 }
@@ -43,10 +40,7 @@ export function fisherP(base: Counts, head: Counts): number {
   return Math.min(1, p);
 }
 
-/**
- * `p`: the exact one-sided p-value. `score`: the observed statistic. `informative`: how many cases could have shown a
- * drop at all; with none of them p is 1 and has no meaning.
- */
+/** `p`: exact and one-sided. `score`: the statistic. `informative`: the cases that could have shown a drop. */
 export type GlobalTest = { p: number; score: number; informative: number };
 
 /**

@@ -22,10 +22,7 @@ export function upperDrop(cases: readonly CaseCounts[], z: number, extra = 0): n
   return lastTurn(isShort, drop, 1);
 }
 
-/**
- * The net change of the suite, head - base, with its two-sided 95% interval, for display: the bound above, and the same with
- * arms swapped. Undefined when no case was tried in both arms.
- */
+/** The net change of the suite, head - base, with its two-sided 95% interval, for display. */
 export function netChange(cases: readonly CaseCounts[]): { change: number; interval: Interval } | undefined {
   const [fall, rise] = [upperDrop(cases, z95), upperDrop(cases.map(swapArms), z95)];
   const change = meanChange(cases);
@@ -40,10 +37,7 @@ function dropVariance({ base, head }: CaseCounts, drop: number): number {
   return (((p * (1 - p)) / base.trials + (q * (1 - q)) / head.trials) * total) / (total - 1);
 }
 
-/**
- * The maximum-likelihood base rate p under p_base - p_head = drop: a root of a cubic, in closed form.
- * Source: Farrington and Manning, Statistics in Medicine 9 (1990), appendix.
- */
+/** The maximum-likelihood base rate p under p_base - p_head = drop. Source: Farrington and Manning (1990), appendix. */
 export function constrainedBaseRate(base: Counts, head: Counts, drop: number): number {
   const theta = head.trials / base.trials;
   const [p, q] = [rate(base), rate(head)];

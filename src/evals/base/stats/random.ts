@@ -61,10 +61,7 @@ export function shuffle<T>(items: readonly T[], random: Random): T[] {
   return items.flatMap(() => pool.splice(random.below(pool.length), 1));
 }
 
-/**
- * The items in an order that the seed decides. The position of an item depends on its name alone, so adding or removing
- * one does not change the order of the others.
- */
+/** The items in an order that the seed decides. Adding or removing one does not change the order of the others. */
 export function orderBySeed<T>(items: readonly T[], seed: number, name: (item: T) => string): T[] {
   const named = items.map((item) => ({ item, name: name(item) }));
   const keyed = named.map((one) => ({ ...one, key: deriveSeed(seed, one.name) }));

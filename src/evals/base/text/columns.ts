@@ -62,10 +62,7 @@ function cutMiddle(text: string, width: number, ellipsis: string): string {
 /** Stands for a space that must not become a line break. */
 export const glue = "\ue000";
 
-/**
- * Breaks a text into lines of at most `width` columns, at spaces, or inside a word that is longer than a line. Words that
- * are joined by `glue` stay in one line, however long.
- */
+/** Breaks a text into lines of at most `width` columns; words that are joined by `glue` stay in one line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -128,10 +125,7 @@ function characterWidth(character: string): number {
   return doubleWidth.test(character) ? 2 : 1;
 }
 
-/**
- * Wraps the lines of a message at `width` columns. Continued lines are indented by two more columns. Lines of
- * an excerpt (`12 | text`) and escape sequences stay as they are.
- */
+/** Wraps the lines of a message, continued ones indented by two columns; excerpts (`12 | text`) stay as they are. */
 export function wrapMessage(text: string, width: number): string {
   return text
     .split("\n")

@@ -1,7 +1,4 @@
-/**
- * A relative path with `/` between its parts, without `.` and `..`; "." for the folder itself. Undefined for a path that is
- * absolute on any system or leads out of its start.
- */
+/** A relative path with `/`, without `.` and `..`; undefined if it is absolute or leads out of its start. */
 export function toInnerPath(written: string): string | undefined {
   if (/^(?:[/\\]|[A-Za-z]:)/.test(written) || written.includes("\0")) return undefined;
   const parts: string[] = [];
@@ -14,10 +11,7 @@ export function toInnerPath(written: string): string | undefined {
 
 const maxNameBytes = 255;
 
-/**
- * Why no file can have the path `path` (see `toInnerPath`) beside files with the paths `others`, as the end of a sentence
- * about it; undefined when one can.
- */
+/** Why no file can have this path beside files with the others, as the end of a sentence; undefined when one can. */
 export function whyNoFile(path: string, others: Iterable<string>): string | undefined {
   if (path === ".") return "is the folder itself";
   if (path.split("/").some((name) => Buffer.byteLength(name) > maxNameBytes))

@@ -90,10 +90,7 @@ export function showJson(value: Json): string {
 /** Braces that open no JSON, as in prose: no more of them are looked into. */
 const maxSkipped = 50;
 
-/**
- * The JSON objects in the answer of a model that was asked for one, whatever it wrote around them: a code fence, an
- * introduction, its thoughts. Objects inside of others are not listed.
- */
+/** The JSON objects in the answer of a model, whatever it wrote around them, without those inside of others. */
 export function listJsonObjects(answer: string): JsonObject[] {
   const thought = answer.lastIndexOf("</think>");
   const text = thought < 0 ? answer : answer.slice(thought + "</think>".length);
@@ -132,9 +129,7 @@ export function cut(text: string, most = 200): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-/**
- * Controls (C0, C1, DEL), format characters (bidi, zero width, tags), line separators, lone surrogates, non-characters.
- */
+/** Controls, format characters, line separators, lone surrogates and non-characters. */
 
 /** A name of one word (`echo`) counts only if it is marked: in backticks, before `()`, or before "tool". */
 const markedName = /^(?:`|\(\)|\s+(?:tool|function|skill)\b)/;
@@ -153,10 +148,7 @@ export function mentionsName(text: string, name: string): boolean {
   return false;
 }
 
-/**
- * A text for the record: unchanged up to `limit` characters; of a longer one its start, its end, its length and its
- * SHA-256, so that two of them can be compared.
- */
+/** A text for the record; of one longer than `limit` its start, its end, its length and its SHA-256. */
 export function excerpt(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const hash = createHash("sha256").update(text).digest("hex");

@@ -10,10 +10,7 @@ const count = z.number().int();
 const pairSchema = z.object({ expected: z.string(), picked: z.string(), n: count });
 const movedCaseSchema = z.object({ case: z.string(), base: countsSchema, head: countsSchema });
 
-/**
- * An arm against the first. `better`, `worse`: shown for the suite or for single cases; `mixed`: both; `equal`: a
- * difference of the margin is ruled out; `open`: neither.
- */
+/** An arm against the first. `mixed`: better and worse; `equal`: a difference of the margin is ruled out. */
 const armComparisonSchema = z.object({
   verdict: z.enum(["better", "worse", "mixed", "equal", "open"]),
   margin: z.number(),

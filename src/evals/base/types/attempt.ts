@@ -1,9 +1,7 @@
 import { excerpt } from "../text/text.ts";
 import type { Broken, Turn, Usage } from "./trial.ts";
 
-/**
- * Why a request to a service failed, and whether a retry may help. `retryAfterMs` is the wait that the service asked for.
- */
+/** Why a request to a service failed. `retryAfterMs`: the wait that the service asked for. */
 export type Fault = {
   kind: "fault";
   stage: "model" | "timeout";

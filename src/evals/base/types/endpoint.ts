@@ -117,10 +117,7 @@ export function resolveLimits({ maxTokens, timeoutMs, retries }: EndpointOptions
 /** Headers in which services and gateways take a key. */
 const credentialHeaders = ["authorization", "x-api-key", "api-key"];
 
-/**
- * Headers by their names in lower case, from `NAME=VALUE` or, as curl takes them, `NAME: VALUE`. `$VARIABLE` and
- * `${VARIABLE}` in a value are read from `env`. Values count as secrets. Throws a usage error.
- */
+/** Headers in lower case from `NAME=VALUE` or `NAME: VALUE`, filled in from `env`. They count as secrets. */
 export function readHeaders(written: readonly string[] = [], env: EndpointOptions["env"]): Record<string, string> {
   const headers = written.map((text): [string, string] => {
     const [, name, template] = /^([\w!#$%&'*+.^`|~-]+)\s*[=:]\s*(.+)$/s.exec(text.trim()) ?? [];

@@ -18,10 +18,7 @@ export type Problem = {
 /** The exit code of the process; see `exitCodes`. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/**
- * The exit codes of every command. Signals exit with 128 + their number (129 for SIGHUP, 130 for SIGINT, 131 for
- * SIGQUIT, 143 for SIGTERM).
- */
+/** The exit codes of every command. Signals exit with 128 + their number. */
 export const exitCodes = {
   passed: 0,
   failed: 1,

@@ -66,10 +66,7 @@ function describe(issue: Issue): string {
   }
 }
 
-/**
- * The issue of a union as one of its options: by all types if no option has the type of the value, by all values if each
- * option is one, otherwise by the option with the fewest issues.
- */
+/** The issue of a union as one of its options: the one with the fewest issues, if not all fail alike. */
 function chooseOption(issue: Issue): Issue {
   if (issue.code !== "invalid_union") return issue;
   const types = issue.errors.flatMap(([first]) =>

@@ -53,10 +53,7 @@ export function getAtPath(value: Json, path: Path): Json | undefined {
   return found;
 }
 
-/**
- * The canonical text of a JSON value: object keys sorted by code unit, no white space. Two values are equal exactly
- * when their canonical texts are equal, so hashes are computed over it.
- */
+/** The canonical text of a JSON value: object keys sorted by code unit, no white space. Hashes are computed over it. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);

@@ -40,19 +40,13 @@ export const argsSchema = jsonObjectSchema.describe("By name: literal values or 
 export const writtenKeywords: readonly string[] = Object.keys(matcherSchema.shape).map((keyword) => `$${keyword}`);
 const written = new Set(writtenKeywords);
 
-/**
- * How an expected value is read. `matcher`: its operands by keyword. `invalid`: an object with `$` keys that is no matcher,
- * with the wrong key.
- */
+/** How an expected value is read. `invalid`: an object with `$` keys that is no matcher, with the wrong key. */
 export type ReadMatcher =
   | { kind: "literal" }
   | { kind: "matcher"; operands: JsonObject }
   | { kind: "invalid"; key: string; message: string; hint: string };
 
-/**
- * Reads a value of `args`. An object with any key that begins with `$` is a matcher and nothing else: all its keys must
- * be keywords. Every other value is a literal, which may contain matchers.
- */
+/** Reads a value of `args`. An object with a key that begins with `$` is a matcher; every other value is a literal. */
 export function readMatcher(value: Json): ReadMatcher {
   const keys = isJsonObject(value) ? Object.keys(value) : [];
   if (!isJsonObject(value) || !keys.some((key) => key.startsWith("$"))) return { kind: "literal" };

@@ -20,10 +20,7 @@ export type MocksFile = z.infer<typeof mocksFileSchema>;
 
 export const unmatchedSchema = z.enum(["error", "server"]);
 
-/**
- * A result that a suite gives to calls of a tool. `label` names it in reports: `read_note`, `read_note[2]`; `place` is where
- * it stands.
- */
+/** A result that a suite gives to calls of a tool. `label` names it in reports; `place` is where it stands. */
 export type Mock = { label: string; tool: string; args?: JsonObject; result: ToolResult; place?: Place };
 
 /** The mocks of a case in their order, the first that matches answers; what no mock answers gets an error or is executed. */

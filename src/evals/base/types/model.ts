@@ -15,10 +15,7 @@ export type Message =
   /** Results for all calls of the previous turn, in their order. */
   | { role: "results"; results: readonly { callId: string; tool: string; text: string; isError: boolean }[] };
 
-/**
- * A request to a model. `tools` have the order and names to be shown; `toolset` identifies the list, independent of its
- * order, so that a model can cache what it derives from the list.
- */
+/** A request to a model. `tools` have the order and names to be shown; `toolset` identifies the list in any order. */
 export type ModelRequest = {
   cell: Cell;
   turn: number;
@@ -37,15 +34,10 @@ export type ModelRequest = {
   answerSchema?: JsonObject;
 };
 
-/**
- * A turn with its provider's form, or the reason why there is none. `lost` is the usage of replies that could not be used.
- */
+/** A turn with its provider's form, or why there is none. `lost`: the usage of replies that could not be used. */
 export type Reply = ({ kind: "turn"; turn: Turn; native?: unknown } | Broken) & { lost?: Usage };
 
-/**
- * The recorded id of the offline model that users write as `lexical`. The number changes with its ranking, not with
- * what is judged.
- */
+/** The recorded id of the model `lexical`. The number changes with its ranking, not with what is judged. */
 export const lexicalId = "lexical-2";
 
 /** The setting of a model whose calls are judged only by their tools. In records without it, arguments were judged too. */
@@ -89,9 +81,7 @@ type ModelFacts = {
   readonly deterministic: boolean;
   /** Its exposures in this run: of the arm `head`, then of the arms of further exposures. Absent: all definitions. */
   readonly askedUnder?: readonly Exposure[];
-  /**
-   * The cost of `usage` in US dollars at list price, or at the price of batches; "unknown" without a known price.
-   */
+  /** The cost of `usage` in US dollars, at list price or that of batches; "unknown" without a known price. */
   cost(usage: Usage, by?: "batch"): Cost;
 };
 
@@ -104,15 +94,9 @@ type ModelFacts = {
 export type AskedModel = ModelFacts & {
   /** The tool searches of its API, by the word of `--ranker`, each with its versioned name; the first is the default. */
   readonly searches?: Readonly<Record<string, string>>;
-  /**
-   * Asks the API, free of charge, whether the model accepts this one of its `searches`. Resolves with the reason if it does
-   * not, and with undefined if it does or this is unknown. Does not reject.
-   */
+  /** Asks the API, free of charge, whether the model accepts this search: the reason if not. Does not reject. */
   refusesSearch?(search: string, signal: AbortSignal): Promise<string | undefined>;
-  /**
-   * Asks the server, free of charge, for the context window with which it runs the model. Resolves with undefined if it
-   * does not say. Does not reject. Absent: the model has none, or its service does not tell.
-   */
+  /** Asks the server, free of charge, for the context window of the model; undefined if unknown. Does not reject. */
   readContextWindow?(signal: AbortSignal): Promise<ContextWindow | undefined>;
   ask(request: ModelRequest, signal: AbortSignal): Promise<Reply>;
   /** Opens the batch API of its service. Absent if there is none. */
@@ -122,10 +106,7 @@ export type AskedModel = ModelFacts & {
 /** The tokens of a request and its reply that a server takes, and how to make it take more. */
 export type ContextWindow = { tokens: number; remedy: string };
 
-/**
- * The batch API of a model: many requests in one submission, answered within a day at a lower price, in any order. No
- * method rejects: each resolves with a fault instead.
- */
+/** The batch API of a model: many requests in one submission. No method rejects: each resolves with a fault instead. */
 export type BatchService = {
   /** Limits of one batch, as the service publishes them. */
   readonly limits: { requests: number; bytes: number };
@@ -143,9 +124,7 @@ export type BatchService = {
   read(result: { body: unknown; requestId?: string }, request: ModelRequest): Attempt;
   /** Submits entries as one batch, and resolves with its id. */
   submit(entries: readonly object[], label: string, signal: AbortSignal): Promise<string | Fault>;
-  /**
-   * The batches of the account that are newer than `after` (all if undefined), newest first, at most `most`.
-   */
+  /** The batches of the account that are newer than `after`, newest first, at most `most`. */
   list(after: string | undefined, most: number, signal: AbortSignal): Promise<BatchState[] | Fault>;
   retrieve(id: string, signal: AbortSignal): Promise<BatchState | Fault>;
   /** Calls `onResult` with each result of an ended batch. Resolves with a fault if they could not be read to the end. */

@@ -337,10 +337,7 @@ const suiteSummarySchema = z.object({
 });
 export type SuiteSummary = z.infer<typeof suiteSummarySchema>;
 
-/**
- * The result of a run: the object that `--json` prints and that every report is made from. Always derived from the
- * record.
- */
+/** The result of a run, which `--json` prints and every report is made from. Always derived from the record. */
 export const runSummarySchema = z.object({
   run: z.string(),
   dir: z.string(),

@@ -2,10 +2,7 @@ import * as z from "zod";
 
 const names = z.array(z.string());
 
-/**
- * What the requests of a trial in a host showed to the model, as captured between the host and its provider. Tools have
- * their listed names. A tool or skill is in one list only.
- */
+/** What a host showed to the model in a trial, as captured. A tool or skill is in one list only. */
 export const shownSchema = z.object({
   tools: z
     .object({

@@ -1,10 +1,7 @@
 import type { Place } from "./errors.ts";
 import type { JsonObject } from "./json.ts";
 
-/**
- * How a catalogue is shown to a model: a `Skill` tool `{ skill }` with the catalogue in the prompt, or
- * `<available_skills>` in the prompt, where a skill is loaded by reading its `SKILL.md`.
- */
+/** How a catalogue is shown: a `Skill` tool and a catalogue, or `<available_skills>` and reading `SKILL.md`. */
 export type SkillForm = "skill-tool" | "available-skills";
 
 /** The keys that the Agent Skills format defines for the front matter. */

@@ -280,10 +280,7 @@ export const suiteFileSchema = z.strictObject({
 export type SuiteFile = z.infer<typeof suiteFileSchema>;
 export type CaseFile = z.infer<typeof caseFileSchema>;
 
-/**
- * One expected call: any of `tools` is correct, and one of `acceptable` passes as a substitute. An optional call may be
- * left out.
- */
+/** One expected call: any of `tools` is correct, one of `acceptable` passes as a substitute. */
 export type ExpectedCall = {
   tools: readonly string[];
   acceptable?: readonly string[];
@@ -427,10 +424,7 @@ export function getMessages({ messages, paraphrases }: Case, trial: number): Cas
   return content === undefined ? messages : [...messages.slice(0, -1), { role: "user", content }];
 }
 
-/**
- * The cases that ask the same as an earlier one of the suite, apart from case and white space: the same messages, in all
- * wordings, with the same tools, files and further turns.
- */
+/** The cases that ask the same as an earlier one, apart from case and white space. */
 export function findRepeatedQueries(cases: readonly Case[]): { index: number; id: string; first: string }[] {
   const asked = new Map<string, Case[]>();
   const fold = (text: string) => text.toLowerCase().replace(/\s+/g, " ").trim();

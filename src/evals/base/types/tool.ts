@@ -1,10 +1,7 @@
 import * as z from "zod";
 import { type JsonObject, jsonObjectSchema, parseJsonText, sameJson } from "./json.ts";
 
-/**
- * The keys of a tool's `_meta` that hosts obey: the tool is never deferred, and words by which a search finds it. A value
- * of another type is ignored, as hosts do.
- */
+/** The keys of a tool's `_meta` that hosts obey. A value of another type is ignored, as hosts do. */
 const hostMetaSchema = z.object({
   "anthropic/alwaysLoad": z.literal(true).optional().catch(undefined),
   "anthropic/searchHint": z.string().min(1).optional().catch(undefined),
@@ -79,19 +76,13 @@ export function instructionsEntryName(server: string): string {
   return `instructions:${server}`;
 }
 
-/**
- * A list of tools in its original order (trials shuffle it). `hash` is the SHA-256 (hex) of the canonical JSON of its
- * tools sorted by name, so it does not depend on the order.
- */
+/** A list of tools. `hash`: SHA-256 (hex) of the canonical JSON of its tools sorted by name, so of no order. */
 export type Toolset = { hash: string; tools: readonly OfferedTool[] };
 
 /** The hash of a toolset on a record. It is looked up in objects, where `__proto__` and the like stand for other things. */
 export const toolsetHashSchema = z.string().refine((hash) => !(hash in Object.prototype), "not a hash");
 
-/**
- * One item of the result of a tool. `text` is that of a text or of an embedded resource. Binary data (images, audio, blobs)
- * is kept as type and size only.
- */
+/** One item of the result of a tool. Binary data (images, audio, blobs) is kept as type and size only. */
 const contentItemSchema = z.object({
   type: z.string(),
   text: z.string().optional(),
@@ -115,10 +106,7 @@ export const toolResultSchema = z.object({
 });
 export type ToolResult = z.infer<typeof toolResultSchema>;
 
-/**
- * The items of a result as a model reads them. What is not text is described in brackets: `[image image/png]`,
- * `[resource_link text/plain file:///a.txt] a.txt: The first file`.
- */
+/** The items of a result as a model reads them. What is not text is described in brackets: `[image image/png]`. */
 export function listResultTexts({ content }: Pick<ToolResult, "content">): string[] {
   return content.map(({ type, text, mimeType, uri, name, description }) => {
     if (type === "text" && text !== undefined) return text;

@@ -255,10 +255,7 @@ function listAsked({ observations }: ArmTally, which?: "graded"): ReadonlySet<st
   return new Set(counted.map(({ id }) => id));
 }
 
-/**
- * The arm without the skill cannot load it, so the assertion about loading is not compared, only those about the
- * outcome. An assertion about tools to avoid stays if other tools are avoided too.
- */
+/** Without its loading, which the arm without the skill cannot do: only the outcome is compared. */
 function gradeWithoutLoading(trial: Trial, skill: string): Trial {
   const { verdict } = trial;
   if (!verdict) return trial;

@@ -14,9 +14,7 @@ import { defaultMargin } from "../design/statistics.ts";
 import { toExitCode } from "../results/outcome.ts";
 import { ConfusionGrowth } from "../results/picks.ts";
 
-/**
- * One suite on one model in a record. `seen`: the trials of the arm `head`, or the counts that a baseline kept of them, by case.
- */
+/** One suite on one model in a record. `seen`: the trials of `head`, or their counts in a baseline, by case. */
 export type ComparedRecord = Omit<ComparedRun, "cases"> & {
   /** Of the suite, as the record names it. */
   file?: string;

@@ -70,10 +70,7 @@ export type Ceiling = ReturnType<typeof computeCeiling>;
 /** Typical output tokens of a reply with a tool call. Reasoning models write several times as many. */
 const typicalOutputTokens = 150;
 
-/**
- * The typical cost of one trial, assuming four bytes per token and at most two turns. `cached`: the share of prompts whose
- * tools a prompt cache has; Anthropic charges for keeping the others.
- */
+/** The typical cost of one trial, of at most two turns. `cached`: the share of prompts with tools in a cache. */
 export function estimateTrialCost(
   planned: PlannedCase,
   model: Model,

@@ -113,10 +113,7 @@ function mentions(description: string, tool: string): boolean {
 
 type Denials = NonNullable<SuiteSummary["denials"]>;
 
-/**
- * What models did after their first denied call: a call that was not executed, by the policy or by a host. The reply
- * after it counts; a trial that ended with the denial is not counted.
- */
+/** What models did after their first denied call, judged by the next reply. */
 export class DenialTally {
   #calls = 0;
   #trials = 0;

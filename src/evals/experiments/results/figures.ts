@@ -85,10 +85,7 @@ export function caseMatrix(suites: readonly SuiteSummary[]): Block[] {
 /** What was expected and picked instead, in `n` trials. */
 type Confusion = { expected: string; picked: string; n: number };
 
-/**
- * A grid of what was confused, the most confused first in both directions, after a column of the right picks. `right`: how
- * often what was expected was picked. No block if every pick was right.
- */
+/** A grid of what was confused, after a column of the right picks (`right`). No block if every pick was right. */
 export function confusionGrid(
   title: string,
   confusions: readonly Confusion[],

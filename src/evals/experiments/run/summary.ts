@@ -128,10 +128,7 @@ function addTotals(all: readonly Totals[]): Totals {
 
 type ManifestModel = RunManifest["models"][number];
 
-/**
- * Whether there is a baseline to compare with. If so, pass rates of single cases are not a gate: a case that was flaky
- * before and is no worse now is no reason to stop a change.
- */
+/** Whether there is a baseline to compare with. If so, pass rates of single cases are not a gate. */
 const isChecked = (plan: CheckPlan | undefined) => plan?.kind === "compare" || plan?.kind === "unchanged";
 
 /** Passes and graded trials of each case in the baseline that has not changed since. */
@@ -152,10 +149,7 @@ function defaultGates(plan: CheckPlan | undefined, { kind }: ManifestModel): Gat
   return kind === "retrieval baseline" ? [] : ["rate"];
 }
 
-/**
- * The trials of one suite on one model. The gate, rates and confusions are of the arm `head`; cost and tokens are of all
- * arms.
- */
+/** The trials of one suite on one model. Rates are of the arm `head`; cost and tokens are of all arms. */
 class SuiteTally {
   readonly #manifest: RunManifest;
   readonly #suite: ManifestSuite;
@@ -301,10 +295,7 @@ class SuiteTally {
     };
   }
 
-  /**
-   * The trials in the arms other than `head`. Each arm has as many planned trials as `head`, except that a surface only
-   * has the cases that it supports. A broken or missing trial leaves the run incomplete.
-   */
+  /** The trials in the arms other than `head`. A broken or missing one leaves the run incomplete. */
   #countOtherArms(each: number): { planned: number; broken: number; missing: number } {
     const { lift, arms } = this.#suite;
     const whole = (lift === undefined ? 0 : 1) + (this.#model.exposures ?? []).slice(1).length;

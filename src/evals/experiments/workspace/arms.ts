@@ -25,10 +25,7 @@ class ChangedLists {
   }
 }
 
-/**
- * Follows each case by itself in its other arms, so that the arms are interleaved: without the skill of its suite, with
- * the further exposures, and in the arms that the workspace has planned.
- */
+/** Follows each case by itself in its other arms, so that the arms are interleaved. */
 export function interleaveArms(
   cases: readonly PlannedCase[],
   further: readonly ExposureKind[],

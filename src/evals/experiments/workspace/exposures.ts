@@ -110,10 +110,7 @@ export async function verifySearches(models: readonly Model[], signal: AbortSign
   }
 }
 
-/**
- * Warns of each local model whose context window is smaller than the longest request of the cases, at about four bytes
- * per token. Prints nothing where the server does not tell its window.
- */
+/** Warns of each local model whose context window is smaller than the longest request of the cases. */
 export async function warnOfSmallWindows(
   models: readonly Model[],
   cases: readonly PlannedCase[],

@@ -63,10 +63,7 @@ export async function openModels(ids: readonly string[], options: RequestOptions
 /** Whether replies of a model are always reused: it repeats them anyway, and a language model takes time. */
 export const isRepeating = ({ deterministic, kind }: Model) => deterministic && kind === "language model";
 
-/**
- * Returns a function that adds the cache to a model: to a deterministic language model unless `--no-cache` is given, with
- * `--cache` to those of services. Warns if that has no effect.
- */
+/** A function that adds the cache to a model that `--cache` or `--no-cache` is about. Warns if it has no effect. */
 export async function addCache(
   models: readonly Model[],
   options: RequestOptions,

@@ -38,10 +38,7 @@ export function isUnavailable(failure: unknown): failure is EvalsError {
   return failure instanceof EvalsError && failure.exitCode === exitCodes.incomplete;
 }
 
-/**
- * Adds the command that finds out why a server cannot be reached, unless the error names the cause. `words` name the server on
- * the command line.
- */
+/** Adds the command that finds out why a server cannot be reached, unless the cause is known. */
 export function suggestDoctor(error: EvalsError, words: string): EvalsError {
   const { problems, exitCode } = error;
   if (error instanceof ServerFailure && error.isExplained) return error;

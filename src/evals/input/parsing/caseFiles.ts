@@ -51,10 +51,7 @@ export function readCaseFiles(given: Json, from: CaseFiles): ReadCaseFiles {
   return { files, wrong: [...read.flatMap((one) => ("message" in one ? [one] : [])), ...wrong], binary };
 }
 
-/**
- * Adds files to others, replacing those with the same path. `wrong`: files that cannot exist beside the others, such as
- * a file inside another file.
- */
+/** Adds files to others, replacing those with the same path. `wrong`: files that cannot exist beside the others. */
 export function overlayFiles(below: readonly EvalFile[], above: readonly EvalFile[]): Omit<ReadCaseFiles, "binary"> {
   const files = new Map(below.map((file) => [file.path, file]));
   const wrong: FileProblem[] = [];

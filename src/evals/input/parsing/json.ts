@@ -22,10 +22,7 @@ export type ParsedFile = {
 };
 
 export type ParseOptions = {
-  /**
-   * For files that other programs write, such as hosts' configuration: JSON may have comments and trailing commas, the
-   * last of several equal keys wins, and values may be nested more deeply.
-   */
+  /** For files that other programs write: JSON may have comments, the last of several equal keys wins. */
   lenient?: boolean;
 };
 

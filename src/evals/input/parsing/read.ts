@@ -20,10 +20,7 @@ export type Refusal = {
 
 const tracked = new AsyncLocalStorage<Map<string, string>>();
 
-/**
- * Calls `use`, and adds every file that this module reads or misses during the call to `reads`: its path, with its
- * stamp (see `stampFile`) before it was first read.
- */
+/** Calls `use`, and adds every file that is read or missed during it to `reads`, with its stamp before. */
 export function trackReads<R>(reads: Map<string, string>, use: () => Promise<R>): Promise<R> {
   return tracked.run(reads, use);
 }
@@ -119,10 +116,7 @@ export const hints: Record<Refusal["kind"], string> = {
   "not utf-8": "Save it as UTF-8.",
 };
 
-/**
- * Reads and parses a file by the ending of its name (see `parseText`). `file` is how places name it. Throws EvalsError
- * with the place of everything that makes it unusable.
- */
+/** Reads and parses a file by the ending of its name. `file` is how messages name it. Throws EvalsError. */
 export async function readParsed(path: string, file: string, options: ParseOptions = {}): Promise<ParsedFile> {
   const read = options.lenient ? readText(path, maxLenientBytes, { pipes: true }) : readText(path, maxBytes);
   if ("kind" in read) throw usageError(`The file cannot be read: ${read.reason}.`, hints[read.kind], { file });

@@ -73,10 +73,7 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
   };
 }
 
-/**
- * A value without quotes: its key, the text as written and as it is read, its line from 0, and what YAML leaves out of
- * it: the comment at the end of its line, and the anchor before it.
- */
+/** A value without quotes, as written and as read, its line from 0, and the comment and anchor beside it. */
 export type PlainValue = {
   key: string;
   written: string;

@@ -21,10 +21,7 @@ function checkMembers(value: JsonObject, path: Path): PathProblem[] {
   return Object.entries(value).flatMap(([key, member]) => checkMatcher(member, [...path, key]));
 }
 
-/**
- * Warns about an object that looks like a matcher without its `$`, or with a misspelled keyword. A suite may have hundreds
- * of them, so they share a warning.
- */
+/** Warns once about objects that look like a matcher without its `$`, or with a misspelled keyword. */
 function findMisspelled(value: JsonObject, path: Path): PathProblem[] {
   const [key = "", ...others] = Object.keys(value);
   const isMatcher = matcherSchema.safeParse(value).success;

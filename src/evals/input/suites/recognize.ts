@@ -7,10 +7,7 @@ import { readParsed } from "../parsing/read.ts";
 /** What a word on a command line can name; `paths` are suites and skill packages. */
 export type NamedBy = "paths" | "server" | "url" | "config" | "tools";
 
-/**
- * What a word names: a URL, a command line in quotes, a file of a host or with a tool list, or else suites and packages. A
- * file that cannot be read is a suite, whose reader says what is wrong.
- */
+/** What a word names. A file that cannot be read is a suite, whose reader says what is wrong. */
 export async function recognize(word: string, cwd: string): Promise<NamedBy> {
   if (/^https?:\/\//i.test(word)) return "url";
   const path = resolve(cwd, word);

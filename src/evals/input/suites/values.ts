@@ -69,10 +69,7 @@ function warnOfPlaceholder(text: string, path: Path): PathProblem[] {
   return [{ path, severity: "warning", message, hint, sharedAs: "placeholder" }];
 }
 
-/**
- * Replaces the placeholders of a case that have a value. Prompts are text; elsewhere, a text that is one placeholder
- * becomes its value, such as a number.
- */
+/** Replaces the placeholders of a case. Outside of prompts, a text that is one becomes its value, such as a number. */
 export function fillCase({ input, messages, turns, ...rest }: CaseFile, values: Values): CaseFile {
   const fillPrompt = (text: string) => String(fillText(text, values));
   return {

@@ -27,10 +27,7 @@ export type DoctorOptions = Omit<TargetOptions, "tools" | "skills"> &
     host?: string[] | undefined;
   };
 
-/**
- * `evals doctor`: examines every server and host that the options name, and prints what is wrong with each. Throws
- * EvalsError.
- */
+/** `evals doctor`: examines every server and host that the options name. Throws EvalsError. */
 export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> {
   const { host: asked = [] } = options;
   const namesServers = [options.paths, options.server, options.url, options.config].some((list) => list?.length);

@@ -185,10 +185,7 @@ function listChoices({ inputSchema }: Tool, path: string | undefined): Tool[] {
 
 type Chosen = { source?: Source | undefined; skills: SkillsTarget[] };
 
-/**
- * What is named; else the server of a host's configuration or of the package, and the skills of the project. Returns
- * undefined if the user cancels.
- */
+/** What is named; else the server and the skills of the project. Undefined if the user cancels. */
 async function chooseTargets(options: InitOptions, io: Io): Promise<Chosen | undefined> {
   const { target, server, url, transport, config, name } = options;
   const isNamed = [target, server, url, config].some((one) => one !== undefined);

@@ -29,10 +29,7 @@ export async function openJudging(
 type Asked = { list: LintSubjectOf<"toolsets">; index: number; tool: JsonObject };
 type JudgeResult = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
 
-/**
- * Asks the judge about every tool of the lists, in one request each. Returns a subject for each graded tool, and for the
- * others one problem per reason. Prints the cost to stderr.
- */
+/** Asks the judge about every tool: a subject for each graded one, and for the others one problem per reason. */
 async function gradeTools(
   subjects: readonly LintSubject[],
   judge: AskedModel,

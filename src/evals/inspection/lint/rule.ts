@@ -77,10 +77,7 @@ export type JudgedSubject = { judge: string; grades: readonly { rule: string; sc
 /** Two states of a tool list. Paths start with the name of a tool, and lead into the newer state if possible. */
 export type VersionSubject = { before: readonly JsonObject[]; after: readonly JsonObject[] };
 
-/**
- * A skill package, and its files by path relative to its folder (undefined for binary and too large ones). Paths:
- * `["frontMatter", key]`, `["line", n]` for line n of SKILL.md, `["file", path]`.
- */
+/** A skill package, and its files by path. Paths: `["frontMatter", key]`, `["line", n]`, `["file", path]`. */
 export type SkillSubject = {
   package: SkillPackage;
   files: ReadonlyMap<string, string | undefined>;
@@ -97,10 +94,7 @@ export type SkillSubject = {
  */
 export type EvalsFileSubject = { raw: unknown; evals: readonly SkillEval[]; isTriggerFile: boolean };
 
-/**
- * A suite, for what its schema cannot express, and the tools of its server, if they could be listed: their names, and
- * the tools themselves, unvalidated. Paths: `["cases", index]`, or a key of the suite.
- */
+/** A suite, and the tools of its server if they could be listed, unvalidated. Paths: `["cases", index]`, or a key. */
 export type SuiteSubject = { suite: Suite; tools?: readonly string[]; listed?: readonly JsonObject[] };
 
 /** One entry of a host's configuration file, unvalidated, and functions for what depends on the environment. */

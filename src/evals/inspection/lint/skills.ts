@@ -20,10 +20,7 @@ const maxFileBytes = 256 * 1024;
 /** Files and folders that are not part of a package. */
 const ignored = new Set([".git", ".DS_Store", "node_modules", "__pycache__"]);
 
-/**
- * The skill packages of a target with their eval files. A package that no host can load is a problem. Throws EvalsError
- * when the folder has no package.
- */
+/** The skill packages of a target with their eval files. Throws EvalsError when the folder has no package. */
 export async function collectSkills({ dir, only }: SkillsTarget, context: CollectContext): Promise<Collected> {
   const { io } = context;
   const root = { dir: resolve(io.cwd, dir), level: "named" as const };

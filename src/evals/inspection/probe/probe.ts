@@ -63,10 +63,7 @@ type PlannedServer = {
 };
 type Job = { server: ServerTarget; execute: ExecutionPolicy; flags: string; settings: readonly Settings[] };
 
-/**
- * `evals probe`: opens every server that the options name, prints the calls that it plans and asks for consent, makes them,
- * and prints the findings. Throws EvalsError.
- */
+/** `evals probe`: prints the calls that it plans, asks for consent, makes them, and prints the findings. */
 export async function probe(options: ProbeOptions, io: Io): Promise<ExitCode> {
   const resolved = await resolveTargets(options, io);
   const { servers, warnings } = selectServers(resolved.targets);

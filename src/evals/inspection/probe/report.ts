@@ -75,9 +75,7 @@ export const unknownToolRow = "(unknown tool)";
 
 const maxLength = 300;
 
-/**
- * The report of `evals probe`: the counts, then the tools of each server and its findings with their smallest calls.
- */
+/** The report of `evals probe`: the counts, then the tools of each server and its findings. */
 export function probeDocument(report: ProbeReport): Block[] {
   const { counts, ok, exitCode, stopped, problems, seed, servers } = report;
   const word = stopped ? "STOPPED" : ok ? "PASSED" : exitCode === 1 ? "FAILED" : "INCOMPLETE";

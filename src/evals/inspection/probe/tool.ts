@@ -37,10 +37,7 @@ export type PlannedTool = {
 /** A tool is given up after this many broken calls: each may cost a whole timeout and a restart of the server. */
 const maxBroken = 3;
 
-/**
- * Makes the probes of one tool one after the other, and adds what the rules say to the report, also if the server cannot be
- * restarted. Stops when the signal aborts.
- */
+/** Makes the probes of one tool, and adds what the rules say to the report, also if the server cannot be restarted. */
 export async function probeTool(planned: PlannedTool, report: ServerReport, probing: Probing): Promise<void> {
   const { row, tool, probes, rules } = planned;
   const { session, target, signal } = probing;

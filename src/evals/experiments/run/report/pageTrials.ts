@@ -26,10 +26,7 @@ type Limit = (text: string) => string;
 /** A case on a model, and its trials by arm. */
 type CollectedCase = { suite: string; model: string; case: ManifestCase; at: number; arms: Map<string, CaseTally> };
 
-/**
- * Collects the cases and trials of a record for its page. Counts cover all trials. If there are more than a page holds,
- * it keeps those that did not pass and every n-th of the others.
- */
+/** Collects the cases and trials of a record for its page, which holds all that failed and every n-th of the others. */
 export class PageTrialCollector {
   readonly #limits: { trials: number; characters: number };
   readonly #limit: Limit;
@@ -72,10 +69,7 @@ export class PageTrialCollector {
     );
   }
 
-  /**
-   * The cases in the order of the suites, and their trials. `summary`: the summary of a run, for the states of its
-   * cases.
-   */
+  /** The cases in the order of the suites, and their trials. `summary`: of a run, for the states of its cases. */
   collect(summary?: RunSummary) {
     const summaries = new Map(
       summary?.suites.flatMap(({ name, model, cases }) => cases.map((one) => [caseKey(name, model, one.id), one])),

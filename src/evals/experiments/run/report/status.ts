@@ -213,10 +213,7 @@ export function leadingSuite(summary: RunSummary): SuiteSummary | undefined {
   );
 }
 
-/**
- * What happened if the headline does not say so, how sure that is, and what to do next: one line each. Commands repeat the
- * paths, base URL and model that were given.
- */
+/** What happened if the headline does not say so, how sure that is, and what to do next: one line each. */
 export function leadLines(summary: RunSummary, { flags }: RunManifest, followUp: FollowUp = {}): string[] {
   const { verdict: check, drift } = leadingSuite(summary) ?? {};
   const status = runStatus(summary);

@@ -52,10 +52,7 @@ export function makeHistories(runs: Iterable<PastRun>): History[] {
   return [...histories.values()].map(({ suite, model, runs: all }) => ({ suite, model, runs: all }));
 }
 
-/**
- * The mean pass rate over the cases with a graded trial, and its 95% Wilson interval with n = cases, which applies to new
- * queries. Null without such a case.
- */
+/** The mean pass rate over graded cases, with its 95% Wilson interval with n = cases. Null without such a case. */
 function meanRate(cases: readonly CaseSummary[]): Pick<HistoryEntry, "rate" | "interval"> {
   const rates = cases.flatMap((one) => one.rate ?? []);
   const sum = sumOf(rates, (rate) => rate);

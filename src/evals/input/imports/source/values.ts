@@ -9,10 +9,7 @@ export type SourceRequest = {
   functions: readonly string[];
   /** Other names of libraries that are stubs in every import, such as `Matcher`. */
   stubs?: readonly string[];
-  /**
-   * Regular expressions for the texts of functions, by name: the first group of each match is an expression, whose
-   * value in the scope of the file is returned.
-   */
+  /** Regular expressions for the texts of functions, by name: the first group is an expression to evaluate. */
   expressions?: Readonly<Record<string, string>>;
   /** A constant of another file: `file` stands beside the file from which `importedName` is imported. */
   constant?: { importedName: string; file: string; name: string };

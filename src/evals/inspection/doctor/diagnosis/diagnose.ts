@@ -34,10 +34,7 @@ export type ServerFacts = {
 const scriptRule = "registration-script-missing";
 const startRules = new Set(["script-missing", "program-missing"]);
 
-/**
- * The diagnoses of a server: the first stage that failed, and the faults of its entry, which may be the cause. For a
- * working server, the faults of its tools, and what may fail in another host.
- */
+/** The first stage that failed, and the faults of its entry; for a working server, those of its tools, and risks. */
 export function diagnose(facts: ServerFacts): Diagnosis[] {
   const failure = diagnoseFailure(facts);
   const entry = diagnoseEntry(facts, failure);
