@@ -127,6 +127,23 @@ describe("the check of a run", () => {
     expect([code, summary.suites[0].failed]).toEqual([1, ["rate"]]);
   });
 
+  it("shares the error rate among the suites that have a case to compare", async () => {
+    const { check, write, options, io } = await accepted();
+    const suite = await readSuite();
+    write("evals/other.json", { ...suite, name: "other" });
+    await run({ ...options, trials: 5, check: "off" }, io());
+    await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: false }, io());
+    const added = [{ id: "new", input: "Copy it", expect: { tool: "copy" } }];
+    write("evals/other.json", { ...suite, name: "other", cases: added });
+    const copy = { name: "copy", description: "Copies.", inputSchema: { type: "object" } };
+    write("tools.json", [...toolList({ read: "Reads." }), copy]);
+    const { suites } = (await check()).summary;
+    expect(suites.map(({ verdict }: (typeof suites)[number]) => [verdict.kind, verdict.families])).toEqual([
+      ["no-regression", 1],
+      ["not-comparable", undefined],
+    ]);
+  });
+
   it("asks nothing where only what no request shows has changed", async () => {
     const { check, write, trials } = await accepted();
     write(

@@ -88,7 +88,9 @@ export async function planChecks(
       `-n ${cap} is more than a check can use: it takes at most ${mostTrials} trials per case and tool list.`,
       `Use -n ${mostTrials} or less, or --check off.`,
     );
-  for (const plan of compared) plan.families = compared.length;
+  // A plan without cases has no test that could err.
+  const tested = compared.filter((plan) => plan.cases.length > 0);
+  for (const plan of compared) plan.families = Math.max(1, tested.length);
   const watched = [...plans.values()].flat().flatMap((plan) => (plan.kind === "unchanged" && plan.drift) || []);
   for (const drift of watched) drift.families = watched.length;
   if (options.nightly && watched.length === 0) warnAboutNightly(compared.length > 0, io);
