@@ -141,8 +141,8 @@ describe("the report of variants", () => {
         read was renamed to open: calls of the old name fail. List read too for a while, with a
           description that starts "DEPRECATED: use open". Both take about 31 tokens more in every request.
 
-      Gain test: exact global test over 2 cases with room, p < .001 against alpha = .005 (look 2, 16
-        trials per case and wording)
+      Gain test: exact global test over 2 cases with room, p < .001 against alpha = .005 (interim
+        analysis 2, 16 trials per case and wording)
       Mean gain: +40 pp, at most +55 pp (one-sided 95% CI, Miettinen-Nurminen), margin 10 pp
       Mean change over all cases: +21 pp
       No-harm certificate: each case by itself: one-sided upper limit of its loss at 99%

@@ -259,7 +259,7 @@ function selectionText({ change, interval, cases }: NonNullable<ComparedCheck["n
 
 function decisionText({ kind, by, because, method, look, looks, trials, cap }: ComparedCheck): string | undefined {
   if (method !== "pairs" || because === "stopped") return undefined;
-  return `${decidingTest(kind, by)}at look ${look} of ${looks}, ${count(trials, "trial")} per case and list (cap ${cap})`;
+  return `${decidingTest(kind, by)}after ${count(trials, "trial")} per case and list (interim analysis ${look} of ${looks}, cap ${cap})`;
 }
 
 function decidingTest(kind: ComparedCheck["kind"], by: ComparedCheck["by"]): string {
@@ -277,8 +277,8 @@ function signTest({ down, up, p, level: alpha, rate }: NonNullable<ComparedCheck
 }
 
 function reachText(reach: number | null): string {
-  if (reach === null) return "not even a case that lost everything would have been caught 8 times in 10";
-  return `a case that lost ${reach} points would have been caught 8 times in 10`;
+  if (reach === null) return "of a single case, not even a loss of everything is caught by 8 of 10 such checks";
+  return `of a single case, 8 of 10 such checks catch a loss of ${reach} pp`;
 }
 
 function missingText({ base, head, recovered, worst, best }: NonNullable<ComparedCheck["missing"]>): string {
@@ -301,7 +301,7 @@ function bankText({ modelDrift }: ComparedCheck): string | undefined {
 function callsText({ base, head, ahead, copies, missing }: ComparedCheck["calls"], method: string): string | undefined {
   if (base + head === 0 || method === "records" || method === "unpaired-records") return undefined;
   const extra = [
-    ahead > 0 ? `${integer(ahead)} of them beyond the deciding look` : "",
+    ahead > 0 ? `${integer(ahead)} of them beyond the deciding analysis` : "",
     copies > 0 ? `${count(copies, "repeated reply")} dropped` : "",
     missing > 0 ? `${integer(missing)} without an answer` : "",
   ].filter((part) => part !== "");

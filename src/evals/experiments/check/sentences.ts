@@ -90,9 +90,6 @@ const nameWithCounts = (one: Named) => {
   return `${one.case} (${one.selected ? "tool selected " : ""}${ratio(base)} before, ${ratio(head)} now)`;
 };
 
-/** A difference of rates in everyday words: `10 points`. */
-const inPoints = (change: number) => size(change).replace(" pp", " points");
-
 const words = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const spell = (n: number) => words[n] ?? integer(n);
 
@@ -112,7 +109,7 @@ function othersText({ cases, flagged, rose, suspects, method, tested }: Compared
 function suiteDropped(check: ComparedCheck): string {
   const { net, selection, rate, flagged, suspects } = check;
   const [change, verb] = rate === "selection" ? [selection, "select the right tool"] : [net, "pass"];
-  const drop = change === null ? "" : `: on average they ${verb} ${inPoints(change.change)} less often than before`;
+  const drop = change === null ? "" : `: on average they ${verb} ${size(change.change)} less often than before`;
   const as = `Your change made the cases worse as a whole${drop}.`;
   if (flagged.length > 0) return `${as} Certain of single cases: ${some(flagged.map(nameWithCounts))}.`;
   const [worst] = suspects;
@@ -139,11 +136,11 @@ function noRegression({ method, margin, reach, lost, cases, canFall }: ComparedC
   const one =
     reach === null
       ? "A single broken case could have gone unseen."
-      : `A case that lost ${reach} points would have been caught 8 times in 10.`;
+      : `Of a single case, 8 of 10 such checks catch a loss of ${reach} pp.`;
   const dead = cases - canFall.pass;
   const some =
     dead === 0 ? "" : ` ${integer(canFall.pass)} of ${count(cases, "case")} can fall; the others never passed.`;
-  return `The ${lost ? "compared " : ""}cases pass and select their tools as often as before, or at most ${inPoints(margin)} less often on average.${some} ${one}`;
+  return `The ${lost ? "compared " : ""}cases pass and select their tools as often as before, or at most ${size(margin)} less often on average.${some} ${one}`;
 }
 
 /** Why a check is inconclusive, and what to do, where neither depends on its figures. */
@@ -183,7 +180,7 @@ function inconclusive({ because, missing, cases, net, margin }: ComparedCheck): 
     return `The check could not decide: too many answers ${what} (${[...arm(base, "old"), ...arm(head, "new")].join(", ")}).`;
   }
   if (net === null) return "The check could not decide: a case has no answer in both tool lists.";
-  return `The check could not decide: ${cases === 1 ? "the case varies" : "the cases vary"} too much from trial to trial to tell a drop of ${inPoints(margin)} from none.`;
+  return `The check could not decide: ${cases === 1 ? "the case varies" : "the cases vary"} too much from trial to trial to tell a drop of ${size(margin)} from none.`;
 }
 
 /** What the command does itself after the report of a run: accept the run as baseline (`accept`), find the cause (`blame`). */

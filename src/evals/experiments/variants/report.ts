@@ -294,7 +294,7 @@ function sampledFacts(
 ): Fact[] {
   const excluded = `at most ${points(upper)} (one-sided 95% CI, Miettinen-Nurminen), margin ${size(margin)}`;
   const single = `; of one case at most ${points(largest.upper)} (${largest.case})`;
-  const test = `exact global test over ${count(room.length, "case")} with room, ${pValue(p)} against alpha = ${level(alpha)} (look ${look}, ${count(trials, "trial")} per case and wording)`;
+  const test = `exact global test over ${count(room.length, "case")} with room, ${pValue(p)} against alpha = ${level(alpha)} (interim analysis ${look}, ${count(trials, "trial")} per case and wording)`;
   const tested: Fact[] = [
     ["Gain test", test],
     ["Mean gain", `${points(mean)}, ${excluded}${kind === "keep" ? single : ""}`],

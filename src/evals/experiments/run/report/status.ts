@@ -250,7 +250,7 @@ function checkCertainty(check: ComparedCheck): string {
     return repeats === undefined
       ? ""
       : `How sure: this assumes that the model is deterministic: ${count(repeats, "repeated request")} got the same ${repeats === 1 ? "answer" : "answers"} as before. A model that samples does so in at most 0.2% of checks.`;
-  return `How sure: at most 5% of checks${shared} miss a larger drop.`;
+  return `How sure: at most 5% of checks${shared} miss a larger mean drop.`;
 }
 
 const sumCases = (leftOut: PartialRun["leftOut"]) => sumOf(leftOut, ({ cases }) => cases);
