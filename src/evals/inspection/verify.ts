@@ -1,11 +1,11 @@
 import { relative, resolve } from "node:path";
-import { measureCoverage } from "../asking/scoring/coverage.ts";
+import { listProperties } from "../base/jsonSchema/values.ts";
 import { sumOf } from "../base/sum.ts";
 import type { Baseline } from "../base/types/baseline.ts";
 import { type ExitCode, exitCodes, formatProblem } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { SkillPackage } from "../base/types/skill.ts";
-import type { Suite } from "../base/types/suite.ts";
+import { type Case, listExpectedCalls, type Suite } from "../base/types/suite.ts";
 import { isCallable, isOwnTool, type OfferedTool, type Tool } from "../base/types/tool.ts";
 import type { VerifiedCoverage, VerifiedSuite, VerifyGate, VerifyReport } from "../base/types/verify.ts";
 import { createCaseToolsets } from "../experiments/workspace/cases.ts";
@@ -282,4 +282,29 @@ function listCoverage({ suites, tools, uncovered, parameters }: VerifiedCoverage
     text(uncovered.length > 0 ? `Not expected by any case: ${some(uncovered, 20)}.` : undefined),
     table("tool", columns, rows, { max: 10 }),
   ]);
+}
+
+/** `uncovered`: tools that no case expects. `parameters`: those of expected tools that no case names in `args`. */
+export type Coverage = { tools: number; uncovered: string[]; parameters: { tool: string; names: string[] }[] };
+
+/** Which of these tools, and which of their parameters, the expectations of cases name. */
+export function measureCoverage(tools: readonly Tool[], cases: readonly Pick<Case, "expect">[]): Coverage {
+  const named = new Map<string, Set<string>>();
+  for (const { tools: names, args = {} } of cases.flatMap(({ expect }) => listExpectedCalls(expect)))
+    for (const name of names) {
+      const parameters = named.get(name) ?? new Set();
+      named.set(name, parameters);
+      for (const parameter of Object.keys(args)) parameters.add(parameter);
+    }
+  const parameters = tools.flatMap(({ name, inputSchema }) => {
+    const checked = named.get(name);
+    const names = checked
+      ? listProperties(inputSchema)
+          .map(([one]) => one)
+          .filter((one) => !checked.has(one))
+      : [];
+    return names.length > 0 ? [{ tool: name, names }] : [];
+  });
+  const uncovered = tools.map(({ name }) => name).filter((name) => !named.has(name));
+  return { tools: tools.length, uncovered, parameters };
 }

@@ -1,5 +1,6 @@
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import type { TargetedKeyboardEvent } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { plain } from "../base/secrets/visible.ts";
 import { sumOf } from "../base/sum.ts";
 import type { PageTrials, ReportPage } from "../experiments/run/report/page.ts";
@@ -8,7 +9,6 @@ import { applyFilter, everything, type Filter, indexTrials } from "./filter.ts";
 import { CaseRow, type Row, rowHeight, TrialRow } from "./rows.tsx";
 import { CasePane, TrialPane } from "./transcript.tsx";
 import { placeTrials, readResult, readSelection } from "./trial.ts";
-import { useNarrow, useVirtual } from "./virtual.ts";
 
 type Props = {
   trials: PageTrials;
@@ -257,3 +257,48 @@ const labels = {
   suite: "Suite",
   arm: "Arm",
 } as const;
+
+/** Renders only the visible rows of a long list. `parent` is the scrolling element. */
+function useVirtual<T extends { key: string }>(rows: readonly T[], height: (row: T) => number) {
+  const parent = useRef<HTMLDivElement>(null);
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  const sizeOf = (index: number) => {
+    const row = rows[index];
+    return row ? height(row) : 0;
+  };
+  // A new function for keys makes the virtualizer measure again.
+  const getItemKey = useCallback(
+    (index: number) => `${sizeOf(index)}-${rows[index]?.key}`,
+    [rows, height(rows[0] ?? ({} as T))],
+  );
+  const options = {
+    count: rows.length,
+    getScrollElement: () => parent.current,
+    estimateSize: sizeOf,
+    getItemKey,
+    overscan: 6,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    onChange: () => redraw(0),
+  };
+  const [virtual] = useState(() => new Virtualizer<HTMLDivElement, Element>(options));
+  virtual.setOptions(options);
+  useLayoutEffect(() => virtual._didMount(), []);
+  useLayoutEffect(() => virtual._willUpdate());
+  return { parent, virtual };
+}
+
+const narrow = "(max-width: 50rem)";
+
+/** Whether the window is as narrow as on a phone. */
+function useNarrow(): boolean {
+  const [isNarrow, setIsNarrow] = useState(() => matchMedia(narrow).matches);
+  useEffect(() => {
+    const query = matchMedia(narrow);
+    const onChange = () => setIsNarrow(query.matches);
+    query.addEventListener("change", onChange);
+    return () => query.removeEventListener("change", onChange);
+  }, []);
+  return isNarrow;
+}

@@ -9,7 +9,7 @@ import { asksModel, type Suite } from "../../base/types/suite.ts";
 import { partialFolder } from "../../records/find.ts";
 import { printJson } from "../../reports/result.ts";
 import type { AcceptedRecord, CurrentCases } from "../../servers/changes/accepted.ts";
-import { findTouched } from "../../servers/changes/touched.ts";
+import { findTouched } from "../../servers/changes/accepted.ts";
 import { findBaseline } from "../check/ask.ts";
 import { comparability, describeRun } from "../design/comparable.ts";
 import { toFlag } from "../pipeline/recordedOptions.ts";

@@ -1,5 +1,15 @@
+import { once } from "../../base/once.ts";
+import {
+  leastConfusable,
+  measureSimilarity,
+  toToolText,
+  type Weights,
+  weighWords,
+} from "../../base/search/similarity.ts";
+import type { Touch } from "../../base/types/run.ts";
 import { skillEntryName } from "../../base/types/skill.ts";
 import { type Case, listCaseCalls } from "../../base/types/suite.ts";
+import type { Tool } from "../../base/types/tool.ts";
 import { type CaseToolsets, listChangesByCase, type ToolsetChange } from "./changes.ts";
 import { isInstructions } from "./names.ts";
 
@@ -46,7 +56,7 @@ export function compareAccepted(record: AcceptedRecord, now: CurrentCases): Acce
 }
 
 /** The names of changed entries of a list, each once; for a renamed entry, the old and the new name. */
-export function listChangedTools(changes: ToolsetChange["changes"]): string[] {
+function listChangedTools(changes: ToolsetChange["changes"]): string[] {
   const tools = changes.flatMap((change) => (change.kind === "renamed" ? [change.tool, change.to] : [change.tool]));
   return [...new Set(tools)];
 }
@@ -58,7 +68,7 @@ function findOwn(changed: readonly string[], one: Pick<Case, "expect" | "turns">
 }
 
 /** The tools and skills that the expectations of a case name as expected, acceptable or to be avoided. */
-export function listNamed(one: Pick<Case, "expect" | "turns">): string[] {
+function listNamed(one: Pick<Case, "expect" | "turns">): string[] {
   const expectations = [...(one.turns ?? []).map((turn) => turn.expect), one.expect].flatMap((given) => given ?? []);
   return [
     ...listCaseCalls(one).flatMap(({ tools, acceptable = [] }) => [...tools, ...acceptable]),
@@ -68,3 +78,43 @@ export function listNamed(one: Pick<Case, "expect" | "turns">): string[] {
     }),
   ];
 }
+
+/** A case whose answers may differ because of a change since the record. */
+type TouchedCase = { id: string; why: Exclude<Touch, "no record">; tools: string[] };
+
+/**
+ * Finds the cases whose answers may differ from the record, in the order of the cases: those that `compareAccepted`
+ * finds, and those that name a tool so similar to a changed one, before or after the change, that a model can confuse
+ * them.
+ */
+export function findTouched(record: AcceptedRecord, now: CurrentCases): TouchedCase[] {
+  const { lists, cases } = compareAccepted(record, now);
+  const current = new Map(now.cases.map((one) => [one.id, one]));
+  const neighbours = new Map(
+    lists.flatMap(({ base, head, cases: ids, changes }) => {
+      const changed = listChangedTools(changes);
+      const both = [record.toolsets[base] ?? [], now.toolsets[head] ?? []];
+      return ids.map((id) => {
+        const named = listNamed(current.get(id) ?? {});
+        return [id, changed.filter((tool) => named.some((own) => both.some(isConfusable(tool, own))))] as const;
+      });
+    }),
+  );
+  return cases.flatMap(({ id, state, tools }): TouchedCase[] => {
+    if (state !== "accepted") return [{ id, why: state, tools }];
+    const near = neighbours.get(id) ?? [];
+    return near.length > 0 ? [{ id, why: "neighbour", tools: near }] : [];
+  });
+}
+
+/** Whether a list contains both tools, and they are so similar that a model can confuse them. */
+const isConfusable = (one: string, other: string) => (list: readonly Tool[]) => {
+  const weights = weighTools(list);
+  const [a, b] = [weights.get(one), weights.get(other)];
+  return a !== undefined && b !== undefined && measureSimilarity(a, b) >= leastConfusable;
+};
+
+const weighTools = once((tools: readonly Tool[]): ReadonlyMap<string, Weights> => {
+  const weights = weighWords(tools.map(toToolText));
+  return new Map(tools.flatMap(({ name }, at) => (weights[at] ? [[name, weights[at]]] : [])));
+});

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { measureCoverage } from "../../../src/evals/asking/scoring/coverage.ts";
-import type { Expectation } from "../../../src/evals/base/types/suite.ts";
+import type { Expectation } from "../../src/evals/base/types/suite.ts";
+import { measureCoverage } from "../../src/evals/inspection/verify.ts";
 
 const aTool = (name: string, ...parameters: string[]) => ({
   name,
