@@ -2,11 +2,11 @@ import { choice, defineCommand, number, text } from "./command.ts";
 import { baselinesFlag, marginFlag, modelFlag, resumeFlag, suiteFlags, suitePath, trialFlags } from "./flags.ts";
 
 const procedure =
-  "Cases are split in halves (`split` in the suite; others by their ids). Proposals are searched for on the train cases " +
+  "Cases are split in halves, which is recorded as their `split` in the suite. Proposals are searched for on the train cases " +
   "alone: those that the linter, the schemas or their length speak against are refused, and rounds of halving leave one. " +
   "It is then tested against the current wording on the held-out cases, as by `evals variants`, and adopted only if no " +
   "held-out case, and no train case of another tool, loses 15 points or more. A wording that is no better is adopted in " +
-  "at most 5% of searches. Calls go to the real server, and no source file is changed. Exit code 0 for any verdict, 3 when " +
+  "at most 5% of searches. Calls go to the real server, and no source is changed. Exit code 0 for any verdict, 3 when " +
   "the search was stopped or too many trials went unanswered.";
 
 export const improveCommand = defineCommand({

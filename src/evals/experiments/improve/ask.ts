@@ -23,6 +23,7 @@ import { makePatch } from "./patch.ts";
 import { announceCost, findSkill, isSibling, splitSuite } from "./plan.ts";
 import { type LintTools, readProposals } from "./proposals.ts";
 import { promptHash } from "./propose.ts";
+import { recordSplits } from "./recordSplits.ts";
 import { Search } from "./search.ts";
 import { type ImproveSummary, toOutcome } from "./verdict.ts";
 
@@ -55,6 +56,7 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
   const opened = options.writer === undefined ? undefined : await openWriter(options.writer, options, io);
   return await withExperiment(recalled, io, async (workspace) => {
     const { splits, cases } = splitSuite(workspace, io);
+    await recordSplits(workspace.suite.file, splits, [...cases.values()], io);
     const idsOf = (half: string) => [...cases.keys()].filter((id) => splits.get(id) === half);
     const [train, heldOut] = [idsOf("train"), idsOf("held-out")];
     const fixed =
@@ -152,6 +154,7 @@ async function writePatch(
 ): Promise<void> {
   const { patch, left } = await makePatch(changes, [options.out, options.baselines], io);
   if (patch !== "") await writeOutput(resolve(io.cwd, file), patch, io);
+  io.err(printableLines(patch));
   io.err(
     printableLines(patch === "" ? "No source can be patched." : `Wrote ${file}. Read it, then: git apply ${file}`),
   );

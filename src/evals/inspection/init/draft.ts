@@ -5,6 +5,7 @@ import type { Json, JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import { findVerb, startsWithVerb } from "../lint/language.ts";
 import { splitName } from "../lint/text.ts";
+import type { Traffic } from "./traffic.ts";
 import { sampleArguments } from "./values.ts";
 
 /**
@@ -20,11 +21,15 @@ export type DraftCase = {
   avoid?: { tool: string; shared: readonly string[] };
 };
 
-/** The cases, and the tools without one. `writer`: the model that wrote the queries, and how many of them. */
+/**
+ * The cases, and the tools without one. `writer`: the model that wrote the queries, and how many of them. `traffic`: where
+ * the queries of users were found.
+ */
 export type Draft = {
   cases: readonly DraftCase[];
   left: readonly string[];
   writer?: { model: string; written: number; why?: string };
+  traffic?: Traffic;
 };
 
 /** Whether a description says that the tool itself is deprecated: not its server, and nothing that it works on. */

@@ -38,6 +38,7 @@ import { type Draft, draftCases } from "./draft.ts";
 import { type Drafted, describeEffects, describeSize, listFindings, listMixedUp, listNext } from "./report.ts";
 import { initSkills } from "./skills.ts";
 import { describeServer, renderSuite, warnOfVariables } from "./suite.ts";
+import { describeTraffic, draftFromTraffic } from "./traffic.ts";
 import { readPackage, renderWorkflow, workflowFile, workflowSecret } from "./workflow.ts";
 import type { WriterOptions } from "./writer.ts";
 
@@ -49,6 +50,9 @@ export type InitOptions = Pick<TargetOptions, "server" | "url" | "transport" | "
     ci?: "github" | undefined;
     /** A file with the tools behind dispatchers. */
     catalog?: string | undefined;
+    /** Files and folders with conversations of users, and texts to replace in them. */
+    from?: string[] | undefined;
+    replace?: string[] | undefined;
   };
 
 /** What a suite can be about: a server, or a list in a file. */
@@ -60,7 +64,11 @@ type Source = ServerTarget | ToolListTarget;
  * named. A project that has suites and names no server gets the workflow alone. Never overwrites a file. Throws EvalsError.
  */
 export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
-  const { ci, target, server, url, config, name, file } = options;
+  const { ci, target, server, url, config, name, file, from, writer, replace } = options;
+  if (from && writer !== undefined)
+    throw usageError("--from takes the words of users, and --writer those of a model.", "Leave one of them out.");
+  if (replace && !from)
+    throw usageError("--replace is about the queries of --from.", "Name conversations with --from.");
   if (ci !== undefined) refuseExisting(workflowFile, "Remove it first, or leave out --ci.", io);
   const local = findLocalModels(io.signal);
   const isNamed = [target, server, url, config, name, file].some((one) => one !== undefined);
@@ -71,6 +79,7 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const chosen = await chooseTargets(options, io);
   if (!chosen) return cancel(io);
   const { source, skills } = chosen;
+  if (from && !source) throw usageError("--from finds queries for the tools of a server.", "Name a server.");
   const listed = source && (await initTools(source, options, io));
   if (source && !listed) return cancel(io);
   const packages = [];
@@ -139,22 +148,30 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
 /** Drafts the cases, with queries by the writer if one is named. Texts with a secret are not used. */
 async function makeDraft(tools: readonly Tool[], options: InitOptions, io: Io): Promise<Draft | undefined> {
   const { redact } = knownSecrets(io.env);
-  const draft = draftCases(tools, (line) => redact(line) === line);
-  const { writer } = options;
+  const isUsable = (line: string) => redact(line) === line;
+  const { writer, from, replace = [] } = options;
+  if (from) return draftFromTraffic(from, tools, replace, isUsable, io);
+  const draft = draftCases(tools, isUsable);
   if (writer === undefined) return draft;
   return await (await import("./writer.ts")).writeQueries(draft, tools, { ...options, writer }, io);
 }
 
-function describeDraft(file: string, { cases, writer }: Draft, askable: number, io: Io): string {
+function describeDraft(
+  file: string,
+  { cases, left: untested, writer, traffic }: Draft,
+  askable: number,
+  io: Io,
+): string {
   const near = cases.filter(({ avoid }) => avoid !== undefined).length;
   const none = cases.filter(({ tool }) => tool === undefined).length;
-  const own = cases.length - near - none;
+  const own = traffic ? askable - untested.length : cases.length - near - none;
   const parts = [
     own === askable ? count(own, "tool") : `${own} of ${count(askable, "tool")}`,
     ...(near > 0 ? [count(near, "near miss", "near misses")] : []),
     `${none} that need no tool`,
   ];
   const drafted = `Drafted ${file}: ${count(cases.length, "query")} (${parts.join(", ")}).`;
+  if (traffic) return `${drafted} ${describeTraffic(traffic)}`;
   if (askable === 0) return `${drafted} Every tool calls or finds others: name a list of those with --catalog.`;
   if (!writer) return `${drafted} They are guesses, and no model was asked. Read them.`;
   const left = own + near - writer.written;

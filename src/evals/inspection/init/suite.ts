@@ -22,8 +22,9 @@ type SuiteFrame = {
 };
 
 /** The text of a suite with drafted cases, and comments on what to edit. */
-export function renderSuite({ cases, left, writer }: Draft, frame: SuiteFrame): string {
+export function renderSuite({ cases, left, writer, traffic }: Draft, frame: SuiteFrame): string {
   const { server, name, toProject, dispatch, catalog } = frame;
+  const author = writer ? quoteText(writer.model) : traffic && "users";
   const document = new Document(
     {
       server,
@@ -37,10 +38,8 @@ export function renderSuite({ cases, left, writer }: Draft, frame: SuiteFrame): 
   );
   document.commentBefore = comment(
     `yaml-language-server: $schema=${toProject}node_modules/tool-evals/dist/schemas/suite.json`,
-    `Drafted by \`evals init\` from the tool list of ${quoteText(name)}${writer ? `; queries by ${quoteText(writer.model)}` : ""}.`,
-    writer
-      ? "Read each query before you rely on it, and add those of your users."
-      : "The queries use the words of the definitions, which is too easy: replace each by what your users write, and correct the arguments that you expect.",
+    `Drafted by \`evals init\` from the tool list of ${quoteText(name)}${author === undefined ? "" : `; queries by ${author}`}.`,
+    advice[writer ? "writer" : traffic ? "users" : "definitions"],
   );
   const isLast = (at: number) => cases[at]?.tool === undefined && (at === 0 || cases[at - 1]?.tool !== undefined);
   visit(document, {
@@ -69,6 +68,14 @@ export function renderSuite({ cases, left, writer }: Draft, frame: SuiteFrame): 
     .toString({ lineWidth: 0 })
     .replace(hidden, (sign) => `\\U${(sign.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`);
 }
+
+const advice = {
+  writer: "Read each query before you rely on it, and add those of your users.",
+  users:
+    "The tools that were used in the end are expected: correct those that were wrong. Remove what is personal, and what cannot be understood by itself.",
+  definitions:
+    "The queries use the words of the definitions, which is too easy: replace each by what your users write, and correct the arguments that you expect.",
+} as const;
 
 const keyNotes: Readonly<Record<string, readonly string[]>> = {
   dispatch: [
