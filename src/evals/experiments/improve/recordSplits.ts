@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { replaceFile } from "../../base/files/replaceFile.ts";
+import { replaceFile } from "../../base/files/files.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
