@@ -2,7 +2,7 @@ import { plain } from "../base/secrets/visible.ts";
 import { orderBySeed } from "../base/stats/random.ts";
 import { sumOf } from "../base/sum.ts";
 import type { Call, StopReason, Trial, Turn } from "../base/types/trial.ts";
-import { stateMark } from "../experiments/results/text.ts";
+import { describeListChange, stateMark } from "../experiments/results/text.ts";
 import type { PageTrials } from "../experiments/run/report/page.ts";
 import type { PageCase } from "../experiments/run/report/pageTrials.ts";
 import { duration, integer, money } from "../reports/format.ts";
@@ -159,12 +159,18 @@ const stops: Readonly<Partial<Record<StopReason, string>>> = {
 };
 
 function TurnView({ turn, passed }: { turn: Turn; passed: ReturnType<typeof findPassed> }) {
-  const { text, calls, searches = [], stop, usage, ms } = turn;
+  const { text, calls, searches = [], listChange, stop, usage, ms } = turn;
   return (
     <section class="message" aria-label="Reply">
       <p class="meta">
         Model · {integer(tokensIn(usage))} tokens in, {integer(usage.outputTokens)} out · {duration(ms)}
       </p>
+      {listChange &&
+        describeListChange(listChange).map(([label, names]) => (
+          <p key={label}>
+            {label}: <code>{plain(names.join(", "))}</code>
+          </p>
+        ))}
       {text !== "" && <Verbatim text={text} label="Text" prose />}
       {searches.map(({ query, found }, at) => (
         <p key={at}>

@@ -7,6 +7,7 @@ import { readQuery } from "../base/types/suite.ts";
 import { joinResult } from "../base/types/tool.ts";
 import type { Assertion, Call, Trial, Turn } from "../base/types/trial.ts";
 import { describeFailure, promptTokens } from "../experiments/results/tally.ts";
+import { describeListChange } from "../experiments/results/text.ts";
 import {
   type Block,
   type Fact,
@@ -148,12 +149,14 @@ function quoteLines(label: Span, value: string, ...rest: readonly Span[]): Inlin
 
 /** `number` counts from 1. */
 function showTurn(turn: Turn, number: number, one: ManifestCase, checks: readonly Assertion[]): Block[] {
-  const { text: reply, calls, searches = [], stop, ms, usage } = turn;
+  const { text: reply, calls, searches = [], listChange, stop, ms, usage } = turn;
+  const changes = listChange ? describeListChange(listChange) : [];
   const label = { done: "Says: ", calls: "Says: ", refused: "Refuses: ", cut: "Is cut off: " }[stop];
   const isSilent = reply.trim() === "" && calls.length === 0;
   return [
     text(
       [{ strong: `Turn ${number}` }, ` · ${duration(ms)} · ${count(usage.outputTokens, "token")} out`],
+      ...changes.map(([label, names]): Inline => [`${label}: `, { code: some(names, 10), max: 500 }]),
       ...(reply.trim() === "" && !isSilent ? [] : quoteLines(label, isSilent ? "(no text, no call)" : reply)),
       ...searches.map(({ query: asked, found }): Inline => {
         return ["Searches: ", verbatim(asked), " -> ", { code: some(found, 5), max: 300 }];

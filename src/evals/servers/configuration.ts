@@ -1,3 +1,4 @@
+import { sumOf } from "../base/sum.ts";
 import { EvalsError, type Problem } from "../base/types/errors.ts";
 import { nameTool } from "../base/types/hostNames.ts";
 import { isJsonObject, type JsonObject } from "../base/types/json.ts";
@@ -21,8 +22,8 @@ export function nameInConfiguration(server: string, tool: string): string {
 }
 
 /** The tools of a server under their names in the configuration. */
-export function nameTools(server: string, tools: readonly Tool[]): (Tool & Pick<OfferedTool, "ownName">)[] {
-  return tools.map((tool) => ({ ...tool, name: nameInConfiguration(server, tool.name), ownName: tool.name }));
+export function nameTools(server: string, tools: readonly Tool[]): (Tool & Pick<OfferedTool, "ownName" | "server">)[] {
+  return tools.map((tool) => ({ ...tool, name: nameInConfiguration(server, tool.name), ownName: tool.name, server }));
 }
 
 /** The names of the enabled servers of a file, in its order. */
@@ -73,6 +74,8 @@ export function joinServers(name: string, members: readonly Member[]): ToolServe
       if ("server" in member) return await member.server.call(ownName, args, signal);
       return { kind: "broken", stage: "server", message: member.failure };
     },
+    listChanges: () => sumOf(started, (server) => server.listChanges?.() ?? 0),
+    settleMs: Math.max(0, ...started.map((server) => server.settleMs ?? 0)),
     alive: () => started.every((server) => server.alive()),
     close: async () => {
       await Promise.all(started.map((server) => server.close()));

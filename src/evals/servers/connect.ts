@@ -70,6 +70,11 @@ function findUnsupported(said: string, error: unknown): string | undefined {
   return unsupportedWords.exec(said.slice(0, readForName))?.[1]?.toLowerCase();
 }
 
+/** A list that changes while it is read is read again, up to this many times in all. */
+const maxListings = 5;
+/** The notifications of a remote server come on another stream than its answers, this many ms later at most. */
+const settleMs = 50;
+
 /** Time limits in ms: for the start with its first list, for a list (what is left of the start), and for a call. */
 type Limits = { startMs: number; listMs: number; callMs: number };
 
@@ -87,6 +92,8 @@ class ConnectedServer implements Connection {
   #known: ReadonlyMap<string, Tool> | undefined;
   /** Tools that are called as tasks only. */
   #taskOnly: ReadonlySet<string> = new Set();
+  /** Changes of the list before the first one was complete, less those of sessions that were lost. */
+  #changesBefore: number | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(
@@ -109,6 +116,15 @@ class ConnectedServer implements Connection {
 
   alive(): boolean {
     return !this.#session.link.lost.aborted;
+  }
+
+  get settleMs(): number {
+    const { client, link } = this.#session;
+    return link.kind !== "stdio" && client.getServerCapabilities()?.tools?.listChanged ? settleMs : 0;
+  }
+
+  listChanges(): number {
+    return this.#session.listChanges() - (this.#changesBefore ?? 0);
   }
 
   close(): Promise<void> {
@@ -148,6 +164,8 @@ class ConnectedServer implements Connection {
     if (this.#session !== lost) return;
     this.#renewing ??= this.#reopen(signal)
       .then((session) => {
+        // The new session may list other tools.
+        this.#changesBefore = -this.listChanges() - 1;
         this.#session = session;
         this.#opened.push(session.link);
       })
@@ -158,7 +176,12 @@ class ConnectedServer implements Connection {
   }
 
   async list(signal: AbortSignal): Promise<readonly Tool[]> {
-    const raw = await this.listRaw(signal);
+    let raw: readonly unknown[] = [];
+    for (let tries = 0, before = -1; before !== this.listChanges() && tries < maxListings; tries++) {
+      before = this.listChanges();
+      raw = await this.listRaw(signal);
+    }
+    this.#changesBefore ??= this.#session.listChanges();
     const tools = parseTools(this.name, raw);
     this.#taskOnly = new Set(raw.flatMap((entry) => taskOnlySchema.safeParse(entry).data?.name ?? []));
     this.#known = new Map(tools.map((tool) => [tool.name, tool]));

@@ -38,6 +38,8 @@ export type Session = {
   sdk: ClientSdk;
   /** The methods that the server asked of the client, which supports none: of elicitation, sampling and roots. */
   asked: readonly string[];
+  /** How often the server said that its tool list changed. */
+  listChanges(): number;
 };
 
 /**
@@ -122,6 +124,10 @@ async function open(spec: LiveSpec, context: ConnectContext, attempt: Attempt, l
     asked.push(method);
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.MethodNotFound, "Method not found");
   };
+  let changes = 0;
+  client.setNotificationHandler("notifications/tools/list_changed", () => {
+    changes++;
+  });
   let connected = false;
   client.onerror = (error) => {
     if (connected) link.onError?.(error);
@@ -132,7 +138,10 @@ async function open(spec: LiveSpec, context: ConnectContext, attempt: Attempt, l
       client.connect(link.transport, { ...noClientTimeout, ...prior }),
     );
     connected = true;
-    return { client, link, sdk, asked };
+    // The new revision sends notifications only to who subscribes. A server that does not confirm it is waited for by nobody.
+    if ((client.getNegotiatedProtocolVersion() ?? "") >= newEra && client.getServerCapabilities()?.tools?.listChanged)
+      void client.listen({ toolsListChanged: true }, noClientTimeout).catch(() => {});
+    return { client, link, sdk, asked, listChanges: () => changes };
   } catch (error) {
     const failure = classifyFailure(error, link, limitMs);
     await link.close();

@@ -49,7 +49,7 @@ it("executes at most 128 calls of a reply, and gives the reason for the others",
   const flood = Array.from({ length: 1_000 }, () => ["list", {}] as [string, object]);
   const model = scriptedModel(() => turn("", ...(flood as Parameters<typeof turn>[1][])));
   const context = { show: () => ({ tools: [], listedName: (name: string) => name }), skills: () => undefined };
-  const made = createConversation(placeOf({ maxTurns: 1 }, model), context, { execute, close: async () => {} });
+  const made = createConversation(placeOf({ maxTurns: 1 }, model), context, { execute });
   const { turns } = await converse(made, never);
   expect(executed).toBe(128);
   expect(turns[0]?.calls).toHaveLength(1_000);

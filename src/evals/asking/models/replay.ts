@@ -52,7 +52,7 @@ function findReply(row: Recorded | undefined, { cell, turn: number, loader }: Mo
   const recorded = row?.turns[number - 1];
   if (recorded) {
     const calls = recorded.calls.map(({ execution, ...call }) => call);
-    const { searches, userTurn, ...turn } = recorded;
+    const { searches, userTurn, listChange, ...turn } = recorded;
     // A search on the client runs again; one of an API or a host is part of the reply.
     return { kind: "turn", turn: { ...turn, calls, ...(searches && !loader && { searches }) } };
   }

@@ -30,13 +30,13 @@ type CaseProblem = Omit<Problem, "place">;
  * schema.
  */
 export function preflight(
-  { id, place, expect, turns, dispatch, mocks }: CaseToCheck,
+  { id, place, expect, turns, dispatch, mocks, laterTools }: CaseToCheck,
   toolset: Toolset,
   policy: ExecutionPolicy,
 ): readonly Problem[] {
   const problems = listExpectations({ ...(expect && { expect }), ...(turns && { turns }) }).flatMap((one) => {
     const prefix = one.name === undefined ? `Case "${id}"` : `Case "${id}", ${one.name}`;
-    return checkExpected(one.expect, { dispatch, mocks }, toolset, policy).map((problem) => {
+    return checkExpected(one.expect, { dispatch, mocks, laterTools }, toolset, policy).map((problem) => {
       return { ...problem, message: `${prefix}: ${problem.message}`, place };
     });
   });
@@ -44,11 +44,11 @@ export function preflight(
   return [...distinct.values()];
 }
 
-type CaseToCheck = Pick<Case, "id" | "place" | "expect" | "turns" | "dispatch" | "mocks">;
+type CaseToCheck = Pick<Case, "id" | "place" | "expect" | "turns" | "dispatch" | "mocks" | "laterTools">;
 
 function checkExpected(
   expect: Expectation,
-  { dispatch, mocks }: { [K in "dispatch" | "mocks"]: Case[K] | undefined },
+  { dispatch, mocks, laterTools = [] }: { [K in "dispatch" | "mocks" | "laterTools"]: Case[K] | undefined },
   toolset: Toolset,
   policy: ExecutionPolicy,
 ): CaseProblem[] {
@@ -65,8 +65,10 @@ function checkExpected(
       ? isDispatchExecuted(tool, dispatch, toolset, policy)
       : executable(tool, policy);
   };
+  const isOpen = hasOpenCatalog(dispatch, toolset);
+  const isUnchecked = (name: string) => isOpen || laterTools.includes(name);
   return [
-    ...checkNames(calls, expect.avoid, find, hasOpenCatalog(dispatch, toolset), lookup, toolset),
+    ...checkNames(calls, expect.avoid, find, isUnchecked, lookup, toolset),
     ...warnOfReserved(expect.kind, find),
     ...warnOfDispatchers(wanted, dispatch),
     ...calls.flatMap((call) => checkCall(call, argsMode, find, isAnswered)),
@@ -113,7 +115,7 @@ function checkNames(
   calls: readonly ExpectedCall[],
   avoid: readonly string[],
   find: FindTool,
-  isOpen: boolean,
+  isUnchecked: (name: string) => boolean,
   { names }: ToolLookup,
   { tools }: Toolset,
 ): CaseProblem[] {
@@ -121,7 +123,7 @@ function checkNames(
   const acceptable = calls.flatMap((call) => call.acceptable ?? []);
   const describeListed = () => `Use a listed tool: ${names.join(", ")}.`;
   const checkListed = (role: string) => (name: string) =>
-    isOpen || find(name)
+    isUnchecked(name) || find(name)
       ? []
       : names.length === 0
         ? [error("a tool is expected, but none is listed.", "Name a server with tools in the suite: `server:`.")]

@@ -1,7 +1,7 @@
 import { type EvalFile, skillEntryName } from "../../base/types/skill.ts";
 import { type Case, type Expectation, type ExpectedCall, listExpectedCalls } from "../../base/types/suite.ts";
 import type { Toolset } from "../../base/types/tool.ts";
-import type { Assertion, Discovery, Score, Turn } from "../../base/types/trial.ts";
+import type { Assertion, Call, Discovery, Score, Turn } from "../../base/types/trial.ts";
 import { type Activity, fileTools, readActivity, readingTools } from "./activity.ts";
 import { type Assessment, type CallScore, chooseBetter, compileCall } from "./call.ts";
 import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";
@@ -29,12 +29,41 @@ type GraderOptions = { unjudged?: string | undefined };
 
 type GradedCase = Pick<Case, "expect" | "assertions" | "expectedBehavior" | "files" | "expectedFiles">;
 
-/** Creates the grader of one case and toolset, for its expectation and those of its user turns. */
+/**
+ * Creates the grader of one case and toolset, for its expectation and those of its user turns. If the server changed its list
+ * during a trial, a tool is known from the reply on that it was shown for, until it is gone.
+ */
 export function createGrader(
   one: GradedCase & Pick<Case, "turns">,
   toolset: Toolset,
   options: GraderOptions = {},
 ): Grade {
+  const grade = createListGrader(one, toolset, options);
+  return (turns, ...facts) => {
+    if (turns.every(({ listChange }) => listChange === undefined)) return grade(turns, ...facts);
+    const followed = followListChanges(toolset, turns);
+    return createListGrader(one, followed.toolset, options)(followed.turns, ...facts);
+  };
+}
+
+/** Every tool of a trial, and its turns: a call of one that was not shown at its time is marked as one of an unlisted tool. */
+function followListChanges({ hash, tools }: Toolset, turns: readonly Turn[]): { toolset: Toolset; turns: Turn[] } {
+  const all = new Map(tools.map((tool) => [tool.name, tool]));
+  for (const { listChange } of turns) for (const tool of listChange?.added ?? []) all.set(tool.name, tool);
+  const shown = new Set(tools.map(({ name }) => name));
+  const followed = turns.map((turn): Turn => {
+    for (const name of turn.listChange?.removed ?? []) shown.delete(name);
+    for (const { name } of turn.listChange?.added ?? []) shown.add(name);
+    const calls = turn.calls.map((call): Call => {
+      const { tool } = call;
+      return all.has(tool) && !shown.has(tool) ? { ...call, inner: { tool, unlisted: true } } : call;
+    });
+    return { ...turn, calls };
+  });
+  return { toolset: { hash, tools: [...all.values()] }, turns: followed };
+}
+
+function createListGrader(one: GradedCase & Pick<Case, "turns">, toolset: Toolset, options: GraderOptions): Grade {
   const { turns: messages, ...whole } = one;
   const own = listOwnTools(one, toolset);
   if (!messages) return createPartGrader(whole, toolset, own, options);

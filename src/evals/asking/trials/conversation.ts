@@ -1,7 +1,7 @@
 import type { AskedModel, HostedTrial, HostModel, Message, ModelRequest } from "../../base/types/model.ts";
 import { type SkillPackage, skillEntryName } from "../../base/types/skill.ts";
 import { type Case, getMessages } from "../../base/types/suite.ts";
-import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
+import { isCallable, type OfferedTool, type Toolset } from "../../base/types/tool.ts";
 import {
   type Answer,
   addUsage,
@@ -12,6 +12,7 @@ import {
   type Turn,
   type Usage,
 } from "../../base/types/trial.ts";
+import { createToolset } from "../../servers/toolList.ts";
 import { listLoadedSkills } from "../scoring/activity.ts";
 import { createDispatchReader, type ReadDispatch } from "../scoring/dispatch.ts";
 import { isWritable } from "../scoring/writtenFiles.ts";
@@ -54,12 +55,17 @@ export type Conversation = Pick<ShownTools, "listedName" | "listedArguments"> & 
   followUps?: readonly string[];
   /** Maximum number of replies to one user message. */
   maxTurns: number;
-  executor: Pick<Executor, "execute">;
+  executor: Pick<Executor, "execute"> & Partial<Pick<Executor, "readList">>;
+  /** What is shown from now on, after a server changed its list. */
+  showAgain?(tools: readonly OfferedTool[]): Shown;
   /** Reads calls made through dispatchers, if the suite has any. */
   readDispatch?: ReadDispatch;
   /** Whether the calls so far decide the trial, so that it can end. */
   isDecided?(calls: readonly Call[]): boolean;
 };
+
+/** What a change of the list changes in a conversation. */
+type Shown = Pick<Conversation, "tools" | "toolset" | "listedName" | "listedArguments" | "search" | "deferred">;
 
 /** Turns that only search do not count as turns of the case. A trial ends after this many of them. */
 export const maxSearchTurns = 5;
@@ -69,16 +75,20 @@ export const maxSearchTurns = 5;
  * call, `maxTurns` is reached or the calls decide the trial. Repeats this for each further user message. Does not
  * throw.
  */
-export async function converse(conversation: Conversation, signal: AbortSignal): Promise<Answer> {
-  const { model, listedName, maxTurns, isDecided, followUps = [] } = conversation;
+export async function converse(given: Conversation, signal: AbortSignal): Promise<Answer> {
+  const { model, maxTurns, isDecided, executor, followUps = [] } = given;
+  let conversation = given;
   const messages = [...conversation.messages];
   const turns: Turn[] = [];
   let lost: Usage | undefined;
-  const deferred = listDeferred(conversation);
   const end = (outcome: Answer["outcome"], last: readonly Turn[] = []): Answer => {
+    const deferred = listDeferred(conversation);
     return { outcome, turns: [...turns, ...last], ...(deferred && { deferred }), ...(lost && { lost }) };
   };
   for (let asked = 1, counted = 0, searching = 0; counted < maxTurns && searching <= maxSearchTurns; ) {
+    const update = turns.length > 0 ? await executor.readList?.(signal) : undefined;
+    if (update && "kind" in update) return end(update);
+    if (update) conversation = { ...conversation, ...conversation.showAgain?.(update.tools) };
     const reply = await model.ask(createRequest(conversation, turns.length + 1, messages), signal);
     if (reply.lost) lost = addUsage(lost, reply.lost);
     if (reply.kind === "broken") {
@@ -89,10 +99,17 @@ export async function converse(conversation: Conversation, signal: AbortSignal):
     const executed = await executeAll(calls, conversation, signal);
     if ("kind" in executed) return end(executed, [{ ...reply.turn, calls }]);
     const searches = [...(reply.turn.searches ?? []), ...executed.searches].map(({ query, found }) => {
-      return { query, found: found.map(listedName) };
+      return { query, found: found.map(conversation.listedName) };
     });
     const userTurn = asked > 1 && { userTurn: asked };
-    turns.push({ ...reply.turn, calls: executed.calls, ...(searches.length > 0 && { searches }), ...userTurn });
+    const listChange = update && { listChange: update.change };
+    turns.push({
+      ...reply.turn,
+      calls: executed.calls,
+      ...(searches.length > 0 && { searches }),
+      ...listChange,
+      ...userTurn,
+    });
     if (isDecided?.(turns.flatMap((one) => one.calls))) break;
     const isComplete = calls.length === 0;
     if (!isComplete && executed.calls.every(({ role }) => role === "search")) searching++;
@@ -178,14 +195,11 @@ function toResults(calls: readonly Call[]): Message {
 export function createConversation(
   plannedCell: PlannedCell & { model: AskedModel },
   presenter: Presenter,
-  executor: Executor,
+  executor: Conversation["executor"],
 ): Conversation {
   const { cell, orderSeed, model, planned } = plannedCell;
   const { case: one, toolset } = planned;
   const skills = presenter.skills(plannedCell);
-  const { tools, listedName, listedArguments, index, search: apiSearch } = presenter.show(plannedCell);
-  const ordered = orderToolsOnce(tools, orderSeed, listedName);
-  const search = index && new TrialSearch(index, ordered);
   const files = one.files ?? [];
   const readable = measuresBehaviour(one);
   const entries = orderTools(toolset.tools.filter(isSkill), orderSeed);
@@ -201,32 +215,53 @@ export function createConversation(
     readable,
     writable: isWritable(one),
   });
+  let ordered: readonly OfferedTool[] | undefined;
+  let search: TrialSearch | undefined;
+  const show = ({ hash, tools: listed }: Toolset): Shown => {
+    const shown = presenter.show({ ...plannedCell, planned: { ...planned, toolset: { hash, tools: listed } } });
+    const { tools, listedName, listedArguments, index, search: apiSearch } = shown;
+    ordered = ordered ? keepOrder(tools, ordered) : orderToolsOnce(tools, orderSeed, listedName);
+    if (index) search = search?.update(index, ordered) ?? new TrialSearch(index, ordered);
+    return {
+      tools: search ? offer.tools : [...ordered, ...offer.tools],
+      toolset: hash,
+      ...(search && { search }),
+      ...(apiSearch !== undefined && {
+        deferred: { names: new Set(tools.filter(isDeferred).map(({ name }) => name)), search: apiSearch },
+      }),
+      listedName,
+      ...(listedArguments && { listedArguments }),
+    };
+  };
+  const first = show(toolset);
   return {
+    ...first,
     cell,
     seed: orderSeed,
     model,
     messages: addPrompt(
       // Services refuse messages of white space alone.
       getMessages(one, cell.trial).filter(({ content }) => content.trim() !== ""),
-      [instructions, search?.prompt, offer.prompt].filter(Boolean).join("\n\n"),
+      [instructions, first.search?.prompt, offer.prompt].filter(Boolean).join("\n\n"),
     ),
-    tools: search ? offer.tools : [...ordered, ...offer.tools],
-    toolset: toolset.hash,
-    ...(search && { search }),
-    ...(apiSearch !== undefined && {
-      deferred: { names: new Set(tools.filter(isDeferred).map(({ name }) => name)), search: apiSearch },
-    }),
     ...(offer.catalogue && { catalogue: offer.catalogue }),
-    listedName,
-    ...(listedArguments && { listedArguments }),
+    showAgain: (tools) => show(createToolset(tools)),
     ...(one.turns && { followUps: one.turns.slice(1).map(({ content }) => content) }),
     maxTurns: one.maxTurns,
     executor: {
       execute: async (call, signal) => (await library.execute(call)) ?? (await executor.execute(call, signal)),
+      ...(executor.readList && { readList: executor.readList }),
     },
     ...(readDispatch && { readDispatch }),
     isDecided: createDecision(one),
   };
+}
+
+/** The tools in the order of an earlier list; new ones follow. */
+function keepOrder(tools: readonly OfferedTool[], earlier: readonly OfferedTool[]): OfferedTool[] {
+  const places = new Map(earlier.map(({ name }, at) => [name, at]));
+  const placeOf = ({ name }: OfferedTool) => places.get(name) ?? places.size;
+  return [...tools].sort((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** Returns why a case cannot be asked in a host: hosts take one prompt, and few can be restricted to writing files. */

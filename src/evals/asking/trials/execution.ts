@@ -1,15 +1,22 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
-import { isJsonObject } from "../../base/types/json.ts";
+import { isJsonObject, type Json, sameJson } from "../../base/types/json.ts";
 import type { Model } from "../../base/types/model.ts";
 import { isCallable, joinResult, type OfferedTool, type ToolServer, type Toolset } from "../../base/types/tool.ts";
-import type { Broken, Call, Execution } from "../../base/types/trial.ts";
+import type { Broken, Call, Execution, ListChange } from "../../base/types/trial.ts";
 import type { AnswerByMock } from "../scoring/mocks.ts";
 import { executable } from "../scoring/tools.ts";
 
 /** Executes the calls of one trial. `close` releases the server, if one was needed. */
 export type Executor = {
   execute(call: Call, signal: AbortSignal): Promise<Execution | Broken>;
+  /**
+   * Reads the list again if the server has said during the calls that it changed. Returns the tools of the trial as they are
+   * now, and what is new: tools keep their places and new ones follow in the server's order, as in hosts that read it again.
+   * Where an arm words a tool otherwise than the server, its wording stays.
+   */
+  readList(signal: AbortSignal): Promise<{ tools: readonly OfferedTool[]; change: ListChange } | Broken | undefined>;
   close(): Promise<void>;
 };
 
@@ -45,26 +52,39 @@ export function createExecutor(
 ): Executor {
   let lease: Lease | undefined;
   let characters = 0;
+  let tools = toolset.tools;
+  let listed = (pool?.tools ?? tools).filter(isOwn);
+  // Changes of the list in the session that are caused by this trial; whether there are new ones, and any.
+  const changes = { known: 0, isUnread: false, any: false };
+  const countChanges = () => lease?.server.listChanges?.() ?? 0;
+  const noteChanges = () => {
+    if (countChanges() === changes.known) return;
+    Object.assign(changes, { known: countChanges(), isUnread: true, any: true });
+  };
   return {
     async execute(call, signal) {
-      const tool = toolset.tools.find((candidate) => candidate.name === call.tool);
+      const tool = tools.find((candidate) => candidate.name === call.tool);
       if (!tool) return skip(`there is no tool ${call.tool}`);
       if (!isJsonObject(call.arguments)) return skip("its arguments are not a JSON object");
       const mocked = answerByMock(call);
       if (mocked) return mocked;
       // A list of an arm may be an older one, so the annotations that count are those of the server that is called.
-      const { annotations } = pool?.tools?.find(({ name }) => name === tool.name) ?? tool;
+      const { annotations } = listed.find(({ name }) => name === tool.name) ?? tool;
       const permission = executable({ ...tool, annotations }, policy, model);
       if (!permission.yes)
         return isCallable(tool) ? deny(tool.name, permission.reason, denial) : skip(permission.reason);
       if (!pool) return skip(`${call.tool} comes from a static list, without a server`);
+      // Another trial changed the list of their session: this one needs a session of its own.
+      if (lease?.isShared && !changes.any && countChanges() !== changes.known) lease = undefined;
       if (!lease) {
         const acquired = await pool.acquire(signal);
         if ("kind" in acquired) return acquired;
         lease = acquired;
+        changes.known = lease.isShared ? countChanges() : 0;
       }
       const startedAt = performance.now();
       const outcome = await lease.server.call(call.tool, call.arguments, signal);
+      noteChanges();
       if (outcome.kind === "broken") return outcome;
       if (outcome.kind === "unknown-tool") return skip(outcome.message);
       const { length } = JSON.stringify(outcome.result);
@@ -74,10 +94,62 @@ export function createExecutor(
       if (!isWithin) return tooMuch("the trials in flight", HeldResults.most, call.tool);
       return { status: "executed", result: outcome.result, ms: performance.now() - startedAt };
     },
+    async readList(signal) {
+      if (!lease) return undefined;
+      const { server } = lease;
+      if (server.settleMs) await delay(server.settleMs, undefined, { signal }).catch(() => {});
+      noteChanges();
+      if (!changes.isUnread) return undefined;
+      changes.isUnread = false;
+      try {
+        const fresh = await listAgain(server, listed, signal);
+        const updated = updateTools(tools, listed, fresh);
+        listed = fresh;
+        if (updated) tools = updated.tools;
+        return updated;
+      } catch (thrown) {
+        return toBroken(thrown);
+      }
+    },
     async close() {
       held.add(-characters);
       await lease?.release();
     },
+  };
+}
+
+const isOwn = ({ origin }: OfferedTool) => origin === "server";
+
+/** What a server lists now, where it listed `before`. Throws EvalsError. */
+async function listAgain(
+  server: ToolServer,
+  [first]: readonly OfferedTool[],
+  signal: AbortSignal,
+): Promise<OfferedTool[]> {
+  const name = first?.server ?? server.name;
+  return (await server.list(signal)).map((tool) => ({ server: name, ...tool, origin: "server" }));
+}
+
+const isSame = (one: OfferedTool, other: OfferedTool) => sameJson(one as unknown as Json, other as unknown as Json);
+
+/** The tools of a trial after the list of its server changed from `before` to `after`; undefined if that changes nothing. */
+function updateTools(
+  tools: readonly OfferedTool[],
+  before: readonly OfferedTool[],
+  after: readonly OfferedTool[],
+): { tools: OfferedTool[]; change: ListChange } | undefined {
+  const [own, old, now] = [tools, before, after].map((list) => new Map(list.map((tool) => [tool.name, tool])));
+  const added = after.filter((tool) => {
+    const [shown, listed] = [own?.get(tool.name), old?.get(tool.name)];
+    return shown ? listed && isSame(shown, listed) && !isSame(shown, tool) : !listed;
+  });
+  const removed = tools.filter((tool) => isOwn(tool) && old?.has(tool.name) && !now?.has(tool.name));
+  if (added.length + removed.length === 0) return undefined;
+  const fresh = new Map(added.map((tool) => [tool.name, tool]));
+  const kept = tools.filter((tool) => !removed.includes(tool)).map((tool) => fresh.get(tool.name) ?? tool);
+  return {
+    tools: [...kept, ...added.filter(({ name }) => !own?.has(name))],
+    change: { added, removed: removed.map(({ name }) => name) },
   };
 }
 
@@ -119,8 +191,8 @@ export function renderResult(execution: Execution): { text: string; isError: boo
   return { text: cut, isError: execution.result.isError };
 }
 
-/** A server that one trial holds until it releases it. */
-type Lease = { server: ToolServer; release(): Promise<void> };
+/** A server that one trial holds until it releases it. `isShared`: other trials call it at the same time. */
+type Lease = { server: ToolServer; isShared?: true; release(): Promise<void> };
 
 /**
  * Provides the server of a suite, and what it lists. `acquire` does not throw: it returns a broken value if there is no
@@ -139,9 +211,15 @@ const maxFailures = 3;
 
 const toBroken = (thrown: unknown): Broken => ({ kind: "broken", stage: "server", message: messageOf(thrown) });
 
-/** One process for the whole run, restarted when it dies. */
-export function sharedPool(first: ToolServer, open: Open): ServerPool {
+/**
+ * One process for the whole run, restarted when it dies. Once it lists other tools than at the start (`tools`), it shows what
+ * one trial did: the others then get processes of their own.
+ */
+export function sharedPool(first: ToolServer, open: Open, tools: readonly OfferedTool[] = []): ServerPool {
+  const listed = tools.filter(isOwn);
   let current = first;
+  let seenChanges = 0;
+  let hasChanged = false;
   let opening: Promise<Broken | undefined> | undefined;
   let failures = 0;
   let lastFailure: Broken | undefined;
@@ -160,8 +238,18 @@ export function sharedPool(first: ToolServer, open: Open): ServerPool {
     }
   };
 
+  const readChanges = async (signal: AbortSignal) => {
+    const changes = current.listChanges?.() ?? 0;
+    if (hasChanged || changes === seenChanges) return;
+    seenChanges = changes;
+    hasChanged = updateTools(listed, listed, await listAgain(current, listed, signal).catch(() => [])) !== undefined;
+  };
+
   return {
+    tools,
     async acquire(signal) {
+      await readChanges(signal);
+      if (hasChanged) return await isolatedPool(open).acquire(signal);
       if (!current.alive()) {
         opening ??= restart(signal).finally(() => {
           opening = undefined;
@@ -169,7 +257,7 @@ export function sharedPool(first: ToolServer, open: Open): ServerPool {
         const failure = await opening;
         if (failure) return failure;
       }
-      return { server: current, release: async () => {} };
+      return { server: current, isShared: true, release: async () => {} };
     },
     close: () => current.close(),
   };

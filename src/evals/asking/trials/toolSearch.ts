@@ -35,8 +35,8 @@ export function indexTools(tools: readonly OfferedTool[], ranker: RankerName): T
 export class TrialSearch {
   /** The prompt section that names the deferred tools; empty if there are none. */
   readonly prompt: string;
-  readonly #index: ToolIndex;
-  readonly #loaded: OfferedTool[];
+  #index: ToolIndex;
+  #loaded: OfferedTool[];
   readonly #names: Set<string>;
 
   /** `tools` are in the order in which they are shown. */
@@ -46,6 +46,14 @@ export class TrialSearch {
     this.#names = new Set(this.#loaded.map(({ name }) => name));
     const deferred = tools.filter(({ name }) => index.deferred.has(name));
     this.prompt = deferred.length === 0 ? "" : renderNames(deferred);
+  }
+
+  /** Searches another list from now on; what is loaded stays loaded. Returns itself. */
+  update(index: ToolIndex, tools: readonly OfferedTool[]): this {
+    for (const { name } of tools) if (!index.deferred.has(name)) this.#names.add(name);
+    this.#index = index;
+    this.#loaded = tools.filter(({ name }) => this.#names.has(name));
+    return this;
   }
 
   /** Shown names of the tools whose definitions are not shown from the start. */

@@ -236,6 +236,9 @@ export const suiteFileSchema = z.strictObject({
     .describe(
       "Other tool lists of the same server; with --surfaces every case is asked on each, and they are compared",
     ),
+  laterTools: oneOrMore
+    .optional()
+    .describe("Tools that the server lists only later in a conversation, so that cases can expect them"),
   distractors: z.array(serverFileSchema).optional().describe("Additional tools that are shown but never executed"),
   skills: z.array(z.string()).optional().describe("Folders with skill packages"),
   lift: nonEmpty
@@ -346,6 +349,8 @@ export type Case = {
   tools?: readonly Tool[];
   /** How its calls are read, where tools of the server call others. */
   dispatch?: DispatchRules;
+  /** Tools that its server may list later. No trial depends on it, so it is in no hash. */
+  laterTools?: readonly string[];
   /** Results that calls get in place of being executed. */
   mocks?: Mocks;
   /** Files that are in the workspace of a trial from the start. */

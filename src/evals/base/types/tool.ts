@@ -144,8 +144,12 @@ export type ToolServer = {
   readonly about: JsonObject;
   /** The instructions that the server gives hosts at initialisation, if any. */
   readonly instructions?: string | undefined;
-  /** Every tool, all pages. Throws EvalsError when the server cannot list. */
-  list(signal: AbortSignal): Promise<readonly Tool[]>;
+  /** Every tool, all pages; those of a configuration with their server. Throws EvalsError when the server cannot list. */
+  list(signal: AbortSignal): Promise<readonly (Tool & Partial<Pick<OfferedTool, "ownName" | "server">>)[]>;
+  /** How often its list changed, as it says, since it was first listed. Absent: it never does. */
+  listChanges?(): number;
+  /** How long after an answer it can still say so, in ms. */
+  readonly settleMs?: number;
   /** Does not throw: a server that died, does not answer or sends invalid messages is a broken outcome. */
   call(tool: string, args: JsonObject, signal: AbortSignal): Promise<CallOutcome>;
   /** False after the server process or its connection has ended; then a new one must be opened. */

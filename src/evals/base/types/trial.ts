@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { jsonSchema } from "./json.ts";
 import { shownSchema } from "./shown.ts";
-import { toolResultSchema, toolsetHashSchema } from "./tool.ts";
+import { offeredToolSchema, toolResultSchema, toolsetHashSchema } from "./tool.ts";
 
 /** The result of one call: executed, or skipped by policy with the reason. */
 const executionSchema = z.discriminatedUnion("status", [
@@ -82,6 +82,10 @@ export type StopReason = z.infer<typeof stopReasonSchema>;
 const searchSchema = z.object({ query: z.string(), found: z.array(z.string()) });
 export type ToolSearch = z.infer<typeof searchSchema>;
 
+/** What a server changed of its list since the request before: new tools and new definitions, and names that are gone. */
+const listChangeSchema = z.object({ added: z.array(offeredToolSchema), removed: z.array(z.string()) });
+export type ListChange = z.infer<typeof listChangeSchema>;
+
 /**
  * One reply of a model. `ms` is the time from request to reply, retries included. `responseId` is the id that the provider
  * gave to the reply itself: a cache that repeats a reply repeats it; `requestId` is for inquiries.
@@ -90,6 +94,9 @@ export const turnSchema = z.object({
   text: z.string(),
   calls: z.array(callSchema),
   searches: z.array(searchSchema).optional().describe("of the client, the API or the host; absent: none"),
+  listChange: listChangeSchema
+    .optional()
+    .describe("how the tools that were shown for this reply differ from those of the reply before; absent: not at all"),
   userTurn: z
     .number()
     .int()

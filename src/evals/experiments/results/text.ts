@@ -1,4 +1,5 @@
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../base/types/run.ts";
+import type { ListChange } from "../../base/types/trial.ts";
 import type { Inline, Mark } from "../../reports/document.ts";
 import {
   count,
@@ -12,6 +13,15 @@ import {
   tally,
   tallyPhrase,
 } from "../../reports/format.ts";
+
+/** A change of a tool list as labels, each with names of tools. */
+export function describeListChange({ added, removed }: ListChange): [label: string, names: readonly string[]][] {
+  const names = added.map(({ name }) => name);
+  return [
+    ...(names.length > 0 ? [["Tools added or redefined", names] as [string, string[]]] : []),
+    ...(removed.length > 0 ? [["Tools removed", removed] as [string, string[]]] : []),
+  ];
+}
 
 // Phrases about runs, suites and cases that several reports share, as raw text that each form escapes.
 

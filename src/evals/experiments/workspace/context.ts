@@ -102,7 +102,7 @@ function createShelf(packages: readonly SkillPackage[], host: HostName): SkillSh
 
 function createPool(suite: Suite, { server, tools, reopen }: Source): ServerPool | undefined {
   if (!server) return undefined;
-  return { tools, ...(suite.isolate === "trial" ? isolatedPool(reopen) : sharedPool(server, reopen)) };
+  return suite.isolate === "trial" ? { tools, ...isolatedPool(reopen) } : sharedPool(server, reopen, tools);
 }
 
 type AskedTrial = {

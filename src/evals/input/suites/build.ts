@@ -114,6 +114,7 @@ function buildCase(
     expectedBehavior: toNames(content.expected_behavior),
     ...(tools && { tools: share(tools) }),
     ...(header.dispatch && { dispatch: header.dispatch }),
+    ...(header.laterTools !== undefined && { laterTools: toNames(header.laterTools) }),
     trials: content.trials ?? header.trials ?? defaults.trials,
     passRate: content.passRate ?? header.passRate ?? defaults.passRate,
     maxTurns: content.maxTurns ?? header.maxTurns ?? getDefaultTurns(content, header),
