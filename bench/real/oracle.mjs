@@ -50,7 +50,7 @@ function listTools(items) {
 /** When an item is asked: a part of each set after the other, so that a recording that was stopped has some of all. */
 function toPart({ set, cluster, turned, id }, place, swapped) {
   if (cluster === undefined)
-    return { irrelevance: 0, live_irrelevance: 0.2, live_multiple: 2.4 }[set] + Math.floor(place / 40);
+    return { irrelevance: 0, live_irrelevance: 0.5, live_multiple: 2.5 }[set] + Math.floor(place / 40);
   // Each pass asks each order of each list one query, first of the lists of which two descriptions were swapped.
   const pass = (Number(id.split("_").at(-2)) - turned + queriesPerCluster) % queriesPerCluster;
   return pass + (swapped.has(cluster) ? 0.4 : 0.6);

@@ -61,7 +61,7 @@ it("shows what is known without a model on one screen", () => {
 
     Next: correct the queries, then ask a model: set ANTHROPIC_API_KEY (about
       $0.01) or OPENAI_API_KEY, start Ollama, LM Studio, llama.cpp or vLLM, or try a
-      small model here (-m local: 1.1 GB, once).
+      small model here (-m local: 1.1 GB, once; it says little about a large one).
 
       With the first key:
         $ npx evals run evals/files.yaml -m anthropic:claude-haiku-5-5

@@ -98,7 +98,7 @@ export function listNext(command: string, found: readonly OfferedModel[], [first
   if (found.length === 0 && first)
     return [
       text(
-        `${next}: set ANTHROPIC_API_KEY (${price(first)}) or OPENAI_API_KEY, start Ollama, LM Studio, llama.cpp or vLLM, or try a small model here (-m local: 1.1 GB, once).`,
+        `${next}: set ANTHROPIC_API_KEY (${price(first)}) or OPENAI_API_KEY, start Ollama, LM Studio, llama.cpp or vLLM, or try a small model here (-m local: 1.1 GB, once; it says little about a large one).`,
       ),
       list("model", [{ text: "With the first key:", command: `${command} ${first.flags}` }]),
     ];

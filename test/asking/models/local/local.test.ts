@@ -33,6 +33,7 @@ it("states the memory before it loads, and records weights, template and samplin
     "Loading Stub from <file> about 1 MB of memory with a context of 8,192 tokens.
     "
   `);
+  expect(model.note).toBe("a small model, which says little about a large one");
   expect(model.settings).toEqual({
     sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
     engine: "node-llama-cpp 0.0.0",

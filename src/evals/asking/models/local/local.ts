@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { setMaxListeners } from "node:events";
+import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,6 +27,8 @@ export type LocalOptions = WeightsOptions & {
 /** Enough for a call or a short answer: small models otherwise repeat themselves up to any limit. */
 const defaultMaxTokens = 512;
 const defaultTimeoutMs = 120_000;
+/** Smaller weights, in bytes, get the note below. `docs/evidence.md` has its figures. */
+const smallWeights = 2e9;
 /** Limit of the states of tool lists on disk. */
 const maxStateBytes = 2 * 1024 ** 3;
 /** What finds files, libraries and devices. Nothing else, no key above all, is in the environment of the process. */
@@ -48,6 +51,7 @@ export async function local(id: string, name: string, options: LocalOptions): Pr
   return {
     id,
     kind: "language model",
+    ...(statSync(weights.file).size < smallWeights && { note: "a small model, which says little about a large one" }),
     settings: { ...settings, ...(free && { free }), maxTokens, timeoutMs },
     maxOutputTokens: maxTokens,
     deterministic: false,
