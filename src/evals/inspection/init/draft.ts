@@ -5,7 +5,6 @@ import type { Json, JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import { findVerb, startsWithVerb } from "../lint/language.ts";
 import { splitName } from "../lint/text.ts";
-import type { Traffic } from "./traffic.ts";
 import { sampleArguments } from "./values.ts";
 
 /**
@@ -30,6 +29,16 @@ export type Draft = {
   left: readonly string[];
   writer?: { model: string; written: number; why?: string };
   traffic?: Traffic;
+};
+
+/**
+ * Conversations of users: how many have calls of the server's tools, how these named the server, and how many queries were
+ * left out for each reason.
+ */
+export type Traffic = {
+  sessions: number;
+  prefixes: readonly string[];
+  leftOut: Record<"with a secret" | "without a context" | "too long" | "like another", number>;
 };
 
 /** Whether a description says that the tool itself is deprecated: not its server, and nothing that it works on. */

@@ -10,7 +10,7 @@ import type { Io } from "../../base/types/io.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import { readText } from "../../input/parsing/read.ts";
 import { count } from "../../reports/format.ts";
-import type { Draft, DraftCase } from "./draft.ts";
+import type { Draft, DraftCase, Traffic } from "./draft.ts";
 
 /** What happened in a conversation, in order. `failed` is about the call with this id. */
 type Event =
@@ -20,12 +20,6 @@ type Event =
 
 /** What a user wrote, and the calls of the server's tools that followed; `others`: how many calls of other tools. */
 type Exchange = { text: string; calls: { tool: string; failed: boolean }[]; others: number; isFirst: boolean };
-
-/** Why queries were not used, with their number. */
-export type LeftOut = Record<"with a secret" | "without a context" | "too long" | "like another", number>;
-
-/** `sessions`: how many have calls of the server's tools. `prefixes`: how the calls named the server. */
-export type Traffic = { sessions: number; prefixes: readonly string[]; leftOut: LeftOut };
 
 /** Longer texts are pasted ones, which nobody reads in a review. */
 const maxQuery = 600;
@@ -99,7 +93,7 @@ export function draftFromTraffic(
     .flatMap((path) => readSessions(path, io))
     .map((events) => toExchanges(events, tools, prefixes));
   const own = sessions.filter((exchanges) => exchanges.some(({ calls }) => calls.length > 0));
-  const leftOut: LeftOut = { "with a secret": 0, "without a context": 0, "too long": 0, "like another": 0 };
+  const leftOut: Traffic["leftOut"] = { "with a secret": 0, "without a context": 0, "too long": 0, "like another": 0 };
   const proposed = own.flatMap(proposeCases).flatMap(({ isFirst, ...one }) => {
     const why = refuse(one.input, isFirst, isUsable);
     if (why) leftOut[why] += 1;
@@ -142,7 +136,7 @@ export function describeTraffic({ sessions, prefixes, leftOut }: Traffic): strin
 }
 
 /** `3 with a secret`, for each reason that was met. */
-const describeLeftOut = (leftOut: LeftOut): string[] =>
+const describeLeftOut = (leftOut: Traffic["leftOut"]): string[] =>
   Object.entries(leftOut).flatMap(([why, times]) => (times > 0 ? [`${times} ${why}`] : []));
 
 /** The conversations in a file, or in the files of a folder. Throws a usage error for other files. */
@@ -272,7 +266,11 @@ function proposeCases(exchanges: readonly Exchange[]): (Omit<DraftCase, "id"> & 
 }
 
 /** Why a text is no query; a later text of a conversation, if it is short, needs those before it. */
-function refuse(query: string, isFirst: boolean, isUsable: (text: string) => boolean): keyof LeftOut | undefined {
+function refuse(
+  query: string,
+  isFirst: boolean,
+  isUsable: (text: string) => boolean,
+): keyof Traffic["leftOut"] | undefined {
   const words = query.split(/\s+/);
   if (query.length > maxQuery) return "too long";
   if (!isUsable(query) || words.some((word) => looksRandom(word.replace(uuid, "")))) return "with a secret";
