@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { EvalsError, type ExitCode, exitCodes, type Problem } from "../../base/types/errors.ts";
+import { EvalsError, type ExitCode, exitCodes } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Io } from "../../base/types/io.ts";
 import { type LiveSpec, resolveServer } from "../../servers/spec.ts";
@@ -112,7 +112,9 @@ async function prepare(target: ServerTarget, io: Io): Promise<Prepared> {
         ? await resolveServer(server, name, dir, undefined, registration?.host)
         : { spec: server, dir };
     // The rules for entries report unset variables themselves.
-    const unset = registration ? [] : resolved.warnings.map(describeUnset);
+    const unset = (registration ? [] : resolved.warnings).map(({ message, hint: fix = "" }) => {
+      return { rule: "unset-variable", severity: "warning" as const, message: `${message.replace(/\.$/, "")}.`, fix };
+    });
     return { target, resolved, written, entry: [...entry, ...unset] };
   } catch (error) {
     if (!(error instanceof EvalsError)) throw error;
@@ -121,10 +123,6 @@ async function prepare(target: ServerTarget, io: Io): Promise<Prepared> {
     const unreadable = { rule: "entry-unreadable", severity: "error" as const, message, fix };
     return { target, entry: isKnown ? entry : [...entry, unreadable] };
   }
-}
-
-function describeUnset({ message, hint = "" }: Problem): ServerFacts["entry"][number] {
-  return { rule: "unset-variable", severity: "warning", message: `${message.replace(/\.$/, "")}.`, fix: hint };
 }
 
 /** The commands that lint the server and call one of its tools, unless they would print a secret. */
