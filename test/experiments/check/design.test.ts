@@ -8,7 +8,8 @@ import {
   TrialRecord,
 } from "../../../src/evals/asking/trials/design.ts";
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
-import { type CheckSetup, check, forecastCalls } from "../../../src/evals/experiments/check/design.ts";
+import { type CheckSetup, check } from "../../../src/evals/experiments/check/design.ts";
+import { forecastCalls } from "../../../src/evals/experiments/check/forecast.ts";
 import type { CheckVerdict } from "../../../src/evals/experiments/design/observe.ts";
 import { expectRecordable, idsOf, suites } from "../design/support.ts";
 
