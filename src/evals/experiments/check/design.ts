@@ -22,8 +22,6 @@ import {
   fallP,
   judgeSuite,
   missingAnswers,
-  nameCase,
-  nameCases,
   type PairTally,
   pairArms,
   riseP,
@@ -32,6 +30,7 @@ import {
 import { bringAhead, bringStage, designEffect, enoughOrders, OrderSchedule } from "../design/schedule.ts";
 import { defaultMargin, defaultTrials, type LookPlan, planLooks, suspicionAt } from "../design/statistics.ts";
 import { PlayedCase } from "./playedCase.ts";
+import { hasQueryFallen, wordingsP } from "./wordings.ts";
 
 /**
  * `seed`: the run's; it decides which arm of a pair is asked first, and the reach. `trials`: the cap per case and arm.
@@ -75,6 +74,8 @@ const blockLevel = 0.005;
 const doubt = { rungs: 2, trials: 35 };
 /** In larger suites, only the pairs that all cases have show whether consecutive answers are independent. */
 const mostAskedFurther = 50;
+/** Wordings that mostly pass mostly fall where an edit moves them, so by wordings the suite must be surer by this factor. */
+const wordingsShare = 0.5;
 /** Cases that look worse in a report. */
 const shownAt = 0.2;
 
@@ -259,7 +260,11 @@ class PlayedCheck {
     one.rung++;
     const trials = this.#trialsAt(one);
     one.test = fallP(one.tally(trials));
-    if (trials >= this.#plan.least && isSignificant(one.test.p, this.#plan.caseLevel)) one.hasFallen = true;
+    if (trials >= this.#plan.least && this.#isShown(one) && hasQueryFallen(one, trials)) one.hasFallen = true;
+  }
+
+  #isShown(one: PlayedCase): boolean {
+    return isSignificant(one.test.p, this.#plan.caseLevel);
   }
 
   #trialsAt(one: PlayedCase): number {
@@ -296,7 +301,8 @@ class PlayedCheck {
     const orders = { count: pass?.orders ?? 0, exist, effect: Math.max(effects.pass, effects.selection) };
     // The level a K/T spends little on the early looks.
     const level = (this.#plan.suiteLevel * trials) / this.#cap;
-    const hasFallen = trials >= this.#plan.least && isSignificant(suite.p, level);
+    const isShown = trials >= this.#plan.least && isSignificant(suite.p, level);
+    const hasFallen = isShown && isSignificant(wordingsP(this.#cases, trials, suite.rate), level * wordingsShare);
     return { look, trials, tallies, suite, orders, level, hasFallen };
   }
 
@@ -416,10 +422,8 @@ class PlayedCheck {
 
   #conclude({ now, ...decision }: Decision, dependence: Dependence): CheckVerdict {
     const figures = { ...this.#figures(now), ...(isDependent(dependence) && { dependence }) };
-    const name = (cases: readonly PlayedCase[], test: (tally: PairTally) => RatedP) => {
-      const tested = cases.map((one) => ({ id: one.id, tally: one.tally() }));
-      return nameCases(tested.map((one) => ({ ...one, test: test(one.tally) })));
-    };
+    const name = (cases: readonly PlayedCase[], test: (tally: PairTally) => RatedP) =>
+      cases.map((one) => one.describe(test(one.tally()))).toSorted((a, b) => a.p - b.p);
     if (decision.kind === "regressed") {
       const flagged = name(this.#hits, fallP);
       const rose = name(
@@ -476,7 +480,9 @@ class PlayedCheck {
       ...described,
       suite: { ...described.suite, level, hasFallen },
       ...(this.#schedule.isShared && { orders: { count: orders.count, effect: orders.effect } }),
-      suspects: suspects.map((one) => nameCase(one.id, one.tally(), one.test)).toSorted((a, b) => a.p - b.p),
+      suspects: suspects
+        .map((one) => ({ ...one.describe(one.test), ...(this.#isShown(one) && { inSome: true as const }) }))
+        .toSorted((a, b) => a.p - b.p),
       missing: missingAnswers(tallies),
       ...(resent && { resent }),
       reach: this.#setup.withReach === false ? null : simulateReach(tallies, this.#plan, look, this.#setup.seed),
