@@ -118,6 +118,7 @@ function buildCase(
     ...(content.split && { split: content.split }),
     expectedBehavior: toNames(content.expected_behavior),
     ...(tools && { tools: share(tools) }),
+    ...(content.elicit && { elicit: content.elicit }),
     ...(header.dispatch && { dispatch: header.dispatch }),
     ...(header.laterTools !== undefined && { laterTools: toNames(header.laterTools) }),
     trials: content.trials ?? header.trials ?? defaults.trials,
@@ -238,11 +239,11 @@ function createSlug(input: string): string {
 /** SHA-256 (hex) of what a case asks and expects. Its tools are not included, because their changes can be checked. */
 export function hashCase(one: Omit<Case, "hash">): string {
   const { expect, expectedFiles, assertions, code, expectedBehavior } = one;
-  const { messages, paraphrases, turns, dispatch, files, packageHash, maxTurns, mocks: given } = one;
+  const { messages, paraphrases, turns, dispatch, files, packageHash, maxTurns, elicit, mocks: given } = one;
   const expected = { expect, expectedFiles, assertions, code, expectedBehavior };
   const asked = { messages, paraphrases, turns, ...expected, dispatch, files, packageHash, maxTurns };
   const results = given?.list.map(({ tool, args, result }) => ({ tool, args, result }));
-  return hashValue({ ...asked, mocks: given && { unmatched: given.unmatched, results } });
+  return hashValue({ ...asked, elicit, mocks: given && { unmatched: given.unmatched, results } });
 }
 
 /** SHA-256 (hex) of a suite: its servers (not the tools that they list), its settings, and its cases in order. */
