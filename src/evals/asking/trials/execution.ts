@@ -31,7 +31,7 @@ export type Executor = {
 /** `denial`: the result of a call that the policy denies; `{tool}` and `{reason}` in it are replaced. */
 type ExecutorSettings = {
   policy: ExecutionPolicy;
-  model?: Pick<Model, "writesNoArguments">;
+  model?: Pick<Model, "makesUpArguments">;
   pool?: ServerPool | undefined;
   answerByMock?: AnswerByMock | undefined;
   denial?: string | undefined;

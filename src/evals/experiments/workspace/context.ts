@@ -74,7 +74,7 @@ export function createTrialContext(
     skills: ({ planned }) => shelves.get(planned.suite.name),
     grade: async ({ planned, model, cell }, turns, signal, { deferred, workspace } = {}) => {
       const isAskedOnce = plannedTrials(planned.case, model) === 1;
-      const [create, keep] = model.writesNoArguments
+      const [create, keep] = model.makesUpArguments
         ? [createToolGraderFor, toolGraderFor]
         : [createGraderFor, graderFor];
       const getGrader = isAskedOnce ? create : keep;
@@ -91,7 +91,7 @@ export function createTrialContext(
   };
 }
 
-const unjudged = "arguments and results: a keyword search finds tools, and writes no arguments";
+const unjudged = "arguments and results: a keyword search finds tools, and makes the arguments up";
 
 function createShelf(packages: readonly SkillPackage[], host: HostName): SkillShelf {
   return {
