@@ -1,7 +1,7 @@
 // What many repetitions of a row come to, and whether that is what the row must reach.
 
 /** Wilson's interval of a share of n, 95 %. */
-function wilson(hits, n, z = 1.96) {
+export function wilson(hits, n, z = 1.96) {
   if (n === 0) return [0, 1];
   const centre = (hits + (z * z) / 2) / (n + z * z);
   const half = (z * Math.sqrt((hits * (n - hits)) / n + (z * z) / 4)) / (n + z * z);
