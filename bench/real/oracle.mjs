@@ -9,7 +9,6 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
-
 import { lexical } from "../../build/evals/asking/models/lexical.js";
 import { toSearchDocument } from "../../build/evals/base/search/document.js";
 import { buildRanker, rankerNames } from "../../build/evals/base/search/rankers.js";
@@ -50,23 +49,22 @@ function listTools(items) {
 /** When an item is asked: a part of each set after the other, so that a recording that was stopped has some of all. */
 function toPart({ set, cluster, turned, id }, place, swapped) {
   if (cluster === undefined)
-    return { irrelevance: 0, live_irrelevance: 0.5, live_multiple: 2.5 }[set] + Math.floor(place / 40);
+    return { irrelevance: 0, live_irrelevance: 0.5, live_multiple: 2.5 }[set] + Math.floor(place / 80);
   // Each pass asks each order of each list one query, first of the lists of which two descriptions were swapped.
   const pass = (Number(id.split("_").at(-2)) - turned + queriesPerCluster) % queriesPerCluster;
   return pass + (swapped.has(cluster) ? 0.4 : 0.6);
 }
 
+/** Asks a model on this machine for what is not recorded yet, one request after the other, for at most so many minutes. */
 async function record(name, file, project, minutes = "600") {
   const { local } = await import("../../build/evals/asking/models/local/local.js");
   const path = new URL(`${name}.jsonl`, folder);
   const [head, ...known] = existsSync(path) ? readLines(readFileSync(path, "utf8")) : [];
   const model = await local("local", resolve(file), {
-    ...{
-      env: { ...process.env, EVALS_MODELS: resolve(project, "models") },
-      cwd: resolve(project),
-      maxTokens,
-      timeoutMs: 900_000,
-    },
+    env: { ...process.env, EVALS_MODELS: resolve(project, "models") },
+    cwd: resolve(project),
+    maxTokens,
+    timeoutMs: 900_000,
     io: { err: (text) => process.stderr.write(text) },
   });
   const own = { model: name, ...model.settings, seed };
@@ -176,13 +174,15 @@ function rank(name, item, tools) {
   return { best: best?.score ?? 0, second: second?.score ?? 0, tool: best?.document.name };
 }
 
+/** The tool that the keyword search of a run calls; undefined if none. */
 async function pickByKeywords(item, tools) {
   const cell = { case: item.id, arm: "head", trial: 1 };
   const request = { cell, turn: 1, messages: item.messages, tools, toolset: `${item.id}` };
   const { turn } = await lexical().ask(request, new AbortController().signal);
   return turn.calls[0]?.tool;
 }
-/** The recorded draws of each small model: `{ name, draws: Map of item to the tools that were picked (null: none) }`. */
+
+/** The recorded draws of each small model: `picked` has the tools of each item (null: none), one for each draw. */
 const readRecorded = () =>
   readdirSync(folder)
     .filter((file) => file.endsWith(".jsonl"))
@@ -194,7 +194,7 @@ const readRecorded = () =>
     });
 
 /** How likely a predictor takes an error to be, per item; undefined where it was not asked. */
-async function listPredictors(recorded, getTools) {
+function listPredictors(recorded, getTools) {
   const isWrong = (tool, { expected }) => (expected === undefined ? tool != null : tool !== expected);
   const ranker = (name) => (item) => {
     const { best, second } = rank(name, item, getTools(item));
@@ -216,8 +216,9 @@ async function listPredictors(recorded, getTools) {
 
 const number = (value) => value.toFixed(2).replace(/^(-?)0\./, "$1.");
 const cell = ({ value, interval: [low, high], n }) => `${number(value)} (${number(low)} to ${number(high)}), n = ${n}`;
-const line = (name, cells) => console.log([name.padEnd(38), ...cells.map((one) => one.padEnd(30))].join("").trimEnd());
+const line = (name, cells) => console.log([name.padEnd(46), ...cells.map((one) => one.padEnd(30))].join("").trimEnd());
 
+/** Where a large model errs: how well each predictor tells it, in each set of questions. */
 async function printErrors(items, predictors, published) {
   const sets = ["irrelevance", "live_irrelevance", "live_multiple"];
   console.log("A large model errs: area under the curve (95 % interval), items\n");
@@ -251,6 +252,7 @@ function toShares(tools, picked) {
     : undefined;
 }
 
+/** Which of several near-equal tools are picked, and what a swap of two descriptions changes. */
 async function printShares(items, recorded, { large, small, swapped }) {
   const lists = new Map(
     items
@@ -285,7 +287,7 @@ async function printShares(items, recorded, { large, small, swapped }) {
   const table = [];
   for (const [name, pick] of pickers) {
     const shares = { near_equal: [], swapped: [] };
-    for (const [key, { set, cluster }] of lists) if (key) shares[set][cluster] = await sharesOf(set, cluster, pick);
+    for (const { set, cluster } of lists.values()) shares[set][cluster] = await sharesOf(set, cluster, pick);
     table.push({ name, ...shares });
     if (shares.near_equal.filter(Boolean).length > 2) line(name, [cell(agreement(shares.near_equal, models))]);
   }
@@ -314,6 +316,7 @@ async function printShares(items, recorded, { large, small, swapped }) {
   for (const row of [...published, ...table]) {
     const own = effectsOf(row);
     const asked = own.filter((value) => value !== undefined).length;
+    if (asked === 0) continue;
     const same = own.filter((value, at) => value !== undefined && Math.sign(value) === Math.sign(effects[at])).length;
     line(row.name, [`${same} of ${asked}`, ...own.map(points)]);
   }
@@ -323,7 +326,7 @@ async function printTable() {
   const items = readItems();
   const recorded = readRecorded();
   const picks = JSON.parse(readFileSync(new URL("picks.json", folder), "utf8"));
-  await printErrors(items, await listPredictors(recorded, listTools(items)), picks.published);
+  await printErrors(items, listPredictors(recorded, listTools(items)), picks.published);
   await printShares(items, recorded, picks);
 }
 
