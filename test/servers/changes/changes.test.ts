@@ -4,7 +4,7 @@ import { canonicalJson, type JsonObject, jsonSchema } from "../../../src/evals/b
 import type { Tool } from "../../../src/evals/base/types/tool.ts";
 import { listChanges, listChangesByCase } from "../../../src/evals/servers/changes/changes.ts";
 import { applyChanges, findEdits } from "../../../src/evals/servers/changes/edits.ts";
-import { sortEffects } from "../../../src/evals/servers/changes/effect.ts";
+import { sortEffects } from "../../../src/evals/servers/changes/parameters.ts";
 import { listEffects } from "../../../src/evals/servers/changes/tools.ts";
 import { aTool } from "../../fakes/suite.ts";
 

@@ -4,8 +4,8 @@ import type { JsonObject } from "../../base/types/json.ts";
 import type { ChangeClass } from "../../base/types/lint.ts";
 import { isCallable, isOwnTool, type Tool } from "../../base/types/tool.ts";
 import { findEdits, type ToolEdit } from "./edits.ts";
-import { type ChangeEffect, classifyEffects } from "./effect.ts";
 import { formatName } from "./names.ts";
+import { type ChangeEffect, classifyEffects } from "./parameters.ts";
 import { listEffects } from "./tools.ts";
 
 /** One difference between two tool lists (see `ToolEdit`), and its effects on callers. */

@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject, sameJson } from "../../base/types/json.ts";
-import { type ChangeEffect, type Impact, sortEffects } from "./effect.ts";
 import {
   findDeprecation,
   findRenamedTools,
@@ -10,7 +9,7 @@ import {
   listVersions,
   type ToolsByName,
 } from "./names.ts";
-import { listSchemaEffects } from "./parameters.ts";
+import { type ChangeEffect, type Impact, listSchemaEffects, sortEffects } from "./parameters.ts";
 
 /**
  * Lists the effects of all changes between two tool lists, sorted by tool, then by class. Empty for equal lists; the

@@ -1,5 +1,5 @@
 import { once } from "../../../base/once.ts";
-import type { ChangeEffect } from "../../../servers/changes/effect.ts";
+import type { ChangeEffect } from "../../../servers/changes/parameters.ts";
 import { listEffects } from "../../../servers/changes/tools.ts";
 import { defineRules, type RuleHead, type VersionSubject } from "../rule.ts";
 
