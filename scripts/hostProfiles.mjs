@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { hostNames } from "../build/evals/base/types/hostNames.js";
 import { openModel } from "../build/evals/experiments/workspace/models.js";
 import { parseSkill } from "../build/evals/input/skills/package.js";
-import { startOfflineProvider } from "../build/evals/inspection/doctor/host.js";
+import { startOfflineProvider } from "../build/evals/inspection/doctor/doctor.js";
 import { openGeminiCli } from "./geminiCli.mjs";
 import committed from "./hostProfiles.json" with { type: "json" };
 import { fitNameForm, listProbes } from "./nameForms.mjs";

@@ -158,15 +158,31 @@ export const models = {
     };
   },
 
-  /** Each case and arm draws a rate of its own: a harmless rewording that moves flaky cases. */
-  perturbed: (correlation) => (rateOf, random) => {
-    const own = new Map();
-    return (id, arm) => {
-      const key = `${arm} ${id}`;
-      const p = rateOf(+id, arm);
-      const weight = 1 / correlation - 1;
-      if (!own.has(key)) own.set(key, p <= 0 || p >= 1 ? p : drawBeta(p * weight, (1 - p) * weight, random));
-      return answer(random.next() < own.get(key));
-    };
-  },
+  /** A temperature of 0: one answer to each wording of a query, which an edit of the tools turns round with chance `share`. */
+  flips:
+    (share, wordings = 1) =>
+    (rateOf, random) => {
+      const before = new Map();
+      const turned = new Map();
+      return (id, arm, trial) => {
+        const key = `${id} ${trial % wordings}`;
+        if (!before.has(key)) before.set(key, random.next() < rateOf(+id, arm));
+        if (!turned.has(key)) turned.set(key, random.next() < share);
+        return answer(before.get(key) !== (arm === "head" && turned.get(key)));
+      };
+    },
+
+  /** Each wording of a case draws a rate of its own with either list: a harmless edit that moves flaky cases. */
+  perturbed:
+    (correlation, wordings = 1) =>
+    (rateOf, random) => {
+      const own = new Map();
+      return (id, arm, trial) => {
+        const key = `${arm} ${id} ${trial % wordings}`;
+        const p = rateOf(+id, arm);
+        const weight = 1 / correlation - 1;
+        if (!own.has(key)) own.set(key, p <= 0 || p >= 1 ? p : drawBeta(p * weight, (1 - p) * weight, random));
+        return answer(random.next() < own.get(key));
+      };
+    },
 };

@@ -92,7 +92,7 @@ describe("what is executed is printed first", () => {
     expect(received).toHaveLength(mails);
   });
 
-  it("and nothing if a keyword search writes no arguments", async () => {
+  it("and nothing if a keyword search makes the arguments up", async () => {
     const { err } = await evals(["run", "evals/mail.json", "--check", "off", "--execute", "all"], { cwd: dir });
     expect({ err, received }).toEqual({ err: "", received: [] });
   });

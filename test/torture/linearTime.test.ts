@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { extractLiterals, fillArguments } from "../../src/evals/asking/models/fillArguments.ts";
 import { createDispatchReader } from "../../src/evals/asking/scoring/dispatch.ts";
 import { readJudgement } from "../../src/evals/asking/scoring/judge.ts";
 import { isStopWord } from "../../src/evals/base/search/words.ts";
@@ -47,6 +48,17 @@ const cases: Record<string, () => unknown> = {
   "a message of carriage returns": () => inert(fill("\r")),
   "a command line with an unclosed quote": () => refused(() => parseCommandLine(`"${fill("\\\\")}`)),
   "references without an end": () => shellTemplate(fill(`\${v:-`)),
+  "quotes of a query without an end": () => extractLiterals(fill("“ ")),
+  "a query of negations": () =>
+    fillArguments(
+      aTool("list", { inputSchema: { type: "object", properties: { hidden: { type: "boolean" } } } }),
+      `${fill("no ")}, hidden`,
+    ),
+  "a query of marks": () =>
+    fillArguments(
+      aTool("say", { inputSchema: { type: "object", properties: { text: { type: "string" } } } }),
+      `say ${fill("!")}x`,
+    ),
   "a word of marks": () => isStopWord(`${fill("-")}a`),
   "an answer with an unclosed fence": () => readQuery(`\`\`\`${fill("\t")}n`),
   "a judgement with an unclosed fence": () =>

@@ -94,6 +94,7 @@ const none = TEN9.map(() => 0);
 const all = (rate, n = 10) => Array.from({ length: n }, () => rate);
 const nullTargets = { regressed: atMost(0.05), changed: atMost(0.05) };
 const tools = { "1 tool": 1, "2 tools": 2, "3 tools": 6, "5 tools": 120, "8 tools": 40_320 };
+const wordings = (count) => (count === 1 ? "one wording" : `${count} wordings`);
 const ordersOf = (orders) => ({ options: { requests: () => orders } });
 
 /** Suites of people who have few tools and few queries. */
@@ -197,10 +198,34 @@ const mustReach = [
       ...{ suite, model: models.resent(0.3), targets: { regressed: atMost(0.05) } },
     }),
   ),
-  reach("each case and list has its own rate, intraclass correlation .1", {
-    suite: "M_MIX10",
-    model: models.perturbed(0.1),
-  }),
+  ...["MID10", "M_MIX10"].flatMap((suite) =>
+    [1, 3, 5].map((count) =>
+      reach(`each wording and list has its own rate, intraclass correlation .1, ${wordings(count)}: ${suite}`, {
+        ...{ suite, model: models.perturbed(0.1, count), options: { wordings: () => count } },
+        targets: count === 1 ? {} : { regressed: atMost(0.1) },
+      }),
+    ),
+  ),
+  ...[10, 20].flatMap((cases) =>
+    [1, 2, 3, 5].map((count) =>
+      reach(`an edit flips 5 % of the wordings, temperature 0, ${wordings(count)}: ${cases} cases that pass`, {
+        ...{ base: all(1, cases), model: models.flips(0.05, count), options: { wordings: () => count } },
+        targets: count < 3 ? {} : { regressed: atMost(0.06) },
+      }),
+    ),
+  ),
+  ...[2, 3, 5].flatMap((count) => [
+    reach(`one of ten .95 -> .6, ${wordings(count)}`, {
+      ...{ base: M_MIX10, head: M_MIX10.with(2, 0.6), options: { wordings: () => count } },
+      targets: { regressed: atLeast(0.85) },
+    }),
+    reach(`all .9 -> .8, ${wordings(count)}`, {
+      ...{ base: TEN9, head: all(0.8), options: { wordings: () => count } },
+    }),
+    reach(`nothing changed, ${wordings(count)}`, {
+      ...{ suite: "M_FLAKY8", options: { wordings: () => count }, targets: nullTargets },
+    }),
+  ]),
 ];
 
 /** Prompts are kept for five minutes since their last use: about 600 requests at ten a time and five seconds a reply. */

@@ -38,16 +38,10 @@ export const projectSchema = createProjectSchema({
     .describe("Further headers of every request to the model's API; $VARIABLE in a value is read from the environment"),
 });
 
-function toSchema(flag: Options): z.ZodType {
-  const one = toSingle(flag);
-  const schema = flag.array ? z.union([one, z.array(one).min(1)]) : one;
-  return schema.describe(flag.describe ?? "");
-}
-
-function toSingle({ type, number, choices }: Options): z.ZodType {
-  if (type === "boolean") return z.boolean();
-  if (number) return z.number();
-  return choices ? z.enum(choices.map(String)) : z.string().min(1);
+function toSchema({ type, number, choices, array, describe = "" }: Options): z.ZodType {
+  const text = choices ? z.enum(choices.map(String)) : z.string().min(1);
+  const one = type === "boolean" ? z.boolean() : number ? z.number() : text;
+  return (array ? z.union([one, z.array(one).min(1)]) : one).describe(describe);
 }
 
 /** The JSON Schema (draft 2020-12) of `evals.config.json` and `.yaml`, for editors. */

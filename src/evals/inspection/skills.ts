@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import * as z from "zod";
+import { sumOf } from "../base/sum.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
-import type { SkillEval, SkillPackage, SkillRoot } from "../base/types/skill.ts";
+import type { SkillPackage, SkillRoot } from "../base/types/skill.ts";
 import { discoverSkills } from "../input/skills/discover.ts";
 import { readSkillEvals } from "../input/skills/evals.ts";
 import { findHostSkills } from "../input/skills/hosts.ts";
@@ -67,17 +68,13 @@ function readDeclaredName({ name, level, document: { frontMatter } }: SkillPacka
 async function countEvals(skill: SkillPackage, io: Io): Promise<{ counts: EvalCounts; problems: readonly Problem[] }> {
   try {
     const { evals, warnings } = await readSkillEvals(skill, { repository: io.cwd, cwd: io.cwd });
-    return { counts: countCases(evals), problems: warnings };
+    const positives = evals.filter(({ triggers }) => triggers).length;
+    const checks = sumOf(evals, ({ expectedBehavior }) => expectedBehavior.length);
+    return { counts: { positives, negatives: evals.length - positives, checks }, problems: warnings };
   } catch (error) {
     if (!(error instanceof EvalsError)) throw error;
     return { counts: "unreadable", problems: error.problems };
   }
-}
-
-function countCases(evals: readonly SkillEval[]): EvalCounts {
-  const positives = evals.filter(({ triggers }) => triggers).length;
-  const checks = evals.reduce((sum, { expectedBehavior }) => sum + expectedBehavior.length, 0);
-  return { positives, negatives: evals.length - positives, checks };
 }
 
 const number = z.number().int().min(0);

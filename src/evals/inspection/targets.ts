@@ -88,18 +88,19 @@ async function findTargets(
   { distractors = false, projectSkills = false }: TargetSettings,
 ): Promise<Resolved> {
   const { transport, name = [], skills = [] } = options;
-  const named = await readWords(options.paths ?? [], io);
+  const { server = [], url = [], config = [], tools = [] } = options;
+  const named: Record<NamedBy, string[]> = {
+    paths: [],
+    server: [...server],
+    url: [...url],
+    config: [...config],
+    tools: [...tools],
+  };
+  // A word on the command line stands for a flag, or for suites and skill packages.
+  for (const word of options.paths ?? []) named[await recognize(word, io.cwd)].push(word);
   const { paths } = named;
-  const [server, url] = [
-    [...(options.server ?? []), ...named.server],
-    [...(options.url ?? []), ...named.url],
-  ];
-  const [config, tools] = [
-    [...(options.config ?? []), ...named.config],
-    [...(options.tools ?? []), ...named.tools],
-  ];
   for (const folder of skills) await requireFolder(folder, io);
-  if (name.length > 0 && config.length === 0) {
+  if (name.length > 0 && named.config.length === 0) {
     const file = await findRegistration(name[0] ?? "", io);
     throw usageError(
       "--name needs --config.",
@@ -107,24 +108,15 @@ async function findTargets(
     );
   }
   const flagged: Target[] = [
-    ...(await Promise.all(server.map((line) => resolveCommand(line, io)))),
-    ...url.map((one) => resolveUrl(one, transport, io)),
-    ...tools.map((file): ToolListTarget => ({ kind: "tool list", file, suites: [] })),
+    ...(await Promise.all(named.server.map((line) => resolveCommand(line, io)))),
+    ...named.url.map((one) => resolveUrl(one, transport, io)),
+    ...named.tools.map((file): ToolListTarget => ({ kind: "tool list", file, suites: [] })),
     ...(await Promise.all(skills.map((dir) => resolveSkills(dir, io)))).flat(),
-    ...(await resolveConfigs(config, name, io)),
+    ...(await resolveConfigs(named.config, name, io)),
   ];
   if (paths.length === 0 && flagged.length > 0) return { targets: flagged, warnings: [] };
   const found = await resolvePaths(paths, io, { distractors, projectSkills: projectSkills && paths.length === 0 });
   return { targets: [...found.targets, ...flagged], warnings: found.warnings };
-}
-
-type Named = Record<NamedBy, string[]>;
-
-/** The flags that words on the command line stand for; `paths` are suites and skill packages. */
-async function readWords(words: readonly string[], io: Io): Promise<Named> {
-  const named: Named = { paths: [], server: [], url: [], config: [], tools: [] };
-  for (const word of words) named[await recognize(word, io.cwd)].push(word);
-  return named;
 }
 
 /** How many servers are started at the same time: more would slow each other down. */

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { EvalsError } from "../base/types/errors.ts";
-import { writeExactJson } from "../base/types/exactJson.ts";
 import type { Trial } from "../base/types/trial.ts";
 import { failToWrite, writeError } from "./disk.ts";
+import { TextWriter } from "./texts.ts";
 
 /** The mode of files with queries, replies and results: readable for their user only. */
 export const recordMode = 0o600;
@@ -33,6 +33,7 @@ export async function openJournal(
   { lines = 0, redact = (text) => text, verify = async () => {} }: JournalOptions = {},
 ): Promise<Journal> {
   const file: FileHandle = await open(path, "a", recordMode).catch(failToWrite(path));
+  const texts = new TextWriter();
   let sequence = lines;
   let { size } = await file.stat().catch(failToWrite(path));
   let waiting: { line: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
@@ -74,7 +75,7 @@ export async function openJournal(
     append: (trial) =>
       new Promise((resolve, reject) => {
         waiting.push({
-          line: formatLine(writeExactJson({ ...trial, run, seq: ++sequence }), redact),
+          line: formatLine(texts.stringify({ ...trial, run, seq: ++sequence }), redact),
           resolve,
           reject,
         });

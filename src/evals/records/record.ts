@@ -6,13 +6,13 @@ import type * as z from "zod";
 import { makeFolder, replaceFile, temporaryName } from "../base/files/files.ts";
 import { stringifyInParts } from "../base/text/jsonParts.ts";
 import { type EvalsError, messageOf, usageError } from "../base/types/errors.ts";
-import { parseExactJson } from "../base/types/exactJson.ts";
 import { formatIssues } from "../base/types/issues.ts";
 import { isNestedDeeper, jsonObjectSchema, maxRecordDepth } from "../base/types/json.ts";
 import { type RunManifest, type RunSummary, runManifestSchema } from "../base/types/run.ts";
 import { type Trial, trialSchema } from "../base/types/trial.ts";
 import { failToWrite, writeError } from "./disk.ts";
 import { createLineCheck, openJournal, recordMode } from "./journal.ts";
+import { MissingTextError, TextReader } from "./texts.ts";
 
 /** Removes known secrets from a text. */
 type Redact = (text: string) => string;
@@ -189,7 +189,7 @@ async function* readLines(dir: string, run: string, isOwn = false): AsyncGenerat
   const file = journalPath(dir);
   const complete = await measureCompleteLines(file);
   if (complete === 0) return;
-  const readers = { check: createLineCheck(run), isOwn };
+  const readers = { check: createLineCheck(run), texts: new TextReader(), isOwn };
   let line = 0;
   // The parts of a line of several chunks are joined once: joining at each chunk would take quadratic time.
   let parts: string[] = [];
@@ -236,13 +236,18 @@ function readError(what: string, thrown: unknown, file: string): EvalsError {
 const restoreHint = "Restore the file, or remove the line and resume the run: its trial is asked again.";
 
 /** `isOwn`: this version wrote the journal, so a line with a valid checksum has the shape of a trial. */
-type LineReaders = { check: ReturnType<typeof createLineCheck>; isOwn: boolean };
+type LineReaders = { check: ReturnType<typeof createLineCheck>; texts: TextReader; isOwn: boolean };
 
-function parseLine(text: string, { check, isOwn }: LineReaders, file: string, line: number): JournalLine {
+function parseLine(text: string, { check, texts, isOwn }: LineReaders, file: string, line: number): JournalLine {
   let data: { seq?: unknown; sum?: unknown };
   try {
-    data = Object(parseExactJson(text));
-  } catch {
+    data = texts.parse(text);
+  } catch (thrown) {
+    if (thrown instanceof MissingTextError)
+      throw usageError("This line of the journal has a text of an earlier line, which is missing.", restoreHint, {
+        file,
+        line,
+      });
     throw usageError(
       "This line of the journal is not JSON.",
       "Remove the line, which was edited by hand, and resume the run.",

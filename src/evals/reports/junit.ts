@@ -29,20 +29,16 @@ function time(ms: number | undefined): Markup | undefined {
   return ms === undefined ? undefined : markup` time="${(ms / 1000).toFixed(3)}"`;
 }
 
-/** The total time of the verdicts that have one; undefined if none has. */
-function sumTime(verdicts: readonly Verdict[]): number | undefined {
-  const times = verdicts.flatMap(({ ms }) => ms ?? []);
-  return times.length === 0 ? undefined : sumOf(times, (ms) => ms);
-}
-
 function testSuite({ name, model, facts, verdicts }: VerdictSuite, startedAt: string | undefined): Markup {
   const known = Object.entries(facts).filter(([, value]) => value !== undefined);
   const list = known.map(([fact, value]) => markup`      <property name="${fact}" value="${value}"/>\n`);
   const properties = list.length === 0 ? undefined : markup`    <properties>\n${list}    </properties>\n`;
   const title = model === undefined ? name : `${name} · ${model}`;
+  const times = verdicts.flatMap(({ ms }) => ms ?? []);
+  const total = times.length === 0 ? undefined : sumOf(times, (ms) => ms);
   const started = startedAt === undefined ? undefined : markup` timestamp="${startedAt}"`;
   const className = model === undefined ? name : `${name} [${model}]`;
-  return markup`  <testsuite name="${title}"${counts(verdicts)} skipped="0"${time(sumTime(verdicts))}${started}>
+  return markup`  <testsuite name="${title}"${counts(verdicts)} skipped="0"${time(total)}${started}>
 ${properties}${uniquelyNamed(verdicts).map((one) => testCase(className, one))}  </testsuite>
 `;
 }

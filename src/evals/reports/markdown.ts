@@ -16,7 +16,6 @@ import {
   type Table,
   type TableCell,
   type TextChange,
-  type Tone,
 } from "./document.ts";
 import { capital } from "./format.ts";
 import { diffPieces } from "./wordDiff.ts";
@@ -61,7 +60,7 @@ function renderAll(blocks: Blocks, max: number): string[] {
 function renderBlock(block: Block, max: number): string {
   switch (block.kind) {
     case "heading": {
-      const text = toned(block.tone) + line(block.text);
+      const text = `${block.tone ? `${emoji[block.tone]} ` : ""}${line(block.text)}`;
       return block.level === 3 ? `**${text.replaceAll("**", "")}**` : `${block.level === 1 ? "###" : "####"} ${text}`;
     }
     case "text":
@@ -90,8 +89,6 @@ function renderBlock(block: Block, max: number): string {
       return "";
   }
 }
-
-const toned = (tone: Tone | undefined) => (tone ? `${emoji[tone]} ` : "");
 
 function tableText(block: Table, max: number): string {
   const { columns } = block;

@@ -161,7 +161,8 @@ class Screen {
     if (typeof span === "string")
       return { text: this.#safe(span).replace(/`[^`]+`/g, (part) => part.replaceAll(" ", glue)) };
     if ("strong" in span) return { text: this.#safe(span.strong), paint: span.tone ? tonePaint[span.tone] : "bold" };
-    if ("mark" in span) return { text: this.#safe(marks[span.mark]), paint: markPaint(span.mark) };
+    if ("mark" in span)
+      return { text: this.#safe(marks[span.mark]), paint: tonePaint[span.mark === "open" ? "bad" : span.mark] };
     if ("bar" in span) return { text: "" };
     const { code, max = 100, dim } = span;
     return { text: cut(this.#safe(code), max, this.#ellipsis), ...(dim && { paint: "dim" as const }) };
@@ -259,8 +260,6 @@ class Screen {
     return { lines: [text.trimEnd()], paint: segments.find(({ paint }) => paint)?.paint };
   }
 }
-
-const markPaint = (mark: Mark) => tonePaint[mark === "open" ? "bad" : mark];
 
 /** Whether a column is so narrow that its cells lose most of their text. */
 function isCrowded(width: number, at: number, cells: readonly { lines: string[] }[][]): boolean {

@@ -66,12 +66,12 @@ export function joinServers(name: string, members: readonly Member[]): ToolServe
       );
       return (await Promise.all(lists)).flat();
     },
-    call: async (tool, args, signal): Promise<CallOutcome> => {
+    call: async (tool, args, signal, elicit): Promise<CallOutcome> => {
       // The longest prefix wins: there may be a server `a__b` and a server `a`.
       const [found] = find(tool).sort((a, b) => b.prefix.length - a.prefix.length);
       if (!found) return { kind: "unknown-tool", message: `no server of ${name} has a tool "${tool}"` };
       const { member, ownName } = found;
-      if ("server" in member) return await member.server.call(ownName, args, signal);
+      if ("server" in member) return await member.server.call(ownName, args, signal, elicit);
       return { kind: "broken", stage: "server", message: member.failure };
     },
     listChanges: () => sumOf(started, (server) => server.listChanges?.() ?? 0),

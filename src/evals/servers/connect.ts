@@ -3,7 +3,7 @@ import * as z from "zod";
 import { cut, excerpt } from "../base/text/text.ts";
 import { EvalsError, messageOf } from "../base/types/errors.ts";
 import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../base/types/json.ts";
-import type { CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../base/types/tool.ts";
+import type { AnswerElicitation, CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../base/types/tool.ts";
 import type { ToolFilter } from "../input/hostFiles.ts";
 import type { LocalStart } from "./diagnosis/start.ts";
 import { findUnanswered, type Link } from "./link.ts";
@@ -61,7 +61,8 @@ const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.st
 const taskOnlySchema = z.object({ name: z.string(), execution: z.object({ taskSupport: z.literal("required") }) });
 
 /** How servers say what the client does not declare, as the SDKs word it. */
-const unsupportedWords = /client does not support (?:\w+[ -]){0,2}?(elicitation|sampling|roots|tasks?)\b/i;
+const unsupportedWords =
+  /(?:client does not support (?:\w+[ -]){0,2}?|cannot request input .{1,200}?\()(elicitation|sampling|roots|tasks?)\b/i;
 
 /** What a call needs of the client that it does not have, by the words of the server or the code of the client's error. */
 function findUnsupported(said: string, error: unknown): string | undefined {
@@ -213,7 +214,7 @@ class ConnectedServer implements Connection {
     }
   }
 
-  async call(tool: string, args: JsonObject, signal: AbortSignal): Promise<CallOutcome> {
+  async call(tool: string, args: JsonObject, signal: AbortSignal, elicit?: AnswerElicitation): Promise<CallOutcome> {
     const { sdk } = this.#session;
     const known = this.#known?.get(tool);
     const listed = this.#known && known !== undefined;
@@ -228,9 +229,10 @@ class ConnectedServer implements Connection {
     };
     if (this.#taskOnly.has(tool)) return this.#refuse(tool, "tasks");
     try {
-      const answer = await this.#send(limits, signal, (client, abort) =>
-        client.callTool({ name: tool, arguments: args }, { ...noClientTimeout, signal: abort, toolDefinition }),
-      );
+      const answer = await this.#send(limits, signal, (client, abort) => {
+        this.#session.elicit = elicit;
+        return client.callTool({ name: tool, arguments: args }, { ...noClientTimeout, signal: abort, toolDefinition });
+      });
       const result = toToolResult(answer);
       const text = result.content.map((item) => item.text ?? "").join("\n");
       if (!result.isError) return { kind: "result", result };
@@ -251,7 +253,8 @@ class ConnectedServer implements Connection {
 
   /** A call that needs what only the program around a model can give. That is no fault of the model. */
   #refuse(tool: string, what: string): CallOutcome {
-    const message = `Server "${this.name}", called for "${tool}", needs ${what}, which is not supported by the harness.`;
+    const need = what.startsWith("an answer") ? `${what}.` : `${what}, which is not supported by the harness.`;
+    const message = `Server "${this.name}", called for "${tool}", needs ${need}`;
     return { kind: "broken", stage: "setup", message };
   }
 

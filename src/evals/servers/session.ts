@@ -2,8 +2,12 @@ import { setMaxListeners } from "node:events";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "@modelcontextprotocol/client";
+import type { Client, ElicitResult } from "@modelcontextprotocol/client";
+import { compileSchema } from "../base/jsonSchema/validate.ts";
+import { quote } from "../base/text/text.ts";
 import { EvalsError, exitCodes } from "../base/types/errors.ts";
+import type { JsonObject } from "../base/types/json.ts";
+import type { AnswerElicitation } from "../base/types/tool.ts";
 import { findKnownError } from "./diagnosis/signatures.ts";
 import { findScript, type LocalStart } from "./diagnosis/start.ts";
 import { createHttpLink } from "./http.ts";
@@ -29,6 +33,8 @@ export type ConnectContext = {
   signal: AbortSignal;
   /** The protocol revision of an earlier connection, so that an old server is not asked for it again. */
   revision?: string;
+  /** Whether what the server asks the user can be answered. */
+  elicits?: boolean;
 };
 
 /** A connected client, and its link. */
@@ -36,8 +42,10 @@ export type Session = {
   client: Client;
   link: Link;
   sdk: ClientSdk;
-  /** The methods that the server asked of the client, which supports none: of elicitation, sampling and roots. */
+  /** What the server asked of the client and did not get: elicitation, sampling or roots. */
   asked: readonly string[];
+  /** Answers elicitation during a call. */
+  elicit?: AnswerElicitation | undefined;
   /** How often the server said that its tool list changed. */
   listChanges(): number;
 };
@@ -117,13 +125,28 @@ async function open(spec: LiveSpec, context: ConnectContext, attempt: Attempt, l
   const probe = era === "ask" ? Math.min(probeMs, leftMs / 2) : leftMs;
   const client = new sdk.Client(
     { name: "tool-evals", version: "0" },
-    { versionNegotiation: { mode: "auto", probe: { timeoutMs: probe } } },
+    {
+      capabilities: context.elicits ? { elicitation: { form: {} } } : {},
+      versionNegotiation: { mode: "auto", probe: { timeoutMs: probe } },
+    },
   );
   const asked: string[] = [];
   client.fallbackRequestHandler = async ({ method }) => {
     asked.push(method);
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.MethodNotFound, "Method not found");
   };
+  const session: Session = { client, link, sdk, asked, listChanges: () => changes };
+  if (context.elicits)
+    client.setRequestHandler("elicitation/create", async ({ params }) => {
+      const answer = session.elicit?.(params.message);
+      const validate = "requestedSchema" in params && compileSchema(params.requestedSchema as JsonObject);
+      const validity =
+        answer?.content && validate && typeof validate !== "string" && validate(answer.content, "content");
+      if (answer && !(validity && validity.kind === "invalid")) return answer as ElicitResult;
+      const why = validity && validity.kind === "invalid" ? `does not fit: ${validity.why}` : "is missing";
+      asked.push(`an answer to ${quote(params.message)}, which ${why} (\`elicit\` in the case)`);
+      throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidRequest, "The user is not there");
+    });
   let changes = 0;
   client.setNotificationHandler("notifications/tools/list_changed", () => {
     changes++;
@@ -141,7 +164,7 @@ async function open(spec: LiveSpec, context: ConnectContext, attempt: Attempt, l
     // The new revision sends notifications only to who subscribes. A server that does not confirm it is waited for by nobody.
     if ((client.getNegotiatedProtocolVersion() ?? "") >= newEra && client.getServerCapabilities()?.tools?.listChanged)
       void client.listen({ toolsListChanged: true }, noClientTimeout).catch(() => {});
-    return { client, link, sdk, asked, listChanges: () => changes };
+    return session;
   } catch (error) {
     const failure = classifyFailure(error, link, limitMs);
     await link.close();

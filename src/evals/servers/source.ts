@@ -16,6 +16,8 @@ export type SourceParts = {
   /** A file with the list of tools behind dispatchers. */
   catalog?: string;
   dir: string;
+  /** Whether cases answer what the server asks the user. */
+  elicits?: boolean;
   /** How messages name a server that is not registered under a name, for example the suite. */
   name?: string;
 };
@@ -78,7 +80,7 @@ export async function openSource(parts: SourceParts, io: ServerWorld & Pick<Io, 
     const { spec, dir, warnings: found } = await resolveServer(written, shown, parts.dir, io, host);
     warnings.push(...found);
     const registered = "config" in written ? written.name : undefined;
-    const context = { name: registered ?? shown, dir, env };
+    const context = { name: registered ?? shown, dir, env, elicits: parts.elicits === true };
     const server = await keep(connect(spec, { ...context, signal }));
     const { name = fallback, protocol: revision } = server.about;
     const known = typeof revision === "string" ? { revision } : {};

@@ -108,7 +108,7 @@ it("goes by the last user message", async () => {
     ],
   });
   const reply = await lexical().ask(request, new AbortController().signal);
-  expect(reply).toMatchObject({ turn: { calls: [{ tool: "echo", arguments: {} }] } });
+  expect(reply).toMatchObject({ turn: { calls: [{ tool: "echo", arguments: { text: "cold" } }] } });
 });
 
 it("says what it is, and costs nothing", () => {
@@ -116,7 +116,7 @@ it("says what it is, and costs nothing", () => {
   expect(said).toEqual({
     id: "lexical-2",
     formerIds: ["lexical"],
-    writesNoArguments: true,
+    makesUpArguments: true,
     kind: "retrieval baseline",
     note: "keyword search, not a language model",
     settings: { search: "BM25 over name, description and parameter names", leastShare: 1 / 3, judged: "tools alone" },

@@ -3,10 +3,11 @@ import { readArguments } from "../../../src/evals/asking/protocols/protocol.ts";
 import { noJudge } from "../../../src/evals/asking/scoring/match.ts";
 import { compileMatcher } from "../../../src/evals/asking/scoring/matchers.ts";
 import { compileSchema } from "../../../src/evals/base/jsonSchema/validate.ts";
-import { parseExactJson, writeExactJson } from "../../../src/evals/base/types/exactJson.ts";
+import { parseExactJson } from "../../../src/evals/base/types/exactJson.ts";
 import type { Json } from "../../../src/evals/base/types/json.ts";
 import { parseJson } from "../../../src/evals/input/parsing/json.ts";
 import { parseYaml } from "../../../src/evals/input/parsing/yaml.ts";
+import { TextReader, TextWriter } from "../../../src/evals/records/texts.ts";
 
 const right = "1234567890123456789";
 const wrong = "1234567890123456790"; // The same number to JavaScript.
@@ -42,7 +43,7 @@ it("it is a number to a schema", () => {
 });
 
 it("the record holds its digits", () => {
-  const line = writeExactJson({ arguments: parseExactJson(`{"id":${right}}`) });
+  const line = new TextWriter().stringify({ arguments: parseExactJson(`{"id":${right}}`) });
   expect(line).toBe(`{"arguments":{"id":${right}}}`);
-  expect(parseExactJson(line)).toEqual({ arguments: parseExactJson(`{"id":${right}}`) });
+  expect(new TextReader().parse(line)).toEqual({ arguments: parseExactJson(`{"id":${right}}`) });
 });

@@ -20,18 +20,18 @@ describe("a call is executed", () => {
     expect(permitting.flat().join(", ")).toBe(under);
   });
 
-  it("never for distractors, static tools, and models that write no arguments", () => {
+  it("never for distractors, static tools, and models that make arguments up", () => {
     const readOnly = { ...tool, annotations: { readOnlyHint: true } };
     expect([
       executable({ ...readOnly, origin: "distractor" }, "all"),
       executable({ ...readOnly, origin: "static" }, "all"),
-      executable(readOnly, "all", { writesNoArguments: true }),
-      executable(readOnly, ["write_file"], { writesNoArguments: true }),
+      executable(readOnly, "all", { makesUpArguments: true }),
+      executable(readOnly, ["write_file"], { makesUpArguments: true }),
     ]).toEqual([
       { yes: false, reason: "write_file is a distractor" },
       { yes: false, reason: "write_file comes from a static list, not a server" },
-      { yes: false, reason: "a keyword search writes no arguments" },
-      { yes: false, reason: "a keyword search writes no arguments" },
+      { yes: false, reason: "a keyword search makes the arguments up" },
+      { yes: false, reason: "a keyword search makes the arguments up" },
     ]);
   });
 });

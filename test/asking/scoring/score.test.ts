@@ -51,7 +51,7 @@ describe("one tool", () => {
     });
   });
 
-  test("a model that writes no arguments is judged by the tool alone", () => {
+  test("a model that makes its arguments up is judged by the tool alone", () => {
     const unjudged = "arguments are made up";
     const score = (expect: Expectation, ...turns: Turn[]) => createGrader(caseOf(expect), toolset, { unjudged })(turns);
     const wrong = [call("read", { path: 1, more: true }), call("read", { path: "other.txt" })];

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished } from "vitest";
-import { startOfflineProvider } from "../../../src/evals/inspection/doctor/host.ts";
+import { startOfflineProvider } from "../../../src/evals/inspection/doctor/doctor.ts";
 import type { SkillListing } from "../../../src/evals/inspection/skills.ts";
 import { evals } from "../evals.ts";
 

@@ -8,7 +8,8 @@ import {
   TrialRecord,
 } from "../../../src/evals/asking/trials/design.ts";
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
-import { type CheckSetup, check, forecastCalls } from "../../../src/evals/experiments/check/design.ts";
+import { type CheckSetup, check } from "../../../src/evals/experiments/check/design.ts";
+import { forecastCalls } from "../../../src/evals/experiments/check/forecast.ts";
 import type { CheckVerdict } from "../../../src/evals/experiments/design/observe.ts";
 import { expectRecordable, idsOf, suites } from "../design/support.ts";
 
@@ -402,6 +403,37 @@ class CountingRecord extends TrialRecord {
     return super.answers(id, arm);
   }
 }
+
+describe("cases with several wordings", () => {
+  const ids = idsOf(suites.M_GOOD8);
+  const play = (wordings: number, head: (i: number, trial: number) => number, seed = 1) => {
+    const random = seededRandom(deriveSeed(seed, "wordings"));
+    const design = check({ cases: ids, seed, wordings: () => wordings });
+    return simulate(design, (id, arm, trial) => {
+      const rate = arm === "head" ? head(ids.indexOf(id), trial) : 1;
+      return random.next() < rate ? "pass" : "fail";
+    }).verdict;
+  };
+
+  test.each([2, 3, 4, 6])("are not named where one of %i fell", (wordings) => {
+    const verdict = play(wordings, (i, trial) => (i === 0 && trial % wordings === 1 ? 0 : 1));
+    expectRecordable(verdict);
+    expect(verdict).toMatchObject({ kind: "no-regression", suspects: [{ case: "case 1", inSome: true }] });
+    const moved = verdict.suspects[0]?.wordings?.map(({ head }) => head.passed === 0);
+    expect(moved).toEqual(Array.from({ length: wordings }, (_, at) => at === 0));
+  });
+
+  test.each([1, 2, 3, 4, 6])("are named where all of %i fell", (wordings) => {
+    const verdict = play(wordings, (i) => (i === 0 ? 0.3 : 1));
+    expect(verdict).toMatchObject({ kind: "regressed", by: "cases", flagged: [{ case: "case 1" }] });
+    expect(verdict.flagged[0]?.wordings?.length).toBe(wordings === 1 ? undefined : wordings);
+  });
+
+  test("make the suite red by wordings, not by the trials of a few of them", () => {
+    expect(play(3, (i, trial) => (i < 3 && trial % 3 === 0 ? 0 : 1)).kind).not.toBe("regressed");
+    expect(play(3, () => 0.6).kind).toBe("regressed");
+  });
+});
 
 test.each([
   ["more than 5 % of one list", 0.3, true],

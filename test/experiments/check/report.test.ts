@@ -79,7 +79,7 @@ describe("the sentences", () => {
       [
         [
           "regressed",
-          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. read-one (11/12 before, 8/12 now) looks worse too, which may be chance. The other case did not look worse in 8 trials, and was not tested further.",
+          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. This is one query, without paraphrases. read-one (11/12 before, 8/12 now) looks worse too, which may be chance. The other case did not look worse in 8 trials, and was not tested further.",
           "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
           "Net change -12.3 pp (95% CI -20.1 to -3.1 pp), mean over 3 cases; the margin is 10 pp.",
           "Dropped: read-head: 12/12 -> 5/12",
@@ -108,7 +108,7 @@ describe("the sentences", () => {
         ],
         [
           "permitted",
-          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. The other two did not look worse in 8 trials, and were not tested further.",
+          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. This is one query, without paraphrases. The other two did not look worse in 8 trials, and were not tested further.",
           "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
           "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
           "Dropped: read-head: 12/12 -> 5/12",
@@ -120,7 +120,7 @@ describe("the sentences", () => {
         ],
         [
           "traded",
-          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. rename (2/12 before, 11/12 now) got better. The other case did not look worse in 8 trials, and was not tested further.",
+          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. This is one query, without paraphrases. rename (2/12 before, 11/12 now) got better. The other case did not look worse in 8 trials, and was not tested further.",
           "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
           "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
           "Dropped: read-head: 12/12 -> 5/12",
@@ -133,7 +133,7 @@ describe("the sentences", () => {
         ],
         [
           "selected",
-          "REGRESSED (tool selection of rename, and the suite) · Your change broke rename: its tool was selected in 12 of 12 before and 3 of 12 now. The other two did not look worse in 8 trials, and were not tested further.",
+          "REGRESSED (tool selection of rename, and the suite) · Your change broke rename: its tool was selected in 12 of 12 before and 3 of 12 now. This is one query, without paraphrases. The other two did not look worse in 8 trials, and were not tested further.",
           "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
           "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
           "Dropped: rename: 12/12 -> 3/12 (tool selection)",

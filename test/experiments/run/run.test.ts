@@ -67,7 +67,7 @@ describe("evals run", () => {
     const [suite] = JSON.parse(world.printed()).suites;
     expect([suite.cases[0].outcomes, suite.unchecked[0].text]).toEqual([
       { "right-tool": 1 },
-      expect.stringContaining("writes no arguments"),
+      expect.stringContaining("makes the arguments up"),
     ]);
     expect(manifest(records()[1] ?? "").models[0]?.settings).toMatchObject({ judged: "tools alone" });
   });

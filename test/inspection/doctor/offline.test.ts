@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { findProtocol } from "../../../src/evals/asking/protocols/index.ts";
-import { startOfflineProvider } from "../../../src/evals/inspection/doctor/host.ts";
+import { startOfflineProvider } from "../../../src/evals/inspection/doctor/doctor.ts";
 
 it("answers a request of every API with a complete reply, and keeps the request", async () => {
   const provider = await startOfflineProvider();

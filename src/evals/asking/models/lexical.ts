@@ -4,7 +4,9 @@ import { buildRanker, type Ranker } from "../../base/search/rankers.ts";
 import { splitWords, stemWords } from "../../base/search/words.ts";
 import type { JsonObject } from "../../base/types/json.ts";
 import { type AskedModel, judgedByTools, lexicalId, type ModelRequest, noUsage } from "../../base/types/model.ts";
+import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Turn } from "../../base/types/trial.ts";
+import { extractLiterals, fillArguments, type LiteralKind } from "./fillArguments.ts";
 import { cancelled } from "./remote.ts";
 import { cacheByToolset } from "./wireNames.ts";
 
@@ -21,24 +23,6 @@ const leastShare = 1 / 3;
 /** The maximum number of characters of a query that are read. It bounds the time for pasted files. */
 const maxQuery = 10_000;
 
-/** The kinds of literal values in a query. */
-type LiteralKind = "quoted" | "url" | "email" | "date" | "path" | "number";
-
-/** Each pattern is tried once per run of its characters, or is limited in length, because a query may be a pasted file. */
-const patterns: readonly [LiteralKind, RegExp][] = [
-  ["quoted", /"([^"]+)"|“([^“”]+)”|`([^`]+)`|(?<![\p{L}\p{N}])'([^']+)'(?![\p{L}\p{N}])/u],
-  ["url", /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'<>]*[^\s"'<>.,;:!?)\]]/i],
-  ["email", /[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+/],
-  ["date", /\b\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?\b/],
-  // With a slash, or a name with an extension; not "e.g.", "and/or" or "3.5".
-  [
-    "path",
-    /(?<![\w.-])(?!and\/or\b|n\/a\b)(?:~|\.{1,2}|[\w.-]+)?\/[\w./-]*[\w/-]|(?<![\w.-])(?=[\w-]*[A-Za-z_])[\w-]+\.(?!g\b)[A-Za-z]\w{0,9}\b/,
-  ],
-  ["number", /(?<![\w.])-?\d+(?:\.\d+)?(?![\w]|\.\d)/],
-];
-const anyLiteral = new RegExp(patterns.map(([kind, { source }]) => `(?<${kind}>${source})`).join("|"), "giu");
-
 /**
  * Words implied by a literal value: a query with a path is about a file. They improve the ranking, but name the object
  * and not the action, so they do not count as words of the query: a bare path calls nothing.
@@ -54,14 +38,14 @@ const wordsOfLiteral: Partial<Record<LiteralKind, string>> = {
 type Candidate = SearchDocument & {
   nameWords: ReadonlySet<string>;
   words: ReadonlySet<string>;
-  call: Pick<Turn["calls"][number], "tool" | "arguments">;
+  call(query: string): Pick<Turn["calls"][number], "tool" | "arguments">;
 };
 
 /**
  * The offline model: the BM25 ranking of tool search (`search/bm25.ts`) over tools and skills. The first turn calls the
- * best tool, without arguments, loads the best skill or does nothing; the second ends. Where definitions have to be
- * loaded and none of the loaded ones fits, it first searches for the words of the query. The reply depends on the
- * request only, not on the order of tools.
+ * best tool, loads the best skill or does nothing; the second ends. Where definitions have to be loaded and none of the
+ * loaded ones fits, it first searches for the words of the query. The reply depends on the request only, not on the order
+ * of tools.
  */
 export function lexical(): AskedModel {
   const getRanker = cacheByToolset<Ranker<Candidate>>(64);
@@ -71,7 +55,7 @@ export function lexical(): AskedModel {
     kind: "retrieval baseline",
     note: "keyword search, not a language model",
     settings: { search: "BM25 over name, description and parameter names", leastShare, ...judgedByTools },
-    writesNoArguments: true,
+    makesUpArguments: true,
     maxOutputTokens: 0,
     deterministic: true,
     cost: () => 0,
@@ -96,7 +80,7 @@ function pickCalls({ messages, turn, loader }: ModelRequest, getRanker: () => Ra
   const query = last.slice(0, maxQuery);
   const best = findBest(query, getRanker());
   const id = `lexical_${turn}`;
-  if (best) return [{ id, ...best.call }];
+  if (best) return [{ id, ...best.call(query) }];
   return loader && results.length === 0
     ? [{ id, tool: loader.tool, arguments: writeSearch(query, loader.ranker) }]
     : [];
@@ -108,22 +92,10 @@ function writeSearch(query: string, ranker: string): JsonObject {
   return { query: ranker === "regex" ? `(?i)${words.join("|")}` : words.join(" ") };
 }
 
-/** The kinds of the literal values in a query, and the query without them. */
-function removeLiterals(query: string): { kinds: LiteralKind[]; rest: string } {
-  const kinds: LiteralKind[] = [];
-  const rest = query.replace(anyLiteral, (...match) => {
-    const groups = match.at(-1) as Record<LiteralKind, string | undefined>;
-    const found = patterns.find(([kind]) => groups[kind] !== undefined);
-    if (found) kinds.push(found[0]);
-    return " ";
-  });
-  return { kinds, rest };
-}
-
 /** What is searched for a request of a user, here and by `evals search`: its words, with those implied by its literal values. */
 export function readRequest(request: string): { rest: string; implied: string; text: string } {
-  const { kinds, rest } = removeLiterals(request.slice(0, maxQuery));
-  const implied = [...new Set(kinds.map((kind) => wordsOfLiteral[kind] ?? ""))].join(" ");
+  const { literals, rest } = extractLiterals(request.slice(0, maxQuery));
+  const implied = [...new Set(literals.map(({ kind }) => wordsOfLiteral[kind] ?? ""))].join(" ");
   return { rest, implied, text: `${rest} ${implied}` };
 }
 
@@ -150,11 +122,13 @@ function isEnough({ words, nameWords }: Candidate, searched: ReadonlySet<string>
 function listCandidates({ tools, catalogue = [], loader }: ModelRequest): Candidate[] {
   const loaders = new Set([...catalogue.map(({ load }) => load.tool), loader?.tool]);
   return [
-    ...tools
-      .filter(({ name }) => !loaders.has(name))
-      .map((tool) => toCandidate(tool, { tool: tool.name, arguments: {} })),
-    ...catalogue.map(({ load, ...skill }) => toCandidate(skill, load)),
+    ...tools.filter(({ name }) => !loaders.has(name)).map((tool) => toCandidate(tool, toCall(tool))),
+    ...catalogue.map(({ load, ...skill }) => toCandidate(skill, () => load)),
   ];
+}
+
+function toCall(tool: OfferedTool): Candidate["call"] {
+  return (query) => ({ tool: tool.name, arguments: fillArguments(tool, query) });
 }
 
 function toCandidate(tool: SearchableTool, call: Candidate["call"]): Candidate {

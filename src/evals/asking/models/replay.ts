@@ -39,7 +39,7 @@ export async function replay(id: string, name: string, options: ReplayOptions): 
     kind: "recorded answers",
     note: `recorded answers of ${model} in run ${run}: no model calls, no cost`,
     settings: { run, model, ...(isKeywordSearch && judgedByTools) },
-    writesNoArguments: isKeywordSearch,
+    makesUpArguments: isKeywordSearch,
     maxOutputTokens: 0,
     deterministic: false,
     searches: { recorded: "recorded" },

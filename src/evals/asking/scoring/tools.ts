@@ -71,13 +71,13 @@ export type Executable = { yes: true } | { yes: false; reason: string };
 
 /**
  * Whether a call of this tool is executed. Only tools of the suite's own server are, and only those that the policy permits.
- * A tool without annotations counts as destructive, as the protocol defines. What a model calls that
- * writes no arguments is never executed. Every execution of a call is decided here.
+ * A tool without annotations counts as destructive, as the protocol defines. What a model calls that makes up arguments is
+ * never executed. Every execution of a call is decided here.
  */
 export function executable(
   tool: OfferedTool,
   policy: ExecutionPolicy,
-  { writesNoArguments }: Pick<Model, "writesNoArguments"> = {},
+  { makesUpArguments }: Pick<Model, "makesUpArguments"> = {},
 ): Executable {
   if (tool.origin === "distractor") return { yes: false, reason: `${tool.name} is a distractor` };
   if (tool.origin === "static") return { yes: false, reason: `${tool.name} comes from a static list, not a server` };
@@ -85,7 +85,7 @@ export function executable(
   if (tool.origin === "dispatched")
     return { yes: false, reason: `${tool.name} can only be called through a dispatcher` };
   if (tool.origin === "skill") return { yes: false, reason: `${tool.name} is a skill, not a tool` };
-  if (writesNoArguments) return { yes: false, reason: "a keyword search writes no arguments" };
+  if (makesUpArguments) return { yes: false, reason: "a keyword search makes the arguments up" };
   if (policy === "never") return { yes: false, reason: "no call is executed (execute: never)" };
   if (Array.isArray(policy))
     return policy.includes(tool.name)

@@ -3,7 +3,15 @@ import { messageOf } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import { isJsonObject, type Json, sameJson } from "../../base/types/json.ts";
 import type { Model } from "../../base/types/model.ts";
-import { isCallable, joinResult, type OfferedTool, type ToolServer, type Toolset } from "../../base/types/tool.ts";
+import type { ElicitAnswer } from "../../base/types/suite.ts";
+import {
+  type AnswerElicitation,
+  isCallable,
+  joinResult,
+  type OfferedTool,
+  type ToolServer,
+  type Toolset,
+} from "../../base/types/tool.ts";
 import type { Broken, Call, Execution, ListChange } from "../../base/types/trial.ts";
 import type { AnswerByMock } from "../scoring/mocks.ts";
 import { executable } from "../scoring/tools.ts";
@@ -23,10 +31,11 @@ export type Executor = {
 /** `denial`: the result of a call that the policy denies; `{tool}` and `{reason}` in it are replaced. */
 type ExecutorSettings = {
   policy: ExecutionPolicy;
-  model?: Pick<Model, "writesNoArguments">;
+  model?: Pick<Model, "makesUpArguments">;
   pool?: ServerPool | undefined;
   answerByMock?: AnswerByMock | undefined;
   denial?: string | undefined;
+  elicit?: readonly ElicitAnswer[] | undefined;
   held?: HeldResults;
 };
 
@@ -48,11 +57,25 @@ export class HeldResults {
  */
 export function createExecutor(
   toolset: Toolset,
-  { policy, model, pool, answerByMock = () => undefined, denial, held = new HeldResults() }: ExecutorSettings,
+  {
+    policy,
+    model,
+    pool,
+    answerByMock = () => undefined,
+    denial,
+    elicit = [],
+    held = new HeldResults(),
+  }: ExecutorSettings,
 ): Executor {
   let lease: Lease | undefined;
   let characters = 0;
   let tools = toolset.tools;
+  const answers = [...elicit];
+  const answerElicitation: AnswerElicitation = (message) => {
+    const at = answers.findIndex((one) => message.includes(one.message ?? ""));
+    const [answer] = at < 0 ? [] : answers.splice(at, 1);
+    return answer && { action: answer.action, ...(answer.action === "accept" && { content: answer.content ?? {} }) };
+  };
   let listed = (pool?.tools ?? tools).filter(isOwn);
   // Changes of the list in the session that are caused by this trial; whether there are new ones, and any.
   const changes = { known: 0, isUnread: false, any: false };
@@ -83,7 +106,7 @@ export function createExecutor(
         changes.known = lease.isShared ? countChanges() : 0;
       }
       const startedAt = performance.now();
-      const outcome = await lease.server.call(call.tool, call.arguments, signal);
+      const outcome = await lease.server.call(call.tool, call.arguments, signal, answerElicitation);
       noteChanges();
       if (outcome.kind === "broken") return outcome;
       if (outcome.kind === "unknown-tool") return skip(outcome.message);

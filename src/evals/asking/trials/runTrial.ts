@@ -134,7 +134,7 @@ function listDeferred(shown: Shown | undefined): ReadonlySet<string> | undefined
 
 async function answer(plannedCell: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<HostAnswer> {
   const { suite, toolset } = plannedCell.planned;
-  const { dispatch, expect, mocks } = plannedCell.planned.case;
+  const { dispatch, expect, mocks, elicit } = plannedCell.planned.case;
   const readDispatch = createDispatchReader(dispatch, expect, toolset);
   const answerByMock = mocks && compileMocks(mocks);
   const { model } = plannedCell;
@@ -144,6 +144,7 @@ async function answer(plannedCell: PlannedCell, context: TrialContext, signal: A
     pool: context.pool(plannedCell),
     answerByMock: answerByMock && ((call) => answerByMock(readDispatch?.(call).call ?? call)),
     denial: suite.denial,
+    elicit,
     held: context.held,
   });
   try {

@@ -78,6 +78,11 @@ export const namedCaseSchema = z.object({
     .describe(
       "selections of the right tool, whether they pass or not, where these changed more surely than the passes",
     ),
+  wordings: z
+    .array(z.object({ base: countsSchema, head: countsSchema }))
+    .optional()
+    .describe("the same rate by wording of its query; absent: it has one"),
+  inSome: z.literal(true).optional().describe("it fell in some wordings of its query, so that the case is not named"),
   p: z.number().describe("one-sided exact p of this case alone"),
 });
 /** A case that a verdict names: its passes in both arms over as many trials as it was tested with, and its p. */

@@ -71,8 +71,8 @@ type ModelFacts = {
   readonly kind: "language model" | "retrieval baseline" | "recorded answers";
   /** Printed after the model's name in every report, if its figures could be misread without it. */
   readonly note?: string;
-  /** True when its calls have no arguments, so that arguments and results are never judged. */
-  readonly writesNoArguments?: boolean;
+  /** True when it makes up the arguments of its calls, so that they and the results of calls are never judged. */
+  readonly makesUpArguments?: boolean;
   /** What is needed to repeat the run: base URL, retries, timeout, effort, output limit. No secrets. */
   readonly settings: JsonObject;
   /** Maximum output tokens per reply, for the upper bound of a dry run. 0 when nothing is generated. */

@@ -90,6 +90,19 @@ const splitSchema = z.enum(["train", "held-out"]);
 /** What a case is for when a better wording is searched for. */
 export type Split = z.infer<typeof splitSchema>;
 
+const elicitSchema = z
+  .strictObject({
+    message: nonEmpty.optional().describe("Text that the server's message contains; default: any message"),
+    action: z.enum(["accept", "decline", "cancel"]),
+    content: jsonObjectSchema.optional().describe("With accept: the values of the form"),
+  })
+  .refine(({ action, content }) => content === undefined || action === "accept", {
+    path: ["content"],
+    message: "is sent with `action: accept` only",
+  });
+/** An answer to a question that a server asks the user during a call (`elicitation/create`). */
+export type ElicitAnswer = z.infer<typeof elicitSchema>;
+
 const caseFileSchema = z.strictObject({
   id: nonEmpty.optional().describe("Unique in the suite; default: a slug of the input"),
   input: z
@@ -123,6 +136,13 @@ const caseFileSchema = z.strictObject({
     .describe("A tool list for this case, shown instead of that of the server; [] for none"),
   files: workspaceSchema.optional(),
   mocks: mocksFileSchema.optional().describe("Results of calls in this case, before those of the suite"),
+  elicit: z
+    .array(elicitSchema)
+    .min(1)
+    .optional()
+    .describe(
+      "Answers to what the server asks the user during calls: each question takes the first that fits and is left",
+    ),
   trials: positive.optional(),
   passRate: share.optional(),
   maxTurns: turnLimit.optional(),
@@ -353,6 +373,7 @@ export type Case = {
   laterTools?: readonly string[];
   /** Results that calls get in place of being executed. */
   mocks?: Mocks;
+  elicit?: readonly ElicitAnswer[];
   /** Files that are in the workspace of a trial from the start. */
   files?: readonly EvalFile[];
   /** What is expected of files of the workspace after the trial, by path. */

@@ -137,6 +137,9 @@ export type CallOutcome =
   | { kind: "unknown-tool"; message: string }
   | { kind: "broken"; stage: "setup" | "server" | "timeout" | "cancelled"; message: string };
 
+/** Answers what a server asks the user, by its message; undefined if there is no answer. */
+export type AnswerElicitation = (message: string) => { action: string; content?: JsonObject | undefined } | undefined;
+
 /** A connected tool server. All servers, the reference server included, are used through this interface only. */
 export type ToolServer = {
   readonly name: string;
@@ -151,7 +154,7 @@ export type ToolServer = {
   /** How long after an answer it can still say so, in ms. */
   readonly settleMs?: number;
   /** Does not throw: a server that died, does not answer or sends invalid messages is a broken outcome. */
-  call(tool: string, args: JsonObject, signal: AbortSignal): Promise<CallOutcome>;
+  call(tool: string, args: JsonObject, signal: AbortSignal, elicit?: AnswerElicitation): Promise<CallOutcome>;
   /** False after the server process or its connection has ended; then a new one must be opened. */
   alive(): boolean;
   /** Ends the connection and the whole process group. Does not throw; safe to call twice. */

@@ -1,7 +1,6 @@
-import { type Design, mostMissing, type Play, simulate, type TrialRecord } from "../../asking/trials/design.ts";
-import { type Counts, noTrials } from "../../base/stats/counts.ts";
+import { type Design, mostMissing, type Play, type TrialRecord } from "../../asking/trials/design.ts";
+import type { Counts } from "../../base/stats/counts.ts";
 import { fisherP, isSignificant } from "../../base/stats/hypothesisTests.ts";
-import { deriveSeed, drawBeta, seededRandom } from "../../base/stats/random.ts";
 import { sumOf } from "../../base/sum.ts";
 import { adviseOpen, simulateReach } from "../design/advice.ts";
 import { decideExhausted, exhaustedLevel } from "../design/compare.ts";
@@ -23,8 +22,6 @@ import {
   fallP,
   judgeSuite,
   missingAnswers,
-  nameCase,
-  nameCases,
   type PairTally,
   pairArms,
   riseP,
@@ -33,6 +30,7 @@ import {
 import { bringAhead, bringStage, designEffect, enoughOrders, OrderSchedule } from "../design/schedule.ts";
 import { defaultMargin, defaultTrials, type LookPlan, planLooks, suspicionAt } from "../design/statistics.ts";
 import { PlayedCase } from "./playedCase.ts";
+import { hasQueryFallen, wordingsP } from "./wordings.ts";
 
 /**
  * `seed`: the run's; it decides which arm of a pair is asked first, and the reach. `trials`: the cap per case and arm.
@@ -76,6 +74,8 @@ const blockLevel = 0.005;
 const doubt = { rungs: 2, trials: 35 };
 /** In larger suites, only the pairs that all cases have show whether consecutive answers are independent. */
 const mostAskedFurther = 50;
+/** Wordings that mostly pass mostly fall where an edit moves them, so by wordings the suite must be surer by this factor. */
+const wordingsShare = 0.5;
 /** Cases that look worse in a report. */
 const shownAt = 0.2;
 
@@ -260,7 +260,11 @@ class PlayedCheck {
     one.rung++;
     const trials = this.#trialsAt(one);
     one.test = fallP(one.tally(trials));
-    if (trials >= this.#plan.least && isSignificant(one.test.p, this.#plan.caseLevel)) one.hasFallen = true;
+    if (trials >= this.#plan.least && this.#isShown(one) && hasQueryFallen(one, trials)) one.hasFallen = true;
+  }
+
+  #isShown(one: PlayedCase): boolean {
+    return isSignificant(one.test.p, this.#plan.caseLevel);
   }
 
   #trialsAt(one: PlayedCase): number {
@@ -297,7 +301,8 @@ class PlayedCheck {
     const orders = { count: pass?.orders ?? 0, exist, effect: Math.max(effects.pass, effects.selection) };
     // The level a K/T spends little on the early looks.
     const level = (this.#plan.suiteLevel * trials) / this.#cap;
-    const hasFallen = trials >= this.#plan.least && isSignificant(suite.p, level);
+    const isShown = trials >= this.#plan.least && isSignificant(suite.p, level);
+    const hasFallen = isShown && isSignificant(wordingsP(this.#cases, trials, suite.rate), level * wordingsShare);
     return { look, trials, tallies, suite, orders, level, hasFallen };
   }
 
@@ -417,10 +422,8 @@ class PlayedCheck {
 
   #conclude({ now, ...decision }: Decision, dependence: Dependence): CheckVerdict {
     const figures = { ...this.#figures(now), ...(isDependent(dependence) && { dependence }) };
-    const name = (cases: readonly PlayedCase[], test: (tally: PairTally) => RatedP) => {
-      const tested = cases.map((one) => ({ id: one.id, tally: one.tally() }));
-      return nameCases(tested.map((one) => ({ ...one, test: test(one.tally) })));
-    };
+    const name = (cases: readonly PlayedCase[], test: (tally: PairTally) => RatedP) =>
+      cases.map((one) => one.describe(test(one.tally()))).toSorted((a, b) => a.p - b.p);
     if (decision.kind === "regressed") {
       const flagged = name(this.#hits, fallP);
       const rose = name(
@@ -477,7 +480,9 @@ class PlayedCheck {
       ...described,
       suite: { ...described.suite, level, hasFallen },
       ...(this.#schedule.isShared && { orders: { count: orders.count, effect: orders.effect } }),
-      suspects: suspects.map((one) => nameCase(one.id, one.tally(), one.test)).toSorted((a, b) => a.p - b.p),
+      suspects: suspects
+        .map((one) => ({ ...one.describe(one.test), ...(this.#isShown(one) && { inSome: true as const }) }))
+        .toSorted((a, b) => a.p - b.p),
       missing: missingAnswers(tallies),
       ...(resent && { resent }),
       reach: this.#setup.withReach === false ? null : simulateReach(tallies, this.#plan, look, this.#setup.seed),
@@ -489,58 +494,4 @@ class PlayedCheck {
       ),
     };
   }
-}
-
-/**
- * Requests of both arms: the median and 90th percentile if nothing changed, and the maximum. `cached`: the share of them
- * that a prompt cache can serve, because others had the same tools in the same order before.
- */
-export type Forecast = { typical: number; high: number; most: number; cached: number };
-
-/** Total trials to simulate: large suites need fewer simulations, because their requests vary less. */
-const simulatedTrials = 15_000;
-
-/** What is known of the cases: passes by case. A case that is not in it may have any rate. */
-type Bank = ReadonlyMap<string, Counts>;
-
-/**
- * What a check will cost if nothing changed, by simulation from what is known of the cases. Seeded by the setup's seed.
- */
-export function forecastCalls(setup: CheckSetup, bank: Bank): Forecast {
-  const plays = setup.alwaysAlike ? 1 : countPlays(setup, 50);
-  const played = simulateChecks(setup, bank, plays, 0);
-  const calls = played.map((one) => one.calls).toSorted((a, b) => a - b);
-  const at = (share: number) => calls[Math.min(plays - 1, Math.floor(share * plays))] ?? 0;
-  const cached = setup.pairsPerOrder === 1 ? 0 : sumOf(played, (one) => one.repeated) / sumOf(calls, (all) => all);
-  return { typical: at(0.5), high: at(0.9), most: check(setup).cap, cached };
-}
-
-/** The share of checks that find a drop of every case by so much, by the same simulation. */
-export function forecastPower(setup: CheckSetup, bank: Bank, drop: number): number {
-  const played = simulateChecks(setup, bank, countPlays(setup, 100), drop);
-  return played.filter(({ kind }) => kind === "regressed").length / played.length;
-}
-
-const countPlays = ({ cases }: CheckSetup, most: number) =>
-  Math.max(3, Math.min(most, Math.floor(simulatedTrials / (cases.length * 20))));
-
-function simulateChecks(setup: CheckSetup, bank: Bank, plays: number, drop: number) {
-  const design = check({ ...setup, withReach: false });
-  return Array.from({ length: plays }, (_, play) => {
-    const random = seededRandom(deriveSeed(setup.seed, "forecast", play));
-    const rates = new Map(
-      setup.cases.map((id) => {
-        const { passed, trials } = bank.get(id) ?? noTrials;
-        return [id, drawBeta(passed + 0.5, trials - passed + 0.5, random)];
-      }),
-    );
-    const prompts = new Set<string>();
-    let repeated = 0;
-    const { verdict, calls } = simulate(design, (id, arm, _, order) => {
-      if (prompts.has(`${arm} ${order}`)) repeated++;
-      prompts.add(`${arm} ${order}`);
-      return random.next() < (rates.get(id) ?? 0) - (arm === "head" ? drop : 0) ? "pass" : "fail";
-    });
-    return { kind: verdict.kind, calls, repeated };
-  });
 }

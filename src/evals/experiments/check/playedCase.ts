@@ -1,7 +1,18 @@
 import { isGraded, type TrialRecord } from "../../asking/trials/design.ts";
 import { getOrAdd } from "../../base/getOrAdd.ts";
+import type { NamedCase } from "../../base/types/check.ts";
 import type { AlikeAnswers, Rate, RatedP } from "../design/grades.ts";
-import { type ArmAnswers, type PairTally, pairArms, readArm, readGrade, tallyCase } from "../design/observe.ts";
+import {
+  type ArmAnswers,
+  countAnswered,
+  nameCase,
+  type PairTally,
+  pairArms,
+  pickTrials,
+  readArm,
+  readGrade,
+  tallyCase,
+} from "../design/observe.ts";
 import type { OrderedPairs, OrderSchedule } from "../design/schedule.ts";
 
 /** One case during a check: its answers, how many pairs were asked for, and its test at the latest rung. */
@@ -24,6 +35,11 @@ export class PlayedCase {
     this.head = readArm(record, id, "head");
   }
 
+  /** How many wordings its query has: trial t asks wording t % wordings, counted from 0. */
+  get wordings(): number {
+    return this.schedule.countWordings(this.id);
+  }
+
   /** Whether answers that came after an error count both ways, like those that were missing at first. */
   countResentBothWays(isCounted: boolean): void {
     this.base = readArm(this.record, this.id, "base", isCounted);
@@ -38,6 +54,25 @@ export class PlayedCase {
   /** The first pairs; all that were asked for by default. */
   tally(pairs = this.asked): PairTally {
     return tallyCase(this.base, this.head, Math.min(pairs, this.asked));
+  }
+
+  /** The first pairs of each wording. */
+  byWording(pairs = this.asked): PairTally[] {
+    return Array.from({ length: this.wordings }, (_, wording) => this.tallyWordings(new Set([wording]), pairs));
+  }
+
+  /** Those of the first pairs that asked these wordings. */
+  tallyWordings(wordings: ReadonlySet<number>, pairs: number): PairTally {
+    const trials = Array.from({ length: Math.min(pairs, this.asked) }, (_, t) => t);
+    const picked = trials.filter((t) => wordings.has(t % this.wordings));
+    return tallyCase(pickTrials(this.base, picked), pickTrials(this.head, picked), picked.length);
+  }
+
+  /** The case in the form of a verdict. */
+  describe(test: RatedP): NamedCase {
+    const named = nameCase(this.id, this.tally(), test);
+    if (this.wordings === 1) return named;
+    return { ...named, wordings: this.byWording().map((tally) => countAnswered(tally, test.rate)) };
   }
 
   /** The grades of an arm in order of asking. */

@@ -1,4 +1,5 @@
 import { groupBy } from "../../base/groupBy.ts";
+import { rate } from "../../base/stats/counts.ts";
 import type { CheckSummary, ComparedCheck, LostCases } from "../../base/types/check.ts";
 import { count, integer, pointsWithInterval, ratio, size, some } from "../../reports/format.ts";
 
@@ -45,9 +46,9 @@ export function checkReason(check: ComparedCheck): string {
     case "changed":
       return casesChanged(check);
     case "no-regression":
-      return noRegression(check);
+      return `${noRegression(check)}${inSomeText(check)}`;
     case "inconclusive":
-      return inconclusive(check);
+      return `${inconclusive(check)}${inSomeText(check)}`;
   }
 }
 
@@ -80,9 +81,29 @@ function casesDropped(check: ComparedCheck): string {
   const [worst] = flagged;
   if (!worst) return `${who} made at least one case worse.`;
   const effect = isBroken(worst) ? `broke ${worst.case}` : `made ${worst.case} worse`;
-  const rest = othersText(check);
+  const rest = `${wordingsText(check)}${othersText(check)}`;
   if (flagged.length === 1) return `${who} ${effect}: ${passes(worst)}.${rest}`;
   return `${who} made ${count(flagged.length, "case")} worse: ${some(flagged.map(nameWithCounts))}.${rest}`;
+}
+
+/** Cases without paraphrases are single queries: their fall says nothing of other wordings. */
+function wordingsText({ flagged, method }: ComparedCheck): string {
+  const single = flagged.filter(({ wordings }) => !wordings).map((one) => one.case);
+  if (method !== "pairs" || single.length === 0) return "";
+  return flagged.length > 1
+    ? ` One query each, no paraphrases: ${some(single)}.`
+    : " This is one query, without paraphrases.";
+}
+
+/** Cases that fell in some of their wordings, which does not name them. */
+function inSomeText({ suspects }: ComparedCheck): string {
+  const texts = suspects.flatMap(({ case: id, inSome, wordings = [] }) => {
+    if (!inSome) return [];
+    const [worst] = wordings.toSorted((a, b) => rate(b.base) - rate(b.head) - (rate(a.base) - rate(a.head)));
+    const counts = worst ? ` (the worst: ${ratio(worst.base)} before, ${ratio(worst.head)} now)` : "";
+    return ` ${id} fell in some of its ${count(wordings.length, "paraphrase")} only${counts}.`;
+  });
+  return texts.join("");
 }
 
 const nameWithCounts = (one: Named) => {
@@ -94,12 +115,15 @@ const words = ["", "one", "two", "three", "four", "five", "six", "seven", "eight
 const spell = (n: number) => words[n] ?? integer(n);
 
 /** The cases that rose, those that only look worse, and what was tested of the others. */
-function othersText({ cases, flagged, rose, suspects, method, tested }: ComparedCheck): string {
-  const others = cases - flagged.length - rose.length - suspects.length;
+function othersText(check: ComparedCheck): string {
+  const { cases, flagged, rose, method, tested } = check;
+  const suspects = check.suspects.filter(({ inSome }) => !inSome);
+  const others = cases - flagged.length - rose.length - check.suspects.length;
   const gained = rose.length === 0 ? "" : ` ${some(rose.map(nameWithCounts))} got better.`;
   const verb = suspects.length === 1 ? "looks" : "look";
-  const looks =
+  const chance =
     suspects.length === 0 ? "" : ` ${some(suspects.map(nameWithCounts))} ${verb} worse too, which may be chance.`;
+  const looks = `${inSomeText(check)}${chance}`;
   if (others === 0) return `${gained}${looks}`;
   const who = others === 1 ? "other case" : `other ${spell(others)}`;
   if (method !== "pairs") return `${gained}${looks} No fall is shown in the ${who}.`;

@@ -61,7 +61,8 @@ export function compareSides(
   { margin = defaultMargin, families = 1 }: { margin?: number; families?: number } = {},
 ): Comparison {
   const { suite, model, file } = head;
-  const ms = sumTime(base, head);
+  const trials = [base, head].flatMap(({ seen }) => (seen.kind === "trials" ? seen.trials : []));
+  const ms = sumOf(trials, (trial) => trial.ms);
   const place = { suite, model, ...(file !== undefined && { file }), ...(ms > 0 && { ms }) };
   const compared = comparability(base, head);
   const refuse = (reasons: readonly string[]): Comparison => {
@@ -104,11 +105,6 @@ export function compareSides(
     improved: reverse.flagged.map(swapArms),
     exitCode: check.exitCode,
   };
-}
-
-function sumTime(...sides: readonly ComparedRecord[]): number {
-  const trials = sides.flatMap(({ seen }) => (seen.kind === "trials" ? seen.trials : []));
-  return sumOf(trials, ({ ms }) => ms);
 }
 
 function buildRecord(...sides: readonly [ComparedRecord, ComparedRecord]): TrialRecord {

@@ -120,6 +120,14 @@ export function readArm(record: TrialRecord, id: string, arm: string, isResentCo
   };
 }
 
+/** These trials of an arm (counted from 0), as if there were no others. */
+export function pickTrials({ answers, recovered }: ArmAnswers, trials: readonly number[]): ArmAnswers {
+  return {
+    answers: trials.map((t) => answers[t]),
+    recovered: new Set(trials.flatMap((t, at) => (recovered.has(t + 1) ? [at + 1] : []))),
+  };
+}
+
 type Answers = ArmAnswers["answers"];
 
 /** The answers, with another one in place of those that are missing, or were at first. */
@@ -181,7 +189,7 @@ function countPairs({ base, head }: ByArm<Answers>, isLeftOut: boolean, pairs?: 
 }
 
 /** The passes of both arms, missing answers left out. */
-function countAnswered({ ways }: PairTally, rate: Rate = "pass"): ByArm<Counts> {
+export function countAnswered({ ways }: PairTally, rate: Rate = "pass"): ByArm<Counts> {
   const { base, head } = ways[1] ?? ways[0];
   return { base: countRate(base, rate), head: countRate(head, rate) };
 }
@@ -227,7 +235,8 @@ export function listFlips(cases: readonly string[], tallies: readonly PairTally[
   });
 }
 
-const differ =
+/** The pairs of a count that differ in a rate. */
+export const differ =
   (rate: Rate) =>
   ({ down, up, pairs }: PairCount) => ({
     down: countDiffering(down, rate),

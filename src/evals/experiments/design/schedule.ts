@@ -109,7 +109,7 @@ export class OrderSchedule {
 
   /** How many different orders of its tools a case has. */
   countOrders(id: string): number {
-    return (this.#setup.requests?.(id) ?? many) / this.#countWordings(id);
+    return (this.#setup.requests?.(id) ?? many) / this.countWordings(id);
   }
 
   /**
@@ -133,7 +133,7 @@ export class OrderSchedule {
     const before = places[trial - 1 - (this.#setup.requests?.(id) ?? many)];
     if (before !== undefined) return before;
     const orders = this.countOrders(id);
-    const sameWording = getOrAdd(byWording, (trial - 1) % this.#countWordings(id), () => new Set<number>());
+    const sameWording = getOrAdd(byWording, (trial - 1) % this.countWordings(id), () => new Set<number>());
     let best: { place: number; used: number } | undefined;
     for (const place of this.#candidates(id, trial, isAhead, orders)) {
       if (sameWording.has(place % orders)) continue;
@@ -158,7 +158,8 @@ export class OrderSchedule {
     for (let x = 0; x < orders; x++) yield next + x;
   }
 
-  #countWordings(id: string): number {
+  /** The wordings of the query of a case, which take turns. */
+  countWordings(id: string): number {
     return this.#setup.wordings?.(id) ?? 1;
   }
 

@@ -229,8 +229,10 @@ type Judging = { judge: Model; requests: number; costs: Costs };
 
 /** Prices the judge: one additional request for each trial, in every arm, with sentences or values to grade. */
 function priceJudge(judge: Model, asked: readonly { planned: PlannedCase; model: Model; trials: Expected }[]): Judging {
+  const isJudged = ({ case: { expectedBehavior, expect, turns } }: PlannedCase) =>
+    expectedBehavior.length > 0 || /"\$?judge":/.test(JSON.stringify([expect, turns]));
   return asked
-    .filter(({ planned }) => needsJudge(planned.case))
+    .filter(({ planned }) => isJudged(planned))
     .reduce<Judging>(
       ({ requests, costs }, { planned, model, trials }) => {
         const each = estimateJudgeCost(planned, model, judge);
@@ -248,8 +250,4 @@ function renderJudge({ judge, requests, costs }: Judging): string[] {
     `  calls          at most ${integer(requests)} additional`,
     `  cost           ${describeCost(costs.typical, costs.most)}, in addition`,
   ];
-}
-
-function needsJudge({ expectedBehavior, expect, turns }: PlannedCase["case"]): boolean {
-  return expectedBehavior.length > 0 || /"\$?judge":/.test(JSON.stringify([expect, turns]));
 }

@@ -4,7 +4,7 @@ import type { DriftPlan } from "../../base/types/drift.ts";
 import type { Model } from "../../base/types/model.ts";
 import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, money, percent, size } from "../../reports/format.ts";
-import { forecastCalls, forecastPower } from "../check/design.ts";
+import { forecastCalls, forecastPower } from "../check/forecast.ts";
 import { setUpCheck } from "../check/verdict.ts";
 import { mostTrialsOfNight } from "../drift/design.ts";
 import type { PlannedChecks } from "../pipeline/manifest.ts";

@@ -128,9 +128,6 @@ function addTotals(all: readonly Totals[]): Totals {
 
 type ManifestModel = RunManifest["models"][number];
 
-/** Whether there is a baseline to compare with. If so, pass rates of single cases are not a gate. */
-const isChecked = (plan: CheckPlan | undefined) => plan?.kind === "compare" || plan?.kind === "unchanged";
-
 /** Passes and graded trials of each case in the baseline that has not changed since. */
 function readBank(plan: CheckPlan | undefined): ReadonlyMap<string, CaseSummary["before"]> {
   if (plan?.kind === "compare") return new Map(plan.cases.map(({ id, bank }) => [id, bank]));
@@ -143,9 +140,12 @@ function readBank(plan: CheckPlan | undefined): ReadonlyMap<string, CaseSummary[
   );
 }
 
-/** The default of `--fail-on`. The result of a keyword search is too weak to fail a build. */
+/**
+ * The default of `--fail-on`. Where there is a baseline, pass rates of single cases are no gate. The result of a keyword
+ * search is too weak to fail a build.
+ */
 function defaultGates(plan: CheckPlan | undefined, { kind }: ManifestModel): Gate[] {
-  if (isChecked(plan)) return ["regressed"];
+  if (plan?.kind === "compare" || plan?.kind === "unchanged") return ["regressed"];
   return kind === "retrieval baseline" ? [] : ["rate"];
 }
 

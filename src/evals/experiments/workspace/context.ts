@@ -44,7 +44,8 @@ export function createTrialContext(
   opened: readonly { suite: Suite; source: Source }[],
   { host, skills, judge, code, limits }: TrialSetup,
 ): TrialContext {
-  const pools = new Map(opened.map(({ suite, source }) => [suite, createPool(suite, source)]));
+  const pools = new Map(opened.map(({ suite, source }) => [suite, createPool(suite.isolate, source)]));
+  const ownPools = new Map(opened.map(({ suite, source }) => [suite, createPool("trial", source)]));
   const shelves = new Map([...skills].map(([suite, packages]) => [suite, createShelf(packages, host)]));
   const showOnce = once((toolset: Toolset): ShownTools => {
     const { tools, findListed, listedName } = presentTools(toolset.tools, host);
@@ -67,12 +68,13 @@ export function createTrialContext(
   // Keep the graders of cases that are asked more than once.
   const [graderFor, toolGraderFor] = [once(createGraderFor), once(createToolGraderFor)];
   return {
-    pool: ({ planned }) => pools.get(planned.source ?? planned.suite),
+    // What a server asks belongs to no call: only in a session of its own is it the trial's.
+    pool: ({ planned }) => (planned.case.elicit ? ownPools : pools).get(planned.source ?? planned.suite),
     show: ({ planned, model }) => showAs(planned, model),
     skills: ({ planned }) => shelves.get(planned.suite.name),
     grade: async ({ planned, model, cell }, turns, signal, { deferred, workspace } = {}) => {
       const isAskedOnce = plannedTrials(planned.case, model) === 1;
-      const [create, keep] = model.writesNoArguments
+      const [create, keep] = model.makesUpArguments
         ? [createToolGraderFor, toolGraderFor]
         : [createGraderFor, graderFor];
       const getGrader = isAskedOnce ? create : keep;
@@ -89,7 +91,7 @@ export function createTrialContext(
   };
 }
 
-const unjudged = "arguments and results: a keyword search finds tools, and writes no arguments";
+const unjudged = "arguments and results: a keyword search finds tools, and makes the arguments up";
 
 function createShelf(packages: readonly SkillPackage[], host: HostName): SkillShelf {
   return {
@@ -100,9 +102,9 @@ function createShelf(packages: readonly SkillPackage[], host: HostName): SkillSh
   };
 }
 
-function createPool(suite: Suite, { server, tools, reopen }: Source): ServerPool | undefined {
+function createPool(isolate: Suite["isolate"], { server, tools, reopen }: Source): ServerPool | undefined {
   if (!server) return undefined;
-  return suite.isolate === "trial" ? { tools, ...isolatedPool(reopen) } : sharedPool(server, reopen, tools);
+  return isolate === "trial" ? { tools, ...isolatedPool(reopen) } : sharedPool(server, reopen, tools);
 }
 
 type AskedTrial = {

@@ -13,7 +13,7 @@ import type { Opened } from "./servers.ts";
 /** The names of the tools whose calls are executed in trials of these cases on these models. */
 export function listExecuted(cases: readonly PlannedCase[], models: readonly Model[]): string[] {
   const executed = cases.filter(({ suite, case: { mocks } }) => {
-    const isAsked = models.some((model) => !model.writesNoArguments && asksModel(suite, model));
+    const isAsked = models.some((model) => !model.makesUpArguments && asksModel(suite, model));
     return isAsked && mocks?.unmatched !== "error";
   });
   // Many cases are shown the same list.

@@ -11,7 +11,7 @@ export type Opened = { suite: Suite; source: Source } | { suite: Suite; failure:
 export function openServers(suites: readonly Suite[], io: Io): Promise<Opened[]> {
   return Promise.all(
     suites.map((suite) =>
-      openSource(suite, io).then(
+      openSource({ ...suite, elicits: suite.cases.some(({ elicit }) => elicit) }, io).then(
         (source) => ({ suite, source }),
         (failure: unknown) => ({ suite, failure }),
       ),

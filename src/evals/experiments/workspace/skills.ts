@@ -183,11 +183,11 @@ export async function makeSkillSuites(
       if (other && other.dir !== skill.dir) made.warnings.push(duplicateName(skill, other));
       if (other) continue;
       taken.set(skill.name, skill);
-      const read = await readSkillEvals(skill, { repository: io.cwd, cwd: io.cwd }).catch(expectEvalsError);
-      if (read instanceof EvalsError) {
-        errors.push(read);
-        continue;
-      }
+      const read = await readSkillEvals(skill, { repository: io.cwd, cwd: io.cwd }).catch((error: unknown) => {
+        if (!(error instanceof EvalsError)) throw error;
+        errors.push(error);
+      });
+      if (!read) continue;
       const measures = judge === undefined ? (["trigger"] as const) : (["trigger", "behaviour"] as const);
       const suites = measures.flatMap((measure) => buildSkillSuite(skill, read.evals, measure, folders, redact) ?? []);
       made.suites.push(...suites);
@@ -197,11 +197,6 @@ export async function makeSkillSuites(
   }
   if (errors.length > 0) throw EvalsError.all(errors);
   return made;
-}
-
-function expectEvalsError(thrown: unknown): EvalsError {
-  if (thrown instanceof EvalsError) return thrown;
-  throw thrown;
 }
 
 function duplicateName({ name, file }: SkillPackage, other: SkillPackage): Problem {

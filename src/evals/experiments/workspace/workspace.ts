@@ -100,7 +100,8 @@ export async function withWorkspace<R>(
     const [all, git] = await Promise.all([opening, readingGit]);
     const opened = all.slice(0, suites.length);
     const others = surfaces.map((surface, at) => ({ ...surface, opened: all[suites.length + at] as Opened }));
-    if (options.only) refuseUnavailable(opened);
+    for (const one of options.only ? opened : [])
+      if ("failure" in one && isUnavailable(one.failure)) throw suggestDoctor(one.failure, one.suite.file);
     const { host } = options;
     const isAccepted = async (suite: Suite) => (await options.isAccepted?.(suite, models, suites)) ?? false;
     const prepared = await prepare(opened, { host, skills, judge, code, limits }, models, others, isAccepted);
@@ -137,11 +138,6 @@ function pickSuite(found: readonly Suite[], name: string | undefined): Suite {
   }
   const files = suites.map(({ file }) => file).join(", ");
   throw usageError(`This command takes one suite, but there are ${suites.length}: ${files}.`, "Name one of them.");
-}
-
-function refuseUnavailable(opened: readonly Opened[]): void {
-  for (const one of opened)
-    if ("failure" in one && isUnavailable(one.failure)) throw suggestDoctor(one.failure, one.suite.file);
 }
 
 /** The ids of all models of the suites. Throws a usage error if a command for one model would get several. */
@@ -181,17 +177,19 @@ async function prepare(
   const planned = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
   const { cases, problems: ofCases } = await excludeImpossible(planned, isAccepted);
   const inSurfaces = addSurfaceArms(cases, surfaces, skills);
+  const sources = opened.flatMap((one) => ("source" in one ? [one] : []));
+  const listNames = (suite: Suite) =>
+    new Set(sources.flatMap((one) => (one.suite === suite ? one.source.tools.map(({ name }) => name) : [])));
   const problems = [
     ...findSuiteProblems(opened, planned, skills, models),
     // Check mocks with the impossible cases excluded: these make no calls.
     ...opened.flatMap(({ suite }) => findUnlistedMocks(suite, cases)),
     ...ofCases,
     // A surface often dispatches to the tools that the suite itself lists.
-    ...surfaces.flatMap((one) => findDispatchProblems(one.opened, listNames(opened, one.of))),
+    ...surfaces.flatMap((one) => findDispatchProblems(one.opened, listNames(one.of))),
     ...inSurfaces.problems,
   ];
   if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
-  const sources = opened.flatMap((one) => ("source" in one ? [one] : []));
   const ofSurfaces = surfaces.flatMap((one) => ("source" in one.opened ? [one.opened] : []));
   const unavailable = opened.flatMap((one) =>
     "failure" in one && isUnavailable(one.failure) ? suggestDoctor(one.failure, one.suite.file).problems : [],
@@ -208,11 +206,6 @@ async function prepare(
     ),
     warnings: [...unavailable, ...sources.flatMap(({ source }) => source.warnings), ...problems],
   };
-}
-
-function listNames(opened: readonly Opened[], suite: Suite): ReadonlySet<string> {
-  const own = opened.flatMap((one) => (one.suite === suite && "source" in one ? one.source.tools : []));
-  return new Set(own.map(({ name }) => name));
 }
 
 /** Reads how far the judge agrees with people. The module is loaded late, because few runs have a judge. */

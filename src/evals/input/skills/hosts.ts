@@ -214,7 +214,9 @@ function describeClaudeCode({ home, cwd, withUser }: HostPlace): HostSkills {
 function showInClaudeCode(skill: SkillPackage, { overrides }: ClaudeSettings): ReturnType<HostRules["show"]> {
   const { name, level, description } = skill;
   const values = skill.document.frontMatter;
-  if (isSet(values[hidingKey])) return { hidden: `\`${hidingKey}\` is set`, key: hidingKey };
+  const hiding = values[hidingKey];
+  if (!Array.isArray(hiding) && /^(?:true|yes|on|1)$/i.test(String(hiding)))
+    return { hidden: `\`${hidingKey}\` is set`, key: hidingKey };
   const override = level === "plugin" ? undefined : overrides[name];
   if (override === "off" || override === "user-invocable-only")
     return { hidden: `the setting \`skillOverrides\` has "${override}" for it` };
@@ -226,8 +228,6 @@ function showInClaudeCode(skill: SkillPackage, { overrides }: ClaudeSettings): R
   if (override === "name-only") return { description: "" };
   return { description: toLine(situation === "" ? description : `${description} - ${situation}`) };
 }
-
-const isSet = (value: Json | undefined) => !Array.isArray(value) && /^(?:true|yes|on|1)$/i.test(String(value));
 
 function isForSomeFiles(paths: Json | undefined): boolean {
   const list = Array.isArray(paths) ? paths : typeof paths === "string" && paths !== "" ? [paths] : [];

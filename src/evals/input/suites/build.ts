@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
 import { basename, dirname, extname, resolve } from "node:path";
+import { getOrAdd } from "../../base/getOrAdd.ts";
 import { defaultPolicy } from "../../base/types/execution.ts";
 import { canonicalJson, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import type { EvalFile } from "../../base/types/skill.ts";
-import type { Case, CaseFile, Expectation, ExpectedCall, Suite, UserTurn } from "../../base/types/suite.ts";
+import type { Case, CaseFile, Expectation, ExpectedCall, Suite } from "../../base/types/suite.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import { createSuiteFiles, overlayFiles, readCaseFiles } from "../parsing/caseFiles.ts";
 import { realPath } from "../parsing/confined.ts";
@@ -88,9 +89,9 @@ function shareEqualLists(): (tools: InlineTools) => readonly Tool[] {
   const lists = new Map<string, readonly Tool[]>();
   return (tools) => {
     const text = JSON.stringify(tools);
-    const list = lists.get(text) ?? tools.map(pickToolFields);
-    lists.set(text, list);
-    return list;
+    const convert = () =>
+      tools.map(({ description, ...tool }) => ({ ...tool, ...(description !== undefined && { description }) }));
+    return getOrAdd(lists, text, convert);
   };
 }
 
@@ -107,12 +108,17 @@ function buildCase(
     ...(expect && getKind(expect) && { expect: buildExpectation(expect) }),
     ...(expect?.assert !== undefined && { assertions: toNames(expect.assert) }),
     ...(expect?.files && { expectedFiles: expect.files as JsonObject }),
-    ...(content.turns && { turns: content.turns.map(buildUserTurn) }),
+    ...(content.turns && {
+      turns: content.turns.map((turn) => {
+        return { content: turn.input, ...(turn.expect && { expect: buildExpectation(turn.expect) }) };
+      }),
+    }),
     ...(content.searches && { searches: content.searches }),
     ...(content.tags !== undefined && { tags: toNames(content.tags) }),
     ...(content.split && { split: content.split }),
     expectedBehavior: toNames(content.expected_behavior),
     ...(tools && { tools: share(tools) }),
+    ...(content.elicit && { elicit: content.elicit }),
     ...(header.dispatch && { dispatch: header.dispatch }),
     ...(header.laterTools !== undefined && { laterTools: toNames(header.laterTools) }),
     trials: content.trials ?? header.trials ?? defaults.trials,
@@ -134,10 +140,6 @@ function addMocks(
   return list.length === 0 ? {} : { mocks: { list, unmatched: header.unmatched ?? defaults.unmatched } };
 }
 
-function buildUserTurn({ input, expect }: NonNullable<CaseFile["turns"]>[number]): UserTurn {
-  return { content: input, ...(expect && { expect: buildExpectation(expect) }) };
-}
-
 /** A first pick needs one turn; loading a skill, reading files, and several calls or messages need more. */
 function getDefaultTurns({ expect, turns, files }: CaseFile, header: SuiteHeader): number {
   const hasFiles = files || header.files || expect?.files;
@@ -149,10 +151,6 @@ function getDefaultTurns({ expect, turns, files }: CaseFile, header: SuiteHeader
 /** The prompt of a case: its first paraphrase, first turn or last message. */
 function getPrompt({ input, messages, turns }: CaseFile): string {
   return [input].flat()[0] ?? turns?.[0]?.input ?? messages?.at(-1)?.content ?? "";
-}
-
-function pickToolFields({ name, description, inputSchema }: InlineTools[number]): Tool {
-  return { name, ...(description !== undefined && { description }), inputSchema };
 }
 
 function buildExpectation(expect: ExpectFile): Expectation {
@@ -241,11 +239,11 @@ function createSlug(input: string): string {
 /** SHA-256 (hex) of what a case asks and expects. Its tools are not included, because their changes can be checked. */
 export function hashCase(one: Omit<Case, "hash">): string {
   const { expect, expectedFiles, assertions, code, expectedBehavior } = one;
-  const { messages, paraphrases, turns, dispatch, files, packageHash, maxTurns, mocks: given } = one;
+  const { messages, paraphrases, turns, dispatch, files, packageHash, maxTurns, elicit, mocks: given } = one;
   const expected = { expect, expectedFiles, assertions, code, expectedBehavior };
   const asked = { messages, paraphrases, turns, ...expected, dispatch, files, packageHash, maxTurns };
   const results = given?.list.map(({ tool, args, result }) => ({ tool, args, result }));
-  return hashValue({ ...asked, mocks: given && { unmatched: given.unmatched, results } });
+  return hashValue({ ...asked, elicit, mocks: given && { unmatched: given.unmatched, results } });
 }
 
 /** SHA-256 (hex) of a suite: its servers (not the tools that they list), its settings, and its cases in order. */
@@ -280,8 +278,8 @@ export function readWorkspaceFiles(
     if (given === undefined) return undefined;
     const { files, wrong, binary } = readCaseFiles(given, from);
     problems.push(...wrong.map((problem) => ({ path, ...problem })));
-    if (binary.length > 0)
-      problems.push({ path, severity: "warning", message: explainSkipped(binary), hint: "Give files in UTF-8." });
+    const message = `Left out, because a model is shown text only: ${binary.join(", ")}.`;
+    if (binary.length > 0) problems.push({ path, severity: "warning", message, hint: "Give files in UTF-8." });
     return files;
   };
   const shared = read(header.files as Json | undefined, ["files"]);
@@ -295,6 +293,3 @@ export function readWorkspaceFiles(
   });
   return { files, problems };
 }
-
-const explainSkipped = (files: readonly string[]) =>
-  `Left out, because a model is shown text only: ${files.join(", ")}.`;

@@ -56,7 +56,11 @@ export async function collectTools(
 ): Promise<Collected> {
   const { io } = context;
   const given = target.kind === "suite" ? [target.suite] : target.suites;
-  const suites = await Promise.all(given.map((suite) => placeSuite(suite, io)));
+  const placed = given.map(async (suite): Promise<PlacedSuite> => {
+    const { place } = await readParsed(resolve(io.cwd, suite.file), suite.file);
+    return { suite, own: placeSettings(suite.lint ?? {}, (path) => place(["lint", ...path])), place };
+  });
+  const suites = await Promise.all(placed);
   if (target.kind === "suite") return { subjects: describeSuites(suites, context) };
   const registration = target.kind === "server" && suites.length === 0 ? target.registration : undefined;
   const via = registration ? registration.host.place([registration.name]) : suites[0]?.place(["server"]);
@@ -77,12 +81,6 @@ export async function collectTools(
     const failure = isUnavailable(error) ? suggestDoctor(error, target.flags) : error;
     return { ...collectFailure(failure, via), subjects: [...entry, ...describeSuites(suites, context)] };
   }
-}
-
-async function placeSuite(suite: Suite, io: Io): Promise<PlacedSuite> {
-  const { place } = await readParsed(resolve(io.cwd, suite.file), suite.file);
-  const own = placeSettings(suite.lint ?? {}, (path) => place(["lint", ...path]));
-  return { suite, own, place };
 }
 
 /** The subjects for suites. `listed`: the tools of their server, if known. */
@@ -237,7 +235,7 @@ export async function compareVersions(
   const compared: LintSubject = {
     kind: "versions",
     subject: { before: older.tools, after: tools },
-    names: [...new Set([...tools, ...older.tools].map(getName))],
+    names: [...new Set([...tools, ...older.tools].map(({ name }) => String(name)))],
     settings: list.settings,
     where: ([tool = "", ...inside]) => {
       const now = tools.findIndex((one) => one.name === tool);
@@ -248,8 +246,6 @@ export async function compareVersions(
   const changes = listEffects(older.tools, tools).map((effect) => ({ ...effect, path: [...effect.path] }));
   return { subject: compared, changes };
 }
-
-const getName = ({ name }: JsonObject) => String(name);
 
 async function readOlder(file: string, io: Io): Promise<Older> {
   const path = resolve(io.cwd, file);

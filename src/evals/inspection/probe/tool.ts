@@ -118,7 +118,8 @@ async function reproduce(
   const isRepeated = async (candidate: Probe): Promise<boolean> => {
     if (left <= 0 || signal.aborted) return false;
     const repeated = await makeProbe(session, candidate, tool);
-    left -= repeated.answers.reduce((sum, answer) => sum + (isTimeout(answer) ? 10 : 1), 0);
+    for (const { outcome } of repeated.answers)
+      left -= outcome.kind === "broken" && outcome.stage === "timeout" ? 10 : 1;
     const result = rule.check(repeated);
     if (signal.aborted || typeof result === "string") return false;
     smallest = { message: result.wrong, seen: repeated };
@@ -136,10 +137,6 @@ async function reproduce(
     if (name !== tested && isSameProbe(tool, { base, ...same }, simpler)) await isRepeated({ ...same, base: simpler });
   }
   return makeFinding(rule, smallest.message, smallest.seen, target, "yes");
-}
-
-function isTimeout({ outcome }: ProbeAnswer): boolean {
-  return outcome.kind === "broken" && outcome.stage === "timeout";
 }
 
 /** The parameter with invalid input. In other probes, the finding is not about the parameter. */

@@ -67,7 +67,9 @@ export async function search(options: SearchOptions, io: Io): Promise<ExitCode> 
     }),
   );
   const report: SearchReport = { host: options.host, thresholds: thresholds.map(({ text }) => text), suites };
-  printResult(report, searchDocument(report), json, io);
+  // Whether thresholds are reached, then recall, and the queries that miss a tool.
+  const blocks = [heading(1, ...headline(report)), nextStep(report), ...suites.flatMap(listSuite)];
+  printResult(report, blocks, json, io);
   if (suites.some(({ shortfalls }) => shortfalls.length > 0)) return exitCodes.failed;
   const isSearched = suites.some(({ queries, listings }) => queries.length > 0 || listings.length > 0);
   const isBroken = suites.some(({ leftOut }) => leftOut.some(({ broken }) => broken));
@@ -203,31 +205,19 @@ function listOffered({ tools }: Toolset): { name: string; description: string }[
     .map(({ name, description = "" }) => ({ name: name.slice(prefix.length), description }));
 }
 
-/** The report of `evals search`: whether thresholds are reached, then recall, and the queries that miss a tool. */
-function searchDocument(report: SearchReport): Block[] {
-  return [heading(1, ...headline(report)), nextStep(report), ...report.suites.flatMap(listSuite)];
-}
-
 function headline({ suites, thresholds }: SearchReport): [string, Tone?] {
-  const queries = sumOf(suites, (one) => countQueries(one));
+  const queries = sumOf(suites, (one) => one.queries.length + (one.listings[0]?.queries ?? 0));
   const shortfalls = suites.flatMap((one) => one.shortfalls);
   const scope = `${count(queries, "query")} · ${count(suites.length, "suite")}`;
   if (shortfalls.length > 0) return [`FAILED ${count(shortfalls.length, "threshold")} not reached · ${scope}`, "bad"];
   if (queries === 0) return ["NOT SEARCHED: no case could be searched for; the reasons are below", "warn"];
   if (thresholds.length > 0) return [`PASSED ${thresholds.join(", ")} · ${scope}`, "good"];
-  const found = describeFound(suites);
-  return [found === "" ? `Tool search · ${scope}` : `Found among the first ${seen}: ${found} · ${scope}`];
-}
-
-function describeFound(suites: readonly SuiteSearch[]): string {
-  const queries = suites.flatMap((one) => one.queries);
+  const asked = suites.flatMap((one) => one.queries);
   const rankers = new Set(suites.flatMap((one) => one.rankers.map(({ ranker }) => ranker)));
-  const found = [...rankers].map((ranker) => `${ranker} ${percent(summarizeRanker(ranker, queries).recall[seen])}`);
-  return found.join(", ");
-}
-
-function countQueries({ queries, listings }: SuiteSearch): number {
-  return queries.length + (listings[0]?.queries ?? 0);
+  const found = [...rankers]
+    .map((ranker) => `${ranker} ${percent(summarizeRanker(ranker, asked).recall[seen])}`)
+    .join(", ");
+  return [found === "" ? `Tool search · ${scope}` : `Found among the first ${seen}: ${found} · ${scope}`];
 }
 
 function nextStep({ suites }: SearchReport): Block {

@@ -8,7 +8,7 @@ import {
   type RunSummary,
   withoutArm,
 } from "../../../base/types/run.ts";
-import { joinResult } from "../../../base/types/tool.ts";
+import { joinResult, type ToolResult } from "../../../base/types/tool.ts";
 import type { Call, Trial } from "../../../base/types/trial.ts";
 import { integer } from "../../../reports/format.ts";
 import { CaseTally } from "../../results/tally.ts";
@@ -94,7 +94,9 @@ export class PageTrialCollector {
         reasons: reasons.slice(0, 5).map(({ text, n }) => ({ text: this.#limit(text), n })),
       };
     });
-    const kept = [...this.#passed.kept, ...this.#others.kept].sort(byPlace);
+    const kept = [...this.#passed.kept, ...this.#others.kept].sort(
+      (a, b) => a.at - b.at || compareArms(a.arm, b.arm) || a.trial - b.trial || a.attempt - b.attempt,
+    );
     return {
       cases,
       /** Each is the JSON of a `Trial`, which takes a fraction of the object's memory. */
@@ -120,10 +122,6 @@ const caseKey = (suite: string, model: string, id: string) => JSON.stringify([su
 
 /** The JSON of a trial, with its sort keys. `at`: the index of its case. */
 type KeptTrial = { at: number; arm: string; trial: number; attempt: number; json: string };
-
-function byPlace(a: KeptTrial, b: KeptTrial): number {
-  return a.at - b.at || compareArms(a.arm, b.arm) || a.trial - b.trial || a.attempt - b.attempt;
-}
 
 /** Known arms first (the shift turns -1 into the largest rank), then others by number: `distractors-5` before `distractors-10`. */
 const compareArms = (a: string, b: string) => (a === b ? 0 : armRank(a) - armRank(b) || byNumber.compare(a, b));
@@ -164,23 +162,19 @@ function limitCall({ arguments: given, inner, execution, ...call }: Call, limit:
     const text = JSON.stringify(args, null, 2) ?? "";
     return text.length > pageLimits.text ? limit(text) : args;
   };
-  const isExecuted = execution?.status === "executed";
+  const readAsText = (result: ToolResult) => {
+    return { isError: result.isError, content: [{ type: "text", text: joinResult(result, 2) }] };
+  };
   return {
     ...call,
     arguments: limitArguments(given),
     inner: inner && { ...inner, arguments: limitArguments(inner.arguments) },
-    execution: isExecuted ? { ...execution, result: joinAsText(execution.result) } : execution,
+    execution: execution?.status === "executed" ? { ...execution, result: readAsText(execution.result) } : execution,
   };
 }
 
-const joinAsText = (result: Parameters<typeof joinResult>[0] & { isError: boolean }) => ({
-  isError: result.isError,
-  content: [{ type: "text", text: joinResult(result, 2) }],
-});
-
 /** The beginning of a text, and how much is left out. */
 function limitText(text: string): string {
-  const max = pageLimits.text;
-  if (text.length <= max) return text;
-  return `${text.slice(0, max)}\n… ${integer(text.length - max)} more characters on the record`;
+  const left = text.length - pageLimits.text;
+  return left <= 0 ? text : `${text.slice(0, pageLimits.text)}\n… ${integer(left)} more characters on the record`;
 }

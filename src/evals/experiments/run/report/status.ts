@@ -144,6 +144,7 @@ export function headline(summary: RunSummary): string {
   const { suites, partial } = summary;
   const { decides, cases = describeCases } = findRow(summary);
   const all = listCases(summary);
+  const left = sumCases(partial?.leftOut ?? []);
   const open = (["inconclusive", "not-comparable"] as const).map((kind) => {
     const checks = suites.filter(hasVerdict(kind)).length;
     return checks > 0 ? `${count(checks, "check")} ${kind.replace("-", " ")}` : "";
@@ -154,7 +155,7 @@ export function headline(summary: RunSummary): string {
     all.length === 0 ? "no case was run" : cases(all),
     ...open,
     comparedPhrase(suites),
-    partial ? ["partial run", leftOutPhrase(partial)].filter(Boolean).join(", ") : "",
+    partial ? `partial run${left > 0 ? `, ${count(left, "case")} left out` : ""}` : "",
     some([...new Set(suites.map(({ model }) => model))], 3),
   ];
   return parts.filter(Boolean).join(" · ");
@@ -254,12 +255,6 @@ function checkCertainty(check: ComparedCheck): string {
 }
 
 const sumCases = (leftOut: PartialRun["leftOut"]) => sumOf(leftOut, ({ cases }) => cases);
-
-/** `9 cases left out`; empty if none is. */
-function leftOutPhrase({ leftOut }: PartialRun): string {
-  const cases = sumCases(leftOut);
-  return cases === 0 ? "" : `${count(cases, "case")} left out`;
-}
 
 /** How many cases a partial run asks: `3 of 12 cases`. */
 function askedPhrase({ asked, leftOut }: PartialRun): string {

@@ -1,5 +1,5 @@
 import { exitCodes } from "../../../base/types/errors.ts";
-import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
+import type { CaseSummary, RunManifest, SuiteSummary } from "../../../base/types/run.ts";
 import { isRed, type Place, type Verdict, type VerdictList, type VerdictSuite } from "../../../reports/findings.ts";
 import { tally } from "../../../reports/format.ts";
 import { discoverySentence } from "../../arms/report.ts";
@@ -31,8 +31,9 @@ export function runVerdicts({ summary, manifest, followUp = {} }: RunInput): Ver
   });
   // Every form on its own must show that the run is red.
   const isShown = summary.exitCode === exitCodes.passed || suites.some(({ verdicts }) => verdicts.some(isRed));
+  const whole: Verdict = { name: `run ${summary.run}`, level: "error", kind: "run", lines: [headline(summary)] };
   return {
-    suites: isShown ? suites : [...suites, { name: "the run as a whole", facts: {}, verdicts: [wholeRun(summary)] }],
+    suites: isShown ? suites : [...suites, { name: "the run as a whole", facts: {}, verdicts: [whole] }],
     where: ` in the report in ${summary.dir}`,
     ...measureTime(manifest),
   };
@@ -48,10 +49,6 @@ export const manifestFacts = ({ id, seed, git }: RunManifest) => ({
 export function measureTime({ startedAt, finishedAt }: RunManifest): Pick<VerdictList, "startedAt" | "ms"> {
   const ms = Date.parse(finishedAt ?? "") - Date.parse(startedAt);
   return { startedAt, ...(Number.isFinite(ms) && { ms }) };
-}
-
-function wholeRun(summary: RunSummary): Verdict {
-  return { name: `run ${summary.run}`, level: "error", kind: "run", lines: [headline(summary)] };
 }
 
 /** Placed on the case that dropped most, or on the first case of the suite. */

@@ -142,16 +142,12 @@ function generateObjects(schema: JsonObject, generate: Generate, depth: number):
     const value = generate(Object.hasOwn(properties, name) ? properties[name] : {});
     return required.has(name) ? value : fc.option(value, { nil: undefined });
   });
-  const own = fc.tuple(...members).map((values) => Object.fromEntries(dropUndefined(names, values)));
+  const own = fc.tuple(...members).map((values) => {
+    const given = names.map((name, at) => [name, values[at]] as const).filter(([, value]) => value !== undefined);
+    return Object.fromEntries(given) as JsonObject;
+  });
   if (!isJsonObject(schema.additionalProperties) || names.length > 0 || !isShallow) return own;
   return fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), generate(schema.additionalProperties), { maxKeys: 2 });
-}
-
-function dropUndefined(names: readonly string[], values: readonly (Json | undefined)[]): [string, Json][] {
-  return names.flatMap((name, at): [string, Json][] => {
-    const value = values[at];
-    return value === undefined ? [] : [[name, value]];
-  });
 }
 
 const maxString = 10_000;
