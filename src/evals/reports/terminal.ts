@@ -1,3 +1,4 @@
+import CliTable from "cli-table3";
 import { inert, plain } from "../base/secrets/visible.ts";
 import { cut, cutNames, displayWidth, glue, narrowColumns, wrap, wrapName } from "../base/text/columns.ts";
 import {
@@ -221,6 +222,15 @@ class Screen {
         rows.map((row) => ({ ...row, cells: kept(row.cells) })),
       );
     }
+    const table = new CliTable({
+      head: head.map((column) =>
+        this.#paint("dim", cut(column.head, widths[head.indexOf(column)] ?? 0, this.#ellipsis)),
+      ),
+      colWidths: widths.map((width) => width + gap),
+      style: { head: [], border: [], compact: true, "padding-left": 0, "padding-right": gap },
+      chars: noFrame,
+      truncate: this.#ellipsis,
+    });
     const columns = head.map(({ kind }, at) => {
       const room = widths[at] ?? 0;
       const column = cells.map((row) => {
@@ -230,27 +240,17 @@ class Screen {
       const most = kind === "id" ? maxIdLines * room : room;
       const names = isName(kind) ? cutNames(column.flat(), most, this.#ellipsis) : undefined;
       const shorten = (line: string) => names?.get(line) ?? cut(line, room, this.#ellipsis);
-      return column.map((lines) => lines.flatMap((line) => wrapName(shorten(line), room)));
-    });
-    const row = (lines: readonly string[], paint: (at: number) => Paint | undefined) =>
-      lines
-        .map(
-          (line, at) => this.#paint(paint(at), line) + " ".repeat(Math.max(0, (widths[at] ?? 0) - displayWidth(line))),
-        )
-        .join(" ".repeat(gap))
-        .trimEnd();
-    const body = cells.flatMap((own, at) => {
-      const height = Math.max(1, ...columns.map((column) => column[at]?.length ?? 0));
-      return Array.from({ length: height }, (_, line) =>
-        row(
-          columns.map((column) => column[at]?.[line] ?? ""),
-          (column) => own[column]?.paint,
-        ),
+      return column.map((lines, row) =>
+        lines
+          .flatMap((line) => wrapName(shorten(line), room))
+          .map((line) => this.#paint(cells[row]?.[at]?.paint, line))
+          .join("\n"),
       );
     });
-    const header = head.map((column, at) => cut(column.head, widths[at] ?? 0, this.#ellipsis));
+    for (const at of cells.keys()) table.push(columns.map((column) => column[at] ?? ""));
+    const [header = "", ...body] = table.toString().split("\n");
     const rule = this.#safe("─").repeat(widths.reduce((sum, width) => sum + width + gap, -gap));
-    return [row(header, () => "dim"), this.#paint("dim", rule), ...body];
+    return [header.trimEnd(), this.#paint("dim", rule), ...body.map((line) => line.trimEnd())];
   }
 
   #cell(cell: TableCell): { lines: string[]; paint: Paint | undefined } {
@@ -269,6 +269,12 @@ function isCrowded(width: number, at: number, cells: readonly { lines: string[] 
 const gap = 2;
 /** A longer id loses its middle. */
 const maxIdLines = 4;
+const noFrame = {
+  ...{ top: "", "top-mid": "", "top-left": "", "top-right": "" },
+  ...{ bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" },
+  ...{ left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "" },
+};
+
 /** In one line where they fit. */
 function fitLines(lines: readonly string[], room: number): readonly string[] {
   const whole = lines.join(", ");
