@@ -33,8 +33,9 @@ export const runCommand = defineCommand({
     ...suiteFlags,
     check: choice(
       "Check against the accepted baseline (default: if there is one); on requires one, " +
-        "always compares even an unchanged tool list (an A/A test, which shows the noise)",
-      ["on", "always", "off"],
+        "always compares even an unchanged tool list (an A/A test, which shows the noise), " +
+        "placebo compares the tool list with harmless edits of it, which shows how far any edit moves the model",
+      ["on", "always", "placebo", "off"],
     ),
     "fail-on": failOnFlag,
     nightly: toggle(

@@ -9,6 +9,7 @@ import { type ExitCode, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { RunManifest } from "../base/types/run.ts";
 import { cellKey, type Trial } from "../base/types/trial.ts";
+import { recordPlacebos } from "../experiments/check/ask.ts";
 import { recordNights } from "../experiments/drift/ask.ts";
 import { listChanges } from "../experiments/pipeline/record.ts";
 import { printForm, printRun } from "../experiments/reporting/report.ts";
@@ -60,6 +61,7 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   const input = { summary, manifest: finished, followUp: { accept } };
   await writeReports(dir, { ...input, trials }, io);
   await recordNights(summary, finished);
+  await recordPlacebos(summary, finished);
   printRun(input, options.json, io);
   for (const form of options.reporter ?? []) await printForm(form, { ...input, dir }, options.json, io);
   if (accept) {

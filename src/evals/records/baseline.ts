@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describeFileError, makeFolder, readRegularFile, replaceFile } from "../base/files/files.ts";
-import { type Baseline, baselineFormat, baselineSchema } from "../base/types/baseline.ts";
+import { type Baseline, baselineFormat, baselineSchema, type PlaceboResult } from "../base/types/baseline.ts";
 import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../base/types/errors.ts";
 import { allDefinitions } from "../base/types/exposure.ts";
 import { formatIssues } from "../base/types/issues.ts";
@@ -65,6 +65,12 @@ export function createBaseline(
   };
   const checksum = computeChecksum(jsonSchema.parse({ format: baselineFormat, ...content }));
   return { format: baselineFormat, checksum, ...content };
+}
+
+/** The baseline with what harmless edits were found to move. */
+export function withPlacebo({ checksum: _, ...content }: Baseline, placebo: PlaceboResult): Baseline {
+  const whole = { ...content, placebo };
+  return { ...whole, checksum: computeChecksum(jsonSchema.parse(whole)) };
 }
 
 /** Hashes everything except the checksum, as canonical text, so that white space and line endings do not matter. */

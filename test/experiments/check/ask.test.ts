@@ -80,6 +80,40 @@ describe("the check of a run", () => {
     });
   });
 
+  it("measures what harmless edits move, keeps it with the baseline, and says so when a check is red", async () => {
+    const made = project();
+    const texts = { read: "Reads a file. Needs its path. Returns its text.", list: "Lists a folder." };
+    const letters = (text: string) => [...text.replaceAll(" ", "")].sort().join("");
+    made.write("tools.json", toolList(texts));
+    const seen = new Set<string>();
+    const { model, asked } = await endpoint((body: MessagesBody) => {
+      const tool = wanted(JSON.stringify(body.messages));
+      const description = String(body.tools?.find(({ name }) => name === "read")?.description);
+      seen.add(description);
+      if (tool === "read" && description !== texts.read) return { calls: [{ name: "move", input: {} }] };
+      return tool === undefined ? { text: "Good morning." } : { calls: [{ name: tool, input: {} }] };
+    });
+    const options: RunOptions = { ...runDefaults, ...asked, model: [model], concurrency: 4 };
+    const accept = { action: "accept" as const, baselines: "evals/baselines", out: "reports", force: false };
+    await run({ ...options, trials: 5 }, made.io());
+    await baseline(accept, made.io());
+    const io = made.io();
+    expect(await run({ ...options, check: "placebo", failOn: ["any"], passRate: 0 }, io)).toBe(0);
+    const { suites, run: id } = JSON.parse(io.printed());
+    expect(suites[0].verdict).toMatchObject({
+      ...{ kind: "changed", method: "placebo", headline: expect.stringMatching(/^PLACEBO: harmless edits moved/) },
+      rose: [{ case: "read", base: { passed: 0, trials: 20 }, head: { passed: 20, trials: 20 } }],
+    });
+    expect(seen.size).toBe(2);
+    expect(new Set([...seen].map((one) => letters(one.replace("one", "a"))))).toEqual(new Set([letters(texts.read)]));
+    made.write("tools.json", toolList({ ...texts, read: "Reads." }));
+    const later = made.io();
+    expect(await run({ ...options }, later)).toBe(1);
+    const { verdict } = JSON.parse(later.printed()).suites[0];
+    expect(verdict.placebo).toMatchObject({ run: id, isMore: true });
+    expect(verdict.reason).toContain("Harmless edits moved 1 of 3 cases of this suite too");
+  });
+
   it("obeys -n", async () => {
     const { check } = await accepted();
     const five = await check({ trials: 5 });

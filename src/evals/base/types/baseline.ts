@@ -5,6 +5,15 @@ import { offeredToolSchema, toolsetHashSchema } from "./tool.ts";
 
 export const baselineFormat = "tool-evals baseline 1";
 
+export const placeboSchema = z.strictObject({
+  run: z.string().describe("the id of the run"),
+  moved: z.number().int().min(0).describe("cases whose rate differed, in either direction"),
+  cases: z.number().int().min(0),
+  isMore: z.boolean().describe("whether these are more than chance explains"),
+});
+/** What harmless edits of the tools did to the cases of a suite on a model (`run --check placebo`). */
+export type PlaceboResult = z.infer<typeof placeboSchema>;
+
 /**
  * `evals/baselines/<suite>.<model>.json`: the tools of a suite when its author accepted them, and how
  * often the model passed each case with them. Small and sorted, so that it can be committed.
@@ -28,6 +37,7 @@ export const baselineSchema = z.strictObject({
   acceptedAt: z.string().describe("ISO 8601"),
   run: z.string().describe("id of the run that it was made from"),
   git: z.strictObject({ commit: z.string(), dirty: z.boolean() }).optional(),
+  placebo: placeboSchema.optional().describe("what harmless edits move; kept when a new baseline is accepted"),
   cases: z
     .array(
       z.strictObject({

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { placeboSchema } from "./baseline.ts";
 import { driftPlanSchema } from "./drift.ts";
 import { gates } from "./gates.ts";
 import { changeClassSchema } from "./lint.ts";
@@ -55,6 +56,8 @@ export const checkPlanSchema = z.discriminatedUnion("kind", [
       .describe("the comparable cases"),
     of: ofSchema,
     lost: lostSchema.optional(),
+    isPlacebo: z.literal(true).optional().describe("the base list is today's, with harmless edits"),
+    placebo: placeboSchema.optional().describe("what harmless edits moved, if that was measured"),
     notes: z.array(z.string()).describe("what is not compared, and why"),
   }),
   z.object({
@@ -116,9 +119,9 @@ export const comparedSchema = z.object({
   reason: sentence,
   next: sentence,
   method: z
-    .enum(["pairs", "exhausted", "records", "unpaired-records"])
+    .enum(["pairs", "exhausted", "placebo", "records", "unpaired-records"])
     .describe(
-      "pairs: a sequential check; exhausted: every different request was asked; records: finished records, with and without the same tool orders",
+      "pairs: a sequential check; exhausted: every different request was asked; placebo: of harmless edits, so that flagged, rose and flips name what moved; records: finished records, with and without the same tool orders",
     ),
   repeats: count
     .optional()
@@ -212,6 +215,7 @@ export const comparedSchema = z.object({
     missing: count.describe("requests without an answer"),
   }),
   lost: lostSchema.optional(),
+  placebo: placeboSchema.optional().describe("what harmless edits moved, if that was measured"),
   notes: z.array(z.string()),
   exitCode: count,
 });

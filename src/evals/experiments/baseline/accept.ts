@@ -20,6 +20,7 @@ import {
   type NamedBaseline,
   readBaseline,
   readBaselines,
+  withPlacebo,
   writeBaseline,
 } from "../../records/baseline.ts";
 import { findRecord } from "../../records/find.ts";
@@ -87,7 +88,8 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
     }),
   );
   for (const { file, fresh, old } of made) {
-    await writeBaseline(file, fresh);
+    const known = typeof old === "object" ? old.placebo : undefined;
+    await writeBaseline(file, known ? withPlacebo(fresh, known) : fresh);
     const replaced =
       typeof old === "string" ? old : { baseline: old, difference: compareBaseline(old, fresh, toComparedRun(fresh)) };
     io.out(renderTerminal(acceptedDocument(fresh, relative(io.cwd, file), replaced), io));

@@ -11,20 +11,28 @@ import { printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { canonicalJson, type JsonObject, jsonSchema } from "../../base/types/json.ts";
 import { isSameModel, type Model } from "../../base/types/model.ts";
-import type { RunManifest } from "../../base/types/run.ts";
+import type { RunManifest, RunSummary } from "../../base/types/run.ts";
 import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
-import { baselineFile, type NamedBaseline, readBaseline, readSuiteBaselines } from "../../records/baseline.ts";
+import {
+  baselineFile,
+  type NamedBaseline,
+  readBaseline,
+  readSuiteBaselines,
+  withPlacebo,
+  writeBaseline,
+} from "../../records/baseline.ts";
 import { findLikelyName, indexByName } from "../../servers/changes/names.ts";
 import { comparability, describeRun } from "../design/comparable.ts";
 import { defaultTrials, mostTrials } from "../design/statistics.ts";
 import type { PlannedChecks } from "../pipeline/manifest.ts";
 import { ArmCases, type Ask, type GetToolset, runDesign } from "../pipeline/pipeline.ts";
+import { placeboTrials, summarisePlacebo, toPlacebo } from "./placebo.ts";
 import { explainLost } from "./sentences.ts";
 import type { Check } from "./verdict.ts";
 
 export type CheckOptions = {
-  check?: "on" | "always" | "off" | undefined;
+  check?: "on" | "always" | "placebo" | "off" | undefined;
   /** The cap of a check, the trials of a night, and the trials of cases that are not checked. */
   trials?: number | undefined;
   margin: number;
@@ -56,7 +64,8 @@ export async function planChecks(
     if (!options.nightly) return { plans, toolsets };
     throw usageError("--nightly has no effect with --check off.", "Omit one of them.");
   }
-  const cap = options.trials ?? defaultTrials;
+  const isPlacebo = options.check === "placebo";
+  const cap = options.trials ?? (isPlacebo ? placeboTrials : defaultTrials);
   const dir = resolve(io.cwd, options.baselines);
   const names = suites.map(({ name }) => name);
   for (const suite of suites) {
@@ -76,10 +85,11 @@ export async function planChecks(
       }
       const own = cases.filter((planned) => planned.suite === suite);
       const margin = suite.margin ?? options.margin;
-      const plan = await planCheck(found.baseline, found.file, own, model, { ...options, cap, margin });
+      const baseline = isPlacebo ? toPlacebo(found.baseline, own) : found.baseline;
+      const plan = await planCheck(baseline, found.file, own, model, { ...options, cap, margin });
       if (plan.kind === "not comparable") warnNotComparable(suite.name, plan, io);
       plans.set(suite.name, [...(plans.get(suite.name) ?? []), plan]);
-      Object.assign(toolsets, found.baseline.toolsets);
+      Object.assign(toolsets, baseline.toolsets);
     }
   }
   const compared = [...plans.values()].flat().filter((plan) => plan.kind === "compare");
@@ -277,6 +287,8 @@ async function planCheck(
     }),
     ...(comparable.length < cases.length && { of: cases.length }),
     ...(lost.length > 0 && { lost }),
+    ...(options.check === "placebo" && { isPlacebo: true as const }),
+    ...(options.check !== "placebo" && baseline.placebo && { placebo: baseline.placebo }),
     notes,
   };
 }
@@ -340,6 +352,21 @@ function areKept(
   const lists = new Set(cases.flatMap(({ planned, tools }) => [planned.toolset.tools, tools]));
   const shortest = Math.min(...[...lists].map((tools) => JSON.stringify(tools).length));
   return isLocalModel(model) || shortest >= charactersPerToken * leastKeptTokens;
+}
+
+/** Keeps what the placebos of a finished run came to with their baselines, for the reports of later checks. */
+export async function recordPlacebos({ suites }: RunSummary, manifest: RunManifest): Promise<void> {
+  for (const { name, model, verdict } of suites) {
+    if (!verdict || !("method" in verdict) || verdict.method !== "placebo" || verdict.kind === "inconclusive") continue;
+    const checks = manifest.suites.find((suite) => suite.name === name)?.checks ?? [];
+    const plan = checks.find((check) => check.model === model && check.kind === "compare") as ComparePlan | undefined;
+    const baseline = plan && (await readBaseline(plan.baseline.file));
+    if (baseline)
+      await writeBaseline(
+        plan.baseline.file,
+        withPlacebo(baseline, { run: manifest.id, ...summarisePlacebo(verdict) }),
+      );
+  }
 }
 
 /** Runs the trials that a check requests. */

@@ -50,6 +50,8 @@ export type CheckSetup = {
   pairsPerOrder?: number | undefined;
   alwaysAlike?: boolean;
   onlySuite?: boolean;
+  /** It is not a check but a placebo. */
+  isPlacebo?: boolean;
   /** Whether to simulate the reach: some milliseconds, which a simulation of many checks may save. */
   withReach?: boolean;
 };

@@ -2,7 +2,8 @@ import { simulate } from "../../asking/trials/design.ts";
 import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import { deriveSeed, drawBeta, seededRandom } from "../../base/stats/random.ts";
 import { sumOf } from "../../base/sum.ts";
-import { type CheckSetup, check } from "./design.ts";
+import type { CheckSetup } from "./design.ts";
+import { createDesign } from "./verdict.ts";
 
 /**
  * Requests of both arms: the median and 90th percentile if nothing changed, and the maximum. `cached`: the share of them
@@ -25,7 +26,7 @@ export function forecastCalls(setup: CheckSetup, bank: Bank): Forecast {
   const calls = played.map((one) => one.calls).toSorted((a, b) => a - b);
   const at = (share: number) => calls[Math.min(plays - 1, Math.floor(share * plays))] ?? 0;
   const cached = setup.pairsPerOrder === 1 ? 0 : sumOf(played, (one) => one.repeated) / sumOf(calls, (all) => all);
-  return { typical: at(0.5), high: at(0.9), most: check(setup).cap, cached };
+  return { typical: at(0.5), high: at(0.9), most: createDesign(setup).cap, cached };
 }
 
 /** The share of checks that find a drop of every case by so much, by the same simulation. */
@@ -38,7 +39,7 @@ const countPlays = ({ cases }: CheckSetup, most: number) =>
   Math.max(3, Math.min(most, Math.floor(simulatedTrials / (cases.length * 20))));
 
 function simulateChecks(setup: CheckSetup, bank: Bank, plays: number, drop: number) {
-  const design = check({ ...setup, withReach: false });
+  const design = createDesign({ ...setup, withReach: false });
   return Array.from({ length: plays }, (_, play) => {
     const random = seededRandom(deriveSeed(setup.seed, "forecast", play));
     const rates = new Map(

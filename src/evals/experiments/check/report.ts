@@ -34,16 +34,19 @@ import {
   type FollowUp,
   isCompared,
   isExhausted,
+  isPlacebo,
   lostLines,
   type Named,
   netSentence,
+  placeboText,
   readCounts,
 } from "./sentences.ts";
 
 // The report of a regression check: the blocks of a document, then its facts.
 
 type ArmNames = { base: string; head: string };
-const arms: ArmNames = { base: "baseline", head: "now" };
+const checkArms: ArmNames = { base: "baseline", head: "now" };
+const placeboArms: ArmNames = { base: "edited", head: "as it is" };
 
 export const checkTone: Readonly<Record<CheckSummary["kind"], Tone>> = {
   regressed: "bad",
@@ -67,6 +70,7 @@ export function checkBlocks(
   const title = heading(3, checkHeadline(check), checkTone[check.kind]);
   if (!isCompared(check)) return [title, text(checkNext(check, followUp), ...listNotes(check))];
   const exhausted = isExhausted(check);
+  const arms = isPlacebo(check) ? placeboArms : checkArms;
   return [
     title,
     text(
@@ -219,7 +223,7 @@ function listNotes(check: CheckSummary): string[] {
 
 /** The statistics of a check under their textbook names, and its trials. */
 export function checkFacts(check: ComparedCheck): [string, string][] {
-  const { suite, families, reach, method, calls, missing, selection, dependence, orders, resent } = check;
+  const { suite, families, reach, method, calls, missing, selection, dependence, orders, placebo, resent } = check;
   const exhausted = isExhausted(check);
   return knownFacts([
     ["Decided", decisionText(check)],
@@ -242,6 +246,7 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
       resent &&
         `${integer(resent.base)} baseline, ${integer(resent.head)} now${resent.isCounted ? "; counted as passes and as failures" : ""}`,
     ],
+    ["Harmless edits", placebo && `${placeboText(placebo)} (run ${placebo.run})`],
     ["Missing answers", missing ? missingText(missing) : undefined],
     ["Baseline's tools", bankText(check)],
     ["Trials of the check", callsText(calls, method)],

@@ -1,7 +1,9 @@
 import { groupBy } from "../../base/groupBy.ts";
 import { rate } from "../../base/stats/counts.ts";
+import type { PlaceboResult } from "../../base/types/baseline.ts";
 import type { CheckSummary, ComparedCheck, LostCases } from "../../base/types/check.ts";
 import { count, integer, pointsWithInterval, ratio, size, some } from "../../reports/format.ts";
+import { summarisePlacebo } from "./placebo.ts";
 
 // A regression check in sentences: what happened and what to do, in words without statistics.
 
@@ -11,8 +13,14 @@ export const isExhausted = ({ method }: ComparedCheck): boolean => method === "e
 /** Whether two tool lists were compared. */
 export const isCompared = (check: CheckSummary): check is ComparedCheck => "method" in check;
 
+/** Whether today's list was compared with harmless edits of it. */
+export const isPlacebo = (check: CheckSummary): check is ComparedCheck =>
+  isCompared(check) && check.method === "placebo";
+
 /** The verdict in a few words. */
 export function checkHeadline(check: CheckSummary): string {
+  if (isPlacebo(check) && check.kind !== "inconclusive")
+    return `PLACEBO: harmless edits ${placeboText(summarisePlacebo(check))}`;
   switch (check.kind) {
     case "unchanged":
       return "UNCHANGED: the tools are those of the baseline, so there is nothing to compare";
@@ -38,11 +46,30 @@ function fallenText({ by, flagged, suite, rate }: ComparedCheck): string {
 const comparedText = ({ cases, of }: ComparedCheck) =>
   of === undefined ? "" : ` (${integer(cases)} of ${count(of, "case")} compared)`;
 
+/** `moved 5 of 20 cases` */
+export const placeboText = ({ moved, cases, isMore }: Omit<PlaceboResult, "run">) =>
+  `moved ${integer(moved)} of ${count(cases, "case")}${isMore ? "" : ", no more than chance"}`;
+
+function describePlacebo(check: ComparedCheck): string {
+  const edits = "Edits that change no meaning (another article, reordered sentences, a trailing space)";
+  const moved = [...[...check.flagged, ...check.rose].map(nameWithCounts), ...check.flips.map((one) => one.case)];
+  const who = moved.length > 0 ? `: ${some(moved)}` : "";
+  const means =
+    check.kind === "changed" ? " A fall of a few queries after a real change may be no more than that." : "";
+  return `${edits} ${placeboText(summarisePlacebo(check))}${who}.${means}`;
+}
+
+/** What is known of harmless edits, where they move cases: a fall may be no more than that. */
+function placeboDoubt({ placebo }: ComparedCheck): string {
+  return placebo?.isMore ? ` Harmless edits ${placeboText(placebo)} of this suite too (run ${placebo.run}).` : "";
+}
+
 /** What happened, in words without statistics. */
 export function checkReason(check: ComparedCheck): string {
+  if (isPlacebo(check) && check.kind !== "inconclusive") return describePlacebo(check);
   switch (check.kind) {
     case "regressed":
-      return check.by === "suite" ? suiteDropped(check) : casesDropped(check);
+      return `${check.by === "suite" ? suiteDropped(check) : casesDropped(check)}${placeboDoubt(check)}`;
     case "changed":
       return casesChanged(check);
     case "no-regression":
@@ -217,9 +244,14 @@ export function checkNext(check: CheckSummary, { accept = false, blame = false }
       const find = blame
         ? "Next: revert or reword what the blame report names"
         : "Next: find the wording at fault with `evals blame latest`, then revert or reword it";
-      return `${find}${accept ? "." : "; or accept the change with `evals baseline accept`."}`;
+      const doubt = check.placebo?.isMore
+        ? ` Paraphrases (a list as \`input\`) show whether a query fell or only its wording.`
+        : "";
+      return `${find}${accept ? "." : "; or accept the change with `evals baseline accept`."}${doubt}`;
     }
     case "changed": {
+      if (isPlacebo(check))
+        return "Next: give these cases paraphrases (a list as `input`), so that a check names what holds for several wordings.";
       const rest =
         " Accept the change with `evals baseline accept`, or make it fail the build with `--fail-on changed`.";
       return `Next: look at the cases that fell (below).${accept ? "" : rest}`;

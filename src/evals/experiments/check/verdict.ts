@@ -9,6 +9,7 @@ import { addTrial, type CheckVerdict, conclude, countCalls } from "../design/obs
 import { toExitCode } from "../results/outcome.ts";
 import { ConfusionGrowth } from "../results/picks.ts";
 import { type CheckSetup, check } from "./design.ts";
+import { placebo } from "./placebo.ts";
 
 /** The inputs of a check. `headToolsets`: the hash of the current tool list of each case. */
 export type CheckFacts = {
@@ -37,9 +38,13 @@ export function setUpCheck(
     wordings: (id) => cases.get(id)?.wordings ?? 1,
     pairsPerOrder: plan.ownOrders && 1,
     alwaysAlike: isDeterministic,
+    ...(plan.isPlacebo && { isPlacebo: true }),
     onlySuite: failOn.includes("suite") && !failOn.includes("regressed") && !failOn.includes("any"),
   } satisfies CheckSetup;
 }
+
+export const createDesign = (setup: CheckSetup): Design<CheckVerdict> =>
+  setup.isPlacebo ? placebo(setup) : check(setup);
 
 /** Collects the trials of one regression check. Can summarise them at any time. */
 export class Check {
@@ -58,7 +63,7 @@ export class Check {
     this.#plan = plan;
     this.#facts = facts;
     this.#covered = new Set(plan.cases.map(({ id }) => id));
-    if (plan.cases.length > 0) this.design = check({ ...setUpCheck(plan, facts), withReach: false });
+    if (plan.cases.length > 0) this.design = createDesign({ ...setUpCheck(plan, facts), withReach: false });
   }
 
   add(trial: Trial): void {
@@ -76,7 +81,7 @@ export class Check {
   summary(): CheckSummary {
     const notes = [...this.#plan.notes, ...this.#describeAlias()];
     if (this.#plan.cases.length === 0) return notComparable([], notes);
-    this.#step ??= nextStep(check(setUpCheck(this.#plan, this.#facts)), this.record);
+    this.#step ??= nextStep(createDesign(setUpCheck(this.#plan, this.#facts)), this.record);
     const step = this.#step;
     const verdict = step.kind === "decided" ? step.verdict : describeStopped(this.#plan, step.look, this.record);
     const isExhausted = verdict.method === "exhausted";
@@ -87,6 +92,7 @@ export class Check {
       modelDrift: compareWithBank(this.#plan, this.record, isExhausted ? verdict.trials : undefined),
       ...(this.#plan.of !== undefined && { of: this.#plan.of }),
       ...(this.#plan.lost && { lost: this.#plan.lost }),
+      ...(this.#plan.placebo && { placebo: this.#plan.placebo }),
       notes,
       failOn: this.#facts.failOn,
     });
@@ -108,7 +114,7 @@ function notComparable(reasons: string[], notes: string[]): CheckSummary {
 }
 
 /** What a report shows in addition to the verdict. */
-type Found = Pick<ComparedCheck, "grew" | "changes" | "of" | "lost" | "notes" | "modelDrift"> & {
+type Found = Pick<ComparedCheck, "grew" | "changes" | "of" | "lost" | "placebo" | "notes" | "modelDrift"> & {
   failOn: readonly Gate[];
 };
 
@@ -153,7 +159,12 @@ function describeStopped({ cases, cap, margin, families }: ComparePlan, look: nu
 }
 
 /** The events of `--fail-on` that a verdict stands for. A suite that dropped is one whichever test ended the check. */
-export function readEvents({ kind, suite }: Pick<ComparedCheck, "kind" | "suite">): Exclude<Gate, "any">[] {
+export function readEvents({
+  kind,
+  suite,
+  method,
+}: Pick<ComparedCheck, "kind" | "suite" | "method">): Exclude<Gate, "any">[] {
+  if (method === "placebo") return [];
   switch (kind) {
     case "regressed":
       return suite?.hasFallen ? ["regressed", "suite"] : ["regressed"];

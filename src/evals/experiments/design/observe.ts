@@ -60,6 +60,7 @@ type Context =
   | "modelDrift"
   | "of"
   | "lost"
+  | "placebo"
   | "notes"
   | "exitCode";
 

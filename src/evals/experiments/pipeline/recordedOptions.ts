@@ -45,7 +45,7 @@ export const recordedOptionsSchema = z
     surfaces: z.boolean(),
     ranker: z.enum(["keyword", "bm25", "regex"]),
     judge: z.string(),
-    check: z.enum(["on", "always", "off"]),
+    check: z.enum(["on", "always", "placebo", "off"]),
     failOn: z.array(gateSchema),
     margin: z.number(),
     baselines: z.string(),

@@ -53,7 +53,7 @@ function forecastCheck(
   const each = all.map((planned) => estimateTrialCost(planned, model, getTier, forecast.cached)).reduce(addCost, 0);
   const price = (calls: number) => multiplyCost(calls / Math.max(1, all.length), each);
   const find = (drop: number) => ({ drop, found: forecastPower(setup, bank, drop) });
-  const detect = model.deterministic ? [] : [0.1, 0.2].map(find);
+  const detect = model.deterministic || plan.isPlacebo ? [] : [0.1, 0.2].map(find);
   return { suite, model, ...forecast, typicalUsd: price(forecast.typical), highUsd: price(forecast.high), detect };
 }
 

@@ -5,6 +5,7 @@ import type { Io } from "../../base/types/io.ts";
 import type { ShardReport } from "../../base/types/run.ts";
 import { count } from "../../reports/format.ts";
 import { printJson } from "../../reports/result.ts";
+import { recordPlacebos } from "../check/ask.ts";
 import { recordNights } from "../drift/ask.ts";
 import type { RecordedRun } from "../pipeline/pipeline.ts";
 import { exportTraces } from "../reporting/otlp.ts";
@@ -23,7 +24,10 @@ export async function reportRun(
   const { accept, blame } = options;
   const input = { summary, manifest, followUp: end === "complete" ? { accept, blame } : {} };
   await writeReports(dir, { ...input, trials }, io);
-  if (end === "complete") await recordNights(summary, manifest);
+  if (end === "complete") {
+    await recordNights(summary, manifest);
+    await recordPlacebos(summary, manifest);
+  }
   if (!options.json) printRun(input, false, io);
   const blaming = blame && end === "complete" ? await import("../blame/ask.ts") : undefined;
   const blamed = await blaming?.blameRun(dir, options, io);

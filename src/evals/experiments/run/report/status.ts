@@ -5,7 +5,15 @@ import { exitCodes } from "../../../base/types/errors.ts";
 import type { CaseSummary, PartialRun, RunManifest, RunSummary, SuiteSummary, Touch } from "../../../base/types/run.ts";
 import type { Tone } from "../../../reports/document.ts";
 import { count, integer, some, tallyPhrase } from "../../../reports/format.ts";
-import { checkNext, checkReason, type FollowUp, isCompared, isExhausted, lostLines } from "../../check/sentences.ts";
+import {
+  checkNext,
+  checkReason,
+  type FollowUp,
+  isCompared,
+  isExhausted,
+  isPlacebo,
+  lostLines,
+} from "../../check/sentences.ts";
 import { driftLead, driftWord } from "../../drift/report.ts";
 import { type CaseState, caseState, isBelowBefore, isGatedByRate, redFirst } from "../../results/text.ts";
 
@@ -26,6 +34,7 @@ type StatusRow = {
 };
 
 const hasVerdict = (kind: CheckSummary["kind"]) => (suite: SuiteSummary) => suite.verdict?.kind === kind;
+const hasPlacebo = ({ verdict }: SuiteSummary) => verdict !== undefined && isPlacebo(verdict);
 const hasDrifted = ({ drift }: SuiteSummary) => drift?.verdict.kind === "drifted";
 const hasRegressed = hasVerdict("regressed");
 const hasChanged = hasVerdict("changed");
@@ -55,6 +64,7 @@ const statuses = {
       `No verdict: ${integer(cached)} of ${count(cached + calls, "reply")} came from the cache, and an old reply is not new evidence (--cache).`,
     next: () => "Next: when the cases are written, run again without --cache.",
   },
+  PLACEBO: { tone: "good", holds: ({ ok, suites }) => ok && suites.some(hasPlacebo), decides: hasPlacebo },
   REGRESSED: { tone: "bad", holds: ({ suites }) => suites.some(hasRegressed), decides: hasRegressed },
   CHANGED: {
     tone: "warn",
@@ -246,7 +256,7 @@ function checkCertainty(check: ComparedCheck): string {
   const { kind, families, repeats } = check;
   const shared = families > 1 ? ` of ${count(families, "suite")}` : "";
   if (kind === "regressed") return `How sure: at most 5% of checks${shared} with unchanged tools report a regression.`;
-  if (kind === "inconclusive") return "";
+  if (kind === "inconclusive" || isPlacebo(check)) return "";
   if (isExhausted(check))
     return repeats === undefined
       ? ""
