@@ -150,4 +150,84 @@ describe("the rule of a source", () => {
       });
     expect(await compare("promptfoo", source)).toBeGreaterThan(40);
   });
+
+  it("is ours for Vally: required calls by whole names and patterns of arguments, and forbidden ones", async () => {
+    const required = fc.uniqueArray(fc.record({ name: toolName, x: fc.option(fc.constantFrom("1", "^1$", "2")) }), {
+      minLength: 1,
+      maxLength: 2,
+      selector: ({ name }) => name,
+    });
+    const source = fc
+      .record({ required, disallowed: fc.option(toolName) })
+      .map(({ required: wanted, disallowed }): Source => {
+        const config = {
+          required: wanted.map(({ name, x }) => ({ name: `^${name}$`, ...(x !== null && { args: { x } }) })),
+          ...(disallowed !== null && { disallowed: [`^${disallowed}$`] }),
+        };
+        const stimuli = [{ name: "s", prompt: "Go", graders: [{ type: "tool-calls", config }] }];
+        const isMet = ({ name, x }: (typeof wanted)[number], calls: readonly Called[]) =>
+          calls.some(
+            ({ tool, args }) =>
+              tool === name && (x === null || (typeof args?.x === "string" && new RegExp(x).test(args.x))),
+          );
+        return {
+          text: JSON.stringify({ stimuli }),
+          rule: (calls) =>
+            wanted.every((one) => isMet(one, calls)) && !names(calls).some((tool) => tool === disallowed),
+        };
+      });
+    expect(await compare("vally", source)).toBeGreaterThan(40);
+  });
+
+  it("is ours for PostHog: any expected or acceptable tool, after any other calls", async () => {
+    const source = fc
+      .record({ expected: fc.uniqueArray(toolName, { minLength: 1 }), acceptable: fc.uniqueArray(toolName) })
+      .map(({ expected, acceptable }): Source => {
+        const others = acceptable.filter((name) => !expected.includes(name));
+        const task = { id: "t", intent: "Go", expected_tools: expected, acceptable_tools: others };
+        return {
+          text: JSON.stringify({ tasks: [task] }),
+          rule: (calls) => names(calls).some((tool) => expected.includes(tool) || others.includes(tool)),
+        };
+      });
+    expect(await compare("posthog", source)).toBeGreaterThan(40);
+  });
+
+  it.each([
+    ["apify", { testCases: [{ id: "t", query: "Go", expectedTools: ["a"] }], model: "m" }, ['the key "model"']],
+    ["posthog", { tasks: [{ id: "t", intent: "Go", expected_tools: ["a"] }], timeout: 3 }, ['the key "timeout"']],
+    ["whichtool", { tasks: [{ id: "t", prompt: "Go", expected: "a" }], surface: "s" }, ['the key "surface"']],
+    [
+      "mcp-evals",
+      { evals: [{ name: "t", prompt: "Go", expected_result: "yes" }], model: { name: "m" } },
+      ['the key "model"'],
+    ],
+    [
+      "apify-tasks",
+      [{ id: "t", query: "Go", reference: "r", maxTurns: 400 }],
+      ["maxTurns that is no whole number from 1 to 100"],
+    ],
+    [
+      "vally",
+      {
+        stimuli: [{ name: "s", prompt: "Go", graders: [{ type: "tool-calls", config: { required: ["(?i)a|b"] } }] }],
+      },
+      ["a pattern that fits longer names of tools as well", "names of tools in any case of letters"],
+    ],
+  ])("names what %s says and a suite does not", async (format, source, what) => {
+    expect((await importOne(format, JSON.stringify(source))).lost).toEqual(what);
+  });
+
+  it("keeps every function of an accepted answer of the Berkeley leaderboard", async () => {
+    const entry = {
+      id: "p",
+      question: [[{ role: "user", content: "Go" }]],
+      function: [],
+      ground_truth: [{ a: { x: [1] }, b: {} }],
+      level: 2,
+    };
+    const { kept, lost } = await importOne("bfcl", JSON.stringify(entry));
+    expect(kept[0]?.expect?.calls?.map(({ tool }) => tool)).toEqual(["a", "b"]);
+    expect(lost).toContain('the key "level"');
+  });
 });

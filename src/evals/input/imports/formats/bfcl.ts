@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suite.ts";
-import { asObject, asText, toLiteral, toObject } from "./data.ts";
+import { asObject, asText, listOtherKeys, toLiteral, toObject } from "./data.ts";
 import { type Format, type ImportedCase, keep, leaveOut } from "./imported.ts";
 
 /** The Berkeley leaderboard: a JSON object per line, `{ id, question, function, ground_truth? }`. */
@@ -25,7 +25,7 @@ export const bfcl: Format = {
 
 function readEntry(entry: JsonObject, place: ImportedCase["place"]): ImportedCase {
   const id = asText(entry.id) ?? "";
-  const common = { name: id, place, unsaid: [] };
+  const common = { name: id, place, unsaid: listOtherKeys(entry, ["id", "question", "function", "ground_truth"]) };
   const turns = Array.isArray(entry.question) ? entry.question : [];
   if (turns.length !== 1) return leaveOut(common, "a conversation of several turns with an executed backend");
   const messages = ([turns].flat(2) as Json[]).filter(isJsonObject).map(({ role, content }) => ({ role, content }));
@@ -40,10 +40,11 @@ function readEntry(entry: JsonObject, place: ImportedCase["place"]): ImportedCas
   const truth = ([entry.ground_truth ?? []].flat() as Json[]).filter(isJsonObject);
   if (truth.length === 0)
     return leaveOut(common, "the accepted answers are in another file; join them as `ground_truth`");
-  const calls = truth.map((answer) => {
-    const [[name = "", args] = []] = Object.entries(answer);
-    return { tool: name.replaceAll(".", "_"), args: acceptMembers(asObject(args)) };
-  });
+  const calls = truth.flatMap((answer) =>
+    Object.entries(answer).map(([name, args]) => {
+      return { tool: name.replaceAll(".", "_"), args: acceptMembers(asObject(args)) };
+    }),
+  );
   return keep(common, { ...base, expect: { calls, order: "any", argsMode: "exact" } });
 }
 

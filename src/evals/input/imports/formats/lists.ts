@@ -61,16 +61,16 @@ function createListFormat({
   name,
   label,
   recognizes,
-  topKeys,
   ...rules
-}: Pick<Format, "name" | "label" | "recognizes"> & ListRules & { topKeys?: readonly string[] }): Format {
+}: Pick<Format, "name" | "label" | "recognizes"> & ListRules): Format {
   return {
     name,
     label,
     recognizes,
     async read(source, context) {
       const { parsed, cases } = await readList(source, context, rules);
-      return { file: source.file, cases, unsaid: topKeys ? listOtherKeys(asObject(parsed.value), topKeys) : [] };
+      const known = ["version", "description", rules.list ?? ""];
+      return { file: source.file, cases, unsaid: listOtherKeys(asObject(parsed.value), known) };
     },
   };
 }
@@ -121,9 +121,11 @@ export const listFormats: readonly Format[] = [
     read({ reference, maxTurns, tools, failTools }, unsaid) {
       if (tools !== undefined) unsaid.push({ what: "tools that are switched on for one task" });
       if (failTools !== undefined) unsaid.push({ what: "tools that are made to fail" });
-      const most = typeof maxTurns === "number" ? maxTurns : 10;
+      const wanted = typeof maxTurns === "number" ? maxTurns : 10;
+      const most = Math.min(100, Math.max(1, Math.floor(wanted)));
+      if (most !== wanted) unsaid.push({ what: `maxTurns that is no whole number from 1 to 100`, detail: `${wanted}` });
       return {
-        content: { maxTurns: Math.min(100, Math.max(1, most)) },
+        content: { maxTurns: most },
         sentences: [asText(reference) ?? ""],
         otherwise: "it has no reference, so nothing would be checked",
       };
@@ -187,7 +189,6 @@ export const listFormats: readonly Format[] = [
     id: "name",
     isId: false,
     keys: ["description", "expected_result"],
-    topKeys: ["model", "evals"],
     read: ({ expected_result: expected }) => ({
       content: { maxTurns: 8 },
       sentences: [asText(expected) ?? ""],

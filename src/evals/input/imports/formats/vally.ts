@@ -99,7 +99,7 @@ function readToolCalls(
 ): void {
   for (const entry of [settings.required ?? []].flat() as Json[]) {
     const { name, command, args, ...others } = typeof entry === "string" ? { name: entry } : asObject(entry);
-    const tools = readNames(asText(name) ?? "");
+    const tools = readNames(asText(name) ?? "", unsaid);
     for (const key of Object.keys(others)) unsaid.push({ what: `"${key}" of an expected call` });
     if (!tools) {
       unsaid.push(explainNoNames(name, entry));
@@ -116,7 +116,7 @@ function readToolCalls(
   }
   for (const entry of [settings.disallowed ?? []].flat() as Json[]) {
     const { name, ...others } = typeof entry === "string" ? { name: entry } : asObject(entry);
-    const tools = readNames(asText(name) ?? "");
+    const tools = readNames(asText(name) ?? "", unsaid);
     if (tools && Object.keys(others).length === 0) avoid.push(...tools);
     else if (asText(name) === undefined) unsaid.push(explainNoNames(name, entry));
     else unsaid.push({ what: "a forbidden call with arguments or a pattern of names" });
@@ -129,15 +129,23 @@ const explainNoNames = (name: Json | undefined, call: Json): Unsaid =>
     ? { what: "a call whose tool name is not text", detail: JSON.stringify(call) }
     : { what: "a pattern of tool names", detail: String(name) };
 
-/** The names in a regular expression that is a plain list of names; undefined for any other pattern. */
-function readNames(pattern: string): string[] | undefined {
+/**
+ * The names in a regular expression that is a plain list of names; undefined for any other pattern. `unsaid` says if the
+ * pattern fits other names as well.
+ */
+function readNames(pattern: string, unsaid: Unsaid[]): string[] | undefined {
   const bare = pattern
     .replace(/^\(\?i\)/, "")
     .replace(/^\^/, "")
     .replace(/\$$/, "")
     .replace(/^\((?:\?:)?(.*)\)$/, "$1");
   const names = bare.split("|").map((name) => name.replaceAll("\\.", "."));
-  return names.every((name) => /^[\w.:/-]+$/.test(name)) ? names : undefined;
+  if (!names.every((name) => /^[\w.:/-]+$/.test(name))) return undefined;
+  // Without the parentheses, an anchor belongs to the first or the last name alone.
+  const isWhole = /^(?:\(\?i\))?\^.*\$$/.test(pattern) && (names.length === 1 || /^(?:\(\?i\))?\^\(/.test(pattern));
+  if (!isWhole) unsaid.push({ what: "a pattern that fits longer names of tools as well", detail: pattern });
+  if (pattern.startsWith("(?i)")) unsaid.push({ what: "names of tools in any case of letters", detail: pattern });
+  return names;
 }
 
 /** waza: a task `{ id, name, inputs: { prompt }, graders, expected }`, or an evaluation with such tasks. */
@@ -263,7 +271,7 @@ function readSpecs(value: Json | undefined, { unsaid }: GraderExpectations): Fil
   return (Array.isArray(value) ? value : []).flatMap((spec): FileCall[] => {
     const { tool, command_pattern: command, path_pattern: path, skill_pattern: skill } = asObject(spec);
     const name = typeof spec === "string" ? spec : tool;
-    const names = readNames(asText(name) ?? "");
+    const names = readNames(asText(name) ?? "", unsaid);
     if (!names) {
       unsaid.push(explainNoNames(name, spec));
       return [];
