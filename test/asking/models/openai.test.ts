@@ -308,11 +308,8 @@ describe("why it stopped", () => {
   });
 
   it.each<[CompletionAnswer | Fault, string]>([
-    [{ text: "", finishReason: "sunspots" }, "unknown finish reason: sunspots"],
-    [
-      { text: "", finishReason: "tool_calls" },
-      "the reply has finish reason tool_calls but no tool call (after 2 attempts)",
-    ],
+    [{ text: "", finishReason: "sunspots" }, "the reply has finish reason sunspots and no content"],
+    [{ text: "", finishReason: "tool_calls" }, "the reply has finish reason tool_calls but no call (after 2 attempts)"],
     [
       { fault: "body", body: { error: { message: "Provider returned error", code: 502 } } },
       "the reply is not a completion: Provider returned error (after 2 attempts)",

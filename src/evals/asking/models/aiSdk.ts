@@ -16,13 +16,14 @@ import { messageOf, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, parseJsonText } from "../../base/types/json.ts";
 import type { AskedModel, Message } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import type { Call, StopReason } from "../../base/types/trial.ts";
+import type { Call } from "../../base/types/trial.ts";
 import {
   count,
   listOf,
   maybe,
   type ReceivedReply,
   readArguments,
+  readFinish,
   text,
   toUsage,
   unreadableReply,
@@ -274,23 +275,7 @@ function readResult({ content, finishReason, usage, response }: Result): Receive
     })),
     answered: [],
     usage: toUsage(total, outputTokens?.total ?? 0, cacheRead, cacheWrite),
-    ...readStop(finishReason, calls.length, answer),
-  };
-}
-
-function readStop(
-  { unified, raw }: Result["finishReason"],
-  calls: number,
-  answer: string,
-): { stop: StopReason; problem?: Fault } {
-  if (unified === "length") return { stop: "cut" };
-  if (unified === "content-filter") return { stop: "refused" };
-  if (calls > 0) return { stop: "calls" };
-  if (unified === "stop" || answer !== "") return { stop: "done" };
-  const message = `the reply has finish reason ${raw || unified || "none"} and no content`;
-  return {
-    stop: "done",
-    problem: { ...permanentFault(message), isTransient: /error|malformed|unknown|tool/i.test(message) },
+    ...readFinish(finishReason.unified, calls.length, answer !== "", finishReason.raw),
   };
 }
 

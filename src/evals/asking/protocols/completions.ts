@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { type Fault, permanentFault, transientFault } from "../../base/types/attempt.ts";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
-import type { StopReason } from "../../base/types/trial.ts";
 import {
   count,
   cutStream,
@@ -10,6 +9,7 @@ import {
   maybe,
   type ReceivedReply,
   readArguments,
+  readFinish,
   streamFault,
   text,
   toUsage,
@@ -170,7 +170,7 @@ export function readCompletion(body: unknown): ReceivedReply | Fault {
     answered: [],
     // Writing the cache is not billed.
     usage: toUsage(usage.prompt_tokens, usage.completion_tokens, usage.prompt_tokens_details?.cached_tokens),
-    ...(refusal ? { stop: "refused" } : readStop(reason, calls.length, answer !== "")),
+    ...(refusal ? { stop: "refused" } : readFinish(reason, calls.length, answer !== "")),
   };
 }
 
@@ -193,24 +193,4 @@ export function pickMessage(body: unknown): JsonObject {
   const { function_call: old, ...rest } = message;
   if (calls.length === 0 && isJsonObject(old)) return { ...rest, tool_calls: [{ type: "function", function: old }] };
   return others.length > 0 && calls.length > 0 ? { ...rest, tool_calls: calls } : rest;
-}
-
-/**
- * Calls override the finish reason, which local servers often send as `stop`, unless the reply was cut off; and a text is an
- * answer, whatever a server calls the end of it.
- */
-function readStop(
-  reason: string | null | undefined,
-  calls: number,
-  hasText: boolean,
-): { stop: StopReason; problem?: Fault } {
-  if (reason === "length") return { stop: "cut" };
-  if (reason === "content_filter") return { stop: "refused" };
-  if (calls > 0) return { stop: "calls" };
-  if (reason === "tool_calls") {
-    return { stop: "done", problem: transientFault("the reply has finish reason tool_calls but no tool call") };
-  }
-  if (reason === "stop" || hasText) return { stop: "done" };
-  if (reason === "error") return { stop: "done", problem: transientFault("the reply has finish reason error") };
-  return { stop: "done", problem: permanentFault(`unknown finish reason: ${reason ?? "none"}`) };
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { quote } from "../../base/text/text.ts";
-import { type Fault, transientFault } from "../../base/types/attempt.ts";
+import { type Fault, permanentFault, transientFault } from "../../base/types/attempt.ts";
 import { parseExactJson, writeExactJson } from "../../base/types/exactJson.ts";
 import { formatIssues } from "../../base/types/issues.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
@@ -182,4 +182,31 @@ export function numberCalls(calls: readonly Call[], turn: number): Call[] {
 export function readQuery({ arguments: args, argumentsText }: Pick<Call, "arguments" | "argumentsText">): string {
   if (!isJsonObject(args)) return argumentsText ?? (args === undefined ? "" : String(args));
   return String(args.query ?? args.pattern ?? JSON.stringify(args));
+}
+
+const finishReasons: Readonly<Record<string, StopReason>> = {
+  ...{ stop: "done", length: "cut", content_filter: "refused", "content-filter": "refused" },
+  ...{ tool_calls: "calls", "tool-calls": "calls" },
+};
+
+/**
+ * Why a reply of a chat completion or of the AI SDK ended. Calls override the finish reason, which local servers often send as
+ * `stop`, unless the reply was cut off; and a text is an answer, whatever a service calls the end of it. `raw`: the reason in
+ * the service's own word.
+ */
+export function readFinish(
+  reason: string | null | undefined,
+  calls: number,
+  hasText: boolean,
+  raw = reason,
+): { stop: StopReason; problem?: Fault } {
+  const stop = finishReasons[reason ?? ""];
+  if (stop === "cut" || stop === "refused") return { stop };
+  if (calls > 0) return { stop: "calls" };
+  if (stop === "calls")
+    return { stop: "done", problem: transientFault(`the reply has finish reason ${raw} but no call`) };
+  if (stop === "done" || hasText) return { stop: "done" };
+  const message = `the reply has finish reason ${raw || reason || "none"} and no content`;
+  const isTransient = /error|malformed|unknown|tool/i.test(message);
+  return { stop: "done", problem: isTransient ? transientFault(message) : permanentFault(message) };
 }
