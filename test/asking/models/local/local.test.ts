@@ -84,9 +84,9 @@ it("constrains a reply from where a call begins, in the form of the template or 
   ]);
   expect(project.log().filter((line) => /^(constrained|free)/.test(line))).toMatchInlineSnapshot(`
     [
-      "constrained root ::=  ws "{\\"name\\":" ws "\\"" ( "echo" "\\"," ws "\\"arguments\\":" ws  r0 | "files.read" "\\"," ws "\\"arguments\\":" ws  r1 ) ws "}"",
+      "constrained root ::= ws "{" ws "\\"name\\"" ws ":" ws "\\"" ( "echo" "\\"" ws "," ws "\\"arguments\\"" ws ":" ws r0 | "files.read" "\\"" ws "," ws "\\"arguments\\"" ws ":" ws r1 ) ws "}"",
       "free",
-      "constrained root ::=  ws "\\"" ( "echo" "\\"," ws "\\"arguments\\":" ws  r0 | "files.read" "\\"," ws "\\"arguments\\":" ws  r1 ) ws "}"",
+      "constrained root ::= ws "\\"" ( "echo" "\\"" ws "," ws "\\"arguments\\"" ws ":" ws r0 | "files.read" "\\"" ws "," ws "\\"arguments\\"" ws ":" ws r1 ) ws "}"",
     ]
   `);
 });
