@@ -3,7 +3,8 @@ const load = (path) => import(new URL(`../../build/evals/${path}.js`, import.met
 
 export const { simulate, TrialRecord } = await load("asking/trials/design");
 export const { deriveSeed, drawBeta, drawNormal, seededRandom } = await load("base/stats/random");
-export const { globalTest } = await load("base/stats/hypothesisTests");
+export const { fisherP, globalTest } = await load("base/stats/hypothesisTests");
+export const { suiteP } = await load("experiments/design/grades");
 export const { check } = await load("experiments/check/design");
 export const { compareRecords } = await load("experiments/design/compare");
 export const { DriftMonitor } = await load("experiments/drift/design");
