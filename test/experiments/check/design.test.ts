@@ -10,6 +10,7 @@ import {
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
 import { type CheckSetup, check } from "../../../src/evals/experiments/check/design.ts";
 import { forecastCalls } from "../../../src/evals/experiments/check/forecast.ts";
+import { placebo } from "../../../src/evals/experiments/check/placebo.ts";
 import type { CheckVerdict } from "../../../src/evals/experiments/design/observe.ts";
 import { expectRecordable, idsOf, suites } from "../design/support.ts";
 
@@ -403,6 +404,38 @@ class CountingRecord extends TrialRecord {
     return super.answers(id, arm);
   }
 }
+
+test.each([
+  ["a model that samples, and no edit moves", {}, () => 0.7, { kind: "no-regression" }],
+  [
+    "a model that samples, and an edit moves one case",
+    {},
+    (arm: string, i: number) => (arm === "head" && i === 2 ? 0 : 1),
+    {
+      ...{ kind: "changed", flagged: [{ case: "case 3", head: { passed: 0, trials: 20 } }], rose: [] },
+    },
+  ],
+  [
+    "a deterministic model",
+    { alwaysAlike: true, requests: () => 1 },
+    (arm: string, i: number) => (arm === "base" && i === 0 ? 0 : 1),
+    {
+      ...{ kind: "changed", flips: [{ case: "case 1", down: 0, up: 1 }], net: null, calls: { base: 8, head: 8 } },
+    },
+  ],
+] as const)(
+  "a placebo asks every case equally often: %s",
+  (_, options, rateOf: (arm: string, i: number) => number, expected) => {
+    const ids = idsOf(suites.M_GOOD8);
+    const random = seededRandom(3);
+    const { verdict, calls } = simulate(placebo({ cases: ids, seed: 1, ...options }), (id, arm) =>
+      random.next() < rateOf(arm, ids.indexOf(id)) ? "pass" : "fail",
+    );
+    expectRecordable(verdict);
+    expect(verdict).toMatchObject({ method: "placebo", ...expected });
+    expect(calls).toBe("alwaysAlike" in options ? 16 : 320);
+  },
+);
 
 describe("cases with several wordings", () => {
   const ids = idsOf(suites.M_GOOD8);

@@ -91,7 +91,7 @@ function judgePlacebo(
   const tallies = cases.map((id) => tallyCase(readArm(record, id, "base"), readArm(record, id, "head"), count(id)));
   if (alwaysAlike) {
     const flips = listFlips(cases, tallies);
-    return { ...verdict, kind: flips.length > 0 ? "changed" : "no-regression", flips };
+    return { ...verdict, kind: flips.length > 0 ? "changed" : "no-regression", flips, net: null, selection: null };
   }
   const name = (test: (tally: PairTally) => RatedP) => {
     const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, test: test(tally) }));
