@@ -62,6 +62,16 @@ const shapeCases: CasesOf<ToolSubject> = {
       "no allOf at the root": [root({ allOf: [{ required: ["city"] }] })],
     },
   },
+  "keyword-unknown-to-gemini": {
+    clean: [plain, one({ anyOf: [{ type: "string", minLength: 1, pattern: "^a" }, { type: "null" }] })],
+    violations: {
+      "no keyword that Gemini lacks": [
+        one({ type: "number", exclusiveMinimum: 0 }),
+        one({ type: "array", items: { const: "a" }, uniqueItems: true }),
+        one({ oneOf: [{ type: "string" }, { type: "number" }] }),
+      ],
+    },
+  },
   "empty-schema": {
     clean: [
       plain,

@@ -25,8 +25,14 @@ import { findContradictions } from "./schemaContradictions.ts";
 const guide = "https://json-schema.org/understanding-json-schema";
 const reference = `${guide}/reference`;
 const strictMode = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas";
-/** Limits of one provider's strict mode. Schemas that a model fills well are far smaller. */
+/** Limits of OpenAI's strict mode. Schemas that a model fills well are far smaller. */
 const limits = { levels: 10, properties: 5000 } as const;
+/** Keywords of JSON Schema that the Schema of Gemini's function declarations lacks. */
+const unknownToGemini = [
+  ...["const", "oneOf", "allOf", "not", "if", "then", "else", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+  ...["uniqueItems", "contains", "prefixItems", "propertyNames", "patternProperties", "dependentRequired"],
+  ...["dependentSchemas", "unevaluatedProperties", "unevaluatedItems", "contentEncoding", "contentMediaType"],
+];
 /** inputSchema, properties, name, items. Deeper schemas usually follow the format of a service. */
 const parameterDepth = 4;
 /** With this many required parameters, a model often lacks a value and makes it up. */
@@ -55,7 +61,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     id: "root-combinator",
     severity: "error",
     docs: "https://github.com/anthropics/claude-code/issues/56174",
-    why: "One provider rejects the whole request, with all of its tools, for oneOf, anyOf or allOf at the root.",
+    why: "Anthropic's API rejects the whole request, with all of its tools, for oneOf, anyOf or allOf at the root.",
     *check({ tool: { inputSchema } }) {
       if (!isJsonObject(inputSchema)) return;
       for (const keyword of ["oneOf", "anyOf", "allOf"].filter((key) => Object.hasOwn(inputSchema, key))) {
@@ -63,6 +69,21 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
         const fix = "List all properties in one object and describe which belong together, or make two tools.";
         yield { at: ["inputSchema", keyword], message, fix };
       }
+    },
+  },
+  {
+    id: "keyword-unknown-to-gemini",
+    severity: "info",
+    docs: "https://ai.google.dev/api/caching#Schema",
+    why: "Gemini's schemas have no such field: most clients drop it, and the whole request of one that does not is refused.",
+    *check({ tool }) {
+      const places = walkToolSchema(tool, "inputSchema").places.flatMap(({ schema, at }) =>
+        unknownToGemini.filter((key) => Object.hasOwn(schema, key)).map((key) => ({ key, at: [...at, key] })),
+      );
+      const [first] = places;
+      if (!first) return;
+      const message = `Gemini's schemas have no ${[...new Set(places.map(({ key }) => key))].join(", ")}.`;
+      yield { at: first.at, message, fix: "Say in the description what it asks for, too." };
     },
   },
   {
@@ -187,7 +208,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
   {
     id: "schema-too-large",
     docs: strictMode,
-    why: "The schema is sent with every request; one provider rejects more than 10 levels or 5,000 properties.",
+    why: "The schema is sent with every request; OpenAI's strict mode rejects more than 10 levels or 5,000 properties.",
     *check({ tool }) {
       const format = (number: number) => number.toLocaleString("en-US");
       const { places, cut } = walkToolSchema(tool, "inputSchema");

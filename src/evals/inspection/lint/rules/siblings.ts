@@ -125,7 +125,7 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "tool-count",
     docs: "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools",
-    why: "OpenAI's API refuses a request with more than 128 tools, those of all servers of a host together.",
+    why: "OpenAI's API refuses a request with more than 128 tools, and VS Code sends no more: those of all servers together.",
     at: ["tools"],
     fix: "List fewer tools, or let clients load groups of them.",
     find({ tools }) {
