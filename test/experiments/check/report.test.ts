@@ -5,7 +5,7 @@ import { checkBlocks, checkLines } from "../../../src/evals/experiments/check/re
 import { checkNext, checkReason, type FollowUp } from "../../../src/evals/experiments/check/sentences.ts";
 import { formNames, forms, runReport } from "../../../src/evals/experiments/run/report/forms.ts";
 import { exitText, headline, leadLines, runStatus } from "../../../src/evals/experiments/run/report/status.ts";
-import { pipe } from "../../../src/evals/reports/terminal.ts";
+import { pipe, renderTerminal } from "../../../src/evals/reports/terminal.ts";
 import { checked, checkedRun, checkOf } from "../../reports/checks.ts";
 import { caseOf, manifest, passed } from "../../reports/samples.ts";
 
@@ -64,6 +64,40 @@ it("never contradicts the exit code, and explains it if needed", () => {
 it.each([1, 3, 130])("calls a run regressed whatever the exit code: %d", (exitCode) =>
   expect(runStatus({ ...checked.regressed, exitCode })).toBe("REGRESSED"),
 );
+
+it("shows a placebo as edits of the list of today", () => {
+  const moved = { base: { passed: 3, trials: 20 }, head: { passed: 17, trials: 20 }, p: 0.00001 };
+  const placebo = checkOf({
+    ...{ kind: "changed", method: "placebo", trials: 20, cap: 20, net: null, selection: null },
+    ...{ suite: null, calls: { base: 60, head: 60, ahead: 0, copies: 0, missing: 0 } },
+    rose: [{ case: "read-head", ...moved }],
+    changes: [
+      { label: "read: description", class: "description only", before: "Reads one file.", after: "Reads a file." },
+    ],
+  });
+  const blocks = blocksOf(checkedRun(placebo, { failOn: ["regressed"], failed: [] }));
+  expect(renderTerminal(blocks, pipe)).toMatchInlineSnapshot(`
+    "PLACEBO: harmless edits moved 1 of 3 cases
+      Edits that change no meaning (another article, reordered sentences, a trailing space) moved 1 of
+        3 cases: read-head (3/20 edited, 17/20 as it is). A fall of a few queries after a real change
+        may be no more than that.
+      Next: give these cases paraphrases (a list as \`input\`), so that a check names what holds for
+        several wordings.
+
+    Cases that rose (passed/answered)
+    case       edited  as it is  p
+    ──────────────────────────────────
+    read-head  3/20    17/20     <.001
+
+    Edits
+      read: description
+        Reads [-a-]{+one+} file.
+
+    Trials of the check: 60 baseline, 60 now
+    Spent on the suite: $0.41
+    "
+  `);
+});
 
 it("is absent without a check", () => {
   expect(blocksOf(passed)).toEqual([]);

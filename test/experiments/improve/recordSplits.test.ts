@@ -26,9 +26,10 @@ async function record(file: string, text: string) {
   const said: string[] = [];
   const io = { cwd, env: {}, err: (line: string) => said.push(line) } as unknown as Io;
   const planned = cases.map((one) => ({ case: one })) as unknown as PlannedCase[];
-  await recordSplits(file, splits, planned, io);
+  const recorded = await recordSplits(file, splits, planned, io);
   const after = await load();
   expect(after.map(({ hash }) => hash)).toEqual(cases.map(({ hash }) => hash));
+  expect(recorded).toBe(after.filter(({ split }) => split).length);
   return { said, text: readFileSync(join(cwd, file), "utf8"), splits: after.map(({ split }) => split) };
 }
 

@@ -157,7 +157,12 @@ function listMoved(
  * named, all come first. Each change lists the cases that expect its tool and whose result changed.
  */
 function changedTools(check: ComparedCheck, cases: readonly CaseSummary[]): Block[] {
-  const { grew, changes } = check;
+  const { grew } = check;
+  const isOfPlacebo: boolean = isPlacebo(check);
+  // The baseline of a placebo is the edited list.
+  const changes = isOfPlacebo
+    ? check.changes.map((change) => ({ ...change, before: change.after, after: change.before }))
+    : check.changes;
   const moved = listMoved(check, cases);
   const named = new Set([
     ...moved.flatMap(({ expected, isDropped }) => (isDropped ? expected : [])),
@@ -172,7 +177,7 @@ function changedTools(check: ComparedCheck, cases: readonly CaseSummary[]): Bloc
   });
   const involved = first.length > 0 ? first.length : sorted.length;
   const others = sorted.slice(involved);
-  return section("Changes in the tool list", [
+  return section(isOfPlacebo ? "Edits" : "Changes in the tool list", [
     diff(sorted.slice(0, involved), 6),
     {
       kind: "details",

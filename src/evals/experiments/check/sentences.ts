@@ -52,7 +52,10 @@ export const placeboText = ({ moved, cases, isMore }: Omit<PlaceboResult, "run">
 
 function describePlacebo(check: ComparedCheck): string {
   const edits = "Edits that change no meaning (another article, reordered sentences, a trailing space)";
-  const moved = [...[...check.flagged, ...check.rose].map(nameWithCounts), ...check.flips.map((one) => one.case)];
+  const rates = [...check.flagged, ...check.rose].map(
+    ({ case: id, base, head }) => `${id} (${ratio(base)} edited, ${ratio(head)} as it is)`,
+  );
+  const moved = [...rates, ...check.flips.map((one) => one.case)];
   const who = moved.length > 0 ? `: ${some(moved)}` : "";
   const means =
     check.kind === "changed" ? " A fall of a few queries after a real change may be no more than that." : "";

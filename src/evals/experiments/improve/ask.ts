@@ -56,7 +56,7 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
   const opened = options.writer === undefined ? undefined : await openWriter(options.writer, options, io);
   return await withExperiment(recalled, io, async (workspace) => {
     const { splits, cases } = splitSuite(workspace, io);
-    await recordSplits(workspace.suite.file, splits, [...cases.values()], io);
+    const recorded = await recordSplits(workspace.suite.file, splits, [...cases.values()], io);
     const idsOf = (half: string) => [...cases.keys()].filter((id) => splits.get(id) === half);
     const [train, heldOut] = [idsOf("train"), idsOf("held-out")];
     const fixed =
@@ -95,7 +95,7 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
       },
       io,
     );
-    const summary = summarise(finished, search, { setup, prompts, writer: opened?.id, most: forecast.most });
+    const summary = summarise(finished, search, { setup, prompts, recorded, writer: opened?.id, most: forecast.most });
     const report = await recordExperiment(finished, summary, io);
     // With --output -, standard output contains only the overlay.
     const shown = options.output === "-" ? { ...io, out: io.err } : io;
@@ -116,9 +116,10 @@ function summarise(
   {
     setup,
     prompts,
+    recorded,
     writer,
     most,
-  }: { setup: LoopSetup; prompts: PromptSizes; writer: string | undefined; most: number },
+  }: { setup: LoopSetup; prompts: PromptSizes; recorded: number; writer: string | undefined; most: number },
 ): ImproveSummary {
   const { train, heldOut, margin = defaultMargin } = setup;
   const { facts, record } = finished;
@@ -138,7 +139,7 @@ function summarise(
     proof: { ...proof, calls: { made, missing: sumOf(paid, ({ missing }) => missing), most } },
     search: {
       ...{ train: [...train], heldOut: [...heldOut], room: [...(loop?.room ?? [])] },
-      recorded: [...cases.values()].filter((planned) => planned.case.split).length,
+      recorded,
       writer: writer === undefined ? null : { model: writer, prompt: promptHash },
       rounds: rounds.map((round, at) => ({ ...round, screening: loop?.rounds[at]?.screening ?? [] })),
     },

@@ -10,21 +10,23 @@ import { count } from "../../reports/format.ts";
 
 /**
  * Writes the split of each case into the suite, where it stays when cases are added. Cases of other files, such as a list in
- * CSV, are left out, and so is a file that would then say anything else or cannot be written.
+ * CSV, are left out, and so is a file that would then say anything else or cannot be written. Resolves with the number of
+ * cases that have their split in their file.
  */
 export async function recordSplits(
   file: string,
   splits: ReadonlyMap<string, Split>,
   cases: readonly PlannedCase[],
   io: Io,
-): Promise<void> {
+): Promise<number> {
   const open = cases.flatMap(({ case: { id, split, place } }) => {
     const { line = 0, column = 0 } = place;
     const own = splits.get(id);
     return split || !own || place.file !== file || column === 0 ? [] : [{ line, column, own }];
   });
+  const known = cases.filter((planned) => planned.case.split).length;
   const read = readText(resolve(io.cwd, file), maxBytes);
-  if (open.length === 0 || "kind" in read) return;
+  if (open.length === 0 || "kind" in read) return known;
   const lines = read.text.split("\n");
   // From the last on, as the places before an insertion stay.
   for (const { line, column, own } of open.toSorted((a, b) => b.line - a.line || b.column - a.column)) {
@@ -35,12 +37,14 @@ export async function recordSplits(
     lines[line - 1] = before + added;
   }
   const text = lines.join("\n");
-  if ((await readContent(text, file)) !== (await readContent(read.text, file))) return;
+  if ((await readContent(text, file)) !== (await readContent(read.text, file))) return known;
   const isWritten = await replaceFile(resolve(io.cwd, file), text).then(
     () => true,
     () => false,
   );
-  if (isWritten) io.err(printableLines(`Recorded the split of ${count(open.length, "case")} in ${file}.`));
+  if (!isWritten) return known;
+  io.err(printableLines(`Recorded the split of ${count(open.length, "case")} in ${file}.`));
+  return known + open.length;
 }
 
 /** The content of a suite without its splits; or the message of what is wrong with it. */

@@ -31,10 +31,6 @@ const sameQuery = 0.8;
 
 const text = z.string().catch("");
 const list = <T extends z.ZodType>(item: T) => z.array(item).catch([]);
-const jsonText = z
-  .string()
-  .transform((one, context) => parseOr(one) ?? context.addIssue("no JSON"))
-  .or(z.unknown());
 
 const block = z.object({
   type: text,
@@ -63,7 +59,7 @@ const codexLine = z.object({
   }),
 });
 const part = z.object({ type: text, content: text, text, name: text, id: text });
-const spanMessages = jsonText.pipe(z.array(z.object({ role: text, parts: list(part) })).catch([]));
+const spanMessages = list(z.object({ role: text, parts: list(part) }));
 const attribute = z.object({ key: text, value: z.object({ stringValue: text }).catch({ stringValue: "" }) });
 /** Spans as OpenTelemetry's collector and SDKs write them. */
 const spanLine = z.object({
@@ -89,9 +85,10 @@ export function draftFromTraffic(
   io: Pick<Io, "cwd">,
 ): Draft & { traffic: Traffic } {
   const prefixes = new Set<string>();
+  const usable = tools.filter(({ name }) => isUsable(name));
   const sessions = paths
     .flatMap((path) => readSessions(path, io))
-    .map((events) => toExchanges(events, tools, prefixes));
+    .map((events) => toExchanges(events, usable, prefixes));
   const own = sessions.filter((exchanges) => exchanges.some(({ calls }) => calls.length > 0));
   const leftOut: Traffic["leftOut"] = { "with a secret": 0, "without a context": 0, "too long": 0, "like another": 0 };
   const proposed = own.flatMap(proposeCases).flatMap(({ isFirst, ...one }) => {
@@ -197,7 +194,7 @@ function readSpans(spans: readonly { traceId: string; attributes: readonly z.inf
   const read = spans.map(({ traceId, attributes }) => {
     const values = new Map(attributes.map(({ key, value }) => [key, value.stringValue]));
     const messages = ["gen_ai.input.messages", "gen_ai.output.messages"].flatMap((key) =>
-      spanMessages.parse(values.get(key) ?? "[]"),
+      spanMessages.parse(parseOr(values.get(key) ?? "")),
     );
     return { id: values.get("gen_ai.conversation.id") ?? traceId, messages };
   });
@@ -212,7 +209,7 @@ function readSpans(spans: readonly { traceId: string; attributes: readonly z.inf
   });
 }
 
-/** Texts that hosts write in the name of the user. */
+/** How texts begin that hosts write in the name of the user: context, instructions, interruptions, summaries. */
 const byHost = /^\s*(?:<[a-z][\w-]*>|# AGENTS\.md|Caveat: |\[Request interrupted|This session is being continued)/;
 
 function toExchanges(events: readonly Event[], tools: readonly Tool[], prefixes: Set<string>): Exchange[] {
