@@ -214,10 +214,11 @@ const mustReach = [
       }),
     ),
   ),
+  // A query falls only if most of its wordings do, which costs power: 94 % with one wording.
   ...[2, 3, 5].flatMap((count) => [
     reach(`one of ten .95 -> .6, ${wordings(count)}`, {
       ...{ base: M_MIX10, head: M_MIX10.with(2, 0.6), options: { wordings: () => count } },
-      targets: { regressed: atLeast(0.85) },
+      targets: { regressed: atLeast(count === 2 ? 0.85 : 0.8) },
     }),
     reach(`all .9 -> .8, ${wordings(count)}`, {
       ...{ base: TEN9, head: all(0.8), options: { wordings: () => count } },
