@@ -12,7 +12,7 @@ import type { FormName } from "../experiments/run/report/forms.ts";
 import { type History, type HistoryEntry, makeHistories, type PastRun } from "../experiments/run/report/trend.ts";
 import { matchesFilter } from "../experiments/workspace/suites.ts";
 import { findRecord, findRun, listRecords, readOrWarn, type Warn } from "../records/find.ts";
-import { readTrials } from "../records/record.ts";
+import { journalPath, readTrials } from "../records/record.ts";
 import {
   type Block,
   heading,
@@ -26,7 +26,7 @@ import {
 import { count, percent, points, range, some } from "../reports/format.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
 import { printResult } from "../reports/result.ts";
-import { type ShownTrial, showDocument } from "./showReport.ts";
+import { Transcripts } from "./showReport.ts";
 
 export type ShowOptions = {
   /** A record, or a case of `run`. */
@@ -88,18 +88,35 @@ async function showTrials(options: TrialOptions, io: Io): Promise<ExitCode> {
   const { dir, manifest } = await findRecord("run", options.run, resolve(io.cwd, options.out), printProblem(io));
   const cases = selectCases(manifest, options);
   const isWanted = selectTrials(cases, options);
-  const shown: ShownTrial[] = [];
+  const isJson = options.format === "json";
+  const transcripts = new Transcripts(options.limit);
+  const trials: Trial[] = [];
+  let characters = 0;
   for await (const trial of readTrials(dir, manifest.id)) {
     const about = isWanted(trial);
     if (!about) continue;
-    shown.push({ trial, case: about.case, tools: listShown(manifest.toolsets[trial.toolset] ?? [], trial.orderSeed) });
+    transcripts.add({
+      trial,
+      case: about.case,
+      tools: listShown(manifest.toolsets[trial.toolset] ?? [], trial.orderSeed),
+    });
+    if (!isJson) continue;
+    trials.push(trial);
+    characters += JSON.stringify(trial).length;
+    if (characters > maxJsonCharacters)
+      throw usageError(
+        "The selected trials have more than 64 Mi characters of JSON.",
+        `Select fewer by case, --suite, --model, --trial or --arm, or read ${journalPath(dir)}, which has one trial per line.`,
+      );
   }
-  const blocks = showDocument(shown, { run: manifest.id, limit: options.limit });
+  const blocks = transcripts.document(manifest.id);
   if (options.format === "markdown") io.out(renderMarkdown(blocks));
-  else
-    printResult({ run: manifest.id, trials: shown.map(({ trial }) => trial) }, blocks, options.format === "json", io);
+  else printResult({ run: manifest.id, trials }, blocks, isJson, io);
   return exitCodes.passed;
 }
+
+/** An object of more would take gigabytes of memory. */
+const maxJsonCharacters = 64 * 1024 * 1024;
 
 type SelectedCase = { suite: string; case: RunManifest["suites"][number]["cases"][number] };
 

@@ -1,4 +1,4 @@
-import { groupBy } from "../base/groupBy.ts";
+import { hash } from "node:crypto";
 import { sumOf } from "../base/sum.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
 import { readMatcher } from "../base/types/matcher.ts";
@@ -32,62 +32,71 @@ type Group = ShownTrial & { numbers: number[] };
 const maxLength = 4_000;
 const maxLines = 40;
 
-/** The transcripts of trials, at most `limit` of them. Identical ones are shown once. */
-export function showDocument(shown: readonly ShownTrial[], { run, limit }: { run: string; limit: number }): Block[] {
-  const groups = groupAlike(shown);
-  const failed = shown.filter(({ trial }) => trial.verdict?.grade !== "pass").length;
-  const cases = [...new Set(shown.map(({ trial }) => trial.cell.case))];
-  if (shown.length === 0)
+/** Collects the transcripts of trials, identical ones once. Holds the first `limit` of them, and counts the others. */
+export class Transcripts {
+  readonly #limit: number;
+  readonly #shown = new Map<string, Group>();
+  readonly #others = new Set<string>();
+  readonly #cases = new Set<string>();
+  #trials = 0;
+  #failed = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(one: ShownTrial): void {
+    const { cell, verdict } = one.trial;
+    this.#trials++;
+    if (verdict?.grade !== "pass") this.#failed++;
+    this.#cases.add(cell.case);
+    const key = hash("sha256", JSON.stringify(listShownParts(one)));
+    const group = this.#shown.get(key);
+    if (group) group.numbers.push(cell.trial);
+    else if (this.#shown.size < this.#limit) this.#shown.set(key, { ...one, numbers: [cell.trial] });
+    else this.#others.add(key);
+  }
+
+  /** The report. `run`: the id of the record. */
+  document(run: string): Block[] {
+    const [trials, failed] = [this.#trials, this.#failed];
+    if (trials === 0)
+      return [
+        heading(1, "NOTHING TO SHOW: no trial is selected", "warn"),
+        text(`Searched the run ${run}.`, "Next: name a case, or see them all with `evals show`."),
+      ];
+    const more = this.#others.size;
+    const transcripts = count(this.#shown.size + more, "different transcript");
     return [
-      heading(1, "NOTHING TO SHOW: no trial is selected", "warn"),
-      text(`Searched the run ${run}.`, "Next: name a case, or see them all with `evals show`."),
+      heading(
+        1,
+        `${count(trials, "trial")} of ${some([...this.#cases], 3)}: ${integer(failed)} did not pass`,
+        failed > 0 ? "bad" : "good",
+      ),
+      text(
+        `This is what the run ${run} recorded: ${transcripts} in ${count(trials, "trial")}.`,
+        failed > 0
+          ? "Next: compare what was expected with what was called; improve the description, or correct the case."
+          : "Next: see the cases that failed with `evals show --failed`.",
+      ),
+      ...[...this.#shown.values()].flatMap(transcript),
+      ...(more > 0 ? [text(`… and ${count(more, "more transcript")}: --limit shows more.`)] : []),
     ];
-  return [
-    heading(
-      1,
-      `${count(shown.length, "trial")} of ${some(cases, 3)}: ${integer(failed)} did not pass`,
-      failed > 0 ? "bad" : "good",
-    ),
-    text(
-      `This is what the run ${run} recorded: ${count(groups.length, "different transcript")} in ${count(shown.length, "trial")}.`,
-      failed > 0
-        ? "Next: compare what was expected with what was called; improve the description, or correct the case."
-        : "Next: see the cases that failed with `evals show --failed`.",
-    ),
-    ...groups.slice(0, limit).flatMap(transcript),
-    ...(groups.length > limit
-      ? [text(`… and ${count(groups.length - limit, "more transcript")}: --limit shows more.`)]
-      : []),
-  ];
+  }
 }
 
-/** Groups trials with the same query, texts, calls and results. */
-function groupAlike(shown: readonly ShownTrial[]): Group[] {
-  const groups = groupBy(shown, (one) => {
-    const { cell, outcome, turns, verdict } = one.trial;
-    const made = turns.map(({ text: reply, calls, stop }) => [
-      reply,
-      stop,
-      calls.map(({ tool, arguments: args, argumentsText, execution }) => [
-        ...[tool, args, argumentsText],
-        execution?.status === "executed" ? execution.result : execution?.reason,
-      ]),
-    ]);
-    return JSON.stringify([
-      cell.suite,
-      cell.case,
-      cell.model,
-      cell.arm,
-      readQuery(one.case, cell.trial),
-      outcome,
-      verdict?.grade,
-      made,
-    ]);
-  });
-  return [...groups.values()].flatMap((own) => {
-    const numbers = own.map(({ trial }) => trial.cell.trial);
-    return own.slice(0, 1).map((one) => ({ ...one, numbers }));
-  });
+/** What two trials with the same transcript have in common: query, texts, calls and results. */
+function listShownParts({ trial: { cell, outcome, turns, verdict }, case: one }: ShownTrial): unknown[] {
+  const made = turns.map(({ text: reply, calls, stop }) => [
+    reply,
+    stop,
+    calls.map(({ tool, arguments: args, argumentsText, execution }) => [
+      ...[tool, args, argumentsText],
+      execution?.status === "executed" ? execution.result : execution?.reason,
+    ]),
+  ]);
+  const { suite, case: id, model, arm, trial } = cell;
+  return [suite, id, model, arm, readQuery(one, trial), outcome, verdict?.grade, made];
 }
 
 function transcript(group: Group): Block[] {
