@@ -1,8 +1,6 @@
-import { resolve } from "node:path";
 import { knownSecrets } from "../base/secrets/secrets.ts";
 import { EvalsError, type ExitCode, exitCodes } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
-import { projectFiles } from "../input/suites/projectFile.ts";
 import { safeJsonParts } from "../reports/escape.ts";
 import { baselineCommand } from "./baseline.ts";
 import { blameCommand } from "./blame.ts";
@@ -104,8 +102,6 @@ export async function callCommand(
     const options = { ...Object.fromEntries(defaults), ...project.options, ...given, ...extras };
     return { ...options, given: names, suiteSettings: project.suiteSettings };
   };
-  // A watch reads the project file again when it changes.
-  const project = { files: projectFiles.map((name) => resolve(io.cwd, name)), reread: read };
   let result: object | undefined;
   const keep = (value: object) => {
     result = value;
@@ -113,7 +109,7 @@ export async function callCommand(
   const finish = (exitCode: ExitCode): Called => {
     return { exitCode, ...(result && { result: { ...result, ok: exitCode === exitCodes.passed, exitCode } }) };
   };
-  const options = { ...(await read()), project };
+  const options = { ...(await read()), reread: read };
   try {
     return finish(await command.run(options as never, { ...io, result: keep }));
   } catch (error) {

@@ -13,16 +13,14 @@ function stopWhenWaiting(world: TestIo): TestIo {
 }
 
 describe("evals run --watch", () => {
-  it("clears its line on a terminal, and ends with 0 when the user stops it while it waits", async () => {
+  it("ends with 0 when the user stops it while it waits", async () => {
     const { dir } = project();
-    const world = anIo({ cwd: dir, env: { HOME: dir }, errIsTerminal: true });
+    const world = anIo({ cwd: dir, env: { HOME: dir } });
     const options = { ...runDefaults, json: false, watch: true, reporter: [] };
     expect(await run(options, stopWhenWaiting(world))).toBe(0);
-    const waiting = world.warned().split("\r\x1b[K").slice(-2);
-    expect(waiting).toEqual([
-      expect.stringMatching(/^Watching \d+ files \(3 trials so far\)\. Press Ctrl-C to stop\.$/),
-      "Stopped watching after 1 run (3 trials). Records: reports/partial\n",
-    ]);
+    expect(world.warned()).toMatch(
+      /Watching the files of this folder\. Press Ctrl-C to stop\.\nStopped watching after 1 run\. Records: reports\/partial\n$/,
+    );
     expect(world.printed()).toContain("partial run");
   });
 

@@ -5,7 +5,7 @@ import { printableLines } from "../../base/secrets/visible.ts";
 import { type ExitCode, exitCodes } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Model } from "../../base/types/model.ts";
-import type { PartialRun, RunManifest, RunSummary } from "../../base/types/run.ts";
+import type { PartialRun, RunManifest } from "../../base/types/run.ts";
 import type { Suite } from "../../base/types/suite.ts";
 import { printJson } from "../../reports/result.ts";
 import { planChecks, runCheck } from "../check/ask.ts";
@@ -38,11 +38,7 @@ export async function runSuites(
   options: RunOptions,
   resumed: Resumed | undefined,
   io: Io,
-  {
-    partial,
-    queue,
-    onSummary,
-  }: { partial?: PartialRun | undefined; queue?: RunQueue | undefined; onSummary?(summary: RunSummary): void } = {},
+  { partial, queue }: { partial?: PartialRun | undefined; queue?: RunQueue | undefined } = {},
 ): Promise<FinalReport> {
   const { suites, models, cases, context, judge } = workspace;
   const shard = options.shard === undefined ? undefined : parseShard(options.shard);
@@ -142,7 +138,6 @@ export async function runSuites(
   );
   // Reports are loaded during the first trials.
   const [finished, { reportRun }] = await Promise.all([running, import("./runEnd.ts")]);
-  onSummary?.(finished.summary);
   // Bound, because a closure would keep the workspace in memory.
   return reportRun.bind(undefined, finished, options, io);
 }

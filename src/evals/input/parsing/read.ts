@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { isUtf8 } from "node:buffer";
 import { closeSync, constants, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { messageOf, usageError } from "../../base/types/errors.ts";
@@ -18,23 +17,6 @@ export type Refusal = {
   reason: string;
 };
 
-const tracked = new AsyncLocalStorage<Map<string, string>>();
-
-/** Calls `use`, and adds every file that is read or missed during it to `reads`, with its stamp before. */
-export function trackReads<R>(reads: Map<string, string>, use: () => Promise<R>): Promise<R> {
-  return tracked.run(reads, use);
-}
-
-/** A stamp that changes when the file is written or replaced; empty if there is none that can be reached. */
-export function stampFile(path: string): string {
-  try {
-    const { mtimeMs, size, ino } = statSync(path);
-    return `${mtimeMs} ${size} ${ino}`;
-  } catch {
-    return "";
-  }
-}
-
 /**
  * Reads a UTF-8 file of at most `limit` bytes, without its byte order mark; with `pipes`, also a pipe or device.
  * Synchronous, because thousands of small skill files are read before any other work starts, which is four times as
@@ -42,8 +24,6 @@ export function stampFile(path: string): string {
  */
 export function readText(path: string, limit: number, { pipes = false } = {}): { text: string } | Refusal {
   let bytes: Buffer;
-  const reads = tracked.getStore();
-  if (reads && !reads.has(path)) reads.set(path, stampFile(path));
   try {
     const found = statSync(path);
     // Checked before opening: opening a pipe would block.

@@ -278,10 +278,9 @@ export function describePartial(partial: PartialRun): string[] {
   const isOneSuite = new Set([...asked, ...leftOut].map(({ suite }) => suite)).size === 1;
   const groups = groupBy(asked, (one) => `${isOneSuite ? "" : ` of ${one.suite}`}: ${explainTouch(one, since)}`);
   const nothing = `No case is asked: no change ${before} affects any of ${count(sumCases(leftOut), "case")}.`;
-  const isSame = leftOut.every(({ why }) => why === "unchanged");
-  if (asked.length === 0 && isSame) return [nothing];
+  if (asked.length === 0) return [nothing];
   return [
-    asked.length === 0 ? "No case is asked." : `Asking ${askedPhrase(partial)}.`,
+    `Asking ${askedPhrase(partial)}.`,
     ...[...groups].map(
       ([why, own]) =>
         `  ${some(
@@ -293,17 +292,10 @@ export function describePartial(partial: PartialRun): string[] {
   ];
 }
 
-/** What a partial run leaves out and why, one phrase per reason. */
+/** What a partial run leaves out and why; empty if it asks all cases. */
 export function describeLeftOut({ leftOut, since }: PartialRun): string[] {
-  const reasons = {
-    unchanged: `No change ${describeSince(since)} touches them.`,
-    "not listed": "Their server could not be listed.",
-  };
-  return (["unchanged", "not listed"] as const).flatMap((why) => {
-    const suites = leftOut.filter((one) => one.why === why);
-    const list = suites.map(({ suite, cases }) => `${count(cases, "case")} of ${suite}`);
-    return list.length === 0 ? [] : [`${some(list)}. ${reasons[why]}`];
-  });
+  const list = leftOut.map(({ suite, cases }) => `${count(cases, "case")} of ${suite}`);
+  return list.length === 0 ? [] : [`${some(list)}. No change ${describeSince(since)} touches them.`];
 }
 
 const describeSince = (since: PartialRun["since"]) =>
