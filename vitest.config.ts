@@ -41,7 +41,7 @@ const everywhere = {
  */
 const nightly = [
   "test/torture/**/*.test.ts",
-  "test/e2e/{batches,localModel,queue,queueConnection,conformance}.test.ts",
+  "test/e2e/{batches,bench,localModel,queue,queueConnection,conformance}.test.ts",
   "test/asking/models/local/local.test.ts",
   "test/e2e/hosts/others/**/*.test.ts",
   "test/e2e/hosts/{exposures,profiles}.test.ts",
@@ -67,7 +67,14 @@ export default defineConfig({
       },
       {
         plugins: [page],
-        test: { name: "e2e", include: ["test/e2e/**/*.test.ts", ...slow], exclude: nightly, ...everywhere },
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts", ...slow],
+          exclude: nightly,
+          // The modules as built are loaded as Node does.
+          server: { deps: { external: [/\/build\/evals\//] } },
+          ...everywhere,
+        },
       },
       { plugins: [page], test: { name: "nightly", include: nightly, ...everywhere } },
     ],

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { spawnEvals, summaryOf } from "./evals.ts";
+import type { CodeCaller as Caller } from "../../src/evals/base/code/caller.ts";
+import { type Ended, evals as inProcess, spawnEvals, summaryOf } from "./evals.ts";
 
 const folders: string[] = [];
 afterAll(() => {
@@ -10,6 +11,7 @@ afterAll(() => {
 });
 
 let cwd = "";
+const evals = (args: readonly string[]) => inProcess(args, { cwd, isBuilt: true });
 const write = (name: string, text: string) => {
   mkdirSync(dirname(join(cwd, name)), { recursive: true });
   writeFileSync(join(cwd, name), text);
@@ -26,7 +28,8 @@ const suite = (expectation: object) =>
       cases: [{ id: "read", input: "Read the file notes.txt", expect: expectation }],
     }),
   );
-beforeEach(() => {
+/** A folder of its own: a module is loaded once. */
+function begin() {
   cwd = mkdtempSync(join(tmpdir(), "evals-custom-"));
   folders.push(cwd);
   write("tools.json", JSON.stringify(tools));
@@ -35,13 +38,18 @@ beforeEach(() => {
     `export default ({ tools }) => ({ calls: [{ tool: tools[0].name, arguments: { path: "notes.txt" } }] });
 export const deterministic = true;`,
   );
-});
+}
+beforeEach(begin);
 
 /** Runs the suite and says what came of its case. */
-async function outcomeWith(code: string, expectation: object = { tool: "read", assert: "check.mjs" }) {
+async function outcomeWith(
+  code: string,
+  expectation: object = { tool: "read", assert: "check.mjs" },
+  run: (args: readonly string[]) => Promise<Ended> = evals,
+) {
   write("evals/check.mjs", code);
   suite(expectation);
-  const ended = await spawnEvals(["run", "--json", "-m", "custom:picker.mjs"], { cwd });
+  const ended = await run(["run", "--json", "-m", "custom:picker.mjs"]);
   const { cases } = summaryOf(ended).suites[0] ?? { cases: [] };
   const [{ passed, trials, broken, reasons } = { passed: 0, trials: 0, broken: 0, reasons: [] }] = cases;
   return { code: ended.code, passed, trials, broken, reasons: reasons.map(({ text }) => text) };
@@ -71,15 +79,14 @@ describe("a code assertion", () => {
     });
   });
 
-  it("is TypeScript, too", async () => {
+  it("is TypeScript, too, and runs in the bundled program", async () => {
     write("evals/check.ts", "export default ({ text }: { text: string }): boolean => text === '';");
-    expect(await outcomeWith("", { assert: ["check.ts"] })).toMatchObject({ code: 0, passed: 1 });
+    const spawned = (args: readonly string[]) => spawnEvals(args, { cwd });
+    expect(await outcomeWith("", { assert: ["check.ts"] }, spawned)).toMatchObject({ code: 0, passed: 1 });
   });
 
   it.each([
     ["throws", "export default () => { throw new Error('no disk'); };", "it threw: no disk"],
-    ["never returns", "export default () => { for (;;); };", "it did not return within 10 s"],
-    ["never resolves", "export default () => new Promise(() => {});", "it did not return within 10 s"],
     ["ends its process", "export default () => process.exit(0);", "it ended its thread"],
     [
       "returns no JSON",
@@ -95,17 +102,34 @@ describe("a code assertion", () => {
     expect(reasons[0]).toContain(`broken (setup): check.mjs: ${why}`);
   });
 
+  it.each([
+    ["never returns", "export default () => { for (;;); };"],
+    ["never resolves", "export default () => new Promise(() => {});"],
+  ])("is ended at the limit when it %s, and the next call starts anew", async (_, hanging) => {
+    const { CodeCaller } = (await import(join(import.meta.dirname, "../../build/evals/base/code/caller.js"))) as {
+      CodeCaller: typeof Caller;
+    };
+    write("evals/check.mjs", hanging);
+    const caller = new CodeCaller(200);
+    const file = join(cwd, "evals/check.mjs");
+    const late = { kind: "broken", why: "it did not return within 0.2 s" };
+    expect(await caller.call(file, {})).toEqual(late);
+    write("evals/check.mjs", "export default () => 5;");
+    expect(await caller.call(file, {})).toEqual({ kind: "returned", value: 5 });
+    await caller.close();
+  });
+
   it("is part of the case, and has to exist", async () => {
     const hash = async (code: string) => {
       await outcomeWith(code);
-      const { out } = await spawnEvals(["show", "--format", "json"], { cwd });
+      const { out } = await evals(["show", "--format", "json"]);
       const { dir } = JSON.parse(out);
       const { readFileSync } = await import("node:fs");
       return JSON.parse(readFileSync(join(dir, "run.json"), "utf8")).suites[0].cases[0].hash;
     };
     expect(await hash("export default () => true;")).not.toBe(await hash("export default () => !false;"));
     suite({ tool: "read", assert: "nowhere.mjs" });
-    const { code, err } = await spawnEvals(["run"], { cwd });
+    const { code, err } = await evals(["run"]);
     expect([code, err]).toMatchInlineSnapshot(`
       [
         2,
@@ -140,9 +164,10 @@ describe("a custom matcher", () => {
 
 describe("a custom model", () => {
   const asked = async (code: string, args: string[] = []) => {
+    begin();
     write("model.mjs", code);
     suite({ tool: "read", args: { path: "a.txt" } });
-    const ended = await spawnEvals(["run", "--json", "-m", "custom:model.mjs", ...args], { cwd });
+    const ended = await evals(["run", "--json", "-m", "custom:model.mjs", ...args]);
     return { ...ended, one: ended.out === "" ? undefined : summaryOf(ended).suites[0] };
   };
   const right = `export default async ({ tools }) => ({
@@ -175,16 +200,17 @@ describe("a custom model", () => {
     expect((await asked("export const ask = 1;")).err).toContain(
       "model.mjs: error: The default export is not a function.",
     );
-    const { code, err } = await spawnEvals(["run", "-m", "custom:nowhere.mjs"], { cwd });
+    const { code, err } = await evals(["run", "-m", "custom:nowhere.mjs"]);
     expect([code, err]).toEqual([2, expect.stringContaining('There is no file "nowhere.mjs"')]);
   });
 });
 
 describe("a custom reporter", () => {
   const reported = async (code: string, args: string[] = []) => {
+    begin();
     write("reporter.mjs", code);
     suite({ tool: "read" });
-    return await spawnEvals(["run", "--reporter", "custom:reporter.mjs", ...args], { cwd });
+    return await evals(["run", "--reporter", "custom:reporter.mjs", ...args]);
   };
 
   it("prints what it returns, and may print nothing", async () => {
@@ -199,12 +225,12 @@ describe("a custom reporter", () => {
   it("exits with 3 when it fails, with the run on the record", async () => {
     const { code, err } = await reported("export default () => { throw new Error('no network'); };");
     expect([code, err]).toEqual([3, expect.stringContaining("reporter.mjs: error: The reporter failed: no network.")]);
-    expect((await spawnEvals(["show", "--format", "json"], { cwd })).code).toBe(0);
+    expect((await evals(["show", "--format", "json"])).code).toBe(0);
   });
 
   it("has to be there before anything is asked", async () => {
     suite({ tool: "read" });
-    const { code, out, err } = await spawnEvals(["run", "--reporter", "custom:nowhere.mjs"], { cwd });
+    const { code, out, err } = await evals(["run", "--reporter", "custom:nowhere.mjs"]);
     expect([code, out, err]).toEqual([
       2,
       "",
@@ -213,7 +239,7 @@ describe("a custom reporter", () => {
   });
 
   it("has to be named right", async () => {
-    const { code, err } = await spawnEvals(["run", "--reporter", "junitt"], { cwd });
+    const { code, err } = await evals(["run", "--reporter", "junitt"]);
     expect([code, err]).toEqual([2, expect.stringContaining('"junitt" is not a reporter. Did you mean "junit"?')]);
   });
 });

@@ -72,40 +72,44 @@ const findCut = (page: Page) =>
     });
   })()`);
 
-describe.each(["light", "dark"] as const)("the page of a run, %s", (colorScheme) => {
+describe("the page of a run", () => {
+  // Each pair of scheme, number of cases and width once: cuts do not depend on the scheme, nor colors on the width.
   it.each([
-    [5, 400],
-    [5, 1280],
-    [5, 2400],
-    [300, 400],
-    [300, 1280],
-    [300, 2400],
-  ])("colors passes and failures apart, and cuts no text: %i cases, %i pixels", async (cases, width) => {
-    const { page, faults } = await openPage(browser, writeRun(cases), {
-      colorScheme,
-      viewport: { width, height: 900 },
-    });
-    await page.locator(".row.case").first().waitFor();
-    const [good, bad, ink] = await Promise.all(["good", "bad", "ink"].map((name) => named(page, name)));
-    expect(new Set([good, bad, ink]).size).toBe(3);
-    expect(await colors(page, ".row.red .rate strong, .row.red .name code")).toEqual([bad]);
-    expect(await findCut(page)).toEqual([]);
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+    ["light", 5, 400],
+    ["light", 300, 1280],
+    ["light", 5, 2400],
+    ["dark", 300, 400],
+    ["dark", 5, 1280],
+    ["dark", 300, 2400],
+  ] as const)(
+    "colors passes and failures apart, and cuts no text: %s, %i cases, %i pixels",
+    async (colorScheme, cases, width) => {
+      const { page, faults } = await openPage(browser, writeRun(cases), {
+        colorScheme,
+        viewport: { width, height: 900 },
+      });
+      await page.locator(".row.case").first().waitFor();
+      const [good, bad, ink] = await Promise.all(["good", "bad", "ink"].map((name) => named(page, name)));
+      expect(new Set([good, bad, ink]).size).toBe(3);
+      expect(await colors(page, ".row.red .rate strong, .row.red .name code")).toEqual([bad]);
+      expect(await findCut(page)).toEqual([]);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
 
-    await page.getByLabel("Result", { exact: true }).selectOption("passed");
-    await page.getByLabel("Arm", { exact: true }).selectOption("head");
-    await page.locator(".list").evaluate((list) => list.scrollTo(0, list.scrollHeight));
-    const passed = page.locator(".row.case:not(.red)");
-    await passed.first().waitFor();
-    expect(await colors(page, ".row.case:not(.red) .rate strong")).toEqual([good]);
-    expect(await colors(page, ".row.case:not(.red) .name code")).toEqual([ink]);
-    await passed.last().click();
-    await page.locator(".row.trial").first().waitFor();
-    expect(await colors(page, ".row.trial .outcome")).toEqual([good]);
-    expect(await findCut(page)).toEqual([]);
-    expect(faults).toEqual([]);
-    await page.context().close();
-  });
+      await page.getByLabel("Result", { exact: true }).selectOption("passed");
+      await page.getByLabel("Arm", { exact: true }).selectOption("head");
+      await page.locator(".list").evaluate((list) => list.scrollTo(0, list.scrollHeight));
+      const passed = page.locator(".row.case:not(.red)");
+      await passed.first().waitFor();
+      expect(await colors(page, ".row.case:not(.red) .rate strong")).toEqual([good]);
+      expect(await colors(page, ".row.case:not(.red) .name code")).toEqual([ink]);
+      await passed.last().click();
+      await page.locator(".row.trial").first().waitFor();
+      expect(await colors(page, ".row.trial .outcome")).toEqual([good]);
+      expect(await findCut(page)).toEqual([]);
+      expect(faults).toEqual([]);
+      await page.context().close();
+    },
+  );
 });
 
 it("uses a wide screen, and keeps lines readable", async () => {

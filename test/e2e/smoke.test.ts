@@ -1,13 +1,15 @@
+import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, startRedis } from "../fixtures/redis.ts";
 import { spawnEvals, start, summaryOf, trialsOf, untilPrinted } from "./evals.ts";
 
-// One of each kind of test that runs nightly: test/torture, and test/e2e/queue.test.ts.
+// One of each kind of test that runs nightly: test/torture, test/e2e/queue.test.ts, and test/e2e/bench.test.ts.
 
 const hook = pathToFileURL(join(import.meta.dirname, "../fixtures/crash.mjs")).href;
 const hostile = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
@@ -107,3 +109,24 @@ it.skipIf(noRedis)(
     await redis.close();
   },
 );
+
+it("the verdicts err as rarely as promised on simulated models, one row of each decision", async () => {
+  const rows = [
+    "nothing changed, 1 tool: M_MIX10",
+    "must reach: one of ten .95 -> .6",
+    "all .9 -> .8, the right tool always",
+    "must reach: nothing passes",
+    "ten dead",
+    "6 orders, same answers, known",
+    "head's failing answers missing, asked again: same",
+    "interval after stopping",
+    "false alarms over 90 nights: M_FLAKY8",
+    "blame: one case: single, 2 descriptions",
+    "variants: V_GOOD8: fix, 1",
+    "two finished records",
+  ];
+  const args = ["bench/decisions.mjs", "--quick", ...rows.flatMap((row) => ["--row", row])];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: join(import.meta.dirname, "../..") });
+  expect(stdout).toContain("All targets are met.");
+  for (const group of ["must reach", "missing answers", "drift", "blame", "variants"]) expect(stdout).toContain(group);
+});

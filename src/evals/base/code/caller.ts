@@ -5,8 +5,8 @@ import { Worker } from "node:worker_threads";
 /** What a user's function returned, or why it returned nothing, as a sentence without a full stop. */
 export type CodeResult = { kind: "returned"; value: unknown } | { kind: "broken"; why: string };
 
-/** Time limits for loading a module, and for one call. */
-const limits = { loadMs: 60_000, callMs: 10_000 } as const;
+/** The time limit for loading a module. */
+const loadMs = 60_000;
 
 type Reply = { isReady?: true; returned?: unknown; thrown?: string; failed?: string };
 
@@ -15,11 +15,13 @@ type Thread = { worker: Worker; settle(reply: Reply | string): void };
 
 /**
  * Calls the default exports of the user's modules. Each module has a thread, which is reused and makes one call at a
- * time. A call that takes longer than 10 s ends the thread, and the next call starts a new one.
+ * time. A call that takes longer than the limit ends the thread, and the next call starts a new one.
  */
 export class CodeCaller {
   readonly #threads = new Map<string, Thread>();
   readonly #last = new Map<string, Promise<unknown>>();
+
+  constructor(private readonly callMs = 10_000) {}
 
   /** Calls the module at an absolute path. `argument` must be JSON. Does not reject. */
   async call(file: string, argument: unknown): Promise<CodeResult> {
@@ -37,7 +39,7 @@ export class CodeCaller {
   async #callNow(file: string, argument: unknown): Promise<CodeResult> {
     const thread = this.#threads.get(file) ?? (await this.#start(file));
     if ("kind" in thread) return thread;
-    const reply = await this.#wait(file, thread, limits.callMs, () => thread.worker.postMessage(argument));
+    const reply = await this.#wait(file, thread, this.callMs, () => thread.worker.postMessage(argument));
     if (typeof reply === "string") return { kind: "broken", why: reply };
     if (reply.thrown !== undefined) return { kind: "broken", why: `it threw: ${reply.thrown}` };
     return { kind: "returned", value: reply.returned };
@@ -52,7 +54,7 @@ export class CodeCaller {
     worker.on("error", (error: Error) => thread.settle(`it threw: ${error.message}`));
     worker.on("exit", () => thread.settle("it ended its thread"));
     this.#threads.set(file, thread);
-    const reply = await this.#wait(file, thread, limits.loadMs, () => {});
+    const reply = await this.#wait(file, thread, loadMs, () => {});
     if (typeof reply !== "string" && reply.isReady) return thread;
     await this.#end(file, thread);
     return { kind: "broken", why: `it cannot be loaded: ${typeof reply === "string" ? reply : reply.failed}` };
