@@ -43,4 +43,7 @@ it("puts the issues of a refused result in words", () => {
     "sent a malformed result of tools/call: content must be a list, got null",
   );
   expect(explainResult(new Error("Invalid result for tools/call: no idea"))).toBeUndefined();
+  expect(explainResult(new Error("Invalid result for tools/list: nextCursor: expected string, received null"))).toBe(
+    "sent a malformed result of tools/list: nextCursor: expected string, received null",
+  );
 });

@@ -48,12 +48,14 @@ function describeFault(name: string, expected: string, given: Json | undefined):
   return `"${name}" must be ${expected}${given === undefined ? ", but is missing" : `, got ${cut(JSON.stringify(given), 60)}`}`;
 }
 
-const refusedResult = /^Invalid result for (\S+): (\[.*\])$/s;
+/** With the issues as JSON, or as a path and what is wrong there, by the version of the SDK's validation. */
+const refusedResult = /^Invalid result for (\S+): (\[.*\]|[\w.[\]]+: .*)$/s;
 
 /** What is wrong with a result that the client refused, as a predicate; undefined for another error. */
 export function explainResult(error: unknown): string | undefined {
   const [, method, text = ""] = refusedResult.exec(messageOf(listCauses(error).at(-1) ?? error)) ?? [];
   const issues = parseJsonText(text);
-  if (method === undefined || !Array.isArray(issues)) return undefined;
-  return `sent a malformed result of ${method}: ${formatIssues({ issues: issues as never })}`;
+  if (method === undefined) return undefined;
+  const fault = Array.isArray(issues) ? formatIssues({ issues: issues as never }) : cut(text);
+  return `sent a malformed result of ${method}: ${fault}`;
 }

@@ -303,11 +303,29 @@ describe("why it stopped", () => {
     ["content_filter", { text: "", finishReason: "content_filter" }, { stop: "refused" }],
     ["length", { calls, finishReason: "length" }, { stop: "cut", calls: [], responseId: "chatcmpl-1" }],
     ["a refusal", { refusal: "I will not." }, { stop: "refused", text: "I will not." }],
+    ["Gemini's MAX_TOKENS", { text: "o", finishReason: "MAX_TOKENS" }, { stop: "cut" }],
+    ["Mistral's model_length", { text: "o", finishReason: "model_length" }, { stop: "cut" }],
+    ["Gemini's SAFETY", { text: "", finishReason: "SAFETY" }, { stop: "refused" }],
+    ["Gemini's STOP", { text: "", finishReason: "STOP" }, { stop: "done" }],
+    ["Bedrock's guardrail_intervened", { text: "", finishReason: "guardrail_intervened" }, { stop: "refused" }],
+    ["Anthropic's tool_use", { calls, finishReason: "tool_use" }, { stop: "calls" }],
   ])("%s is a turn", async (_, answer, turn) => {
     expect(await turnOf(answer)).toMatchObject(turn);
   });
 
   it.each<[CompletionAnswer | Fault, string]>([
+    [
+      { text: "The fi", finishReason: "error" },
+      "the reply has finish reason error and a part of its text (after 2 attempts)",
+    ],
+    [
+      { text: "The fi", finishReason: "insufficient_system_resource" },
+      "the reply has finish reason insufficient_system_resource and a part of its text (after 2 attempts)",
+    ],
+    [
+      { text: "", finishReason: "function_call" },
+      "the reply has finish reason function_call but no call (after 2 attempts)",
+    ],
     [{ text: "", finishReason: "sunspots" }, "the reply has finish reason sunspots and no content"],
     [{ text: "", finishReason: "tool_calls" }, "the reply has finish reason tool_calls but no call (after 2 attempts)"],
     [

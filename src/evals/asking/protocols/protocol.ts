@@ -134,8 +134,8 @@ export function unreadableReply(what: string, body: unknown, error: z.ZodError |
 export const anyJson = z.custom<Json>((value) => value !== undefined);
 /** A text; anything else counts as empty. */
 export const text = z.string().catch("");
-/** A count of tokens; anything else counts as 0. */
-export const count = z.number().catch(0).transform(boundTokens);
+/** A count of tokens, which some gateways write as text; anything else counts as 0. */
+export const count = z.coerce.number().catch(0).transform(boundTokens);
 /** A value of a given shape; anything else counts as absent. */
 export const maybe = <T extends z.ZodType>(shape: T) => shape.optional().catch(undefined);
 /** A list whose items of another shape are dropped; anything else counts as empty. */
@@ -184,10 +184,16 @@ export function readQuery({ arguments: args, argumentsText }: Pick<Call, "argume
   return String(args.query ?? args.pattern ?? JSON.stringify(args));
 }
 
-const finishReasons: Readonly<Record<string, StopReason>> = {
-  ...{ stop: "done", length: "cut", content_filter: "refused", "content-filter": "refused" },
-  ...{ tool_calls: "calls", "tool-calls": "calls" },
-};
+/** Why replies end, in the words of OpenAI, Gemini, Mistral, Cohere, Bedrock and the AI SDK. */
+const finishReasons: readonly [StopReason, RegExp][] = [
+  ["done", /^(?:stop|stop_sequence|end_turn|eos|complete)$/],
+  ["cut", /^(?:length|model_length|max_(?:output_)?tokens)$/],
+  [
+    "refused",
+    /^(?:content_filter(?:ed)?|refusal|safety|recitation|prohibited_content|blocklist|guardrail_intervened)$/,
+  ],
+  ["calls", /^(?:tool_calls?|tool_use|function_call)$/],
+];
 
 /**
  * Why a reply of a chat completion or of the AI SDK ended. Calls override the finish reason, which local servers often send as
@@ -200,13 +206,16 @@ export function readFinish(
   hasText: boolean,
   raw = reason,
 ): { stop: StopReason; problem?: Fault } {
-  const stop = finishReasons[reason ?? ""];
+  const word = (reason ?? "").toLowerCase().replaceAll("-", "_");
+  const [stop] = finishReasons.find(([, words]) => words.test(word)) ?? [];
   if (stop === "cut" || stop === "refused") return { stop };
   if (calls > 0) return { stop: "calls" };
   if (stop === "calls")
     return { stop: "done", problem: transientFault(`the reply has finish reason ${raw} but no call`) };
-  if (stop === "done" || hasText) return { stop: "done" };
-  const message = `the reply has finish reason ${raw || reason || "none"} and no content`;
-  const isTransient = /error|malformed|unknown|tool/i.test(message);
+  // A provider that fails in the middle of a reply leaves the start of its text.
+  const isFailed = /^error$|^insufficient_system_resource$/.test(word);
+  if (stop === "done" || (hasText && !isFailed)) return { stop: "done" };
+  const message = `the reply has finish reason ${raw || reason || "none"} and ${hasText ? "a part of its text" : "no content"}`;
+  const isTransient = /error|malformed|unknown|tool|resource/i.test(message);
   return { stop: "done", problem: isTransient ? transientFault(message) : permanentFault(message) };
 }

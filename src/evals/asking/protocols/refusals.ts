@@ -20,7 +20,7 @@ export function createServiceFetch(env: Readonly<Record<string, string | undefin
 }
 
 function describeUrl(url: string): string {
-  const hint = /\/v\d/.test(url) ? "" : "; most base URLs end in /v1";
+  const hint = /\/v\d|\/openai\/deployments\//.test(url) ? "" : "; most base URLs end in /v1";
   return ` (asked for ${withoutSecrets(url)}${hint})`;
 }
 
