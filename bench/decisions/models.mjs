@@ -186,3 +186,25 @@ export const models = {
       };
     },
 };
+
+/** What an order of the tools does to the chance of a pass: in all lists alike, or in each its own way. */
+export const orderMoves = {
+  alike: {
+    name: "an order moves all lists by 40 points",
+    move: (rate, seed, order) => moved(rate, 0.4, seed, 0, order),
+  },
+  own: {
+    name: "an order moves each list by 20 points in its own way",
+    move: (rate, seed, order, arm) =>
+      moved(
+        rate,
+        0.2,
+        seed,
+        [...arm].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 0),
+        order,
+      ),
+  },
+};
+
+const moved = (rate, size, seed, of, order) =>
+  rate + (hashed(seed, of, order) < 0.5 ? -1 : 1) * Math.min(size, rate, 1 - rate);

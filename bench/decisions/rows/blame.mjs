@@ -1,4 +1,5 @@
 // Blame: which of the changed descriptions made a case fall.
+import { orderMoves } from "../models.mjs";
 import { blame, maskOfArm, simulate } from "../product.mjs";
 
 const count = (random, rate, k) =>
@@ -36,10 +37,10 @@ function judge(descriptions, truth) {
 const measures = { right: "share", "in part": "share", undecided: "share", wrong: "share", calls: "mean" };
 
 /** One case. `figure`: [right, calls] as simulated. */
-function oneCase(kind, changed, old, now, { right, calls, quick } = {}) {
+function oneCase(kind, changed, old, now, { right, calls, quick, orders } = {}) {
   return {
     group: "blame: one case",
-    name: `${kind}, ${changed} descriptions, ${old} -> ${now}`,
+    name: `${kind}, ${changed} descriptions, ${old} -> ${now}${orders ? `, ${orders.name}` : ""}`,
     quick,
     cost: changed >= 20 ? 20 : 4,
     fewer: changed >= 20 ? 10 : 4,
@@ -54,9 +55,10 @@ function oneCase(kind, changed, old, now, { right, calls, quick } = {}) {
       const names_ = names(changed);
       const known = drawKnown(random, old, kind === "nothing" ? old : now);
       const design = blame({ changed: names_, cases: [{ case: "c", known }], seed: r });
-      const { verdict, calls: asked } = simulate(design, (_, arm) =>
-        random.next() < old - (old - now) * parts[kind](members, maskOfArm(arm)) ? "pass" : "fail",
-      );
+      const { verdict, calls: asked } = simulate(design, (_, arm, __, order) => {
+        const rate = old - (old - now) * parts[kind](members, maskOfArm(arm));
+        return random.next() < (orders ? orders.move(rate, r, order, arm) : rate) ? "pass" : "fail";
+      });
       const truth = kind === "nothing" ? [] : members.map((i) => names_[i]);
       return { ...judge(verdict.cases[0].descriptions, truth), calls: asked };
     },
@@ -132,6 +134,10 @@ export const blameRows = [
     );
   }),
   ...[2, 8, 20].flatMap((changed) => [0.9, 0.6, 0.4].map((rate) => oneCase("nothing", changed, rate, rate))),
+  ...Object.values(orderMoves).flatMap((orders) => [
+    oneCase("single", 8, 0.95, 0.3, { orders, right: 0.95 }),
+    ...[0.9, 0.6].map((rate) => oneCase("nothing", 8, rate, rate, { orders })),
+  ]),
   ...Object.entries(several).map(([setting, [right]]) => {
     const [cases, same, old, now] = setting.split(" ");
     return severalCases(+cases, same === "same", 8, +old, +now, { right: right / 100 });

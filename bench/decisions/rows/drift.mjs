@@ -178,16 +178,16 @@ function fateRow(suite, change, isLasting, target) {
 }
 
 /** How often NO DRIFT is reported on a night: mostly when nothing changed, and rarely at a true loss of about the margin. */
-function clearRow(suite, change, night, target) {
+function clearRow(suite, change, night, target, setting = {}) {
   return {
     group: "drift: NO DRIFT",
-    name: `${suite}: ${change ?? "nothing changed"}, night ${night}`,
+    name: `${suite}: ${change ?? "nothing changed"}, night ${night}, ${describe(setting)}`,
     cost: suites[suite].length / 3,
     fewer: 4,
     measures: { "no drift": "share" },
     targets: target ? { "no drift": target } : {},
     once(random) {
-      const { monitor } = playNights(random, { suite, change, nights: night }, () => false);
+      const { monitor } = playNights(random, { suite, change, nights: night, ...setting }, () => false);
       return { "no drift": monitor.verdict().kind === "no-drift" };
     },
   };
@@ -280,6 +280,15 @@ export const driftRows = [
     ...[3, 14, 30].map((night) => clearRow(suite, undefined, night, night === 14 ? { atLeast: 0.85 } : undefined)),
     ...[7, 30].map((night) => clearRow(suite, "all -10", night, { atMost: 0.09 })),
   ]),
+  // Nights that joined the baseline must not hide a drop that came before them.
+  ...three.flatMap((suite) =>
+    [0, 0.2].flatMap((wobble) =>
+      [60, 112].flatMap((night) => [
+        clearRow(suite, undefined, night, undefined, { wobble }),
+        clearRow(suite, "all -10", night, { atMost: 0.05 }, { wobble }),
+      ]),
+    ),
+  ),
   ...three.flatMap((suite) =>
     [0, 0.3].flatMap((wobble) => [
       naiveRow(suite, wobble, 0.05, "5 % every night"),

@@ -1,4 +1,5 @@
 // Variants: is one of several wordings better than the one in use, and harmless?
+import { orderMoves } from "../models.mjs";
 import { incumbentArm, simulate, variants } from "../product.mjs";
 import { idsOf, suites } from "../suites.mjs";
 
@@ -39,12 +40,12 @@ function setting(suite, effect, challengers) {
   return { rates, names, isGood, rateOf };
 }
 
-function variantRow(suite, effect, challengers, { figure, quick, ...options } = {}) {
+function variantRow(suite, effect, challengers, { figure, quick, orders, ...options } = {}) {
   const { rates, names, isGood, rateOf } = setting(suite, effect, challengers);
   const isCheap = options.harmUnsteady !== undefined;
   return {
     group: `variants${isCheap ? ", the cheaper certificate" : ""}`,
-    name: `${suite}: ${effect}, ${challengers} challenger${challengers > 1 ? "s" : ""}`,
+    name: `${suite}: ${effect}, ${challengers} challenger${challengers > 1 ? "s" : ""}${orders ? `, ${orders.name}` : ""}`,
     quick,
     cost: 10 * Math.ceil(rates.length / 10),
     fewer: rates.length >= 50 ? 20 : 4,
@@ -56,7 +57,10 @@ function variantRow(suite, effect, challengers, { figure, quick, ...options } = 
     once(random, r) {
       const bank = new Map(rates.map((rate, i) => [String(i), { passed: count(random, rate, 20), trials: 20 }]));
       const design = variants({ cases: idsOf(rates), challengers: names, seed: r, bank, ...options });
-      const { verdict, calls } = simulate(design, (id, arm) => (random.next() < rateOf(id, arm) ? "pass" : "fail"));
+      const { verdict, calls } = simulate(design, (id, arm, _, order) => {
+        const rate = rateOf(id, arm);
+        return random.next() < (orders ? orders.move(rate, r, order, arm) : rate) ? "pass" : "fail";
+      });
       const isBest = verdict.kind === "adopt" && isGood && verdict.winner === names.at(-1);
       return {
         right: isBest,
@@ -101,6 +105,11 @@ export const variantRows = [
     }),
   ),
   ...["V8", "V_MIX10"].flatMap((suite) => [1, 7].map((n) => variantRow(suite, "fix, takes 15 of a flaky one", n))),
+  ...Object.values(orderMoves).flatMap((orders) =>
+    ["V8", "V_MIX10"].flatMap((suite) =>
+      ["null", "fix", "fix, takes 30"].map((effect) => variantRow(suite, effect, 3, { orders })),
+    ),
+  ),
   ...["null", "fix", "+10", "fix, takes 15"].map((effect) => variantRow("FIFTY", effect, 3)),
   ...["null", "fix", "fix +40", "fix, takes 30"].flatMap((effect) =>
     ["V8", "V_MIX10"].map((suite) => variantRow(suite, effect, 1, { harmUnsteady: 0.25 })),

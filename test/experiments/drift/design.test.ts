@@ -38,6 +38,21 @@ describe("the monitor", () => {
   });
 
   test.each([
+    { what: "like the baseline", passes: [3, 2, 2, 2, 3, 3], nights: 60, joined: 28 },
+    { what: "like the baseline, three blocks of them", passes: [3, 2, 2, 2, 3, 3], nights: 112, joined: 84 },
+    { what: "above it by a tenth", passes: [3, 2, 3, 3, 3, 3], nights: 60, joined: 0 },
+    { what: "too few to leave 28", passes: [3, 2, 2, 2, 3, 3], nights: 55, joined: 0 },
+  ])("nights $what: $joined join the baseline", ({ passes, nights, joined }) => {
+    const bank = new Map(passes.map((_, i) => [`c${i + 1}`, [counts([20, 13, 13, 14, 20, 20][i] ?? 0, 20)]]));
+    const monitor = new DriftMonitor(bank);
+    play(
+      monitor,
+      Array.from({ length: nights }, () => passes),
+    );
+    expect(monitor.verdict().net).toMatchObject({ nights: 28, joined });
+  });
+
+  test.each([
     [
       "with the trials that would do",
       16,

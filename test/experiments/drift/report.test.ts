@@ -18,7 +18,7 @@ const figures = {
   score: 1.234,
   threshold: 20,
   margin: 0.1,
-  net: { change: 0.012, lower: -0.041, upper: 0.06, nights: 28, trials: 840 },
+  net: { change: 0.012, lower: -0.041, upper: 0.06, nights: 28, joined: 0, trials: 840 },
   setAside: [],
   alarms: [],
 };
@@ -141,6 +141,17 @@ describe("the report of drift", () => {
         1 night is too few to rule out a drift of 10 pp on average.
         Next: keep running every night; a case that breaks is reported the same night."
     `);
+    const small = { kind: "inconclusive", because: "few-nights", wanted: 60, ...figures } as const;
+    expect(brief(small)).toMatchInlineSnapshot(`
+      "INCONCLUSIVE: the baseline is too small
+        The baseline has too few trials to rule out a drift of 10 pp on average. The nights since extend
+          it, 28 at a time, as long as they agree with it.
+        Next: accept a baseline with \`evals run --accept -n 60\`; a case that breaks is reported the same
+          night until then."
+    `);
+    expect(print({ ...small, net: { ...figures.net, joined: 28 } })).toContain(
+      "the baseline and 28 quiet nights after it",
+    );
     expect(brief({ ...early, nights: 0 }, { uncounted: "missing" })).toMatchInlineSnapshot(`
       "INCONCLUSIVE: too few nights
         This night does not count, because more than 5% of its trials got no answer. 0 nights are too

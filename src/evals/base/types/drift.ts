@@ -30,7 +30,14 @@ const figures = {
   threshold: z.number(),
   margin: z.number(),
   net: z
-    .object({ change: z.number(), lower: z.number(), upper: z.number(), nights: count, trials: count })
+    .object({
+      change: z.number(),
+      lower: z.number(),
+      upper: z.number(),
+      nights: count,
+      joined: count.describe("earlier, quiet nights that count as part of the baseline"),
+      trials: count,
+    })
     .nullable()
     .describe("the mean change between the baseline and the last nights, with one-sided 95 % limits"),
   setAside: z

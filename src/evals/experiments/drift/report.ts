@@ -135,7 +135,7 @@ function describeVerdict(verdict: DriftVerdict): string {
       return verdict.because === "suspects"
         ? `${some(verdict.suspects.map(describeSuspect), 3)}, which chance can explain.`
         : verdict.wanted !== undefined
-          ? `The baseline has too few trials to rule out a drift of ${size(verdict.margin)} on average; more nights do not help, because the last 28 are compared with it.`
+          ? `The baseline has too few trials to rule out a drift of ${size(verdict.margin)} on average. The nights since extend it, 28 at a time, as long as they agree with it.`
           : `${countNights(verdict.nights)} too few to rule out a drift of ${size(verdict.margin)} on average.`;
   }
 }
@@ -193,7 +193,7 @@ function listFacts({ verdict, baseline }: DriftSummary): [string, string][] {
     [
       "Mean change",
       net
-        ? `${points(net.change)} (one-sided 95% limits ${points(net.lower)} and ${points(net.upper)}; last ${count(net.nights, "night")}, ${count(net.trials, "trial")}, against the baseline)`
+        ? `${points(net.change)} (one-sided 95% limits ${points(net.lower)} and ${points(net.upper)}; last ${count(net.nights, "night")}, ${count(net.trials, "trial")}, against the baseline${net.joined > 0 ? ` and ${count(net.joined, "quiet night")} after it` : ""})`
         : undefined,
     ],
   ]);
