@@ -292,7 +292,7 @@ const drifted = runOf(
           score: 205_761.2,
           threshold: 20,
           margin: 0.1,
-          net: { change: -0.028, lower: -0.081, upper: 0.011, nights: 12, trials: 108 },
+          net: { change: -0.028, lower: -0.081, upper: 0.011, nights: 12, joined: 0, trials: 108 },
           setAside: [],
           alarms: [],
         },

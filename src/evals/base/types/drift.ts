@@ -70,7 +70,9 @@ export const driftVerdictSchema = z.discriminatedUnion("kind", [
       because: z.literal("few-nights"),
       wanted: count
         .optional()
-        .describe("28 nights did not decide: trials a case of a baseline against which they would; 0: none of 200 does"),
+        .describe(
+          "28 nights did not decide: trials a case of a baseline against which they would; 0: none of 200 does",
+        ),
       ...figures,
     }),
   ]),
