@@ -2,7 +2,10 @@ import { expect, it } from "vitest";
 import { trialSchema } from "../../src/evals/base/types/trial.ts";
 import { run } from "../../src/evals/experiments/run/run.ts";
 import { type ShowOptions, show } from "../../src/evals/reading/show.ts";
+import { Transcripts } from "../../src/evals/reading/showReport.ts";
+import { renderMarkdown } from "../../src/evals/reports/markdown.ts";
 import { endpoint, project, runDefaults, toolList } from "../experiments/pipeline/project.ts";
+import { aManifest, aTrial } from "../fakes/record.ts";
 
 const defaults: ShowOptions = {
   ...{ history: false, run: "latest", failed: false, limit: 20, json: false },
@@ -153,4 +156,22 @@ it("prints the history of a suite, with what changed in its tools", async () => 
   await expect(show({ ...defaults, history: true, suite: ["other"] }, io())).rejects.toThrow(
     "There is no finished run of this suite and model",
   );
+});
+
+it("prints the first transcripts and counts the others, which it does not hold", () => {
+  const transcripts = new Transcripts(2);
+  const cases = aManifest("a").suites.flatMap((suite) => suite.cases);
+  for (const [trial, text] of ["a", "b", "a", "c", "c", "d"].entries())
+    for (const one of cases) {
+      const about = aTrial("a", trial + 1);
+      const turns = about.turns.map((turn) => ({ ...turn, text }));
+      transcripts.add({ trial: { ...about, turns }, case: one, tools: [] });
+    }
+  const text = renderMarkdown(transcripts.document("r"));
+  expect(text).toContain("4 different transcripts in 6 trials");
+  expect(text.match(/^#### .*/gm)?.map((line) => line.replaceAll("\\", ""))).toEqual([
+    expect.stringContaining("trials 1, 3 (alike)"),
+    expect.stringContaining("trial 2"),
+  ]);
+  expect(text).toContain("… and 2 more transcripts");
 });

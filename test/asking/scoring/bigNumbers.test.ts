@@ -47,3 +47,10 @@ it("the record holds its digits", () => {
   expect(line).toBe(`{"arguments":{"id":${right}}}`);
   expect(new TextReader().parse(line)).toEqual({ arguments: parseExactJson(`{"id":${right}}`) });
 });
+
+it("arguments that are too deep to be written are read all the same", () => {
+  let deep: Json = 1;
+  for (let level = 0; level < 20_000; level++) deep = { a: deep };
+  const { arguments: read, argumentsText } = readArguments(deep);
+  expect([read === deep, argumentsText]).toEqual([true, undefined]);
+});

@@ -3,7 +3,7 @@ import { quote } from "../../base/text/text.ts";
 import { type Fault, permanentFault, transientFault } from "../../base/types/attempt.ts";
 import { parseExactJson, writeExactJson } from "../../base/types/exactJson.ts";
 import { formatIssues } from "../../base/types/issues.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
+import { isJsonObject, isNestedDeeper, type Json, type JsonObject } from "../../base/types/json.ts";
 import { boundTokens, type Call, type StopReason, type Usage } from "../../base/types/trial.ts";
 import { findRefusal } from "./refusals.ts";
 
@@ -154,8 +154,11 @@ export function toUsage(input: number, outputTokens: number, cacheReadTokens = 0
 /** Reads a call's arguments. The text is kept when it is not JSON, or when parsing changes how a number is written. */
 export function readArguments(written: Json | undefined): Pick<Call, "arguments" | "argumentsText"> {
   if (typeof written !== "string") {
-    const text = writeExactJson(written ?? {});
-    return { arguments: written ?? {}, ...(text !== JSON.stringify(written ?? {}) && { argumentsText: text }) };
+    const value = written ?? {};
+    // What is too deep to be written is cut where it is recorded.
+    if (isNestedDeeper(value)) return { arguments: value };
+    const text = writeExactJson(value);
+    return { arguments: value, ...(text !== JSON.stringify(value) && { argumentsText: text }) };
   }
   if (written.trim() === "") return { arguments: {}, argumentsText: written };
   try {
