@@ -6,7 +6,7 @@ import { usageError } from "../base/types/errors.ts";
 import { defaultPolicy, type ExecutionPolicy, executionPolicies } from "../base/types/execution.ts";
 import { gates } from "../base/types/gates.ts";
 import type { Io } from "../base/types/io.ts";
-import { readText } from "../input/parsing/read.ts";
+import { readNamed } from "../input/parsing/read.ts";
 import { choice, number, text, texts, toggle } from "./command.ts";
 
 // Flags that several commands share, so that one name means one thing everywhere.
@@ -152,11 +152,8 @@ export const envFlags = inGroup("Servers:", {
 
 /** The variables of these flags; those of `--env` win. Throws a usage error. */
 export function readServerEnv(env: readonly string[], files: readonly string[], io: Io): Record<string, string> {
-  const fromFiles = files.map((file) => {
-    const read = readText(resolve(io.cwd, file), maxEnvBytes, { pipes: true });
-    if ("kind" in read) throw usageError(`--env-file ${file} cannot be read: ${read.reason}.`);
-    return parseEnv(read.text);
-  });
+  const options = { limit: maxEnvBytes, pipes: true };
+  const fromFiles = files.map((file) => parseEnv(readNamed(`--env-file ${file}`, resolve(io.cwd, file), options)));
   const given = env.map((one) => {
     const [, name = "", value] = /^([A-Za-z_]\w*)(?:=(.*))?$/s.exec(one) ?? [];
     if (name === "")

@@ -8,7 +8,7 @@ import { formatIssues } from "../base/types/issues.ts";
 import { isJsonObject } from "../base/types/json.ts";
 import type { ServerSpec } from "../base/types/suite.ts";
 import { findEntry, type HostFile, locateProject, readHostFile, type ToolFilter } from "../input/hostFiles.ts";
-import { maxBytes, readText } from "../input/parsing/read.ts";
+import { readNamed } from "../input/parsing/read.ts";
 
 /** A server that is started as a process, with the protocol on its stdin and stdout. */
 export type CommandSpec = Extract<ServerSpec, { command: string }>;
@@ -156,12 +156,8 @@ function resolveEntry(host: HostFile, name: string, world: ServerWorld | undefin
 
 /** The variables of an `envFile` come before those of `env`. Throws EvalsError if it cannot be read. */
 function addEnvFile(spec: LiveSpec, path: string, name: string, place: Place): LiveSpec {
-  const read = readText(path, maxBytes);
-  if ("kind" in read)
-    throw usageError(`Server "${name}": its envFile cannot be read: ${read.reason}.`, "Correct the path.", place);
-  return "command" in spec
-    ? { ...spec, env: { ...(parseEnv(read.text) as Record<string, string>), ...spec.env } }
-    : spec;
+  const text = readNamed(`Server "${name}": its envFile`, path, { hint: "Correct the path.", place });
+  return "command" in spec ? { ...spec, env: { ...(parseEnv(text) as Record<string, string>), ...spec.env } } : spec;
 }
 
 /** The environment that references are read from, and what the user gives every server (`--env`). */

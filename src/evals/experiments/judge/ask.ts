@@ -5,12 +5,12 @@ import type { Match } from "../../asking/scoring/match.ts";
 import { askJudge, refuseAsJudge } from "../../asking/trials/judge.ts";
 import { SpendingLimits } from "../../asking/trials/limits.ts";
 import { schedule } from "../../asking/trials/schedule.ts";
-import { type ExitCode, usageError } from "../../base/types/errors.ts";
+import type { ExitCode } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { judgeFormat, type Opinion } from "../../base/types/judge.ts";
 import type { AskedModel } from "../../base/types/model.ts";
 import { addCost, type Cost } from "../../base/types/trial.ts";
-import { readText } from "../../input/parsing/read.ts";
+import { readNamed } from "../../input/parsing/read.ts";
 import { printResult } from "../../reports/result.ts";
 import { formatJudgeFigure, judgeFigureFile, judgesFolder } from "../workspace/judgeFigure.ts";
 import { openModels, type RequestOptions } from "../workspace/models.ts";
@@ -32,16 +32,10 @@ const maxLabelsBytes = 64 * 1024 * 1024;
 /** `evals judge check`: sends every label to the judge, and prints how far it agrees with people. */
 export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const file = relative(io.cwd, resolve(io.cwd, flags.labels));
-  const read = readText(resolve(io.cwd, flags.labels), maxLabelsBytes, { pipes: true });
-  if ("kind" in read)
-    throw usageError(
-      `The file of labels cannot be read: ${read.reason}.`,
-      "Give the path of a JSON Lines file with labels.",
-      {
-        file,
-      },
-    );
-  const labels = parseLabels(read.text, file);
+  const hint = "Give the path of a JSON Lines file with labels.";
+  const options = { limit: maxLabelsBytes, pipes: true, hint, place: { file } };
+  const text = readNamed("The file of labels", resolve(io.cwd, flags.labels), options);
+  const labels = parseLabels(text, file);
   const [model] = await openModels([flags.judge], { ...flags, out: "reports" }, io);
   if (!model) throw new Error("one id opens one model");
   refuseAsJudge(model);
@@ -50,7 +44,7 @@ export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const checked = summariseJudgeCheck(judged, {
     judge: model.id,
     prompt: hashPrompt(),
-    labels: { file, sha256: createHash("sha256").update(read.text).digest("hex"), count: labels.length },
+    labels: { file, sha256: createHash("sha256").update(text).digest("hex"), count: labels.length },
     minKappa: flags.minKappa ?? null,
     costUsd,
     stopped: io.signal.aborted ? io.signalExitCode() : undefined,

@@ -12,7 +12,7 @@ import type { Io } from "../../base/types/io.ts";
 import { formatIssues } from "../../base/types/issues.ts";
 import { parseBoundedJson } from "../../base/types/json.ts";
 import { type AskedModel, lexicalId, type Model, noUsage } from "../../base/types/model.ts";
-import { readText } from "../../input/parsing/read.ts";
+import { readNamed } from "../../input/parsing/read.ts";
 import { failToWrite } from "../../records/disk.ts";
 import { findRecord, findRun } from "../../records/find.ts";
 import { readManifest, readTrials } from "../../records/record.ts";
@@ -142,14 +142,11 @@ async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelO
 const maxPricesBytes = 16 * 1024 * 1024;
 
 function readPrices(file: string): Prices {
-  const read = readText(file, maxPricesBytes, { pipes: true });
-  if ("kind" in read)
-    throw usageError(`The price list cannot be read: ${read.reason}.`, "Give --prices the path of a JSON file.", {
-      file,
-    });
+  const hint = "Give --prices the path of a JSON file.";
+  const text = readNamed("The price list", file, { limit: maxPricesBytes, pipes: true, hint, place: { file } });
   let data: unknown;
   try {
-    data = parseBoundedJson(read.text);
+    data = parseBoundedJson(text);
   } catch (error) {
     throw usageError(`The price list is not JSON: ${messageOf(error)}.`, undefined, { file });
   }

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync, constants, openSync, readFileSync, readSync, statSync } from "node:fs";
-import { messageOf, usageError } from "../../base/types/errors.ts";
+import { messageOf, type Place, usageError } from "../../base/types/errors.ts";
 import type { Json } from "../../base/types/json.ts";
 import { getMaxDepth, type ParsedFile, type ParseOptions, parseJson } from "./json.ts";
 
@@ -22,7 +22,11 @@ export type Refusal = {
  * Synchronous, because thousands of small skill files are read before any other work starts, which is four times as
  * fast as through the thread pool.
  */
-export function readText(path: string, limit: number, { pipes = false } = {}): { text: string } | Refusal {
+export function readText(
+  path: string,
+  limit: number,
+  { pipes = false }: { pipes?: boolean | undefined } = {},
+): { text: string } | Refusal {
   let bytes: Buffer;
   try {
     const found = statSync(path);
@@ -95,6 +99,15 @@ export const hints: Record<Refusal["kind"], string> = {
   "utf-16": "Save it as UTF-8.",
   "not utf-8": "Save it as UTF-8.",
 };
+
+type ReadOptions = { limit?: number; pipes?: boolean; hint?: string; place?: Place };
+
+/** Reads the text of a file that the user named. Throws a usage error: "<what> cannot be read: <reason>." */
+export function readNamed(what: string, path: string, { limit = maxBytes, pipes, hint, place }: ReadOptions): string {
+  const read = readText(path, limit, { pipes });
+  if ("kind" in read) throw usageError(`${what} cannot be read: ${read.reason}.`, hint, place);
+  return read.text;
+}
 
 /** Reads and parses a file by the ending of its name. `file` is how messages name it. Throws EvalsError. */
 export async function readParsed(path: string, file: string, options: ParseOptions = {}): Promise<ParsedFile> {

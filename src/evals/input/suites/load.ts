@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject, type Path, parseBoundedJson }
 import { type LintSettings, lintSettingsSchema } from "../../base/types/lint.ts";
 import type { Suite } from "../../base/types/suite.ts";
 import type { ParsedFile } from "../parsing/json.ts";
-import { maxBytes, readParsed, readText } from "../parsing/read.ts";
+import { readNamed, readParsed } from "../parsing/read.ts";
 import { buildSuite, readWorkspaceFiles } from "./build.ts";
 import { listCodeFiles } from "./expectation.ts";
 import { explain, type PathProblem, placeProblem, suggestKey } from "./explain.ts";
@@ -173,12 +173,8 @@ const columns: readonly string[] = [...caseColumns, ...expectColumns];
  * EvalsError.
  */
 export async function readCaseList(path: string, file: string): Promise<CaseList> {
-  const read = readText(path, maxBytes);
-  if ("kind" in read)
-    throw usageError(`The file of cases cannot be read: ${read.reason}.`, "Its path is relative to the suite.", {
-      file,
-    });
-  const rows = /\.csv$/i.test(file) ? await readCsv(read.text, file) : readLines(read.text, file);
+  const text = readNamed("The file of cases", path, { hint: "Its path is relative to the suite.", place: { file } });
+  const rows = /\.csv$/i.test(file) ? await readCsv(text, file) : readLines(text, file);
   return {
     cases: rows.map(({ content }) => nestExpectation(content)),
     place: (index) => ({ file, line: rows[index]?.line ?? 1 }),

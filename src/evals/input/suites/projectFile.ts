@@ -4,7 +4,7 @@ import { importModule } from "../../base/code/module.ts";
 import { EvalsError, messageOf, type Place, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import { type SuiteSettings, suiteSettingsSchema } from "../../base/types/suite.ts";
-import { maxBytes, readParsed, readText } from "../parsing/read.ts";
+import { readNamed, readParsed } from "../parsing/read.ts";
 import { explain, placeProblem } from "./explain.ts";
 
 /** The schema of `evals.config.*` with these options, which are also allowed under `ci`. */
@@ -62,11 +62,7 @@ async function readValue(path: string, file: string): Promise<Read> {
 
 async function importProject(path: string, file: string): Promise<{ default?: unknown }> {
   // Node would wait for the writer of a pipe without end.
-  const read = readText(path, maxBytes);
-  if ("kind" in read)
-    throw usageError(`The file cannot be read: ${read.reason}.`, "Replace it with a readable file, or remove it.", {
-      file,
-    });
+  readNamed("The file", path, { hint: "Replace it with a readable file, or remove it.", place: { file } });
   try {
     return await importModule(path);
   } catch (error) {

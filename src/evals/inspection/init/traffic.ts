@@ -8,7 +8,7 @@ import { quote } from "../../base/text/text.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Tool } from "../../base/types/tool.ts";
-import { readText } from "../../input/parsing/read.ts";
+import { readNamed } from "../../input/parsing/read.ts";
 import { count } from "../../reports/format.ts";
 import type { Draft, DraftCase, Traffic } from "./draft.ts";
 
@@ -23,7 +23,7 @@ type Exchange = { text: string; calls: { tool: string; failed: boolean }[]; othe
 
 /** Longer texts are pasted ones, which nobody reads in a review. */
 const maxQuery = 600;
-const maxBytes = 256 * 1024 * 1024;
+const limit = 256 * 1024 * 1024;
 /** As many as a person edits in one sitting; of these at most so many that need no tool. */
 const [maxCases, maxNoTool] = [30, 5];
 /** Two queries for one tool at or above this similarity say the same. */
@@ -141,21 +141,15 @@ function readSessions(path: string, { cwd }: Pick<Io, "cwd">): Event[][] {
   const full = resolve(cwd, path);
   if (statSync(full, { throwIfNoEntry: false })?.isDirectory()) {
     const files = readdirSync(full, { recursive: true, encoding: "utf8" }).filter((file) => /\.jsonl?$/.test(file));
-    return files.sort().flatMap((file) => readSession(readOrThrow(join(full, file), file)));
+    return files.sort().flatMap((file) => readSession(readNamed(file, join(full, file), { limit })));
   }
-  const sessions = readSession(readOrThrow(full, path));
+  const sessions = readSession(readNamed(path, full, { limit }));
   if (sessions.length === 0)
     throw usageError(
       `No message of a user was found in ${path}.`,
       "Name sessions of Claude Code (~/.claude/projects) or Codex (~/.codex/sessions), or OTLP JSON with gen_ai.input.messages.",
     );
   return sessions;
-}
-
-function readOrThrow(path: string, file: string): string {
-  const read = readText(path, maxBytes);
-  if ("kind" in read) throw usageError(`${file} cannot be read: ${read.reason}.`);
-  return read.text;
 }
 
 /** The conversations in the text of a file. A line that is not JSON, as a crash leaves it, is skipped. */
