@@ -102,8 +102,8 @@ export function openShell(env: Record<string, string>): Shell {
       writeFileSync(join(cwd, file), text);
     },
     run: async (command) => {
-      const args = hasCode ? undefined : plainArguments(command);
-      const { code, output } = await (args ? runHere(args, cwd, whole) : run(command, cwd, whole));
+      const args = plainArguments(command);
+      const { code, output } = await (args ? runHere(args, cwd, whole, hasCode) : run(command, cwd, whole));
       return { code, output: output.replaceAll(cwd, "/home/ada/project").replaceAll(top, "/home/ada") };
     },
     remove: () => rmSync(top, { recursive: true, force: true }),
@@ -117,13 +117,18 @@ function plainArguments(command: string): string[] | undefined {
   return [...rest.matchAll(/'([^']*)'|"([^"]*)"|([^\s'"]+)(?=\s|$)/g)].map(([, a, b, c]) => a ?? b ?? c ?? "");
 }
 
-/** Runs the program in this process, which saves half a second of CPU; code of a project needs the built program. */
-async function runHere(args: readonly string[], cwd: string, env: Record<string, string>): Promise<Ran> {
+/** Runs the program in this process, which saves half a second of CPU; code of a project needs the built modules. */
+async function runHere(
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string>,
+  isBuilt: boolean,
+): Promise<Ran> {
   let output = "";
   const print = (text: string) => {
     output += text;
   };
-  const code = await callIn(anIo({ cwd, env, out: print, err: print }), args);
+  const code = await callIn(anIo({ cwd, env, out: print, err: print }), args, isBuilt);
   return { code, output: knownSecrets(env).redact(output) };
 }
 
