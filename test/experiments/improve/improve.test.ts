@@ -187,6 +187,13 @@ describe("evals improve", () => {
     await expect(search(given)).rejects.toThrow(why);
   });
 
+  it("names the sources of queries where too few cases are held out", async () => {
+    const few = search({ writer: "anthropic:x", asSuite: filesSuite(cases.slice(0, 5)) });
+    await expect(few).rejects.toMatchObject({
+      problems: [{ hint: expect.stringMatching(/^Add 4 cases.*`evals init --from <sessions>`.*`--writer <model>`/) }],
+    });
+  });
+
   it("warns of a suite without a case that expects no tool", async () => {
     const asSuite = filesSuite([...cases.slice(0, 7), open("mail", "held-out")]);
     const { warned } = await search({ replies: ["[]", "[]"], asSuite });
