@@ -132,6 +132,14 @@ test("resources are kept with their text, links with their target, and binary da
   });
 });
 
+test("a result of the first revision of the protocol is kept as text", async () => {
+  const server = await open(fixture("sdk1.mjs"));
+  expect(await server.call("answer_as_in_2024", {}, never)).toEqual({
+    kind: "result",
+    result: { isError: false, content: [{ type: "text", text: '{"temperature":21}' }] },
+  });
+});
+
 test("a call that takes longer than callTimeoutMs is broken, and the server lives on", async () => {
   const server = await open({ ...fixture("sdk1.mjs"), callTimeoutMs: 100 });
   expect(await server.call("hang", {}, never)).toEqual({

@@ -39,6 +39,8 @@ const hosts: readonly HostFiles[] = [
     key: "mcpServers",
   },
   { title: "Windsurf", home: [".codeium/windsurf/mcp_config.json"], key: "mcpServers" },
+  { title: "LM Studio", home: [".lmstudio/mcp.json"], key: "mcpServers" },
+  { title: "Amp", project: [".amp/settings.json"], home: [".config/amp/settings.json"], key: "amp.mcpServers" },
   { title: "Copilot CLI", home: [".copilot/mcp-config.json"], key: "mcpServers" },
   { title: "goose", home: [`.config/${goose}`], key: "extensions" },
 ];

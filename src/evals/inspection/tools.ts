@@ -35,7 +35,7 @@ export async function listTools(options: ToolsOptions, io: Io): Promise<ExitCode
     );
   const read = await forEachTarget(sources, io, (target) => readList(target, io));
   const lists = read.flatMap((one) => ("items" in one ? [one] : []));
-  const problems = [...warnings, ...read.flatMap((one) => ("problems" in one ? one.problems : []))];
+  const problems = [...warnings, ...read.flatMap((one) => ("items" in one ? one.warnings : one.problems))];
   if (lists.length > 0) printResult({ tools: lists[0]?.items }, toolsDocument(lists), options.json, io);
   for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
   if (io.signal.aborted) return io.signalExitCode();
@@ -46,7 +46,7 @@ type Source = Extract<Target, { kind: "server" | "tool list" }>;
 
 const nameTarget = (target: Source) => (target.kind === "server" ? target.name : target.file);
 
-async function readList(target: Source, io: Io): Promise<ListedTools | { problems: readonly Problem[] }> {
+async function readList(target: Source, io: Io): Promise<ListedSource | { problems: readonly Problem[] }> {
   try {
     return await listSource(target, io);
   } catch (error) {

@@ -305,6 +305,12 @@ const maxStructured = 256 * 1024;
  * other text. Structured content that is too large or too deep is left out, with a note.
  */
 function toToolResult(answer: CallToolResult): ToolResult {
+  // What revisions before 2024-11-05 had in place of the content.
+  const { toolResult } = answer as { toolResult?: unknown };
+  if (toolResult !== undefined && answer.content.length === 0)
+    return toToolResult({
+      content: [{ type: "text", text: typeof toolResult === "string" ? toolResult : JSON.stringify(toolResult) }],
+    });
   let left = maxTexts;
   const content = answer.content.slice(0, maxItems).map((sent) => {
     const item = toItem(sent, Math.min(maxText, left));

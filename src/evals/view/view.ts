@@ -47,10 +47,15 @@ type ViewOptions = { out: string; port: number; redact(text: string): string };
 /** The read-only pages of the records in a folder. Requests must name this host, against DNS rebinding. */
 function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => number): Hono {
   const records = new Records(out);
+  /** Rendered once for all requests that share the data. */
+  const rendered = new WeakMap<object, string>();
   const page = async (context: Context, data: WrittenReport | RunsPage | undefined) => {
     if (!data) return context.text("There is no such record.\n", 404);
     // In parts, because those of the data are JSON and stay JSON.
-    return context.html([...renderPage(toPage(data), { isServed: true })].map((part) => redact(part)).join(""));
+    const render = () => [...renderPage(toPage(data), { isServed: true })].map((part) => redact(part)).join("");
+    const html = rendered.get(data) ?? render();
+    rendered.set(data, html);
+    return context.html(html);
   };
   return new Hono()
     .use(async (context, next) => {

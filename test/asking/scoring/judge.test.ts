@@ -241,7 +241,7 @@ describe("the answer", () => {
     ["two answers", `${saying({})} ${saying({})}`, "the judge's answer has several JSON objects"],
     ["a bare list", "[]", "the judge's answer has no JSON object: []"],
     ["another verdict", saying({ verdict: "passed" }), expect.stringMatching(`^${garbled}.*answers\\[0\\].verdict`)],
-    ["a verdict of all", `{"answers": [], "grade": "pass"}`, `${garbled}it has an unknown key: grade`],
+    ["a verdict of all", `{"grade": "pass"}`, expect.stringMatching(`^${garbled}.*answers`)],
     ["no evidence", `{"answers": [{"number": 1, "reason": "", "verdict": "met"}]}`, expect.stringMatching(garbled)],
     ["no criterion", saying(), "the judge must answer criteria 1 to 1 once each, but answered none"],
     ["from 0 on", saying({ number: 0 }), "the judge must answer criteria 1 to 1 once each, but answered 0"],
@@ -260,6 +260,16 @@ describe("the answer", () => {
     ["thoughts that were opened by the template", (json: string) => `I see {"a".</think>\n\n${json}`],
     ["a label with braces", (json: string) => `{answer}: ${json}`],
     ["a byte order mark", (json: string) => `\uFEFF${json}\n`],
+    [
+      "further keys",
+      (json: string) => json.replace('"number"', '"confidence": 1, "number"').replace("{", '{"grade": "pass", '),
+    ],
+    ["no list around it", (json: string) => JSON.stringify(JSON.parse(json).answers[0])],
+    ["a bare list", (json: string) => JSON.stringify(JSON.parse(json).answers)],
+    [
+      "neither list, number nor reason",
+      (json: string) => JSON.stringify({ ...JSON.parse(json).answers[0], number: undefined, reason: undefined }),
+    ],
     ["a special token", (json: string) => `<|channel|>final<|message|>${json}<|return|>`],
   ])("is read with %s around it", (_, around) => {
     expect(read(around(saying({})))).toEqual(read(saying({})));

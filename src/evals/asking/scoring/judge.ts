@@ -3,7 +3,7 @@ import * as z from "zod";
 import { cut, listJsonObjects } from "../../base/text/text.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
 import { formatIssues, formatPath, listIssues } from "../../base/types/issues.ts";
-import { canonicalJson, type Json, type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
+import { canonicalJson, isJsonObject, type Json, type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
 import { labelLineSchema, type Opinion } from "../../base/types/judge.ts";
 import type { Message } from "../../base/types/model.ts";
 import type { Turn } from "../../base/types/trial.ts";
@@ -141,7 +141,7 @@ export function readJudgement(
 ): Reading {
   if (stop === "refused") return broken("the judge refused to answer");
   if (stop === "cut") return broken("the judge's reply was cut off at the limit of its tokens; raise --max-tokens");
-  const answer = parseAnswer(text);
+  const answer = parseAnswer(text, questions.length);
   if ("why" in answer) return broken(answer.why);
   const numbers = answer.answers.map(({ number }) => number);
   const byNumber = new Map(answer.answers.map((one) => [one.number, one]));
@@ -156,13 +156,23 @@ export function readJudgement(
 
 const broken = (why: string): Reading => ({ kind: "broken", why });
 
-function parseAnswer(text: string): z.infer<typeof judgementSchema> | { why: string } {
+/** Without structured output, models put their JSON into a fenced block, add keys, and leave out the list or the numbers. */
+function parseAnswer(text: string, count: number): z.infer<typeof judgementSchema> | { why: string } {
   if (text.trim() === "") return { why: "the judge's answer is empty" };
-  // Without structured output, models put their JSON into a fenced block, and words around it.
-  const [answer, second] = listJsonObjects(text);
-  if (second) return { why: "the judge's answer has several JSON objects" };
-  if (!answer) return { why: `the judge's answer has no JSON object: ${cut(oneLine(text))}` };
-  const { data, error } = judgementSchema.safeParse(answer);
+  const objects = listJsonObjects(text);
+  const [first] = objects;
+  if (!first) return { why: `the judge's answer has no JSON object: ${cut(oneLine(text))}` };
+  const isList = objects.every((one) => "verdict" in one && ("number" in one || (count === 1 && objects.length === 1)));
+  if (objects.length > 1 && !isList) return { why: "the judge's answer has several JSON objects" };
+  const written = isList ? objects : first.answers;
+  const answers = Array.isArray(written)
+    ? written.map((one) => {
+        if (!isJsonObject(one)) return one;
+        const { number = count === 1 ? 1 : undefined, evidence, reason = "", verdict } = one;
+        return { number, evidence, reason, verdict };
+      })
+    : written;
+  const { data, error } = judgementSchema.safeParse({ answers });
   return data ?? { why: `the judge's answer has the wrong form: ${cut(formatIssues(error))}` };
 }
 
