@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import Table from "cli-table3";
 import { deriveSeed, seededRandom } from "./decisions/product.mjs";
 import { cacheWindow, checkRows, measureVerdict } from "./decisions/rows/check.mjs";
-import { formatFigure, formatTarget, summarise } from "./decisions/summary.mjs";
+import { formatFigure, formatTarget, summarize } from "./decisions/summary.mjs";
 import { cli, scratch } from "./harness.mjs";
 
 const { values } = parseArgs({
@@ -227,7 +227,7 @@ for (const [index, row] of rows.entries()) {
   );
   const measures = { regressed: "share", changed: "share", "no regression": "share", calls: "mean", ...row.measures };
   const [ours, theirs] = [await playRow(row, index), simulated].map(
-    (played) => summarise({ measures, targets: row.targets }, played).figures,
+    (played) => summarize({ measures, targets: row.targets }, played).figures,
   );
   for (const name of shown.filter((one) => measures[one])) {
     const target = row.targets[name] ? formatTarget(row.targets[name], measures[name]) : "";

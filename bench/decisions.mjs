@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import Table from "cli-table3";
 import { rows } from "./decisions/rows.mjs";
-import { formatFigure, formatTarget, summarise } from "./decisions/summary.mjs";
+import { formatFigure, formatTarget, summarize } from "./decisions/summary.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -85,7 +85,7 @@ const start = performance.now();
 const played = await play();
 const results = chosen.map(({ row, index }) => {
   const { played: all, seconds } = played.get(index);
-  return { row, seconds, repetitions: all.length, ...summarise(row, all) };
+  return { row, seconds, repetitions: all.length, ...summarize(row, all) };
 });
 const took = (performance.now() - start) / 1000;
 

@@ -1,5 +1,5 @@
 // How well the rankers of tool search find the tools of real tasks: LiveMCPBench, 527 tools of 70 servers, 95 tasks with
-// hand-labelled tools (bench/data/livemcp). Then the time for 1,000 tools, 100 queries and all rankers.
+// hand-labeled tools (bench/data/livemcp). Then the time for 1,000 tools, 100 queries and all rankers.
 // Usage: node bench/search.mjs
 import { readFileSync } from "node:fs";
 import { toSearchDocument } from "../build/evals/base/search/document.js";

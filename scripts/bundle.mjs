@@ -1,4 +1,4 @@
-// node scripts/bundle.mjs: bundles the programs and the library from src into dist, and writes the licences of the packages
+// node scripts/bundle.mjs: bundles the programs and the library from src into dist, and writes the licenses of the packages
 // that they contain to dist/THIRD-PARTY.md. A module is in one chunk alone, whichever entries reach it, so that the CLI,
 // the library and the modules of users share it. What is imported late stays in chunks that are loaded late.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -67,7 +67,7 @@ const page = await buildPage();
 mkdirSync(join(dist, "evals/page"), { recursive: true });
 writeFileSync(join(dist, "evals/page/asset.js"), page.source);
 
-const licences = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "BSL-1.0", "Unlicense"];
+const licenses = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "BSL-1.0", "Unlicense"];
 
 /** The folders of the packages that a bundle has code of. */
 function listPackages({ outputs }) {
@@ -76,11 +76,11 @@ function listPackages({ outputs }) {
   return used.flatMap((path) => path.match(/^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/) ?? []);
 }
 
-/** Name and version of a package, and the text of its licence and notices. Throws for a licence that is not permitted. */
-function readLicence(folder) {
+/** Name and version of a package, and the text of its license and notices. Throws for a license that is not permitted. */
+function readLicense(folder) {
   const { name, version, license, author } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  if (!license.split(" AND ").every((one) => licences.includes(one)))
-    throw new Error(`${name} in ${relative(root, folder)} has the licence ${license}.`);
+  if (!license.split(" AND ").every((one) => licenses.includes(one)))
+    throw new Error(`${name} in ${relative(root, folder)} has the license ${license}.`);
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
   const texts = files.sort().map((file) => readFileSync(join(folder, file), "utf8").trim());
   const text = texts.length > 0 ? texts.join("\n\n") : `${license}. Author: ${author?.name ?? author}.`;
@@ -89,10 +89,10 @@ function readLicence(folder) {
 
 const folders = new Set([...listPackages(metafile), ...listPackages(page.metafile)]);
 const packagesByText = new Map();
-for (const { title, text } of [...folders].map(readLicence).sort((a, b) => a.title.localeCompare(b.title)))
+for (const { title, text } of [...folders].map(readLicense).sort((a, b) => a.title.localeCompare(b.title)))
   packagesByText.set(text, [...new Set([...(packagesByText.get(text) ?? []), title])]);
 const sections = [...packagesByText].map(([text, titles]) => `## ${titles.join(", ")}\n\n\`\`\`\n${text}\n\`\`\`\n`);
 writeFileSync(
   join(dist, "THIRD-PARTY.md"),
-  `# Third-party software\n\nThe files in this folder contain code of the packages below, with their licences.\n\n${sections.join("\n")}`,
+  `# Third-party software\n\nThe files in this folder contain code of the packages below, with their licenses.\n\n${sections.join("\n")}`,
 );

@@ -3,13 +3,13 @@
 /** Wilson's interval of a share of n, 95 %. */
 export function wilson(hits, n, z = 1.96) {
   if (n === 0) return [0, 1];
-  const centre = (hits + (z * z) / 2) / (n + z * z);
+  const center = (hits + (z * z) / 2) / (n + z * z);
   const half = (z * Math.sqrt((hits * (n - hits)) / n + (z * z) / 4)) / (n + z * z);
-  return [Math.max(0, centre - half), Math.min(1, centre + half)];
+  return [Math.max(0, center - half), Math.min(1, center + half)];
 }
 
 /** `played`: what the repetitions brought; a measure that one of them lacks leaves it out. */
-export function summarise({ measures, targets }, played) {
+export function summarize({ measures, targets }, played) {
   const figures = {};
   for (const [name, kind] of Object.entries(measures)) {
     const read = kind === "ratio" ? (one) => one : Number;
@@ -28,10 +28,10 @@ const figureOf = {
     return { value: hits / Math.max(1, values.length), interval: wilson(hits, values.length) };
   },
   mean(values) {
-    const centre = mean(values);
-    const variance = mean(values.map((one) => (one - centre) ** 2)) / Math.max(1, values.length - 1);
+    const center = mean(values);
+    const variance = mean(values.map((one) => (one - center) ** 2)) / Math.max(1, values.length - 1);
     const half = 1.96 * Math.sqrt(variance);
-    return { value: centre, interval: [centre - half, centre + half] };
+    return { value: center, interval: [center - half, center + half] };
   },
   /** Of pairs: the sum of the first of each beside the sum of the second. */
   ratio(pairs) {

@@ -47,9 +47,9 @@ function listTools(items) {
 // ---- record ----
 
 /** When an item is asked: a part of each set after the other, so that a recording that was stopped has some of all. */
-function toPart({ set, cluster, turned, id }, place, swapped) {
+function toPart({ set, cluster, turned, id }, location, swapped) {
   if (cluster === undefined)
-    return { irrelevance: 0, live_irrelevance: 0.5, live_multiple: 2.5 }[set] + Math.floor(place / 80);
+    return { irrelevance: 0, live_irrelevance: 0.5, live_multiple: 2.5 }[set] + Math.floor(location / 80);
   // Each pass asks each order of each list one query, first of the lists of which two descriptions were swapped.
   const pass = (Number(id.split("_").at(-2)) - turned + queriesPerCluster) % queriesPerCluster;
   return pass + (swapped.has(cluster) ? 0.4 : 0.6);
@@ -123,10 +123,10 @@ function bootstrap(units, statistic) {
  */
 function areaUnderCurve(scored) {
   const sorted = [...scored].sort((a, b) => a.score - b.score);
-  const places = sorted.map((_, place) => place);
-  return bootstrap(places, (drawn) => {
+  const locations = sorted.map((_, location) => location);
+  return bootstrap(locations, (drawn) => {
     const times = sorted.map(() => 0);
-    for (const place of drawn) times[place]++;
+    for (const location of drawn) times[location]++;
     let [above, errors, right, own, at] = [0, 0, 0, 0, 0];
     while (at < sorted.length) {
       const { score } = sorted[at];

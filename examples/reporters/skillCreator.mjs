@@ -86,7 +86,7 @@ function describeRun(one, { cell, turns, startedAt, verdict }) {
 
 /** `grading.json`; undefined if no expectation was graded. */
 function grade(checks) {
-  const withoutPrefix = (what) => what.replace(/^behaviour: /, "");
+  const withoutPrefix = (what) => what.replace(/^behavior: /, "");
   const expectations = checks
     .filter(({ met }) => met !== "unknown")
     .map(({ what, met, why, evidence }) => ({

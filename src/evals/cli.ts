@@ -91,7 +91,7 @@ const io: Io = {
   outIsTerminal: stdout.isTTY === true,
   errIsTerminal: stderr.isTTY === true && !dumb,
   width: stdout.isTTY ? stdout.columns : 100,
-  colour: stdout.isTTY === true && !plain && !dumb,
+  color: stdout.isTTY === true && !plain && !dumb,
   unicode: !dumb,
   env,
   cwd,

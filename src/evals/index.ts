@@ -51,7 +51,7 @@ export type {
   Reporter,
   ReporterInput,
 } from "./base/types/custom.ts";
-export type { Place, Problem } from "./base/types/errors.ts";
+export type { Location, Problem } from "./base/types/errors.ts";
 export type { CaseSummary, SuiteSummary } from "./base/types/run.ts";
 export type * from "./options.ts";
 export type { DoctorReport, LintReport, ProbeReport, RunSummary, SearchReport, Tool };
@@ -181,7 +181,7 @@ async function call<T>(
     outIsTerminal: false,
     errIsTerminal: false,
     width: 100,
-    colour: false,
+    color: false,
     unicode: true,
     env,
     ...(serverEnv && { serverEnv }),

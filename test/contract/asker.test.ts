@@ -13,7 +13,7 @@ import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";
 // Whatever asks the trials of a run, the run is the same: in this process, in batches of a provider, or on a worker.
 
 type Script = Partial<BatchScript<MessagesBody, MessageAnswer>>;
-type World = { place: ReturnType<typeof project>; baseUrl: string };
+type World = { location: ReturnType<typeof project>; baseUrl: string };
 type Asking = {
   options(): Partial<RunOptions>;
   /** Starts what answers beside the run, and returns what ends it. */
@@ -37,8 +37,8 @@ const askings: Record<string, Asking> = {
   "in batches": { options: () => ({ batch: true }), start: atOnce, listLeft: async () => [] },
   "on a worker": {
     options: () => ({ queue: redisUrl() }),
-    start({ place, baseUrl }) {
-      const io = place.io({ env: { HOME: place.dir, ...env } });
+    start({ location, baseUrl }) {
+      const io = location.io({ env: { HOME: location.dir, ...env } });
       const working = work({ queue: redisUrl(), concurrency: 4, execute: "read-only", baseUrl }, io);
       return () => {
         io.stop();
@@ -67,9 +67,9 @@ const answer = (body: MessagesBody): MessageAnswer => {
 async function open(asking: Asking, script: Script = {}) {
   const endpoint = await startMessageBatches({ answer, ...script });
   cleanup.push(endpoint.close);
-  const place = project();
-  cleanup.push(asking.start({ place, baseUrl: endpoint.url }));
-  const world = () => place.io({ env: { HOME: place.dir, ...env } });
+  const location = project();
+  cleanup.push(asking.start({ location, baseUrl: endpoint.url }));
+  const world = () => location.io({ env: { HOME: location.dir, ...env } });
   const options = { ...runDefaults, model: [model], baseUrl: endpoint.url, seed: 7, concurrency: 4, retries: 0 };
   const ask = async (changes: Partial<RunOptions> = {}, io = world()) => {
     const code = await run({ ...options, ...asking.options(), ...changes }, io);
@@ -81,7 +81,7 @@ async function open(asking: Asking, script: Script = {}) {
     const io = world();
     return { code: await run({ ...runDefaults, resume: "latest", given, ...(queue && { queue }) } as never, io), io };
   };
-  return { endpoint, world, ask, resume, trials: () => place.trials(place.records()[0] ?? "") };
+  return { endpoint, world, ask, resume, trials: () => location.trials(location.records()[0] ?? "") };
 }
 
 /** Trials in the order of the plan, without times, ids and prices. */

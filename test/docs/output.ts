@@ -9,7 +9,7 @@ const volatile: readonly [RegExp, string][] = [
   [/\bNode \d+\.\d+\.\d+/g, "Node <version>"],
 ];
 
-const normalise = (line: string): string =>
+const normalize = (line: string): string =>
   volatile.reduce((text, [pattern, label]) => text.replaceAll(pattern, label), line.trimEnd());
 
 /** The line with durations in one piece: where it breaks depends on their width. */
@@ -39,8 +39,8 @@ function segmentsOf(shown: readonly string[]): string[][] {
 
 /** Whether `printed` is what a page shows, apart from volatile parts and from the lines that `...` stands for. */
 export function isShown(shown: readonly string[], printed: readonly string[]): boolean {
-  const segments = segmentsOf(joinUsage(shown).map(normalise));
-  const lines = joinUsage(printed).map(normalise);
+  const segments = segmentsOf(joinUsage(shown).map(normalize));
+  const lines = joinUsage(printed).map(normalize);
   const startsAt = (segment: readonly string[], at: number) => segment.every((line, i) => lines[at + i] === line);
   let from = 0;
   for (const [index, segment] of segments.entries()) {
@@ -70,7 +70,7 @@ export function refresh(shown: readonly string[], printed: readonly string[]): s
     from += length;
     const kept = lines.map((line, i) => {
       const old = segment[i];
-      return old !== undefined && normalise(old) === normalise(line) ? old : line;
+      return old !== undefined && normalize(old) === normalize(line) ? old : line;
     });
     return index > 0 ? ["...", ...kept] : kept;
   });
@@ -78,7 +78,7 @@ export function refresh(shown: readonly string[], printed: readonly string[]): s
 
 /** Where in `printed`, from `from` on, the line is that shares most words with the first line of `segment`. */
 function closest(segment: readonly string[], printed: readonly string[], from: number): number {
-  const wordsOf = (line: string) => new Set(normalise(line).match(/[\p{L}\p{N}_<>]+/gu) ?? []);
+  const wordsOf = (line: string) => new Set(normalize(line).match(/[\p{L}\p{N}_<>]+/gu) ?? []);
   const wanted = wordsOf(segment[0] ?? "");
   let best = { at: from, score: -1 };
   for (let at = from; at < printed.length; at++) {

@@ -151,8 +151,8 @@ describe("one spoiled description of eight, on a simulated noisy endpoint", () =
     for (const { cell, toolset } of trialsOf(record)) {
       expect(lists.get(cell.arm)).toBe(toolset);
       const listed = toolsets[toolset]?.find(({ name }) => name === spoiled.tool)?.description;
-      const place = cases[0].changes.findIndex(({ id }: { id: string }) => id === spoiled.tool);
-      expect(listed === spoiled.wording).toBe(cell.arm.split(":")[1]?.[place] === "1");
+      const location = cases[0].changes.findIndex(({ id }: { id: string }) => id === spoiled.tool);
+      expect(listed === spoiled.wording).toBe(cell.arm.split(":")[1]?.[location] === "1");
     }
   });
 

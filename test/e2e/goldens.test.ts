@@ -85,7 +85,7 @@ beforeAll(() => {
 });
 
 /** A text without what differs from run to run and from machine to machine. */
-const normalise = (text: string) =>
+const normalize = (text: string) =>
   text
     .replaceAll(root, "ROOT")
     .replaceAll(tmpdir(), "TMP")
@@ -114,7 +114,7 @@ async function golden(name: string, ...args: string[]): Promise<void> {
   // So wide that no duration moves a line break.
   const { code, out, err } = await evals(args, { cwd, env, width: 1000 });
   const shown = `$ evals ${args.join(" ")}\nexit code ${code}\n--- stdout\n${layOut(out)}--- stderr\n${err}`;
-  await expect(normalise(shown)).toMatchFileSnapshot(`goldens/${name}.txt`);
+  await expect(normalize(shown)).toMatchFileSnapshot(`goldens/${name}.txt`);
 }
 
 /** One golden file for each form of the output. */

@@ -189,7 +189,7 @@ describeAccuracyTests(done.filter(Boolean).map((prompt) => ({ prompt, expectedTo
     "--json",
   );
   server.close();
-  const { imports } = JSON.parse(out) as { imports: { cases: { name: string }[]; unsaid: { detail?: string }[] }[] };
+  const { imports } = JSON.parse(out) as { imports: { cases: { name: string }[]; losses: { detail?: string }[] }[] };
   expect(imports[0]?.cases.map(({ name }) => name)).toEqual([
     "Before the failure",
     "Attempts",
@@ -197,7 +197,7 @@ describeAccuracyTests(done.filter(Boolean).map((prompt) => ({ prompt, expectedTo
     ...attempts.filter((attempt) => /child_process|import\("node:http"\)\)/.test(attempt)),
     "The last",
   ]);
-  expect(imports[0]?.unsaid.flatMap(({ detail }) => detail ?? [])).toEqual([
+  expect(imports[0]?.losses.flatMap(({ detail }) => detail ?? [])).toEqual([
     "it threw: broken",
     "it ended the process",
     "it wrote to the output of the process",

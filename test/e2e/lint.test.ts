@@ -63,7 +63,7 @@ describe("evals lint", () => {
         "required-unknown tools weather.get $.inputSchema.required 9 21",
       ]),
     );
-    expect(report.problems.map(({ message, place }) => [message, place?.line, place?.column])).toEqual([
+    expect(report.problems.map(({ message, location }) => [message, location?.line, location?.column])).toEqual([
       ["Item 2 of the list is not a tool.", 12, 5],
     ]);
     expect(ended.code).toBe(1);
@@ -99,9 +99,9 @@ describe("evals lint", () => {
     const ended = await evals(["lint", "--config", ".mcp.json", "--json"], { cwd: dir });
     const report = reportOf(ended);
     expect(report.counts.linted).toEqual({ "host entries": 4, tools: 5, toolsets: 3 });
-    expect(report.problems.map(({ message, place }) => [message.split(":")[0], place?.file, place?.line])).toEqual([
-      ['Server "dies" exited with code 7. Its stderr ends with', ".mcp.json", 3],
-    ]);
+    expect(
+      report.problems.map(({ message, location }) => [message.split(":")[0], location?.file, location?.line]),
+    ).toEqual([['Server "dies" exited with code 7. Its stderr ends with', ".mcp.json", 3]]);
     // Clients refuse both of these lists as a whole.
     const refused = report.findings.filter(({ rule }) => ["tool-shape", "name-shared"].includes(rule));
     expect(refused.map(({ rule, location: { server, tool, via } }) => [rule, server, tool, via?.line])).toEqual([
@@ -127,7 +127,7 @@ describe("evals lint", () => {
       ["required-unknown", "the host adds it"],
     ]);
     expect(unusedSuppressions).toEqual([
-      { rule: "description-missing", reason: "there was none", place: { file: "s.yaml", line: 11, column: 7 } },
+      { rule: "description-missing", reason: "there was none", location: { file: "s.yaml", line: 11, column: 7 } },
     ]);
     expect(ended.err).toContain(
       "s.yaml:11:7: warning: The suppression of description-missing suppresses nothing.\n" +
@@ -181,7 +181,7 @@ describe("evals lint", () => {
     expect(findings.find(({ rule }) => rule === "skill-name-folder")?.location).toMatchObject({
       ...{ skill: "b", file: "skills/a/SKILL.md", line: 2 },
     });
-    expect(problems.map(({ place }) => place)).toEqual([{ file: "skills/c/SKILL.md", line: 1 }]);
+    expect(problems.map(({ location }) => location)).toEqual([{ file: "skills/c/SKILL.md", line: 1 }]);
     expect(counts.linted).toEqual({ skills: 1, "eval files": 1 });
     expect(ended.code).toBe(1);
   });
@@ -232,7 +232,7 @@ describe("evals lint", () => {
     ]);
   });
 
-  it("prints the catalogue for programs", async () => {
+  it("prints the catalog for programs", async () => {
     const { out, code } = await evals(["lint", "--rules", "--json"]);
     const { rules } = JSON.parse(out) as { rules: { id: string }[] };
     expect(rules.map(({ id }) => id)).toContain("name-length");
@@ -314,7 +314,7 @@ describe("evals lint --judge", () => {
   ] as const)("%s: the others are graded, and the tool is a problem", async (_, answer, why) => {
     // What is silent is waited for longer than an answer takes on a busy machine.
     const { ended, report } = await judged({ get_c: answer }, ...("fault" in answer ? ["--timeout", "5"] : []));
-    expect(report?.problems.map(({ message, place }) => [message, place?.line])).toEqual([
+    expect(report?.problems.map(({ message, location }) => [message, location?.line])).toEqual([
       [expect.stringContaining(`1 tool not judged (get_c): ${why}`), 16],
     ]);
     expect([report?.counts.linted["judged tools"], ended.code]).toEqual([2, 3]);

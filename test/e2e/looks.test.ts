@@ -8,7 +8,7 @@ import type { RunManifest } from "../../src/evals/base/types/run.ts";
 import type { Trial } from "../../src/evals/base/types/trial.ts";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { PageTrialCollector } from "../../src/evals/experiments/run/report/pageTrials.ts";
-import { summariser } from "../../src/evals/experiments/run/summary.ts";
+import { summarizer } from "../../src/evals/experiments/run/summary.ts";
 import { needsBrowser, openPage } from "./browser.ts";
 
 // How the page looks: the colors of what passed and failed, and that no text is cut, from a phone to a wide screen.
@@ -29,7 +29,7 @@ function writeRun(cases: number): string {
   // Names of tools are long.
   const text = JSON.stringify(makeRecord(cases * 40)).replaceAll("list_directory", "list_directory_with_sizes");
   const { manifest, trials } = JSON.parse(text) as ReturnType<typeof makeRecord>;
-  const results = summariser(manifest, "reports/made-up");
+  const results = summarizer(manifest, "reports/made-up");
   const collector = new PageTrialCollector(manifest);
   for (const trial of trials) {
     results.add(trial);

@@ -235,10 +235,10 @@ console.log(globalThis.seen === EvalsError, totals.broken);
     expect(size).toBeLessThan(150_000);
   });
 
-  it("has a licence for each package in it", () => {
-    const licences = read("THIRD-PARTY.md");
+  it("has a license for each package in it", () => {
+    const licenses = read("THIRD-PARTY.md");
     for (const name of ["@anthropic-ai/sdk", "@modelcontextprotocol/client", "openai", "yaml", "preact"])
-      expect(licences).toMatch(new RegExp(`^## .*${name} \\d`, "m"));
+      expect(licenses).toMatch(new RegExp(`^## .*${name} \\d`, "m"));
   });
 });
 

@@ -11,7 +11,7 @@ import { intervalPlot, intervalRow } from "../../src/evals/experiments/results/f
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { blocksPage, toPage } from "../../src/evals/experiments/run/report/page.ts";
 import { PageTrialCollector } from "../../src/evals/experiments/run/report/pageTrials.ts";
-import { summariser } from "../../src/evals/experiments/run/summary.ts";
+import { summarizer } from "../../src/evals/experiments/run/summary.ts";
 import { heading, makeColumns, table } from "../../src/evals/reports/document.ts";
 import { renderPage } from "../../src/evals/reports/html.ts";
 import { checked } from "../reports/checks.ts";
@@ -43,7 +43,7 @@ let run: string | undefined;
 function writeRun(): string {
   if (run !== undefined) return run;
   const { manifest, trials } = makeRecord(1200);
-  const results = summariser(manifest, "reports/made-up");
+  const results = summarizer(manifest, "reports/made-up");
   for (const trial of trials) results.add(trial);
   run = write("run", results.summary(), manifest, trials);
   return run;
@@ -179,7 +179,7 @@ describe("a run", () => {
         turns: turns.map((turn) => ({ ...turn, calls: turn.calls.map((one) => ({ ...one, inner })) })),
       };
     });
-    const results = summariser(manifest, "reports/made-up");
+    const results = summarizer(manifest, "reports/made-up");
     for (const trial of dispatched) results.add(trial);
     const { page } = await openPage(browser, write("dispatched", results.summary(), manifest, dispatched));
     await page.getByLabel("Outcome", { exact: true }).selectOption("right-tool");
@@ -392,7 +392,7 @@ describe("every page", () => {
       startedAt: nasty,
       ms: 1,
     };
-    const place = { hash: nasty, expectedTools: [nasty], trials: 1, passRate: 1, maxTurns: 1, file: nasty, line: 1 };
+    const location = { hash: nasty, expectedTools: [nasty], trials: 1, passRate: 1, maxTurns: 1, file: nasty, line: 1 };
     const manifest: RunManifest = {
       ...hostileManifest,
       suites: [
@@ -402,7 +402,7 @@ describe("every page", () => {
           hash: nasty,
           execute: "read-only",
           isolate: "run",
-          cases: [{ ...place, id: nasty, input: nasty, expected: nasty, toolset: nasty }],
+          cases: [{ ...location, id: nasty, input: nasty, expected: nasty, toolset: nasty }],
         },
       ],
     };

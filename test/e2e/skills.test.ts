@@ -259,7 +259,7 @@ describe("what a skill is worth", () => {
 
     const journal = readFileSync(join(summary.dir, "trials.jsonl"), "utf8").trimEnd().split("\n");
     const trials = journal.map((line) => trialSchema.parse(JSON.parse(line)));
-    const arms = trials.flatMap(({ cell }) => (cell.suite.endsWith("behaviour") ? [cell.arm] : []));
+    const arms = trials.flatMap(({ cell }) => (cell.suite.endsWith("behavior") ? [cell.arm] : []));
     expect(arms.toSorted()).toEqual([...Array(6).fill("head"), ...Array(6).fill("without")]);
     expect(arms.filter((arm, index) => arm !== arms[index - 1]).length).toBeGreaterThan(4);
     const judged = endpoint.requests.flatMap(({ body }) => criteriaOf(body) ?? []);
@@ -267,9 +267,9 @@ describe("what a skill is worth", () => {
     for (const { transcript } of judged) expect(transcript).not.toMatch(/skill|Launching|format\.md/i);
 
     expect(summary.judge).toEqual({ model: "anthropic:claude-haiku-5-5" });
-    const [trigger, behaviour] = summary.suites;
+    const [trigger, behavior] = summary.suites;
     expect(trigger).toMatchObject({ name: "skill:notes", ok: true });
-    const { arms: sides = [], behaviors } = behaviour?.arms?.[0] ?? {};
+    const { arms: sides = [], behaviors } = behavior?.arms?.[0] ?? {};
     expect(sides[1]?.against).toMatchObject({ verdict: "better", net: { change: expect.closeTo(5 / 6) } });
     expect(sides.map(({ passed }) => passed)).toEqual([0, 5]);
     expect(behaviors).toEqual([
@@ -308,7 +308,7 @@ describe("what a skill is worth", () => {
     const ended = await run("run", "packages/notes", "--json");
     expect(summaryOf(ended).suites.map(({ name }) => name)).toEqual(["skill:notes"]);
     expect(ended.err).toBe(
-      'packages/notes/SKILL.md: warning: The expected behaviour of the skill "notes" (3 sentences) is not graded, only whether it is loaded.\n' +
+      'packages/notes/SKILL.md: warning: The expected behavior of the skill "notes" (3 sentences) is not graded, only whether it is loaded.\n' +
         "  Name a judge with --judge <model>.\n",
     );
   });

@@ -129,7 +129,7 @@ describe("evals run --watch", () => {
       ["read no record", "list no record", "zone no record", "send no record"],
       ["send edited"],
       ["send stale send_mail"],
-      ["read stale read_file", "list neighbour read_file"],
+      ["read stale read_file", "list neighbor read_file"],
       ["send no record"],
     ]);
     expect(partialRecords().at(3)?.partial?.leftOut).toEqual([

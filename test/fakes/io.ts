@@ -17,7 +17,7 @@ export function anIo(changes: Partial<Io> = {}): TestIo {
     outIsTerminal: false,
     errIsTerminal: false,
     width: 100,
-    colour: false,
+    color: false,
     unicode: true,
     env: {},
     isTrusted: true,

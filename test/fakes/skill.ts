@@ -6,7 +6,7 @@ export function aSkill(
 ): SkillPackage {
   const document: SkillDocument = {
     frontMatter: { name, description: `Does ${name}.` },
-    places: {},
+    locations: {},
     body,
     bodyLine: 5,
     steps: [],
@@ -27,6 +27,6 @@ export function aSkill(
 }
 
 export function anEval(input: string, changes: Partial<SkillEval> = {}): SkillEval {
-  const place = { file: "skills/pdf/evals/evals.json", line: 1, column: 1 };
-  return { input, triggers: true, expectedBehavior: [], files: [], place, ...changes };
+  const location = { file: "skills/pdf/evals/evals.json", line: 1, column: 1 };
+  return { input, triggers: true, expectedBehavior: [], files: [], location, ...changes };
 }

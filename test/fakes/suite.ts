@@ -27,7 +27,7 @@ export function aCase(id: string, changes: Partial<Case> = {}): Case {
     trials: 5,
     passRate: 0.8,
     maxTurns: 1,
-    place: { file: "suite.yaml", line: 1 },
+    location: { file: "suite.yaml", line: 1 },
     ...changes,
   };
 }

@@ -39,7 +39,7 @@ it("writes a suite that loads, and prints what was kept, what was not, and expec
   expect(readFileSync(join(cwd, file), "utf8")).toMatchSnapshot();
   const { suites, warnings } = await loadSuites([file], { cwd });
   expect(warnings).toEqual([]);
-  expect(suites[0]?.cases.map(({ id, place }) => [id, place.line])).toEqual([
+  expect(suites[0]?.cases.map(({ id, location }) => [id, location.line])).toEqual([
     ["list-all-accounts-of-subscription", 10],
     ["which-accounts-are-there", 14],
     ["close-my-account", 18],
@@ -66,9 +66,9 @@ it("prints every case with its reasons as JSON", async () => {
   expect(imports.map(({ cases }) => cases.length)).toEqual([1, 4]);
   expect(imports[1]?.cases.at(-1)).toEqual({
     name: "Create an account",
-    place: { file: "prompts.md", line: 6 },
+    location: { file: "prompts.md", line: 6 },
     leftOut: "clarification-required: the query lacks parameters that the user has to give first",
-    unsaid: [],
+    losses: [],
   });
 });
 

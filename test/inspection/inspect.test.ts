@@ -226,7 +226,7 @@ describe("lint", () => {
     writeFileSync(join(cwd, "lint.json"), JSON.stringify({ mcpServers }, null, 2));
     const { code, report } = await runLint({ config: ["lint.json"] }, anEnvironment(cwd));
     expect(report.counts.linted).toEqual({ "host entries": 3, tools: 1, toolsets: 1 });
-    expect(report.problems.map(({ place }) => place?.file)).toEqual(["lint.json", "lint.json"]);
+    expect(report.problems.map(({ location }) => location?.file)).toEqual(["lint.json", "lint.json"]);
     expect(report.findings.map(({ rule }) => rule)).toContain("registration-relative-path");
     expect(report.problems[0]?.hint).toContain("Use the absolute path of the script");
     expect(code).toBe(1);

@@ -21,7 +21,7 @@ async function list(project: Files, flags: Partial<Parameters<typeof listSkills>
   const io: Io = {
     out: (text) => void printed.out.push(text),
     err: (text) => void printed.err.push(text),
-    ...{ outIsTerminal: false, errIsTerminal: false, width: 110, colour: false, unicode: true, cwd },
+    ...{ outIsTerminal: false, errIsTerminal: false, width: 110, color: false, unicode: true, cwd },
     env: { HOME: join(cwd, "home") },
     signal: new AbortController().signal,
     signalExitCode: () => 130,

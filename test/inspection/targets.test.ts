@@ -31,7 +31,7 @@ file("evals/list.json", []);
 file("evals/static.json", suite("static", { server: { tools: "list.json" } }));
 file("more/registered.json", suite("registered", { server: { config: "../.mcp.json", name: "one" } }));
 file("more/skill/SKILL.md", "---\nname: skill\ndescription: Compresses images.\n---\n# Skill\n");
-for (const name of ["clone", "neighbour"])
+for (const name of ["clone", "neighbor"])
   file(`repositories/${name}/SKILL.md`, `---\nname: ${name}\ndescription: Compresses images.\n---\n# Skill\n`);
 file("repositories/clone/.git/HEAD", "ref: refs/heads/main\n");
 file("more/none.json", suite("none", { skills: ["."] }));
@@ -115,11 +115,11 @@ const cases: [string, TargetOptions, unknown[]][] = [
     [
       { skills: "more", only: ["skill"] },
       { skills: "repositories/clone", only: ["clone"] },
-      { skills: "repositories", only: ["neighbour"] },
+      { skills: "repositories", only: ["neighbor"] },
     ],
   ],
   [
-    "a package at the root of a repository, without its neighbours",
+    "a package at the root of a repository, without its neighbors",
     { paths: ["repositories/clone"] },
     [{ skills: "repositories/clone", only: ["clone"] }],
   ],
@@ -237,7 +237,7 @@ describe("the skills of a project", () => {
     const { counts, problems, skillFolders } = JSON.parse(io.printed()) as LintReport;
     expect(skillFolders).toEqual([".claude/skills", ".agents/skills"]);
     expect(counts.linted.skills).toBe(2);
-    expect(problems.map(({ place }) => place?.file)).toEqual([".claude/skills/empty"]);
+    expect(problems.map(({ location }) => location?.file)).toEqual([".claude/skills/empty"]);
   });
 
   it("are no targets of commands that need a server", async () => {

@@ -65,7 +65,7 @@ it("shows what a model did, with its arguments beside the expected ones, once fo
 
     Calls: read
 
-       argument  expected              got
+       argument  expected              actual
     ──────────────────────────────────────────────
     ✗  path      endsWith "notes.txt"  "other.txt"
     ~  head      (not named)           3

@@ -39,9 +39,9 @@ it("write SARIF", async () => {
 
 describe("the workspace of skill-creator", () => {
   const usage = { inputTokens: 100, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0 };
-  const met = { what: "behaviour: says hello", met: "yes", evidence: 'Hello, "you"' };
-  const notMet = { what: "behaviour: asks", met: "no", why: "the judge: It asks nothing." };
-  const open = { what: "behaviour: is brief", met: "unknown" };
+  const met = { what: "behavior: says hello", met: "yes", evidence: 'Hello, "you"' };
+  const notMet = { what: "behavior: asks", met: "no", why: "the judge: It asks nothing." };
+  const open = { what: "behavior: is brief", met: "unknown" };
   const trial = (arm: string, number: number, checks: object[]) => ({
     cell: { suite: "s", case: "hello", arm, model: "custom:m", trial: number },
     outcome: { kind: "answered" },
@@ -50,7 +50,7 @@ describe("the workspace of skill-creator", () => {
     verdict: { checks },
   });
 
-  const place = { hash: "h", expectedTools: [], toolset: "t", trials: 2, passRate: 0.8, maxTurns: 1 };
+  const location = { hash: "h", expectedTools: [], toolset: "t", trials: 2, passRate: 0.8, maxTurns: 1 };
   beforeAll(async () => {
     const trials = [trial("head", 1, [met]), trial("head", 2, [met, notMet]), trial("without", 1, [notMet, open])];
     writeFileSync(
@@ -60,7 +60,7 @@ describe("the workspace of skill-creator", () => {
     const [model] = manifest.models;
     const [suite] = manifest.suites;
     if (!model || !suite) throw new Error("the sample has a model and a suite");
-    const cases = [{ ...place, id: "hello", input: "Hi", expected: "(behaviour)", file: "evals.json", line: 1 }];
+    const cases = [{ ...location, id: "hello", input: "Hi", expected: "(behavior)", file: "evals.json", line: 1 }];
     const suites = [{ ...suite, name: "s", lift: "greet", file: "skills/greet/evals/evals.json", cases }];
     await report("skillCreator.mjs", {
       summary: skills,

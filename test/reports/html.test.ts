@@ -97,16 +97,16 @@ it("keeps arbitrary text as data", () => {
   );
 });
 
-describe("colours", () => {
+describe("colors", () => {
   const style = readFileSync(join(import.meta.dirname, "../../src/evals/page/style.css"), "utf8");
-  /** The two colours of a variable: in the light scheme, and in the dark one. */
-  const colours = (name: string) =>
+  /** The two colors of a variable: in the light scheme, and in the dark one. */
+  const colors = (name: string) =>
     new RegExp(`--${name}: light-dark\\((#[0-9a-f]{6}), (#[0-9a-f]{6})\\)`).exec(style)?.slice(1) ?? [];
 
   it.each(["ink", "soft", "good", "bad", "warn"])("%s is readable on every background, light and dark", (name) => {
     for (const scheme of [0, 1])
       for (const ground of ["paper", "sheet", "wash", "chosen", "bad-wash", "good-wash"])
-        expect(contrast(colours(name)[scheme] ?? "", colours(ground)[scheme] ?? ""), ground).toBeGreaterThan(4.5);
+        expect(contrast(colors(name)[scheme] ?? "", colors(ground)[scheme] ?? ""), ground).toBeGreaterThan(4.5);
   });
 });
 

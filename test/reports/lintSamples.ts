@@ -71,13 +71,13 @@ export const mixed = aReport(
   { linted: { tools: 2, toolsets: 1, suites: 1 } },
   {
     unusedSuppressions: [
-      { rule: "name-length", reason: "old", place: { file: "evals/lint.yaml", line: 3, column: 5 } },
+      { rule: "name-length", reason: "old", location: { file: "evals/lint.yaml", line: 3, column: 5 } },
     ],
     problems: [
       {
         message: 'server "files" did not start: exit code 1',
         hint: "Run it directly.",
-        place: { file: ".mcp.json", line: 3, column: 7 },
+        location: { file: ".mcp.json", line: 3, column: 7 },
       },
     ],
   },
@@ -113,11 +113,11 @@ export const ruleInfos: readonly RuleInfo[] = [
 
 /** What the forms of findings show of a report. */
 export function listOf({ findings, problems, unusedSuppressions, failOn, exitCode }: LintReport): FindingList {
-  const unused = unusedSuppressions.map(({ rule, reason, place }) => ({
+  const unused = unusedSuppressions.map(({ rule, reason, location }) => ({
     severity: "warning" as const,
     message: `The suppression of ${rule} suppresses nothing.`,
     hint: reason,
-    ...(place && { place }),
+    ...(location && { location }),
   }));
   const all = [...problems.map((one) => ({ severity: "error" as const, ...one })), ...unused];
   return { command: "lint", findings, problems: all, rules: ruleInfos, failOn, exitCode };

@@ -8,9 +8,9 @@ const lexicalNote = "a retrieval baseline, not a language model";
 function wilson(passed: number, trials: number): [number, number] {
   const z2 = 1.959964 ** 2;
   const rate = passed / trials;
-  const centre = (rate + z2 / (2 * trials)) / (1 + z2 / trials);
+  const center = (rate + z2 / (2 * trials)) / (1 + z2 / trials);
   const half = Math.sqrt(z2 * ((rate * (1 - rate)) / trials + z2 / (4 * trials * trials))) / (1 + z2 / trials);
-  return [Math.max(0, centre - half), Math.min(1, centre + half)];
+  return [Math.max(0, center - half), Math.min(1, center + half)];
 }
 
 type CaseGiven = Pick<CaseSummary, "id" | "input" | "expected"> & Partial<CaseSummary>;
@@ -447,9 +447,9 @@ export const skills: RunSummary = runOf(
       ],
     }),
     suiteOf({
-      name: "skill:release-notes behaviour",
+      name: "skill:release-notes behavior",
       coverage: { tools: 0, expected: 0, missing: [] },
-      cases: [caseOf({ id: "notes-for-1-2-0", input: "Write the notes for 1.2.0", expected: "(behaviour)", line: 3 })],
+      cases: [caseOf({ id: "notes-for-1-2-0", input: "Write the notes for 1.2.0", expected: "(behavior)", line: 3 })],
       arms: [
         {
           axis: "skill",

@@ -44,9 +44,7 @@ const listing: SkillListing = {
 
 describe("the list of skills", () => {
   it("lists shown skills, then skipped ones with the reason", () => {
-    expect(
-      renderTerminal(skillsDocument(listing), { colour: false, width: 110, unicode: true }),
-    ).toMatchInlineSnapshot(`
+    expect(renderTerminal(skillsDocument(listing), { color: false, width: 110, unicode: true })).toMatchInlineSnapshot(`
       "3 skills · host claude-code
         Next: check one with \`evals lint --skills <folder>\`, or test it with \`evals run --skill <name>\`.
 
@@ -73,7 +71,7 @@ describe("the list of skills", () => {
   });
 
   it("fits the width, in ASCII without unicode", () => {
-    const text = renderTerminal(skillsDocument(listing), { colour: false, width: 60, unicode: false });
+    const text = renderTerminal(skillsDocument(listing), { color: false, width: 60, unicode: false });
     expect(text.split("\n").filter((line) => displayWidth(line) > 60)).toEqual([]);
     expect(text).toMatch(/^[\n -~]*$/);
   });

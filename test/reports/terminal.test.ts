@@ -19,7 +19,7 @@ import {
 } from "./samples.ts";
 
 const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked };
-const display = { colour: false, width: 100, unicode: true };
+const display = { color: false, width: 100, unicode: true };
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
   const manifestOf = name === "hostile" ? hostileManifest : manifest;
@@ -48,11 +48,11 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  it("differs only by colour codes if coloured", () => {
-    const text = forms.terminal.render(runReport({ summary, manifest: manifestOf }), { ...display, colour: true });
+  it("differs only by color codes if colored", () => {
+    const text = forms.terminal.render(runReport({ summary, manifest: manifestOf }), { ...display, color: true });
     const codes = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, "g");
     expect(text).toMatch(codes);
-    // Without colour, changed words are marked with brackets.
+    // Without color, changed words are marked with brackets.
     const rest = (shown: string) => shown.replace(/Changes in the tool list.*?\n\n/gs, "").replace(/ +$/gm, "");
     expect(rest(text.replace(codes, ""))).toBe(
       rest(forms.terminal.render(runReport({ summary, manifest: manifestOf }), display)),
@@ -83,7 +83,7 @@ it("omits and counts passed cases in a long table", () => {
 
 it("prints no workflow command from outside", () => {
   const blocks = [text("::error::first"), text("   ::warning::second ##[error]third")];
-  const printed = renderTerminal(blocks, { width: 80, colour: false, unicode: true });
+  const printed = renderTerminal(blocks, { width: 80, color: false, unicode: true });
   expect(printed).not.toMatch(/^\s*::/m);
   expect(printed).not.toContain("##[");
 });

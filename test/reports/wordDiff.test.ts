@@ -7,7 +7,7 @@ import { changedText } from "../../src/evals/reports/markdown.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 import { anyText } from "../fakes/text.ts";
 
-const display = { colour: false, width: 80, unicode: true };
+const display = { color: false, width: 80, unicode: true };
 /** The lines of a change; a diff is indented by two columns. */
 const linesOf = (change: TextChange, changes = {}) =>
   renderTerminal([{ kind: "diff", changes: [change] }], { ...display, ...changes })
@@ -42,11 +42,8 @@ describe("a change at a terminal", () => {
     `);
   });
 
-  it("keeps the marks in colour", () => {
-    const shown = text(
-      { label: "t: description", before: "Reads a file.", after: "Reads one file." },
-      { colour: true },
-    );
+  it("keeps the marks in color", () => {
+    const shown = text({ label: "t: description", before: "Reads a file.", after: "Reads one file." }, { color: true });
     expect(shown).toBe("\x1b[1mt: description\x1b[22m\n  Reads \x1b[31m[-a-]\x1b[39m\x1b[32m{+one+}\x1b[39m file.");
   });
 
@@ -123,7 +120,7 @@ describe("a change at a terminal", () => {
     );
   });
 
-  it("never exceeds the display width, with or without colour", () => {
+  it("never exceeds the display width, with or without color", () => {
     fc.assert(
       fc.property(words, words, fc.integer({ min: 40, max: 80 }), (before, after, width) => {
         const wording = {
@@ -132,7 +129,7 @@ describe("a change at a terminal", () => {
           after: `${after} same words at the end`,
         };
         for (const line of linesOf(wording, { width })) expect(displayWidth(line)).toBeLessThanOrEqual(width);
-        const words = (colour: boolean) => linesOf(wording, { width, colour }).join("\n");
+        const words = (color: boolean) => linesOf(wording, { width, color }).join("\n");
         expect(stripVTControlCharacters(words(true))).toBe(words(false));
       }),
     );

@@ -24,7 +24,7 @@ const openFault = (fault: string, limits: object = { startTimeoutMs }) =>
   open({ ...fixture("faulty.mjs", fault), ...limits });
 const listFault = async (fault: string) => (await openFault(fault)).list(never);
 
-test("a server that dies at start: exit code, the end of its stderr without colours", async () => {
+test("a server that dies at start: exit code, the end of its stderr without colors", async () => {
   expect(await failureOf(openFault("dies"))).toMatchInlineSnapshot(`
     "error: Server "sut" exited with code 7. Its stderr ends with:
         cannot open the database

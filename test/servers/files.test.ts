@@ -86,7 +86,7 @@ test("a variable that is not set is named at the entry's place, and what needs i
       severity: "warning",
       message: 'Server "files" uses the environment variable KEY, which is not set.',
       hint: `Set KEY, or give a default: \${KEY:-value}.`,
-      place: { file: path, line: 3, column: 14 },
+      location: { file: path, line: 3, column: 14 },
     },
   ]);
 });

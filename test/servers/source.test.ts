@@ -63,7 +63,7 @@ test("a whole configuration is one list, each tool with its server's name in fro
     { name: "wrong", failure: expect.stringContaining('Server "wrong" is malformed') },
     { name: "dead", failure: expect.stringContaining('Server "dead" exited with code 7') },
   ]);
-  expect(source.warnings.map(({ severity, place }) => [severity, place?.line])).toEqual([
+  expect(source.warnings.map(({ severity, location }) => [severity, location?.line])).toEqual([
     ["warning", 1],
     ["warning", 1],
   ]);

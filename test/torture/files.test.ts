@@ -32,7 +32,7 @@ const files: Record<string, string> = {
 for (const [name, text] of Object.entries(files)) write(name, text);
 
 /** Every place of a command line where a file is read, as @. */
-const places = [
+const locations = [
   "run @",
   "run evals/s.json --prices @ -m anthropic:x --dry-run",
   "run evals/s.json -m custom:@",
@@ -164,7 +164,7 @@ describe("odd files", () => {
       await expectMessage(args, project);
     };
     // A pipe in every place, and one of the others: many places share a reader of files.
-    await inLanes(4, places, async (words, at) => {
+    await inLanes(4, locations, async (words, at) => {
       await plain(words, "pipe.json");
       await plain(words, odd[at % odd.length]);
     });
@@ -180,9 +180,9 @@ describe("odd files", () => {
       '{ "server": { "tools": "tools.json" }, "cases": [{ "id": "a", "input": "Read", "expect": { "tool": "read" } }] }',
     );
     const baseline = join(suite, "baselines/s.lexical-2.json");
-    for (const place of [() => execFileSync("mkfifo", [baseline]), () => symlinkSync("/dev/zero", baseline)]) {
+    for (const location of [() => execFileSync("mkfifo", [baseline]), () => symlinkSync("/dev/zero", baseline)]) {
       rmSync(baseline, { force: true });
-      place();
+      location();
       for (const args of [
         ["run", "evals/s.json"],
         ["run", "evals/s.json", "--changed"],

@@ -101,9 +101,9 @@ describe.skipIf(noRedis)("a run on workers", () => {
     const kill = async (victim: Victim) => {
       killed[victim]++;
       if (victim === "worker") {
-        const place = random.below(workers);
-        fleet[place]?.child.kill("SIGKILL");
-        fleet[place] = startWorker();
+        const location = random.below(workers);
+        fleet[location]?.child.kill("SIGKILL");
+        fleet[location] = startWorker();
       } else if (victim === "redis") {
         await redis.kill();
         await redis.restart();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { extractLiterals, fillArguments } from "../../src/evals/asking/models/fillArguments.ts";
 import { createDispatchReader } from "../../src/evals/asking/scoring/dispatch.ts";
-import { readJudgement } from "../../src/evals/asking/scoring/judge.ts";
+import { readJudgment } from "../../src/evals/asking/scoring/judge.ts";
 import { isStopWord } from "../../src/evals/base/search/words.ts";
 import { inert } from "../../src/evals/base/secrets/visible.ts";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
@@ -61,8 +61,8 @@ const cases: Record<string, () => unknown> = {
     ),
   "a word of marks": () => isStopWord(`${fill("-")}a`),
   "an answer with an unclosed fence": () => readQuery(`\`\`\`${fill("\t")}n`),
-  "a judgement with an unclosed fence": () =>
-    readJudgement({ text: `\`\`\`${fill("\t")}n`, stop: "done" }, { questions: [], transcript: [] as never }),
+  "a judgment with an unclosed fence": () =>
+    readJudgment({ text: `\`\`\`${fill("\t")}n`, stop: "done" }, { questions: [], transcript: [] as never }),
   "the result of a search": () => search(fill("-")),
   "a suite name of dashes": () => baselineFile("", `a${fill("-.")}b`, "m"),
   "front matter of blank lines": () => skill(`${"\n".repeat(60_000)}#\r`),
@@ -97,7 +97,7 @@ describe("an object with 100,000 unknown keys", () => {
   });
 
   it("has a place for each in YAML", () => {
-    const { place } = parseYaml(keys.map((key) => `${key}: 1`).join("\n"), "a.yaml");
-    for (const [at, key] of keys.entries()) expect(place([key], "key").line).toBe(at + 1);
+    const { location } = parseYaml(keys.map((key) => `${key}: 1`).join("\n"), "a.yaml");
+    for (const [at, key] of keys.entries()) expect(location([key], "key").line).toBe(at + 1);
   });
 });

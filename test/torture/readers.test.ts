@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
 import { baseline } from "../../src/evals/experiments/baseline/accept.ts";
 import { run } from "../../src/evals/experiments/run/run.ts";
-import { summariser } from "../../src/evals/experiments/run/summary.ts";
+import { summarizer } from "../../src/evals/experiments/run/summary.ts";
 import { readVariants } from "../../src/evals/experiments/variants/file.ts";
 import { loadLintSettings, loadSuites, readCaseList } from "../../src/evals/input/suites/load.ts";
 import { readBaseline } from "../../src/evals/records/baseline.ts";
@@ -117,16 +117,16 @@ function replaceValue(text: string, at: number, value: unknown): string {
     } catch {
       continue;
     }
-    const places: (readonly [Record<string, unknown>, string])[] = [];
+    const locations: (readonly [Record<string, unknown>, string])[] = [];
     const walk = (node: unknown) => {
       if (typeof node !== "object" || node === null) return;
       for (const [key, child] of Object.entries(node)) {
-        places.push([node as Record<string, unknown>, key]);
+        locations.push([node as Record<string, unknown>, key]);
         walk(child);
       }
     };
     walk(data);
-    const [holder, key] = places[Math.floor(at * 7919 * places.length) % places.length] ?? [];
+    const [holder, key] = locations[Math.floor(at * 7919 * locations.length) % locations.length] ?? [];
     if (holder && key !== undefined) holder[key] = value;
     return text.replace(whole, () => JSON.stringify(data));
   }
@@ -238,13 +238,13 @@ describe("every reader of a spoiled file", () => {
       "a manifest": {
         file: join(folder, "run.json"),
         text: readFileSync(join(folder, "run.json"), "utf8"),
-        read: async () => summariser(await readManifest(folder), folder).summary(),
+        read: async () => summarizer(await readManifest(folder), folder).summary(),
       },
       "a journal": {
         file: join(folder, "trials.jsonl"),
         text: readFileSync(join(folder, "trials.jsonl"), "utf8"),
         read: async () => {
-          const results = summariser(manifest, folder);
+          const results = summarizer(manifest, folder);
           for await (const trial of readTrials(folder, id)) results.add(trial);
           return results.summary();
         },

@@ -175,7 +175,7 @@ export const suiteFlags = {
     skill: texts("Run only the eval files of these skills"),
     "host-dir": texts("Search for skills in these folders of the home and project folders (default: those of --host)"),
     "user-skills": toggle("Include the skills in the home folder"),
-    judge: text("Model that grades expected behaviour, for example anthropic:claude-opus-5-5 (default: not graded)"),
+    judge: text("Model that grades expected behavior, for example anthropic:claude-opus-5-5 (default: not graded)"),
     case: texts("Run only cases whose id matches this pattern (* matches any text)"),
     filter: texts("Run only cases with this tag; of several any (* matches any text)"),
     "max-turns": number("Maximum replies per trial; overrides the suites", { min: 1, max: 100, integer: true }),

@@ -51,7 +51,7 @@ export async function readProject(command: Command, given: ReadonlySet<string>, 
     } catch (error) {
       if (!(error instanceof EvalsError)) throw error;
       const [{ message, hint } = { message: error.message, hint: undefined }] = error.problems;
-      throw usageError(`"${option}": ${message}`, hint, project.place(option));
+      throw usageError(`"${option}": ${message}`, hint, project.location(option));
     }
   }
   if (!isCode && isUsed) await requireTrust(await claimOptions(options, file, io), io);
@@ -82,6 +82,6 @@ async function load(file: string, { cwd, env }: Io): Promise<Project> {
   return {
     ...project,
     options: { ...options, header },
-    place: (name) => project.place(name === "header" ? "headers" : name),
+    location: (name) => project.location(name === "header" ? "headers" : name),
   };
 }

@@ -1,6 +1,6 @@
 import { basename, dirname, resolve, sep } from "node:path";
 import { nearest } from "../base/text/nearest.ts";
-import { type EvalsError, type Place, type Problem, usageError } from "../base/types/errors.ts";
+import { type EvalsError, type Location, type Problem, usageError } from "../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
 import { readParsed } from "./parsing/read.ts";
 
@@ -49,8 +49,8 @@ const hosts: readonly HostFiles[] = [
 export const hostFileTitles = hosts.map(({ title }) => title);
 
 /** The files of hosts below the folder of a project or below the home folder. */
-export const listHostFiles = (place: "project" | "home") => [
-  ...new Set(hosts.flatMap((host) => (host[place] ?? []).map(String))),
+export const listHostFiles = (location: "project" | "home") => [
+  ...new Set(hosts.flatMap((host) => (host[location] ?? []).map(String))),
 ];
 
 /** Under Windows, in the folder for application data. */
@@ -102,7 +102,7 @@ export type HostFile = {
   /** In the form of `.mcp.json`, whatever the host. */
   entries: ReadonlyMap<string, Json>;
   read(name: string): HostEntry;
-  place(path: readonly (string | number)[]): Place;
+  location(path: readonly (string | number)[]): Location;
 };
 
 /**
@@ -110,7 +110,7 @@ export type HostFile = {
  * name it. Throws EvalsError when it cannot be read, or registers no servers.
  */
 export async function readHostFile(path: string, file = path): Promise<HostFile> {
-  const { value, place } = await readParsed(path, file, { lenient: true });
+  const { value, location } = await readParsed(path, file, { lenient: true });
   const found = findServers(value);
   const listed = Array.isArray(found?.servers) ? found.servers.filter(isJsonObject) : undefined;
   const named = listed
@@ -120,21 +120,21 @@ export async function readHostFile(path: string, file = path): Promise<HostFile>
     throw usageError(
       'The file registers no servers under "mcpServers", or as another host does.',
       'Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.',
-      place([]),
+      location([]),
     );
   const servers = new Map(named);
   const locate = ([name = "", ...inside]: readonly (string | number)[]) =>
-    place([found.key, servers.get(String(name))?.key ?? name, ...inside]);
+    location([found.key, servers.get(String(name))?.key ?? name, ...inside]);
   const inputs = isJsonObject(value) && Array.isArray(value.inputs) ? value.inputs.filter(isJsonObject) : [];
   const read = new Map(
-    [...servers].map(([name, { raw }]) => [name, readEntry(name, raw, { path, inputs, place: locate([name]) })]),
+    [...servers].map(([name, { raw }]) => [name, readEntry(name, raw, { path, inputs, location: locate([name]) })]),
   );
   return {
     file,
     path,
     entries: new Map([...read].map(([name, { entry }]) => [name, entry])),
     read: (name) => read.get(name) ?? plainEntry(null),
-    place: (inside) => (inside.length === 0 ? place([found.key]) : locate(inside)),
+    location: (inside) => (inside.length === 0 ? location([found.key]) : locate(inside)),
   };
 }
 
@@ -143,20 +143,20 @@ type Registered = [name: string, { raw: Json; key: string | number }];
 const plainEntry = (entry: Json): HostEntry => ({ entry, tools: {}, inputs: new Map(), problems: [] });
 
 /** The entry `name` of a host's configuration file. Throws EvalsError when there is none. */
-export function findEntry({ entries, place }: HostFile, name: string): Json {
+export function findEntry({ entries, location }: HostFile, name: string): Json {
   const entry = entries.get(name);
-  if (entry === undefined) throw unknownServer(name, [...entries.keys()], place([]));
+  if (entry === undefined) throw unknownServer(name, [...entries.keys()], location([]));
   return entry;
 }
 
 /** The error for a name that is not registered. `place` is absent if there are several files. */
-export function unknownServer(name: string, names: readonly string[], place?: Place): EvalsError {
+export function unknownServer(name: string, names: readonly string[], location?: Location): EvalsError {
   const close = nearest(name, names);
   const known = `Registered: ${names.join(", ")}.`;
   return usageError(
-    `No server "${name}" is registered in ${place ? "this file" : "these files"}.`,
+    `No server "${name}" is registered in ${location ? "this file" : "these files"}.`,
     close === undefined ? known : `Did you mean "${close}"? ${known}`,
-    place,
+    location,
   );
 }
 
@@ -192,14 +192,14 @@ const types: Record<string, "stdio" | "http" | "sse"> = {
   streamablehttp: "http",
 };
 
-type EntryContext = { path: string; inputs: readonly JsonObject[]; place: Place };
+type EntryContext = { path: string; inputs: readonly JsonObject[]; location: Location };
 
 /** An entry in the form of `.mcp.json`, with the references that only hosts know as environment variables. */
-function readEntry(name: string, raw: Json, { path, inputs, place }: EntryContext): HostEntry {
+function readEntry(name: string, raw: Json, { path, inputs, location }: EntryContext): HostEntry {
   if (!isJsonObject(raw)) return plainEntry(raw);
   const problems: Problem[] = [];
   const warn = (message: string) =>
-    problems.push({ severity: "warning", message: `Server "${name}": ${message}`, place });
+    problems.push({ severity: "warning", message: `Server "${name}": ${message}`, location });
   // Zed had the program and its arguments below `command`.
   const written: JsonObject = isJsonObject(raw.command)
     ? { ...raw, ...raw.command, command: raw.command.path ?? null }
@@ -242,7 +242,7 @@ function readEntry(name: string, raw: Json, { path, inputs, place }: EntryContex
       severity: "error",
       message: `Server "${name}" uses ${reference}, which only its host can fill in.`,
       hint: "Write an environment variable in its place.",
-      place,
+      location,
     });
   return { entry: expanded, tools: readFilter(written), inputs: asked, problems };
 }

@@ -19,16 +19,16 @@ const searchWords = /^(?:query|search|intent|q|task|keywords?)$/i;
  * Recognizes dispatchers among listed tools by their parameters: a string that names a tool or command, with an object
  * of arguments (`{ name, arguments }`, `{ command, parameters }`). Also tools that search for tools by a string.
  */
-export function recogniseDispatchers(tools: readonly JsonObject[]): DispatchRules {
+export function recognizeDispatchers(tools: readonly JsonObject[]): DispatchRules {
   return Object.fromEntries(
     tools.flatMap((tool) => {
-      const rule = recogniseDispatcher(tool);
+      const rule = recognizeDispatcher(tool);
       return rule ? [[String(tool.name), rule]] : [];
     }),
   );
 }
 
-function recogniseDispatcher({ name, description, inputSchema }: JsonObject): Dispatch | undefined {
+function recognizeDispatcher({ name, description, inputSchema }: JsonObject): Dispatch | undefined {
   if (typeof name !== "string" || !isJsonObject(inputSchema)) return undefined;
   const properties = listProperties(inputSchema).flatMap(([key, schema]) =>
     isJsonObject(schema) ? [{ key, schema }] : [],

@@ -6,8 +6,8 @@ import { groupBy } from "../base/groupBy.ts";
 import { listProperties } from "../base/jsonSchema/values.ts";
 import { knownSecrets, redactValue } from "../base/secrets/secrets.ts";
 import { cut } from "../base/text/text.ts";
-import { type ExitCode, exitCodes, formatProblem, type Place, usageError } from "../base/types/errors.ts";
-import { placeSchema } from "../base/types/finding.ts";
+import { type ExitCode, exitCodes, formatProblem, type Location, usageError } from "../base/types/errors.ts";
+import { locationSchema } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Json } from "../base/types/json.ts";
 import type { CaseFile, SuiteFile } from "../base/types/suite.ts";
@@ -105,11 +105,11 @@ async function writeOne(
     kept: kept.length,
     cases: cases.map((one) => ({
       name: one.name,
-      place: one.place,
+      location: one.location,
       ...(one.kind === "left out" && { leftOut: one.reason }),
-      unsaid: one.unsaid,
+      losses: one.losses,
     })),
-    unsaid: files.flatMap(({ file: of, unsaid }) => unsaid.map((one) => ({ ...one, file: of }))),
+    losses: files.flatMap(({ file: of, losses }) => losses.map((one) => ({ ...one, file: of }))),
     ...(format.request && !executeSource && { isRunnable: true as const }),
     dead: tools ? findDead(kept, behind, new Set(tools.map(({ name }) => name))) : [],
   };
@@ -137,8 +137,8 @@ function leaveOutInvalid(cases: readonly ImportedCase[]): ImportedCase[] {
     if (one.kind === "left out") return one;
     const { problems } = checkSuite({ cases: [one.content] } as unknown as Json);
     const wrong = problems.find(({ severity }) => severity !== "warning");
-    const { name, place, unsaid } = one;
-    return wrong ? { kind: "left out", name, place, unsaid, reason: wrong.message } : one;
+    const { name, location, losses } = one;
+    return wrong ? { kind: "left out", name, location, losses, reason: wrong.message } : one;
   });
 }
 
@@ -184,8 +184,8 @@ function writeValues(cases: readonly CaseFile[]): Pick<SuiteFile, "values"> {
   return values.length === 0 ? {} : { values: Object.fromEntries(values) };
 }
 
-const describeLeftOut = ({ place, name, reason }: Extract<ImportedCase, { kind: "left out" }>) =>
-  ` ${place.file}:${place.line ?? 1} ${JSON.stringify(cut(name, 80))}: ${reason.replace(/\s+/g, " ")}`;
+const describeLeftOut = ({ location, name, reason }: Extract<ImportedCase, { kind: "left out" }>) =>
+  ` ${location.file}:${location.line ?? 1} ${JSON.stringify(cut(name, 80))}: ${reason.replace(/\s+/g, " ")}`;
 
 /** The suite as YAML, with what was lost of a case in a comment above it, and the cases that are left out at the end. */
 function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources: readonly string[]): string {
@@ -194,11 +194,11 @@ function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources:
   const shown =
     sources.length > 5 ? `${sources.slice(0, 5).join(", ")} and ${sources.length - 5} more` : sources.join(", ");
   document.commentBefore = ` Written by \`evals import\` from ${shown}.${suite.server ? "" : "\n Name the server: server: { command: ..., args: [...] }"}`;
-  for (const [at, { unsaid, place }] of kept.entries()) {
+  for (const [at, { losses, location }] of kept.entries()) {
     const item = document.getIn(["cases", at]);
-    if (!isMap(item) || unsaid.length === 0) continue;
-    const what = unsaid.map((one) => (one.detail ? `${one.what} (${one.detail})` : one.what));
-    item.commentBefore = ` Not kept of ${place.file}:${place.line ?? 1}: ${[...new Set(what)].join("; ").replace(/\s+/g, " ")}`;
+    if (!isMap(item) || losses.length === 0) continue;
+    const what = losses.map((one) => (one.detail ? `${one.what} (${one.detail})` : one.what));
+    item.commentBefore = ` Not kept of ${location.file}:${location.line ?? 1}: ${[...new Set(what)].join("; ").replace(/\s+/g, " ")}`;
   }
   if (suite.values) document.commentBefore += "\n Replace the values with ones that your server knows.";
   const left = cases.flatMap((one) => (one.kind === "left out" ? [describeLeftOut(one)] : []));
@@ -207,12 +207,12 @@ function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources:
 }
 
 const number = z.number().int().min(0);
-const unsaidShape = { what: z.string(), detail: z.string().exactOptional() };
+const lossShape = { what: z.string(), detail: z.string().exactOptional() };
 const importedCaseSchema = z.object({
   name: z.string(),
-  place: placeSchema,
+  location: locationSchema,
   leftOut: z.string().exactOptional().describe("why it is in no suite"),
-  unsaid: z.array(z.object(unsaidShape)).readonly().describe("what the suite could not keep from it"),
+  losses: z.array(z.object(lossShape)).readonly().describe("what the suite could not keep from it"),
 });
 
 const importReportSchema = z.object({
@@ -221,7 +221,7 @@ const importReportSchema = z.object({
   files: number,
   kept: number,
   cases: z.array(importedCaseSchema),
-  unsaid: z.array(z.object({ ...unsaidShape, file: z.string() })).describe("what could not be kept from whole files"),
+  losses: z.array(z.object({ ...lossShape, file: z.string() })).describe("what could not be kept from whole files"),
   isRunnable: z.boolean().exactOptional().describe("its files are TypeScript and were not run: --execute-source"),
   dead: z
     .array(z.object({ tool: z.string(), cases: z.array(z.string()) }))
@@ -236,13 +236,13 @@ const maxItems = 12;
 
 /** The report of `evals import`: what was kept, what was left out and why, and expected tools that do not exist. */
 function importDocument(reports: readonly ImportReport[], hasServer: boolean): Block[] {
-  return reports.flatMap(({ format, written, files, kept, cases, unsaid, isRunnable, dead }) => {
-    const left = cases.flatMap(({ leftOut, place }) => (leftOut === undefined ? [] : [{ what: leftOut, place }]));
+  return reports.flatMap(({ format, written, files, kept, cases, losses, isRunnable, dead }) => {
+    const left = cases.flatMap(({ leftOut, location }) => (leftOut === undefined ? [] : [{ what: leftOut, location }]));
     const lost = [
       ...cases.flatMap((one) =>
-        one.leftOut === undefined ? one.unsaid.map(({ what }) => ({ what, place: one.place })) : [],
+        one.leftOut === undefined ? one.losses.map(({ what }) => ({ what, location: one.location })) : [],
       ),
-      ...unsaid.map(({ what, file }) => ({ what, place: { file } })),
+      ...losses.map(({ what, file }) => ({ what, location: { file } })),
     ];
     return [
       heading(1, [
@@ -274,10 +274,10 @@ function importDocument(reports: readonly ImportReport[], hasServer: boolean): B
 }
 
 /** Counts equal reasons, and names the place of the first. */
-function countReasons(noun: string, all: readonly { what: string; place: Place }[]): Block {
+function countReasons(noun: string, all: readonly { what: string; location: Location }[]): Block {
   const ranked = [...groupBy(all, ({ what }) => what)].sort(([, a], [, b]) => b.length - a.length);
   const items = ranked.map(([what, own]): Item => {
-    const first = own[0]?.place;
+    const first = own[0]?.location;
     return {
       text: `${integer(own.length)}x ${what}`,
       items: [["first at ", { code: `${first?.file}:${first?.line ?? 1}` }]],

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { EvalsError, type Place, type Problem, usageError } from "../base/types/errors.ts";
+import { EvalsError, type Location, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Path } from "../base/types/json.ts";
 import { type Level, type LintSettings, lintSettingsSchema, type Profile, type Settings } from "../base/types/lint.ts";
@@ -21,14 +21,14 @@ export async function readSettings({ severity = [], profile }: SettingFlags, io:
   const kind = await stat(resolve(io.cwd, projectFile)).catch(() => undefined);
   if (!kind) return [flags];
   const { loadLintSettings } = await import("../input/suites/load.ts");
-  const { settings, place } = await loadLintSettings(projectFile, io);
-  return [flags, placeSettings(settings, place)];
+  const { settings, location } = await loadLintSettings(projectFile, io);
+  return [flags, locateSettings(settings, location)];
 }
 
 /** Settings with the places of their suppressions. Throws EvalsError for every unknown rule in them. */
-export function placeSettings(
+export function locateSettings(
   { ignore = [], severities = {}, profile }: LintSettings,
-  place: (path: Path) => Place,
+  location: (path: Path) => Location,
 ): Settings {
   const named = [
     ...ignore.map(({ rule }, at): [string, Path] => [rule, ["ignore", at, "rule"]]),
@@ -36,13 +36,13 @@ export function placeSettings(
   ];
   const problems = named.flatMap(([rule, path]): Problem[] => {
     const wrong = explainUnknown(rule);
-    return wrong ? [{ severity: "error", ...wrong, place: place(path) }] : [];
+    return wrong ? [{ severity: "error", ...wrong, location: location(path) }] : [];
   });
   if (problems.length > 0) throw new EvalsError(problems);
   return {
     severities,
     ...(profile && { profile }),
-    ignore: ignore.map((one, at) => ({ ...one, place: place(["ignore", at]) })),
+    ignore: ignore.map((one, at) => ({ ...one, location: location(["ignore", at]) })),
   };
 }
 

@@ -207,7 +207,7 @@ async function resolveConfigs(files: readonly string[], names: readonly string[]
   const missing = names.find((wanted) => !all.some(({ name }) => name === wanted));
   if (missing !== undefined) {
     const known = all.map(({ name }) => name);
-    throw unknownServer(missing, known, hosts.length === 1 ? hosts[0]?.place([]) : undefined);
+    throw unknownServer(missing, known, hosts.length === 1 ? hosts[0]?.location([]) : undefined);
   }
   const selected = all.filter(({ name }) => names.length === 0 || names.includes(name));
   return selected.map(({ host, name }) => ({
@@ -345,6 +345,6 @@ function explainSkipped(target: Target): Problem[] {
     severity: "warning",
     message: `This suite is skipped: it has ${target.kind === "suite" ? "no server" : "a static tool list"}.`,
     hint,
-    place: { file },
+    location: { file },
   }));
 }

@@ -62,7 +62,7 @@ type ListedSource = ListedTools & {
   instructions?: string | undefined;
   warnings: readonly Problem[];
   /** The place of a value, for a list in a file. */
-  place?: ListFile["place"];
+  location?: ListFile["location"];
 };
 
 /** The tools of a server, or of a file, which is relative to the working directory. Throws EvalsError. */
@@ -141,7 +141,7 @@ function describeTool(tool: unknown): { code: string; max?: number }[] {
     integer(countListTokens([Object(tool) as Tool])),
     parameters.join(", "),
     describeEffect(isJsonObject(annotations) ? annotations : {}),
-    summarise(typeof description === "string" ? description : ""),
+    summarize(typeof description === "string" ? description : ""),
   ].map((cell) => ({ code: cell, max: 160 }));
 }
 
@@ -151,7 +151,7 @@ function describeEffect(annotations: Record<string, Json>): string {
   return annotations.destructiveHint === false ? "writes" : "may destroy";
 }
 
-function summarise(description: string): string {
+function summarize(description: string): string {
   const line = description.replace(/\s+/g, " ").trim();
   const sentence = /^.*?[.!?](?= [A-Z]|$)/.exec(line)?.[0] ?? line;
   return sentence.length > 120 ? `${sentence.slice(0, 119)}…` : sentence;

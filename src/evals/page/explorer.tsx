@@ -21,9 +21,9 @@ type Props = {
 export function Explorer({ trials, toolsets, filter, setFilter }: Props) {
   // Only a search needs the texts, so the page does not build them on load.
   const isSearched = filter.text !== "";
-  const places = useMemo(() => placeTrials(trials), [trials]);
-  const texts = useMemo(() => (isSearched ? indexTrials(trials, places) : []), [trials, places, isSearched]);
-  const shown = useMemo(() => applyFilter(trials, places, texts, filter), [trials, places, texts, filter]);
+  const locations = useMemo(() => placeTrials(trials), [trials]);
+  const texts = useMemo(() => (isSearched ? indexTrials(trials, locations) : []), [trials, locations, isSearched]);
+  const shown = useMemo(() => applyFilter(trials, locations, texts, filter), [trials, locations, texts, filter]);
   const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set());
   const [selected, setSelected] = useState<string>();
   const [isOpen, setIsOpen] = useState(false);

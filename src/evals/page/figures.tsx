@@ -22,7 +22,7 @@ export function FigureView({ title, figure }: { title: string; figure: Figure })
 
 type Of<T extends Figure["type"]> = Extract<Figure, { type: T }>;
 
-/** Series differ in shape as well as in colour. */
+/** Series differ in shape as well as in color. */
 const seriesClass = (at: number) => `series series-${at % 6}`;
 
 function Legend({ names }: { names: readonly string[] }) {

@@ -26,9 +26,9 @@ export const FilterContext = createContext<(filter: Partial<Filter>) => void>(()
 export type Shown = { at: number; case: PageCase; trials: readonly Trial[] };
 
 /** The searchable text of each trial. `places`: the index of the case of each. */
-export function indexTrials({ cases, trials }: PageTrials, places: readonly number[]): string[] {
+export function indexTrials({ cases, trials }: PageTrials, locations: readonly number[]): string[] {
   return trials.map((trial, at) => {
-    const { suite = "", model = "", id = "", input = "", expected = "" } = cases[places[at] ?? -1] ?? {};
+    const { suite = "", model = "", id = "", input = "", expected = "" } = cases[locations[at] ?? -1] ?? {};
     const turns = trial.turns.flatMap(({ text, calls }) => [
       text,
       ...calls.map((call) => `${call.tool} ${writeCall(call)}`),
@@ -47,7 +47,7 @@ export function indexTrials({ cases, trials }: PageTrials, places: readonly numb
  */
 export function applyFilter(
   { cases, trials }: PageTrials,
-  places: readonly number[],
+  locations: readonly number[],
   texts: readonly string[],
   filter: Filter,
 ): Shown[] {
@@ -61,12 +61,12 @@ export function applyFilter(
   const left = new Map<number, Trial[]>();
   const wanted = cases.map(isCase);
   for (const [at, trial] of trials.entries()) {
-    const place = places[at] ?? -1;
-    if (!wanted[place] || !fits(filter.result, readResult(trial)) || !fits(filter.outcome, readSelection(trial)))
+    const location = locations[at] ?? -1;
+    if (!wanted[location] || !fits(filter.result, readResult(trial)) || !fits(filter.outcome, readSelection(trial)))
       continue;
     if (!fits(filter.arm, trial.cell.arm) || (filter.tool !== "" && !isAbout(trial, filter.tool))) continue;
     if (!words.every((word) => texts[at]?.includes(word))) continue;
-    getOrAdd(left, place, (): Trial[] => []).push(trial);
+    getOrAdd(left, location, (): Trial[] => []).push(trial);
   }
   const isOpen =
     filter.result === "" && filter.outcome === "" && filter.tool === "" && filter.arm === "" && words.length === 0;

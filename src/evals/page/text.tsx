@@ -39,7 +39,7 @@ export function Scroll({ label, children }: { label: string; children: Component
   );
 }
 
-/** A list of labelled values, without undefined ones. */
+/** A list of labeled values, without undefined ones. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ComponentChildren])[] }) {
   const known = facts.filter(([, value]) => value !== undefined);
   return (

@@ -25,7 +25,7 @@ export function CasePane({ one: { case: one, trials } }: { one: Shown }) {
           ["Needed", one.passRate === undefined ? undefined : `${Math.round(one.passRate * 100)}%`],
           ["Model", plain(one.model)],
           ["Suite", plain(one.suite)],
-          ["Place", one.place === "" ? undefined : plain(one.place)],
+          ["Place", one.location === "" ? undefined : plain(one.location)],
         ]}
       />
       {one.reasons.length > 0 && (

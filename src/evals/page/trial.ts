@@ -36,6 +36,6 @@ export const writeCall = ({ arguments: args, argumentsText }: Call): string => w
 /** The index of the case of each trial. */
 export function placeTrials({ cases, trials }: PageTrials): number[] {
   const key = (suite: string, model: string, id: string) => JSON.stringify([suite, model, id]);
-  const places = new Map(cases.map(({ suite, model, id }, at) => [key(suite, model, id), at]));
-  return trials.map(({ cell }) => places.get(key(cell.suite, cell.model, cell.case)) ?? -1);
+  const locations = new Map(cases.map(({ suite, model, id }, at) => [key(suite, model, id), at]));
+  return trials.map(({ cell }) => locations.get(key(cell.suite, cell.model, cell.case)) ?? -1);
 }

@@ -16,7 +16,7 @@ import { printForm, printRun } from "../experiments/reporting/report.ts";
 import { writeReports } from "../experiments/reporting/reportFiles.ts";
 import { PageTrialCollector } from "../experiments/run/report/pageTrials.ts";
 import type { RunOptions } from "../experiments/run/runOptions.ts";
-import { summariser } from "../experiments/run/summary.ts";
+import { summarizer } from "../experiments/run/summary.ts";
 import { listEntries } from "../records/find.ts";
 import { openJournal } from "../records/journal.ts";
 import { lockRun } from "../records/lock.ts";
@@ -35,7 +35,7 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   const planned = joinManifests(shards, resolve(io.cwd, options.baselines));
   const { redact } = knownSecrets(io.env);
   const { dir, manifest } = await createRun(resolve(io.cwd, options.out), planned, redact);
-  const results = summariser(manifest, dir);
+  const results = summarizer(manifest, dir);
   const trials = new PageTrialCollector(manifest, { redact });
   try {
     const lock = await lockRun(dir);

@@ -185,7 +185,7 @@ function showCall(call: Call, { expectedCalls = [] }: ManifestCase, checks: read
   const rows = expected && isJsonObject(args) ? compareArguments(expected, args, checks) : [];
   const scored: Inline[] = inner ? [["Inner call: ", { code: tool }, " ", verbatim(writeArguments(args))]] : [];
   if (rows.length === 0) return [text(made, ...scored, ...showResult(execution))];
-  const columns = makeColumns(["text", ""], ["name", "argument"], ["text", "expected", "got"]);
+  const columns = makeColumns(["text", ""], ["name", "argument"], ["text", "expected", "actual"]);
   const title: Inline[] = inner ? [made, ["Inner call: ", { code: tool }]] : [[label, { code: tool }]];
   return [text(...title), table("argument", columns, rows, { max: 40 }), text(...showResult(execution))];
 }

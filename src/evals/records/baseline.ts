@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describeFileError, makeFolder, readRegularFile, replaceFile } from "../base/files/files.ts";
 import { type Baseline, baselineFormat, baselineSchema, type PlaceboResult } from "../base/types/baseline.ts";
-import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../base/types/errors.ts";
+import { EvalsError, exitCodes, type Location, messageOf, usageError } from "../base/types/errors.ts";
 import { allDefinitions } from "../base/types/exposure.ts";
 import { formatIssues } from "../base/types/issues.ts";
 import {
@@ -141,7 +141,7 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
   } catch (error) {
     const message = `The baseline cannot be written: ${describeFileError(error).message}.`;
     const hint = "Free space, or choose another folder with --baselines.";
-    throw new EvalsError({ severity: "error", message, hint, place: { file } }, exitCodes.incomplete);
+    throw new EvalsError({ severity: "error", message, hint, location: { file } }, exitCodes.incomplete);
   }
 }
 
@@ -190,10 +190,10 @@ function explainSyntax(text: string, message: string, file: string): EvalsError 
   const what =
     conflict !== undefined ? "it has a merge conflict" : truncated ? "it is truncated" : "it has a syntax error";
   const offset = truncated ? end : at;
-  return usageError(`The baseline is not JSON: ${what}.`, acceptAgain, findPlace(text, offset, file));
+  return usageError(`The baseline is not JSON: ${what}.`, acceptAgain, findLocation(text, offset, file));
 }
 
-function findPlace(text: string, offset: number | undefined, file: string): Place {
+function findLocation(text: string, offset: number | undefined, file: string): Location {
   if (offset === undefined) return { file };
   const lines = text.slice(0, offset).split("\n");
   return { file, line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };

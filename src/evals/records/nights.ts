@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import * as z from "zod";
 import { describeFileError, makeFolder, readRegularFile, replaceFile } from "../base/files/files.ts";
 import { type Night, nightSchema } from "../base/types/drift.ts";
-import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../base/types/errors.ts";
+import { EvalsError, exitCodes, type Location, messageOf, usageError } from "../base/types/errors.ts";
 import { formatIssues } from "../base/types/issues.ts";
 import { parseBoundedJson } from "../base/types/json.ts";
 import { withFileLock } from "./lock.ts";
@@ -43,7 +43,7 @@ export async function readNights(file: string, of: NightsKey): Promise<Night[]> 
   return lines.slice(1).map((line, at) => parseLine(nightSchema, line, { file, line: at + 2 }));
 }
 
-function parseLine<S extends z.ZodType>(schema: S, line: string, place: Place): z.infer<S> {
+function parseLine<S extends z.ZodType>(schema: S, line: string, location: Location): z.infer<S> {
   try {
     return schema.parse(parseBoundedJson(line));
   } catch (error) {
@@ -51,7 +51,7 @@ function parseLine<S extends z.ZodType>(schema: S, line: string, place: Place): 
     throw usageError(
       `This line of the nights cannot be read: ${reason}`,
       "Restore the file, or delete it to start the drift monitor anew.",
-      place,
+      location,
     );
   }
 }
@@ -73,6 +73,6 @@ export async function writeNight(file: string, of: NightsKey, night: Night): Pro
     if (error instanceof EvalsError) throw error;
     const message = `The night cannot be written: ${describeFileError(error).message}.`;
     const hint = "Free space, or choose another folder with --baselines.";
-    throw new EvalsError({ severity: "error", message, hint, place: { file } }, exitCodes.incomplete);
+    throw new EvalsError({ severity: "error", message, hint, location: { file } }, exitCodes.incomplete);
   }
 }

@@ -95,7 +95,7 @@ export type Table = {
   noun: string;
 };
 
-/** A labelled value; undefined if unknown. */
+/** A labeled value; undefined if unknown. */
 export type Fact = readonly [label: string, value: Inline | undefined];
 
 /** `max` of a table, list or diff: how many entries a terminal shows. `noun`: the singular for "… and 3 more cases". */
@@ -159,7 +159,7 @@ export function diff(changes: readonly TextChange[], max?: number): Block {
   return { kind: "diff", changes, ...(max !== undefined && { max }) };
 }
 
-/** Labelled values, without undefined ones. */
+/** Labeled values, without undefined ones. */
 export function facts(...all: readonly Fact[]): Block {
   return { kind: "facts", facts: knownFacts(all) };
 }

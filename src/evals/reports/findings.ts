@@ -1,6 +1,6 @@
 import { groupBy } from "../base/groupBy.ts";
 import type { Problem } from "../base/types/errors.ts";
-import type { Finding, Location, Severity } from "../base/types/finding.ts";
+import type { Finding, FindingLocation, Severity } from "../base/types/finding.ts";
 import { type Inline, type Item, type Span, unlimited } from "./document.ts";
 
 /** A file as programs outside name it: from the root of the repository, in which `folder` is the working directory. */
@@ -13,7 +13,7 @@ export function fromRoot(file: string, folder: string): string {
   return way.join("/");
 }
 
-export type Place = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
+export type Location = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
 
 /** One decision of a command: a JUnit test case, a GitHub annotation. The levels `failed` and `error` are red. */
 export type Verdict = {
@@ -24,7 +24,7 @@ export type Verdict = {
   kind: string;
   /** The first line can stand alone. Empty if there is nothing to explain. */
   lines: readonly string[];
-  place?: Place | undefined;
+  location?: Location | undefined;
   /** The summed time of all trials in milliseconds; trials can run concurrently. */
   ms?: number | undefined;
 };
@@ -82,7 +82,7 @@ export function worstFirst<F extends Pick<Finding, "severity" | "suppressed">>(f
 export const severityOrder: readonly Severity[] = ["error", "warning", "info"];
 
 /** What a finding is about: `server · tool`, `skill name`, or the file. */
-export function subjectText({ server, tool, skill, file }: Location): string {
+export function subjectText({ server, tool, skill, file }: FindingLocation): string {
   if (skill !== undefined) return `skill ${skill}`;
   if (server !== undefined) return tool === undefined ? server : `${server} · ${tool}`;
   return file ?? "";
@@ -116,12 +116,12 @@ export function listVerdicts({ command, findings, problems, failOn }: FindingLis
     const isFailed = severityOrder.indexOf(severity) <= threshold;
     const name = location.path === undefined ? rule : `${rule} ${location.path}`;
     const level = isFailed ? "failed" : severity === "info" ? "notice" : "warning";
-    const place = location.file === undefined ? location.via : location;
-    return [subjectText(location), { name, level, kind: rule, lines: [message, fix, ...evidence], place }];
+    const at = location.file === undefined ? location.via : location;
+    return [subjectText(location), { name, level, kind: rule, lines: [message, fix, ...evidence], location: at }];
   });
-  const other = problems.map(({ severity, message, hint, place }): [string, Verdict] => {
+  const other = problems.map(({ severity, message, hint, location }): [string, Verdict] => {
     const lines = [message, ...(hint === undefined ? [] : [hint])];
-    return [command, { name: severity, level: severity, kind: "problem", lines, place }];
+    return [command, { name: severity, level: severity, kind: "problem", lines, location }];
   });
   const nothing: [string, Verdict] = [command, { name: "findings", level: "passed", kind: "passed", lines: [] }];
   const all = [...other, ...found];

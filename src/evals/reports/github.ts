@@ -2,7 +2,7 @@ import { plain } from "../base/secrets/visible.ts";
 import { cut } from "../base/text/text.ts";
 import type { Severity } from "../base/types/finding.ts";
 import type { Blocks } from "./document.ts";
-import { fromRoot, type Place, severities, type VerdictList } from "./findings.ts";
+import { fromRoot, type Location, severities, type VerdictList } from "./findings.ts";
 import { count } from "./format.ts";
 import { type Display, renderTerminal } from "./terminal.ts";
 
@@ -10,7 +10,7 @@ import { type Display, renderTerminal } from "./terminal.ts";
 // and annotations on lines of files.
 
 type Level = "error" | "warning" | "notice";
-type Annotation = { level: Level; place?: Place | undefined; title: string; message: readonly string[] };
+type Annotation = { level: Level; location?: Location | undefined; title: string; message: readonly string[] };
 
 /** GitHub shows ten annotations per level and step, and silently drops the rest. */
 const maxAnnotations = 10;
@@ -28,9 +28,9 @@ export function githubReport(document: Blocks, { suites, where }: VerdictList, d
       if (severity === undefined) return [];
       const title = `${name}: ${one.name}${model === undefined ? "" : ` (${model})`}`;
       const message = one.lines.slice(0, shown.lines).map((line) => cut(plain(line), shown.characters));
-      const file = one.place?.file;
-      const place = file === undefined ? one.place : { ...one.place, file: fromRoot(file, folder) };
-      return [{ level: levels[severity], place, title, message }];
+      const file = one.location?.file;
+      const location = file === undefined ? one.location : { ...one.location, file: fromRoot(file, folder) };
+      return [{ level: levels[severity], location, title, message }];
     }),
   );
   return withoutCommands(renderTerminal(document, display)) + annotate(all, "tool-evals", where);
@@ -46,7 +46,7 @@ function annotate(all: readonly Annotation[], title: string, where: string): str
     const left = own.length - first.length;
     return [
       ...first.map((one) =>
-        command(level, { ...placed(one.place), title: cut(one.title) }, one.message.map(plain).join("\n")),
+        command(level, { ...placed(one.location), title: cut(one.title) }, one.message.map(plain).join("\n")),
       ),
       ...(left > 0 ? [command(level, { title }, `and ${count(left, "more annotation")}: see all${where}`)] : []),
     ];
@@ -54,7 +54,7 @@ function annotate(all: readonly Annotation[], title: string, where: string): str
   return lines.map((line) => `${line}\n`).join("");
 }
 
-function placed({ file, line, column }: Place = {}): Record<string, string | number> {
+function placed({ file, line, column }: Location = {}): Record<string, string | number> {
   if (file === undefined) return {};
   return { file, ...(line !== undefined && { line }), ...(column !== undefined && { col: column }) };
 }

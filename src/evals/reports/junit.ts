@@ -44,11 +44,11 @@ ${properties}${uniquelyNamed(verdicts).map((one) => testCase(className, one))}  
 }
 
 function testCase(className: string, verdict: Verdict): Markup {
-  const { name, ms, level, kind, lines, place } = verdict;
+  const { name, ms, level, kind, lines, location } = verdict;
   const open = markup`    <testcase classname="${className}" name="${name}"${time(ms)}`;
   const [first = "", ...rest] = lines;
   if (lines.length === 0) return markup`${open}/>\n`;
-  const at = place?.file === undefined ? [] : [`at: ${[place.file, place.line].join(":")}`];
+  const at = location?.file === undefined ? [] : [`at: ${[location.file, location.line].join(":")}`];
   const attributes = isRed(verdict) ? markup` message="${first}" type="${kind}"` : undefined;
   return markup`${open}>
       <${tags[level]}${attributes}>${[first, ...at, ...rest].map((line) => markup`${line}\n`)}</${tags[level]}>

@@ -2,7 +2,14 @@ import { createHash } from "node:crypto";
 import { plain } from "../base/secrets/visible.ts";
 import type { Severity } from "../base/types/finding.ts";
 import type { JsonObject } from "../base/types/json.ts";
-import { type FindingList, fromRoot, type Place, type RuleDescription, subjectText, worstFirst } from "./findings.ts";
+import {
+  type FindingList,
+  fromRoot,
+  type Location,
+  type RuleDescription,
+  subjectText,
+  worstFirst,
+} from "./findings.ts";
 import { count } from "./format.ts";
 
 const levels = { error: "error", warning: "warning", info: "note" } as const satisfies Record<Severity, string>;
@@ -20,16 +27,16 @@ export function findingSarif(
   version: string,
   folder = "",
 ): string {
-  const inRepository = <P extends Place>(place: P): P =>
-    place.file === undefined ? place : { ...place, file: fromRoot(place.file, folder) };
+  const inRepository = <P extends Location>(location: P): P =>
+    location.file === undefined ? location : { ...location, file: fromRoot(location.file, folder) };
   const all = [...worstFirst(findings), ...findings.filter((one) => one.suppressed !== undefined)];
   const shown = all.slice(0, maxResults);
   const found = new Set(shown.map(({ rule }) => rule));
   const used = rules.filter(({ id }) => found.has(id)).map(describeRule);
   const index = new Map(used.map(({ id }, at) => [id, at]));
   const fingerprint = fingerprints();
-  const notifications = problems.map(({ severity, message, hint, place }) =>
-    notification(severity, [message, hint].filter(Boolean).join(" "), place && inRepository(place).file),
+  const notifications = problems.map(({ severity, message, hint, location }) =>
+    notification(severity, [message, hint].filter(Boolean).join(" "), location && inRepository(location).file),
   );
   if (all.length > shown.length)
     notifications.push(notification("warning", `${count(all.length - shown.length, "more finding")} are left out.`));
@@ -73,7 +80,7 @@ function describeRule({ id, severity, why, docs }: RuleDescription) {
 }
 
 /** The location of a result: a place in a file if there is one (by default its first line), and the name of its subject. */
-function describeLocation({ file, line = 1, column }: Place, subject: string): JsonObject {
+function describeLocation({ file, line = 1, column }: Location, subject: string): JsonObject {
   return {
     ...(file !== undefined && {
       physicalLocation: {

@@ -26,10 +26,10 @@ import { capital } from "./format.ts";
 import { diffPieces, type Piece } from "./wordDiff.ts";
 
 /** What a terminal supports. `width` is in columns; without `unicode`, text is ASCII only. */
-export type Display = { colour: boolean; width: number; unicode: boolean };
+export type Display = { color: boolean; width: number; unicode: boolean };
 
 /** For output whose screen is unknown, such as a pipe or a log. */
-export const pipe: Display = { colour: false, width: 100, unicode: true };
+export const pipe: Display = { color: false, width: 100, unicode: true };
 
 const codes = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
 type Paint = keyof typeof codes;
@@ -41,7 +41,7 @@ type Segment = { text: string; paint?: Paint | undefined };
 
 /**
  * Renders a document for a terminal or a log, wrapped to the width of the display or 40 columns, whichever is wider.
- * Commands to copy are not wrapped. Escape sequences are written only if the display has colour.
+ * Commands to copy are not wrapped. Escape sequences are written only if the display has color.
  */
 export function renderTerminal(blocks: Blocks, display: Display): string {
   const screen = new Screen(display);
@@ -172,12 +172,11 @@ class Screen {
   /** Wraps to the screen: the first line is indented by `indent`, the others by `hang`, which must not be smaller. */
   #wrapped(segments: readonly Segment[], indent: number, hang: number): string[] {
     const lines = wrap(segments.map(({ text }) => text).join(""), this.#width - hang);
-    const painted =
-      this.#display.colour && segments.some(({ paint }) => paint) ? this.#repaint(lines, segments) : lines;
+    const painted = this.#display.color && segments.some(({ paint }) => paint) ? this.#repaint(lines, segments) : lines;
     return painted.map((line, at) => " ".repeat(at === 0 ? indent : hang) + line);
   }
 
-  /** Adds the colours to lines that were wrapped without them. Each line break replaced one space. */
+  /** Adds the colors to lines that were wrapped without them. Each line break replaced one space. */
   #repaint(lines: readonly string[], segments: readonly Segment[]): string[] {
     let [at, taken] = [0, 0];
     const skipEmpty = () => {
@@ -200,7 +199,7 @@ class Screen {
   }
 
   #paint(name: Paint | undefined, text: string): string {
-    if (!this.#display.colour || name === undefined || text === "") return text;
+    if (!this.#display.color || name === undefined || text === "") return text;
     return `\x1b[${codes[name][0]}m${text}\x1b[${codes[name][1]}m`;
   }
 

@@ -42,8 +42,8 @@ export function describeFailure(name: string, host: HostFile, thrown: unknown): 
   const [problem] = thrown instanceof EvalsError ? thrown.problems : [];
   const failure = problem?.message ?? `The tools of server "${name}" cannot be read.`;
   const hint = `The other servers are used, and cases about "${name}" break. To find the cause, run: evals doctor --config ${host.file} --name ${name}`;
-  const place = problem?.place ?? host.place([name]);
-  return { failure, warning: { severity: "warning", message: failure, hint, place } };
+  const location = problem?.location ?? host.location([name]);
+  return { failure, warning: { severity: "warning", message: failure, hint, location } };
 }
 
 /** The members as one server. It is alive while all started members are, so that one that ended is started again. */

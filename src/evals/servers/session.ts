@@ -294,14 +294,14 @@ function findProgram(command: string, cwd: string, env: Env): LocalStart["progra
   const folders = [...new Set((env.PATH ?? env.Path ?? "").split(delimiter).filter(Boolean))];
   const endings = process.platform === "win32" ? ["", ...(env.PATHEXT ?? ".EXE;.CMD;.BAT").split(";")] : [""];
   const isPath = /[/\\]/.test(command);
-  const places = isPath ? [resolve(cwd, command)] : folders.map((folder) => join(folder, command));
-  const all = places.flatMap((place) => endings.map((ending) => place + ending));
+  const locations = isPath ? [resolve(cwd, command)] : folders.map((folder) => join(folder, command));
+  const all = locations.flatMap((location) => endings.map((ending) => location + ending));
   if (all.some((path) => isFile(path, constants.X_OK))) return { kind: "found" };
   const there = all.find((path) => isFile(path, constants.F_OK));
   if (there !== undefined) return { kind: "not executable", path: there };
   const instead = `${command}3`;
   const has = folders.some((folder) => isFile(join(folder, instead), constants.X_OK));
-  return { kind: "missing", searched: isPath ? places : folders, ...(has && { instead }) };
+  return { kind: "missing", searched: isPath ? locations : folders, ...(has && { instead }) };
 }
 
 function isFile(path: string, mode: number): boolean {

@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import * as z from "zod";
 import { knownSecrets } from "../base/secrets/secrets.ts";
-import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../base/types/errors.ts";
+import { EvalsError, exitCodes, type Location, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { formatIssues } from "../base/types/issues.ts";
 import { isJsonObject } from "../base/types/json.ts";
@@ -50,7 +50,11 @@ export function expandVariables<S extends LiveSpec>(
   spec: S,
   env: Env,
   name: string,
-  { place, inputs, serverEnv = {} }: { place?: Place; inputs?: ReadonlyMap<string, string>; serverEnv?: Env } = {},
+  {
+    location,
+    inputs,
+    serverEnv = {},
+  }: { location?: Location; inputs?: ReadonlyMap<string, string>; serverEnv?: Env } = {},
 ): { spec: S; warnings: Problem[] } {
   const unset = new Set<string>();
   const expandWhole = (text: string): string | undefined => {
@@ -83,7 +87,7 @@ export function expandVariables<S extends LiveSpec>(
           ...(spec.env && { env: expandAll(spec.env) }),
         }
       : { ...spec, url: expand(spec.url), ...(spec.headers && { headers: expandAll(spec.headers) }) };
-  refuseNul(filled, name, place);
+  refuseNul(filled, name, location);
   rememberSecrets(filled, env);
   const warnings = [...unset].map((variable): Problem => {
     const input = inputs?.get(variable);
@@ -95,20 +99,20 @@ export function expandVariables<S extends LiveSpec>(
           : `Server "${name}" uses the input ${input} that its host asks for.`,
       hint:
         input === undefined ? `Set ${variable}, or give a default: \${${variable}:-value}.` : `Set it as ${variable}.`,
-      ...(place && { place }),
+      ...(location && { location }),
     };
   });
   return { spec: filled, warnings };
 }
 
 /** The operating system ends a string at a NUL character, so no command and no URL can contain one. */
-function refuseNul(spec: LiveSpec, name: string, place: Problem["place"]): void {
+function refuseNul(spec: LiveSpec, name: string, location: Problem["location"]): void {
   const found = Object.entries(spec).find(([, value]) => JSON.stringify(value)?.includes("\\u0000"));
   if (found)
     throw usageError(
       `Server "${name}": "${found[0]}" contains a NUL character.`,
       "Remove the character \\u0000.",
-      place,
+      location,
     );
 }
 
@@ -142,21 +146,21 @@ const urlEntry = z.object({
 
 /** The server of an entry, with its variables expanded if there is an environment. */
 function resolveEntry(host: HostFile, name: string, world: ServerWorld | undefined): HostServer {
-  const place = host.place([name]);
+  const location = host.location([name]);
   const { dir } = locateProject(host.path);
   const entry = findEntry(host, name);
   const { tools, inputs, problems } = host.read(name);
   if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
-  const { spec, envFile } = readEntry(entry, name, place);
-  const written = envFile === undefined ? spec : addEnvFile(spec, resolve(dir, envFile), name, place);
-  const filled = fillSpec(written, world, name, { place, inputs });
+  const { spec, envFile } = readEntry(entry, name, location);
+  const written = envFile === undefined ? spec : addEnvFile(spec, resolve(dir, envFile), name, location);
+  const filled = fillSpec(written, world, name, { location, inputs });
   const listed = Object.keys(tools).length > 0 && { listed: tools };
   return { spec: { ...filled.spec, ...listed }, dir, warnings: [...problems, ...filled.warnings] };
 }
 
 /** The variables of an `envFile` come before those of `env`. Throws EvalsError if it cannot be read. */
-function addEnvFile(spec: LiveSpec, path: string, name: string, place: Place): LiveSpec {
-  const text = readNamed(`Server "${name}": its envFile`, path, { hint: "Correct the path.", place });
+function addEnvFile(spec: LiveSpec, path: string, name: string, location: Location): LiveSpec {
+  const text = readNamed(`Server "${name}": its envFile`, path, { hint: "Correct the path.", location });
   return "command" in spec ? { ...spec, env: { ...(parseEnv(text) as Record<string, string>), ...spec.env } } : spec;
 }
 
@@ -200,14 +204,14 @@ export async function resolveServer(
   return { ...resolved, spec: { ...resolved.spec, ...limits } };
 }
 
-function readEntry(entry: unknown, name: string, place: Place): { spec: LiveSpec; envFile?: string | undefined } {
+function readEntry(entry: unknown, name: string, location: Location): { spec: LiveSpec; envFile?: string | undefined } {
   const isCommand = isJsonObject(entry) && "command" in entry;
   const parsed = isCommand ? commandEntry.safeParse(entry) : urlEntry.safeParse(entry);
   if (!parsed.success) {
     throw usageError(
       `Server "${name}" is malformed: ${formatIssues(parsed.error)}.`,
       'Give it a "command" (with "args", "env", "cwd") or a "url" (with "type" http or sse, "headers").',
-      place,
+      location,
     );
   }
   const read = parsed.data;

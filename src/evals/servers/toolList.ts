@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { cut } from "../base/text/text.ts";
-import { EvalsError, type Place, type Problem, usageError } from "../base/types/errors.ts";
+import { EvalsError, type Location, type Problem, usageError } from "../base/types/errors.ts";
 import { formatIssues } from "../base/types/issues.ts";
 import {
   canonicalJson,
@@ -167,28 +167,28 @@ function assertUniqueNames(server: string, tools: readonly Tool[]): void {
 }
 
 /** The entries of a tool list in a file, unchecked, and the place of a value inside the list. */
-export type ListFile = { items: readonly Json[]; place(path: Path): Place };
+export type ListFile = { items: readonly Json[]; location(path: Path): Location };
 
 /**
  * Reads the tool list of a JSON or YAML file, unchecked. `shown` is how messages name the file. Throws EvalsError when
  * the file has no list, or one of more than 10,000 entries.
  */
 export async function readListFile(path: string, shown = path): Promise<ListFile> {
-  const { value, place } = await readParsed(path, shown, { lenient: true });
+  const { value, location } = await readParsed(path, shown, { lenient: true });
   const list = findList(value);
   if (!list)
     throw usageError(
       "This is not a tool list.",
       "Write an array of tools, { tools: [...] }, or name a baseline.",
-      place(isJsonObject(value) && "tools" in value ? ["tools"] : []),
+      location(isJsonObject(value) && "tools" in value ? ["tools"] : []),
     );
   if (list.items.length > maxTools)
     throw usageError(
       "The list has more than 10,000 tools.",
       "List fewer: no model can choose from so many.",
-      place(list.path),
+      location(list.path),
     );
-  return { items: list.items, place: (inside) => place([...list.path, ...inside]) };
+  return { items: list.items, location: (inside) => location([...list.path, ...inside]) };
 }
 
 /**
@@ -213,12 +213,12 @@ function findList(value: Json): { items: readonly Json[]; path: Path } | undefin
  * the place of every malformed tool.
  */
 export async function readStaticList(file: string): Promise<readonly Tool[]> {
-  const { items, place } = await readListFile(file);
+  const { items, location } = await readListFile(file);
   const problems: Problem[] = [];
   const tools: Tool[] = [];
   const seen = new Set<string>();
   const report = (message: string, hint: string, at: Path) =>
-    problems.push({ severity: "error", message, hint, place: place(at) });
+    problems.push({ severity: "error", message, hint, location: location(at) });
   for (const [index, item] of items.entries()) {
     if (isJsonObject(item) && ["skill", "instructions", "distractor"].includes(String(item.origin))) continue;
     if (isNestedDeeper(item, maxToolDepth)) {

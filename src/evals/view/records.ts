@@ -51,8 +51,8 @@ export class Records {
       const manifest = (await isRun(dir)) ? await readOrWarn(readManifest(dir), warn) : undefined;
       if (manifest?.id !== id) continue;
       const isRead = entries.length < maxRead;
-      const isSummarised = isRead && manifest.experiment === undefined;
-      const summary = isSummarised ? await readOrWarn(this.#summary(manifest), warn) : undefined;
+      const isSummarized = isRead && manifest.experiment === undefined;
+      const summary = isSummarized ? await readOrWarn(this.#summary(manifest), warn) : undefined;
       const verdict = isRead ? await this.#verdict(manifest) : undefined;
       entries.push(describeRecord(manifest, { summary, verdict }));
       if (summary && manifest.finishedAt !== undefined) past.unshift({ manifest, suites: summary.suites });

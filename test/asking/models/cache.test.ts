@@ -74,7 +74,7 @@ describe("the cache of replies", () => {
     ["a schema of the answer", { ...base, answerSchema: { type: "object" } }],
     ["deferred tools", { ...base, deferred: { names: new Set(["read"]), search: "bm25" } }],
     ["a loader", { ...base, loader: { tool: "read", ranker: "bm25" } }],
-    ["skills", { ...base, catalogue: [{ name: "s", description: "d", load: { tool: "Skill", arguments: {} } }] }],
+    ["skills", { ...base, catalog: [{ name: "s", description: "d", load: { tool: "Skill", arguments: {} } }] }],
   ])("asks for %s", async (_, request) => {
     const { model, asked } = await open();
     await model.ask(base, never);

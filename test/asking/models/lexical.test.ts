@@ -71,11 +71,11 @@ describe("the pick", () => {
   });
 
   it("needs a third of the words, and more than one word outside of the name", async () => {
-    const lamp = tool("set_lamp", "Switches the lamp of a room, whatever its colour.");
+    const lamp = tool("set_lamp", "Switches the lamp of a room, whatever its color.");
     expect(await pick("lamp garden brightness", [lamp])).toBe("set_lamp");
     expect(await pick("lamp garden brightness dimmer", [lamp])).toBeUndefined();
-    expect(await pick("paint in which colour?", [lamp])).toBeUndefined();
-    expect(await pick("which colour for the room?", [lamp])).toBe("set_lamp");
+    expect(await pick("paint in which color?", [lamp])).toBeUndefined();
+    expect(await pick("which color for the room?", [lamp])).toBe("set_lamp");
   });
 
   it("goes to the first by name where two fit equally, whatever the order", async () => {

@@ -151,30 +151,30 @@ describe("a search for tools on the server", () => {
 });
 
 describe("checkDispatch", () => {
-  const place = (path: readonly string[]) => ({ file: path.join(".") });
+  const location = (path: readonly string[]) => ({ file: path.join(".") });
 
   it("finds a tool that is not listed and an argument that is not there, with the nearest", () => {
     const written = { execute_tol: { name: "name" }, execute_tool: { name: "nme", arguments: "payload" } };
-    expect(checkDispatch(written, [execute, search], place)).toEqual([
+    expect(checkDispatch(written, [execute, search], location)).toEqual([
       {
         severity: "error",
         message: 'dispatch: the tool "execute_tol" is not listed.',
         hint: 'Did you mean "execute_tool"?',
-        place: { file: "execute_tol" },
+        location: { file: "execute_tol" },
       },
       {
         severity: "error",
         message: 'dispatch.execute_tool.name: "execute_tool" has no argument "nme".',
         hint: 'Did you mean "name"?',
-        place: { file: "execute_tool.name" },
+        location: { file: "execute_tool.name" },
       },
       {
         severity: "error",
         message: 'dispatch.execute_tool.arguments: "execute_tool" has no argument "payload".',
         hint: "Use one of: name, arguments.",
-        place: { file: "execute_tool.arguments" },
+        location: { file: "execute_tool.arguments" },
       },
     ]);
-    expect(checkDispatch(rules, [execute, search], place)).toEqual([]);
+    expect(checkDispatch(rules, [execute, search], location)).toEqual([]);
   });
 });

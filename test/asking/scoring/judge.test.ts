@@ -4,8 +4,8 @@ import {
   buildJudgeRequest,
   hashPrompt,
   type JudgeQuestions,
-  judgementSchema,
-  readJudgement,
+  judgmentSchema,
+  readJudgment,
 } from "../../../src/evals/asking/scoring/judge.ts";
 import type { JudgeQuestion } from "../../../src/evals/asking/scoring/match.ts";
 import { buildTranscript } from "../../../src/evals/asking/scoring/transcript.ts";
@@ -19,7 +19,7 @@ const transcript = buildTranscript(
     { ...turn(), text: "There are two photos.\n\nWhich target size do you want?" },
   ],
 );
-const asks: JudgeQuestion = { about: "behaviour", criterion: "asks for a target size\nbefore it starts" };
+const asks: JudgeQuestion = { about: "behavior", criterion: "asks for a target size\nbefore it starts" };
 const polite: JudgeQuestion = { about: "value", criterion: "is a folder", at: "args.path", value: "photos" };
 
 type Answer = { number?: unknown; verdict?: unknown; evidence?: unknown; reason?: unknown };
@@ -36,7 +36,7 @@ const answerOf = ({
 });
 const saying = (...answers: Answer[]) => JSON.stringify({ answers: answers.map(answerOf) });
 const read = (text: string, questions: readonly JudgeQuestion[] = [asks], stop: "done" | "refused" = "done") =>
-  readJudgement({ text, stop }, { transcript, questions });
+  readJudgment({ text, stop }, { transcript, questions });
 /** What one answer to the first criterion comes to. */
 const one = (answer: Answer, question: JudgeQuestion = asks) => {
   const reading = read(saying(answer), [question]);
@@ -61,7 +61,7 @@ describe("the question", () => {
       - number: its number.
       - evidence: a quote from what the model did, said or got back that decides the criterion; for a criterion about a value, from that value. Copy it character for character, in one unbroken piece out of one entry, without the marker lines and without an ellipsis: several words, or the whole entry where it is shorter. What the user said or what the criterion says is no evidence. Empty for "cannot tell".
       - reason: one sentence.
-      - verdict: "met" when the quote shows that it is met. "not met" when the transcript shows the contrary, or when something that had to happen did not happen: then quote the passage that comes closest, or the last reply. "cannot tell" when the transcript does not decide it, or a note says that the part which could is left out. Never guess in favour of the model.
+      - verdict: "met" when the quote shows that it is met. "not met" when the transcript shows the contrary, or when something that had to happen did not happen: then quote the passage that comes closest, or the last reply. "cannot tell" when the transcript does not decide it, or a note says that the part which could is left out. Never guess in favor of the model.
 
       Answer with one JSON object and nothing else, with every number exactly once:
       {"answers": [{"number": 1, "evidence": "...", "reason": "...", "verdict": "met"}]}
@@ -210,17 +210,17 @@ describe("the answer", () => {
 
   it("may quote less where that is all there is", () => {
     const short = { transcript: buildTranscript([], [{ ...turn(), text: "42" }]), questions: [asks] };
-    expect(readJudgement({ text: saying({ evidence: "42" }), stop: "done" }, short)).toMatchObject({
+    expect(readJudgment({ text: saying({ evidence: "42" }), stop: "done" }, short)).toMatchObject({
       matches: [{ met: "yes", evidence: "42" }],
     });
-    expect(readJudgement({ text: saying({ evidence: "4" }), stop: "done" }, short)).toMatchObject({
+    expect(readJudgment({ text: saying({ evidence: "4" }), stop: "done" }, short)).toMatchObject({
       matches: [{ met: "unknown" }],
     });
     const chinese = {
       transcript: buildTranscript([], [{ ...turn(), text: "请问目标大小是多少?" }]),
       questions: [asks],
     };
-    expect(readJudgement({ text: saying({ evidence: "目标大小" }), stop: "done" }, chinese)).toMatchObject({
+    expect(readJudgment({ text: saying({ evidence: "目标大小" }), stop: "done" }, chinese)).toMatchObject({
       matches: [{ met: "yes" }],
     });
   });
@@ -241,7 +241,7 @@ describe("the answer", () => {
     ["two answers", `${saying({})} ${saying({})}`, "the judge's answer has several JSON objects"],
     ["a bare list", "[]", "the judge's answer has no JSON object: []"],
     ["another verdict", saying({ verdict: "passed" }), expect.stringMatching(`^${garbled}.*answers\\[0\\].verdict`)],
-    ["a verdict of all", `{"grade": "pass"}`, expect.stringMatching(`^${garbled}.*answers`)],
+    ["a verdict of all", `{"answers": [], "grade": "pass"}`, `${garbled}it has an unknown key: grade`],
     ["no evidence", `{"answers": [{"number": 1, "reason": "", "verdict": "met"}]}`, expect.stringMatching(garbled)],
     ["no criterion", saying(), "the judge must answer criteria 1 to 1 once each, but answered none"],
     ["from 0 on", saying({ number: 0 }), "the judge must answer criteria 1 to 1 once each, but answered 0"],
@@ -260,10 +260,7 @@ describe("the answer", () => {
     ["thoughts that were opened by the template", (json: string) => `I see {"a".</think>\n\n${json}`],
     ["a label with braces", (json: string) => `{answer}: ${json}`],
     ["a byte order mark", (json: string) => `\uFEFF${json}\n`],
-    [
-      "further keys",
-      (json: string) => json.replace('"number"', '"confidence": 1, "number"').replace("{", '{"grade": "pass", '),
-    ],
+    ["a further key", (json: string) => json.replace('"number"', '"confidence": 1, "number"')],
     ["no list around it", (json: string) => JSON.stringify(JSON.parse(json).answers[0])],
     ["a bare list", (json: string) => JSON.stringify(JSON.parse(json).answers)],
     [
@@ -312,6 +309,6 @@ describe("the answer", () => {
   });
 
   it("has the form of the schema that is sent", () => {
-    expect(judgementSchema.safeParse(JSON.parse(saying({}))).success).toBe(true);
+    expect(judgmentSchema.safeParse(JSON.parse(saying({}))).success).toBe(true);
   });
 });

@@ -17,7 +17,7 @@ export function caseOf(expect: Expectation | undefined, expectedBehavior: readon
     trials: 1,
     passRate: 0.8,
     maxTurns: 1,
-    place: { file: "evals/files.yaml", line: 3, column: 5 },
+    location: { file: "evals/files.yaml", line: 3, column: 5 },
   };
 }
 

@@ -23,9 +23,9 @@ const toolset = toolsetOf([
 const grade = (
   expect: Expectation | undefined,
   turns: readonly Turn[],
-  behaviour: readonly string[] = [],
+  behavior: readonly string[] = [],
   judge?: Judge,
-) => createGrader(caseOf(expect, behaviour), toolset)(turns, judge);
+) => createGrader(caseOf(expect, behavior), toolset)(turns, judge);
 const words = (expect: Expectation, ...turns: Turn[]) => {
   const { grade: result, selection, picked } = grade(expect, turns);
   return `${result} ${selection} ${picked}`;
@@ -583,13 +583,13 @@ describe("what a judge decides", () => {
     expect(grade(undefined, [turn(good)], sentences)).toEqual({
       grade: "not-gradable",
       selection: "right-tool",
-      expected: "(behaviour)",
+      expected: "(behavior)",
       picked: "read",
       checks: [
-        { what: "behaviour: asks for a size", met: "unknown", why: "no judge model was given" },
-        { what: "behaviour: is polite", met: "unknown", why: "no judge model was given" },
+        { what: "behavior: asks for a size", met: "unknown", why: "no judge model was given" },
+        { what: "behavior: is polite", met: "unknown", why: "no judge model was given" },
       ],
-      reason: "behaviour: asks for a size: no judge model was given (and 1 more)",
+      reason: "behavior: asks for a size: no judge model was given (and 1 more)",
     });
   });
 
@@ -599,7 +599,7 @@ describe("what a judge decides", () => {
     expect(grade(readNotes, [turn(good)], ["asks for a size"], judge).grade).toBe("pass");
     const verdict = grade(readNotes, [turn(good)], sentences, judge);
     expect([verdict.grade, verdict.selection]).toEqual(["fail", "right-tool"]);
-    expect(verdict.checks.at(-1)).toEqual({ what: "behaviour: is polite", met: "no", why: "it swore" });
+    expect(verdict.checks.at(-1)).toEqual({ what: "behavior: is polite", met: "no", why: "it swore" });
   });
 
   test("what is decided and missed fails, whatever is not known", () => {
@@ -617,7 +617,7 @@ describe("what a judge decides", () => {
     expect(grade(undefined, [turn(good)])).toEqual({
       grade: "not-gradable",
       selection: "right-tool",
-      expected: "(behaviour)",
+      expected: "(behavior)",
       picked: "read",
       checks: [],
       reason: "no expectation",
@@ -636,7 +636,7 @@ describe("labels", () => {
     [{ kind: "avoid", avoid: ["a", "b"] }, "(avoid a, b)", []],
     [{ kind: "skill", skill: "pdf", avoid: [] }, "skill:pdf", []],
     [{ kind: "skill", skill: "none", avoid: [] }, "(none)", []],
-    [undefined, "(behaviour)", []],
+    [undefined, "(behavior)", []],
   ])("%j is %s", (expectation, label, tools) => {
     expect([labelExpectation(expectation), listExpectedTools({ ...(expectation && { expect: expectation }) })]).toEqual(
       [label, tools],

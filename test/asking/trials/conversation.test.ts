@@ -16,7 +16,7 @@ const never = new AbortController().signal;
 const contentOf = (message?: Message) => (message && "content" in message ? message.content : undefined);
 const load = (skill: string) => turn("", ["Skill", { skill }]);
 
-function placeOf(changes: Partial<Case>, model = scriptedModel(() => turn("done"))) {
+function locationOf(changes: Partial<Case>, model = scriptedModel(() => turn("done"))) {
   const one = aCase("c", { maxTurns: 5, ...changes });
   const planned = { suite: aSuite("s", [one]), case: one, arm: "head", toolset };
   const cell = { suite: "s", case: "c", arm: "head", model: "scripted", trial: 1 };
@@ -35,7 +35,7 @@ function conversation(
   };
   const tools = toolset.tools.filter(({ origin }) => origin !== "skill");
   const context = { show: () => ({ tools, listedName: (name: string) => name }), skills: () => shelf };
-  return createConversation(placeOf(changes, model), context, createExecutor(toolset, { policy: "read-only" }));
+  return createConversation(locationOf(changes, model), context, createExecutor(toolset, { policy: "read-only" }));
 }
 
 const wantsPdf = { expect: { kind: "skill", skill: "pdf", avoid: [] } } as const;
@@ -49,7 +49,7 @@ it("executes at most 128 calls of a reply, and gives the reason for the others",
   const flood = Array.from({ length: 1_000 }, () => ["list", {}] as [string, object]);
   const model = scriptedModel(() => turn("", ...(flood as Parameters<typeof turn>[1][])));
   const context = { show: () => ({ tools: [], listedName: (name: string) => name }), skills: () => undefined };
-  const made = createConversation(placeOf({ maxTurns: 1 }, model), context, { execute });
+  const made = createConversation(locationOf({ maxTurns: 1 }, model), context, { execute });
   const { turns } = await converse(made, never);
   expect(executed).toBe(128);
   expect(turns[0]?.calls).toHaveLength(1_000);
@@ -60,27 +60,27 @@ it("executes at most 128 calls of a reply, and gives the reason for the others",
 });
 
 describe("what a model is shown of skills", () => {
-  it("a Skill tool, with the catalogue in the prompt", () => {
-    const { messages, tools, catalogue } = conversation(wantsPdf);
+  it("a Skill tool, with the catalog in the prompt", () => {
+    const { messages, tools, catalog } = conversation(wantsPdf);
     expect(messages[0]).toEqual({
       role: "system",
       content: "These skills can be loaded with the Skill tool:\n\n- pdf: Does pdf.\n- docx: Writes <b> & docx.",
     });
     expect(tools.map(({ name }) => name)).toEqual(["list", "Skill"]);
-    expect(catalogue?.map(({ name }) => name)).toEqual(["pdf", "docx"]);
+    expect(catalog?.map(({ name }) => name)).toEqual(["pdf", "docx"]);
   });
 
   it("and of the instructions of its servers, before the skills", () => {
     const guide = aTool("instructions:mail", { description: "Ask first.", origin: "instructions", server: "mail" });
-    const place = placeOf(wantsPdf);
-    const planned = { ...place.planned, toolset: aToolset(...toolset.tools, guide) };
+    const location = locationOf(wantsPdf);
+    const planned = { ...location.planned, toolset: aToolset(...toolset.tools, guide) };
     const context = { show: () => ({ tools: [], listedName: (name: string) => name }), skills: () => undefined };
     const executor = createExecutor(planned.toolset, { policy: "read-only" });
-    const { messages } = createConversation({ ...place, planned }, context, executor);
+    const { messages } = createConversation({ ...location, planned }, context, executor);
     expect(contentOf(messages[0])).toMatch(
       /^# Instructions of the MCP servers\n\n## mail\n\nAsk first\.\n\nThese skills/,
     );
-    const hosted = createHostedTrial({ ...place, planned }, undefined, executor);
+    const hosted = createHostedTrial({ ...location, planned }, undefined, executor);
     expect(hosted.instructions).toEqual([{ server: "mail", text: "Ask first." }]);
     expect(hosted.tools.map(({ name }) => name)).toEqual(["list"]);
   });
@@ -126,8 +126,8 @@ describe("what a model is shown of skills", () => {
     const orders = [1, 2, 3, 4, 5, 6].map((orderSeed) => {
       const tools = toolset.tools.filter(({ origin }) => origin !== "skill");
       const context = { show: () => ({ tools, listedName: (name: string) => name }), skills: () => undefined };
-      const place = { ...placeOf(wantsPdf), orderSeed };
-      return createConversation(place, context, createExecutor(toolset, { policy: "read-only" })).catalogue?.[0]?.name;
+      const location = { ...locationOf(wantsPdf), orderSeed };
+      return createConversation(location, context, createExecutor(toolset, { policy: "read-only" })).catalog?.[0]?.name;
     });
     expect(new Set(orders)).toEqual(new Set(["pdf", "docx"]));
   });
@@ -163,12 +163,12 @@ describe("a trigger trial", () => {
 
 describe("a trial of a host", () => {
   it("has the packages under the wording of the arm, and the tools beside them", () => {
-    const { model: _, ...place } = placeOf({ files: [{ path: "a", content: "x" }] });
+    const { model: _, ...location } = locationOf({ files: [{ path: "a", content: "x" }] });
     const shelf = {
       packages: new Map([["pdf", aSkill("pdf", { description: "old words" })]]),
     } as unknown as SkillShelf;
     const trial = createHostedTrial(
-      { ...place, model: scriptedModel(() => turn("")) },
+      { ...location, model: scriptedModel(() => turn("")) },
       shelf,
       createExecutor(toolset, { policy: "read-only" }),
     );
@@ -191,12 +191,12 @@ describe("a server whose tools are searched for", () => {
       turn("", ["execute_tool", { name: "find_issues" }]),
     ];
     const model = scriptedModel(({ turn: number }) => replies[number - 1] ?? turn("done"));
-    const place = placeOf(
+    const location = locationOf(
       { maxTurns: 1, dispatch: { execute_tool: { name: "name" }, search_tools: { search: "query" } } },
       model,
     );
     const offered = aToolset(search, execute, aTool("find_issues", { origin: "dispatched" }));
-    const planned = { ...place.planned, toolset: offered };
+    const planned = { ...location.planned, toolset: offered };
     const context = {
       show: () => ({ tools: [search, execute], listedName: (name: string) => name }),
       skills: () => undefined,
@@ -206,7 +206,7 @@ describe("a server whose tools are searched for", () => {
         ({ status: "executed", ms: 1, result: result(tool === "search_tools" ? "1. find_issues" : "none") }) as const,
       close: async () => {},
     };
-    const { turns } = await converse(createConversation({ ...place, planned }, context, executor), never);
+    const { turns } = await converse(createConversation({ ...location, planned }, context, executor), never);
     expect(
       turns.map(({ calls, searches }) => ({ calls: calls.map(({ role, inner }) => ({ role, inner })), searches })),
     ).toEqual([

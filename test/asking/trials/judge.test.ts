@@ -56,11 +56,11 @@ describe("a trial that a judge decides", () => {
       verdict: {
         grade: "pass",
         selection: "right-tool",
-        expected: "(behaviour)",
+        expected: "(behavior)",
         picked: "list",
         checks: [
-          { what: `behaviour: ${asks}`, met: "yes", evidence: sized.evidence },
-          { what: `behaviour: ${lists}`, met: "yes", evidence: listed.evidence },
+          { what: `behavior: ${asks}`, met: "yes", evidence: sized.evidence },
+          { what: `behavior: ${lists}`, met: "yes", evidence: listed.evidence },
         ],
       },
       judging: {
@@ -81,7 +81,7 @@ describe("a trial that a judge decides", () => {
     const { verdict } = await judged(judge);
     expect(verdict.grade).toBe("fail");
     expect(verdict.checks[0]).toEqual({
-      what: `behaviour: ${asks}`,
+      what: `behavior: ${asks}`,
       met: "no",
       why: "the judge: It starts at once.",
       evidence: "Let me look.",
@@ -123,7 +123,7 @@ describe("when a judge is asked", () => {
       ["tool", "yes", undefined],
       ["args (schema)", "yes", undefined],
       ["args.text", "yes", "Dear all, please"],
-      ["behaviour: sends something", "yes", 'send {"text"'],
+      ["behavior: sends something", "yes", 'send {"text"'],
     ]);
     expect(judge.asked).toHaveLength(1);
   });
@@ -200,7 +200,7 @@ describe("a judge that lies or breaks", () => {
     expect(verdict.grade).toBe("not-gradable");
     const checks = [asks, lists].map((sentence) => {
       const reason = typeof why === "string" ? why : expect.stringMatching(why);
-      return { what: `behaviour: ${sentence}`, met: "unknown", why: reason };
+      return { what: `behavior: ${sentence}`, met: "unknown", why: reason };
     });
     expect(verdict.checks).toEqual(checks);
     expect(endpoint.requests[0]?.refused).toBeUndefined();
@@ -217,7 +217,7 @@ describe("a judge that lies or breaks", () => {
     const { judge } = await judgeAt({ text: saying({ ...sized, evidence: "I ask for the size." }, listed) });
     expect((await judged(judge)).verdict).toMatchObject({
       grade: "not-gradable",
-      reason: `behaviour: ${asks}: ${notThere}`,
+      reason: `behavior: ${asks}: ${notThere}`,
       checks: [{ met: "unknown" }, { met: "yes" }],
     });
   });

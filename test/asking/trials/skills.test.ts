@@ -32,11 +32,11 @@ describe("the list of skills of a host", () => {
 
   it("keeps every name in its order, and of the descriptions what fits the budget", () => {
     const [whole, claude, codex] = [offer(), offer("claude-code"), offer("codex")];
-    for (const { catalogue } of [whole, claude, codex]) expect(catalogue?.map(({ name }) => name)[0]).toBe("s99");
-    const full = ({ catalogue = [] }: ReturnType<typeof offer>) =>
-      catalogue.filter(({ description }) => description.length > 500).map(({ name }) => name);
+    for (const { catalog } of [whole, claude, codex]) expect(catalog?.map(({ name }) => name)[0]).toBe("s99");
+    const full = ({ catalog = [] }: ReturnType<typeof offer>) =>
+      catalog.filter(({ description }) => description.length > 500).map(({ name }) => name);
     expect([full(whole).length, full(codex).length]).toEqual([100, 0]);
-    const skills = (whole.catalogue ?? []).map(({ name, description }) => ({ name, description }));
+    const skills = (whole.catalog ?? []).map(({ name, description }) => ({ name, description }));
     const kept = listSkills(skills, "claude-code").filter(({ shown }) => shown === "whole");
     expect(full(claude).toSorted()).toEqual(kept.map(({ name }) => name));
     expect(kept.length).toBeLessThan(60);
@@ -46,7 +46,7 @@ describe("the list of skills of a host", () => {
 });
 
 describe("the library of a trial", () => {
-  it("returns the instructions of a skill when its behaviour is measured", async () => {
+  it("returns the instructions of a skill when its behavior is measured", async () => {
     const ask = library(true);
     const whole = "Launching skill: pdf\n\nBase folder of this skill: /skills/pdf\n\n# Fill in forms\n";
     expect(await ask("Skill", { skill: "pdf" })).toBe(whole);

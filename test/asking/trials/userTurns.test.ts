@@ -77,10 +77,10 @@ describe("a host", () => {
       show: () => ({ tools: [], listedName: (name: string) => name }),
       grade: async () => ({ verdict: passed }),
     };
-    const place = { planned: planned(several), model: host, cell, orderSeed: 1 };
+    const location = { planned: planned(several), model: host, cell, orderSeed: 1 };
     const message = "claude-code accepts only one user message, and the case has several turns";
-    expect((await runTrial(place, context, never)).outcome).toEqual({ kind: "broken", stage: "setup", message });
-    const plain = { ...place, planned: planned(aCase("d")) };
+    expect((await runTrial(location, context, never)).outcome).toEqual({ kind: "broken", stage: "setup", message });
+    const plain = { ...location, planned: planned(aCase("d")) };
     expect((await runTrial(plain, context, never)).outcome).toEqual({ kind: "answered" });
     const found = (...cases: Case[]) => findHostProblems(suite, cases.map(planned), [host]);
     expect(found(aCase("d"))).toEqual([]);
@@ -90,7 +90,7 @@ describe("a host", () => {
         severity: "warning",
         message: 'claude-code accepts only one user message, but cases have several turns: "c". Their trials break.',
         hint: "Ask these cases on a model instead of a host.",
-        place: { file: "s.yaml" },
+        location: { file: "s.yaml" },
       },
     ]);
   });

@@ -6,11 +6,11 @@ const walk = (inputSchema: JsonObject) => walkToolSchema({ inputSchema }, "input
 
 describe("a walk", () => {
   it("visits every schema with its path, role and level", () => {
-    const { places, cut } = walk({
+    const { locations, cut } = walk({
       properties: { tags: { items: { anyOf: [{ $ref: "#/$defs/id" }, true] } } },
       $defs: { id: {}, unused: { $ref: "#/$defs/loop" }, loop: { $ref: "#/$defs/unused" } },
     });
-    expect(places.map(({ at, role, name, level }) => [at.join("."), role, name, level])).toEqual([
+    expect(locations.map(({ at, role, name, level }) => [at.join("."), role, name, level])).toEqual([
       ["inputSchema", "root", "", 0],
       ["inputSchema.properties.tags", "property", "tags", 1],
       ["inputSchema.properties.tags.items", "items", "", 2],
@@ -23,7 +23,7 @@ describe("a walk", () => {
   it("visits the definitions that references lead to, or into, from what is visited", () => {
     const definitions = (schema: JsonObject) =>
       walk(schema)
-        .places.filter(({ role }) => role === "definition")
+        .locations.filter(({ role }) => role === "definition")
         .map(({ at }) => at.slice(1).join("/"));
     const $defs = { a: { items: { $ref: "#/$defs/b" } }, b: {}, c: { properties: { d: {} } }, e: {} };
     expect(definitions({ not: { $ref: "#/$defs/a" }, $defs })).toEqual(["$defs/a", "$defs/b"]);
@@ -33,8 +33,8 @@ describe("a walk", () => {
   });
 
   it("is empty without a schema that is an object", () => {
-    expect(walkToolSchema({ inputSchema: true }, "inputSchema").places).toEqual([]);
-    expect(walkToolSchema({}, "outputSchema").places).toEqual([]);
+    expect(walkToolSchema({ inputSchema: true }, "inputSchema").locations).toEqual([]);
+    expect(walkToolSchema({}, "outputSchema").locations).toEqual([]);
   });
 
   it("stops at its limits, and says where", () => {

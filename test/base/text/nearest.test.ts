@@ -25,7 +25,7 @@ test("the first of equally near ones, and the nearest of all", () => {
   expect(nearest("anything", [])).toBeUndefined();
 });
 
-test("a swap of neighbours counts once", () => {
+test("a swap of neighbors counts once", () => {
   expect(nearest("ab", ["ba"])).toBe("ba");
   expect(nearest("ab", ["cd"])).toBeUndefined();
 });

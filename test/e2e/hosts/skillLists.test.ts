@@ -56,8 +56,8 @@ describe("evals tools --skills --host codex", () => {
     const [, shown = ""] = /### Available skills\n([\s\S]*?)\n###/.exec(prompt) ?? [];
     const [, system] = /`(r\d+)` = `[^`]*\/\.system`/.exec(prompt) ?? [];
     const lines = shown.split("\n").flatMap((line) => {
-      const [, label, place] = /^- (.*) \(file: (r\d+)\/[^)]*\)$/.exec(line) ?? [];
-      return label === undefined || place === system ? [] : [label];
+      const [, label, location] = /^- (.*) \(file: (r\d+)\/[^)]*\)$/.exec(line) ?? [];
+      return label === undefined || location === system ? [] : [label];
     });
     expect(lines.sort()).toEqual(await list("codex", root, cwd));
     expect(lines.length).toBeGreaterThan(cwd === "home" ? 2 : 20);

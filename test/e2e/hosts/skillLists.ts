@@ -10,7 +10,7 @@ import type { SkillListing } from "../../../src/evals/inspection/skills.ts";
 import { evals } from "../evals.ts";
 
 /** Folders that some host reads, and pairs of which one precedes the other in some host. */
-const places = [
+const locations = [
   ...[".claude", ".agents", ".codex", ".github", ".copilot", ".gemini", ".goose"],
   ...[".config/goose", ".config/agents"],
 ];
@@ -34,7 +34,7 @@ export function prepare() {
   mkdirSync(join(root, "ws"));
   execFileSync("git", ["init", "--quiet"], { cwd: join(root, "ws") });
   mkdirSync(join(root, "home/.codex"), { recursive: true });
-  for (const host of places) {
+  for (const host of locations) {
     const [user, project] = [`home/${host}/skills`, `ws/${host}/skills`];
     const own = host.replaceAll(/[./]/g, "-");
     named(`${user}/of-user${own}`, "In the home folder.");

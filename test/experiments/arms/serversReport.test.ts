@@ -38,7 +38,7 @@ const suite = suiteOf({ name: "all", cases: [caseOf({ id: "a", input: "a", expec
 const render = (servers: ServersSummary) =>
   renderTerminal(serverBlocks({ ...suite, servers }), {
     width: 100,
-    colour: false,
+    color: false,
     unicode: true,
   });
 

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { type AboutSkills, withoutArm } from "../../../src/evals/base/types/run.ts";
 import type { Score, Trial } from "../../../src/evals/base/types/trial.ts";
 import { SkillTally } from "../../../src/evals/experiments/arms/skillTally.ts";
-import { summariser } from "../../../src/evals/experiments/run/summary.ts";
+import { summarizer } from "../../../src/evals/experiments/run/summary.ts";
 import { aManifest, aTrial, passed } from "../../fakes/record.ts";
 
 type Met = "yes" | "no" | "unknown";
 const graded = (...met: Met[]): Score => {
-  const checks = met.map((one, index) => ({ what: `behaviour: sentence ${index + 1}`, met: one }));
+  const checks = met.map((one, index) => ({ what: `behavior: sentence ${index + 1}`, met: one }));
   if (met.includes("no")) return { ...passed, grade: "fail", checks };
   if (met.includes("unknown")) return { ...passed, grade: "not-gradable", reason: "cannot tell", checks };
   return { ...passed, checks };
@@ -21,7 +21,7 @@ const inArm = (arm: string, id: string, trial: number, ...met: Met[]): Trial => 
 function summaryOf(trials: readonly Trial[], ...ids: string[]) {
   const manifest = aManifest(...ids);
   const suites = manifest.suites.map((suite) => ({ ...suite, lift: "pdf" }));
-  const { add, summary } = summariser({ ...manifest, suites }, "reports/run-1");
+  const { add, summary } = summarizer({ ...manifest, suites }, "reports/run-1");
   for (const trial of trials) add(trial);
   const [suite] = summary().suites;
   return suite;

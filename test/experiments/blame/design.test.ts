@@ -134,9 +134,9 @@ describe("blame on a deterministic model", () => {
     const tables = fc.array(fc.boolean(), { minLength: 32, maxLength: 32 });
     fc.assert(
       fc.property(tables, (table) => {
-        const place = (mask: readonly boolean[]) => Number.parseInt(mask.map(Number).join(""), 2);
+        const location = (mask: readonly boolean[]) => Number.parseInt(mask.map(Number).join(""), 2);
         const breaks = (mask: readonly boolean[]) =>
-          place(mask) === 31 || (place(mask) > 0 && table[place(mask)] === true);
+          location(mask) === 31 || (location(mask) > 0 && table[location(mask)] === true);
         const { reverted, breaking } = blameOnTable(5, breaks);
         expect(breaks(names(5).map((_, i) => !reverted.includes(i)))).toBe(false);
         expect(breaks(names(5).map((_, i) => breaking.includes(i)))).toBe(true);

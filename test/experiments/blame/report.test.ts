@@ -5,7 +5,7 @@ import type { BlamedCase } from "../../../src/evals/experiments/blame/verdict.ts
 import { type BlameReport, blameReportSchema } from "../../../src/evals/experiments/blame/verdict.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 
-const display = { colour: false, width: 100, unicode: true };
+const display = { color: false, width: 100, unicode: true };
 const counts = (passed: number, trials: number) => ({ passed, trials });
 const wording = (tool: string, before: string, after: string) => ({
   id: tool,

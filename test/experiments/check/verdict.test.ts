@@ -3,7 +3,7 @@ import type { CheckPlan, Gate } from "../../../src/evals/base/types/check.ts";
 import type { RunManifest } from "../../../src/evals/base/types/run.ts";
 import { runSummarySchema } from "../../../src/evals/base/types/run.ts";
 import type { Broken, Score, Trial } from "../../../src/evals/base/types/trial.ts";
-import { summariser } from "../../../src/evals/experiments/run/summary.ts";
+import { summarizer } from "../../../src/evals/experiments/run/summary.ts";
 import { aManifest, aTrial, passed } from "../../fakes/record.ts";
 import { aTool } from "../../fakes/suite.ts";
 
@@ -69,15 +69,15 @@ function attempts(record: readonly Trial[], stage: Broken["stage"]): Trial[] {
   );
 }
 
-function summarise(plan: CheckPlan, record: readonly Trial[], deterministic = false) {
-  const { add, summary } = summariser(manifest(plan, deterministic), "reports/run-1");
+function summarize(plan: CheckPlan, record: readonly Trial[], deterministic = false) {
+  const { add, summary } = summarizer(manifest(plan, deterministic), "reports/run-1");
   for (const trial of record) add(trial);
   return summary();
 }
 
 describe("the regression check of a run", () => {
   it("finds a regression, with everything that a report says about it", () => {
-    const summary = summarise(compare(), trials(12, ["b"]));
+    const summary = summarize(compare(), trials(12, ["b"]));
     expect(runSummarySchema.parse(summary)).toEqual(summary);
     expect(summary).toMatchObject({ ok: false, exitCode: 1 });
     expect(summary.suites[0]?.verdict).toMatchInlineSnapshot(`
@@ -201,20 +201,20 @@ describe("the regression check of a run", () => {
   });
 
   it("passes an unharmed suite, and counts only head in its rates", () => {
-    const summary = summarise(compare(), trials(12));
+    const summary = summarize(compare(), trials(12));
     expect(summary).toMatchObject({ ok: true, exitCode: 0, totals: { trials: 60, calls: 120 } });
     expect(summary.suites[0]?.verdict).toMatchObject({ kind: "no-regression", look: 3, trials: 8 });
     expect(summary.suites[0]?.cases[0]).toMatchObject({ compared: true, planned: 12, trials: 12 });
   });
 
   it("is inconclusive and incomplete when it was stopped in the middle of a look", () => {
-    const summary = summarise(compare(), trials(2));
+    const summary = summarize(compare(), trials(2));
     expect(summary.exitCode).toBe(3);
     expect(summary.suites[0]?.verdict).toMatchObject({ kind: "inconclusive", because: "stopped", look: 1 });
   });
 
   it("is never a pass when everything broke, and fails nothing", () => {
-    const summary = summarise(compare(), attempts(trials(25), "server"));
+    const summary = summarize(compare(), attempts(trials(25), "server"));
     expect(summary.suites[0]?.verdict).toMatchObject({ kind: "inconclusive", because: "missing", exitCode: 3 });
     expect(summary.exitCode).toBe(3);
   });
@@ -223,9 +223,9 @@ describe("the regression check of a run", () => {
     const cut: Score = { ...missed, selection: "cut-off" };
     const isBad = ({ cell }: Trial) => cell.arm === "head" && cell.case === "b";
     const own = trials(12).map((trial): Trial => (isBad(trial) ? { ...trial, verdict: cut } : trial));
-    expect(summarise(compare(), own).suites[0]?.verdict).toMatchObject({ kind: "regressed", flagged: [{ case: "b" }] });
+    expect(summarize(compare(), own).suites[0]?.verdict).toMatchObject({ kind: "regressed", flagged: [{ case: "b" }] });
     const lost = trials(70).flatMap((trial) => (isBad(trial) ? attempts([trial], "timeout") : [trial]));
-    expect(summarise(compare(), lost).suites[0]?.verdict).toMatchObject({ kind: "inconclusive", because: "missing" });
+    expect(summarize(compare(), lost).suites[0]?.verdict).toMatchObject({ kind: "inconclusive", because: "missing" });
   });
 
   it("drops copies, and counts a trial that was asked again by what came in the end", () => {
@@ -237,7 +237,7 @@ describe("the regression check of a run", () => {
           ]
         : [trial],
     );
-    const summary = summarise(compare(), copied);
+    const summary = summarize(compare(), copied);
     expect(summary.suites[0]?.verdict).toMatchObject({
       kind: "no-regression",
       calls: { copies: 2, base: 61, head: 61 },
@@ -248,26 +248,26 @@ describe("the regression check of a run", () => {
         ? [...attempts([trial], "timeout").slice(0, 1), { ...trial, cell: { ...trial.cell, attempt: 2 } }]
         : [trial],
     );
-    expect(summarise(compare(), again).suites[0]?.cases[0]).toMatchObject({ broken: 0, passed: 12, trials: 12 });
+    expect(summarize(compare(), again).suites[0]?.cases[0]).toMatchObject({ broken: 0, passed: 12, trials: 12 });
   });
 
   it("takes one trial of a deterministic model for the whole truth: a flip is a change, and no more", () => {
-    const summary = summarise(compare(), trials(1, ["d"]), true);
+    const summary = summarize(compare(), trials(1, ["d"]), true);
     expect(summary.suites[0]?.verdict).toMatchObject({
       kind: "changed",
       method: "exhausted",
       flips: [{ case: "d", down: 1, up: 0 }],
     });
     expect(summary.exitCode).toBe(0);
-    expect(summarise(compare(), trials(1), true)).toMatchObject({
+    expect(summarize(compare(), trials(1), true)).toMatchObject({
       exitCode: 0,
       suites: [{ verdict: { kind: "no-regression" } }],
     });
   });
 
   it("shares the error rate between the checks of a run", () => {
-    const alone = summarise(compare(), trials(8, ["b"])).suites[0]?.verdict;
-    const shared = summarise(compare({ families: 36 }), trials(8, ["b"])).suites[0]?.verdict;
+    const alone = summarize(compare(), trials(8, ["b"])).suites[0]?.verdict;
+    const shared = summarize(compare({ families: 36 }), trials(8, ["b"])).suites[0]?.verdict;
     expect(alone).toMatchObject({ kind: "regressed" });
     expect(shared).toMatchObject({ kind: "inconclusive", because: "stopped", families: 36 });
   });
@@ -276,16 +276,16 @@ describe("the regression check of a run", () => {
     const failing = trials(12).map(
       (trial): Trial => (trial.cell.arm === "base" ? { ...trial, verdict: missed } : trial),
     );
-    const summary = summarise(compare(), failing);
+    const summary = summarize(compare(), failing);
     expect(summary.suites[0]?.verdict).toMatchObject({
       kind: "no-regression",
       modelDrift: { accepted: { passed: 100, trials: 100 }, now: { passed: 0, trials: 60 }, direction: "down" },
     });
-    expect(summarise(compare(), trials(12)).suites[0]?.verdict).toMatchObject({ modelDrift: { direction: null } });
+    expect(summarize(compare(), trials(12)).suites[0]?.verdict).toMatchObject({ modelDrift: { direction: null } });
   });
 
   it("makes no calls of the base arm and passes when the list is unchanged", () => {
-    const summary = summarise(
+    const summary = summarize(
       { kind: "unchanged", model: "scripted", notes: [] },
       trials(5).filter(({ cell }) => cell.arm === "head"),
     );
@@ -294,7 +294,7 @@ describe("the regression check of a run", () => {
 
   it("is never a pass when nothing can be compared, and says every reason", () => {
     const heads = trials(5).filter(({ cell }) => cell.arm === "head");
-    const other = summarise(
+    const other = summarize(
       { kind: "not comparable", model: "scripted", reasons: ["the host profile was plain then", "the model changed"] },
       heads,
     );
@@ -305,7 +305,7 @@ describe("the regression check of a run", () => {
       notes: [],
       exitCode: 3,
     });
-    const none = summarise(compare({ cases: [] }), heads);
+    const none = summarize(compare({ cases: [] }), heads);
     expect(none).toMatchObject({ exitCode: 3, suites: [{ verdict: { kind: "not-comparable" } }] });
   });
 });
@@ -313,7 +313,7 @@ describe("the regression check of a run", () => {
 describe("the exit code of a run", () => {
   const run = (failOn: Gate[] | undefined, record: readonly Trial[], plan: CheckPlan = compare()) => {
     const made = manifest(plan);
-    const { add, summary } = summariser(failOn ? { ...made, failOn } : made, "reports/run-1");
+    const { add, summary } = summarizer(failOn ? { ...made, failOn } : made, "reports/run-1");
     for (const trial of record) add(trial);
     const { exitCode, suites } = summary();
     return [exitCode, suites[0]?.failed?.join()];
@@ -356,7 +356,7 @@ describe("the exit code of a run", () => {
     const runOn = (kind: "language model" | "retrieval baseline", failOn?: Gate[]) => {
       const made = { ...manifest(compare()), suites: [suite], ...(failOn && { failOn }) };
       const models = made.models.map((model) => ({ ...model, kind }));
-      const { add, summary } = summariser({ ...made, models }, "reports/run-1");
+      const { add, summary } = summarizer({ ...made, models }, "reports/run-1");
       for (const trial of heads) add(trial);
       return summary().suites[0]?.failed?.join();
     };
@@ -366,7 +366,7 @@ describe("the exit code of a run", () => {
   });
 
   it("comes with the trials of each case in the baseline", () => {
-    const { add, summary } = summariser(manifest(compare()), "reports/run-1");
+    const { add, summary } = summarizer(manifest(compare()), "reports/run-1");
     for (const trial of flaky()) add(trial);
     const [suite] = summary().suites;
     const plan = compare();

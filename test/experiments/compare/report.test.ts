@@ -4,7 +4,7 @@ import { type ComparisonReport, comparisonDocument } from "../../../src/evals/ex
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 import { checkOf } from "../../reports/checks.ts";
 
-const display = { colour: false, width: 100, unicode: true };
+const display = { color: false, width: 100, unicode: true };
 
 const check = {
   ...checkOf({ kind: "regressed", by: "cases" }),

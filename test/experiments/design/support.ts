@@ -1,11 +1,11 @@
 import { expect } from "vitest";
 import { comparedSchema } from "../../../src/evals/base/types/check.ts";
-import { summariseCheck } from "../../../src/evals/experiments/check/verdict.ts";
+import { summarizeCheck } from "../../../src/evals/experiments/check/verdict.ts";
 import type { CheckVerdict } from "../../../src/evals/experiments/design/observe.ts";
 
 /** Expects that the summary of a verdict fits the schema of records, with nothing left over. */
 export function expectRecordable(verdict: CheckVerdict): void {
-  const summary = summariseCheck(verdict, { grew: [], changes: [], notes: [], modelDrift: null, failOn: [] });
+  const summary = summarizeCheck(verdict, { grew: [], changes: [], notes: [], modelDrift: null, failOn: [] });
   expect(comparedSchema.parse(summary)).toEqual(summary);
 }
 

@@ -9,7 +9,7 @@ import {
 import { driftBlocks, driftJson, driftLead } from "../../../src/evals/experiments/drift/report.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 
-const display = { colour: false, width: 100, unicode: true };
+const display = { color: false, width: 100, unicode: true };
 const counts = (passed: number, trials: number) => ({ passed, trials });
 const night = (day: number) => `2026-03-${String(day).padStart(2, "0")}T04-00-07-123`;
 

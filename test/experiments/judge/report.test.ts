@@ -5,7 +5,7 @@ import type { JudgeCheckSummary } from "../../../src/evals/experiments/judge/ver
 import { judgeSentence } from "../../../src/evals/experiments/results/judgeMeasures.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 
-const display = { colour: false, width: 100, unicode: true };
+const display = { color: false, width: 100, unicode: true };
 
 const measured: JudgeCheckSummary = {
   judge: "anthropic:claude-opus-5-5",

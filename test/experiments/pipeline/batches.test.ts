@@ -62,9 +62,9 @@ async function open(provider: Provider, script: Script = {}, files: Record<strin
   const { model, baseUrl, open } = providers[provider];
   const endpoint: BatchEndpoint<object> = (await open(script)) as never;
   cleanup.push(endpoint.close);
-  const place = project({ "prices.json": { "gpt-6.1": { input: 1, output: 4 } }, ...files });
-  const env = { HOME: place.dir, ANTHROPIC_API_KEY: "x", OPENAI_API_KEY: "x" };
-  const world = () => place.io({ env });
+  const location = project({ "prices.json": { "gpt-6.1": { input: 1, output: 4 } }, ...files });
+  const env = { HOME: location.dir, ANTHROPIC_API_KEY: "x", OPENAI_API_KEY: "x" };
+  const world = () => location.io({ env });
   const options = {
     ...runDefaults,
     model: [model],
@@ -76,9 +76,9 @@ async function open(provider: Provider, script: Script = {}, files: Record<strin
   };
   const resume = { ...runDefaults, resume: "latest", given: new Set(["resume"]), json: false };
   const ledger = () =>
-    JSON.parse(readFileSync(join(place.dir, "reports", place.records()[0] ?? "", "batches.json"), "utf8"));
-  const trials = () => place.trials(place.records()[0] ?? "");
-  return { ...place, endpoint, world, options, resume, ledger, trials, model };
+    JSON.parse(readFileSync(join(location.dir, "reports", location.records()[0] ?? "", "batches.json"), "utf8"));
+  const trials = () => location.trials(location.records()[0] ?? "");
+  return { ...location, endpoint, world, options, resume, ledger, trials, model };
 }
 
 /** Runs until the service is asked for the first time whether the batch has ended, and stops then. */

@@ -19,7 +19,7 @@ const toolset = toolsetOf([
 const expectation = expectTool({ tools: ["read"], args: { path: "a", head: { $absent: true } } });
 
 /** The summary of trials with these turns, graded as a run grades them. */
-function summarise(trials: readonly Turn[][], expected: Parameters<typeof caseOf>[0] = expectation) {
+function summarize(trials: readonly Turn[][], expected: Parameters<typeof caseOf>[0] = expectation) {
   const tally = new MissTally();
   const grade = createGrader(caseOf(expected), toolset);
   for (const [at, turns] of trials.entries())
@@ -29,12 +29,12 @@ function summarise(trials: readonly Turn[][], expected: Parameters<typeof caseOf
 
 describe("why trials missed", () => {
   it("is nothing where all passed", () => {
-    expect(summarise([[turn(call("read", { path: "a" }))]])).toBeUndefined();
+    expect(summarize([[turn(call("read", { path: "a" }))]])).toBeUndefined();
   });
 
   it("counts wrong arguments of right picks by parameter", () => {
     const args = [{ path: "a" }, { path: "b" }, {}, { path: 1 }, { path: "a", tail: 1 }, { path: "a", head: 2 }];
-    expect(summarise(args.map((given) => [turn(call("read", given))]))).toEqual({
+    expect(summarize(args.map((given) => [turn(call("read", given))]))).toEqual({
       tools: [{ expected: "read", trials: 6, picked: 6, passed: 1, wrongArguments: 5, reachedLater: 0, instead: [] }],
       parameters: [
         { tool: "read", parameter: "path", missing: 1, wrongType: 1, wrongValue: 1, invented: 0 },
@@ -50,7 +50,7 @@ describe("why trials missed", () => {
     const [made] = [turn(call("read", { head: "x", tail: 1, nose: 2 }))];
     const graded = createGrader(caseOf(expectation), toolset)([made]);
     expect(graded.checks).toMatchObject([{ what: "tool" }, { what: "args (schema)", fault: { parameter: "path" } }]);
-    expect(summarise([[made]])?.parameters).toEqual([
+    expect(summarize([[made]])?.parameters).toEqual([
       { tool: "read", parameter: "head", missing: 0, wrongType: 1, wrongValue: 0, invented: 0 },
       { tool: "read", parameter: "nose", missing: 0, wrongType: 0, wrongValue: 0, invented: 1 },
       { tool: "read", parameter: "path", missing: 1, wrongType: 0, wrongValue: 0, invented: 0 },
@@ -64,7 +64,7 @@ describe("why trials missed", () => {
     expect(graded.checks[0]?.why).toBe(
       "expected read, got search; read was reached later, as call 3 after search, list",
     );
-    expect(summarise([later, later, [turn(call("list"))], [turn()]])).toMatchObject({
+    expect(summarize([later, later, [turn(call("list"))], [turn()]])).toMatchObject({
       tools: [
         {
           ...{ expected: "read", trials: 4, picked: 0, reachedLater: 2 },
@@ -91,7 +91,7 @@ describe("why trials missed", () => {
       turn(call("list", { q: 1 }, failed), call("search")),
       turn(call("search")),
     ];
-    expect(summarise([turns], expectCalls([{ tools: ["read"] }]))).toMatchObject({
+    expect(summarize([turns], expectCalls([{ tools: ["read"] }]))).toMatchObject({
       repeated: [
         { tool: "list", after: "denial", n: 1 },
         { tool: "list", after: "error", n: 1 },
@@ -102,7 +102,7 @@ describe("why trials missed", () => {
   it("has the faults of several calls and of user turns too", () => {
     const calls = expectCalls([{ tools: ["search"] }, { tools: ["read"], args: { path: "a" } }]);
     const made = [turn(call("search")), turn(call("read", { path: "b" }))];
-    expect(summarise([made], calls)?.parameters).toMatchObject([{ tool: "read", parameter: "path", wrongValue: 1 }]);
+    expect(summarize([made], calls)?.parameters).toMatchObject([{ tool: "read", parameter: "path", wrongValue: 1 }]);
   });
 });
 

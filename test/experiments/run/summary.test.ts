@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { runSummarySchema } from "../../../src/evals/base/types/run.ts";
 import type { Score, Trial } from "../../../src/evals/base/types/trial.ts";
 import { MockTally } from "../../../src/evals/experiments/results/calls.ts";
-import { summariser } from "../../../src/evals/experiments/run/summary.ts";
+import { summarizer } from "../../../src/evals/experiments/run/summary.ts";
 import { aManifest, aTrial, passed } from "../../fakes/record.ts";
 
 const missed: Score = {
@@ -21,8 +21,8 @@ const brokenTrial = (id: string, trial: number) =>
     verdict: undefined,
   } as never);
 
-function summarise(trials: readonly Trial[], ...cases: string[]) {
-  const { add, summary } = summariser(aManifest(...cases), "reports/run-1");
+function summarize(trials: readonly Trial[], ...cases: string[]) {
+  const { add, summary } = summarizer(aManifest(...cases), "reports/run-1");
   for (const trial of trials) add(trial);
   return summary();
 }
@@ -30,7 +30,7 @@ const all = (id: string, verdict: Score) => [1, 2, 3, 4, 5].map((trial) => aTria
 
 describe("the summary of a run", () => {
   it("is the whole object that --json prints", () => {
-    const summary = summarise(
+    const summary = summarize(
       [...all("a", passed).slice(0, 4), aTrial("a", 5, { verdict: missed }), brokenTrial("b", 1)],
       "a",
       "b",
@@ -192,30 +192,30 @@ describe("the summary of a run", () => {
   });
 
   it("passes only when every case was graded, met its rate, and nothing broke or is missing", () => {
-    expect(summarise(all("a", passed), "a")).toMatchObject({ ok: true, exitCode: 0 });
-    expect(summarise(all("a", missed), "a")).toMatchObject({ ok: false, exitCode: 1 });
-    expect(summarise(all("a", ungraded), "a")).toMatchObject({ ok: false, exitCode: 3 });
-    expect(summarise([], "a")).toMatchObject({ ok: false, exitCode: 3, totals: { missing: 5 } });
+    expect(summarize(all("a", passed), "a")).toMatchObject({ ok: true, exitCode: 0 });
+    expect(summarize(all("a", missed), "a")).toMatchObject({ ok: false, exitCode: 1 });
+    expect(summarize(all("a", ungraded), "a")).toMatchObject({ ok: false, exitCode: 3 });
+    expect(summarize([], "a")).toMatchObject({ ok: false, exitCode: 3, totals: { missing: 5 } });
     expect(
-      summarise(
+      summarize(
         [1, 2, 3, 4, 5].map((n) => brokenTrial("a", n)),
         "a",
       ),
     ).toMatchObject({ ok: false, exitCode: 3 });
-    expect(summarise([...all("a", passed).slice(1), brokenTrial("a", 1)], "a")).toMatchObject({
+    expect(summarize([...all("a", passed).slice(1), brokenTrial("a", 1)], "a")).toMatchObject({
       ok: false,
       exitCode: 3,
     });
-    expect(summarise([...all("a", missed), brokenTrial("b", 1)], "a", "b")).toMatchObject({ ok: false, exitCode: 1 });
+    expect(summarize([...all("a", missed), brokenTrial("b", 1)], "a", "b")).toMatchObject({ ok: false, exitCode: 1 });
   });
 
   it("does not pass when there is no case at all", () => {
-    expect(summarise([])).toMatchObject({ ok: false, exitCode: 3 });
+    expect(summarize([])).toMatchObject({ ok: false, exitCode: 3 });
   });
 
   it("never counts a broken or an ungraded trial in a rate", () => {
     const [one] =
-      summarise(
+      summarize(
         [
           brokenTrial("a", 1),
           aTrial("a", 2, { verdict: ungraded }),
@@ -229,17 +229,17 @@ describe("the summary of a run", () => {
 
   it("does not depend on the order in which trials finished", () => {
     const trials = [...all("a", passed), ...all("b", missed), brokenTrial("c", 1)];
-    const inOrder = summarise(trials, "a", "b", "c");
+    const inOrder = summarize(trials, "a", "b", "c");
     fc.assert(
       fc.property(fc.shuffledSubarray(trials, { minLength: trials.length }), (shuffled) => {
-        expect(summarise(shuffled, "a", "b", "c")).toEqual(inOrder);
+        expect(summarize(shuffled, "a", "b", "c")).toEqual(inOrder);
       }),
       { numRuns: 30 },
     );
   });
 
   it("is unknown in cost as soon as one part is", () => {
-    expect(summarise([aTrial("a", 1), aTrial("a", 2, { costUsd: "unknown" })], "a").totals.costUsd).toBe("unknown");
+    expect(summarize([aTrial("a", 1), aTrial("a", 2, { costUsd: "unknown" })], "a").totals.costUsd).toBe("unknown");
   });
 });
 
@@ -248,11 +248,11 @@ describe("passes with an acceptable tool", () => {
 
   it("have a word and a count of their own, and are no confusion", () => {
     const trials = [...all("a", passed).slice(0, 3), ...all("a", substituted).slice(3)];
-    const [suite] = runSummarySchema.parse(summarise(trials, "a")).suites;
+    const [suite] = runSummarySchema.parse(summarize(trials, "a")).suites;
     expect(suite?.substituted).toEqual([{ expected: "read", picked: "list", n: 2 }]);
     expect(suite?.confusion).toEqual([]);
     expect(suite?.cases[0]).toMatchObject({ passed: 5, outcomes: { "right-tool": 3, substituted: 2 } });
-    expect(summarise(all("a", passed), "a").suites[0]).not.toHaveProperty("substituted");
+    expect(summarize(all("a", passed), "a").suites[0]).not.toHaveProperty("substituted");
   });
 });
 
@@ -260,7 +260,7 @@ describe("mocks", () => {
   it("are counted, and those that answered nothing are named", () => {
     const manifest = aManifest("a");
     const suites = manifest.suites.map((suite) => ({ ...suite, mocks: ["read", "list[1]", "list[2]"] }));
-    const { add, summary } = summariser({ ...manifest, suites }, "reports/run-1");
+    const { add, summary } = summarizer({ ...manifest, suites }, "reports/run-1");
     const result = { isError: true, content: [] };
     const calls = [
       { id: "1", tool: "read", execution: { status: "executed" as const, result, ms: 0, mock: "read" } },
@@ -280,7 +280,7 @@ describe("mocks", () => {
     const [suite] = runSummarySchema.parse(summary()).suites;
     expect(suite?.mocks).toEqual({ answered: 4, unused: ["list[1]"], unmatched: [{ text: "x has no mock", n: 2 }] });
     const placed = new MockTally(["read", "list[1]"], ["evals/a.yaml:3", "evals/a.yaml:5"]).summary();
-    expect([placed.unused, placed.unusedPlaces]).toEqual([
+    expect([placed.unused, placed.unusedLocations]).toEqual([
       ["read", "list[1]"],
       ["evals/a.yaml:3", "evals/a.yaml:5"],
     ]);

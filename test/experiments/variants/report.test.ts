@@ -5,7 +5,7 @@ import type { VariantVerdict } from "../../../src/evals/experiments/variants/ver
 import { type VariantsSummary, variantsSummarySchema } from "../../../src/evals/experiments/variants/verdict.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 
-const display = { colour: false, width: 100, unicode: true };
+const display = { color: false, width: 100, unicode: true };
 const counts = (passed: number, trials: number) => ({ passed, trials });
 
 const facts = {
@@ -16,7 +16,7 @@ const facts = {
   note: null,
   margin: 0.1,
   cases: 4,
-  untouched: [],
+  notAsked: [],
   wordings: [
     { name: "incumbent", ...counts(98, 144), screened: null, size: { kind: "tokens" as const, mean: 812.4 } },
     {
@@ -237,7 +237,7 @@ describe("the report of variants", () => {
         { name: "incumbent", ...counts(2, 4), screened: null, size },
         { name: "terse", ...counts(3, 4), screened: null, size: { ...size, mean: 5766 } },
       ],
-      untouched: ["weather"],
+      notAsked: ["weather"],
       calls: { made: 8, missing: 0, most: 8 },
       costUsd: 0,
     };

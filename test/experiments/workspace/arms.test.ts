@@ -68,8 +68,8 @@ it("omits cases whose tools a surface lacks, without a warning if the author dec
     "none read-only",
   ]);
   expect(silent.problems).toEqual([]);
-  const unsaid = plan({ name: "read-only", server: list }, "account_list", "account_create");
-  expect(unsaid.problems.join()).toContain('1 of 3 cases are not asked there. The first: Case "create"');
+  const losses = plan({ name: "read-only", server: list }, "account_list", "account_create");
+  expect(losses.problems.join()).toContain('1 of 3 cases are not asked there. The first: Case "create"');
 });
 
 it("reports a surface on which no case can be asked as an error", () => {

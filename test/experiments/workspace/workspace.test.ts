@@ -171,7 +171,7 @@ describe("withWorkspace", () => {
     });
     await expect(opening).rejects.toMatchObject({
       exitCode: 2,
-      problems: [{ place: { file: "evals/wrong.json" } }, { place: { file: "evals/wrong.json" } }],
+      problems: [{ location: { file: "evals/wrong.json" } }, { location: { file: "evals/wrong.json" } }],
     });
     expect(used).toBe(false);
     await expect(withWorkspace({ ...options, case: ["nothing"] }, io(), async () => {})).rejects.toThrow(

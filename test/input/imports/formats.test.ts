@@ -27,11 +27,11 @@ async function importFiles(files: Record<string, string>, context: Partial<Impor
     formats: found.map(({ format }) => format.name),
     kept: cases.flatMap((one) => (one.kind === "kept" ? [one.content] : [])),
     left: cases.flatMap((one) =>
-      one.kind === "left out" ? [`${one.place.file}:${one.place.line} ${one.reason}`] : [],
+      one.kind === "left out" ? [`${one.location.file}:${one.location.line} ${one.reason}`] : [],
     ),
-    unsaid: [
-      ...cases.flatMap((one) => one.unsaid),
-      ...found.flatMap((one) => one.files).flatMap((file) => file.unsaid),
+    losses: [
+      ...cases.flatMap((one) => one.losses),
+      ...found.flatMap((one) => one.files).flatMap((file) => file.losses),
     ].map(({ what }) => what),
     dispatch: found.flatMap((one) => one.files).map((file) => file.dispatch),
     problems: problems.map(formatProblem),
@@ -331,7 +331,7 @@ describe("what is malformed or not known", () => {
     writeFileSync(join(cwd, "tasks.yaml"), "tasks:\n  - id: a\n    intent: [x\n");
     writeFileSync(join(cwd, "cases.json"), Buffer.from([0x7b, 0, 0, 0x7d]));
     const { problems } = await findImports(["tasks.yaml", "cases.json"], { cwd, judged: false });
-    expect(problems.map(({ place, message }) => [place, message])).toEqual([
+    expect(problems.map(({ location, message }) => [location, message])).toEqual([
       [expect.objectContaining({ file: "tasks.yaml", line: 4 }), expect.stringContaining("end with a ].")],
       [{ file: "cases.json" }, expect.stringContaining("The file cannot be read: ")],
     ]);
@@ -388,7 +388,7 @@ describe("an entry of a list that is not text", () => {
   });
 
   it("is a test of promptfoo that is no object, or a tool that is a number", async () => {
-    const { kept, left, unsaid } = await importFiles({
+    const { kept, left, losses } = await importFiles({
       "promptfooconfig.yaml": `prompts: ["{{q}}"]
 tests:
   - 5
@@ -407,7 +407,7 @@ tests:
       "promptfooconfig.yaml:3 the test is not an object",
       "promptfooconfig.yaml:4 tests of another file",
     ]);
-    expect(unsaid).toEqual([
+    expect(losses).toEqual([
       "a tool name that is not text",
       "a tool name that is not text",
       "several skills that must all be loaded",

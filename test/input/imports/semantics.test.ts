@@ -21,7 +21,7 @@ async function importOne(name: string, text: string) {
   const file = await format.read({ path: "/source.json", file: "source.json", text }, { cwd: "/", judged: false });
   return {
     kept: file.cases.flatMap((one) => (one.kind === "kept" ? [one.content] : [])),
-    lost: [...file.cases, file].flatMap(({ unsaid }) => unsaid.map(({ what }) => what)),
+    lost: [...file.cases, file].flatMap(({ losses }) => losses.map(({ what }) => what)),
   };
 }
 

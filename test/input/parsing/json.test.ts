@@ -75,8 +75,8 @@ describe("strict JSON", () => {
         fc.constantFrom("", ",", "]", "}", '"', "\n", "'", "\\", "0", "-", ".", "e", ":", "//", "/*", "\u00a0", " "),
       )
       .map(([text, at, cut, insert]) => {
-        const place = at % (text.length + 1);
-        return text.slice(0, place) + insert + text.slice(place + cut);
+        const location = at % (text.length + 1);
+        return text.slice(0, location) + insert + text.slice(location + cut);
       })
       .filter((text) => !text.includes("__proto__") && !/e\+?\d{3}/i.test(text));
     fc.assert(
@@ -119,7 +119,7 @@ describe("strict JSON", () => {
         severity: "error",
         message: '"a" appears twice in this object.',
         hint: "Remove one of them.",
-        place: { file: "s.json", line: 2, column: 2 },
+        location: { file: "s.json", line: 2, column: 2 },
       },
     ]);
   });
@@ -136,12 +136,14 @@ describe("the place of a value", () => {
   it.each([{}, { lenient: true }])("is that of the value or its key, for every path (%j)", (options) => {
     fc.assert(
       fc.property(jsonText, (text) => {
-        const { value, place } = parseJson(text, "s.json", options);
+        const { value, location } = parseJson(text, "s.json", options);
         for (const [path, found] of paths(value)) {
           const key = path.at(-1);
-          expect(text.slice(offsetOf(text, place(path)))).toSatisfy((rest: string) => startsWith(rest, found));
+          expect(text.slice(offsetOf(text, location(path)))).toSatisfy((rest: string) => startsWith(rest, found));
           if (typeof key === "string")
-            expect(text.slice(offsetOf(text, place(path, "key")))).toSatisfy((rest: string) => startsWith(rest, key));
+            expect(text.slice(offsetOf(text, location(path, "key")))).toSatisfy((rest: string) =>
+              startsWith(rest, key),
+            );
         }
       }),
       { numRuns: 200 },
@@ -150,8 +152,8 @@ describe("the place of a value", () => {
 
   it("is that of the nearest enclosing value if there is no such value", () => {
     const text = '{ "a": [ 1, { "b\\"": "}" } ], "c": "x\\\\" }';
-    const { place } = parseJson(text, "s.json");
-    const at = (...path: (string | number)[]) => text.slice(offsetOf(text, place(path))).slice(0, 5);
+    const { location } = parseJson(text, "s.json");
+    const at = (...path: (string | number)[]) => text.slice(offsetOf(text, location(path))).slice(0, 5);
     expect([at(), at("a", 9), at("a", 1, 'b"'), at("a", 1, "z", "y"), at("c", "d")]).toEqual([
       text.slice(0, 5),
       "[ 1, ",
@@ -177,7 +179,7 @@ describe("lenient JSON", () => {
     const text = '{ // "a": 0\n "a": ["// no, /* no */", 1,], /* b */ "b": ",]",\n}';
     expect(getValue(text, lenient)).toEqual({ a: ["// no, /* no */", 1], b: ",]" });
     const file = parseJson(text, "s.json", lenient);
-    expect(file.place(["a", 1])).toEqual({ file: "s.json", line: 2, column: 27 });
+    expect(file.location(["a", 1])).toEqual({ file: "s.json", line: 2, column: 27 });
   });
 
   it("makes an ordinary member of __proto__, and keeps the last of equal keys", () => {
@@ -194,10 +196,10 @@ describe("lenient JSON", () => {
 
   it("reads deep values, with their places unless they are very deep", () => {
     const nest = (depth: number) => `{"a": ${"[".repeat(depth)}${"]".repeat(depth)}}`;
-    const placeIn = (text: string) => parseJson(text, "s.json", lenient).place(["a", 0, 0]);
-    expect(placeIn(nest(1_000))).toEqual({ file: "s.json", line: 1, column: 9 });
+    const locateIn = (text: string) => parseJson(text, "s.json", lenient).location(["a", 0, 0]);
+    expect(locateIn(nest(1_000))).toEqual({ file: "s.json", line: 1, column: 9 });
     const text = nest(100_000);
-    expect(placeIn(text)).toEqual({ file: "s.json" });
+    expect(locateIn(text)).toEqual({ file: "s.json" });
     expect(complaintAbout(`${text},`, lenient)).toContain("nested more than 500 levels deep");
   });
 });

@@ -9,7 +9,7 @@ import { anyText } from "../../fakes/text.ts";
 function complaintAbout(text: string): string {
   try {
     const { problems } = parseYaml(text, "s.yaml");
-    return problems.map(({ message, place }) => `${place?.line}:${place?.column}: ${message}`).join("\n");
+    return problems.map(({ message, location }) => `${location?.line}:${location?.column}: ${message}`).join("\n");
   } catch (error) {
     if (error instanceof EvalsError) return error.message;
     throw error;
@@ -20,7 +20,7 @@ describe("the place of a value", () => {
   const yaml = parseYaml("a:\n  - b: 1\n    c: &c\n      d: x\n  - e: *c\nf:\n", "s.yaml");
   const json = parseJson('{"a": [\r\n\t{"b": 1, "c": {"d": "x"}}\r\n]}', "s.json");
   const at = (file: typeof yaml, path: readonly (string | number)[], part?: "key" | "value") => {
-    const { line, column } = file.place(path, part);
+    const { line, column } = file.location(path, part);
     return [line, column];
   };
 

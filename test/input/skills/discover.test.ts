@@ -17,8 +17,8 @@ function told({ skills, warnings, ...rest }: Discovery) {
 
 /** What is found in these folders of a home and a project. Claude Code prefers the user's skills, others the project's. */
 async function discover(cwd: string, host = "plain", hostDirs: readonly string[] = [".claude", ".agents"]) {
-  const place = { home: join(cwd, "home"), cwd: join(cwd, "project"), env: {}, withUser: true };
-  const { roots, rules } = findHostSkills(host, place, hostDirs);
+  const location = { home: join(cwd, "home"), cwd: join(cwd, "project"), env: {}, withUser: true };
+  const { roots, rules } = findHostSkills(host, location, hostDirs);
   return told(await discoverSkills(roots, { cwd, rules }));
 }
 
@@ -29,26 +29,26 @@ async function named(cwd: string, ...dirs: string[]) {
 
 describe("discovery", () => {
   it("looks in the folders of a host that was not measured as the format says, those of the user where they count", () => {
-    const place = { home: "/h", cwd: "/p", env: {} };
+    const location = { home: "/h", cwd: "/p", env: {} };
     const rootsOf = (...args: Parameters<typeof findHostSkills>) =>
       findHostSkills(...args).roots.map(({ dir, level }) => `${level} ${dir}`);
-    expect(rootsOf("plain", { ...place, withUser: true })).toEqual([
+    expect(rootsOf("plain", { ...location, withUser: true })).toEqual([
       "user /h/.claude/skills",
       "user /h/.agents/skills",
       "project /p/.claude/skills",
       "project /p/.agents/skills",
     ]);
-    expect(rootsOf("plain", { ...place, withUser: false })).toEqual([
+    expect(rootsOf("plain", { ...location, withUser: false })).toEqual([
       "project /p/.claude/skills",
       "project /p/.agents/skills",
     ]);
-    expect(rootsOf("codex", { ...place, withUser: false }, [".gemini"])).toEqual(["project /p/.gemini/skills"]);
+    expect(rootsOf("codex", { ...location, withUser: false }, [".gemini"])).toEqual(["project /p/.gemini/skills"]);
   });
 
   it("leaves out what is the user's where only the project counts", () => {
-    const place = { home: "/h", cwd: "/h/p", env: { CODEX_HOME: "/c" }, withUser: false };
-    expect(findHostSkills("claude-code", place).roots).toEqual([{ dir: "/h/p/.claude/skills", level: "project" }]);
-    expect(findHostSkills("codex", place).roots.map(({ dir }) => dir)).toEqual([
+    const location = { home: "/h", cwd: "/h/p", env: { CODEX_HOME: "/c" }, withUser: false };
+    expect(findHostSkills("claude-code", location).roots).toEqual([{ dir: "/h/p/.claude/skills", level: "project" }]);
+    expect(findHostSkills("codex", location).roots.map(({ dir }) => dir)).toEqual([
       "/h/p/.codex/skills",
       "/h/p/.agents/skills",
     ]);
@@ -212,7 +212,7 @@ describe("the hash of a package", () => {
   const base = { "skills/demo/SKILL.md": skillText("demo"), "skills/demo/scripts/run.sh": "echo a\n" };
   const hashOf = async (folder: string) => (await named(folder, "skills")).skills[0]?.hash ?? "";
 
-  it("covers what decides its behaviour, but not its location", async () => {
+  it("covers what decides its behavior, but not its location", async () => {
     const first = await hashOf(workspace(base));
     const left = { "evals/evals.json": "[]", ".git/HEAD": "x", "scripts/__pycache__/run.pyc": "x" };
     const more = Object.fromEntries(Object.entries(left).map(([path, text]) => [`skills/demo/${path}`, text]));

@@ -235,9 +235,9 @@ describe("the files of a case", () => {
         {
           message: 'There is no file "none.txt".',
           hint: expect.stringContaining("Until then all queries of this file are left out."),
-          place: { line: 1 },
+          location: { line: 1 },
         },
-        { message: 'There is no file "gone.txt".', place: { line: 2 } },
+        { message: 'There is no file "gone.txt".', location: { line: 2 } },
       ],
     });
   });

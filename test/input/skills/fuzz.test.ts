@@ -138,8 +138,8 @@ describe("any eval file", () => {
           typeof read === "string"
             ? read.startsWith(`skills/demo/evals/${name}:`)
             : read.evals.every(
-                ({ input, unusable, place }) =>
-                  (input.trim() !== "" || unusable !== undefined) && (place.line ?? 0) > 0,
+                ({ input, unusable, location }) =>
+                  (input.trim() !== "" || unusable !== undefined) && (location.line ?? 0) > 0,
               );
         expect(isPlaced).toBe(true);
       }),

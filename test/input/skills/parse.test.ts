@@ -44,7 +44,7 @@ allowed-tools: Read Bash(git:*)
           metadata: { version: "1" },
           "allowed-tools": "Read Bash(git:*)",
         },
-        places: {
+        locations: {
           name: { line: 2, column: 1 },
           description: { line: 3, column: 1 },
           license: { line: 6, column: 1 },

@@ -16,7 +16,7 @@ describe("cases in a CSV file", () => {
       '\ufeffid,input,tool,args,trials\n,"Say ""hi"",\nplease",echo|say,"{""text"": ""hi""}",3\n\nbye,Good bye,none,,\n';
     const [read] = (await csv(text)).suites;
     expect(
-      read?.cases.map(({ id, expect: expected, trials, place }) => ({ id, expected, trials, line: place.line })),
+      read?.cases.map(({ id, expect: expected, trials, location }) => ({ id, expected, trials, line: location.line })),
     ).toEqual([
       {
         id: "say-hi-please",
@@ -26,7 +26,7 @@ describe("cases in a CSV file", () => {
       },
       { id: "bye", expected: { kind: "none", avoid: [] }, trials: 5, line: 5 },
     ]);
-    expect(read?.cases[0]?.place.file).toBe("cases.csv");
+    expect(read?.cases[0]?.location.file).toBe("cases.csv");
   });
 
   it.each([
@@ -34,7 +34,7 @@ describe("cases in a CSV file", () => {
     ["both kinds of line breaks", 'input,tool\n"Say\r\nhi",echo\r\nbye,none\r\n'],
   ])("have their lines with %s", async (_, text) => {
     const { suites } = await csv(text);
-    expect(suites[0]?.cases.map(({ messages, place }) => [messages[0]?.content, place.line])).toEqual([
+    expect(suites[0]?.cases.map(({ messages, location }) => [messages[0]?.content, location.line])).toEqual([
       ["Say\nhi", 2],
       ["bye", 4],
     ]);
@@ -56,7 +56,7 @@ describe("cases in a CSV file", () => {
 
   it.each(["\n", "\r\n", "\r"])("may have %j as line breaks", async (end) => {
     const { suites } = await csv(["input,tool", '"a, ""b""",echo', "c,echo", ""].join(end));
-    expect(suites[0]?.cases.map(({ messages, place }) => [messages[0]?.content, place.line])).toEqual([
+    expect(suites[0]?.cases.map(({ messages, location }) => [messages[0]?.content, location.line])).toEqual([
       ['a, "b"', 2],
       ["c", 3],
     ]);
@@ -87,7 +87,7 @@ describe("cases in a CSV file", () => {
 describe("cases in a JSON Lines file", () => {
   it("have the flat form or that of a suite", async () => {
     const { suites } = await jsonl('{"input":"a","tool":"echo"}\n\n{"input":"b","expect":{"tool":"none"}}\n');
-    expect(suites[0]?.cases.map(({ expect: expected, place }) => [expected?.kind, place.line])).toEqual([
+    expect(suites[0]?.cases.map(({ expect: expected, location }) => [expected?.kind, location.line])).toEqual([
       ["tool", 1],
       ["none", 3],
     ]);

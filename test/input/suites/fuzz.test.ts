@@ -37,7 +37,7 @@ describe("any suite", () => {
     }));
     const text = stringify({ cases });
     const suite = await loadYaml(text);
-    expect(suite.cases.at(-1)).toMatchObject({ id: "show-me-the-notes-1000", place: { line: 5996 } });
+    expect(suite.cases.at(-1)).toMatchObject({ id: "show-me-the-notes-1000", location: { line: 5996 } });
   });
 
   it("loads with the content that was written, from YAML and from JSON", async () => {
@@ -115,7 +115,7 @@ describe("any suite", () => {
         const result = await loadSuites(["s.json"], { cwd: folder }).catch((error: unknown) => error);
         if (result instanceof EvalsError) {
           expect(result.problems.some(({ severity }) => severity === "error")).toBe(true);
-          expect(result.problems.every(({ place }) => place?.file === "s.json")).toBe(true);
+          expect(result.problems.every(({ location }) => location?.file === "s.json")).toBe(true);
         } else expect(result).toMatchObject({ suites: [expect.anything()] });
       }),
       { numRuns: 500 },

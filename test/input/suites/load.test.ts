@@ -51,7 +51,7 @@ describe("a loaded suite", () => {
             trials: 5,
             passRate: 0.8,
             maxTurns: 1,
-            place: { file: "evals/files.yaml", line: 2, column: 5 },
+            location: { file: "evals/files.yaml", line: 2, column: 5 },
           },
         ],
       },
@@ -269,7 +269,7 @@ describe("warnings", () => {
     );
   });
 
-  it("do not ask suites that judge behaviour alone for a case without a tool", async () => {
+  it("do not ask suites that judge behavior alone for a case without a tool", async () => {
     const cases = Array.from({ length: 5 }, (_, i) => `  - { input: q${i}, expected_behavior: asks }`);
     expect(await warningsOf(["cases:", ...cases].join("\n"))).toBe("");
   });

@@ -30,7 +30,7 @@ describe("mocks", () => {
         "list": [
           {
             "label": "case a: read",
-            "place": {
+            "location": {
               "column": 14,
               "file": "evals/s.yaml",
               "line": 7,
@@ -53,7 +53,7 @@ describe("mocks", () => {
               },
             },
             "label": "read[1]",
-            "place": {
+            "location": {
               "column": 17,
               "file": "evals/s.yaml",
               "line": 2,
@@ -71,7 +71,7 @@ describe("mocks", () => {
           },
           {
             "label": "read[2]",
-            "place": {
+            "location": {
               "column": 60,
               "file": "evals/s.yaml",
               "line": 2,
@@ -89,7 +89,7 @@ describe("mocks", () => {
           },
           {
             "label": "list",
-            "place": {
+            "location": {
               "column": 89,
               "file": "evals/s.yaml",
               "line": 2,

@@ -19,11 +19,11 @@ describe("the suite of a package", () => {
     ]);
   });
 
-  it("asks for the behaviour of those queries that expect any, with and without the skill", () => {
-    const suite = buildSkillSuite(pdf, evals, "behaviour", []);
-    expect(suite).toMatchObject({ name: "skill:pdf behaviour", lift: "pdf" });
+  it("asks for the behavior of those queries that expect any, with and without the skill", () => {
+    const suite = buildSkillSuite(pdf, evals, "behavior", []);
+    expect(suite).toMatchObject({ name: "skill:pdf behavior", lift: "pdf" });
     expect(suite?.cases.map(({ expectedBehavior }) => expectedBehavior)).toEqual([["asks for the values"]]);
-    expect(buildSkillSuite(pdf, [anEval("x")], "behaviour", [])).toBeUndefined();
+    expect(buildSkillSuite(pdf, [anEval("x")], "behavior", [])).toBeUndefined();
   });
 
   it("names a case by its id where that is unique, else by its input", () => {
@@ -36,11 +36,11 @@ describe("the suite of a package", () => {
     expect(suite?.cases.map(({ id }) => id)).toEqual(["a", "b", "3"]);
   });
 
-  it("changes the hash of a behaviour case with the instructions, and not that of a trigger case", () => {
+  it("changes the hash of a behavior case with the instructions, and not that of a trigger case", () => {
     const edited = { ...pdf, hash: "edited" };
-    const hashes = (measure: "trigger" | "behaviour") =>
+    const hashes = (measure: "trigger" | "behavior") =>
       [pdf, edited].map((skill) => buildSkillSuite(skill, evals, measure, [])?.cases[0]?.hash);
     expect(new Set(hashes("trigger")).size).toBe(1);
-    expect(new Set(hashes("behaviour")).size).toBe(2);
+    expect(new Set(hashes("behavior")).size).toBe(2);
   });
 });

@@ -65,7 +65,7 @@ const reportOn = (...servers: Examined[]): DoctorReport => {
     exitCode: ok ? 0 : 1,
   });
 };
-const screen = { colour: false, width: 80, unicode: true };
+const screen = { color: false, width: 80, unicode: true };
 
 test("renders servers with a warning and with an error", () => {
   expect(renderTerminal(doctorDocument(reportOn(good, bad)), screen)).toMatchInlineSnapshot(`
@@ -109,9 +109,9 @@ test("renders servers with a warning and with an error", () => {
   `);
 });
 
-test("colours the verdict and severities, but no text of a server", () => {
-  const colours = renderTerminal(doctorDocument(reportOn({ ...good, notCalled: [] })), { ...screen, colour: true });
-  expect(colours.replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
+test("colors the verdict and severities, but no text of a server", () => {
+  const colors = renderTerminal(doctorDocument(reportOn({ ...good, notCalled: [] })), { ...screen, color: true });
+  expect(colors.replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
     "ESC[32mHEALTHY: 1 server, 1 warningESC[39m
       Next: check the wording of the tools with \`evals lint\`, or draft a suite
         with \`evals init\`.

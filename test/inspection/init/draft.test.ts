@@ -13,9 +13,9 @@ import { rules } from "../../../src/evals/inspection/lint/rules/index.ts";
 import { anyText } from "../../fakes/text.ts";
 
 const root = join(import.meta.dirname, "../..");
-const labelled = join(root, "inspection/lint/labelled/lists");
+const labeled = join(root, "inspection/lint/labelled/lists");
 const files = [
-  ...readdirSync(labelled).map((name) => join(labelled, name)),
+  ...readdirSync(labeled).map((name) => join(labeled, name)),
   ...["filesystem", "everything"].map((name) => join(root, `fixtures/lint/${name}.json`)),
 ];
 

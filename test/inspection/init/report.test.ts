@@ -40,7 +40,7 @@ it("shows what is known without a model on one screen", () => {
     ...listFindings(findings, "evals lint x"),
     ...listNext("npx evals run evals/files.yaml", [], offerProviders(run, {})),
   ];
-  const shown = renderTerminal(blocks, { colour: false, width: 80, unicode: true });
+  const shown = renderTerminal(blocks, { color: false, width: 80, unicode: true });
   expect(shown).toMatchInlineSnapshot(`
     "files 1.0.0 · 5 tools · about 189 tokens in every request (<1% of a 200k
       context)

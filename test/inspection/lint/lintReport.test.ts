@@ -78,8 +78,8 @@ describe("for a person", () => {
     );
   });
 
-  it("colours severities", () => {
-    const text = renderTerminal(lintDocument(aReport([aFinding()])), { ...pipe, colour: true });
+  it("colors severities", () => {
+    const text = renderTerminal(lintDocument(aReport([aFinding()])), { ...pipe, color: true });
     expect(text).toContain("\x1b[31merror\x1b[39m");
   });
 
@@ -121,11 +121,13 @@ describe("for a person", () => {
   });
 
   it("starts with a summary by rule, and folds repeated findings of a rule on a tool", () => {
-    const places = (n: number) => ({
+    const locations = (n: number) => ({
       location: { server: "weather", tool: "get", path: `$.inputSchema.properties.p${n}` },
     });
     const findings = [
-      ...Array.from({ length: 14 }, (_, n) => aFinding({ rule: "property-type", severity: "warning", ...places(n) })),
+      ...Array.from({ length: 14 }, (_, n) =>
+        aFinding({ rule: "property-type", severity: "warning", ...locations(n) }),
+      ),
       aFinding(),
     ];
     expect(renderTerminal(lintDocument(aReport(findings)), pipe)).toMatchInlineSnapshot(`
@@ -248,7 +250,7 @@ describe("for a GitHub workflow", () => {
   });
 });
 
-describe("the catalogue", () => {
+describe("the catalog", () => {
   it("renders as a list", () => {
     expect(renderTerminal(rulesDocument(ruleInfos), pipe)).toBe(
       [

@@ -4,11 +4,11 @@ import { expect, test } from "vitest";
 import { describeToolList } from "../../../src/evals/inspection/lint/collect.ts";
 import { runRules } from "../../../src/evals/inspection/lint/rule.ts";
 import { rules } from "../../../src/evals/inspection/lint/rules/index.ts";
-import { rules as labelledRules } from "./labelled/measure.ts";
+import { rules as labeledRules } from "./labelled/measure.ts";
 
 /** The rules whose findings on these lists the labels in `labelled/` do not judge. */
 const others = new Set([...rules.tools, ...rules.toolsets].map(({ id }) => id));
-for (const { id } of labelledRules) others.delete(id);
+for (const { id } of labeledRules) others.delete(id);
 
 test.each(["everything", "filesystem"])("what the other rules find on %s was read by hand, and is right", (server) => {
   const file = join(import.meta.dirname, `../../fixtures/lint/${server}.json`);

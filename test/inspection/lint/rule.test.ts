@@ -199,14 +199,14 @@ describe("a file of settings", () => {
     loadLintSettings("evals/lint.yaml", { cwd: await workspace({ "evals/lint.yaml": text }) });
 
   it("reports what it suppresses, and where", async () => {
-    const { settings, place } = await read(
+    const { settings, location } = await read(
       'ignore:\n  - { rule: name-length, tool: "get_*", reason: old }\nseverities: { suite-size: off }\n',
     );
     expect(settings).toEqual({
       ignore: [{ rule: "name-length", tool: "get_*", reason: "old" }],
       severities: { "suite-size": "off" },
     });
-    expect(place(["ignore", 0, "reason"])).toEqual({ file: "evals/lint.yaml", line: 2, column: 49 });
+    expect(location(["ignore", 0, "reason"])).toEqual({ file: "evals/lint.yaml", line: 2, column: 49 });
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { formatJsonPath } from "../../../src/evals/base/jsonSchema/walk.ts";
 import { severitySchema } from "../../../src/evals/base/types/finding.ts";
 import type { JsonObject } from "../../../src/evals/base/types/json.ts";
 import type { Rule, SubjectKind, Subjects } from "../../../src/evals/inspection/lint/rule.ts";
-import { catalogue, explainUnknownRule, rules } from "../../../src/evals/inspection/lint/rules/index.ts";
+import { catalog, explainUnknownRule, rules } from "../../../src/evals/inspection/lint/rules/index.ts";
 import { anyText } from "../../fakes/text.ts";
 import { annotationCases, sharedAnnotationCases } from "./cases/annotations.ts";
 import { anEvalsFileSubject, aRegistrationSubject, aToolSubject, type CasesOf } from "./cases/cases.ts";
@@ -95,8 +95,8 @@ it("name-verb says which verb goes first: not a noun that can be one", () => {
   expect(fixes).toEqual([['Put "create" first.'], ['Put "post" first.'], ['Put "get" first.']]);
 });
 
-describe("the catalogue", () => {
-  const list = catalogue(rules);
+describe("the catalog", () => {
+  const list = catalog(rules);
 
   it("names each rule once, with a reason of its own", () => {
     expect(new Set(list.map(({ id }) => id)).size).toBe(list.length);

@@ -48,12 +48,12 @@ test("points at the line of the file", () => {
 
 test("quotes the tool names in a step as they are", () => {
   const { document } = aSkillSubject().package;
-  const steps = [{ number: 1, line: 9, text: "_Call_ `get_order` and summarise the state." }];
+  const steps = [{ number: 1, line: 9, text: "_Call_ `get_order` and summarize the state." }];
   const subject = aSkillSubject({ document: { ...document, steps } });
   const found = rules.skills
     .filter(({ id }) => id === "skill-step-single-action")
     .flatMap((r) => [...r.check(subject)]);
   expect(found.map(({ message }) => message)).toEqual([
-    'Step 1 asks for 2 actions: "Call get_order and summarise the state.".',
+    'Step 1 asks for 2 actions: "Call get_order and summarize the state.".',
   ]);
 });

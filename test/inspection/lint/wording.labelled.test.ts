@@ -6,7 +6,7 @@ import { type Group, labels, measured, rules, table, toolsOf } from "./labelled/
 
 const { tally, wrong, missed } = measured();
 
-test("every tool of every list is labelled, with rules that there are", () => {
+test("every tool of every list is labeled, with rules that there are", () => {
   const ids = new Set(rules.map(({ id }) => id));
   for (const [list, byTool] of Object.entries(labels)) {
     expect(Object.keys(byTool).sort()).toEqual(
@@ -99,12 +99,12 @@ test("verbs at the start of 514 other names", () => {
   const [rule] = nameWordingRules;
   const sum = { both: 0, rule: [] as string[], reader: [] as string[] };
   for (const [name, description] of tools) {
-    const labelled = exceptions.includes(name) || !starts(name);
+    const labeled = exceptions.includes(name) || !starts(name);
     const subject = { server: "", tool: { name, description }, siblings: new Set<string>(), shownName: name };
     const finds = [...(rule?.check(subject) ?? [])].length > 0;
-    if (finds && labelled) sum.both++;
+    if (finds && labeled) sum.both++;
     else if (finds) sum.rule.push(name);
-    else if (labelled) sum.reader.push(name);
+    else if (labeled) sum.reader.push(name);
   }
   expect(tools.size).toBe(514);
   expect(sum).toMatchInlineSnapshot(`

@@ -3,7 +3,7 @@ import { type ProbeFinding, type ProbeReport, probeDocument } from "../../../src
 import { asciiJson } from "../../../src/evals/reports/escape.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 
-const display = { colour: false, width: 100, unicode: true };
+const display = { color: false, width: 100, unicode: true };
 
 const finding: ProbeFinding = {
   ...{ rule: "refuses-wrong-type", severity: "error", parameters: ["count", "tags"] },
@@ -132,8 +132,8 @@ describe("the report of probes", () => {
     `);
   });
 
-  it("colours findings by severity", () => {
-    expect(renderTerminal(probeDocument(report), { ...display, colour: true })).toContain(
+  it("colors findings by severity", () => {
+    expect(renderTerminal(probeDocument(report), { ...display, color: true })).toContain(
       "\u001b[31merror\x1b[39m refuses-wrong-type",
     );
   });

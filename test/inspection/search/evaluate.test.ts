@@ -127,7 +127,7 @@ describe("thresholds", () => {
   });
 });
 
-it("reaches a plain BM25 on the labelled steps and tasks of LiveMCPBench", () => {
+it("reaches a plain BM25 on the labeled steps and tasks of LiveMCPBench", () => {
   const rows = (file: string) =>
     readFileSync(join(import.meta.dirname, "../../../bench/data/livemcp", file), "utf8")
       .trim()

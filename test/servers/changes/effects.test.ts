@@ -55,9 +55,9 @@ describe("tools", () => {
       "compatible | tool-added | late_v2 | late_v2 is new.",
       "compatible | tool-retired | left | left was removed after it was listed as deprecated together with left_v2.",
       "breaking | tool-renamed | old | old was renamed to new: calls of the old name fail.",
-      "breaking | deprecated-early | rash | rash was removed without having been marked deprecated in favour of rash_v2.",
+      "breaking | deprecated-early | rash | rash was removed without having been marked deprecated in favor of rash_v2.",
       "compatible | tool-added | rash_v2 | rash_v2 is new.",
-      "compatible | deprecated | search/description | search is now marked deprecated in favour of search_v2.",
+      "compatible | deprecated | search/description | search is now marked deprecated in favor of search_v2.",
       "compatible | tool-added | search_v2 | search_v2 is new, next to search.",
     ]);
   });
@@ -73,7 +73,7 @@ describe("tools", () => {
   it("are deprecated by the usual spellings, not by a first word that speaks of something else", () => {
     const marking = (description: string) => [tool("a", {}, [], { description }), tool("b")];
     const unmarked = [tool("a"), tool("b")];
-    const marked = "compatible | deprecated | a/description | a is now marked deprecated in favour of b.";
+    const marked = "compatible | deprecated | a/description | a is now marked deprecated in favor of b.";
     expect(describeAll(unmarked, marking("Deprecated: use b instead."))).toContain(marked);
     expect(describeAll(unmarked, marking("DEPRECATED: Use b instead."))).toContain(marked);
     expect(describeAll(unmarked, marking("Deprecated packages are listed; use b."))).not.toContain(marked);

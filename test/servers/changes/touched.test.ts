@@ -43,7 +43,7 @@ describe("the cases that a change touches", () => {
 
   it("name the changed tool, also as an acceptable one or in a later turn, or one that is similar to it", () => {
     expect(touched([reworded, ...tools.slice(1)])).toEqual([
-      ...["file stale read_file", "folder neighbour read_file", "either stale read_file", "turns stale read_file"],
+      ...["file stale read_file", "folder neighbor read_file", "either stale read_file", "turns stale read_file"],
     ]);
     expect(touched([...tools.slice(0, 2), aTool("send_mail", "Mails.")])).toEqual([
       ...["mail stale send_mail", "either stale send_mail"],
@@ -53,10 +53,10 @@ describe("the cases that a change touches", () => {
   it("are touched by a similar tool that is new, and by one that is gone", () => {
     const rival = aTool("read_file_range", "Reads a part of the text of one file.");
     expect(touched([...tools, rival])).toEqual([
-      ...["file neighbour read_file_range", "folder neighbour read_file_range"],
-      ...["either neighbour read_file_range", "turns neighbour read_file_range"],
+      ...["file neighbor read_file_range", "folder neighbor read_file_range"],
+      ...["either neighbor read_file_range", "turns neighbor read_file_range"],
     ]);
-    expect(touched(tools.slice(1))).toContain("folder neighbour read_file");
+    expect(touched(tools.slice(1))).toContain("folder neighbor read_file");
     expect(touched([...tools, aTool("resize_photo", "Scales a picture to a width.")])).toEqual([]);
   });
 

@@ -131,7 +131,7 @@ function extract([gorilla, results, oss, bias]) {
     const table = clusters.map(() => [0, 0, 0, 0, 0]);
     for (const file of files) {
       const path = `4_gather_and_visualize_data/selection_stats/api_selection_stats_${file}.json`;
-      for (const [, cluster, place] of JSON.parse(show(bias, path, from))) table[cluster - 1][place - 1]++;
+      for (const [, cluster, location] of JSON.parse(show(bias, path, from))) table[cluster - 1][location - 1]++;
     }
     return table;
   };

@@ -266,8 +266,8 @@ export class BatchQueue {
     const ids = new Set(requests.map(({ id }) => id));
     const unknown = `it is unknown whether the batch of ${count(ids.size, "request")} from ${at} arrived`;
     const listed = await this.#retry(unknown, () => service.list(after, maxListed, this.#stop));
-    const labelled = listed.find((one) => one.label === label);
-    if (labelled) return labelled.id;
+    const labeled = listed.find((one) => one.label === label);
+    if (labeled) return labeled.id;
     if (listed.length >= maxListed) throw new Stopped(`${unknown}: too many batches were submitted since`);
     if (service.keepsLabels) return undefined;
     for (const { id, status, requests = ids.size } of listed) {

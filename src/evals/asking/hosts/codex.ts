@@ -58,11 +58,11 @@ export async function codex(id: string, name: string, options: HostOptions): Pro
 }
 
 const entrySchema = z.looseObject({ slug: z.string(), visibility: z.string().optional() });
-type CatalogueEntry = z.infer<typeof entrySchema>;
+type CatalogEntry = z.infer<typeof entrySchema>;
 
 const run = promisify(execFile);
 
-async function listModels(command: string, env: Readonly<Record<string, string>>): Promise<readonly CatalogueEntry[]> {
+async function listModels(command: string, env: Readonly<Record<string, string>>): Promise<readonly CatalogEntry[]> {
   const home = await mkdtemp(join(tmpdir(), "evals-host-"));
   try {
     const options = { env: { ...env, HOME: home, CODEX_HOME: home }, timeout: 30_000, maxBuffer: 32 * 1024 * 1024 };
@@ -76,7 +76,7 @@ async function listModels(command: string, env: Readonly<Record<string, string>>
   }
 }
 
-function unknownModel(name: string, version: string, known: readonly CatalogueEntry[]) {
+function unknownModel(name: string, version: string, known: readonly CatalogEntry[]) {
   const shown = known.flatMap(({ slug, visibility }) => (visibility === "hide" ? [] : [slug]));
   const near = nearest(name, shown);
   const hint = `${near ? `Did you mean "${near}"? ` : ""}Use one of: ${shown.join(", ")}.`;
@@ -86,7 +86,7 @@ function unknownModel(name: string, version: string, known: readonly CatalogueEn
 /** The fields of a model that make Codex defer tools or offer them only to code. */
 const deferringFields = ["tool_mode", "supports_search_tool"];
 
-function describeHost(model: string, entry: CatalogueEntry | undefined, endpoint: HostEndpoint): Host {
+function describeHost(model: string, entry: CatalogEntry | undefined, endpoint: HostEndpoint): Host {
   return {
     name: "Codex",
     wording: {
@@ -108,17 +108,17 @@ function describeHost(model: string, entry: CatalogueEntry | undefined, endpoint
 async function configure(
   { trial: { exposure }, folder, servers, baseUrl, system, prompt }: Launch,
   model: string,
-  entry: CatalogueEntry | undefined,
+  entry: CatalogEntry | undefined,
   { effort, retries, timeoutMs }: HostEndpoint,
 ): Promise<Command> {
   const home = join(folder.home, ".codex");
-  const catalogue = join(home, "models.json");
+  const catalog = join(home, "models.json");
   await mkdir(home);
   const isDirect = exposure === "all" && entry !== undefined;
   if (isDirect) {
     const kept = Object.entries(entry).filter(([field]) => !deferringFields.includes(field));
     const models = [{ ...Object.fromEntries(kept), supports_search_tool: false }];
-    await writeFile(catalogue, JSON.stringify({ models }));
+    await writeFile(catalog, JSON.stringify({ models }));
   }
   const seconds = Math.ceil(timeoutMs / 1000);
   const config = {
@@ -128,7 +128,7 @@ async function configure(
     sandbox_mode: "read-only",
     check_for_update_on_startup: false,
     ...(effort !== undefined && { model_reasoning_effort: effort }),
-    ...(isDirect && { model_catalog_json: catalogue }),
+    ...(isDirect && { model_catalog_json: catalog }),
     ...(system !== "" && { developer_instructions: system }),
     analytics: { enabled: false },
     otel: { exporter: "none" },

@@ -106,10 +106,10 @@ export function cacheReplies(model: AskedModel, cache: ReplyCache, harness: stri
 const isFree = (usage: Usage) => Object.values(usage).every((tokens) => tokens === 0);
 
 function hashRequest(request: ModelRequest, { id, settings }: AskedModel, harness: string): string {
-  const { cell, turn, messages, tools, loader, deferred, catalogue, answerSchema } = request;
+  const { cell, turn, messages, tools, loader, deferred, catalog, answerSchema } = request;
   const whole = {
     ...{ harness, model: id, settings, trial: cell.trial, attempt: cell.attempt, turn },
-    ...{ messages: messages.map(readSent), tools, loader, catalogue, answerSchema },
+    ...{ messages: messages.map(readSent), tools, loader, catalog, answerSchema },
     deferred: deferred && { names: [...deferred.names].sort(), search: deferred.search },
   };
   return createHash("sha256").update(JSON.stringify(whole)).digest("hex");

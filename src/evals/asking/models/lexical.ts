@@ -119,11 +119,11 @@ function isEnough({ words, nameWords }: Candidate, searched: ReadonlySet<string>
   return share >= leastShare && (matched.length > 1 || matched.some((word) => nameWords.has(word)));
 }
 
-function listCandidates({ tools, catalogue = [], loader }: ModelRequest): Candidate[] {
-  const loaders = new Set([...catalogue.map(({ load }) => load.tool), loader?.tool]);
+function listCandidates({ tools, catalog = [], loader }: ModelRequest): Candidate[] {
+  const loaders = new Set([...catalog.map(({ load }) => load.tool), loader?.tool]);
   return [
     ...tools.filter(({ name }) => !loaders.has(name)).map((tool) => toCandidate(tool, toCall(tool))),
-    ...catalogue.map(({ load, ...skill }) => toCandidate(skill, () => load)),
+    ...catalog.map(({ load, ...skill }) => toCandidate(skill, () => load)),
   ];
 }
 

@@ -149,8 +149,8 @@ function classifyFault(expected: Json, value: Json | undefined): NonNullable<Ass
 }
 
 function failNotAnObject(given: Json | undefined, call: Call): ArgsScore {
-  const got = given === undefined ? `text that is not JSON: ${cut(call.argumentsText ?? "")}` : showJson(given);
-  return fail("malformed-arguments", "args (schema)", `expected an object, got ${got}`);
+  const actual = given === undefined ? `text that is not JSON: ${cut(call.argumentsText ?? "")}` : showJson(given);
+  return fail("malformed-arguments", "args (schema)", `expected an object, got ${actual}`);
 }
 
 /**

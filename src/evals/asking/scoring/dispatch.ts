@@ -1,6 +1,6 @@
 import { listProperties } from "../../base/jsonSchema/values.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
-import type { Place, Problem } from "../../base/types/errors.ts";
+import type { Location, Problem } from "../../base/types/errors.ts";
 import { parseExactJson } from "../../base/types/exactJson.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import { type Dispatch, type DispatchRules, type Expectation, listExpectedCalls } from "../../base/types/suite.ts";
@@ -113,7 +113,7 @@ function listNames({ execution }: Call, names: ReadonlySet<string>): string[] {
 export function checkDispatch(
   rules: DispatchRules,
   tools: readonly Tool[],
-  place: (path: readonly string[]) => Place,
+  location: (path: readonly string[]) => Location,
 ): Problem[] {
   const names = tools.map(({ name }) => name);
   return Object.entries(rules).flatMap(([name, rule]): Problem[] => {
@@ -121,14 +121,14 @@ export function checkDispatch(
     if (!tool) {
       const hint = didYouMean(name, names, `Use a listed tool: ${names.join(", ") || "none is listed"}.`);
       return [
-        { severity: "error", message: `dispatch: the tool "${name}" is not listed.`, hint, place: place([name]) },
+        { severity: "error", message: `dispatch: the tool "${name}" is not listed.`, hint, location: location([name]) },
       ];
     }
-    return Object.entries(rule).flatMap(([key, path = ""]) => checkPath(tool, key, path, place([name, key])));
+    return Object.entries(rule).flatMap(([key, path = ""]) => checkPath(tool, key, path, location([name, key])));
   });
 }
 
-function checkPath({ name, inputSchema }: Tool, key: string, path: string, place: Place): Problem[] {
+function checkPath({ name, inputSchema }: Tool, key: string, path: string, location: Location): Problem[] {
   const [argument = ""] = path.split(".");
   const properties = listProperties(inputSchema).map(([property]) => property);
   const isOpen = ["allOf", "anyOf", "oneOf", "$ref", "patternProperties"].some((word) => word in inputSchema);
@@ -140,7 +140,7 @@ function checkPath({ name, inputSchema }: Tool, key: string, path: string, place
       severity: "error",
       message: `dispatch.${name}.${key}: "${name}" has no argument "${argument}".`,
       hint: didYouMean(argument, properties, some),
-      place,
+      location,
     },
   ];
 }

@@ -14,7 +14,7 @@ import { buildTextEntries, buildTextTranscript, buildTranscript, limits, type Tr
 export type JudgeQuestions = { transcript: Transcript; questions: readonly JudgeQuestion[] };
 
 /** A judge's answer. The verdict comes last, so that the quote is found before the decision. */
-export const judgementSchema = z.strictObject({
+export const judgmentSchema = z.strictObject({
   answers: z.array(
     z.strictObject({
       number: z.number(),
@@ -26,7 +26,7 @@ export const judgementSchema = z.strictObject({
 });
 
 /** The schema in the form that services accept for structured output: closed objects, all keys required. */
-const { $schema: _, ...answerSchema }: JsonObject = jsonObjectSchema.parse(z.toJSONSchema(judgementSchema));
+const { $schema: _, ...answerSchema }: JsonObject = jsonObjectSchema.parse(z.toJSONSchema(judgmentSchema));
 
 /** The minimum bytes of letters and digits in a quote: eight Latin letters, three Chinese characters. */
 const leastEvidence = 8;
@@ -41,7 +41,7 @@ For each criterion give:
 - number: its number.
 - evidence: a quote from what the model did, said or got back that decides the criterion; for a criterion about a value, from that value. Copy it character for character, in one unbroken piece out of one entry, without the marker lines and without an ellipsis: several words, or the whole entry where it is shorter. What the user said or what the criterion says is no evidence. Empty for "cannot tell".
 - reason: one sentence.
-- verdict: "met" when the quote shows that it is met. "not met" when the transcript shows the contrary, or when something that had to happen did not happen: then quote the passage that comes closest, or the last reply. "cannot tell" when the transcript does not decide it, or a note says that the part which could is left out. Never guess in favour of the model.
+- verdict: "met" when the quote shows that it is met. "not met" when the transcript shows the contrary, or when something that had to happen did not happen: then quote the passage that comes closest, or the last reply. "cannot tell" when the transcript does not decide it, or a note says that the part which could is left out. Never guess in favor of the model.
 
 Answer with one JSON object and nothing else, with every number exactly once:
 {"answers": [{"number": 1, "evidence": "...", "reason": "...", "verdict": "met"}]}`;
@@ -80,7 +80,7 @@ function buildValueEntries(question: JudgeQuestion, number: number): Transcript 
 
 function renderCriterion(question: JudgeQuestion, number: number): string {
   const criterion = oneLine(question.criterion);
-  if (question.about === "behaviour") return criterion;
+  if (question.about === "behavior") return criterion;
   return `About the value at ${oneLine(question.at)}, shown as "the value of criterion ${number}": ${criterion}`;
 }
 
@@ -115,7 +115,7 @@ export function hashPrompt(): string {
     ],
   );
   const questions: JudgeQuestion[] = [
-    { about: "behaviour", criterion: "says 42" },
+    { about: "behavior", criterion: "says 42" },
     { about: "value", criterion: "is even", at: "args.a", value: 40 },
   ];
   const { messages } = buildJudgeRequest({ transcript, questions });
@@ -128,14 +128,14 @@ export function hashPrompt(): string {
 /** A match for each criterion in their order, or why the judge's reply cannot be used. */
 export type Reading = { kind: "answered"; matches: readonly Match[] } | { kind: "broken"; why: string };
 
-type Answer = z.infer<typeof judgementSchema>["answers"][number];
+type Answer = z.infer<typeof judgmentSchema>["answers"][number];
 
 /**
  * Reads a judge's reply without trusting it. A verdict counts only with evidence that occurs verbatim (except white
  * space) in what the model did, or in the value in question; otherwise it is "cannot tell". Missing, repeated or invented
  * criteria invalidate the whole reply, because the others may be shifted as well.
  */
-export function readJudgement(
+export function readJudgment(
   { text, stop }: Pick<Turn, "text" | "stop">,
   { questions, transcript }: JudgeQuestions,
 ): Reading {
@@ -150,14 +150,14 @@ export function readJudgement(
     return one ? [toMatch(one, question, index + 1, transcript)] : [];
   });
   if (matches.length === questions.length && numbers.length === questions.length) return { kind: "answered", matches };
-  const got = numbers.length === 0 ? "none" : cut(numbers.join(", "));
-  return broken(`the judge must answer criteria 1 to ${questions.length} once each, but answered ${got}`);
+  const actual = numbers.length === 0 ? "none" : cut(numbers.join(", "));
+  return broken(`the judge must answer criteria 1 to ${questions.length} once each, but answered ${actual}`);
 }
 
 const broken = (why: string): Reading => ({ kind: "broken", why });
 
 /** Without structured output, models put their JSON into a fenced block, add keys, and leave out the list or the numbers. */
-function parseAnswer(text: string, count: number): z.infer<typeof judgementSchema> | { why: string } {
+function parseAnswer(text: string, count: number): z.infer<typeof judgmentSchema> | { why: string } {
   if (text.trim() === "") return { why: "the judge's answer is empty" };
   const objects = listJsonObjects(text);
   const [first] = objects;
@@ -172,7 +172,7 @@ function parseAnswer(text: string, count: number): z.infer<typeof judgementSchem
         return { number, evidence, reason, verdict };
       })
     : written;
-  const { data, error } = judgementSchema.safeParse({ answers });
+  const { data, error } = judgmentSchema.safeParse(isList ? { answers } : { ...first, answers });
   return data ?? { why: `the judge's answer has the wrong form: ${cut(formatIssues(error))}` };
 }
 
@@ -248,8 +248,8 @@ function parseLine(written: string, line: number): Label | { faults: string[] } 
   return { id: String(id), line, transcript: shown, criterion, human: label };
 }
 
-function problemAt(message: string, place: Problem["place"] & object): Problem {
-  return { severity: "error", message, place };
+function problemAt(message: string, location: Problem["location"] & object): Problem {
+  return { severity: "error", message, location };
 }
 
 function shortened(problems: readonly Problem[], file: string): Problem[] {

@@ -9,11 +9,11 @@ export const noneLabel = "(none)";
 
 /**
  * The row of the confusion table for an expectation: `a`, `a | b` (either), `a, b` (in order), `a + b` (in any order),
- * `a (optional), b`, `skill:x`, `(none)`, `(any)`, `(avoid a)`, and `(behaviour)` for a case with judged sentences or
+ * `a (optional), b`, `skill:x`, `(none)`, `(any)`, `(avoid a)`, and `(behavior)` for a case with judged sentences or
  * code only.
  */
 export function labelExpectation(expectation: Expectation | undefined): string {
-  if (!expectation) return "(behaviour)";
+  if (!expectation) return "(behavior)";
   switch (expectation.kind) {
     case "tool":
       return expectation.call.tools.join(" | ");

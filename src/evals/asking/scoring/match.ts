@@ -10,7 +10,7 @@ export const unknown = (why: string): Match => ({ met: "unknown", why });
 
 /** A question for a judge: whether a sentence is true of a trial, or whether a value meets a criterion. */
 export type JudgeQuestion =
-  | { about: "behaviour"; criterion: string }
+  | { about: "behavior"; criterion: string }
   | { about: "value"; criterion: string; at: string; value: Json };
 
 /** A question for a file of code: whether a trial or a value is as its author wants it. `file` is the path in the suite. */
@@ -56,8 +56,8 @@ export function some<T>(items: readonly T[], match: (item: T, index: number) => 
 }
 
 /** A no with the expected and the actual value at a path. */
-export function differs(at: string, expected: string, got: Json | undefined): Match {
-  return no(`${at}: expected ${expected}, got ${got === undefined ? "nothing" : showJson(got)}`);
+export function differs(at: string, expected: string, actual: Json | undefined): Match {
+  return no(`${at}: expected ${expected}, got ${actual === undefined ? "nothing" : showJson(actual)}`);
 }
 
 /** The path of a member: `at.key`, or `at["a key"]` if the key is not a plain word. */

@@ -21,7 +21,7 @@ import { type Executable, executable, type FindTool, getLookup, type ToolLookup 
 import { listExpectations } from "./userTurns.ts";
 
 /** A problem of a case. Its message is printed after `Case "<id>": `. */
-type CaseProblem = Omit<Problem, "place">;
+type CaseProblem = Omit<Problem, "location">;
 
 /**
  * Finds the problems of a case before any model call. An error means that no trial could pass, or that one would pass
@@ -30,21 +30,21 @@ type CaseProblem = Omit<Problem, "place">;
  * schema.
  */
 export function preflight(
-  { id, place, expect, turns, dispatch, mocks, laterTools }: CaseToCheck,
+  { id, location, expect, turns, dispatch, mocks, laterTools }: CaseToCheck,
   toolset: Toolset,
   policy: ExecutionPolicy,
 ): readonly Problem[] {
   const problems = listExpectations({ ...(expect && { expect }), ...(turns && { turns }) }).flatMap((one) => {
     const prefix = one.name === undefined ? `Case "${id}"` : `Case "${id}", ${one.name}`;
     return checkExpected(one.expect, { dispatch, mocks, laterTools }, toolset, policy).map((problem) => {
-      return { ...problem, message: `${prefix}: ${problem.message}`, place };
+      return { ...problem, message: `${prefix}: ${problem.message}`, location };
     });
   });
   const distinct = new Map(problems.map((problem) => [problem.message, problem]));
   return [...distinct.values()];
 }
 
-type CaseToCheck = Pick<Case, "id" | "place" | "expect" | "turns" | "dispatch" | "mocks" | "laterTools">;
+type CaseToCheck = Pick<Case, "id" | "location" | "expect" | "turns" | "dispatch" | "mocks" | "laterTools">;
 
 function checkExpected(
   expect: Expectation,

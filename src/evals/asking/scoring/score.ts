@@ -104,7 +104,7 @@ const offersSkills = ({ tools }: Toolset) => tools.some(({ origin }) => origin =
  *
  * A model that refused and called nothing fails with `refused`, even where no call is expected, because that is not an
  * answer. So does a reply that was cut off, with `cut-off`, and one that writes a call as text, with `call-as-text`:
- * neither shows that the model rightly made no call. Sentences of expected behaviour and `judge` matchers are
+ * neither shows that the model rightly made no call. Sentences of expected behavior and `judge` matchers are
  * decided by the judge; see `Judge`.
  */
 function createPartGrader(
@@ -125,8 +125,8 @@ function createPartGrader(
     const assessed = withWritten(turns, lookup.names, activity, assess(activity, judge));
     const given = withCut(activity, withRefusal(expect, activity, assessed));
     const { selection, picked, checks, unchecked, substituted } = withAvoided(expect, avoid, activity, given);
-    const behaviours = expectedBehavior.map((criterion): Assertion => {
-      return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
+    const behaviors = expectedBehavior.map((criterion): Assertion => {
+      return { what: `behavior: ${criterion}`, ...judge({ about: "behavior", criterion }) };
     });
     const asserted = assertions.map((file): Assertion => {
       return { what: `assert: ${file}`, ...judge({ about: "trial", file }) };
@@ -141,7 +141,7 @@ function createPartGrader(
       selection,
       expected,
       picked: selection === "no-call" && builtIn ? `${builtIn.tool} (built-in)` : picked,
-      checks: [...asked, ...checks, ...(missed ? [missed] : []), ...written, ...asserted, ...behaviours],
+      checks: [...asked, ...checks, ...(missed ? [missed] : []), ...written, ...asserted, ...behaviors],
       ...skills,
       ...(discovery && { discovery }),
       ...(unchecked && { unchecked }),

@@ -46,7 +46,7 @@ export type Conversation = Pick<ShownTools, "listedName" | "listedArguments"> & 
   messages: readonly Message[];
   tools: readonly OfferedTool[];
   toolset: string;
-  catalogue?: ModelRequest["catalogue"];
+  catalog?: ModelRequest["catalog"];
   /** With deferred definitions: the search on the client. */
   search?: TrialSearch;
   /** With deferred definitions: the tools that the API searches. */
@@ -130,11 +130,11 @@ export async function converse(given: Conversation, signal: AbortSignal): Promis
 }
 
 function createRequest(
-  { cell, seed, tools, toolset, catalogue, search, deferred }: Conversation,
+  { cell, seed, tools, toolset, catalog, search, deferred }: Conversation,
   turn: number,
   messages: readonly Message[],
 ): ModelRequest {
-  const request = { cell, seed, turn, messages, ...(catalogue && { catalogue }), ...(deferred && { deferred }) };
+  const request = { cell, seed, turn, messages, ...(catalog && { catalog }), ...(deferred && { deferred }) };
   if (!search) return { ...request, tools, toolset };
   const shown = [...search.tools, ...tools];
   const names = shown.map(({ name }) => name).sort();
@@ -201,7 +201,7 @@ export function createConversation(
   const { case: one, toolset } = planned;
   const skills = presenter.skills(plannedCell);
   const files = one.files ?? [];
-  const readable = measuresBehaviour(one);
+  const readable = measuresBehavior(one);
   const entries = orderTools(toolset.tools.filter(isSkill), orderSeed);
   const instructions = renderInstructions(listInstructions(toolset.tools));
   const offer = offerSkills(entries, skills?.form ?? "skill-tool", {
@@ -211,7 +211,7 @@ export function createConversation(
     listing: skills?.listing,
   });
   const readDispatch = createDispatchReader(one.dispatch, one.expect, toolset);
-  const library = createLibrary(skills ?? noSkills, new Set(offer.catalogue?.map(({ name }) => name)), files, {
+  const library = createLibrary(skills ?? noSkills, new Set(offer.catalog?.map(({ name }) => name)), files, {
     readable,
     writable: isWritable(one),
   });
@@ -244,7 +244,7 @@ export function createConversation(
       getMessages(one, cell.trial).filter(({ content }) => content.trim() !== ""),
       [instructions, first.search?.prompt, offer.prompt].filter(Boolean).join("\n\n"),
     ),
-    ...(offer.catalogue && { catalogue: offer.catalogue }),
+    ...(offer.catalog && { catalog: offer.catalog }),
     showAgain: (tools) => show(createToolset(tools)),
     ...(one.turns && { followUps: one.turns.slice(1).map(({ content }) => content) }),
     maxTurns: one.maxTurns,
@@ -259,9 +259,9 @@ export function createConversation(
 
 /** The tools in the order of an earlier list; new ones follow. */
 function keepOrder(tools: readonly OfferedTool[], earlier: readonly OfferedTool[]): OfferedTool[] {
-  const places = new Map(earlier.map(({ name }, at) => [name, at]));
-  const placeOf = ({ name }: OfferedTool) => places.get(name) ?? places.size;
-  return [...tools].sort((a, b) => placeOf(a) - placeOf(b));
+  const locations = new Map(earlier.map(({ name }, at) => [name, at]));
+  const locationOf = ({ name }: OfferedTool) => locations.get(name) ?? locations.size;
+  return [...tools].sort((a, b) => locationOf(a) - locationOf(b));
 }
 
 /** Returns why a case cannot be asked in a host: hosts take one prompt, and few can be restricted to writing files. */
@@ -318,8 +318,8 @@ function renderInstructions(instructions: HostedTrial["instructions"]): string {
 
 const isSkill = ({ origin }: OfferedTool) => origin === "skill";
 
-/** Expected behaviour covers what happens after a skill is loaded. Without it, only loading is measured. */
-const measuresBehaviour = ({ expectedBehavior }: Case) => expectedBehavior.length > 0;
+/** Expected behavior covers what happens after a skill is loaded. Without it, only loading is measured. */
+const measuresBehavior = ({ expectedBehavior }: Case) => expectedBehavior.length > 0;
 
 /** The package of an entry, with the arm's description. For a package that was removed, only name and description. */
 function toPackage(
@@ -329,7 +329,7 @@ function toPackage(
   const skill = name.slice(skillEntryName("").length);
   const known = packages.get(skill);
   if (known) return { ...known, description };
-  const document = { frontMatter: {}, places: {}, body: "", bodyLine: 1, steps: [], never: [], references: [] };
+  const document = { frontMatter: {}, locations: {}, body: "", bodyLine: 1, steps: [], never: [], references: [] };
   return { name: skill, folder: skill, description, dir: "", file: "", level: "named", document, hash: "" };
 }
 
@@ -346,7 +346,7 @@ function addPrompt(messages: Case["messages"], prompt: string): Case["messages"]
  */
 function createDecision(one: Case): (calls: readonly Call[]) => boolean {
   const { expect } = one;
-  if (measuresBehaviour(one) || isWritable(one) || one.turns) return () => false;
+  if (measuresBehavior(one) || isWritable(one) || one.turns) return () => false;
   if (expect?.kind === "skill" && expect.avoid.length === 0) {
     return (calls) => {
       const loaded = listLoadedSkills(calls);

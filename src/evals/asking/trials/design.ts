@@ -113,7 +113,7 @@ export class TrialRecord {
   }
 
   /** Gives up every trial without an answer, for a record to which nothing will be added. */
-  giveUp(): void {
+  abandon(): void {
     for (const arms of this.#cases.values())
       for (const { answers, open } of arms.values()) {
         for (const trial of open.keys()) answers[trial - 1] = "missing";

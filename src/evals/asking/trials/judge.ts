@@ -12,7 +12,7 @@ import {
   type Turn,
   type Usage,
 } from "../../base/types/trial.ts";
-import { buildJudgeRequest, type JudgeQuestions, type Reading, readJudgement } from "../scoring/judge.ts";
+import { buildJudgeRequest, type JudgeQuestions, type Reading, readJudgment } from "../scoring/judge.ts";
 import { type CodeQuestion, type Match, noJudge, type Question, unknown } from "../scoring/match.ts";
 import type { Grade } from "../scoring/score.ts";
 import { buildTranscript } from "../scoring/transcript.ts";
@@ -34,7 +34,7 @@ const notAsked = unknown("not asked: the trial failed already");
 
 /**
  * Grades a trial whose case may need user code or a judge. Code runs first; if it breaks, the trial is broken. The
- * judge gets one request with all questions, and only if needed: always for sentences of expected behaviour, because
+ * judge gets one request with all questions, and only if needed: always for sentences of expected behavior, because
  * each is reported separately; for a value only while the trial is undecided. If the judge breaks or gives no evidence,
  * its assertions are unknown, with the reason. Does not throw.
  */
@@ -54,7 +54,7 @@ export async function judgeTrial(
   if (!judge) return { verdict: grade(turns, (question) => decided.get(getKey(question)) ?? noJudge(question)) };
   const { verdict, questions: all } = collectQuestions(grade, turns, decided);
   const questions = all.filter((question) => !isForCode(question));
-  const open = verdict.grade === "not-gradable" || questions.some(({ about }) => about === "behaviour");
+  const open = verdict.grade === "not-gradable" || questions.some(({ about }) => about === "behavior");
   if (questions.length === 0 || !open) return { verdict };
 
   const { judging, stopped, ...reading } = await askJudge(
@@ -119,7 +119,7 @@ export async function askJudge(
   const { usage, ms } = reply.turn;
   const cost = judge.cost(usage);
   const paid = lost ? spend(addUsage(lost, usage), addCost(cost, judge.cost(lost)), ms) : spend(usage, cost, ms);
-  return { ...readJudgement(reply.turn, asked), ...paid };
+  return { ...readJudgment(reply.turn, asked), ...paid };
 }
 
 const getKey = (question: Question): string => canonicalJson(question);

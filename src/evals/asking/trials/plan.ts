@@ -205,8 +205,10 @@ export function orderTools(
   listedName: (shown: string) => string = (name) => name,
 ): OfferedTool[] {
   const getName = ({ name }: OfferedTool) => listedName(name);
-  const place = Math.floor(orderSeed / lines) - 1;
-  return place < 0 ? orderBySeed(tools, orderSeed, getName) : orderOnLine(tools, orderSeed % lines, place, getName);
+  const location = Math.floor(orderSeed / lines) - 1;
+  return location < 0
+    ? orderBySeed(tools, orderSeed, getName)
+    : orderOnLine(tools, orderSeed % lines, location, getName);
 }
 
 const lastOrder = once((_tools: readonly OfferedTool[]): { seed?: number; ordered: readonly OfferedTool[] } => ({

@@ -44,7 +44,7 @@ export function assignShards({ suites, models }: RunManifest, count: number): Sh
     suites.flatMap(({ name, cases }) => cases.map(({ id }) => key(name, id))).map((id, at) => [id, at]),
   );
   const designed = suites.flatMap(({ name, checks = [] }) => checks.map((plan) => ({ name, plan })));
-  const places = new Map(designed.map(({ name, plan }, at) => [key(name, plan.model), at]));
+  const locations = new Map(designed.map(({ name, plan }, at) => [key(name, plan.model), at]));
   const nights = new Set<string>();
   const compared = new Set<string>();
   for (const { name, plan } of designed) {
@@ -52,7 +52,7 @@ export function assignShards({ suites, models }: RunManifest, count: number): Sh
     else if (plan.kind === "unchanged" && plan.drift?.nightly) nights.add(key(name, plan.model));
   }
   const pick = (at: number) => (at % count) + 1;
-  const design: ShardAssignment["design"] = (suite, model) => pick(places.get(key(suite, model)) ?? 0);
+  const design: ShardAssignment["design"] = (suite, model) => pick(locations.get(key(suite, model)) ?? 0);
   const isDesigned: ShardAssignment["isDesigned"] = ({ suite, case: id, model }) =>
     nights.has(key(suite, model)) || compared.has(key(suite, model, id));
   return {

@@ -14,7 +14,7 @@ import { createTextResult } from "./execution.ts";
 const shelf = { skills: "/skills", project: projectFolder } as const;
 
 /** What is added to the prompt and the tools of a trial to offer skills and files to the model. */
-export type CatalogueOffer = { prompt: string; tools: readonly OfferedTool[]; catalogue?: ModelRequest["catalogue"] };
+export type CatalogOffer = { prompt: string; tools: readonly OfferedTool[]; catalog?: ModelRequest["catalog"] };
 
 /** Maximum length of a written file, in characters. */
 const maxWritten = 1024 * 1024;
@@ -35,14 +35,14 @@ export function offerSkills(
     writable = false,
     listing,
   }: { files: readonly string[]; readable: boolean; writable?: boolean; listing?: ListingHost | undefined },
-): CatalogueOffer {
+): CatalogOffer {
   const skills = shortenList(
     entries.map((entry) => ({ name: skillName(entry), description: entry.description ?? "" })),
     listing,
   );
   const reads = files.length > 0 || writable || (skills.length > 0 && (readable || form === "available-skills"));
   const prompts = [
-    ...(skills.length > 0 ? [renderCatalogue(skills, form)] : []),
+    ...(skills.length > 0 ? [renderCatalog(skills, form)] : []),
     ...(files.length > 0
       ? [
           `The user's files, to be read with ${skillTools.read}:\n${files.map((file) => `- ${shelf.project}/${file}`).join("\n")}`,
@@ -57,7 +57,7 @@ export function offerSkills(
     prompt: prompts.join("\n\n"),
     tools: [...(loads ? [loadTool] : []), ...(reads ? [readTool] : []), ...(writable ? [writeTool] : [])],
     ...(skills.length > 0 && {
-      catalogue: skills.map((skill) => ({ ...skill, load: describeLoad(skill.name, form) })),
+      catalog: skills.map((skill) => ({ ...skill, load: describeLoad(skill.name, form) })),
     }),
   };
 }
@@ -78,7 +78,7 @@ function describeLoad(skill: string, form: SkillForm): { tool: string; arguments
 }
 
 /** The two forms as hosts write them: a plain list for a `Skill` tool, and the tags of the Agent Skills guide. */
-function renderCatalogue(skills: readonly { name: string; description: string }[], form: SkillForm): string {
+function renderCatalog(skills: readonly { name: string; description: string }[], form: SkillForm): string {
   if (form === "skill-tool") {
     const list = skills.map(({ name, description }) =>
       description === "" ? `- ${name}` : `- ${name}: ${description}`,

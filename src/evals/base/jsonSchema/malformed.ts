@@ -58,10 +58,10 @@ const foreignTypes = new Map<Json, string>([
 ]);
 
 /** Finds malformed keywords of one schema, without its subschemas, by the rules of JSON Schema 2020-12. */
-export function* findMalformed(place: JsonObject): Iterable<KeywordViolation> {
+export function* findMalformed(location: JsonObject): Iterable<KeywordViolation> {
   for (const [keyword, { accepts, must }] of shapes) {
-    const value = place[keyword];
-    if (value === undefined || !Object.hasOwn(place, keyword) || accepts(value)) continue;
+    const value = location[keyword];
+    if (value === undefined || !Object.hasOwn(location, keyword) || accepts(value)) continue;
     const inside = accepts === schemaMap.accepts && isJsonObject(value) ? Object.entries(value) : [];
     const [name, wrong] = inside.find(([, one]) => !isSchema(one)) ?? [];
     // In a map of schemas, name the entry that is not a schema.
@@ -73,12 +73,12 @@ export function* findMalformed(place: JsonObject): Iterable<KeywordViolation> {
       yield { keyword, message, fix: `Make ${keyword} ${must}, or remove it.` };
     }
   }
-  for (const name of Object.keys(isJsonObject(place.patternProperties) ? place.patternProperties : {})) {
+  for (const name of Object.keys(isJsonObject(location.patternProperties) ? location.patternProperties : {})) {
     if (compiles(name)) continue;
     const message = `The pattern ${quote(name)} is not a regular expression of JSON Schema (ECMA-262, Unicode).`;
     yield { keyword: "patternProperties", name, message, fix: patternFix };
   }
-  const { type, pattern } = place;
+  const { type, pattern } = location;
   const named = type === undefined ? [] : Array.isArray(type) ? type : [type];
   const invalid = named.find((one) => !isType(one));
   if (invalid !== undefined || (type !== undefined && named.length === 0)) {

@@ -69,16 +69,16 @@ const slowKeywords =
 function resolveDynamicRefs(root: JsonObject): JsonObject {
   const isDynamic = ({ schema }: { schema: JsonObject }) =>
     typeof schema.$dynamicRef === "string" || typeof schema.$recursiveRef === "string";
-  if (!walkSchema(root).places.some(isDynamic)) return root;
+  if (!walkSchema(root).locations.some(isDynamic)) return root;
   const copy = structuredClone(root);
   const walk = walkSchema(copy);
-  if (walk.places.some(({ schema, role }) => role !== "root" && typeof schema.$id === "string")) return root;
+  if (walk.locations.some(({ schema, role }) => role !== "root" && typeof schema.$id === "string")) return root;
   const toRef = (ref: Json | undefined): JsonObject[] => {
     if (typeof ref !== "string") return [];
     const target = followRef(ref, walk);
     return [{ $ref: target.kind === "local" ? formatPointer(target.at) : ref }];
   };
-  for (const { schema } of walk.places.filter(isDynamic)) {
+  for (const { schema } of walk.locations.filter(isDynamic)) {
     const { $dynamicRef, $recursiveRef, allOf } = schema;
     delete schema.$dynamicRef;
     delete schema.$recursiveRef;
@@ -90,10 +90,10 @@ function resolveDynamicRefs(root: JsonObject): JsonObject {
 /** The schema without keywords that JSON Schema does not allow, and what they are. */
 function leaveOutMalformed(root: JsonObject): { evaluable: JsonObject; leftOut?: string } {
   const isMalformed = ({ schema }: { schema: JsonObject }) => [...findMalformed(schema)].length > 0;
-  if (!walkSchema(root).places.some(isMalformed)) return { evaluable: root };
+  if (!walkSchema(root).locations.some(isMalformed)) return { evaluable: root };
   const evaluable = structuredClone(root);
   const messages: string[] = [];
-  for (const { schema, at } of walkSchema(evaluable).places)
+  for (const { schema, at } of walkSchema(evaluable).locations)
     for (const { keyword, name, message } of [...findMalformed(schema)]) {
       messages.push(`${formatJsonPath(at)}: ${message.slice(0, -1)}`);
       const entries = schema[keyword];
@@ -203,7 +203,7 @@ function findFault({ instancePath, keyword, params }: ErrorObject): MemberFault 
 function describeError(error: ErrorObject | undefined, at: string): string {
   if (!error) return `${at} violates the schema`;
   const detail = error.params.additionalProperty ?? error.params.allowedValues;
-  const place = `${at}${error.instancePath.replaceAll("/", ".")}`;
-  const got = isJsonObject(error.data) ? "" : `, got ${showJson(error.data as Json)}`;
-  return cut(`${place} ${error.message}${detail === undefined ? "" : `: ${showJson(detail)}`}${got}`);
+  const location = `${at}${error.instancePath.replaceAll("/", ".")}`;
+  const actual = isJsonObject(error.data) ? "" : `, got ${showJson(error.data as Json)}`;
+  return cut(`${location} ${error.message}${detail === undefined ? "" : `: ${showJson(detail)}`}${actual}`);
 }

@@ -49,7 +49,7 @@ export function decodePercent(pointer: string): string {
 }
 
 /** A schema inside a schema, and its role there. */
-export type SchemaPlace = {
+export type SchemaLocation = {
   schema: JsonObject;
   /** Its path from the root of the walk: of the tool, or of the schema. */
   at: Path;
@@ -62,13 +62,13 @@ export type SchemaPlace = {
 };
 
 /** A schema and its subschemas in document order, without unused definitions. `cut`: the limit that ended the walk. */
-export type Walk = { places: readonly SchemaPlace[]; cut?: { by: "depth" | "number"; at: Path } };
+export type Walk = { locations: readonly SchemaLocation[]; cut?: { by: "depth" | "number"; at: Path } };
 
 /** Limits of a walk, far above what any host accepts: the number of schemas, and the length of their paths. */
 export const maxPlaces = 6_000;
 const maxPath = 100;
 
-type Keyword = { role: SchemaPlace["role"]; map?: true };
+type Keyword = { role: SchemaLocation["role"]; map?: true };
 const keywords = new Map<string, Keyword>([
   ["properties", { role: "property", map: true }],
   ["patternProperties", { role: "items", map: true }],
@@ -88,7 +88,7 @@ export type SchemaField = "inputSchema" | "outputSchema";
 const memoized = (field: SchemaField) =>
   once((schema: JsonObject) => walk({ schema, at: [field], role: "root", name: "", level: 0 }));
 const walks = { inputSchema: memoized("inputSchema"), outputSchema: memoized("outputSchema") };
-const nothing: Walk = { places: [] };
+const nothing: Walk = { locations: [] };
 
 /** Walks a schema of a tool (memoized). Empty if the tool has no such schema, or it is not an object. */
 export function walkToolSchema(tool: JsonObject, field: SchemaField): Walk {
@@ -100,27 +100,27 @@ export function walkToolSchema(tool: JsonObject, field: SchemaField): Walk {
 export const walkSchema = (schema: JsonObject): Walk => walk({ schema, at: [], role: "root", name: "", level: 0 });
 
 /** Recursion is safe because it ends at `maxPath`. */
-function walk(root: SchemaPlace): Walk {
-  const places: SchemaPlace[] = [];
+function walk(root: SchemaLocation): Walk {
+  const locations: SchemaLocation[] = [];
   const isReferred = findReferred(root.schema);
   let cut: Walk["cut"];
-  const enter = (place: SchemaPlace) => {
-    if (places.length === maxPlaces) {
-      cut = { by: "number", at: place.at };
+  const enter = (location: SchemaLocation) => {
+    if (locations.length === maxPlaces) {
+      cut = { by: "number", at: location.at };
       return;
     }
-    places.push(place);
-    if (place.at.length > maxPath) {
-      cut ??= { by: "depth", at: place.at };
+    locations.push(location);
+    if (location.at.length > maxPath) {
+      cut ??= { by: "depth", at: location.at };
       return;
     }
-    for (const child of listChildren(place)) {
+    for (const child of listChildren(location)) {
       if (cut?.by === "number") return;
       if (child.role !== "definition" || isReferred(child.at.slice(root.at.length))) enter(child);
     }
   };
   enter(root);
-  return cut ? { places, cut } : { places };
+  return cut ? { locations, cut } : { locations };
 }
 
 /**
@@ -157,7 +157,7 @@ function findReferred(root: JsonObject): (path: Path) => boolean {
   };
 }
 
-function* listChildren({ schema, at, level }: SchemaPlace): Iterable<SchemaPlace> {
+function* listChildren({ schema, at, level }: SchemaLocation): Iterable<SchemaLocation> {
   for (const [key, value] of Object.entries(schema)) {
     const keyword = keywords.get(key);
     if (!keyword) continue;
@@ -181,7 +181,7 @@ type RefTarget = { kind: "local"; schema: Json; at: Path } | { kind: "nowhere" }
 
 /** Resolves a `$ref` inside the schema of a walk: a JSON pointer, an anchor or an `$id`. */
 export function followRef(ref: string, walk: Walk): RefTarget {
-  const [root] = walk.places;
+  const [root] = walk.locations;
   if (!root) return { kind: "nowhere" };
   const own = typeof root.schema.$id === "string" && ref.startsWith(`${root.schema.$id}#`);
   const local = own ? ref.slice(ref.indexOf("#")) : ref;
@@ -195,44 +195,44 @@ export function followRef(ref: string, walk: Walk): RefTarget {
 }
 
 /** The schemas of a walk with an `$id` or an anchor, by the `$ref` that leads to them. */
-const listAnchors = once((walk: Walk): ReadonlyMap<string, SchemaPlace> => {
-  const anchors = new Map<string, SchemaPlace>();
-  for (const place of walk.places) {
-    const { $id, $anchor, $dynamicAnchor } = place.schema;
-    if (typeof $id === "string") anchors.set($id, place);
-    for (const name of [$anchor, $dynamicAnchor]) if (typeof name === "string") anchors.set(`#${name}`, place);
+const listAnchors = once((walk: Walk): ReadonlyMap<string, SchemaLocation> => {
+  const anchors = new Map<string, SchemaLocation>();
+  for (const location of walk.locations) {
+    const { $id, $anchor, $dynamicAnchor } = location.schema;
+    if (typeof $id === "string") anchors.set($id, location);
+    for (const name of [$anchor, $dynamicAnchor]) if (typeof name === "string") anchors.set(`#${name}`, location);
   }
   return anchors;
 });
 
 /** Finds the first `$ref` that leads back to a schema it is part of. */
-export function findRecursiveRef(walk: Walk): SchemaPlace | undefined {
-  const [root] = walk.places;
-  if (!root || !walk.places.some(({ schema }) => typeof schema.$ref === "string")) return undefined;
+export function findRecursiveRef(walk: Walk): SchemaLocation | undefined {
+  const [root] = walk.locations;
+  if (!root || !walk.locations.some(({ schema }) => typeof schema.$ref === "string")) return undefined;
   const open = new Set<JsonObject>();
   const seen = new Set<JsonObject>();
-  const stack: { place: SchemaPlace; next: Iterator<SchemaPlace> }[] = [];
-  const enter = (place: SchemaPlace) => {
-    open.add(place.schema);
-    seen.add(place.schema);
-    stack.push({ place, next: listReachable(place, walk) });
+  const stack: { location: SchemaLocation; next: Iterator<SchemaLocation> }[] = [];
+  const enter = (location: SchemaLocation) => {
+    open.add(location.schema);
+    seen.add(location.schema);
+    stack.push({ location, next: listReachable(location, walk) });
   };
   enter(root);
   for (let top = stack.at(-1); top; top = stack.at(-1)) {
-    const { value: place } = top.next.next();
-    if (!place) {
-      open.delete(top.place.schema);
+    const { value: location } = top.next.next();
+    if (!location) {
+      open.delete(top.location.schema);
       stack.pop();
-    } else if (open.has(place.schema)) return top.place;
-    else if (!seen.has(place.schema) && place.at.length <= maxPath) enter(place);
+    } else if (open.has(location.schema)) return top.location;
+    else if (!seen.has(location.schema) && location.at.length <= maxPath) enter(location);
   }
   return undefined;
 }
 
-function* listReachable(place: SchemaPlace, walk: Walk): Iterator<SchemaPlace> {
-  const target = typeof place.schema.$ref === "string" ? followRef(place.schema.$ref, walk) : undefined;
+function* listReachable(location: SchemaLocation, walk: Walk): Iterator<SchemaLocation> {
+  const target = typeof location.schema.$ref === "string" ? followRef(location.schema.$ref, walk) : undefined;
   if (target?.kind === "local" && isJsonObject(target.schema)) {
-    yield { ...place, schema: target.schema, at: target.at };
+    yield { ...location, schema: target.schema, at: target.at };
   }
-  yield* listChildren(place);
+  yield* listChildren(location);
 }

@@ -205,9 +205,9 @@ function unfold(source: string, { pattern, decode }: Step, ranges: readonly Rang
   const bounds = ranges.flatMap(({ from, to }) => [from, to - 1]);
   const found: number[] = [];
   let shift = 0;
-  const map = (before: number, place: (bound: number, isEnd: boolean) => number) => {
+  const map = (before: number, location: (bound: number, isEnd: boolean) => number) => {
     for (let bound = bounds[found.length]; bound !== undefined && bound < before; bound = bounds[found.length])
-      found.push(place(bound, found.length % 2 === 1));
+      found.push(location(bound, found.length % 2 === 1));
   };
   for (const match of source.matchAll(pattern)) {
     if (found.length === bounds.length) break;

@@ -17,9 +17,9 @@ export const z95 = normalQuantile(0.975);
 export function wilson({ passed, trials }: Counts, confidence = 0.95): Interval | undefined {
   if (trials <= 0) return undefined;
   const z2 = (confidence === 0.95 ? z95 : normalQuantile((1 + confidence) / 2)) ** 2;
-  const centre = (passed + z2 / 2) / (trials + z2);
+  const center = (passed + z2 / 2) / (trials + z2);
   const half = Math.sqrt(z2 * ((passed * (trials - passed)) / trials + z2 / 4)) / (trials + z2);
-  return [passed <= 0 ? 0 : Math.max(0, centre - half), passed >= trials ? 1 : Math.min(1, centre + half)];
+  return [passed <= 0 ? 0 : Math.max(0, center - half), passed >= trials ? 1 : Math.min(1, center + half)];
 }
 
 /** Agreement beyond chance: 1 is perfect, 0 what chance alone brings. No interval where the standard error is 0. */

@@ -28,7 +28,7 @@ export function seededRandom(seed: number): Random {
   return {
     next: () => word() / 2 ** 32,
     below: (n) => {
-      // Words past the last full multiple of n would favour small results: draw again.
+      // Words past the last full multiple of n would favor small results: draw again.
       const usable = 2 ** 32 - (2 ** 32 % n);
       for (;;) {
         const drawn = word();
@@ -77,7 +77,7 @@ const blockStep = 7;
  * The items in one of the orders of a line, from 0. Each by itself is as good as drawn at random. The orders of a block put
  * the items on a circle, at random, and list them by their distance from one of eleven even points of it. These are rows
  * of a Williams square (Australian Journal of Scientific Research A2, 1949), in all of which every item comes equally often
- * in each place and directly before each other one, so few orders show what place and neighbours do.
+ * in each place and directly before each other one, so few orders show what place and neighbors do.
  */
 export function orderOnLine<T>(items: readonly T[], line: number, order: number, name: (item: T) => string): T[] {
   const seed = deriveSeed(line, "block", Math.floor(order / blockSize));

@@ -1,7 +1,7 @@
 import { inert, plain, visible } from "../secrets/visible.ts";
 
 /** Where in a file a problem is; line and column start at 1. */
-export type Place = { file: string; line?: number; column?: number };
+export type Location = { file: string; line?: number; column?: number };
 
 /**
  * One thing that is wrong with a user's input: what it is, how to fix it, and where it is. Both texts are sentences.
@@ -11,7 +11,7 @@ export type Problem = {
   severity: "error" | "warning";
   message: string;
   hint?: string;
-  place?: Place;
+  location?: Location;
   excerpt?: string;
 };
 
@@ -64,8 +64,8 @@ export class EvalsError extends Error {
 }
 
 /** An error with one problem. */
-export function usageError(message: string, hint?: string, place?: Place): EvalsError {
-  return new EvalsError({ severity: "error", message, ...(hint && { hint }), ...(place && { place }) });
+export function usageError(message: string, hint?: string, location?: Location): EvalsError {
+  return new EvalsError({ severity: "error", message, ...(hint && { hint }), ...(location && { location }) });
 }
 
 const splitLines = (text: string) => text.replace(/\r\n?/g, "\n").replaceAll("\t", "  ").split("\n");
@@ -76,9 +76,9 @@ const indent = (line: string, at: number) => (at === 0 || line.startsWith("  ") 
  * make clickable. Control characters in it, which come from servers and files, are made visible, and every line
  * but the first is indented, so that no quoted text looks like a message of its own.
  */
-export function formatProblem({ severity, message, hint, place, excerpt }: Problem): string {
-  const where = place
-    ? `${plain([place.file, place.line, place.column].filter((part) => part !== undefined).join(":"))}: `
+export function formatProblem({ severity, message, hint, location, excerpt }: Problem): string {
+  const where = location
+    ? `${plain([location.file, location.line, location.column].filter((part) => part !== undefined).join(":"))}: `
     : "";
   const shown = excerpt === undefined ? "" : `\n${excerpt.replace(/^/gm, "  ")}`;
   return splitLines(`${where}${severity}: ${shorten(message)}${shown}${hint ? `\n  ${hint}` : ""}`)

@@ -4,13 +4,13 @@ export const severitySchema = z.enum(["error", "warning", "info"]);
 /** `error`: breaks a host, a model or a requirement of the specification; `warning`: costs accuracy; `info`: a hint. */
 export type Severity = z.infer<typeof severitySchema>;
 
-export const placeSchema = z.object({
+export const locationSchema = z.object({
   file: z.string(),
   line: z.number().int().exactOptional(),
   column: z.number().int().exactOptional(),
 });
 
-const locationSchema = z.object({
+const findingLocationSchema = z.object({
   server: z.string().optional(),
   tool: z.string().optional(),
   skill: z.string().optional(),
@@ -18,10 +18,10 @@ const locationSchema = z.object({
   file: z.string().optional(),
   line: z.number().int().optional(),
   column: z.number().int().optional(),
-  via: placeSchema.optional().describe("The suite or host configuration file that names the server"),
+  via: locationSchema.optional().describe("The suite or host configuration file that names the server"),
 });
 /** Where a finding is: file, line and column if the text is in a file, otherwise server, tool (or skill) and path. */
-export type Location = z.infer<typeof locationSchema>;
+export type FindingLocation = z.infer<typeof findingLocationSchema>;
 
 /** What an inspection found: the violation of a rule, with how to fix it in one sentence. */
 export const findingSchema = z.object({
@@ -29,7 +29,7 @@ export const findingSchema = z.object({
   severity: severitySchema,
   message: z.string(),
   fix: z.string(),
-  location: locationSchema,
+  location: findingLocationSchema,
   evidence: z.array(z.string()).exactOptional().describe("Observations, one per line"),
   command: z.string().exactOptional().describe("Reproduces it"),
   suppressed: z.string().optional().describe("The reason given for suppressing it"),
@@ -40,5 +40,5 @@ export type Finding = z.infer<typeof findingSchema>;
 export const problemSchema = z.object({
   message: z.string(),
   hint: z.string().exactOptional(),
-  place: placeSchema.exactOptional(),
+  location: locationSchema.exactOptional(),
 });

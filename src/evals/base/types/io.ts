@@ -20,7 +20,7 @@ export type Io = {
   errIsTerminal: boolean;
   /** Columns of the terminal. */
   width: number;
-  colour: boolean;
+  color: boolean;
   unicode: boolean;
   env: Readonly<Record<string, string | undefined>>;
   /** Variables for the servers that a command starts, beside those that servers inherit. */

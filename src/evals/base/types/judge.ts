@@ -15,8 +15,8 @@ const spellings: ReadonlyMap<unknown, Opinion> = new Map<unknown, Opinion>([
 const opinionSchema = z.unknown().transform((written, context): Opinion => {
   const opinion = spellings.get(typeof written === "string" ? written.trim().toLowerCase() : written);
   if (opinion) return opinion;
-  const got = written === undefined ? "nothing" : JSON.stringify(written);
-  context.addIssue(`expected "met", "not met" or "cannot tell" (or true, false, "pass", "fail"), got ${got}`);
+  const actual = written === undefined ? "nothing" : JSON.stringify(written);
+  context.addIssue(`expected "met", "not met" or "cannot tell" (or true, false, "pass", "fail"), got ${actual}`);
   return z.NEVER;
 });
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { findingSchema, placeSchema, problemSchema, severitySchema } from "./finding.ts";
+import { findingSchema, locationSchema, problemSchema, severitySchema } from "./finding.ts";
 
 /** The level of a rule: a severity, or `off` to disable it. */
 const levelSchema = z.enum([...severitySchema.options, "off"]);
@@ -23,7 +23,7 @@ export const lintSettingsSchema = z.strictObject({
 });
 export type LintSettings = z.infer<typeof lintSettingsSchema>;
 
-const placedSuppressionSchema = suppressionSchema.extend({ place: placeSchema.optional() });
+const placedSuppressionSchema = suppressionSchema.extend({ location: locationSchema.optional() });
 export type Suppression = z.infer<typeof placedSuppressionSchema>;
 
 /** The settings of one file or of the command line. Suppressions have their place. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Place } from "./errors.ts";
+import type { Location } from "./errors.ts";
 import { type JsonObject, jsonSchema } from "./json.ts";
 import { argsSchema } from "./matcher.ts";
 import type { ToolResult } from "./tool.ts";
@@ -21,7 +21,7 @@ export type MocksFile = z.infer<typeof mocksFileSchema>;
 export const unmatchedSchema = z.enum(["error", "server"]);
 
 /** A result that a suite gives to calls of a tool. `label` names it in reports; `place` is where it stands. */
-export type Mock = { label: string; tool: string; args?: JsonObject; result: ToolResult; place?: Place };
+export type Mock = { label: string; tool: string; args?: JsonObject; result: ToolResult; location?: Location };
 
 /** The mocks of a case in their order, the first that matches answers; what no mock answers gets an error or is executed. */
 export type Mocks = { list: readonly Mock[]; unmatched: z.infer<typeof unmatchedSchema> };

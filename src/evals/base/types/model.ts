@@ -27,7 +27,7 @@ export type ModelRequest = {
   /** Names of the tools whose definitions the API's own search finds, and which of its `searches` it is. */
   deferred?: { names: ReadonlySet<string>; search: string };
   /** The skills that the prompt offers and how each is loaded, for a model that ranks descriptions. */
-  catalogue?: readonly { name: string; description: string; load: { tool: string; arguments: JsonObject } }[];
+  catalog?: readonly { name: string; description: string; load: { tool: string; arguments: JsonObject } }[];
   /** The seed of the trial, for a model whose replies depend on one. */
   seed?: number;
   /** A JSON Schema for the text of the reply (structured output), for judges. */

@@ -59,10 +59,10 @@ export type Experiment = z.infer<typeof experimentSchema>;
 
 /**
  * Why a case is asked in a partial run. `no record`: nothing is known of its suite on the model; `stale`: a tool or
- * skill that it names changed, or any tool where it names none; `neighbour`: a tool changed that is similar to one that
+ * skill that it names changed, or any tool where it names none; `neighbor`: a tool changed that is similar to one that
  * it names.
  */
-const touchSchema = z.enum(["no record", "new", "edited", "stale", "neighbour", "not graded"]);
+const touchSchema = z.enum(["no record", "new", "edited", "stale", "neighbor", "not graded"]);
 export type Touch = z.infer<typeof touchSchema>;
 
 const partialSchema = z.object({
@@ -145,7 +145,7 @@ export const runManifestSchema = z.object({
       mockPlaces: z.array(z.string()).optional().describe("where each of the mocks stands, in their order: file:line"),
       server: jsonObjectSchema
         .optional()
-        .describe("the server information from initialisation; of a whole configuration, that of each server by name"),
+        .describe("the server information from initialization; of a whole configuration, that of each server by name"),
       servers: z
         .array(z.object({ name: z.string(), failure: z.string().optional().describe("why it could not be listed") }))
         .optional()
@@ -305,7 +305,7 @@ const suiteSummarySchema = z.object({
     .object({
       answered: integer.describe("calls that a mock answered"),
       unused: z.array(z.string()).describe("mocks that answered no call"),
-      unusedPlaces: z.array(z.string()).optional().describe("where each of these stands, in their order: file:line"),
+      unusedLocations: z.array(z.string()).optional().describe("where each of these stands, in their order: file:line"),
       unmatched: rankedTextsSchema.describe("why calls got an error: no mock answers them"),
     })
     .optional()

@@ -1,7 +1,7 @@
-import type { Place } from "./errors.ts";
+import type { Location } from "./errors.ts";
 import type { JsonObject } from "./json.ts";
 
-/** How a catalogue is shown: a `Skill` tool and a catalogue, or `<available_skills>` and reading `SKILL.md`. */
+/** How a catalog is shown: a `Skill` tool and a catalog, or `<available_skills>` and reading `SKILL.md`. */
 export type SkillForm = "skill-tool" | "available-skills";
 
 /** The keys that the Agent Skills format defines for the front matter. */
@@ -22,7 +22,7 @@ export type SkillDocument = {
   /** All keys of the YAML. */
   frontMatter: JsonObject;
   /** The place of each key of the front matter. */
-  places: Readonly<Record<string, { line: number; column: number }>>;
+  locations: Readonly<Record<string, { line: number; column: number }>>;
   /** The markdown after the front matter, and its first line in the file. */
   body: string;
   bodyLine: number;
@@ -50,7 +50,7 @@ export type SkillPackage = {
   /** Where it was found: in the folders of the user, of the project, of a plugin, or in a folder that was named. */
   level: "user" | "project" | "plugin" | "named";
   document: SkillDocument;
-  /** SHA-256 (hex) over the paths and contents of the files that affect its behaviour. */
+  /** SHA-256 (hex) over the paths and contents of the files that affect its behavior. */
   hash: string;
 };
 
@@ -74,7 +74,7 @@ export type SkillEval = {
   files: readonly EvalFile[];
   /** Why it cannot be asked as it is written, as a sentence. */
   unusable?: string;
-  place: Place;
+  location: Location;
 };
 
 /** The name of a skill in a toolset, a variants file, `avoid` and every report. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Gate, gateSchema } from "./check.ts";
-import type { Place } from "./errors.ts";
+import type { Location } from "./errors.ts";
 import { type ExecutionPolicy, executionPolicies } from "./execution.ts";
 import { type JsonObject, jsonObjectSchema, jsonSchema } from "./json.ts";
 import { type LintSettings, lintSettingsSchema } from "./lint.ts";
@@ -385,7 +385,7 @@ export type Case = {
   trials: number;
   passRate: number;
   maxTurns: number;
-  place: Place;
+  location: Location;
 };
 
 /** Whether a suite is asked on a model: on all of the command, unless it names its own. */
@@ -406,7 +406,7 @@ export type Suite = {
   distractors: readonly ServerSpec[];
   dispatch?: DispatchRules;
   /** Where a key under `dispatch` stands in the file. */
-  dispatchPlace?(path: readonly string[]): Place;
+  dispatchLocation?(path: readonly string[]): Location;
   catalog?: string;
   surfaces?: readonly Surface[];
   skills: readonly string[];

@@ -29,7 +29,7 @@ export type Tool = z.infer<typeof toolSchema>;
 
 /**
  * A tool in a toolset. `server` is the name of its server. Only tools with origin `server` are executed; `distractor`
- * and `static` tools are only shown to the model. An entry with origin `skill` is a skill of the catalogue, named by
+ * and `static` tools are only shown to the model. An entry with origin `skill` is a skill of the catalog, named by
  * `skillEntryName`, and one with origin `instructions` holds the instructions of a server as its description, named by
  * `instructionsEntryName`: so hashes, variants, baselines and blame cover them as they do a tool. One with origin
  * `dispatched` is not shown: it is called through a tool that is (see `Dispatch`).
@@ -145,7 +145,7 @@ export type ToolServer = {
   readonly name: string;
   /** The name and version of the server, protocol revision and transport, for the record. */
   readonly about: JsonObject;
-  /** The instructions that the server gives hosts at initialisation, if any. */
+  /** The instructions that the server gives hosts at initialization, if any. */
   readonly instructions?: string | undefined;
   /** Every tool, all pages; those of a configuration with their server. Throws EvalsError when the server cannot list. */
   list(signal: AbortSignal): Promise<readonly (Tool & Partial<Pick<OfferedTool, "ownName" | "server">>)[]>;

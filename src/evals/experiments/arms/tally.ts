@@ -129,7 +129,7 @@ function costWithoutJudge({ costUsd, judging }: Trial): Cost {
   return judging.costUsd === "unknown" ? "unknown" : costUsd - judging.costUsd;
 }
 
-const behaviour = "behaviour: ";
+const behavior = "behavior: ";
 
 /** The arms of one suite on one model along one axis, each compared with the first. */
 export class ArmsTally {
@@ -155,8 +155,8 @@ export class ArmsTally {
     const isForeign = (one: Trial) => axis === "distractors" && this.#callsForeignTool(one);
     this.#arms.get(arm)?.add(trial, this.#cases.get(id)?.expected, isForeign);
     for (const { what, met } of this.#arms.has(arm) ? (trial.verdict?.checks ?? []) : []) {
-      if (!what.startsWith(behaviour) || met === "unknown") continue;
-      const text = what.slice(behaviour.length);
+      if (!what.startsWith(behavior) || met === "unknown") continue;
+      const text = what.slice(behavior.length);
       const one = getOrAdd(this.#behaviors, JSON.stringify([id, text]), () => ({ case: id, text, met: new Map() }));
       getOrAdd(one.met, arm, startTally).add(met === "yes");
     }
@@ -290,7 +290,7 @@ function joinRecords(base: ArmTally, head: ArmTally): TrialRecord {
   const record = new TrialRecord();
   for (const [name, arm] of [["base", base] as const, ["head", head] as const])
     for (const { id, trial, observation } of arm.observations) record.add(id, name, trial, observation);
-  record.giveUp();
+  record.abandon();
   return record;
 }
 

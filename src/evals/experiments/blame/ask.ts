@@ -25,7 +25,7 @@ import { blameCases } from "./design.ts";
 import { type BlameQuestion, findRunQuestions, readBaselineQuestion } from "./question.ts";
 import { blameDocument, blameJson } from "./report.ts";
 import { maskOfArm } from "./sampled.ts";
-import { type BlameReport, blameExitCode, summariseBlame } from "./verdict.ts";
+import { type BlameReport, blameExitCode, summarizeBlame } from "./verdict.ts";
 
 export type BlameOptions = RequestOptions &
   AskOptions & {
@@ -145,7 +145,7 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
     known: { old, ...(now && { new: now }) },
     changes: suspects.get(id)?.changes ?? [],
   }));
-  const report = summariseBlame(
+  const report = summarizeBlame(
     finished.facts,
     { from, deterministic: model.deterministic, cap: design.cap, risen: question.risen },
     searched,

@@ -51,10 +51,10 @@ const accusable = 0.3;
 
 /** Looks of a confirmation, per arm: shares of the level, and the p above which it is given up. */
 const confirmationLooks = [
-  { trials: 6, share: 0.01, giveUp: 0.6 },
-  { trials: 12, share: 0.01, giveUp: 0.5 },
-  { trials: 24, share: 0.015, giveUp: 0.3 },
-  { trials: 60, share: 0.015, giveUp: 0 },
+  { trials: 6, share: 0.01, futility: 0.6 },
+  { trials: 12, share: 0.01, futility: 0.5 },
+  { trials: 24, share: 0.015, futility: 0.3 },
+  { trials: 60, share: 0.015, futility: 0 },
 ] as const;
 /** How the two rounds share the 5 % chance of blaming a harmless description. */
 const roundShares = [0.6, 0.4] as const;
@@ -205,7 +205,7 @@ class PlayedBlame {
         getOrAdd(pairs, i, (): Pair[] => []).push(this.#pairOf(suspect, i, round));
       }
     let open = [...pairs].map(([i, arms]) => ({ i, arms }));
-    for (const [j, { trials, share, giveUp }] of confirmationLooks.entries()) {
+    for (const [j, { trials, share, futility }] of confirmationLooks.entries()) {
       const spans = open.flatMap(({ arms }) =>
         arms.map(({ suspect, reverted, new: served }) => ({
           case: suspect.id,
@@ -218,7 +218,7 @@ class PlayedBlame {
       open = open.filter(({ i, arms }) => {
         const level = (share * roundShares[round === 1 ? 0 : 1]) / (this.#setup.families ?? 1);
         const test = this.#test(i, arms, trials, { round, look: j + 1, level });
-        if (!test.isConfirmed && test.p <= giveUp) return true;
+        if (!test.isConfirmed && test.p <= futility) return true;
         this.#tests.push(test);
         for (const [k, { suspect }] of arms.entries())
           if (test.isConfirmed && (test.cases[k]?.p ?? 1) <= ownP) suspect.confirmed.add(i);

@@ -80,7 +80,7 @@ type SearchedCase = Omit<BlameReport["cases"][number], "verdict" | "changes"> & 
 };
 
 /** The report of a search, decided or stopped. `cap`: the maximum number of trials that it could request. */
-export function summariseBlame(
+export function summarizeBlame(
   facts: ExperimentFacts,
   { from, deterministic, cap, risen }: Pick<BlameReport, "from" | "deterministic" | "risen"> & { cap: number },
   cases: readonly SearchedCase[],

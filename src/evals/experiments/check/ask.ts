@@ -27,7 +27,7 @@ import { comparability, describeRun } from "../design/comparable.ts";
 import { defaultTrials, mostTrials } from "../design/statistics.ts";
 import type { PlannedChecks } from "../pipeline/manifest.ts";
 import { ArmCases, type Ask, type GetToolset, runDesign } from "../pipeline/pipeline.ts";
-import { placeboTrials, summarisePlacebo, toPlacebo } from "./placebo.ts";
+import { placeboTrials, summarizePlacebo, toPlacebo } from "./placebo.ts";
 import { explainLost } from "./sentences.ts";
 import type { Check } from "./verdict.ts";
 
@@ -364,7 +364,7 @@ export async function recordPlacebos({ suites }: RunSummary, manifest: RunManife
     if (baseline)
       await writeBaseline(
         plan.baseline.file,
-        withPlacebo(baseline, { run: manifest.id, ...summarisePlacebo(verdict) }),
+        withPlacebo(baseline, { run: manifest.id, ...summarizePlacebo(verdict) }),
       );
   }
 }

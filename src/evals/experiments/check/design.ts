@@ -25,7 +25,7 @@ import {
   type PairTally,
   pairArms,
   riseP,
-  type SuiteJudgement,
+  type SuiteJudgment,
 } from "../design/observe.ts";
 import { bringAhead, bringStage, designEffect, enoughOrders, OrderSchedule } from "../design/schedule.ts";
 import { defaultMargin, defaultTrials, type LookPlan, planLooks, suspicionAt } from "../design/statistics.ts";
@@ -57,7 +57,7 @@ export type CheckSetup = {
 };
 
 /** With at least this many suspects, and more than this share of the cases, the suite itself dropped, and no case runs ahead. */
-const crowd = { least: 3, share: 0.3 };
+const broadFall = { least: 3, share: 0.3 };
 /** After a drop of the suite, with more than this share of suspects (at least three) no case is named. */
 const nameless = 0.4;
 /** After red, every case is asked up to this look, to name all that fell. */
@@ -86,7 +86,7 @@ type Look = {
   look: number;
   trials: number;
   tallies: readonly PairTally[];
-  suite: SuiteJudgement;
+  suite: SuiteJudgment;
   /** Tool orders in use, those that exist, and the larger design effect of both rates. */
   orders: { count: number; exist: number; effect: number };
   level: number;
@@ -193,11 +193,11 @@ class PlayedCheck {
       const hasOrders = !this.#schedule.isShared || now.orders.count >= Math.min(enoughOrders, now.orders.exist);
       const isClear =
         now.suite.isClear && hasOrders && trials >= Math.max(least, isDead ? Math.min(leastOfDead, this.#cap) : 0);
-      const isCrowd = yield* this.#runAhead(now, isLast);
+      const isBroad = yield* this.#runAhead(now, isLast);
       if (this.#isDeterministic) return undefined;
       if (this.#isStopped) return yield* this.#fall("cases", now);
       const { lacksAnswers } = now.suite;
-      if (isClear && !isCrowd && this.#hits.length === 0) {
+      if (isClear && !isBroad && this.#hits.length === 0) {
         if (!isDead && !lacksAnswers) return { kind: "no-regression", now };
         return { kind: "inconclusive", because: lacksAnswers ? "missing" : "nothing-can-fall", now };
       }
@@ -312,7 +312,8 @@ class PlayedCheck {
   *#runAhead({ look }: Look, isLast: boolean): Play<boolean> {
     for (;;) {
       const suspects = this.#cases.filter((one) => this.#isSuspect(one));
-      if (!isLast && suspects.length >= crowd.least && suspects.length > crowd.share * this.#cases.length) return true;
+      if (!isLast && suspects.length >= broadFall.least && suspects.length > broadFall.share * this.#cases.length)
+        return true;
       yield* this.#advance(suspects, look);
       this.#readNature();
       if (this.#isDeterministic || suspects.length === 0 || this.#isStopped) return false;
@@ -379,8 +380,8 @@ class PlayedCheck {
   *#nameOthers({ by, now }: Decision): Play<void> {
     const { looks, rungs } = this.#plan;
     const suspects = this.#cases.filter((one) => this.#isSuspect(one)).length;
-    const isCrowd = by === "suite" && suspects >= crowd.least && suspects > nameless * this.#cases.length;
-    if (this.#setup.onlySuite || isCrowd) return;
+    const isBroad = by === "suite" && suspects >= broadFall.least && suspects > nameless * this.#cases.length;
+    if (this.#setup.onlySuite || isBroad) return;
     const most = 2 * sumOf(this.#cases, ({ asked }) => asked);
     const isOpen = (one: PlayedCase) => this.#isSuspect(one) || this.#mayHaveRisen(one);
     for (const trials of [now.trials, ...looks.filter((look) => look > now.trials && look <= namingLook)]) {

@@ -105,6 +105,6 @@ function judgePlacebo(
 }
 
 /** What a placebo came to, as its baseline keeps it. */
-export function summarisePlacebo({ kind, flagged, rose, flips, cases }: ComparedCheck): Omit<PlaceboResult, "run"> {
+export function summarizePlacebo({ kind, flagged, rose, flips, cases }: ComparedCheck): Omit<PlaceboResult, "run"> {
   return { moved: flagged.length + rose.length + flips.length, cases, isMore: kind === "changed" };
 }

@@ -3,7 +3,7 @@ import { rate } from "../../base/stats/counts.ts";
 import type { PlaceboResult } from "../../base/types/baseline.ts";
 import type { CheckSummary, ComparedCheck, LostCases } from "../../base/types/check.ts";
 import { count, integer, pointsWithInterval, ratio, size, some } from "../../reports/format.ts";
-import { summarisePlacebo } from "./placebo.ts";
+import { summarizePlacebo } from "./placebo.ts";
 
 // A regression check in sentences: what happened and what to do, in words without statistics.
 
@@ -20,7 +20,7 @@ export const isPlacebo = (check: CheckSummary): check is ComparedCheck =>
 /** The verdict in a few words. */
 export function checkHeadline(check: CheckSummary): string {
   if (isPlacebo(check) && check.kind !== "inconclusive")
-    return `PLACEBO: harmless edits ${placeboText(summarisePlacebo(check))}`;
+    return `PLACEBO: harmless edits ${placeboText(summarizePlacebo(check))}`;
   switch (check.kind) {
     case "unchanged":
       return "UNCHANGED: the tools are those of the baseline, so there is nothing to compare";
@@ -59,7 +59,7 @@ function describePlacebo(check: ComparedCheck): string {
   const who = moved.length > 0 ? `: ${some(moved)}` : "";
   const means =
     check.kind === "changed" ? " A fall of a few queries after a real change may be no more than that." : "";
-  return `${edits} ${placeboText(summarisePlacebo(check))}${who}.${means}`;
+  return `${edits} ${placeboText(summarizePlacebo(check))}${who}.${means}`;
 }
 
 /** What is known of harmless edits, where they move cases: a fall may be no more than that. */

@@ -46,7 +46,7 @@ export function setUpCheck(
 export const createDesign = (setup: CheckSetup): Design<CheckVerdict> =>
   setup.isPlacebo ? placebo(setup) : check(setup);
 
-/** Collects the trials of one regression check. Can summarise them at any time. */
+/** Collects the trials of one regression check. Can summarize them at any time. */
 export class Check {
   readonly record = new TrialRecord();
   /** Undefined where no case can be compared. */
@@ -85,7 +85,7 @@ export class Check {
     const step = this.#step;
     const verdict = step.kind === "decided" ? step.verdict : describeStopped(this.#plan, step.look, this.record);
     const isExhausted = verdict.method === "exhausted";
-    return summariseCheck(verdict, {
+    return summarizeCheck(verdict, {
       grew: this.#growth.pairs(),
       changes: collectChanges(this.#plan, this.#facts),
       // Repeated requests of a deterministic model are no further trials.
@@ -122,7 +122,7 @@ type Found = Pick<ComparedCheck, "grew" | "changes" | "of" | "lost" | "placebo" 
  * A verdict in the form of reports. A check that was stopped has no test of the suite. Nothing is cleared by fewer than
  * half of its cases.
  */
-export function summariseCheck(
+export function summarizeCheck(
   given: Omit<CheckVerdict, "suite"> & Pick<ComparedCheck, "suite">,
   { failOn, ...found }: Found,
 ): ComparedCheck {

@@ -6,7 +6,7 @@ import { type ComparedCheck, comparedSchema, countsSchema } from "../../base/typ
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { listChangesByCase } from "../../servers/changes/changes.ts";
-import { summariseCheck } from "../check/verdict.ts";
+import { summarizeCheck } from "../check/verdict.ts";
 import { type ComparedRun, comparability } from "../design/comparable.ts";
 import { compareRecords } from "../design/compare.ts";
 import { addTrial, type CheckVerdict, pairArms, showsFall } from "../design/observe.ts";
@@ -25,7 +25,7 @@ export type ComparedRecord = Omit<ComparedRun, "cases"> & {
   seen: { kind: "trials"; trials: readonly Trial[] } | { kind: "counts"; counts: ReadonlyMap<string, Counts> };
 };
 
-const place = {
+const location = {
   suite: z.string(),
   model: z.string(),
   file: z.string().optional().describe("the file of the suite"),
@@ -35,10 +35,10 @@ const place = {
 
 /** Two records of a suite on a model. */
 export const comparisonSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("refused"), ...place, reasons: z.array(z.string()).readonly() }),
+  z.object({ kind: z.literal("refused"), ...location, reasons: z.array(z.string()).readonly() }),
   z.object({
     kind: z.literal("compared"),
-    ...place,
+    ...location,
     cases: z.number().int().describe("how many were scored in both"),
     base: countsSchema.describe("their passes and scored trials together"),
     head: countsSchema,
@@ -63,10 +63,10 @@ export function compareSides(
   const { suite, model, file } = head;
   const trials = [base, head].flatMap(({ seen }) => (seen.kind === "trials" ? seen.trials : []));
   const ms = sumOf(trials, (trial) => trial.ms);
-  const place = { suite, model, ...(file !== undefined && { file }), ...(ms > 0 && { ms }) };
+  const location = { suite, model, ...(file !== undefined && { file }), ...(ms > 0 && { ms }) };
   const compared = comparability(base, head);
   const refuse = (reasons: readonly string[]): Comparison => {
-    return { kind: "refused", ...place, reasons, exitCode: toExitCode({ undecided: true }) };
+    return { kind: "refused", ...location, reasons, exitCode: toExitCode({ undecided: true }) };
   };
   if (compared.kind === "not comparable") return refuse(compared.reasons);
   if (compared.cases.length === 0) return refuse(compared.notes);
@@ -87,7 +87,7 @@ export function compareSides(
     ...head.cases.filter(({ id }) => moved.has(id)).map(({ expected = "" }) => expected),
     ...grew.flatMap(({ expected, picked }) => [expected, picked]),
   ];
-  const check = summariseCheck(verdict, {
+  const check = summarizeCheck(verdict, {
     ...{ grew, changes: collectChanges(base, head, cases, involved), notes, modelDrift: null },
     failOn: ["regressed"],
   });
@@ -96,7 +96,7 @@ export function compareSides(
   );
   return {
     kind: "compared",
-    ...place,
+    ...location,
     cases: scored.length,
     base: pool(scored.map((one) => one.base)),
     head: pool(scored.map((one) => one.head)),
@@ -118,7 +118,7 @@ function buildRecord(...sides: readonly [ComparedRecord, ComparedRecord]): Trial
     for (const [id, { passed, trials }] of seen.counts)
       for (let t = 1; t <= trials; t++) record.add(id, arm, t, t <= passed ? "pass" : "fail");
   }
-  record.giveUp();
+  record.abandon();
   return record;
 }
 

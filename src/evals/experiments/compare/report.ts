@@ -37,7 +37,7 @@ export function comparisonDocument({ base, head, comparisons, notes }: Compariso
       ...notes,
     ),
     ...comparisons.flatMap((one) => [
-      ...(comparisons.length > 1 ? [heading(2, placeText(one))] : []),
+      ...(comparisons.length > 1 ? [heading(2, locationText(one))] : []),
       ...(one.kind === "refused" ? [list("reason", one.reasons.map(capital))] : comparedBlocks(one)),
     ]),
   ];
@@ -60,11 +60,11 @@ export function comparisonJson(report: ComparisonReport) {
   return { ...report, comparisons };
 }
 
-const placeText = ({ suite, model }: Comparison) => `${suite} · ${model}`;
+const locationText = ({ suite, model }: Comparison) => `${suite} · ${model}`;
 
 /** One line: which is better, and the verdict of the regression check from A to B. */
 function answerText(one: Comparison): string {
-  if (one.kind === "refused") return `NOT COMPARABLE · ${placeText(one)}`;
+  if (one.kind === "refused") return `NOT COMPARABLE · ${locationText(one)}`;
   const { better, check } = one;
   const answer = {
     base: "A is better than B",
@@ -72,7 +72,7 @@ function answerText(one: Comparison): string {
     mixed: "neither is better throughout: some cases dropped from A to B, others rose",
     none: "no difference shown",
   }[better];
-  return `${capital(answer)} · A to B: ${checkHeadline(check)} · ${placeText(one)}`;
+  return `${capital(answer)} · A to B: ${checkHeadline(check)} · ${locationText(one)}`;
 }
 
 function comparedBlocks({ check, improved, base, head, cases }: Compared): Block[] {

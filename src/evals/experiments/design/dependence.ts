@@ -35,10 +35,10 @@ export function measureDependence(cases: readonly Sequence[]): Dependence {
   return { score, correlation: spread > 0 ? within / spread : 0 };
 }
 
-/** The centred lag-1 products of one case, within and across arms, and their moments. */
+/** The centered lag-1 products of one case, within and across arms, and their moments. */
 function measureProducts({ base, head }: Sequence) {
   const k = base.length;
-  const [b, h] = [centre(base), centre(head)];
+  const [b, h] = [center(base), center(head)];
   const power = (values: readonly number[], exponent: number) => sumOf(values, (value) => value ** exponent);
   const lagged = (xs: readonly number[], ys: readonly number[]) =>
     xs.reduce((sum, x, t) => sum + x * (ys[(t + 1) % k] ?? 0), 0);
@@ -54,12 +54,12 @@ function measureProducts({ base, head }: Sequence) {
   };
 }
 
-function centre(values: readonly number[]): number[] {
+function center(values: readonly number[]): number[] {
   const mean = sumOf(values, (value) => value) / values.length;
   return values.map((value) => value - mean);
 }
 
-/** The variance of a circular lag-1 sum over the permutations of k centred values, from their power sums. */
+/** The variance of a circular lag-1 sum over the permutations of k centered values, from their power sums. */
 function lagVariance(squares: number, fourths: number, k: number): number {
   if (squares < 1e-9) return 0;
   const pairs = (squares ** 2 - fourths) / (k - 1);
@@ -68,7 +68,7 @@ function lagVariance(squares: number, fourths: number, k: number): number {
 }
 
 /**
- * The normal score of a centred sum that moves in steps of about `step`. Few failures are few coincidences, which are a
+ * The normal score of a centered sum that moves in steps of about `step`. Few failures are few coincidences, which are a
  * Poisson count rather than normal: the score is then that of its square root.
  */
 function standardise(sum: number, variance: number, step: number): number {

@@ -250,7 +250,7 @@ export const differ =
  * drop of a rate over the cases that can fall in it, `live` of them; undefined where none can. `isClear`: the drop of
  * every rate is below the margin, in every way of counting.
  */
-export type SuiteJudgement = RatedP & {
+export type SuiteJudgment = RatedP & {
   down: number;
   up: number;
   drops: Record<Rate, MeanDrop | undefined>;
@@ -289,7 +289,7 @@ export function judgeSuite(
   margin: number,
   z: number,
   method: Partial<SuiteMethod> = {},
-): SuiteJudgement {
+): SuiteJudgment {
   const { test, measure, effects } = { ...byPairs, ...method };
   const ways = Math.max(...tallies.map((tally) => tally.ways.length));
   const live = Object.fromEntries(rates.map((rate) => [rate, tallies.filter((tally) => canFall(tally, rate))]));
@@ -339,7 +339,7 @@ function netChange(mean: MeanDrop | undefined, z: number, cases: number): Figure
 }
 
 /** What every verdict says of the suite. */
-export function describeSuite({ drops, live, p, rate, down, up }: SuiteJudgement, z: number) {
+export function describeSuite({ drops, live, p, rate, down, up }: SuiteJudgment, z: number) {
   return {
     net: netChange(drops.pass, z, live.pass),
     selection: netChange(drops.selection, z, live.selection),

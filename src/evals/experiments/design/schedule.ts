@@ -33,7 +33,7 @@ const many = Number.POSITIVE_INFINITY;
 
 /** The places on the line of orders that a case has taken, by trial, and its trials in the order of asking. */
 type Taken = {
-  places: (number | undefined)[];
+  locations: (number | undefined)[];
   asked: number[];
   /** How often each order was taken, and which were with each wording. */
   uses: Map<number, number>;
@@ -87,12 +87,12 @@ export class OrderSchedule {
 
   /** The order of a trial of a case, a number from 0; undefined where the trial has none yet. */
   orderOf(id: string, trial: number): number | undefined {
-    const place = this.placeOf(id, trial);
-    return place === undefined ? undefined : place % this.countOrders(id);
+    const location = this.locationOf(id, trial);
+    return location === undefined ? undefined : location % this.countOrders(id);
   }
 
-  placeOf(id: string, trial: number): number | undefined {
-    return this.#takenBy(id).places[trial - 1];
+  locationOf(id: string, trial: number): number | undefined {
+    return this.#takenBy(id).locations[trial - 1];
   }
 
   /** The trials of a case in the order in which they are asked. */
@@ -103,7 +103,7 @@ export class OrderSchedule {
   /** The trials of a span that have no order yet. */
   countNew({ case: id, from, to }: Pick<Span, "case" | "from" | "to">): number {
     let count = 0;
-    for (let trial = from; trial <= to; trial++) if (this.placeOf(id, trial) === undefined) count++;
+    for (let trial = from; trial <= to; trial++) if (this.locationOf(id, trial) === undefined) count++;
     return count;
   }
 
@@ -118,33 +118,33 @@ export class OrderSchedule {
    */
   take({ case: id, from, to }: Pick<Span, "case" | "from" | "to">, isAhead: boolean): void {
     const taken = this.#takenBy(id);
-    const { places, asked } = taken;
+    const { locations, asked } = taken;
     const fresh: number[] = [];
     for (let trial = from; trial <= to; trial++) {
-      if (places[trial - 1] !== undefined) continue;
-      places[trial - 1] = this.#choose(id, trial, taken, isAhead);
+      if (locations[trial - 1] !== undefined) continue;
+      locations[trial - 1] = this.#choose(id, trial, taken, isAhead);
       fresh.push(trial);
     }
-    if (this.isShared) fresh.sort((a, b) => (places[a - 1] ?? 0) - (places[b - 1] ?? 0) || a - b);
+    if (this.isShared) fresh.sort((a, b) => (locations[a - 1] ?? 0) - (locations[b - 1] ?? 0) || a - b);
     asked.push(...fresh);
   }
 
-  #choose(id: string, trial: number, { places, uses, byWording }: Taken, isAhead: boolean): number {
-    const before = places[trial - 1 - (this.#setup.requests?.(id) ?? many)];
+  #choose(id: string, trial: number, { locations, uses, byWording }: Taken, isAhead: boolean): number {
+    const before = locations[trial - 1 - (this.#setup.requests?.(id) ?? many)];
     if (before !== undefined) return before;
     const orders = this.countOrders(id);
     const sameWording = getOrAdd(byWording, (trial - 1) % this.countWordings(id), () => new Set<number>());
-    let best: { place: number; used: number } | undefined;
-    for (const place of this.#candidates(id, trial, isAhead, orders)) {
-      if (sameWording.has(place % orders)) continue;
-      const used = uses.get(place % orders) ?? 0;
-      if (best === undefined || used < best.used) best = { place, used };
+    let best: { location: number; used: number } | undefined;
+    for (const location of this.#candidates(id, trial, isAhead, orders)) {
+      if (sameWording.has(location % orders)) continue;
+      const used = uses.get(location % orders) ?? 0;
+      if (best === undefined || used < best.used) best = { location, used };
       if (used === 0) break;
     }
     if (best === undefined) throw new RangeError("a case has no order left");
-    sameWording.add(best.place % orders);
-    uses.set(best.place % orders, best.used + 1);
-    return best.place;
+    sameWording.add(best.location % orders);
+    uses.set(best.location % orders, best.used + 1);
+    return best.location;
   }
 
   /** Places in the order in which a case prefers them. */
@@ -152,7 +152,7 @@ export class OrderSchedule {
     const size = this.#to - this.#from;
     const own = (trial - 1) * this.#setup.cases.length + (this.#ranks.get(id) ?? 0);
     const offset = this.#offsets.get(id) ?? 0;
-    if (this.isShared && isAhead) for (let place = this.#to - 1; place >= 0; place--) yield place;
+    if (this.isShared && isAhead) for (let location = this.#to - 1; location >= 0; location--) yield location;
     if (this.isShared && !isAhead) for (let x = 0; x < size; x++) yield this.#from + ((offset + x) % size);
     const next = this.isShared ? this.#to : own;
     for (let x = 0; x < orders; x++) yield next + x;
@@ -164,7 +164,7 @@ export class OrderSchedule {
   }
 
   #takenBy(id: string): Taken {
-    return getOrAdd(this.#taken, id, () => ({ places: [], asked: [], uses: new Map(), byWording: new Map() }));
+    return getOrAdd(this.#taken, id, () => ({ locations: [], asked: [], uses: new Map(), byWording: new Map() }));
   }
 }
 
@@ -204,16 +204,16 @@ function* bringSpans(
   schedule: OrderSchedule,
   isAhead: boolean,
 ): Play<void> {
-  const requests: (TrialRequest & { place: number })[] = [];
+  const requests: (TrialRequest & { location: number })[] = [];
   for (const span of spans) {
     const { case: id, arms, from, to } = span;
     schedule.take(span, isAhead);
     for (let trial = from; trial <= to; trial++) {
-      const [order = 0, place = 0] = [schedule.orderOf(id, trial), schedule.placeOf(id, trial)];
-      requests.push({ case: id, trial, arms, order, place: schedule.isShared ? place : trial });
+      const [order = 0, location = 0] = [schedule.orderOf(id, trial), schedule.locationOf(id, trial)];
+      requests.push({ case: id, trial, arms, order, location: schedule.isShared ? location : trial });
     }
   }
-  const sorted = requests.toSorted((a, b) => a.place - b.place).map(({ place: _, ...request }) => request);
+  const sorted = requests.toSorted((a, b) => a.location - b.location).map(({ location: _, ...request }) => request);
   yield* bringRequests(record, sorted, look, ({ case: id, trial, arms }) =>
     arms.length > 1 ? shuffle(arms, seededRandom(deriveSeed(schedule.seed, "arms", id, trial))) : arms,
   );

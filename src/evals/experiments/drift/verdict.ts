@@ -9,7 +9,7 @@ import { bringStage, OrderSchedule, type Span } from "../design/schedule.ts";
 import { DriftMonitor, type DriftOptions, mostTrialsOfNight, nightlyTrials } from "./design.ts";
 import type { NightCounts } from "./scores.ts";
 
-/** Tracks one suite on one model from night to night. Can summarise it at any time. */
+/** Tracks one suite on one model from night to night. Can summarize it at any time. */
 export class DriftWatch {
   readonly record = new TrialRecord();
   /** Of a nightly run, which asks what it needs; the trials of another run are those of its night. */

@@ -15,7 +15,7 @@ import { printReport } from "../reporting/report.ts";
 import { recordExperiment } from "../reporting/reportFiles.ts";
 import { findBank } from "../variants/ask.ts";
 import { type Overlaid, writeOverlay } from "../variants/file.ts";
-import { incumbentArm, PromptSizes, summariseVariants } from "../variants/verdict.ts";
+import { incumbentArm, PromptSizes, summarizeVariants } from "../variants/verdict.ts";
 import { openWriter } from "../workspace/models.ts";
 import { writeOutput } from "../workspace/writeOutput.ts";
 import { forecastLoop, type LoopSetup, type LoopVerdict } from "./design.ts";
@@ -95,7 +95,7 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
       },
       io,
     );
-    const summary = summarise(finished, search, { setup, prompts, recorded, writer: opened?.id, most: forecast.most });
+    const summary = summarize(finished, search, { setup, prompts, recorded, writer: opened?.id, most: forecast.most });
     const report = await recordExperiment(finished, summary, io);
     // With --output -, standard output contains only the overlay.
     const shown = options.output === "-" ? { ...io, out: io.err } : io;
@@ -110,7 +110,7 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
 }
 
 /** The result of a search, decided or stopped. */
-function summarise(
+function summarize(
   finished: ExperimentRun<LoopVerdict>,
   { cases, rounds, list }: Search,
   {
@@ -128,8 +128,8 @@ function summarise(
   const proved = [...heldOut, ...(best === null ? [] : setup.siblings(best))];
   const paid = [...cases.keys()].flatMap((id) => record.arms(id).map((arm) => record.paid(id, arm)));
   const made = sumOf(paid, ({ calls }) => calls);
-  const proof = summariseVariants({
-    ...{ facts, record, margin, prompts, cap: most, cases: proved, untouched: [] },
+  const proof = summarizeVariants({
+    ...{ facts, record, margin, prompts, cap: most, cases: proved, notAsked: [] },
     outcome: loop ? toOutcome(loop, setup, made) : { stopped: finished.stopCode },
     lists: new Map(
       [incumbentArm, ...(best === null ? [] : [best])].map((arm) => [arm, proved.map((id) => list(id, arm))]),

@@ -41,12 +41,12 @@ export async function makePatch(
           .map(() => ({ path, old, now })),
       ),
     );
-    const [place] = found;
-    if (before.length < limits.characters || !place || found.length > 1) return [label];
-    const text = edited.get(place.path) ?? "";
+    const [location] = found;
+    if (before.length < limits.characters || !location || found.length > 1) return [label];
+    const text = edited.get(location.path) ?? "";
     edited.set(
-      place.path,
-      text.replace(place.old, () => place.now),
+      location.path,
+      text.replace(location.old, () => location.now),
     );
     return [];
   });

@@ -38,7 +38,7 @@ export function splitSuite({ cases: all, suite }: ExperimentWorkspace, io: Io) {
       severity: "warning",
       message: `No case of "${suite.name}" expects that no tool is called, so a wording that is called too often can win.`,
       hint: "Add cases with `expect: { tool: none }`.",
-      place: { file: suite.file },
+      location: { file: suite.file },
     });
   return { cases, splits };
 }

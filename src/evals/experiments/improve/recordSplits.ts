@@ -19,10 +19,10 @@ export async function recordSplits(
   cases: readonly PlannedCase[],
   io: Io,
 ): Promise<number> {
-  const open = cases.flatMap(({ case: { id, split, place } }) => {
-    const { line = 0, column = 0 } = place;
+  const open = cases.flatMap(({ case: { id, split, location } }) => {
+    const { line = 0, column = 0 } = location;
     const own = splits.get(id);
-    return split || !own || place.file !== file || column === 0 ? [] : [{ line, column, own }];
+    return split || !own || location.file !== file || column === 0 ? [] : [{ line, column, own }];
   });
   const known = cases.filter((planned) => planned.case.split).length;
   const read = readText(resolve(io.cwd, file), maxBytes);

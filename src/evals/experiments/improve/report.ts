@@ -11,11 +11,11 @@ export function improveDocument({ search, proof }: ImproveSummary): Block[] {
     const first = round.screening[0] ?? [];
     const known = [...new Set([...asked.map(({ name }) => name), ...first.map(({ challenger }) => challenger)])];
     const rows = known.map((name): TableCell[] => {
-      const places = round.screening.flatMap((ranked, halving) => {
+      const locations = round.screening.flatMap((ranked, halving) => {
         const rate = ranked.find(({ challenger }) => challenger === name)?.rate;
         return rate === undefined ? [] : [{ halving, rate }];
       });
-      const last = places.at(-1);
+      const last = locations.at(-1);
       return [name, last ? percent(last.rate) : "-", last ? `${last.halving + 1} of ${round.screening.length}` : "-"];
     });
     const columns = makeColumns(["name", "wording"], ["figure", "train cases passed", "halvings reached"]);

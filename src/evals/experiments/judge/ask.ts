@@ -16,7 +16,7 @@ import { formatJudgeFigure, judgeFigureFile, judgesFolder } from "../workspace/j
 import { openModels, type RequestOptions } from "../workspace/models.ts";
 import { writeOutput } from "../workspace/writeOutput.ts";
 import { judgeDocument } from "./report.ts";
-import { type JudgeCheckSummary, type JudgedLabel, summariseJudgeCheck } from "./verdict.ts";
+import { type JudgeCheckSummary, type JudgedLabel, summarizeJudgeCheck } from "./verdict.ts";
 
 export type JudgeOptions = Omit<RequestOptions, "out"> & {
   judge: string;
@@ -33,7 +33,7 @@ const maxLabelsBytes = 64 * 1024 * 1024;
 export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const file = relative(io.cwd, resolve(io.cwd, flags.labels));
   const hint = "Give the path of a JSON Lines file with labels.";
-  const options = { limit: maxLabelsBytes, pipes: true, hint, place: { file } };
+  const options = { limit: maxLabelsBytes, pipes: true, hint, location: { file } };
   const text = readNamed("The file of labels", resolve(io.cwd, flags.labels), options);
   const labels = parseLabels(text, file);
   const [model] = await openModels([flags.judge], { ...flags, out: "reports" }, io);
@@ -41,7 +41,7 @@ export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   refuseAsJudge(model);
 
   const { judged, costUsd } = await askAll(labels, model, flags, io.signal);
-  const checked = summariseJudgeCheck(judged, {
+  const checked = summarizeJudgeCheck(judged, {
     judge: model.id,
     prompt: hashPrompt(),
     labels: { file, sha256: createHash("sha256").update(text).digest("hex"), count: labels.length },
@@ -72,7 +72,7 @@ async function askAll(
     if (limits.reached !== undefined) return;
     const { transcript, criterion } = label;
     const cell = { suite: "judge check", case: label.id, arm: "labels", model: judge.id, trial: 1 };
-    const asked = { transcript, questions: [{ about: "behaviour", criterion } as const] };
+    const asked = { transcript, questions: [{ about: "behavior", criterion } as const] };
     const { judging, stopped, ...reading } = await askJudge(limited, asked, cell, signal);
     costUsd = addCost(costUsd, judging?.costUsd ?? 0);
     if (stopped?.stage === "budget") return;

@@ -52,7 +52,7 @@ type CheckFacts = Pick<JudgeCheckSummary, "prompt" | "labels" | "minKappa" | "co
 };
 
 /** The summary of a check, before the figure is written. */
-export function summariseJudgeCheck(judged: readonly JudgedLabel[], { stopped, ...facts }: CheckFacts) {
+export function summarizeJudgeCheck(judged: readonly JudgedLabel[], { stopped, ...facts }: CheckFacts) {
   const none = () => ({ met: 0, "not met": 0, "cannot tell": 0 });
   const counts: OpinionCounts = { met: none(), "not met": none(), "cannot tell": none() };
   const answered = judged.flatMap((one) => ("judge" in one ? [one] : []));

@@ -105,7 +105,9 @@ function describeSuite(
     ...(suite.lift !== undefined && { lift: suite.lift }),
     ...(mocks.length > 0 && {
       mocks: mocks.map(({ label }) => label),
-      mockPlaces: mocks.map(({ place }) => [place?.file, place?.line].filter((one) => one !== undefined).join(":")),
+      mockPlaces: mocks.map(({ location }) =>
+        [location?.file, location?.line].filter((one) => one !== undefined).join(":"),
+      ),
     }),
     ...(server && { server }),
     ...(members && { servers: [...members] }),
@@ -135,7 +137,7 @@ function describeCase({ case: one, toolset, owner }: PlannedCase): RunManifest["
     trials: one.trials,
     passRate: one.passRate,
     maxTurns: one.maxTurns,
-    file: one.place.file,
-    line: one.place.line ?? 1,
+    file: one.location.file,
+    line: one.location.line ?? 1,
   };
 }

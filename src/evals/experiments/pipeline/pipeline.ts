@@ -103,7 +103,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
       severity: "warning",
       message: `The journal lacks ${count(record.lost, "answered trial")} that it had when the run was stopped. They are asked and paid for again.`,
       hint: "To keep their answers, stop the run and restore the file.",
-      place: { file: journalPath(record.dir) },
+      location: { file: journalPath(record.dir) },
     });
   const stopped = new Map<string, string>();
   const progress = createProgress(io, () => plan.cap(record), record.done.size);

@@ -6,7 +6,7 @@ import { budgetedUsd, cellKey, type Trial } from "../../base/types/trial.ts";
 import { lockRun } from "../../records/lock.ts";
 import { compactJournal, createRun, readTrials } from "../../records/record.ts";
 import { PageTrialCollector } from "../run/report/pageTrials.ts";
-import { type Summariser, summariser } from "../run/summary.ts";
+import { type Summarizer, summarizer } from "../run/summary.ts";
 import { neverListed } from "../workspace/cases.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
@@ -15,8 +15,8 @@ export async function readResults(
   dir: string,
   manifest: RunManifest,
   trials?: PageTrialCollector,
-): Promise<Summariser> {
-  const results = summariser(manifest, dir);
+): Promise<Summarizer> {
+  const results = summarizer(manifest, dir);
   for await (const trial of readTrials(dir, manifest.id)) {
     results.add(trial);
     trials?.add(trial);
@@ -54,7 +54,7 @@ async function openEmpty(dir: string, manifest: RunManifest, redact: Redact) {
     retried: new Set<string>(),
     /** The replies of an experiment or of a run with checks, which ask a trial again if its reply is a copy. */
     seen: new SeenReplies(),
-    results: summariser(manifest, dir),
+    results: summarizer(manifest, dir),
     /** All of its trials, as shown on its page. */
     trials: new PageTrialCollector(manifest, { redact }),
   };

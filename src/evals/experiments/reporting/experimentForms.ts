@@ -11,7 +11,7 @@ import { improveSummarySchema } from "../improve/verdict.ts";
 import type { Report } from "../run/report/forms.ts";
 import { blocksPage, experimentPage } from "../run/report/page.ts";
 import type { PageTrialCollector } from "../run/report/pageTrials.ts";
-import { casePlace, manifestFacts, measureTime } from "../run/report/verdicts.ts";
+import { caseLocation, manifestFacts, measureTime } from "../run/report/verdicts.ts";
 import { variantsDocument, variantsJson } from "../variants/report.ts";
 import { variantsSummarySchema } from "../variants/verdict.ts";
 
@@ -64,8 +64,8 @@ export function experimentReport(manifest: RunManifest, experiment: Experiment, 
       const timed = measureTime(manifest);
       const listed = verdicts?.(result) ?? [leadVerdict(command, blocks, exitCode, timed.ms)];
       const placed = listed.map((one): Verdict => {
-        const place = casePlace(cases.get(one.name)) ?? (asked && { file: asked.file });
-        return { ...one, place };
+        const location = caseLocation(cases.get(one.name)) ?? (asked && { file: asked.file });
+        return { ...one, location };
       });
       const own = { name: suite, model, facts: { model, ...manifestFacts(manifest) }, verdicts: placed };
       return { suites: [own], where: ` with \`evals show ${manifest.id}\``, ...timed };
@@ -85,7 +85,7 @@ export function comparisonReport(report: ComparisonReport, exitCode: number): Re
         const facts = { A: report.base.name, B: report.head.name };
         const { suite: name, model, exitCode, file, ms } = one;
         const lead = leadVerdict("compare", comparisonDocument({ ...report, comparisons: [one] }), exitCode, ms);
-        return { name, model, facts, verdicts: [{ ...lead, place: file === undefined ? undefined : { file } }] };
+        return { name, model, facts, verdicts: [{ ...lead, location: file === undefined ? undefined : { file } }] };
       }),
       where: " in the log of this step",
     }),

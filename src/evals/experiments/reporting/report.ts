@@ -126,7 +126,7 @@ export async function printForm(name: string, input: RunInput & { dir: string },
     return;
   }
   const fail = (message: string, hint: string) =>
-    new EvalsError({ severity: "error", message, hint, place: { file } }, exitCodes.incomplete);
+    new EvalsError({ severity: "error", message, hint, location: { file } }, exitCodes.incomplete);
   let text: unknown;
   try {
     const { default: report } = await importModule(resolve(io.cwd, file));

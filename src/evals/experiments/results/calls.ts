@@ -165,9 +165,9 @@ export class MockTally {
   #answered = 0;
 
   /** `places`: the places of the mocks in their files, in the order of the labels. */
-  constructor(labels: readonly string[], places?: readonly string[]) {
+  constructor(labels: readonly string[], locations?: readonly string[]) {
     this.#labels = labels;
-    this.#places = places;
+    this.#places = locations;
   }
 
   add({ turns }: Trial): void {
@@ -182,11 +182,11 @@ export class MockTally {
 
   summary(): NonNullable<SuiteSummary["mocks"]> {
     const isUnused = (_: string, at: number) => !this.#used.has(this.#labels[at] ?? "");
-    const unusedPlaces = this.#places?.filter(isUnused) ?? [];
+    const unusedLocations = this.#places?.filter(isUnused) ?? [];
     return {
       answered: this.#answered,
       unused: this.#labels.filter(isUnused),
-      ...(unusedPlaces.length > 0 && { unusedPlaces }),
+      ...(unusedLocations.length > 0 && { unusedLocations }),
       unmatched: this.#unmatched.ranked().map(([text, n]) => ({ text, n })),
     };
   }

@@ -28,16 +28,16 @@ import { CaseTally, Counter, Ranking, Spending } from "../results/tally.ts";
 type Totals = RunSummary["totals"];
 
 /** Makes the summary of a run from the trials of its record. */
-export type Summariser = ReturnType<typeof summariser>;
+export type Summarizer = ReturnType<typeof summarizer>;
 
 /**
- * Makes the summariser of a run. A case is ok if it was graded, no trial was left ungraded, and its rate is at least its
+ * Makes the summarizer of a run. A case is ok if it was graded, no trial was left ungraded, and its rate is at least its
  * pass rate; broken trials do not count in rates. A suite exits with 1 if an event occurred that `failOn` names: by default
  * a regression if there is a check, nothing for a retrieval baseline, otherwise a case below its pass rate. Otherwise it
  * exits with 3 if the check, or a case that it does not cover, is incomplete, and else with 0. The run exits with 1 if any
  * suite does, otherwise with 3 if any does, and else with 0.
  */
-export function summariser(manifest: RunManifest, dir: string) {
+export function summarizer(manifest: RunManifest, dir: string) {
   const tallies = new Map(
     manifest.suites.map((suite) => {
       const models = manifest.models.filter(({ id }) => suite.models?.includes(id) ?? true);

@@ -23,7 +23,7 @@ import { recordExperiment } from "../reporting/reportFiles.ts";
 import { matchesFilter } from "../workspace/suites.ts";
 import { chooseDesign } from "./design.ts";
 import { applyVariants, type Overlaid, type ReadVariants, readVariants, writeOverlay } from "./file.ts";
-import { incumbentArm, PromptSizes, summariseVariants } from "./verdict.ts";
+import { incumbentArm, PromptSizes, summarizeVariants } from "./verdict.ts";
 
 export type VariantsOptions = ExperimentOptions & {
   file?: string | undefined;
@@ -79,14 +79,14 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
       onTrial: (trial: Trial) => prompts.add(trial),
     };
     const finished = await runExperiment(workspace, asked, io);
-    const summary = summariseVariants({
+    const summary = summarizeVariants({
       facts: finished.facts,
       outcome: finished.kind === "decided" ? finished.verdict : { stopped: finished.stopCode },
       record: finished.record,
       margin: options.margin,
       cap: design.cap,
       cases,
-      untouched: workspace.cases.filter((one) => !touched.includes(one)).map((one) => one.case.id),
+      notAsked: workspace.cases.filter((one) => !touched.includes(one)).map((one) => one.case.id),
       lists: new Map([...arms].map(([name, getToolset]) => [name, touched.map((one) => getToolset(one)?.tools ?? [])])),
       prompts,
     });

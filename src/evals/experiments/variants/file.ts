@@ -15,7 +15,7 @@ import {
   variantsFileSchema,
 } from "../../base/types/variants.ts";
 import { readParsed } from "../../input/parsing/read.ts";
-import { describeValue, explain, type PathProblem, placeProblem, quotePath } from "../../input/suites/explain.ts";
+import { describeValue, explain, locateProblem, type PathProblem, quotePath } from "../../input/suites/explain.ts";
 import { applyVariant, checkVariant } from "../../servers/overlay.ts";
 import { createToolset } from "../../servers/toolList.ts";
 import { writeOutput } from "../workspace/writeOutput.ts";
@@ -31,9 +31,9 @@ const exampleHint = "Write variants: { <name>: { <tool>: <its description> } }."
 /** Reads a variants file, YAML or JSON. Throws EvalsError with the place of everything in it that is malformed. */
 export async function readVariants(file: string, cwd: string): Promise<ReadVariants> {
   const parsed = await readParsed(resolve(cwd, file), file);
-  if (!isJsonObject(parsed.value)) throw usageError("This is not a variants file.", exampleHint, parsed.place([]));
+  if (!isJsonObject(parsed.value)) throw usageError("This is not a variants file.", exampleHint, parsed.location([]));
   const refuse: ReadVariants["refuse"] = (found) => {
-    const problems = [...parsed.problems, ...found.map((problem) => placeProblem(problem, parsed))];
+    const problems = [...parsed.problems, ...found.map((problem) => locateProblem(problem, parsed))];
     if (problems.length > 0) throw new EvalsError(problems);
   };
   refuse(checkForm(parsed.value));

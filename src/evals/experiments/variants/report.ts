@@ -269,7 +269,7 @@ function caseTable(figures: readonly string[], rows: readonly (readonly string[]
 }
 
 function listFacts(summary: VariantsSummary, before: "search" | "screen"): Fact[] {
-  const { untouched, calls, costUsd, dir } = summary;
+  const { notAsked, calls, costUsd, dir } = summary;
   const lost = calls.missing > 0 ? ` (${count(calls.missing, "request")} got no answer)` : "";
   const verdict = summary.method === "sampled" ? summary.verdict : undefined;
   const parts = verdict
@@ -282,7 +282,7 @@ function listFacts(summary: VariantsSummary, before: "search" | "screen"): Fact[
   const made = parts.length > 1 ? `: ${parts.join(", ")}` : "";
   return [
     ...(verdict?.gain ? sampledFacts(verdict, verdict.gain) : []),
-    ["Not asked (no variant changes their tool lists)", untouched.length > 0 ? some(untouched, 12) : undefined],
+    ["Not asked (no variant changes their tool lists)", notAsked.length > 0 ? some(notAsked, 12) : undefined],
     ["Trials", `${integer(calls.made)}${made}${lost} · cost ${money(costUsd)}`],
     ["Record", dir],
   ];

@@ -133,7 +133,7 @@ const facts = {
   margin: z.number(),
   /** The cases that were run, and those that no variant affects. */
   cases: count,
-  untouched: z.array(z.string()),
+  notAsked: z.array(z.string()),
   /** The incumbent first, then the variants in the order of their file. */
   wordings: z.array(wordingSchema),
   /** The wording that was tested, or that passes most, with what it changes. */
@@ -186,14 +186,14 @@ export type VariantsResult = {
   /** The maximum number of trials that could have been requested. */
   cap: number;
   cases: readonly string[];
-  untouched: readonly string[];
+  notAsked: readonly string[];
   lists: ReadonlyMap<string, readonly (readonly OfferedTool[])[]>;
   prompts: PromptSizes;
 };
 
 /** The summary of an experiment with variants, decided or stopped. */
-export function summariseVariants(result: VariantsResult): VariantsSummary {
-  const { facts, outcome, record, margin, cap, cases, untouched, lists } = result;
+export function summarizeVariants(result: VariantsResult): VariantsSummary {
+  const { facts, outcome, record, margin, cap, cases, notAsked, lists } = result;
   const paid = cases.flatMap((id) => [...lists.keys()].map((arm) => record.paid(id, arm)));
   const verdict = "stopped" in outcome ? undefined : outcome.verdict;
   const best = "stopped" in outcome ? undefined : findBest(outcome);
@@ -201,8 +201,8 @@ export function summariseVariants(result: VariantsResult): VariantsSummary {
     ...facts,
     margin,
     cases: cases.length,
-    untouched: [...untouched],
-    wordings: summariseWordings(result, outcome),
+    notAsked: [...notAsked],
+    wordings: summarizeWordings(result, outcome),
     best: best === undefined ? null : { name: best, ...describeChanges(best, lists) },
     calls: {
       made: sumOf(paid, ({ calls }) => calls),
@@ -225,7 +225,7 @@ function findBest(outcome: Outcome): string | undefined {
   return outcome.verdict.gain?.challenger;
 }
 
-function summariseWordings(
+function summarizeWordings(
   { cases, record, lists, prompts }: VariantsResult,
   outcome: VariantsResult["outcome"],
 ): WordingSummary[] {

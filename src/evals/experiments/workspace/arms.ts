@@ -132,7 +132,7 @@ export function listSurfaces(suites: readonly Suite[]): SurfaceSuite[] {
 }
 
 function createSurfaceSuite(
-  { dispatch: _, dispatchPlace: __, catalog: ___, surfaces: ____, ...suite }: Suite,
+  { dispatch: _, dispatchLocation: __, catalog: ___, surfaces: ____, ...suite }: Suite,
   surface: Surface,
 ): Suite {
   const { server, dispatch, catalog, names = {} } = surface;
@@ -243,5 +243,5 @@ function describeSkipped({ name, of, skipped, asked }: SurfaceSuite & { skipped:
   if (first === undefined) return [];
   const message = `Surface "${name}": ${skipped.length} of ${skipped.length + asked} cases are not asked there. The first: ${first}`;
   const hint = "Map names under `names` of the surface, where its tools have others.";
-  return [{ severity: asked === 0 ? "error" : "warning", message, hint, place: { file: of.file } }];
+  return [{ severity: asked === 0 ? "error" : "warning", message, hint, location: { file: of.file } }];
 }

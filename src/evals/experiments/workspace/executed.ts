@@ -48,7 +48,7 @@ export function findUnknownExecuted(opened: readonly Opened[]): Problem[] {
           severity: "error" as const,
           message: `"execute" names "${name}", which is no listed tool.`,
           hint,
-          place: { file },
+          location: { file },
         },
       ];
     }),

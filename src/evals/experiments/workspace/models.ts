@@ -143,7 +143,7 @@ const maxPricesBytes = 16 * 1024 * 1024;
 
 function readPrices(file: string): Prices {
   const hint = "Give --prices the path of a JSON file.";
-  const text = readNamed("The price list", file, { limit: maxPricesBytes, pipes: true, hint, place: { file } });
+  const text = readNamed("The price list", file, { limit: maxPricesBytes, pipes: true, hint, location: { file } });
   let data: unknown;
   try {
     data = parseBoundedJson(text);

@@ -43,7 +43,7 @@ function findUnofferedLift({ lift, name, file }: Suite, skills: readonly SkillPa
       severity: "error",
       message: `The suite "${name}" measures the lift of the skill "${lift}", which it does not offer.`,
       hint: offered === "" ? "Name the folder of the skill under `skills`." : `Use one of its skills: ${offered}.`,
-      place: { file },
+      location: { file },
     },
   ];
 }
@@ -51,21 +51,21 @@ function findUnofferedLift({ lift, name, file }: Suite, skills: readonly SkillPa
 /** Checks the dispatchers of a suite, and warns if tools cannot be checked. `known`: other tools known to exist. */
 export function findDispatchProblems(opened: Opened, known: ReadonlySet<string> = new Set()): Problem[] {
   const { suite } = opened;
-  const { dispatch, dispatchPlace = () => ({ file: suite.file }), catalog } = suite;
+  const { dispatch, dispatchLocation = () => ({ file: suite.file }), catalog } = suite;
   if (!dispatch) {
     const message = `The suite "${suite.name}" has a "catalog" and no "dispatch", so no tool calls those of the catalog.`;
     const hint = 'Add "dispatch", or remove "catalog".';
-    return catalog === undefined ? [] : [{ severity: "error", message, hint, place: { file: suite.file } }];
+    return catalog === undefined ? [] : [{ severity: "error", message, hint, location: { file: suite.file } }];
   }
   if ("failure" in opened) return [];
   const { tools } = opened.source;
-  const problems = checkDispatch(dispatch, tools.filter(isCallable), dispatchPlace);
+  const problems = checkDispatch(dispatch, tools.filter(isCallable), dispatchLocation);
   const expected = suite.cases.flatMap(({ expect }) => listExpectedCalls(expect).flatMap((call) => call.tools));
   const open = new Set(expected.filter((name) => !known.has(name) && !tools.some((tool) => tool.name === name)));
   if (problems.length > 0 || catalog !== undefined || open.size === 0) return problems;
   const message = `${open.size} expected ${open.size === 1 ? "tool is" : "tools are"} not listed by the server: their names and arguments are not checked.`;
   const hint = 'Name a file with the list of the tools behind the dispatchers under "catalog".';
-  return [{ severity: "warning", message, hint, place: dispatchPlace([]) }];
+  return [{ severity: "warning", message, hint, location: dispatchLocation([]) }];
 }
 
 /** Trials of a case break in a host that cannot run it; see `findUnfit`. */
@@ -92,7 +92,7 @@ export function findHostProblems(
     const message = `${unfit.map(({ id }) => id).join(", ")} ${says}: ${ids.join(", ")}${more}. Their trials break.`;
     const hint = "Ask these cases on a model instead of a host.";
     const isWhole = unfit.length === models.length && affected.length === own.length;
-    return [{ severity: isWhole ? "error" : "warning", message, hint, place: { file } }];
+    return [{ severity: isWhole ? "error" : "warning", message, hint, location: { file } }];
   });
 }
 
@@ -107,7 +107,7 @@ export function findRepeats({ name, file, cases }: Suite): Problem[] {
   const more = repeated.length > 1 ? `, and ${repeated.length - 1} more` : "";
   const message = `${repeated.length} of ${cases.length} cases of the suite "${name}" ask the same as an earlier one: "${first.id}" as "${first.first}"${more}.`;
   const hint = "Rephrase them, or raise `trials` instead: a query that is asked twice counts twice in every rate.";
-  return [{ severity: "warning", message, hint, place: cases[first.index]?.place ?? { file } }];
+  return [{ severity: "warning", message, hint, location: cases[first.index]?.location ?? { file } }];
 }
 
 /** A mock of a tool that no case lists never answers a call. */
@@ -122,7 +122,7 @@ export function findUnlistedMocks({ name, file }: Suite, cases: readonly Planned
     .map(({ label, tool }) => {
       const hint = didYouMean(tool, listed, "Mock a listed tool, or remove the mock.");
       const message = `The suite "${name}" mocks "${label}", but the tool "${tool}" is not listed.`;
-      return { severity: "error", message, hint, place: { file } };
+      return { severity: "error", message, hint, location: { file } };
     });
 }
 
@@ -142,7 +142,7 @@ function findReservedNames({ name, file }: Suite, cases: readonly PlannedCase[])
       severity: "error",
       message: `The suite "${name}" lists a tool "${own}", a name that is reserved where skills or files are offered.`,
       hint: "Test this tool in a suite without skills.",
-      place: { file },
+      location: { file },
     }));
 }
 
@@ -154,7 +154,7 @@ function findReservedSearch({ name, file }: Suite, cases: readonly PlannedCase[]
   });
   if (!searches || !isTaken) return [];
   const message = `The suite "${name}" lists a tool "${searchToolName}", a name that is reserved where only names are shown.`;
-  return [{ severity: "error", message, hint: "Use --exposure all for this suite.", place: { file } }];
+  return [{ severity: "error", message, hint: "Use --exposure all for this suite.", location: { file } }];
 }
 
 /**

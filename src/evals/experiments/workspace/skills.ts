@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
-import { EvalsError, type Place, type Problem } from "../../base/types/errors.ts";
+import { EvalsError, type Location, type Problem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { SkillEval, SkillPackage, SkillRoot } from "../../base/types/skill.ts";
 import type { Case, Suite } from "../../base/types/suite.ts";
@@ -13,7 +13,7 @@ import { findOfferedFolder } from "../../input/skills/packageFiles.ts";
 import { buildSkillSuite } from "../../input/suites/skillSuite.ts";
 import type { HostName } from "../../servers/host.ts";
 
-/** Which skills to find, as which host, and whether to judge their expected behaviour. */
+/** Which skills to find, as which host, and whether to judge their expected behavior. */
 export type SkillOptions = {
   skill?: readonly string[] | undefined;
   hostDir?: readonly string[] | undefined;
@@ -38,9 +38,9 @@ export async function findSkillFolders(
   io: Io,
 ): Promise<HostSkills> {
   const home = io.env.HOME ?? io.env.USERPROFILE;
-  const place = { home: home || undefined, cwd: io.cwd, env: io.env, withUser: userSkills };
+  const location = { home: home || undefined, cwd: io.cwd, env: io.env, withUser: userSkills };
   const { findHostSkills } = await loadSkillReader();
-  return findHostSkills(host, place, hostDir);
+  return findHostSkills(host, location, hostDir);
 }
 
 /**
@@ -115,7 +115,7 @@ function emptyFolders({ name, skills, file }: Suite): Problem {
     severity: "warning",
     message: `The suite "${name}" offers no skill: none was found in ${skills.join(", ")}.`,
     hint: "Name folders that hold skill packages, each with a SKILL.md; paths are relative to the suite's folder.",
-    place: { file },
+    location: { file },
   };
 }
 
@@ -136,20 +136,25 @@ async function findUnder(
   const all = found.skills.map((skill) => ({ skill, shown: rules.show(skill) }));
   const skills = all.flatMap(({ skill, shown }) => ("hidden" in shown ? [] : [{ ...skill, ...shown }]));
   const hidden = all.flatMap(({ skill, shown }) => ("hidden" in shown ? [describeHidden(skill, shown)] : []));
-  const skipped = describeSkipped(found).filter(({ place }) => isReported(place.file));
+  const skipped = describeSkipped(found).filter(({ location }) => isReported(location.file));
   return { skills, warnings: [...found.warnings, ...skipped, ...hidden] };
 }
 
 function describeHidden({ name, file, document }: SkillPackage, { hidden, key }: Hidden): Problem {
   const message = `The skill "${name}" is not offered to models: ${hidden}.`;
   const hint = `Its eval files are not run. ${key === undefined ? "See `evals tools --skills`." : "Remove the key to let models load it."}`;
-  const place = { file, ...(key !== undefined && document.places[key]) };
-  return { severity: "warning", message, hint, place };
+  const location = { file, ...(key !== undefined && document.locations[key]) };
+  return { severity: "warning", message, hint, location };
 }
 
-function describeSkipped({ shadowed, skipped }: Discovery): (Problem & { place: Place })[] {
+function describeSkipped({ shadowed, skipped }: Discovery): (Problem & { location: Location })[] {
   const hint = "Its eval files are not run. See `evals tools --skills`.";
-  const warning = (message: string, file: string) => ({ severity: "warning" as const, message, hint, place: { file } });
+  const warning = (message: string, file: string) => ({
+    severity: "warning" as const,
+    message,
+    hint,
+    location: { file },
+  });
   return [
     ...skipped.map(({ file, reason }) => warning(`No host can load this skill: ${reason}.`, file)),
     ...shadowed.map(({ name, file, by }) =>
@@ -165,7 +170,7 @@ export type SkillSuites = {
   warnings: Problem[];
 };
 
-/** Makes suites from eval files. Behaviour is measured only with a judge. Throws EvalsError with all problems. */
+/** Makes suites from eval files. Behavior is measured only with a judge. Throws EvalsError with all problems. */
 export async function makeSkillSuites(
   offered: readonly Offered[],
   { skill: wanted, judge }: Pick<SkillOptions, "skill" | "judge">,
@@ -188,7 +193,7 @@ export async function makeSkillSuites(
         errors.push(error);
       });
       if (!read) continue;
-      const measures = judge === undefined ? (["trigger"] as const) : (["trigger", "behaviour"] as const);
+      const measures = judge === undefined ? (["trigger"] as const) : (["trigger", "behavior"] as const);
       const suites = measures.flatMap((measure) => buildSkillSuite(skill, read.evals, measure, folders, redact) ?? []);
       made.suites.push(...suites);
       for (const { name } of suites) made.skills.set(name, skills);
@@ -201,14 +206,14 @@ export async function makeSkillSuites(
 
 function duplicateName({ name, file }: SkillPackage, other: SkillPackage): Problem {
   const message = `The eval files of this skill are skipped: ${other.file} has the name "${name}" too.`;
-  return { severity: "warning", message, hint: "Rename one of them, or give its path.", place: { file } };
+  return { severity: "warning", message, hint: "Rename one of them, or give its path.", location: { file } };
 }
 
 function describeUngraded({ name, file }: SkillPackage, evals: readonly SkillEval[]): Problem[] {
   const sentences = evals.reduce((sum, { expectedBehavior }) => sum + expectedBehavior.length, 0);
   if (sentences === 0) return [];
-  const message = `The expected behaviour of the skill "${name}" (${sentences} ${sentences === 1 ? "sentence" : "sentences"}) is not graded, only whether it is loaded.`;
-  return [{ severity: "warning", message, hint: "Name a judge with --judge <model>.", place: { file } }];
+  const message = `The expected behavior of the skill "${name}" (${sentences} ${sentences === 1 ? "sentence" : "sentences"}) is not graded, only whether it is loaded.`;
+  return [{ severity: "warning", message, hint: "Name a judge with --judge <model>.", location: { file } }];
 }
 
 /** Adds the hash of its skills to the judged cases of a suite, whose results depend on the skills' instructions. */

@@ -245,7 +245,7 @@ export function applyOverrides(
     ...(failOn && { failOn }),
     ...(margin !== undefined && { margin }),
     // The overriding rules are not written in the suite, so they have no place in it.
-    ...(dispatch && { dispatch, dispatchPlace: () => ({ file: suite.file }) }),
+    ...(dispatch && { dispatch, dispatchLocation: () => ({ file: suite.file }) }),
     execute: execute ?? suite.execute,
     ...(denial !== undefined && { denial }),
     cases,

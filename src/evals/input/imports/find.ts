@@ -5,7 +5,7 @@ import { EvalsError, messageOf, type Problem, usageError } from "../../base/type
 import { hints, maxBytes, readText } from "../parsing/read.ts";
 import { bfcl } from "./formats/bfcl.ts";
 import { parseData } from "./formats/data.ts";
-import type { Format, ImportContext, ImportedFile, SourceFile, Unsaid } from "./formats/imported.ts";
+import type { Format, ImportContext, ImportedFile, Loss, SourceFile } from "./formats/imported.ts";
 import { listFormats } from "./formats/lists.ts";
 import { mongodb } from "./formats/mongodb.ts";
 import { promptfoo } from "./formats/promptfoo.ts";
@@ -61,7 +61,7 @@ export async function findImports(
     if (!format) {
       const malformed = await findMalformed(source);
       if (!isNamed) problems.push(...skip(malformed));
-      else problems.push(...(malformed.length > 0 ? malformed : [unrecognised(source)]));
+      else problems.push(...(malformed.length > 0 ? malformed : [unrecognized(source)]));
       continue;
     }
     recognized.push({ format, source });
@@ -77,7 +77,7 @@ export async function findImports(
       const file = await format.read({ ...source, ...(run && { run }) }, context);
       const known = found.get(format) ?? { format, files: [] };
       const lost = format.request ? explainRun(format.request, run, executeSource) : [];
-      known.files.push({ ...file, unsaid: format.request && !run ? lost : [...lost, ...file.unsaid] });
+      known.files.push({ ...file, losses: format.request && !run ? lost : [...lost, ...file.losses] });
       found.set(format, known);
     } catch (error) {
       if (!(error instanceof EvalsError)) throw new Error(`${source.file}: ${messageOf(error)}`, { cause: error });
@@ -94,7 +94,7 @@ type FindOptions = ImportContext & {
 };
 
 /** Why a TypeScript source has no cases, or may lack some. */
-function explainRun({ functions }: SourceRequest, run: SourceRun | undefined, executeSource: boolean): Unsaid[] {
+function explainRun({ functions }: SourceRequest, run: SourceRun | undefined, executeSource: boolean): Loss[] {
   if (!executeSource) return [{ what: "the cases of a TypeScript source, which is not run" }];
   if (run?.failed !== undefined)
     return [{ what: "the cases of a source that did not run to its end", detail: run.failed }];
@@ -126,14 +126,14 @@ async function findMalformed(source: SourceFile): Promise<readonly Problem[]> {
 const skip = (problems: readonly Problem[]): Problem[] =>
   problems.map((one) => ({ ...one, severity: "warning", message: `Skipped. ${one.message}` }));
 
-function unrecognised({ file }: SourceFile): Problem {
+function unrecognized({ file }: SourceFile): Problem {
   const message = "The file is in none of the known formats.";
   const hint = `Name its format with --from: ${formats.map(({ name }) => name).join(", ")}.`;
-  return { severity: "error", message, hint, place: { file } };
+  return { severity: "error", message, hint, location: { file } };
 }
 
 function unreadable({ file, reason, hint }: Unreadable): Problem {
-  return { severity: "error", message: `The file cannot be read: ${reason}.`, hint, place: { file } };
+  return { severity: "error", message: `The file cannot be read: ${reason}.`, hint, location: { file } };
 }
 
 function listFiles(paths: readonly string[], cwd: string): { path: string; isNamed: boolean }[] {

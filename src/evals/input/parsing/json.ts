@@ -7,7 +7,7 @@ import {
   printParseErrorCode,
   visit,
 } from "jsonc-parser";
-import { EvalsError, messageOf, type Place, type Problem } from "../../base/types/errors.ts";
+import { EvalsError, type Location, messageOf, type Problem } from "../../base/types/errors.ts";
 import { parseExactJson } from "../../base/types/exactJson.ts";
 import type { Json, Path } from "../../base/types/json.ts";
 
@@ -18,7 +18,7 @@ export type ParsedFile = {
   /** Errors that leave the value usable, such as duplicate keys. */
   readonly problems: readonly Problem[];
   /** The place of the value at `path`, or of its key. If there is no such value, the nearest one that encloses it. */
-  place(path: Path, part?: "key" | "value"): Place;
+  location(path: Path, part?: "key" | "value"): Location;
 };
 
 export type ParseOptions = {
@@ -42,7 +42,7 @@ class SyntaxProblem extends Error {
 }
 
 /** Creates a function that converts offsets in a text to places. Lines are indexed when the first place is needed. */
-export function createLocator(text: string, file: string): (offset: number) => Place {
+export function createLocator(text: string, file: string): (offset: number) => Location {
   let starts: number[] | undefined;
   return (offset) => {
     starts ??= listLineStarts(text);
@@ -63,8 +63,8 @@ function listLineStarts(text: string): number[] {
 }
 
 /** Converts a problem in a text to an error with its place. */
-export function locateProblem({ offset, message, hint }: TextProblem, locate: (offset: number) => Place): Problem {
-  return { severity: "error", message, ...(hint && { hint }), place: locate(offset) };
+export function locateProblem({ offset, message, hint }: TextProblem, locate: (offset: number) => Location): Problem {
+  return { severity: "error", message, ...(hint && { hint }), location: locate(offset) };
 }
 
 /** The error for a file without a value. */
@@ -73,7 +73,7 @@ export function createEmptyFileError(file: string): EvalsError {
     severity: "error",
     message: "The file is empty.",
     hint: "Write its content, or remove it.",
-    place: { file },
+    location: { file },
   });
 }
 
@@ -92,7 +92,7 @@ export function parseJson(text: string, file: string, options: ParseOptions = {}
       file,
       value,
       problems: problems.map((problem) => locateProblem(problem, locate)),
-      place: (path, part) => {
+      location: (path, part) => {
         try {
           tree ??= parseTree(text, [], { allowTrailingComma: true });
         } catch {

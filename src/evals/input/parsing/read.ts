@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync, constants, openSync, readFileSync, readSync, statSync } from "node:fs";
-import { messageOf, type Place, usageError } from "../../base/types/errors.ts";
+import { type Location, messageOf, usageError } from "../../base/types/errors.ts";
 import type { Json } from "../../base/types/json.ts";
 import { getMaxDepth, type ParsedFile, type ParseOptions, parseJson } from "./json.ts";
 
@@ -100,12 +100,16 @@ export const hints: Record<Refusal["kind"], string> = {
   "not utf-8": "Save it as UTF-8.",
 };
 
-type ReadOptions = { limit?: number; pipes?: boolean; hint?: string; place?: Place };
+type ReadOptions = { limit?: number; pipes?: boolean; hint?: string; location?: Location };
 
 /** Reads the text of a file that the user named. Throws a usage error: "<what> cannot be read: <reason>." */
-export function readNamed(what: string, path: string, { limit = maxBytes, pipes, hint, place }: ReadOptions): string {
+export function readNamed(
+  what: string,
+  path: string,
+  { limit = maxBytes, pipes, hint, location }: ReadOptions,
+): string {
   const read = readText(path, limit, { pipes });
-  if ("kind" in read) throw usageError(`${what} cannot be read: ${read.reason}.`, hint, place);
+  if ("kind" in read) throw usageError(`${what} cannot be read: ${read.reason}.`, hint, location);
   return read.text;
 }
 
@@ -130,7 +134,7 @@ async function parseToml(text: string, file: string): Promise<ParsedFile> {
   const { parse, TomlError } = await import("smol-toml");
   try {
     const value = JSON.parse(JSON.stringify(parse(text, { maxDepth: getMaxDepth({ lenient: true }) }))) as Json;
-    return { file, value, problems: [], place: () => ({ file }) };
+    return { file, value, problems: [], location: () => ({ file }) };
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const [what = ""] = error.message.split("\n");

@@ -17,7 +17,7 @@ import {
   visit,
   type YAMLMap,
 } from "yaml";
-import { EvalsError, type Place, type Problem, usageError } from "../../base/types/errors.ts";
+import { EvalsError, type Location, type Problem, usageError } from "../../base/types/errors.ts";
 import { readWhole } from "../../base/types/exactJson.ts";
 import type { Json, JsonObject, Path } from "../../base/types/json.ts";
 import {
@@ -56,7 +56,7 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
         problems.map((problem) => {
           const located = locateProblem(problem, locate);
           return problem.isSyntax
-            ? { ...located, excerpt: renderExcerpt(text, problem.offset, located.place) }
+            ? { ...located, excerpt: renderExcerpt(text, problem.offset, located.location) }
             : located;
         }),
       ),
@@ -69,7 +69,7 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
     file,
     value: tree.value,
     problems: toProblems(tree.problems),
-    place: (path, part = "value") => locate(tree.findOffset(path, part)),
+    location: (path, part = "value") => locate(tree.findOffset(path, part)),
   };
 }
 
@@ -181,8 +181,8 @@ function findTooDeep(tokens: readonly CST.Token[], maxDepth: number): TextProble
 }
 
 /** Renders the line of a place with its number and a mark below the column; a long line is cut around the mark. */
-function renderExcerpt(text: string, offset: number, place: Place | undefined): string {
-  const { line = 1, column = 1 } = place ?? {};
+function renderExcerpt(text: string, offset: number, location: Location | undefined): string {
+  const { line = 1, column = 1 } = location ?? {};
   const from = Math.max(0, column - 1 - 50);
   const start = offset - (column - 1) + from;
   const [shown = ""] = text.slice(start, start + 70).split("\n");
@@ -192,7 +192,7 @@ function renderExcerpt(text: string, offset: number, place: Place | undefined): 
 /** Keeps the first problem of each line: one mistake often causes several errors, and only the first helps. */
 function keepFirstOfEachLine(problems: readonly Problem[]): Problem[] {
   const lines = new Set<number | undefined>();
-  return problems.filter(({ place }) => !lines.has(place?.line) && lines.add(place?.line));
+  return problems.filter(({ location }) => !lines.has(location?.line) && lines.add(location?.line));
 }
 
 /** A node tree as JSON data, with the offset of every value. */

@@ -1,6 +1,6 @@
 import { didYouMean } from "../../base/text/nearest.ts";
 import { isText } from "../../base/text/text.ts";
-import type { Place } from "../../base/types/errors.ts";
+import type { Location } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import type { EvalFile, SkillEval } from "../../base/types/skill.ts";
 import { type CaseFiles, overlayFiles, readCaseFiles } from "../parsing/caseFiles.ts";
@@ -42,22 +42,22 @@ const negativeSentence =
 /** Reads one query of an eval file; undefined if it is malformed, which is added to the problems. */
 export function readEntry({ value, path, triggers: given }: RawEntry, context: EntryContext): SkillEval | undefined {
   const { problems, parsed, skill, files, shared } = context;
-  const place = parsed.place(path);
-  if (isText(value)) return { input: value, triggers: given ?? true, expectedBehavior: [], ...shared, place };
+  const location = parsed.location(path);
+  if (isText(value)) return { input: value, triggers: given ?? true, expectedBehavior: [], ...shared, location };
   if (!isJsonObject(value)) {
-    problems.error("A query must be an object or text.", 'Write { "input": "..." }.', place);
+    problems.error("A query must be an object or text.", 'Write { "input": "..." }.', location);
     return undefined;
   }
-  const at = (...steps: Path) => parsed.place([...path, ...steps], "key");
+  const at = (...steps: Path) => parsed.location([...path, ...steps], "key");
   warnOtherOwner(value, skill, at, problems);
   warnUnknownFields(value, at, problems);
-  const input = readInput(value, place, at, problems);
+  const input = readInput(value, location, at, problems);
   const id = readId(value, at, problems);
   const triggers = given ?? readTriggers(value, at, problems);
   const expectedBehavior = readChecks(value, at, problems);
   if (given === undefined && value.should_trigger === undefined)
-    warnLooksNegative([id, value.category, value.type], expectedBehavior, place, problems);
-  const own = readFiles(value.files ?? [], files, { place: at("files"), left: "the query is", shared }, problems);
+    warnLooksNegative([id, value.category, value.type], expectedBehavior, location, problems);
+  const own = readFiles(value.files ?? [], files, { location: at("files"), left: "the query is", shared }, problems);
   if (input === undefined) return undefined;
   const unusable = input === "" ? "The query has no text." : own.unusable;
   return {
@@ -67,11 +67,11 @@ export function readEntry({ value, path, triggers: given }: RawEntry, context: E
     expectedBehavior,
     files: own.files,
     ...(unusable !== undefined && { unusable }),
-    place,
+    location,
   };
 }
 
-type At = (...steps: Path) => Place;
+type At = (...steps: Path) => Location;
 
 /**
  * Reads the files of one query or of all queries, which replace those of `shared` with the same path. A query is not
@@ -81,16 +81,16 @@ type At = (...steps: Path) => Place;
 export function readFiles(
   given: Json,
   from: CaseFiles,
-  { place, left, shared }: { place: Place; left: string; shared: QueryFiles },
+  { location, left, shared }: { location: Location; left: string; shared: QueryFiles },
   problems: ProblemCollector,
 ): QueryFiles {
   const { files, wrong: unread, binary } = readCaseFiles(given, from);
   const merged = overlayFiles(shared.files, files);
   const wrong = [...unread, ...merged.wrong];
   for (const { message, hint } of wrong)
-    problems.warn(message, place, () => ({ message, hint: `${hint} Until then ${left} left out.` }));
+    problems.warn(message, location, () => ({ message, hint: `${hint} Until then ${left} left out.` }));
   for (const path of binary)
-    problems.warn("binary file", place, (times) => ({
+    problems.warn("binary file", location, (times) => ({
       message: `Files that are not UTF-8 text are left out of ${countEntries(times)}; the first is ${path}.`,
       hint: "Give the file as text: a model is shown text only.",
     }));
@@ -123,14 +123,14 @@ function warnUnknownFields(value: JsonObject, at: At, problems: ProblemCollector
 }
 
 /** Reads the text of a query. Empty, with a warning, if there is none; undefined, with an error, if it is invalid. */
-function readInput(value: JsonObject, place: Place, at: At, problems: ProblemCollector): string | undefined {
+function readInput(value: JsonObject, location: Location, at: At, problems: ProblemCollector): string | undefined {
   const given = promptKeys.filter((key) => Object.hasOwn(value, key) && value[key] !== null);
   const wrong = given.find((key) => typeof value[key] !== "string");
   const [first, ...others] = given;
   if (wrong !== undefined) {
     problems.error(`"${wrong}" must be text.`, "Write what the user says.", at(wrong));
   } else if (first === undefined || given.every((key) => String(value[key]).trim() === "")) {
-    problems.warn("no text", first === undefined ? place : at(first), (times) => ({
+    problems.warn("no text", first === undefined ? location : at(first), (times) => ({
       message: `${countEntries(times)} without a text cannot be asked.`,
       hint: 'Write what the user says in "input" (or "prompt", or "query"). Until then the query is left out.',
     }));
@@ -166,14 +166,14 @@ function readTriggers({ should_trigger: given }: JsonObject, at: At, problems: P
 function warnLooksNegative(
   labels: readonly (Json | undefined)[],
   sentences: readonly string[],
-  place: Place,
+  location: Location,
   problems: ProblemCollector,
 ): void {
   const isNegative =
     labels.some((label) => typeof label === "string" && negativeLabel.test(label.slice(0, 100))) ||
     sentences.some((sentence) => negativeSentence.test(sentence));
   if (!isNegative) return;
-  problems.warn("looks negative", place, (times) => ({
+  problems.warn("looks negative", location, (times) => ({
     message: `Queries that seem to be about not loading the skill count as queries that load it: ${times}.`,
     hint: 'Add "should_trigger": false to each, or true if the skill must load.',
   }));

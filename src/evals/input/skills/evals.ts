@@ -65,7 +65,7 @@ function describeUnread({ file }: SkillPackage, unread: readonly string[]): Prob
     severity: "warning",
     message: `${count} not read: ${names.join(", ")}.`,
     hint: "Queries are read from evals.json and from trigger files such as trigger-eval.json.",
-    place: { file: join(dirname(file), "evals") },
+    location: { file: join(dirname(file), "evals") },
   };
 }
 
@@ -93,7 +93,7 @@ function readEvalFile(dir: string, name: string, file: string): ParsedFile {
 
 /** Reads the top-level `files` of an eval file, which all its queries share. A file that is one query has none. */
 function readSharedFiles(
-  { value, place }: ParsedFile,
+  { value, location }: ParsedFile,
   entries: readonly RawEntry[],
   from: CaseFiles,
   problems: ProblemCollector,
@@ -101,7 +101,7 @@ function readSharedFiles(
   const isInEntries = entries.every(({ path }) => path.length > 0);
   if (!isJsonObject(value) || !isInEntries || value.files === undefined || value.files === null) return { files: [] };
   const left = "all queries of this file are";
-  return readFiles(value.files, from, { place: place(["files"], "key"), left, shared: { files: [] } }, problems);
+  return readFiles(value.files, from, { location: location(["files"], "key"), left, shared: { files: [] } }, problems);
 }
 
 const wrapperKeys = ["evals", "cases", "test_cases", "queries"] as const;
@@ -114,7 +114,7 @@ const metadataKeys = new Set(["skill_name", "skill", "skills", "name", "descript
 const shapeHint = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
 
 /** Lists the queries of an eval file in every known shape: a list, lists under known keys, or a single query. */
-function listEntries({ value, place }: ParsedFile, skill: string, problems: ProblemCollector): RawEntry[] {
+function listEntries({ value, location }: ParsedFile, skill: string, problems: ProblemCollector): RawEntry[] {
   const toEntries = (
     list: readonly Json[],
     path: RawEntry["path"],
@@ -122,16 +122,16 @@ function listEntries({ value, place }: ParsedFile, skill: string, problems: Prob
   ): RawEntry[] => list.map((item, i) => ({ value: item, path: [...path, i], ...more }));
   if (Array.isArray(value)) return toEntries(value, []);
   if (!isJsonObject(value)) {
-    problems.error("An eval file must hold an object or a list.", shapeHint, place([]));
+    problems.error("An eval file must hold an object or a list.", shapeHint, location([]));
     return [];
   }
-  const at = (...path: RawEntry["path"]) => place(path, "key");
+  const at = (...path: RawEntry["path"]) => location(path, "key");
   warnOtherOwner(value, skill, at, problems);
   const wrappers: string[] = wrapperKeys.filter((key) => Object.hasOwn(value, key));
   const lists = triggerLists.filter(({ key }) => Array.isArray(value[key]));
   if (wrappers.length + lists.length === 0) {
     if (promptKeys.some((key) => Object.hasOwn(value, key))) return [{ value, path: [] }];
-    problems.error("The file holds no list of queries.", shapeHint, place([]));
+    problems.error("The file holds no list of queries.", shapeHint, location([]));
     return [];
   }
   const found = wrappers.flatMap((key) => {

@@ -170,13 +170,13 @@ const formatDirs = [".claude", ".agents"];
  * the model, except for commands and bundled skills. For other hosts: `.claude` and `.agents`, by the rules of the
  * format. With `hostDirs`: these folders, by the rules of the format.
  */
-export function findHostSkills(host: string, place: HostPlace, hostDirs?: readonly string[]): HostSkills {
-  if (hostDirs === undefined && host === "claude-code") return describeClaudeCode(place);
-  if (hostDirs === undefined && host === "codex") return describeCodex(place);
+export function findHostSkills(host: string, location: HostPlace, hostDirs?: readonly string[]): HostSkills {
+  if (hostDirs === undefined && host === "claude-code") return describeClaudeCode(location);
+  if (hostDirs === undefined && host === "codex") return describeCodex(location);
   const dirs = hostDirs ?? formatDirs;
   const rules: HostRules = { ...formatRules, precedence: host === "claude-code" ? "user" : "project" };
   const layout = (hostDirs === undefined && layouts[host]) || { project: dirs, user: dirs, rules };
-  const { home, cwd, withUser } = place;
+  const { home, cwd, withUser } = location;
   const under = (base: string, level: SkillRoot["level"], names: readonly string[]) =>
     names.map((name) => ({ dir: join(base, name, "skills"), level }));
   return {

@@ -55,7 +55,7 @@ function warnStrayLink({ path, reason }: { path: string; reason: string }, file:
     severity: "warning",
     message: `The link ${reason} and is not followed.`,
     hint: "Put the file into the package: a host that copies the package would lose it.",
-    place: { file: join(dirname(file), path) },
+    location: { file: join(dirname(file), path) },
   };
 }
 
@@ -76,19 +76,19 @@ export function parseSkill(
   const read = readFrontMatter(plain, reader);
   const front = isClaude && "reason" in read ? { ...noFrontMatter, body: plain } : read;
   if ("reason" in front) return front;
-  const { values, places, body, bodyLine } = front;
+  const { values, locations, body, bodyLine } = front;
   const name = readText(values, "name", reader) ?? folder;
   const written = readText(values, "description", reader);
   const description = isClaude && typeof written !== "string" ? describeByBody(body) : written;
   if (typeof name === "object") return { ...name, ...findLine(front, "name") };
   if (description === undefined) return { reason: 'it has no "description"', line: 1 };
   if (typeof description === "object") return { ...description, ...findLine(front, "description") };
-  const document: SkillDocument = { frontMatter: values, places, body, bodyLine, ...parseBody(body, bodyLine) };
+  const document: SkillDocument = { frontMatter: values, locations, body, bodyLine, ...parseBody(body, bodyLine) };
   const warnings = checkFrontMatter(front, folder, file, isRepository === true);
   return { name, description, document, warnings };
 }
 
-const noFrontMatter: Omit<FrontMatter, "body"> = { values: {}, places: {}, quoted: [], bodyLine: 1 };
+const noFrontMatter: Omit<FrontMatter, "body"> = { values: {}, locations: {}, quoted: [], bodyLine: 1 };
 
 /** How Claude Code describes a skill without a description: by the first line of its body, without heading marks. */
 function describeByBody(body: string): string {
@@ -115,19 +115,19 @@ function describeType(value: Json): string {
   return typeof value === "object" ? "a map" : `a ${typeof value}`;
 }
 
-function findLine({ places }: FrontMatter, key: string): { line?: number } {
-  const place = places[key];
-  return place ? { line: place.line } : {};
+function findLine({ locations }: FrontMatter, key: string): { line?: number } {
+  const location = locations[key];
+  return location ? { line: location.line } : {};
 }
 
 function checkFrontMatter(
-  { values, places, quoted }: FrontMatter,
+  { values, locations, quoted }: FrontMatter,
   folder: string,
   file: string,
   isRepository: boolean,
 ): Problem[] {
   const warning = (key: string, message: string, hint: string): Problem => {
-    return { severity: "warning", message, hint, place: { file, ...(places[key] ?? { line: 1 }) } };
+    return { severity: "warning", message, hint, location: { file, ...(locations[key] ?? { line: 1 }) } };
   };
   const quoteAll = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(", ");
   const name = readText(values, "name", "format");
@@ -157,7 +157,7 @@ function checkFrontMatter(
 /** The front matter of a `SKILL.md`. Line numbers are those of the file. */
 type FrontMatter = {
   values: JsonObject;
-  places: Record<string, { line: number; column: number }>;
+  locations: Record<string, { line: number; column: number }>;
   /** The keys whose values had to be quoted to be valid YAML. */
   quoted: readonly string[];
   body: string;
@@ -181,23 +181,23 @@ function readFrontMatter(text: string, reader: Reader): FrontMatter | LoadFailur
   return "reason" in again ? read : { ...again, ...rest, quoted: repaired.quoted };
 }
 
-function readYaml(yaml: string): Pick<FrontMatter, "values" | "places"> | LoadFailure {
-  if (yaml.split("\n").every((line) => /^\s*(?:#|$)/.test(line))) return { values: {}, places: {} };
+function readYaml(yaml: string): Pick<FrontMatter, "values" | "locations"> | LoadFailure {
+  if (yaml.split("\n").every((line) => /^\s*(?:#|$)/.test(line))) return { values: {}, locations: {} };
   try {
-    const { value, problems, place } = parseYaml(yaml, "");
+    const { value, problems, location } = parseYaml(yaml, "");
     if (problems.length > 0) throw new EvalsError(problems);
     if (!isJsonObject(value)) return { reason: 'its front matter is not a map of "key: value"', line: 2 };
-    const places = Object.keys(value).map((key) => {
-      const { line = 0, column = 1 } = place([key], "key");
+    const locations = Object.keys(value).map((key) => {
+      const { line = 0, column = 1 } = location([key], "key");
       return [key, { line: line + 1, column }];
     });
-    return { values: value, places: Object.fromEntries(places) };
+    return { values: value, locations: Object.fromEntries(locations) };
   } catch (error) {
     const [problem] = error instanceof EvalsError ? error.problems : [];
     if (!problem) throw error;
     const reason = `its front matter cannot be read: ${problem.message.replace(/\.$/, "")}`;
     // The YAML starts on line 2 of the file.
-    return { reason, line: (problem.place?.line ?? 1) + 1 };
+    return { reason, line: (problem.location?.line ?? 1) + 1 };
   }
 }
 

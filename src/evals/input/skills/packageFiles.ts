@@ -56,7 +56,7 @@ export type PackageHash = { hash: string; strays: readonly { path: string; reaso
 
 /**
  * SHA-256 (hex) over the sorted paths of a package's files and the SHA-256 of each content. A link inside the package
- * is hashed as the path that it leads to. Excludes `evals/`, because tests do not change the behaviour of a skill, and
+ * is hashed as the path that it leads to. Excludes `evals/`, because tests do not change the behavior of a skill, and
  * files that tools leave behind. `folder` is a real path; nothing outside of it is opened.
  */
 export function hashPackage(folder: string): PackageHash | { reason: string } {

@@ -1,27 +1,27 @@
-import type { Place, Problem } from "../../base/types/errors.ts";
+import type { Location, Problem } from "../../base/types/errors.ts";
 
 type Advice = { message: string; hint: string };
 /** A warning that is reported once for all its occurrences, with their number. */
-type Repeated = { describe(times: number): Advice; place: Place; times: number };
+type Repeated = { describe(times: number): Advice; location: Location; times: number };
 
 /** Collects the problems of an eval file. A problem that many entries share is reported once, with a count. */
 export class ProblemCollector {
   readonly errors: Problem[] = [];
   readonly #repeated = new Map<string, Repeated>();
 
-  error(message: string, hint: string, place: Place): void {
-    this.errors.push({ severity: "error", message, hint, place });
+  error(message: string, hint: string, location: Location): void {
+    this.errors.push({ severity: "error", message, hint, location });
   }
 
   /** Adds a warning. Warnings with the same `key` become one, at the place of the first. */
-  warn(key: string, place: Place, describe: Repeated["describe"]): void {
+  warn(key: string, location: Location, describe: Repeated["describe"]): void {
     const known = this.#repeated.get(key);
     if (known) known.times++;
-    else this.#repeated.set(key, { describe, place, times: 1 });
+    else this.#repeated.set(key, { describe, location, times: 1 });
   }
 
-  warnIgnoredField(field: string, place: Place, hint: string): void {
-    this.warn(`field ${field}`, place, (times) => ({
+  warnIgnoredField(field: string, location: Location, hint: string): void {
+    this.warn(`field ${field}`, location, (times) => ({
       message: `"${field}" in ${countEntries(times)} is unknown and ignored.`,
       hint,
     }));
@@ -30,9 +30,9 @@ export class ProblemCollector {
   /** The warnings, sorted by place. */
   get warnings(): Problem[] {
     const sorted = [...this.#repeated.values()].sort(
-      ({ place: a }, { place: b }) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+      ({ location: a }, { location: b }) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
     );
-    return sorted.map(({ describe, place, times }) => ({ severity: "warning", ...describe(times), place }));
+    return sorted.map(({ describe, location, times }) => ({ severity: "warning", ...describe(times), location }));
   }
 }
 

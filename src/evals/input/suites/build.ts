@@ -54,7 +54,7 @@ export function buildSuite(
     distractors: header.distractors ?? [],
     ...(header.dispatch && {
       dispatch: header.dispatch,
-      dispatchPlace: (path: readonly string[]) => parsed.place(["dispatch", ...path]),
+      dispatchLocation: (path: readonly string[]) => parsed.location(["dispatch", ...path]),
     }),
     ...(header.catalog !== undefined && { catalog: header.catalog }),
     ...(header.surfaces && { surfaces: header.surfaces }),
@@ -74,7 +74,7 @@ export function buildSuite(
         ...addMocks(id, content, header, parsed, path),
         ...(files.length > 0 && { code: Object.fromEntries(files) }),
         id,
-        place: parsed.place(path),
+        location: parsed.location(path),
       });
       return Object.assign(one, { hash: hashCase(one) });
     }),
@@ -99,7 +99,7 @@ function buildCase(
   content: CaseFile,
   header: SuiteHeader,
   share: (tools: InlineTools) => readonly Tool[],
-): Omit<Case, "id" | "hash" | "place"> {
+): Omit<Case, "id" | "hash" | "location"> {
   const messages = content.messages ?? [{ role: "user" as const, content: getPrompt(content) }];
   const { input, expect, tools } = content;
   return {
@@ -284,11 +284,11 @@ export function readWorkspaceFiles(
   };
   const shared = read(header.files as Json | undefined, ["files"]);
   const files = cases.map(({ path, content }) => {
-    const place = [...path, "files"];
-    const own = read(content.files as Json | undefined, place);
+    const location = [...path, "files"];
+    const own = read(content.files as Json | undefined, location);
     if (!shared || !own) return own ?? shared;
     const merged = overlayFiles(shared, own);
-    problems.push(...merged.wrong.map((problem) => ({ path: place, ...problem })));
+    problems.push(...merged.wrong.map((problem) => ({ path: location, ...problem })));
     return merged.files;
   });
   return { files, problems };

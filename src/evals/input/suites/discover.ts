@@ -173,13 +173,13 @@ function warnOtherFormat(value: JsonObject, file: string): Problem | undefined {
       severity: "warning",
       message: `Not read: ${count} of another format. None has "input", "messages" or "expect".`,
       hint: "Run `evals schema` for the format of suites.",
-      place: { file },
+      location: { file },
     };
   return {
     severity: "warning",
     message: `Not read: ${count} of the skill "${skill}". There is no SKILL.md beside the folder.`,
     hint: `Move the file to evals/evals.json in the package of "${skill}".`,
-    place: { file },
+    location: { file },
   };
 }
 

@@ -17,11 +17,11 @@ export type PathProblem = {
 };
 
 /** Adds the place in the file to a problem. */
-export function placeProblem(
+export function locateProblem(
   { path, part, severity = "error", message, hint }: PathProblem,
   file: ParsedFile,
 ): Problem {
-  return { severity, message, ...(hint && { hint }), place: file.place(path, part) };
+  return { severity, message, ...(hint && { hint }), location: file.location(path, part) };
 }
 
 /** How messages name a path: its last key (`"input"`), or the list and index of an item (`"cases[2]"`). */

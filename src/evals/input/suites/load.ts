@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
 import { readRegularFile } from "../../base/files/files.ts";
-import { EvalsError, messageOf, type Place, type Problem, usageError } from "../../base/types/errors.ts";
+import { EvalsError, type Location, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
 import { markWholes } from "../../base/types/exactJson.ts";
 import { isJsonObject, type Json, type JsonObject, type Path, parseBoundedJson } from "../../base/types/json.ts";
 import { type LintSettings, lintSettingsSchema } from "../../base/types/lint.ts";
@@ -10,13 +10,13 @@ import type { ParsedFile } from "../parsing/json.ts";
 import { readNamed, readParsed } from "../parsing/read.ts";
 import { buildSuite, readWorkspaceFiles } from "./build.ts";
 import { listCodeFiles } from "./expectation.ts";
-import { explain, type PathProblem, placeProblem, suggestKey } from "./explain.ts";
+import { explain, locateProblem, type PathProblem, suggestKey } from "./explain.ts";
 import { withMockFiles } from "./mocks.ts";
 import { type CheckedSuite, checkSuite, maxCases, maxWrong } from "./validate.ts";
 
 type LoadOptions = { cwd: string; redact?: ((text: string) => string) | undefined };
 
-type Loaded = { suite?: Suite; namePlace?: Problem["place"]; problems: readonly Problem[] };
+type Loaded = { suite?: Suite; nameLocation?: Problem["location"]; problems: readonly Problem[] };
 
 /**
  * Reads suite files, in the given order. `files` are relative to `cwd` or absolute; messages name them as given.
@@ -49,7 +49,7 @@ export async function loadInlineSuites(contents: readonly unknown[], { cwd, reda
     // A copy without functions and undefined members, like the content of a file.
     const parse = async () => {
       const value = JSON.parse(JSON.stringify(content ?? null)) as Json;
-      return { file, value, problems: [], place: () => ({ file }) };
+      return { file, value, problems: [], location: () => ({ file }) };
     };
     return loadSuite(parse, { cwd, redact });
   });
@@ -70,11 +70,11 @@ async function loadSuite(read: () => Promise<ParsedFile>, { cwd, redact }: LoadO
     const code = await hashCode(checked?.cases ?? [], dir);
     const workspaces = checked && readWorkspaceFiles(checked, parsed.file, cwd);
     const all = [...found, ...code.problems, ...(workspaces?.problems ?? [])];
-    const problems = [...parsed.problems, ...all.map((problem) => placeProblem(problem, parsed))].sort(byPlace);
+    const problems = [...parsed.problems, ...all.map((problem) => locateProblem(problem, parsed))].sort(byPlace);
     return checked
       ? {
           suite: buildSuite(checked, parsed, cwd, { code: code.hashes, files: workspaces?.files ?? [], redact }),
-          namePlace: parsed.place(["name"]),
+          nameLocation: parsed.location(["name"]),
           problems,
         }
       : { problems };
@@ -111,28 +111,28 @@ async function withCaseList(parsed: ParsedFile, cwd: string): Promise<ParsedFile
     throw usageError(
       `"cases" names "${value.cases}", which is neither a .csv nor a .jsonl file.`,
       "List the cases, or name a file with one of these endings.",
-      parsed.place(["cases"]),
+      parsed.location(["cases"]),
     );
   const listed = join(dirname(file), value.cases);
-  const { cases, place } = await readCaseList(resolve(cwd, listed), listed);
+  const { cases, location } = await readCaseList(resolve(cwd, listed), listed);
   return {
     ...parsed,
     value: { ...value, cases: [...cases] },
-    place: (path, part) => {
+    location: (path, part) => {
       const [key, index] = path;
-      return key === "cases" && typeof index === "number" ? place(index) : parsed.place(path, part);
+      return key === "cases" && typeof index === "number" ? location(index) : parsed.location(path, part);
     },
   };
 }
 
-function byPlace({ place: a }: Problem, { place: b }: Problem): number {
+function byPlace({ location: a }: Problem, { location: b }: Problem): number {
   return (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0);
 }
 
 /** Records and baselines are found by suite name, so two suites must not have the same one. */
 function findRepeatedNames(loaded: readonly Loaded[]): Problem[] {
   const first = new Map<string, string>();
-  return loaded.flatMap(({ suite, namePlace }): Problem[] => {
+  return loaded.flatMap(({ suite, nameLocation }): Problem[] => {
     if (!suite) return [];
     const other = first.get(suite.name);
     if (other === undefined) {
@@ -141,23 +141,23 @@ function findRepeatedNames(loaded: readonly Loaded[]): Problem[] {
     }
     const message = `The suite name "${suite.name}" is already used by ${other}.`;
     const hint = 'Give one of them another "name".';
-    return [{ severity: "error", message, hint, ...(namePlace && { place: namePlace }) }];
+    return [{ severity: "error", message, hint, ...(nameLocation && { location: nameLocation }) }];
   });
 }
 
 /** Lint settings, and the place of each of their values. */
-export type PlacedSettings = { settings: LintSettings; place(path: Path): Place };
+export type PlacedSettings = { settings: LintSettings; location(path: Path): Location };
 
 /** Reads lint settings as strictly as a suite. Throws EvalsError with every problem and its place. */
 export async function loadLintSettings(file: string, { cwd }: { cwd: string }): Promise<PlacedSettings> {
   const parsed = await readParsed(resolve(cwd, file), file);
-  const problems = explain(lintSettingsSchema, parsed.value).map((problem) => placeProblem(problem, parsed));
+  const problems = explain(lintSettingsSchema, parsed.value).map((problem) => locateProblem(problem, parsed));
   if (parsed.problems.length + problems.length > 0) throw new EvalsError([...parsed.problems, ...problems]);
-  return { settings: lintSettingsSchema.parse(parsed.value), place: parsed.place };
+  return { settings: lintSettingsSchema.parse(parsed.value), location: parsed.location };
 }
 
 /** The cases of a CSV or JSON Lines file, in the form of a suite file, and the place of each. */
-type CaseList = { cases: readonly Json[]; place(index: number): Place };
+type CaseList = { cases: readonly Json[]; location(index: number): Location };
 
 type Row = { line: number; content: JsonObject };
 
@@ -173,11 +173,11 @@ const columns: readonly string[] = [...caseColumns, ...expectColumns];
  * EvalsError.
  */
 export async function readCaseList(path: string, file: string): Promise<CaseList> {
-  const text = readNamed("The file of cases", path, { hint: "Its path is relative to the suite.", place: { file } });
+  const text = readNamed("The file of cases", path, { hint: "Its path is relative to the suite.", location: { file } });
   const rows = /\.csv$/i.test(file) ? await readCsv(text, file) : readLines(text, file);
   return {
     cases: rows.map(({ content }) => nestExpectation(content)),
-    place: (index) => ({ file, line: rows[index]?.line ?? 1 }),
+    location: (index) => ({ file, line: rows[index]?.line ?? 1 }),
   };
 }
 
@@ -187,14 +187,14 @@ function readLines(text: string, file: string): Row[] {
   for (const [at, one] of text.split(/\r?\n/).entries()) {
     if (one.trim() === "") continue;
     if (problems.length === maxWrong) break;
-    const place = { file, line: at + 1 };
+    const location = { file, line: at + 1 };
     try {
       const content = parseBoundedJson(markWholes(one));
       if (isJsonObject(content)) rows.push({ line: at + 1, content });
-      else problems.push({ severity: "error", message: "This line is not a JSON object.", place });
+      else problems.push({ severity: "error", message: "This line is not a JSON object.", location });
     } catch (error) {
       const hint = "Write one JSON object per line.";
-      problems.push({ severity: "error", message: `Invalid JSON: ${messageOf(error)}.`, hint, place });
+      problems.push({ severity: "error", message: `Invalid JSON: ${messageOf(error)}.`, hint, location });
     }
   }
   if (problems.length > 0) throw new EvalsError(problems);
@@ -209,7 +209,8 @@ async function readCsv(text: string, file: string): Promise<Row[]> {
     if (problems.length >= maxWrong) throw new EvalsError(problems);
     const cells = record.flatMap((cell, at): [string, Json][] => {
       const value = cell.trim() === "" ? undefined : readCell(names[at] ?? "", cell.trim());
-      if (value instanceof Error) problems.push({ severity: "error", message: value.message, place: { file, line } });
+      if (value instanceof Error)
+        problems.push({ severity: "error", message: value.message, location: { file, line } });
       return value === undefined || value instanceof Error ? [] : [[names[at] ?? "", value]];
     });
     return { line, content: Object.fromEntries(cells) };
@@ -247,7 +248,7 @@ async function parseCsv(text: string, file: string): Promise<{ record: string[];
 
 const countBreaks = (record: readonly string[]) => record.join("").split("\n").length - 1;
 
-function findWrongColumns(names: readonly string[], place: Place): Problem[] {
+function findWrongColumns(names: readonly string[], location: Location): Problem[] {
   const known = `Columns: ${columns.join(", ")}.`;
   const unknown = names
     .filter((name) => !columns.includes(name))
@@ -257,13 +258,13 @@ function findWrongColumns(names: readonly string[], place: Place): Problem[] {
         severity: "error",
         message: `Unknown column "${name}".`,
         hint: suggestKey(name, columns) ?? known,
-        place,
+        location,
       };
     });
   if (names.includes("input") || unknown.some(({ hint }) => hint.includes('"input"'))) return unknown;
   const isOneColumn = names.length === 1 && /[;\t|]/.test(names[0] ?? "");
   const hint = isOneColumn ? "Separate the columns with commas." : known;
-  return [{ severity: "error", message: 'There is no column "input".', hint, place }];
+  return [{ severity: "error", message: 'There is no column "input".', hint, location }];
 }
 
 function readCell(name: string, cell: string): Json | Error {

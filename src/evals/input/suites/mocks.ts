@@ -37,18 +37,18 @@ function readOne(mock: Json, parsed: ParsedFile, path: Path, cwd: string): Json 
   if (!isJsonObject(mock) || typeof mock.file !== "string" || mock.result !== undefined) return mock;
   const { file, ...rest } = mock;
   const read = readText(resolve(cwd, join(dirname(parsed.file), file)), maxBytes);
-  const place = parsed.place([...path, "file"]);
+  const location = parsed.location([...path, "file"]);
   if ("kind" in read)
     throw usageError(
       `The result of a mock cannot be read from "${file}": ${read.reason}.`,
       "Its path is relative to the suite.",
-      place,
+      location,
     );
   if (!/\.json$/i.test(file)) return { ...rest, result: read.text };
   try {
     return { ...rest, result: parseBoundedJson(read.text) };
   } catch (error) {
-    throw usageError(`"${file}" is not JSON: ${messageOf(error)}.`, "Fix it, or give it another ending.", place);
+    throw usageError(`"${file}" is not JSON: ${messageOf(error)}.`, "Fix it, or give it another ending.", location);
   }
 }
 
@@ -76,7 +76,7 @@ function listMocks(mocks: MocksFile = {}): { tool: string; index?: number; mock:
 /** Builds the mocks at `path`, those of a suite or a case, in the order written. Their labels start with `prefix`. */
 export function buildMocks(
   mocks: MocksFile | undefined,
-  { place }: Pick<ParsedFile, "place">,
+  { location }: Pick<ParsedFile, "location">,
   path: Path,
   prefix = "",
 ): Mock[] {
@@ -85,7 +85,7 @@ export function buildMocks(
     tool,
     ...(mock.args && { args: mock.args }),
     result: mock.error === undefined ? toResult(mock.result ?? "") : toText(mock.error, true),
-    place: place([...path, tool, ...(index === undefined ? [] : [index])], index === undefined ? "key" : "value"),
+    location: location([...path, tool, ...(index === undefined ? [] : [index])], index === undefined ? "key" : "value"),
   }));
 }
 

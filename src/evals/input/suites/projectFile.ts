@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import * as z from "zod";
 import { importModule } from "../../base/code/module.ts";
-import { EvalsError, messageOf, type Place, usageError } from "../../base/types/errors.ts";
+import { EvalsError, type Location, messageOf, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import { type SuiteSettings, suiteSettingsSchema } from "../../base/types/suite.ts";
 import { readNamed, readParsed } from "../parsing/read.ts";
-import { explain, placeProblem } from "./explain.ts";
+import { explain, locateProblem } from "./explain.ts";
 
 /** The schema of `evals.config.*` with these options, which are also allowed under `ci`. */
 export function createProjectSchema(options: Record<string, z.ZodType>) {
@@ -29,7 +29,7 @@ type ProjectContent = { $schema?: string; ci?: JsonObject; suites?: Record<strin
 export type Project = {
   options: Readonly<Record<string, Json>>;
   suites: Readonly<Record<string, SuiteSettings>>;
-  place(name: string): Place;
+  location(name: string): Location;
 };
 
 /** Reads the configuration file of a project. `isCi`: the values under `ci` apply. Throws EvalsError with the place. */
@@ -37,18 +37,18 @@ export async function loadProject(
   file: string,
   { schema, cwd, isCi }: { schema: ProjectSchema; cwd: string; isCi: boolean },
 ): Promise<Project> {
-  const { value, place, problems: repeated } = await readValue(resolve(cwd, file), file);
-  const problems = explain(schema, value).map((one) => placeProblem(one, { file, value, problems: [], place }));
+  const { value, location, problems: repeated } = await readValue(resolve(cwd, file), file);
+  const problems = explain(schema, value).map((one) => locateProblem(one, { file, value, problems: [], location }));
   if (repeated.length + problems.length > 0) throw new EvalsError([...repeated, ...problems]);
   const { $schema: _, ci, suites = {}, ...options } = schema.parse(value) as ProjectContent;
   return {
     options: JSON.parse(JSON.stringify({ ...options, ...(isCi && ci) })) as Record<string, Json>,
     suites,
-    place: (name) => place(isCi && ci && name in ci ? ["ci", name] : [name]),
+    location: (name) => location(isCi && ci && name in ci ? ["ci", name] : [name]),
   };
 }
 
-type Read = Pick<Awaited<ReturnType<typeof readParsed>>, "value" | "place" | "problems">;
+type Read = Pick<Awaited<ReturnType<typeof readParsed>>, "value" | "location" | "problems">;
 
 async function readValue(path: string, file: string): Promise<Read> {
   if (/\.(?:json|ya?ml)$/.test(file)) return await readParsed(path, file);
@@ -56,13 +56,13 @@ async function readValue(path: string, file: string): Promise<Read> {
   const value: unknown = exported.default;
   if (!isJsonObject(value as Json))
     throw usageError("The file has no object as its default export.", "Write: export default { ... }.", { file });
-  const place = (_: Path): Place => ({ file });
-  return { value: JSON.parse(JSON.stringify(value)) as Json, place, problems: [] };
+  const location = (_: Path): Location => ({ file });
+  return { value: JSON.parse(JSON.stringify(value)) as Json, location, problems: [] };
 }
 
 async function importProject(path: string, file: string): Promise<{ default?: unknown }> {
   // Node would wait for the writer of a pipe without end.
-  readNamed("The file", path, { hint: "Replace it with a readable file, or remove it.", place: { file } });
+  readNamed("The file", path, { hint: "Replace it with a readable file, or remove it.", location: { file } });
   try {
     return await importModule(path);
   } catch (error) {

@@ -5,16 +5,16 @@ import type { Case, Expectation, Suite } from "../../base/types/suite.ts";
 import { createCaseIds, hashCase, hashSuite } from "./build.ts";
 
 /** Enough to make some calls before loading a skill, and to follow its instructions; most trials end much earlier. */
-const maxTurns = { trigger: 8, behaviour: 12 } as const;
+const maxTurns = { trigger: 8, behavior: 12 } as const;
 
 /** What the queries of a package measure: whether the skill is loaded, or how well the task is done with it. */
 export type Measure = keyof typeof maxTurns;
 
 /**
  * Builds the suite of a package's eval files; undefined if they contain nothing for the measure. `trigger`: the skill
- * must load for its positives and must not load for its negatives, for which another skill may load. `behaviour`: a
- * judge grades the expected behaviour of each query, asked with and without the skill. `folders` contain the skills
- * offered next to it. The hash of a behaviour case covers the package, because its instructions decide the outcome.
+ * must load for its positives and must not load for its negatives, for which another skill may load. `behavior`: a
+ * judge grades the expected behavior of each query, asked with and without the skill. `folders` contain the skills
+ * offered next to it. The hash of a behavior case covers the package, because its instructions decide the outcome.
  */
 export function buildSkillSuite(
   skill: SkillPackage,
@@ -28,19 +28,19 @@ export function buildSkillSuite(
   if (!first) return undefined;
   const ids = createCaseIds(dropRepeatedIds(asked), redact);
   const cases = asked.map((one, index): Case => {
-    const content = { ...buildCase(one, skill, measure), id: ids[index] ?? "", place: one.place };
+    const content = { ...buildCase(one, skill, measure), id: ids[index] ?? "", location: one.location };
     return { ...content, hash: hashCase(content) };
   });
   const entry = skillEntryName(skill.name);
   const suite = {
-    name: measure === "trigger" ? entry : `${entry} behaviour`,
-    file: first.place.file,
+    name: measure === "trigger" ? entry : `${entry} behavior`,
+    file: first.location.file,
     dir: dirname(skill.dir),
     distractors: [],
     skills: folders,
     execute: defaultPolicy,
     isolate: "run" as const,
-    ...(measure === "behaviour" && { lift: skill.name }),
+    ...(measure === "behavior" && { lift: skill.name }),
     cases,
   };
   return { ...suite, hash: hashSuite(suite) };
@@ -53,14 +53,14 @@ function dropRepeatedIds(evals: readonly SkillEval[]): Pick<SkillEval, "id" | "i
   return evals.map(({ id, input }) => (id !== undefined && uses.get(id) === 1 ? { id, input } : { input }));
 }
 
-function buildCase(one: SkillEval, skill: SkillPackage, measure: Measure): Omit<Case, "id" | "hash" | "place"> {
+function buildCase(one: SkillEval, skill: SkillPackage, measure: Measure): Omit<Case, "id" | "hash" | "location"> {
   return {
     messages: [{ role: "user", content: one.input }],
     ...(measure === "trigger" && { expect: buildExpectation(one, skill.name) }),
-    expectedBehavior: measure === "behaviour" ? one.expectedBehavior : [],
+    expectedBehavior: measure === "behavior" ? one.expectedBehavior : [],
     ...(one.files.length > 0 && { files: one.files }),
     ...(one.unusable !== undefined && { unusable: one.unusable }),
-    ...(measure === "behaviour" && { packageHash: skill.hash }),
+    ...(measure === "behavior" && { packageHash: skill.hash }),
     trials: 5,
     passRate: 0.8,
     maxTurns: maxTurns[measure],

@@ -19,7 +19,7 @@ import { heading, text } from "../../reports/document.ts";
 import { count } from "../../reports/format.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { parseTools, readStaticList } from "../../servers/toolList.ts";
-import { recogniseDispatchers } from "../dispatchers.ts";
+import { recognizeDispatchers } from "../dispatchers.ts";
 import { findRegisteredServers } from "../findServers.ts";
 import { describeToolList } from "../lint/collect.ts";
 import { runRules } from "../lint/rule.ts";
@@ -118,7 +118,7 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
   const file = options.file ?? `evals/${slug(name)}.yaml`;
   refuseExisting(file, "Name another file with --file.", io);
   const items = (listed.items as readonly Json[]).filter(isJsonObject);
-  const dispatch = recogniseDispatchers(items);
+  const dispatch = recognizeDispatchers(items);
   // A call of a dispatcher counts as one of the tool inside, so that is what a case expects.
   const askable = [
     ...tools.filter((tool) => !Object.hasOwn(dispatch, tool.name)),

@@ -1,7 +1,7 @@
 import { relative, resolve } from "node:path";
 import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
-import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../base/types/errors.ts";
-import type { Location } from "../../base/types/finding.ts";
+import { EvalsError, exitCodes, type Location, type Problem, usageError } from "../../base/types/errors.ts";
+import type { FindingLocation } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Path } from "../../base/types/json.ts";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
@@ -15,7 +15,7 @@ import { listEffects } from "../../servers/changes/tools.ts";
 import { type HostName, hosts } from "../../servers/host.ts";
 import { readListFile } from "../../servers/toolList.ts";
 import { describeRegistration } from "../conventions.ts";
-import { mergeSettings, placeSettings } from "../settings.ts";
+import { locateSettings, mergeSettings } from "../settings.ts";
 import type { ServerTarget, SuiteTarget, ToolListTarget } from "../targets.ts";
 import { listSource } from "../tools.ts";
 import type { LintSubject, LintSubjectOf, ToolSubject, ToolsetSubject } from "./rule.ts";
@@ -39,11 +39,11 @@ export function joinCollected(parts: readonly Collected[]): { [K in keyof Collec
 }
 
 /** The problems of a target that could not be linted, which does not stop the others. */
-export function collectFailure({ problems }: EvalsError, place?: Place): Collected {
-  return { problems: problems.map((problem) => ({ ...(place && { place }), ...problem })) };
+export function collectFailure({ problems }: EvalsError, location?: Location): Collected {
+  return { problems: problems.map((problem) => ({ ...(location && { location }), ...problem })) };
 }
 
-type PlacedSuite = { suite: Suite; own: Settings; place(path: Path): Place };
+type PlacedSuite = { suite: Suite; own: Settings; location(path: Path): Location };
 
 /**
  * The suites of a target, and the tools of its server or list, to which the settings of all these suites apply. Tools are
@@ -57,13 +57,13 @@ export async function collectTools(
   const { io } = context;
   const given = target.kind === "suite" ? [target.suite] : target.suites;
   const placed = given.map(async (suite): Promise<PlacedSuite> => {
-    const { place } = await readParsed(resolve(io.cwd, suite.file), suite.file);
-    return { suite, own: placeSettings(suite.lint ?? {}, (path) => place(["lint", ...path])), place };
+    const { location } = await readParsed(resolve(io.cwd, suite.file), suite.file);
+    return { suite, own: locateSettings(suite.lint ?? {}, (path) => location(["lint", ...path])), location };
   });
   const suites = await Promise.all(placed);
   if (target.kind === "suite") return { subjects: describeSuites(suites, context) };
   const registration = target.kind === "server" && suites.length === 0 ? target.registration : undefined;
-  const via = registration ? registration.host.place([registration.name]) : suites[0]?.place(["server"]);
+  const via = registration ? registration.host.location([registration.name]) : suites[0]?.location(["server"]);
   const entry = registration ? [describeEntry(registration, context)] : [];
   try {
     const { name: server, warnings, ...listed } = await listSource(target, io);
@@ -89,15 +89,15 @@ function describeSuites(
   { settings }: CollectContext,
   listed?: readonly JsonObject[],
 ): LintSubject[] {
-  return suites.map(({ suite, own, place }) => ({
+  return suites.map(({ suite, own, location }) => ({
     kind: "suites",
     subject: { suite, ...(listed && { listed, tools: listNames(listed) }) },
     names: [],
     settings: mergeSettings(settings, [own]),
     where: (at) => {
       const [key, index] = at;
-      const ofCase = key === "cases" && typeof index === "number" ? suite.cases[index]?.place : undefined;
-      return { path: formatJsonPath(at), ...(ofCase ?? place(at)) };
+      const ofCase = key === "cases" && typeof index === "number" ? suite.cases[index]?.location : undefined;
+      return { path: formatJsonPath(at), ...(ofCase ?? location(at)) };
     },
   }));
 }
@@ -112,7 +112,7 @@ function describeEntry(
     subject: describeRegistration(registration, io),
     names: [name],
     settings,
-    where: (at) => ({ server: name, path: formatJsonPath(at), ...host.place([name, ...at]) }),
+    where: (at) => ({ server: name, path: formatJsonPath(at), ...host.location([name, ...at]) }),
   };
 }
 
@@ -123,19 +123,19 @@ type RawList = {
   instructions?: string | undefined;
   settings: readonly Settings[];
   /** The suite or host configuration that names the server. */
-  via?: Place;
+  via?: Location;
   /** The place of a value, for a list in a file. Paths start with the index of an item. */
-  place?(path: Path): Place;
+  location?(path: Path): Location;
 };
 
 /** The subjects of a list: each tool, and the list as a whole. Items that are not objects are problems. */
-export function describeToolList({ server, items, instructions, settings, via, place }: RawList): {
+export function describeToolList({ server, items, instructions, settings, via, location }: RawList): {
   subjects: LintSubject[];
   problems: Problem[];
   tools: readonly JsonObject[];
 } {
-  const makeProblem = (message: string, hint: string, at?: Place): Problem => {
-    return { severity: "error", message, hint, ...(at && { place: at }) };
+  const makeProblem = (message: string, hint: string, at?: Location): Problem => {
+    return { severity: "error", message, hint, ...(at && { location: at }) };
   };
   if (items.length === 0) {
     const problem = makeProblem(`"${server}" lists no tools.`, "Check that it is the right server or file.", via);
@@ -146,18 +146,18 @@ export function describeToolList({ server, items, instructions, settings, via, p
   const problems = entries
     .filter(([, item]) => !isJsonObject(item))
     .map(([index]) => {
-      const message = `Item ${index + 1} of the list${place ? "" : ` of "${server}"`} is not a tool.`;
+      const message = `Item ${index + 1} of the list${location ? "" : ` of "${server}"`} is not a tool.`;
       const hint = "A tool is an object with a name, a description and an inputSchema.";
-      return makeProblem(message, hint, place?.([index]) ?? via);
+      return makeProblem(message, hint, location?.([index]) ?? via);
     });
   const tools = found.map(({ tool }) => tool);
   const toolNames = tools.map(({ name }) => (typeof name === "string" ? name : undefined));
-  const where = (at: Path): Location => {
+  const where = (at: Path): FindingLocation => {
     const [index, ...inside] = at;
     const tool = typeof index === "number" ? toolNames[index] : undefined;
     const path = formatJsonPath(tool === undefined ? at : inside);
     const item = typeof index === "number" ? (found[index]?.index ?? index) : undefined;
-    const inFile = place?.(item === undefined ? [] : [item, ...inside]);
+    const inFile = location?.(item === undefined ? [] : [item, ...inside]);
     return { server, ...(tool !== undefined && { tool }), path, ...inFile, ...(via && { via }) };
   };
   const list = { server, tools, ...(instructions !== undefined && { instructions }) };
@@ -167,7 +167,7 @@ export function describeToolList({ server, items, instructions, settings, via, p
 function makeSubjects(
   list: ToolsetSubject,
   settings: readonly Settings[],
-  where: (path: Path) => Location,
+  where: (path: Path) => FindingLocation,
 ): LintSubject[] {
   const { server, tools } = list;
   const names = listNames(tools);
@@ -213,7 +213,7 @@ function findLongestName(server: string, name: string): string {
 }
 
 /** The earlier list, and the place of a value of a tool in its file. */
-type Older = { tools: readonly JsonObject[]; place(tool: Path[number], inside: Path): Place };
+type Older = { tools: readonly JsonObject[]; location(tool: Path[number], inside: Path): Location };
 
 /**
  * Compares the linted list with an earlier one: a subject for the versioning rules, and every change. Throws EvalsError
@@ -240,7 +240,7 @@ export async function compareVersions(
     where: ([tool = "", ...inside]) => {
       const now = tools.findIndex((one) => one.name === tool);
       if (now !== -1) return list.where([now, ...inside]);
-      return { server, tool: String(tool), path: formatJsonPath(inside), ...older.place(tool, inside) };
+      return { server, tool: String(tool), path: formatJsonPath(inside), ...older.location(tool, inside) };
     },
   };
   const changes = listEffects(older.tools, tools).map((effect) => ({ ...effect, path: [...effect.path] }));
@@ -250,10 +250,10 @@ export async function compareVersions(
 async function readOlder(file: string, io: Io): Promise<Older> {
   const path = resolve(io.cwd, file);
   const shown = relative(io.cwd, path) || ".";
-  const { value, place } = await readParsed(path, shown, { lenient: true });
+  const { value, location } = await readParsed(path, shown, { lenient: true });
   const baseline = isJsonObject(value) && "toolsets" in value ? await readBaseline(path) : undefined;
-  if (baseline) return { tools: listBaselineTools(baseline), place: () => place(["toolsets"]) };
+  if (baseline) return { tools: listBaselineTools(baseline), location: () => location(["toolsets"]) };
   const list = await readListFile(path, shown);
   const at = (name: Path[number]) => list.items.findIndex((item) => isJsonObject(item) && item.name === name);
-  return { tools: list.items.filter(isJsonObject), place: (tool, inside) => list.place([at(tool), ...inside]) };
+  return { tools: list.items.filter(isJsonObject), location: (tool, inside) => list.location([at(tool), ...inside]) };
 }

@@ -20,7 +20,7 @@ import {
 import type { LintJudgeOptions } from "./judge.ts";
 import { lintDocument, rulesDocument, rulesMarkdown } from "./lintReport.ts";
 import { runRules, type ToolsetSubject } from "./rule.ts";
-import { catalogue, rules } from "./rules/index.ts";
+import { catalog, rules } from "./rules/index.ts";
 
 type Format = FormOptions["format"] | "markdown";
 
@@ -63,7 +63,7 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
     {
       report,
       document: ({ isWhole }) => lintDocument(report, { isWhole: isWhole || showsAll }),
-      list: { ...list, rules: catalogue(rules) },
+      list: { ...list, rules: catalog(rules) },
       warnings: collected.warnings,
     },
     io,
@@ -79,7 +79,7 @@ export function lintTools(tools: readonly Tool[], instructions: string | undefin
 }
 
 async function printRules(format: Format, io: Io): Promise<ExitCode> {
-  const list = catalogue(rules);
+  const list = catalog(rules);
   if (format === "sarif" || format === "github" || format === "junit")
     throw usageError(`--rules cannot be printed as ${format}.`, "Use terminal, json or markdown.");
   if (format === "markdown") io.out(rulesMarkdown(list));
@@ -109,7 +109,11 @@ async function makeReport(
   const exitCode = decideExitCode(counts, failOn, problems.length === 0);
   return {
     ...linted,
-    problems: problems.map(({ message, hint, place }) => ({ message, ...(hint && { hint }), ...(place && { place }) })),
+    problems: problems.map(({ message, hint, location }) => ({
+      message,
+      ...(hint && { hint }),
+      ...(location && { location }),
+    })),
     ...(skillFolders.length > 0 && { skillFolders }),
     ...(options.confusable && { confusable: lists.flatMap(({ subject }) => listConfusable(subject)) }),
     ...(versions && { changes: versions.changes }),
@@ -128,10 +132,10 @@ function listConfusable({ server, tools }: ToolsetSubject): NonNullable<LintRepo
 }
 
 function describeUnused({ unusedSuppressions }: LintReport): Problem[] {
-  return unusedSuppressions.map(({ rule, tool, reason, place }) => ({
+  return unusedSuppressions.map(({ rule, tool, reason, location }) => ({
     severity: "warning",
     message: `The suppression of ${rule}${tool === undefined ? "" : ` for ${tool}`} suppresses nothing.`,
     hint: `Remove it. Its reason was: ${reason}`,
-    ...(place && { place }),
+    ...(location && { location }),
   }));
 }

@@ -113,13 +113,13 @@ function describeUngraded(outcomes: readonly { asked: Asked; outcome: JudgeResul
     const named = asked.slice(0, maxNamed).map(({ tool }) => getName(tool));
     const more = asked.length > maxNamed ? [`${asked.length - maxNamed} more`] : [];
     const { file, line, column, via } = asked[0]?.list.where([asked[0].index]) ?? {};
-    const place =
+    const location =
       file === undefined ? via : { file, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
     return {
       severity: "error",
       message: `${count(asked.length, "tool")} not judged (${[...named, ...more].join(", ")}): ${why.replace(/\.$/, "")}.`,
       hint: "Run it again. The findings of the other rules are complete.",
-      ...(place && { place }),
+      ...(location && { location }),
     };
   });
 }

@@ -1,6 +1,6 @@
 import { groupBy } from "../../base/groupBy.ts";
 import { sumOf } from "../../base/sum.ts";
-import type { Finding, Location } from "../../base/types/finding.ts";
+import type { Finding, FindingLocation } from "../../base/types/finding.ts";
 import type { LintReport, RuleInfo } from "../../base/types/lint.ts";
 import {
   type Block,
@@ -63,10 +63,10 @@ function hiddenInfos(findings: readonly Finding[]): string {
 }
 
 /** Fewer findings need no summary. */
-const minSummarised = 8;
+const minSummarized = 8;
 
 function summaryByRule(findings: readonly Finding[]): Block[] {
-  if (findings.length < minSummarised) return [];
+  if (findings.length < minSummarized) return [];
   const rules = [...groupBy(findings, ({ rule }) => rule)].map(([rule, own]) => ({
     rule,
     severity: own[0]?.severity ?? "info",
@@ -127,21 +127,21 @@ const maxPlaces = { ofSubject: 10, ofServer: 4 };
 
 function entryItem({ first, others }: Entry): Item {
   const tools = countTools([first, ...others]);
-  const showPlace = ({ location }: Finding) => `${tools > 1 ? `${location.tool} ` : ""}${placeText(location)}`;
+  const showPlace = ({ location }: Finding) => `${tools > 1 ? `${location.tool} ` : ""}${locationText(location)}`;
   const times = others.length > 0 ? ` (${others.length + 1} times${tools > 1 ? ` in ${tools} tools` : ""})` : "";
-  const places = others.slice(0, tools > 1 ? maxPlaces.ofServer : maxPlaces.ofSubject).map(showPlace);
-  const left = others.length - places.length;
+  const locations = others.slice(0, tools > 1 ? maxPlaces.ofServer : maxPlaces.ofSubject).map(showPlace);
+  const left = others.length - locations.length;
   const rest = left > 0 ? [`${left} more (--all shows each)`] : [];
   return findingItem(first, {
     title: `${first.rule}${times}  ${showPlace(first)}`,
-    more: places.length === 0 ? [] : [`Also: ${[...places, ...rest].join(", ")}`],
+    more: locations.length === 0 ? [] : [`Also: ${[...locations, ...rest].join(", ")}`],
   });
 }
 
 /** `file:line:column` if the finding is in a file, then the path within the subject. */
-function placeText({ file, line, column, path = "" }: Location): string {
-  const place = [file, line, column].filter((part) => part !== undefined).join(":");
-  return [place, path].filter(Boolean).join(" ");
+function locationText({ file, line, column, path = "" }: FindingLocation): string {
+  const location = [file, line, column].filter((part) => part !== undefined).join(":");
+  return [location, path].filter(Boolean).join(" ");
 }
 
 function confusablePairs(pairs: NonNullable<LintReport["confusable"]>): Block[] {

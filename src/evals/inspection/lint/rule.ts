@@ -1,5 +1,5 @@
-import { type SchemaPlace, type Walk, walkToolSchema } from "../../base/jsonSchema/walk.ts";
-import type { Finding, Location, Severity } from "../../base/types/finding.ts";
+import { type SchemaLocation, type Walk, walkToolSchema } from "../../base/jsonSchema/walk.ts";
+import type { Finding, FindingLocation, Severity } from "../../base/types/finding.ts";
 import type { JsonObject, Path } from "../../base/types/json.ts";
 import {
   isSuppressing,
@@ -133,17 +133,17 @@ export type LintSubjectOf<K extends SubjectKind> = {
   /** The names of the tools, skills or entries in it, which suppressions can use. */
   readonly names: readonly string[];
   readonly settings: readonly Settings[];
-  where(path: Path): Location;
+  where(path: Path): FindingLocation;
 };
 export type LintSubject = { [K in SubjectKind]: LintSubjectOf<K> }[SubjectKind];
 
 /** Applies a check to every schema in the inputSchema of a tool. */
-export function inInput(check: (place: SchemaPlace) => Iterable<Violation>) {
+export function inInput(check: (location: SchemaLocation) => Iterable<Violation>) {
   return ({ tool }: ToolSubject) => visit(walkToolSchema(tool, "inputSchema"), check);
 }
 
 /** Applies a check to every schema in the inputSchema and the outputSchema of a tool. */
-export function inSchemas(check: (place: SchemaPlace) => Iterable<Violation>) {
+export function inSchemas(check: (location: SchemaLocation) => Iterable<Violation>) {
   return ({ tool }: ToolSubject) => [
     ...visit(walkToolSchema(tool, "inputSchema"), check),
     ...visit(walkToolSchema(tool, "outputSchema"), check),
@@ -151,9 +151,9 @@ export function inSchemas(check: (place: SchemaPlace) => Iterable<Violation>) {
 }
 
 /** Not a generator: most places have no violation, and a generator for each takes longer than the checks. */
-function visit({ places }: Walk, check: (place: SchemaPlace) => Iterable<Violation>): Violation[] {
+function visit({ locations }: Walk, check: (location: SchemaLocation) => Iterable<Violation>): Violation[] {
   const violations: Violation[] = [];
-  for (const place of places) for (const one of check(place)) violations.push(one);
+  for (const location of locations) for (const one of check(location)) violations.push(one);
   return violations;
 }
 
@@ -237,7 +237,7 @@ function lintTarget<K extends SubjectKind>(
   }
 }
 
-function truncateLocation(location: Location): Location {
+function truncateLocation(location: FindingLocation): FindingLocation {
   const { server = "", tool = "", skill = "", path = "" } = location;
   if (Math.max(server.length, tool.length, skill.length, path.length) <= maxText) return location;
   return {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
 import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts";
-import type { Location } from "../../base/types/finding.ts";
+import type { FindingLocation } from "../../base/types/finding.ts";
 import type { Path } from "../../base/types/json.ts";
 import type { SkillPackage } from "../../base/types/skill.ts";
 import type { Suite } from "../../base/types/suite.ts";
@@ -31,7 +31,7 @@ export async function collectSkills({ dir, only }: SkillsTarget, context: Collec
   const problems = [
     ...skipped.map(({ file, reason }) => describeNotLoaded(file, `No host can load this package: ${reason}`)),
     ...shadowed.map(({ file, by, reason }) => describeNotLoaded(file, `${by} has the same name: ${reason}`)),
-  ].filter(({ place }) => isSelected(basename(dirname(place?.file ?? ""))));
+  ].filter(({ location }) => isSelected(basename(dirname(location?.file ?? ""))));
   const selected = skills.filter(({ folder }) => isSelected(folder));
   const parts = await Promise.all(selected.map((skill) => collectPackage(skill, skills, context)));
   return joinCollected([...parts, { problems }]);
@@ -41,7 +41,7 @@ export async function collectSkills({ dir, only }: SkillsTarget, context: Collec
 function describeNotLoaded(where: string, message: string): Problem {
   const hint = "Fix it, or move it out of the folder of skills.";
   const [, file = where, line] = /^(.*):(\d+)$/.exec(where) ?? [];
-  return { severity: "error", message, hint, place: { file, ...(line !== undefined && { line: Number(line) }) } };
+  return { severity: "error", message, hint, location: { file, ...(line !== undefined && { line: Number(line) }) } };
 }
 
 async function collectPackage(
@@ -59,7 +59,7 @@ async function collectPackage(
     },
     names: [skill.name],
     settings: context.settings,
-    where: (at) => ({ skill: skill.name, path: formatJsonPath(at), ...placeIn(skill, at) }),
+    where: (at) => ({ skill: skill.name, path: formatJsonPath(at), ...locateIn(skill, at) }),
   };
   return joinCollected([{ subjects: [subject] }, await collectEvals(skill, context)]);
 }
@@ -76,10 +76,13 @@ function lookOutside({ dir }: SkillPackage, cwd: string): SkillSubject["outside"
   };
 }
 
-function placeIn({ file, document }: SkillPackage, [part, key]: Path): Pick<Location, "file" | "line" | "column"> {
+function locateIn(
+  { file, document }: SkillPackage,
+  [part, key]: Path,
+): Pick<FindingLocation, "file" | "line" | "column"> {
   if (part === "line" && typeof key === "number") return { file, line: key };
   if (part === "file" && key !== undefined) return { file: join(dirname(file), String(key)) };
-  const known = part === "frontMatter" && key !== undefined ? document.places[String(key)] : undefined;
+  const known = part === "frontMatter" && key !== undefined ? document.locations[String(key)] : undefined;
   return { file, line: known?.line ?? 1, ...(known && { column: known.column }) };
 }
 
@@ -87,8 +90,8 @@ async function collectEvals(skill: SkillPackage, { io, settings }: CollectContex
   try {
     const { evals, files, warnings } = await readSkillEvals(skill, { repository: io.cwd, cwd: io.cwd });
     const subjects = files.map(async (file): Promise<LintSubject> => {
-      const { value, place } = await readParsed(resolve(io.cwd, file), file);
-      const own = evals.filter((one) => one.place.file === file);
+      const { value, location } = await readParsed(resolve(io.cwd, file), file);
+      const own = evals.filter((one) => one.location.file === file);
       return {
         kind: "eval files",
         subject: { raw: value, evals: own, isTriggerFile: basename(file) !== "evals.json" },
@@ -97,7 +100,7 @@ async function collectEvals(skill: SkillPackage, { io, settings }: CollectContex
         where: (at) => {
           const [key, index] = at;
           const query = key === "evals" && typeof index === "number" ? own[index] : undefined;
-          return { skill: skill.name, path: formatJsonPath(at), ...(query?.place ?? place(at)) };
+          return { skill: skill.name, path: formatJsonPath(at), ...(query?.location ?? location(at)) };
         },
       };
     });
@@ -120,10 +123,10 @@ async function collectEvals(skill: SkillPackage, { io, settings }: CollectContex
   }
 }
 
-function locateInSkill({ file, cases }: Suite, skill: string, at: Path): Location {
+function locateInSkill({ file, cases }: Suite, skill: string, at: Path): FindingLocation {
   const [key, index] = at;
-  const place = key === "cases" && typeof index === "number" ? cases[index]?.place : undefined;
-  return { skill, path: formatJsonPath(at), ...(place ?? { file }) };
+  const location = key === "cases" && typeof index === "number" ? cases[index]?.location : undefined;
+  return { skill, path: formatJsonPath(at), ...(location ?? { file }) };
 }
 
 /** The text of every file of a package by path; undefined for files that are not text, too large, or outside of it. */

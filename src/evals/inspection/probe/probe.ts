@@ -220,7 +220,7 @@ function nothingCalled({ server, skipped }: ServerReport): Problem {
 }
 
 /** Every rule that a report may name. */
-const catalogue = [...new Set([...toolRules, ...unknownToolRules])].map(({ id, severity, why, docs }) => {
+const catalog = [...new Set([...toolRules, ...unknownToolRules])].map(({ id, severity, why, docs }) => {
   return { id, severity, why, docs };
 });
 
@@ -234,7 +234,7 @@ function makeReport(probed: readonly Probed[], seed: number, options: ProbeOptio
   const stopped = io.signal.aborted;
   const exitCode = stopped ? io.signalExitCode() : decideExitCode(counts, failOn, problems.length === 0);
   return {
-    ...{ seed, servers, problems, counts, rules: catalogue, failOn, stopped },
+    ...{ seed, servers, problems, counts, rules: catalog, failOn, stopped },
     ...{ ok: exitCode === exitCodes.passed, exitCode },
   };
 }
@@ -264,7 +264,7 @@ async function makeCalls(
       const isOff = judgeRule(rule, tool.name, target).level === "off";
       if (typeof result === "string" || isOff || found.has(key)) continue;
       found.add(key);
-      report.findings.push(makeFinding(rule, result.wrong, seen, target, "not tried"));
+      report.findings.push(makeFinding(rule, result.violation, seen, target, "not tried"));
     }
   }
 }

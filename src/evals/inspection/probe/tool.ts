@@ -62,7 +62,7 @@ export async function probeTool(planned: PlannedTool, report: ServerReport, prob
       });
       for (const { rule, result } of checkRules(seen)) {
         if (result === "ok") passed.add(rule.id);
-        if (typeof result !== "string") await addFinding(findings, rule, result.wrong, seen, probing);
+        if (typeof result !== "string") await addFinding(findings, rule, result.violation, seen, probing);
         if (signal.aborted) return;
       }
     }
@@ -122,7 +122,7 @@ async function reproduce(
       left -= outcome.kind === "broken" && outcome.stage === "timeout" ? 10 : 1;
     const result = rule.check(repeated);
     if (signal.aborted || typeof result === "string") return false;
-    smallest = { message: result.wrong, seen: repeated };
+    smallest = { message: result.violation, seen: repeated };
     return true;
   };
   await session.stop();

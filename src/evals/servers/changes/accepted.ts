@@ -90,7 +90,7 @@ type TouchedCase = { id: string; why: Exclude<Touch, "no record">; tools: string
 export function findTouched(record: AcceptedRecord, now: CurrentCases): TouchedCase[] {
   const { lists, cases } = compareAccepted(record, now);
   const current = new Map(now.cases.map((one) => [one.id, one]));
-  const neighbours = new Map(
+  const neighbors = new Map(
     lists.flatMap(({ base, head, cases: ids, changes }) => {
       const changed = listChangedTools(changes);
       const both = [record.toolsets[base] ?? [], now.toolsets[head] ?? []];
@@ -102,8 +102,8 @@ export function findTouched(record: AcceptedRecord, now: CurrentCases): TouchedC
   );
   return cases.flatMap(({ id, state, tools }): TouchedCase[] => {
     if (state !== "accepted") return [{ id, why: state, tools }];
-    const near = neighbours.get(id) ?? [];
-    return near.length > 0 ? [{ id, why: "neighbour", tools: near }] : [];
+    const near = neighbors.get(id) ?? [];
+    return near.length > 0 ? [{ id, why: "neighbor", tools: near }] : [];
   });
 }
 

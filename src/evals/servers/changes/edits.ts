@@ -135,10 +135,10 @@ function differing(one: object, other: object): object {
 
 /** The schema of a parameter, of its items, or (if `path` is empty) of all arguments together. */
 type Parameter = { schema: Json; required: boolean };
-type ParameterPlace = { tool: string; path: string };
+type ParameterLocation = { tool: string; path: string };
 const optional = (schema: Json): Parameter => ({ schema, required: false });
 
-function mixParameter(spot: ParameterPlace, base: Parameter, head: Parameter, choose: Choose): Parameter {
+function mixParameter(spot: ParameterLocation, base: Parameter, head: Parameter, choose: Choose): Parameter {
   const [before, after] = [base.schema, head.schema];
   if (!isJsonObject(before) || !isJsonObject(after)) {
     return !same(base, head) && choose(editParameter(spot, "schema", format(base), format(head))) ? head : base;
@@ -168,7 +168,7 @@ function mixParameter(spot: ParameterPlace, base: Parameter, head: Parameter, ch
   return { schema, required: own.required };
 }
 
-function mixProperties({ tool, path }: ParameterPlace, before: JsonObject, after: JsonObject, choose: Choose) {
+function mixProperties({ tool, path }: ParameterLocation, before: JsonObject, after: JsonObject, choose: Choose) {
   const [base, head] = [indexParameters(before), indexParameters(after)];
   const mixed = new Map<string, Parameter>();
   for (const name of new Set([...base.keys(), ...head.keys()])) {
@@ -183,7 +183,7 @@ function mixProperties({ tool, path }: ParameterPlace, before: JsonObject, after
 }
 
 function mixItems(
-  { tool, path }: ParameterPlace,
+  { tool, path }: ParameterLocation,
   before: JsonObject,
   after: JsonObject,
   choose: Choose,
@@ -199,7 +199,7 @@ function indexParameters(schema: JsonObject): Map<string, Parameter> {
 }
 
 /** A schema without what is compared separately: description, parameters and which of them are required, items. */
-function pickOwnKeywords(spot: ParameterPlace, schema: JsonObject, other: JsonObject): JsonObject {
+function pickOwnKeywords(spot: ParameterLocation, schema: JsonObject, other: JsonObject): JsonObject {
   const named = new Set<Json>([...indexParameters(schema).keys(), ...indexParameters(other).keys()]);
   const entries = Object.entries(schema).flatMap(([key, value]): [string, Json][] => {
     if (key === "description" && spot.path !== "") return [];
@@ -220,7 +220,7 @@ const parameterLabels = {
 };
 
 function editParameter(
-  { tool, path }: ParameterPlace,
+  { tool, path }: ParameterLocation,
   what: keyof typeof parameterLabels,
   before?: Json,
   after?: Json,

@@ -74,12 +74,12 @@ export function* listSchemaEffects(states: ToolStates): Iterable<ChangeEffect> {
   for (const difference of diffToolSchemas(states, "inputSchema")) {
     const { name, inside, at } = difference;
     const own = inside || name === "" ? ":schema" : "";
-    const [place, aspect] =
+    const [location, aspect] =
       difference.kind === "removed" || difference.kind === "added"
         ? [inside ? name : `${name}.${formatName(difference.property)}`, inside ? ":schema" : `:${difference.kind}`]
         : [name, difference.kind === "wording" && difference.keyword === "description" ? own : ":schema"];
-    const id = `${formatName(tool)}${place}${aspect}`;
-    yield { id, tool, path: [tool, ...at], ...classifyInput(difference, `${formatName(tool)}${place}`, states) };
+    const id = `${formatName(tool)}${location}${aspect}`;
+    yield { id, tool, path: [tool, ...at], ...classifyInput(difference, `${formatName(tool)}${location}`, states) };
   }
   const id = `${formatName(tool)}:outputSchema`;
   const [had, has] = [before.outputSchema !== undefined, after.outputSchema !== undefined];
@@ -163,7 +163,7 @@ function classifyAdded(
   }
   const what = `${subject} is new${renames === undefined ? "" : ` (formerly ${formatName(renames)})`}`;
   if (hasDefault) return { kind: "parameter-added", class: "compatible", what: `${what} and has a default.` };
-  const fix = "Give it a default that keeps the previous behaviour.";
+  const fix = "Give it a default that keeps the previous behavior.";
   return { kind: "no-default", class: "unknown", what: `${what} and has no default.`, fix };
 }
 

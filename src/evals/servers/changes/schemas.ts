@@ -19,7 +19,7 @@ type Spot = { name: string; inside: boolean; depth: number; progress: Progress }
 type Progress = { known: Map<Json, Set<Json>>; left: number };
 
 /** Far above what hosts accept. Differences beyond these limits are reported as unclear. */
-const limits = { depth: 40, places: 20_000, refs: 10, pairs: 10_000 } as const;
+const limits = { depth: 40, locations: 20_000, refs: 10, pairs: 10_000 } as const;
 
 /** One difference between two schemas, and its place. `values`: a difference in the values that are accepted there. */
 export type SchemaDifference = Pick<Spot, "name" | "inside"> & { at: Path } & (
@@ -50,7 +50,7 @@ export function diffWholeSchemas(before: Side, after: Side): Iterable<SchemaDiff
     name: "",
     inside: false,
     depth: 0,
-    progress: { known: new Map(), left: limits.places },
+    progress: { known: new Map(), left: limits.locations },
   });
 }
 
@@ -79,8 +79,8 @@ function* diffSchemas(before: Side, after: Side, spot: Spot): Iterable<SchemaDif
   } else yield* diffAlternatives(keyword, listBranches(then, keyword), listBranches(now, keyword), current, below);
   for (const keyword of wordingKeywords) {
     const [was, is] = [then.schema[keyword], now.schema[keyword]];
-    const place = { name: spot.name, inside: spot.inside, at: current.at };
-    if (!sameJson(was, is)) yield { ...place, kind: "wording", keyword, before: was, after: is };
+    const location = { name: spot.name, inside: spot.inside, at: current.at };
+    if (!sameJson(was, is)) yield { ...location, kind: "wording", keyword, before: was, after: is };
   }
 }
 
@@ -245,7 +245,7 @@ function refersElsewhere(value: Json | undefined, before: Walk, after: Walk): bo
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (isJsonObject(next) && typeof next.$ref === "string") {
       return !["$defs", "definitions"].every((key) =>
-        sameJson(before.places[0]?.schema[key], after.places[0]?.schema[key]),
+        sameJson(before.locations[0]?.schema[key], after.locations[0]?.schema[key]),
       );
     }
     if (typeof next === "object" && next !== null) waiting.push(...Object.values(next));

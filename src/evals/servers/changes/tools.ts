@@ -30,8 +30,8 @@ export function listEffects(before: readonly JsonObject[], after: readonly JsonO
 export function listRenamingEffects(before: JsonObject, after: JsonObject): ChangeEffect[] {
   const name = String(before.name);
   const to = String(after.name);
-  const place = { id: `${formatName(name)}:renamed`, tool: name, path: [name] };
-  const renamed = name === to ? [] : [{ ...place, ...classifyRename(name, to) }];
+  const location = { id: `${formatName(name)}:renamed`, tool: name, path: [name] };
+  const renamed = name === to ? [] : [{ ...location, ...classifyRename(name, to) }];
   const ofParameters = [...listSchemaEffects({ name, before, after, successor: undefined })];
   return [...renamed, ...ofParameters.filter((effect) => effect.class === "breaking")];
 }
@@ -93,12 +93,12 @@ function* listAnnotationEffects(name: string, before: JsonObject, after: JsonObj
   for (const { hint, assumed, riskier } of hints) {
     const [was, is] = [read(before, hint, assumed), read(after, hint, assumed)];
     if (was === is) continue;
-    const place = { id: `${formatName(name)}:annotations`, tool: name, path: [name, "annotations", hint] };
+    const location = { id: `${formatName(name)}:annotations`, tool: name, path: [name, "annotations", hint] };
     const what = `${hint} of ${formatName(name)} changed from ${was} to ${is}.`;
-    if (is !== riskier) yield { ...place, kind: "annotation-safer", class: "compatible", what };
+    if (is !== riskier) yield { ...location, kind: "annotation-safer", class: "compatible", what };
     else {
-      const fix = "Restore the hint if the tool still does the same; offer new behaviour as a new tool.";
-      yield { ...place, kind: "annotation", class: "unknown", what, fix };
+      const fix = "Restore the hint if the tool still does the same; offer new behavior as a new tool.";
+      yield { ...location, kind: "annotation", class: "unknown", what, fix };
     }
   }
 }
@@ -156,7 +156,7 @@ function classifyRemoval(name: string, tool: JsonObject, before: ToolsByName, af
       const fix = "List it again, or mark it deprecated for a while before you remove it.";
       return { kind: "tool-removed", class: "breaking", what: `${shown} was removed.`, fix };
     }
-    const what = `${shown} was removed without having been marked deprecated in favour of ${formatName(newer)}.`;
+    const what = `${shown} was removed without having been marked deprecated in favor of ${formatName(newer)}.`;
     const fix = `List it again for a while, with a description that starts "DEPRECATED: use ${newer}".`;
     return { ...early, what, fix };
   }
@@ -199,6 +199,6 @@ function classifyDeprecation(
     return { kind: "successor-missing", class: "unknown", what, fix, ...(isOld && { cause: `${newer}:removed` }) };
   }
   if (isOld) return undefined;
-  const favour = successor === undefined ? "" : ` in favour of ${formatName(successor)}`;
-  return { kind: "deprecated", class: "compatible", what: `${shown} is now marked deprecated${favour}.` };
+  const favor = successor === undefined ? "" : ` in favor of ${formatName(successor)}`;
+  return { kind: "deprecated", class: "compatible", what: `${shown} is now marked deprecated${favor}.` };
 }

@@ -4,7 +4,7 @@ import { missed, missSentences } from "../../../reports/missed.ts";
 import { manifest, runOf, suiteOf } from "../../../reports/samples.ts";
 
 it.each(["terminal", "markdown"] as const)("explains why trials missed: %s", (form) => {
-  const display = { colour: false, width: 200, unicode: true };
+  const display = { color: false, width: 200, unicode: true };
   const shown = forms[form]
     .render(runReport({ summary: missed, manifest }), display)
     .replaceAll(/[`\\|]/g, "")

@@ -3,10 +3,10 @@ import type { RunManifest } from "../../../../src/evals/base/types/run.ts";
 import type { Trial } from "../../../../src/evals/base/types/trial.ts";
 import { confusionGrid } from "../../../../src/evals/experiments/results/figures.ts";
 import { PageTrialCollector, pageLimits } from "../../../../src/evals/experiments/run/report/pageTrials.ts";
-import { summariser } from "../../../../src/evals/experiments/run/summary.ts";
+import { summarizer } from "../../../../src/evals/experiments/run/summary.ts";
 import { manifest as sample } from "../../../reports/samples.ts";
 
-const place = { hash: "h", expectedTools: ["read"], toolset: "t", trials: 5, passRate: 0.8, maxTurns: 1 };
+const location = { hash: "h", expectedTools: ["read"], toolset: "t", trials: 5, passRate: 0.8, maxTurns: 1 };
 const manifest: RunManifest = {
   ...sample,
   models: sample.models.slice(0, 1),
@@ -18,7 +18,7 @@ const manifest: RunManifest = {
       execute: "never",
       isolate: "run",
       cases: ["a", "b"].map((id) => ({
-        ...place,
+        ...location,
         id,
         input: `Do ${id}`,
         expected: "read",
@@ -60,7 +60,7 @@ function trial(
 
 function collect(trials: readonly Trial[], limits?: { trials: number; characters: number }) {
   const collector = new PageTrialCollector(manifest, limits && { limits });
-  const results = summariser(manifest, "reports/run");
+  const results = summarizer(manifest, "reports/run");
   for (const one of trials) {
     collector.add(one);
     results.add(one);

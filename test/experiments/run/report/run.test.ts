@@ -13,7 +13,7 @@ function brief(cases: readonly CaseSummary[], others: readonly string[] = [], gi
     return { ...suite, totals: { ...suite.totals, ...totals } };
   });
   return renderTerminal(briefDocument({ summary: runOf(suites, 1), manifest: given }), {
-    colour: false,
+    color: false,
     width: 80,
     unicode: true,
   });
@@ -65,7 +65,7 @@ it("speaks of skills as skills", () => {
   ];
   const suite = suiteOf({ name: "skill:cleye", cases, model, failed: ["rate"] });
   const document = briefDocument({ summary: runOf([suite], 1), manifest });
-  const text = renderTerminal(document, { colour: false, width: 80, unicode: true });
+  const text = renderTerminal(document, { color: false, width: 80, unicode: true });
   expect(text).toMatch(/near-miss +must not load cleye +0\/5 +loaded cleye 5/);
   expect(text).toMatch(/positive +must load cleye +0\/5 +no call 5/);
 });

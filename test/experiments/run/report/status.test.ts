@@ -5,7 +5,7 @@ import { describePartial } from "../../../../src/evals/experiments/run/report/st
 const asked: PartialRun["asked"] = [
   { suite: "files", case: "read-notes", why: "stale", tools: ["read"] },
   { suite: "files", case: "read-all", why: "stale", tools: ["read"] },
-  { suite: "files", case: "list-home", why: "neighbour", tools: ["read"] },
+  { suite: "files", case: "list-home", why: "neighbor", tools: ["read"] },
 ];
 
 describe("the description of a partial run", () => {

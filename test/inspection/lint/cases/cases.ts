@@ -75,7 +75,7 @@ export function aSkillSubject(
   const description = "Compresses images.";
   const document = {
     frontMatter: { name, description },
-    places: {},
+    locations: {},
     body: "",
     bodyLine: 5,
     steps: [],
@@ -91,7 +91,13 @@ export function aSkillSubject(
 }
 
 export function anEvalsFileSubject(raw: unknown, evals: readonly Partial<SkillEval>[] = []): EvalsFileSubject {
-  const one: SkillEval = { input: "", triggers: true, expectedBehavior: [], files: [], place: { file: "evals.json" } };
+  const one: SkillEval = {
+    input: "",
+    triggers: true,
+    expectedBehavior: [],
+    files: [],
+    location: { file: "evals.json" },
+  };
   return { raw, evals: evals.map((changes) => ({ ...one, ...changes })), isTriggerFile: false };
 }
 

@@ -15,7 +15,7 @@ function aSkillWith(changes: Partial<SkillDocument>, files: Readonly<Record<stri
   const { description: text = description } = changes.frontMatter ?? {};
   const document: SkillDocument = {
     frontMatter: { name, description },
-    places: {},
+    locations: {},
     body: "# Compress images\n\nThe user has an image that is too large.\n",
     bodyLine: 5,
     title: { text: "Compress images", line: 5 },

@@ -58,12 +58,12 @@ export function measured(): { tally(rule: string, group: Group): Tally; wrong: D
           const key = `${id} ${group}`;
           const tally = tallies.get(key) ?? { both: 0, rule: 0, reader: 0 };
           tallies.set(key, tally);
-          const labelled = labels[list]?.[name]?.includes(id) ?? false;
-          if (finds(name, id)) tally[labelled ? "both" : "rule"]++;
-          else if (labelled) tally.reader++;
-          if (finds(name, id) && !labelled) wrong.push(`${id} ${list}/${name}`);
+          const labeled = labels[list]?.[name]?.includes(id) ?? false;
+          if (finds(name, id)) tally[labeled ? "both" : "rule"]++;
+          else if (labeled) tally.reader++;
+          if (finds(name, id) && !labeled) wrong.push(`${id} ${list}/${name}`);
           // What the names of siblings cannot tell is listed nowhere: it is half of what there is.
-          if (!finds(name, id) && labelled && id !== "description-sibling") missed.push(`${id} ${list}/${name}`);
+          if (!finds(name, id) && labeled && id !== "description-sibling") missed.push(`${id} ${list}/${name}`);
         }
       }
     }

@@ -7,7 +7,7 @@ import { broken, failure, probed, result, seen } from "./make.ts";
 const found = (observation: ProbeObservation) =>
   Object.fromEntries(
     checkRules(observation).flatMap(({ rule, result }) =>
-      typeof result === "object" ? [[rule.id, result.wrong]] : [],
+      typeof result === "object" ? [[rule.id, result.violation]] : [],
     ),
   );
 const ok = (observation: ProbeObservation) =>

@@ -87,7 +87,7 @@ export class PageTrialCollector {
         input: this.#limit(asked.input),
         ...(asked.paraphrases && { paraphrases: asked.paraphrases.map(this.#limit) }),
         expected: asked.expected,
-        place: asked.file === "" ? "" : `${asked.file}:${asked.line}`,
+        location: asked.file === "" ? "" : `${asked.file}:${asked.line}`,
         // Only a run has gates.
         ...(known && { passRate: known.passRate, state: caseState(known) }),
         arms: [...(isAsked ? [countArm("head", known)] : []), ...counted],

@@ -135,10 +135,14 @@ const suiteRows: readonly (readonly [label: string, lines: (suite: SuiteSummary)
   ["Mocks", ({ mocks }) => (mocks ? [`${count(mocks.answered, "call")} answered`] : [])],
   [
     "Mocks never matched",
-    ({ mocks: { unused = [], unusedPlaces = [] } = {} }) =>
+    ({ mocks: { unused = [], unusedLocations = [] } = {} }) =>
       unused.length === 0
         ? []
-        : [listNames(unused.map((label, at) => [{ code: label }, unusedPlaces[at] ? ` (${unusedPlaces[at]})` : ""]))],
+        : [
+            listNames(
+              unused.map((label, at) => [{ code: label }, unusedLocations[at] ? ` (${unusedLocations[at]})` : ""]),
+            ),
+          ],
   ],
   ["Not mocked", ({ mocks }) => (mocks?.unmatched ?? []).slice(0, 4).map((one) => quoteCounted(one, "call"))],
   ["Denied calls", ({ denials }) => (denials ? describeDenials(denials) : [])],

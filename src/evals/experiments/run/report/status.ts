@@ -301,7 +301,7 @@ export function describeLeftOut({ leftOut, since }: PartialRun): string[] {
 const describeSince = (since: PartialRun["since"]) =>
   since === "baseline" ? "since the accepted baseline" : "since they were last asked";
 
-const reasons: Record<Exclude<Touch, "stale" | "neighbour" | "no record">, string> = {
+const reasons: Record<Exclude<Touch, "stale" | "neighbor" | "no record">, string> = {
   new: "new",
   edited: "the case, its mocks or its skill changed",
   "not graded": "no graded trial yet",
@@ -310,6 +310,6 @@ const reasons: Record<Exclude<Touch, "stale" | "neighbour" | "no record">, strin
 function explainTouch({ why, tools }: PartialRun["asked"][number], since: PartialRun["since"]): string {
   if (why === "no record") return since === "baseline" ? "there is no accepted baseline" : "not asked before";
   if (why === "stale") return `${some(tools)} changed`;
-  if (why === "neighbour") return `${some(tools)} changed, which is similar to an expected tool`;
+  if (why === "neighbor") return `${some(tools)} changed, which is similar to an expected tool`;
   return reasons[why];
 }

@@ -1,6 +1,6 @@
 import { exitCodes } from "../../../base/types/errors.ts";
 import type { CaseSummary, RunManifest, SuiteSummary } from "../../../base/types/run.ts";
-import { isRed, type Place, type Verdict, type VerdictList, type VerdictSuite } from "../../../reports/findings.ts";
+import { isRed, type Location, type Verdict, type VerdictList, type VerdictSuite } from "../../../reports/findings.ts";
 import { tally } from "../../../reports/format.ts";
 import { discoverySentence } from "../../arms/report.ts";
 import { checkLines } from "../../check/report.ts";
@@ -64,7 +64,7 @@ function checkVerdicts({ verdict, cases }: SuiteSummary, followUp: FollowUp): Ve
       level,
       kind,
       lines: checkLines(verdict, 100, followUp),
-      place: findPlace(cases, worst),
+      location: findLocation(cases, worst),
     },
   ];
 }
@@ -80,15 +80,15 @@ function driftVerdicts({ drift, failed = [], cases }: SuiteSummary): Verdict[] {
   const isOpen = drift.nightly && drift.uncounted !== null;
   const free = kind === "drifted" ? "warning" : "notice";
   const level = isFailed ? "failed" : isOpen ? "error" : free;
-  return [{ name: "drift", level, kind, lines, place: findPlace(cases, worst) }];
+  return [{ name: "drift", level, kind, lines, location: findLocation(cases, worst) }];
 }
 
-function findPlace(cases: readonly CaseSummary[], id: string | undefined): Place | undefined {
-  return casePlace(cases.find((one) => one.id === id) ?? cases[0]);
+function findLocation(cases: readonly CaseSummary[], id: string | undefined): Location | undefined {
+  return caseLocation(cases.find((one) => one.id === id) ?? cases[0]);
 }
 
 /** Where a case is; undefined for one that was made from no file. */
-export function casePlace(one: { file: string; line: number } | undefined): Place | undefined {
+export function caseLocation(one: { file: string; line: number } | undefined): Location | undefined {
   return one === undefined || one.file === "" ? undefined : { file: one.file, line: one.line };
 }
 
@@ -97,7 +97,7 @@ function caseVerdict(suite: SuiteSummary, one: CaseSummary): Verdict {
   const level = caseLevel(suite, one, kind);
   const isPlain = level === "passed" && one.reasons.length === 0;
   const lines = isPlain ? [] : describeCase(suite, one);
-  return { name: one.id, level, kind, lines, place: casePlace(one), ms: one.ms };
+  return { name: one.id, level, kind, lines, location: caseLocation(one), ms: one.ms };
 }
 
 function caseLevel(suite: SuiteSummary, one: CaseSummary, state: CaseState): Verdict["level"] {

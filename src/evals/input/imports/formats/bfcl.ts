@@ -11,21 +11,21 @@ export const bfcl: Format = {
   async read({ file, text }) {
     const cases = text.split(/\r?\n/).flatMap((line, at): ImportedCase[] => {
       if (line.trim() === "") return [];
-      const place = { file, line: at + 1 };
+      const location = { file, line: at + 1 };
       try {
-        return [readEntry(asObject(JSON.parse(line) as Json), place)];
+        return [readEntry(asObject(JSON.parse(line) as Json), location)];
       } catch {
-        return [leaveOut({ name: `line ${at + 1}`, place, unsaid: [] }, "the line is not JSON")];
+        return [leaveOut({ name: `line ${at + 1}`, location, losses: [] }, "the line is not JSON")];
       }
     });
     const what = "the leaderboard's own rules: space and punctuation in texts count, and any number fits a number";
-    return { file, cases, unsaid: [{ what }] };
+    return { file, cases, losses: [{ what }] };
   },
 };
 
-function readEntry(entry: JsonObject, place: ImportedCase["place"]): ImportedCase {
+function readEntry(entry: JsonObject, location: ImportedCase["location"]): ImportedCase {
   const id = asText(entry.id) ?? "";
-  const common = { name: id, place, unsaid: listOtherKeys(entry, ["id", "question", "function", "ground_truth"]) };
+  const common = { name: id, location, losses: listOtherKeys(entry, ["id", "question", "function", "ground_truth"]) };
   const turns = Array.isArray(entry.question) ? entry.question : [];
   if (turns.length !== 1) return leaveOut(common, "a conversation of several turns with an executed backend");
   const messages = ([turns].flat(2) as Json[]).filter(isJsonObject).map(({ role, content }) => ({ role, content }));

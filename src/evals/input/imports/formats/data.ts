@@ -3,7 +3,7 @@ import { getAtPath, isJsonObject, type Json, type JsonObject, type Path } from "
 import { matcherSchema } from "../../../base/types/matcher.ts";
 import type { ParsedFile } from "../../parsing/json.ts";
 import { parseText } from "../../parsing/read.ts";
-import type { SourceFile, Unsaid } from "./imported.ts";
+import type { Loss, SourceFile } from "./imported.ts";
 
 /** Parses a YAML or JSON file of another tool. Throws EvalsError with the place. */
 export function parseData({ text, file }: SourceFile): Promise<ParsedFile> {
@@ -22,17 +22,17 @@ export function listObjects(parsed: ParsedFile, path: Path, what: string): { pat
 }
 
 export function malformed(parsed: ParsedFile, path: Path, message: string) {
-  return usageError(message, "Correct the file, or name its format with --from.", parsed.place(path));
+  return usageError(message, "Correct the file, or name its format with --from.", parsed.location(path));
 }
 
 export const asText = (value: Json | undefined): string | undefined =>
   typeof value === "string" && value.trim() !== "" ? value : undefined;
 
-/** A text, or the texts of a list. Other entries are named in `unsaid`, as entries of `what`. */
-export function readTexts(value: Json | undefined, what: string, unsaid: Unsaid[]): string[] {
+/** A text, or the texts of a list. Other entries are named in `losses`, as entries of `what`. */
+export function readTexts(value: Json | undefined, what: string, losses: Loss[]): string[] {
   const all = ([value ?? []].flat() as Json[]).filter((one) => typeof one !== "string" || one.trim() !== "");
   for (const one of all.filter((other) => typeof other !== "string"))
-    unsaid.push({ what: `an entry of "${what}" that is not text`, detail: JSON.stringify(one) });
+    losses.push({ what: `an entry of "${what}" that is not text`, detail: JSON.stringify(one) });
   return all.filter((one) => typeof one === "string");
 }
 

@@ -1,17 +1,17 @@
-import type { Place } from "../../../base/types/errors.ts";
+import type { Location } from "../../../base/types/errors.ts";
 import type { JsonObject } from "../../../base/types/json.ts";
 import type { CaseFile, DispatchRules } from "../../../base/types/suite.ts";
 import type { SourceRequest, SourceRun } from "../source/values.ts";
 
 /** What could not be kept of a case or a file, in a few words that are the same for the same cause. */
-export type Unsaid = { what: string; detail?: string };
+export type Loss = { what: string; detail?: string };
 
-/** A case of another tool, converted to a case of a suite, or why it is left out. `unsaid`: what could not be kept. */
+/** A case of another tool, converted to a case of a suite, or why it is left out. `losses`: what could not be kept. */
 export type ImportedCase = {
   /** Its name in the source: its id or its query. */
   name: string;
-  place: Place;
-  unsaid: readonly Unsaid[];
+  location: Location;
+  losses: readonly Loss[];
 } & ({ kind: "kept"; content: CaseFile } | { kind: "left out"; reason: string });
 
 /**
@@ -21,7 +21,7 @@ export type ImportedCase = {
 export type ImportedFile = {
   file: string;
   cases: readonly ImportedCase[];
-  unsaid: readonly Unsaid[];
+  losses: readonly Loss[];
   dispatch?: DispatchRules;
   behind?: ReadonlyMap<string, string>;
   /** The system prompt of every case. */
@@ -65,7 +65,7 @@ export type Format = {
   read(source: SourceFile, context: ImportContext): Promise<ImportedFile>;
 };
 
-type Common = Pick<ImportedCase, "name" | "place" | "unsaid">;
+type Common = Pick<ImportedCase, "name" | "location" | "losses">;
 
 export const keep = (common: Common, content: CaseFile): ImportedCase => ({ kind: "kept", ...common, content });
 export const leaveOut = (common: Common, reason: string): ImportedCase => ({ kind: "left out", ...common, reason });
@@ -98,6 +98,6 @@ export function keepJudged(
   const given = sentences.filter((text) => text.trim() !== "");
   if (given.length === 0) return content.expect ? keep(common, content) : leaveOut(common, reason);
   if (judged || !content.expect) return keep(common, { ...content, expected_behavior: given });
-  const unsaid = [...common.unsaid, { what: "a sentence for a judge, which --judged keeps" }];
-  return keep({ ...common, unsaid }, content);
+  const losses = [...common.losses, { what: "a sentence for a judge, which --judged keeps" }];
+  return keep({ ...common, losses }, content);
 }

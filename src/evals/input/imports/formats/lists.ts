@@ -6,10 +6,10 @@ import {
   type ImportContext,
   type ImportedCase,
   keepJudged,
+  type Loss,
   leaveOut,
   oneOrSeveral,
   type SourceFile,
-  type Unsaid,
 } from "./imported.ts";
 
 /**
@@ -32,8 +32,8 @@ type ListRules = {
   isId?: boolean;
   /** Other keys that are read, or that say nothing about the expectation. */
   keys: readonly string[];
-  /** Adds what cannot be kept to `unsaid`. */
-  read(entry: JsonObject, unsaid: Unsaid[], query: string): ListedCase;
+  /** Adds what cannot be kept to `losses`. */
+  read(entry: JsonObject, losses: Loss[], query: string): ListedCase;
 };
 
 /** Reads the cases of a file that is, or has, a list of objects. */
@@ -44,10 +44,10 @@ async function readList(source: SourceFile, context: ImportContext, rules: ListR
   const entries = listObjects(parsed, path, list === undefined ? "The file" : `"${list}"`);
   const cases = entries.map(({ path: at, entry }): ImportedCase => {
     const [id, query] = [asText(entry[idKey]), asText(entry[queryKey])];
-    const unsaid: Unsaid[] = listOtherKeys(entry, [idKey, queryKey, ...keys]);
-    const common = { name: id ?? query ?? "", place: parsed.place(at), unsaid };
+    const losses: Loss[] = listOtherKeys(entry, [idKey, queryKey, ...keys]);
+    const common = { name: id ?? query ?? "", location: parsed.location(at), losses };
     if (query === undefined) return leaveOut(common, `it has no ${queryKey}`);
-    const found = read(entry, unsaid, query);
+    const found = read(entry, losses, query);
     if (typeof found === "string") return leaveOut(common, found);
     const named = isId && id !== undefined && { id };
     const prompt = found.content.messages ? {} : { input: query };
@@ -70,7 +70,7 @@ function createListFormat({
     async read(source, context) {
       const { parsed, cases } = await readList(source, context, rules);
       const known = ["version", "description", rules.list ?? ""];
-      return { file: source.file, cases, unsaid: listOtherKeys(asObject(parsed.value), known) };
+      return { file: source.file, cases, losses: listOtherKeys(asObject(parsed.value), known) };
     },
   };
 }
@@ -88,9 +88,9 @@ export const listFormats: readonly Format[] = [
     query: "query",
     id: "id",
     keys: ["category", "expectedTools", "reference", "context"],
-    read({ expectedTools, reference, context }, unsaid, query) {
-      const tools = readTexts(expectedTools, "expectedTools", unsaid);
-      const sentences = readTexts(reference, "reference", unsaid);
+    read({ expectedTools, reference, context }, losses, query) {
+      const tools = readTexts(expectedTools, "expectedTools", losses);
+      const sentences = readTexts(reference, "reference", losses);
       if (tools.length === 0 && isGiven(expectedTools) && !isEmptyList(expectedTools))
         return "no entry of its expectedTools is text";
       const [only, ...others] = tools;
@@ -118,12 +118,12 @@ export const listFormats: readonly Format[] = [
     query: "query",
     id: "id",
     keys: ["category", "reference", "maxTurns", "tools", "failTools"],
-    read({ reference, maxTurns, tools, failTools }, unsaid) {
-      if (tools !== undefined) unsaid.push({ what: "tools that are switched on for one task" });
-      if (failTools !== undefined) unsaid.push({ what: "tools that are made to fail" });
+    read({ reference, maxTurns, tools, failTools }, losses) {
+      if (tools !== undefined) losses.push({ what: "tools that are switched on for one task" });
+      if (failTools !== undefined) losses.push({ what: "tools that are made to fail" });
       const wanted = typeof maxTurns === "number" ? maxTurns : 10;
       const most = Math.min(100, Math.max(1, Math.floor(wanted)));
-      if (most !== wanted) unsaid.push({ what: `maxTurns that is no whole number from 1 to 100`, detail: `${wanted}` });
+      if (most !== wanted) losses.push({ what: `maxTurns that is no whole number from 1 to 100`, detail: `${wanted}` });
       return {
         content: { maxTurns: most },
         sentences: [asText(reference) ?? ""],
@@ -140,11 +140,11 @@ export const listFormats: readonly Format[] = [
     query: "intent",
     id: "id",
     keys: ["category", "expected_tools", "acceptable_tools", "success_criteria", "probe"],
-    read({ expected_tools: expectedTools, acceptable_tools, success_criteria, probe }, unsaid) {
-      if (isJsonObject(probe)) unsaid.push({ what: "a probe without a model, which is `evals probe --call`" });
-      const expected = readTexts(expectedTools, "expected_tools", unsaid);
-      const acceptable = readTexts(acceptable_tools, "acceptable_tools", unsaid);
-      const sentences = readTexts(success_criteria, "success_criteria", unsaid);
+    read({ expected_tools: expectedTools, acceptable_tools, success_criteria, probe }, losses) {
+      if (isJsonObject(probe)) losses.push({ what: "a probe without a model, which is `evals probe --call`" });
+      const expected = readTexts(expectedTools, "expected_tools", losses);
+      const acceptable = readTexts(acceptable_tools, "acceptable_tools", losses);
+      const sentences = readTexts(success_criteria, "success_criteria", losses);
       if (expected.length === 0)
         return isGiven(expectedTools) && !isEmptyList(expectedTools)
           ? "no entry of its expected_tools is text"
@@ -168,8 +168,8 @@ export const listFormats: readonly Format[] = [
     query: "prompt",
     id: "id",
     keys: ["expected", "tags", "derivedFrom"],
-    read({ expected, derivedFrom }, unsaid) {
-      if (derivedFrom !== undefined) unsaid.push({ what: "the task that it is derived from" });
+    read({ expected, derivedFrom }, losses) {
+      if (derivedFrom !== undefined) losses.push({ what: "the task that it is derived from" });
       const tool = asText(expected);
       if (tool === undefined && expected !== null)
         return expected === undefined ? "it expects nothing" : "its expected tool is not text";

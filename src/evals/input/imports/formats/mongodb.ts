@@ -19,8 +19,8 @@ import {
   type ImportContext,
   type ImportedCase,
   keep,
+  type Loss,
   leaveOut,
-  type Unsaid,
 } from "./imported.ts";
 
 /**
@@ -37,24 +37,24 @@ export const mongodb: Format = {
     constant: { importedName: "describeAccuracyTests", file: "agent.ts", name: "systemPrompt" },
   },
   async read({ file, run = { calls: [] } }, context) {
-    const unsaid: Unsaid[] = [{ what: "the points of its scorer: a trial passes or fails" }];
+    const losses: Loss[] = [{ what: "the points of its scorer: a trial passes or fails" }];
     const cases = run.calls.flatMap(({ args: [configs = null, settings = null], line }) => {
-      if (settings !== null) unsaid.push({ what: "settings of the server under test" });
+      if (settings !== null) losses.push({ what: "settings of the server under test" });
       return (Array.isArray(configs) ? configs : [configs]).map((one) => readConfig(one, { file, line }, context));
     });
     const texts = toJson(run.constant ?? null);
     if (!("json" in texts) || !Array.isArray(texts.json)) {
-      unsaid.push({ what: "the system prompt of the agent, which is not in agent.ts" });
-      return { file, cases, unsaid };
+      losses.push({ what: "the system prompt of the agent, which is not in agent.ts" });
+      return { file, cases, losses };
     }
-    return { file, cases, unsaid, system: texts.json.join("\n") };
+    return { file, cases, losses, system: texts.json.join("\n") };
   },
 };
 
-function readConfig(value: Value, place: ImportedCase["place"], context: ImportContext): ImportedCase {
+function readConfig(value: Value, location: ImportedCase["location"], context: ImportContext): ImportedCase {
   if (!isObject(value)) {
     const reason = isUnknown(value) || isStub(value) ? explainOther(value) : "it is not an object";
-    return leaveOut({ name: "a test that is made by the source", place, unsaid: [] }, reason);
+    return leaveOut({ name: "a test that is made by the source", location, losses: [] }, reason);
   }
   const {
     prompt = null,
@@ -66,13 +66,13 @@ function readConfig(value: Value, place: ImportedCase["place"], context: ImportC
   } = value.members;
   const prompts = [prompt].flat();
   const name = prompts.map((one) => (typeof one === "string" ? one : "?")).join(" / ");
-  const unsaid: Unsaid[] = [];
-  if (customScorer) unsaid.push({ what: "a scorer that is a function (customScorer)" });
-  if (validateAgentResult) unsaid.push({ what: "a check of the answer that is a function (validateAgentResult)" });
-  const common = { name, place, unsaid };
+  const losses: Loss[] = [];
+  if (customScorer) losses.push({ what: "a scorer that is a function (customScorer)" });
+  if (validateAgentResult) losses.push({ what: "a check of the answer that is a function (validateAgentResult)" });
+  const common = { name, location, losses };
   if (!prompts.every((one) => typeof one === "string")) return leaveOut(common, "its prompt is not a text");
   if (!Array.isArray(expectedToolCalls)) return leaveOut(common, "its expected calls are not a list");
-  const converter = new Converter(context, unsaid);
+  const converter = new Converter(context, losses);
   let expected: FileCall[];
   try {
     expected = expectedToolCalls.map((call) => converter.readCall(call));
@@ -84,18 +84,18 @@ function readConfig(value: Value, place: ImportedCase["place"], context: ImportC
   const isRequired = expected.some(({ optional }) => !optional);
   const calls = { calls: expected, order: "any", argsMode: "exact", ...(isRequired && { extras: true }) } as const;
   return keep(common, {
-    ...writePrompts(prompts, typeof systemPrompt === "string" ? systemPrompt : undefined, unsaid),
+    ...writePrompts(prompts, typeof systemPrompt === "string" ? systemPrompt : undefined, losses),
     expect: expected.length === 0 ? { tool: "none" } : calls,
-    ...readMocks(mockedTools, unsaid),
+    ...readMocks(mockedTools, losses),
     maxTurns: 10,
   });
 }
 
 /** Several prompts are the turns of one conversation, whose first message then starts with the system prompt. */
-function writePrompts(prompts: string[], system: string | undefined, unsaid: Unsaid[]) {
+function writePrompts(prompts: string[], system: string | undefined, losses: Loss[]) {
   const [input = "", ...later] = prompts;
   if (later.length > 0) {
-    if (system !== undefined) unsaid.push({ what: "a system prompt of several turns: it stands before the first" });
+    if (system !== undefined) losses.push({ what: "a system prompt of several turns: it stands before the first" });
     const first = system === undefined ? input : `${system}\n\n${input}`;
     return { turns: [first, ...later].map((one) => ({ input: one })) };
   }
@@ -109,13 +109,13 @@ function writePrompts(prompts: string[], system: string | undefined, unsaid: Uns
 }
 
 /** The results of mocked tools whose functions return plain data. */
-function readMocks(mocked: Value | undefined, unsaid: Unsaid[]): Pick<CaseFile, "mocks"> {
+function readMocks(mocked: Value | undefined, losses: Loss[]): Pick<CaseFile, "mocks"> {
   if (!isObject(mocked)) return {};
   const mocks = Object.entries(mocked.members).flatMap(([tool, mock]) => {
     const result = isFunction(mock) ? (mock.returned ?? mock) : mock;
     const read = toJson(joinUntrusted(result));
     if ("json" in read) return [[tool, { result: read.json }] as const];
-    unsaid.push({ what: "a mocked tool that computes its result", detail: tool });
+    losses.push({ what: "a mocked tool that computes its result", detail: tool });
     return [];
   });
   return mocks.length > 0 ? { mocks: Object.fromEntries(mocks) } : {};
@@ -143,7 +143,7 @@ class Misfit extends Error {}
 class Converter {
   constructor(
     readonly context: ImportContext,
-    readonly unsaid: Unsaid[],
+    readonly losses: Loss[],
   ) {}
 
   /** Throws Misfit. */
@@ -235,7 +235,7 @@ class Converter {
     if (filter === null) return { $type: type };
     const found = isFunction(filter) ? readFilter(filter) : undefined;
     if (found !== undefined) return found;
-    this.unsaid.push({ what: "a function that filters values", ...(isFunction(filter) && { detail: filter.source }) });
+    this.losses.push({ what: "a function that filters values", ...(isFunction(filter) && { detail: filter.source }) });
     return { $type: type };
   }
 }

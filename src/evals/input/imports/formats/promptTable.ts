@@ -36,7 +36,7 @@ export const promptTable: Format = {
       const [tool = "", ...cells] = splitRow(line);
       const interaction = cells.length > 1 && /^[a-z-]+$/.test(cells.at(-1) ?? "") ? cells.pop() : undefined;
       const prompt = cells.join(" | ");
-      const common = { name: prompt, place: { file, line: at + 1 }, unsaid: [] };
+      const common = { name: prompt, location: { file, line: at + 1 }, losses: [] };
       if (prompt === "") return [leaveOut({ ...common, name: tool }, "the row has no prompt")];
       if (!/^[\w.-]+$/.test(tool)) return [leaveOut(common, "the row does not begin with the name of a tool")];
       const reason = interaction === undefined ? undefined : interactions[interaction];
@@ -45,7 +45,7 @@ export const promptTable: Format = {
         return [leaveOut(common, `unknown interaction "${interaction}"`)];
       return [keep(common, { input: prompt, expect: { tool } })];
     });
-    return { file, cases, unsaid: [] };
+    return { file, cases, losses: [] };
   },
 };
 
@@ -63,12 +63,12 @@ export const promptLists: Format = {
       if (!Array.isArray(list)) throw malformed(parsed, [tool], `"${tool}" must be a list of prompts.`);
       return list.map((entry, at) => {
         const input = asText(entry);
-        const common = { name: input ?? tool, place: parsed.place([tool, at]), unsaid: [] };
+        const common = { name: input ?? tool, location: parsed.location([tool, at]), losses: [] };
         return input === undefined
           ? leaveOut(common, "the prompt is not a text")
           : keep(common, { input, expect: { tool } });
       });
     });
-    return { file: source.file, cases, unsaid: [] };
+    return { file: source.file, cases, losses: [] };
   },
 };

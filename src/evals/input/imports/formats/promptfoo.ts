@@ -8,9 +8,9 @@ import {
   type Format,
   type ImportedCase,
   keepJudged,
+  type Loss,
   leaveOut,
   oneOrSeveral,
-  type Unsaid,
 } from "./imported.ts";
 
 /** promptfoo: `{ prompts, tests: [{ vars, assert }] }`, with assertions about tool calls. */
@@ -25,22 +25,24 @@ export const promptfoo: Format = {
   async read(source, context) {
     const parsed = await parseData(source);
     const config = asObject(parsed.value);
-    const unsaid: Unsaid[] = listOtherKeys(config, ["description", "prompts", "tests", "scenarios", "defaultTest"]);
+    const losses: Loss[] = listOtherKeys(config, ["description", "prompts", "tests", "scenarios", "defaultTest"]);
     for (const key of ["tests", "scenarios", "defaultTest"])
-      if (typeof config[key] === "string") unsaid.push({ what: `"${key}" in another file`, detail: config[key] });
+      if (typeof config[key] === "string") losses.push({ what: `"${key}" in another file`, detail: config[key] });
     const templates = listTemplates(config.prompts);
     const shared = asObject(config.defaultTest);
     const cases = listTests(config).flatMap(({ test, path }): ImportedCase[] => {
-      const place = parsed.place(path);
+      const location = parsed.location(path);
       if (!isJsonObject(test)) {
         const reason = typeof test === "string" ? "tests of another file" : "the test is not an object";
-        return [leaveOut({ name: typeof test === "string" ? test : JSON.stringify(test), place, unsaid: [] }, reason)];
+        return [
+          leaveOut({ name: typeof test === "string" ? test : JSON.stringify(test), location, losses: [] }, reason),
+        ];
       }
       return templates.flatMap((template) =>
-        expandVars(test, shared).map((vars) => readTest(template, vars, test, shared, { place, context })),
+        expandVars(test, shared).map((vars) => readTest(template, vars, test, shared, { location, context })),
       );
     });
-    return { file: source.file, cases, unsaid };
+    return { file: source.file, cases, losses };
   },
 };
 
@@ -100,7 +102,7 @@ type TestExpectations = {
   /** The modes in which arguments are compared. */
   modes: Set<Json>;
   sentences: string[];
-  unsaid: Unsaid[];
+  losses: Loss[];
 };
 
 function readTest(
@@ -108,24 +110,24 @@ function readTest(
   given: JsonObject,
   test: JsonObject,
   shared: JsonObject,
-  { place, context }: { place: ReturnType<ParsedFile["place"]>; context: { judged: boolean } },
+  { location, context }: { location: ReturnType<ParsedFile["location"]>; context: { judged: boolean } },
 ): ImportedCase {
   // A value of a variable may name others.
   const vars = Object.fromEntries(Object.entries(given).map(([name, one]) => [name, fillAll(one, given) ?? one]));
-  const found: TestExpectations = { calls: [], avoid: [], skills: [], modes: new Set(), sentences: [], unsaid: [] };
+  const found: TestExpectations = { calls: [], avoid: [], skills: [], modes: new Set(), sentences: [], losses: [] };
   const merged = mergeTests(shared, test);
   const { transform, disableVarExpansion, disableDefaultAsserts, ...options } = asObject(merged.options);
   const assertions = [(disableDefaultAsserts === true ? test : merged).assert ?? []].flat() as Json[];
   for (const assertion of assertions)
     readAssertion({ ...(transform !== undefined && { transform }), ...asObject(assertion) }, vars, found);
   const known = ["description", "vars", "assert", "metadata", "threshold", "options"];
-  const others: Unsaid[] = [...listOtherKeys(merged, known), ...listOtherKeys(options, [])];
+  const others: Loss[] = [...listOtherKeys(merged, known), ...listOtherKeys(options, [])];
   const { threshold } = merged;
   if (typeof threshold === "number" && threshold < 1)
     others.push({ what: "a threshold of the test: every assertion has to hold", detail: String(threshold) });
   const expect = buildExpectation(found);
   const named = asText(test.description);
-  const common = { name: named ?? cut(JSON.stringify(given), 80), place, unsaid: [...others, ...found.unsaid] };
+  const common = { name: named ?? cut(JSON.stringify(given), 80), location, losses: [...others, ...found.losses] };
   if (template === undefined) return leaveOut(common, "its prompt is in another file");
   if (/^\s*(?:\[\s*\{|- role:)/.test(template)) return leaveOut(common, "its prompt is a list of messages");
   const input = fill(template, vars);
@@ -134,24 +136,24 @@ function readTest(
   return keepJudged(context, common, { input, ...(expect && { expect, maxTurns: 8 }) }, found.sentences, reason);
 }
 
-/** Names in `unsaid` what one expectation cannot say of several assertions. */
+/** Names in `losses` what one expectation cannot say of several assertions. */
 function buildExpectation(found: TestExpectations): CaseFile["expect"] {
-  const { avoid, skills, modes, isFirst, isExact, sequence, unsaid } = found;
+  const { avoid, skills, modes, isFirst, isExact, sequence, losses } = found;
   const avoided = avoid.length > 0 ? { avoid: oneOrSeveral([...new Set(avoid)]) } : {};
   const calls = sequence ? orderCalls(sequence, found) : found.calls;
   const [call, ...further] = calls;
   const [skill, ...otherSkills] = new Set(skills);
-  if (otherSkills.length > 0) unsaid.push({ what: "several skills that must all be loaded" });
+  if (otherSkills.length > 0) losses.push({ what: "several skills that must all be loaded" });
   if (skill !== undefined && (call || found.isAny))
-    unsaid.push({ what: "a skill beside expected calls", detail: skill });
-  if (further.length > 0 && isFirst) unsaid.push({ what: "that a call is the first" });
+    losses.push({ what: "a skill beside expected calls", detail: skill });
+  if (further.length > 0 && isFirst) losses.push({ what: "that a call is the first" });
   const hasChoice = calls.some(({ tool }) => Array.isArray(tool));
   const tools = calls.flatMap(({ tool, args }) => (args ? [tool] : []));
   if (further.length > 0 && (hasChoice || new Set(tools).size < tools.length))
-    unsaid.push({ what: "that one call may meet several assertions" });
+    losses.push({ what: "that one call may meet several assertions" });
   // The mode is one for all calls, also for those without arguments.
   const isStrict = modes.has("exact") && modes.size === 1 && calls.every(({ args }) => args);
-  if (modes.has("exact") && !isStrict) unsaid.push({ what: 'the mode "exact" of one of several calls' });
+  if (modes.has("exact") && !isStrict) losses.push({ what: 'the mode "exact" of one of several calls' });
   const argsMode = isStrict ? { argsMode: "exact" as const } : {};
   const extras = isExact ? {} : { extras: true };
   if (call && further.length === 0 && isFirst) return { ...call, ...extras, ...argsMode, ...avoided };
@@ -162,17 +164,17 @@ function buildExpectation(found: TestExpectations): CaseFile["expect"] {
 }
 
 /** The calls of a sequence, with the arguments that other assertions expect of them. */
-function orderCalls(sequence: readonly string[], { calls, unsaid }: TestExpectations): FileCall[] {
+function orderCalls(sequence: readonly string[], { calls, losses }: TestExpectations): FileCall[] {
   const open = [...calls];
   const ordered = sequence.map((tool): FileCall => {
     const at = open.findIndex((call) => call.tool === tool);
     return (at < 0 ? undefined : open.splice(at, 1)[0]) ?? { tool };
   });
   if (ordered.some(({ args }) => args))
-    unsaid.push({ what: "that another call than that of the sequence may have the arguments" });
+    losses.push({ what: "that another call than that of the sequence may have the arguments" });
   if (open.length > 0) {
     const detail = open.map(({ tool }) => [tool].flat().join(" or ")).join(", ");
-    unsaid.push({ what: "an expected call beside a sequence", detail });
+    losses.push({ what: "an expected call beside a sequence", detail });
   }
   return ordered;
 }
@@ -237,32 +239,32 @@ function readFirstCall({ type, value, transform }: JsonObject, found: TestExpect
 function readAssertion({ transform, ...assertion }: JsonObject, vars: JsonObject, found: TestExpectations): void {
   const { type, value: template, threshold, weight, metric, metricOnly, assert, ...others } = assertion;
   const name = asText(type) ?? "without a type";
-  const { avoid, skills, sentences, unsaid } = found;
+  const { avoid, skills, sentences, losses } = found;
   if (weight === 0 || metricOnly === true)
-    return void unsaid.push({ what: "an assertion that is measured and cannot fail", detail: name });
+    return void losses.push({ what: "an assertion that is measured and cannot fail", detail: name });
   const value = fillAll(template ?? null, vars);
   if (value === undefined)
-    return void unsaid.push({ what: "an assertion with variables without a value, or in another file", detail: name });
+    return void losses.push({ what: "an assertion with variables without a value, or in another file", detail: name });
   if (readFirstCall({ type: type ?? null, value, transform: transform ?? null }, found)) return;
   const isF1 = name === "tool-call-f1";
   if (weight !== undefined || (threshold !== undefined && !isF1 && name !== "assert-set"))
-    unsaid.push({ what: "a weight or threshold of an assertion", detail: name });
+    losses.push({ what: "a weight or threshold of an assertion", detail: name });
   if (transform !== undefined && !/^(?:not-)?(?:trajectory:|skill-used)/.test(name))
-    unsaid.push({ what: "a transform of the output", detail: name });
-  unsaid.push(...Object.keys(others).map((key) => ({ what: `"${key}" of an assertion`, detail: name })));
+    losses.push({ what: "a transform of the output", detail: name });
+  losses.push(...Object.keys(others).map((key) => ({ what: `"${key}" of an assertion`, detail: name })));
   switch (name) {
     case "assert-set":
       readAssertSet({ threshold: threshold ?? null, assert: assert ?? [] }, vars, found);
       return;
     case "trajectory:tool-used":
     case "not-trajectory:tool-used":
-      for (const tool of listTools(value, unsaid)) expectCount(tool, name.startsWith("not-"), found);
+      for (const tool of listTools(value, losses)) expectCount(tool, name.startsWith("not-"), found);
       return;
     case "trajectory:tool-sequence": {
       const { steps, mode } = Array.isArray(value) ? { steps: value, mode: undefined } : asObject(value);
-      const tools = listTools(steps, unsaid).map((tool) => tool.name);
+      const tools = listTools(steps, losses).map((tool) => tool.name);
       if (tools.length < [steps ?? []].flat().length) return;
-      if (found.sequence) return void unsaid.push({ what: "a further sequence of calls" });
+      if (found.sequence) return void losses.push({ what: "a further sequence of calls" });
       found.sequence = tools;
       if (mode === "exact") found.isExact = true;
       return;
@@ -272,30 +274,30 @@ function readAssertion({ transform, ...assertion }: JsonObject, vars: JsonObject
       return;
     case "tool-call-f1":
       if (typeof threshold === "number" && threshold < 1)
-        return void unsaid.push({ what: "tool-call-f1 with a threshold below 1", detail: String(threshold) });
-      for (const tool of readTexts(typeof value === "string" ? value.split(",") : value, name, unsaid))
+        return void losses.push({ what: "tool-call-f1 with a threshold below 1", detail: String(threshold) });
+      for (const tool of readTexts(typeof value === "string" ? value.split(",") : value, name, losses))
         addCall(found, tool.trim());
-      unsaid.push({ what: "repeated calls of a tool, which tool-call-f1 allows" });
+      losses.push({ what: "repeated calls of a tool, which tool-call-f1 allows" });
       found.isExact = true;
       return;
     case "skill-used":
     case "not-skill-used": {
       const { name: skill, pattern, min, max } = asObject(value);
-      const named = [asText(skill) ?? asText(pattern) ?? readTexts(value, name, unsaid)].flat();
+      const named = [asText(skill) ?? asText(pattern) ?? readTexts(value, name, losses)].flat();
       const plain = named.filter((one) => !/[*?]/.test(one));
-      if (plain.length < named.length) unsaid.push({ what: "a pattern of skill names", detail: named.join(", ") });
+      if (plain.length < named.length) losses.push({ what: "a pattern of skill names", detail: named.join(", ") });
       if ((min !== undefined && min !== 1) || (max !== undefined && max !== 0))
-        unsaid.push({ what: "how often a skill is loaded", detail: named.join(", ") });
+        losses.push({ what: "how often a skill is loaded", detail: named.join(", ") });
       if (max === 0 || name.startsWith("not-")) avoid.push(...plain.map((one) => `skill:${one}`));
       else if (max === undefined || (typeof min === "number" && min > 0)) skills.push(...plain);
       return;
     }
     case "llm-rubric":
     case "trajectory:goal-success":
-      sentences.push(...readTexts(asObject(value).goal ?? value, name, unsaid));
+      sentences.push(...readTexts(asObject(value).goal ?? value, name, losses));
       return;
     default:
-      unsaid.push({ what: `the assertion "${name}"` });
+      losses.push({ what: `the assertion "${name}"` });
   }
 }
 
@@ -313,14 +315,14 @@ function readAssertSet({ threshold, assert }: JsonObject, vars: JsonObject, foun
   });
   const isChoice = names.length === inner.length && threshold > 0 && threshold * names.length <= 1;
   if (isChoice) found.calls.push({ tool: oneOrSeveral(names) });
-  else found.unsaid.push({ what: "an assert-set with a threshold below 1", detail: String(threshold) });
+  else found.losses.push({ what: "an assert-set with a threshold below 1", detail: String(threshold) });
 }
 
 /** Adds the calls that a tool has to have, or forbids them. */
 function expectCount({ name, min, max }: ToolCount, isNegated: boolean, found: TestExpectations): void {
   const isCounted = isNegated ? min !== 1 || max !== undefined : max !== undefined && (max > 0 || min > 0);
   if (isCounted || min > 20)
-    found.unsaid.push({ what: "how often a tool is called", detail: `${name}: ${min} to ${max ?? "any"}` });
+    found.losses.push({ what: "how often a tool is called", detail: `${name}: ${min} to ${max ?? "any"}` });
   if (isNegated ? !isCounted : max === 0) found.avoid.push(name);
   else if (!isNegated) for (let count = 1; count <= Math.min(min, 20); count++) addCall(found, name, count);
 }
@@ -328,17 +330,17 @@ function expectCount({ name, min, max }: ToolCount, isNegated: boolean, found: T
 /** In exact mode, arguments of `defaults` may have that value, and those of `ignore` any. */
 function readArguments(value: JsonObject, found: TestExpectations): void {
   const { args, arguments: given, mode, defaults, ignore, ...matcher } = value;
-  const { unsaid, calls } = found;
-  const [tool] = listTools([matcher], unsaid);
+  const { losses, calls } = found;
+  const [tool] = listTools([matcher], losses);
   if (!tool) return;
   const expected = asObject(args ?? given);
-  const ignored = readTexts(ignore, "ignore", unsaid);
+  const ignored = readTexts(ignore, "ignore", losses);
   const usual = asObject(defaults);
   const isExact = mode === "exact";
   if (ignored.some((key) => /[*?]/.test(key)) || Object.keys(usual).some((key) => key in expected))
-    unsaid.push({ what: '"ignore" with a pattern, or "defaults" of expected arguments', detail: tool.name });
+    losses.push({ what: '"ignore" with a pattern, or "defaults" of expected arguments', detail: tool.name });
   if (!isExact && Object.values(expected).some((one) => /\{/.test(JSON.stringify(one))))
-    unsaid.push({ what: "that nested objects may have further members", detail: tool.name });
+    losses.push({ what: "that nested objects may have further members", detail: tool.name });
   const free = ignored.map((key) => [key, { $optional: { $any: true } }] as const);
   const optional = Object.entries(toLiteralArgs(usual)).map(([key, one]) => [key, { $optional: one }] as const);
   const literal = Object.entries(toLiteralArgs(expected)).filter(([key]) => !ignored.includes(key));
@@ -357,12 +359,12 @@ function addCall({ calls }: TestExpectations, tool: string, count = 1): void {
 type ToolCount = { name: string; min: number; max: number | undefined };
 
 /** The tools of a name, a list, or `{ name, min, max }`. In promptfoo, a name with `*` or `?` is a pattern. */
-function listTools(value: Json | undefined, unsaid: Unsaid[]): ToolCount[] {
+function listTools(value: Json | undefined, losses: Loss[]): ToolCount[] {
   return ([value ?? []].flat() as Json[]).flatMap((one): ToolCount[] => {
     const { name, tool, pattern, min, max } = asObject(typeof one === "string" ? { name: one } : one);
     const named = asText(pattern) ?? asText(name) ?? asText(tool);
-    if (named === undefined) unsaid.push({ what: "a tool name that is not text", detail: JSON.stringify(one) });
-    else if (/[*?]/.test(named)) unsaid.push({ what: "a pattern of tool names", detail: named });
+    if (named === undefined) losses.push({ what: "a tool name that is not text", detail: JSON.stringify(one) });
+    else if (/[*?]/.test(named)) losses.push({ what: "a pattern of tool names", detail: named });
     else
       return [{ name: named, min: typeof min === "number" ? min : 1, max: typeof max === "number" ? max : undefined }];
     return [];

@@ -9,10 +9,10 @@ import {
   type FileCall,
   type Format,
   keepJudged,
+  type Loss,
   leaveOut,
   oneOrSeveral,
   type SourceFile,
-  type Unsaid,
 } from "./imported.ts";
 
 type GraderExpectations = {
@@ -20,7 +20,7 @@ type GraderExpectations = {
   avoid: string[];
   skills: string[];
   sentences: string[];
-  unsaid: Unsaid[];
+  losses: Loss[];
 };
 
 /** Vally: `{ stimuli: [{ name, prompt, graders: [{ type, config }] }] }`. */
@@ -37,8 +37,8 @@ export const vally: Format = {
       const [name, prompt] = [asText(entry.name), asText(entry.prompt)];
       const found = readGraders([shared.graders, entry.graders], behind);
       const expect = buildExpectation(found);
-      const unsaid = [...found.unsaid, ...listOtherKeys(entry, known)];
-      const common = { name: name ?? prompt ?? "", place: parsed.place(path), unsaid };
+      const losses = [...found.losses, ...listOtherKeys(entry, known)];
+      const common = { name: name ?? prompt ?? "", location: parsed.location(path), losses };
       if (entry.prompts !== undefined) return leaveOut(common, "several prompts of one session");
       if (prompt === undefined) return leaveOut(common, "it has no prompt");
       const content = { input: prompt, ...(expect && { expect, maxTurns: 8 }) };
@@ -46,19 +46,19 @@ export const vally: Format = {
     });
     const settings = ["name", "description", "type", "stimuli", "graders", "tags"];
     const dispatch = Object.fromEntries([...behind.values()].map((name) => [name, { name: "command" }]));
-    const unsaid = listOtherKeys(shared, settings);
-    return { file: source.file, cases, unsaid, ...(behind.size > 0 && { dispatch, behind }) };
+    const losses = listOtherKeys(shared, settings);
+    return { file: source.file, cases, losses, ...(behind.size > 0 && { dispatch, behind }) };
   },
 };
 
 const expectsNothing = "no grader says which tool or skill is expected";
 
-/** Names in `unsaid` the skills that one expectation cannot say. */
-function buildExpectation({ calls, avoid, skills, unsaid }: GraderExpectations): CaseFile["expect"] {
+/** Names in `losses` the skills that one expectation cannot say. */
+function buildExpectation({ calls, avoid, skills, losses }: GraderExpectations): CaseFile["expect"] {
   const avoided = avoid.length > 0 ? { avoid: oneOrSeveral(avoid) } : {};
   const [skill, ...others] = new Set(skills);
-  if (others.length > 0) unsaid.push({ what: "several skills that must all be loaded" });
-  if (calls.length > 0 && skill !== undefined) unsaid.push({ what: "a skill beside expected calls", detail: skill });
+  if (others.length > 0) losses.push({ what: "several skills that must all be loaded" });
+  if (calls.length > 0 && skill !== undefined) losses.push({ what: "a skill beside expected calls", detail: skill });
   if (calls.length > 0) return { calls, order: "any", extras: true, ...avoided };
   if (skill !== undefined && others.length === 0) return { skill, ...avoided };
   return avoid.length > 0 ? avoided : undefined;
@@ -66,7 +66,7 @@ function buildExpectation({ calls, avoid, skills, unsaid }: GraderExpectations):
 
 /** `behind` gets the dispatcher of each tool that is called through one. */
 function readGraders(lists: readonly (Json | undefined)[], behind: Map<string, string>): GraderExpectations {
-  const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], unsaid: [] };
+  const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], losses: [] };
   for (const grader of lists.flatMap((list) => (Array.isArray(list) ? list : []))) {
     const { type, config } = asObject(grader);
     const settings = asObject(config);
@@ -74,35 +74,35 @@ function readGraders(lists: readonly (Json | undefined)[], behind: Map<string, s
     const sentence = name === "prompt" ? (asText(settings.prompt) ?? asText(settings.rubric)) : undefined;
     if (name === "tool-calls") readToolCalls(settings, found, behind);
     else if (name === "skill-invocation") {
-      found.skills.push(...readTexts(settings.required, "required", found.unsaid));
-      const disallowed = readTexts(settings.disallowed, "disallowed", found.unsaid);
+      found.skills.push(...readTexts(settings.required, "required", found.losses));
+      const disallowed = readTexts(settings.disallowed, "disallowed", found.losses);
       found.avoid.push(...disallowed.map((skill) => `skill:${skill}`));
     } else if (sentence !== undefined) found.sentences.push(sentence);
-    else found.unsaid.push({ what: `the grader "${name}"` });
+    else found.losses.push({ what: `the grader "${name}"` });
   }
   return found;
 }
 
 /** Converts patterns of arguments to matchers. */
-function matchPatterns(patterns: Readonly<Record<string, Json | undefined>>, unsaid: Unsaid[]): JsonObject {
+function matchPatterns(patterns: Readonly<Record<string, Json | undefined>>, losses: Loss[]): JsonObject {
   const given = Object.entries(patterns).filter(([, pattern]) => pattern !== undefined);
   for (const [detail] of given.filter(([, pattern]) => typeof pattern !== "string"))
-    unsaid.push({ what: "a pattern of an argument that is not text", detail });
+    losses.push({ what: "a pattern of an argument that is not text", detail });
   const texts = given.filter((one): one is [string, string] => typeof one[1] === "string");
   return Object.fromEntries(texts.map(([key, pattern]) => [key, { $matches: pattern }]));
 }
 
 function readToolCalls(
   settings: JsonObject,
-  { calls, avoid, unsaid }: GraderExpectations,
+  { calls, avoid, losses }: GraderExpectations,
   behind: Map<string, string>,
 ): void {
   for (const entry of [settings.required ?? []].flat() as Json[]) {
     const { name, command, args, ...others } = typeof entry === "string" ? { name: entry } : asObject(entry);
-    const tools = readNames(asText(name) ?? "", unsaid);
-    for (const key of Object.keys(others)) unsaid.push({ what: `"${key}" of an expected call` });
+    const tools = readNames(asText(name) ?? "", losses);
+    for (const key of Object.keys(others)) losses.push({ what: `"${key}" of an expected call` });
     if (!tools) {
-      unsaid.push(explainNoNames(name, entry));
+      losses.push(explainNoNames(name, entry));
       continue;
     }
     const inner = asText(command);
@@ -111,29 +111,29 @@ function readToolCalls(
     if (inner !== undefined && tools.length === 1 && /^[a-z][a-z0-9]*(?:_[a-z0-9-]+)+$/.test(inner)) {
       // A dispatcher that takes the name of a tool: that tool is expected.
       behind.set(inner, tool);
-      calls.push(expectCall(inner, matchPatterns(patterns, unsaid)));
-    } else calls.push(expectCall(oneOrSeveral(tools), matchPatterns({ command: inner, ...patterns }, unsaid)));
+      calls.push(expectCall(inner, matchPatterns(patterns, losses)));
+    } else calls.push(expectCall(oneOrSeveral(tools), matchPatterns({ command: inner, ...patterns }, losses)));
   }
   for (const entry of [settings.disallowed ?? []].flat() as Json[]) {
     const { name, ...others } = typeof entry === "string" ? { name: entry } : asObject(entry);
-    const tools = readNames(asText(name) ?? "", unsaid);
+    const tools = readNames(asText(name) ?? "", losses);
     if (tools && Object.keys(others).length === 0) avoid.push(...tools);
-    else if (asText(name) === undefined) unsaid.push(explainNoNames(name, entry));
-    else unsaid.push({ what: "a forbidden call with arguments or a pattern of names" });
+    else if (asText(name) === undefined) losses.push(explainNoNames(name, entry));
+    else losses.push({ what: "a forbidden call with arguments or a pattern of names" });
   }
 }
 
 /** Why a call has no names of tools: its name is a pattern, or not text. */
-const explainNoNames = (name: Json | undefined, call: Json): Unsaid =>
+const explainNoNames = (name: Json | undefined, call: Json): Loss =>
   asText(name) === undefined
     ? { what: "a call whose tool name is not text", detail: JSON.stringify(call) }
     : { what: "a pattern of tool names", detail: String(name) };
 
 /**
- * The names in a regular expression that is a plain list of names; undefined for any other pattern. `unsaid` says if the
+ * The names in a regular expression that is a plain list of names; undefined for any other pattern. `losses` says if the
  * pattern fits other names as well.
  */
-function readNames(pattern: string, unsaid: Unsaid[]): string[] | undefined {
+function readNames(pattern: string, losses: Loss[]): string[] | undefined {
   const bare = pattern
     .replace(/^\(\?i\)/, "")
     .replace(/^\^/, "")
@@ -143,8 +143,8 @@ function readNames(pattern: string, unsaid: Unsaid[]): string[] | undefined {
   if (!names.every((name) => /^[\w.:/-]+$/.test(name))) return undefined;
   // Without the parentheses, an anchor belongs to the first or the last name alone.
   const isWhole = /^(?:\(\?i\))?\^.*\$$/.test(pattern) && (names.length === 1 || /^(?:\(\?i\))?\^\(/.test(pattern));
-  if (!isWhole) unsaid.push({ what: "a pattern that fits longer names of tools as well", detail: pattern });
-  if (pattern.startsWith("(?i)")) unsaid.push({ what: "names of tools in any case of letters", detail: pattern });
+  if (!isWhole) losses.push({ what: "a pattern that fits longer names of tools as well", detail: pattern });
+  if (pattern.startsWith("(?i)")) losses.push({ what: "names of tools in any case of letters", detail: pattern });
   return names;
 }
 
@@ -173,13 +173,13 @@ export const waza: Format = {
       const found = readWazaGraders(entry, skill);
       const expect = buildExpectation(found);
       const files = readFixtures(inputs.files, source);
-      const unsaid = [
-        ...found.unsaid,
-        ...files.unsaid,
+      const losses = [
+        ...found.losses,
+        ...files.losses,
         ...listOtherKeys(inputs, ["prompt", "files"]).map(({ what }) => ({ what: `${what} of the inputs` })),
         ...listOtherKeys(entry, known),
       ];
-      const common = { name: id ?? prompt ?? "", place: parsed.place(path), unsaid };
+      const common = { name: id ?? prompt ?? "", location: parsed.location(path), losses };
       if (prompt === undefined) return leaveOut(common, "it has no prompt");
       if (entry.enabled === false) return leaveOut(common, "it is not enabled");
       if (files.missing !== undefined) return leaveOut(common, files.missing);
@@ -192,7 +192,7 @@ export const waza: Format = {
       return keepJudged(context, common, content, found.sentences, expectsNothing);
     });
     const settings = ["name", "description", "version", "skill", "tasks"];
-    return { file: source.file, cases, unsaid: isTask ? [] : listOtherKeys(whole, settings) };
+    return { file: source.file, cases, losses: isTask ? [] : listOtherKeys(whole, settings) };
   },
 };
 
@@ -204,15 +204,15 @@ export const waza: Format = {
 function readFixtures(
   given: Json | undefined,
   { path }: SourceFile,
-): { content?: Pick<CaseFile, "files">; unsaid: Unsaid[]; missing?: string } {
-  if (given === undefined || given === null) return { unsaid: [] };
+): { content?: Pick<CaseFile, "files">; losses: Loss[]; missing?: string } {
+  if (given === undefined || given === null) return { losses: [] };
   const folders = [dirname(path), dirname(dirname(path))].flatMap((dir) => realPath(join(dir, "fixtures")) ?? []);
   const bases = folders.map((dir) => ({ dir, within: dir }));
   const read = readCaseFiles(given, { bases, where: "the folder fixtures", bytesLeft: 1024 * 1024 });
   const missing = read.wrong.length > 0 ? "a file of its inputs cannot be read" : undefined;
   return {
     ...(read.files.length > 0 && { content: { files: read.files } }),
-    unsaid: [
+    losses: [
       ...read.wrong.map(({ message }) => ({ what: "a file that cannot be read", detail: message })),
       ...read.binary.map((detail) => ({ what: "a file that is not text", detail })),
     ],
@@ -221,19 +221,19 @@ function readFixtures(
 }
 
 function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderExpectations {
-  const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], unsaid: [] };
+  const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], losses: [] };
   const expected = asObject(entry.expected);
   const { required_tools, forbidden_tools, ...limits } = asObject(expected.behavior);
-  const readNamed = (value: Json | undefined, what: string) => readTexts(value, what, found.unsaid);
+  const readNamed = (value: Json | undefined, what: string) => readTexts(value, what, found.losses);
   found.calls.push(...readNamed(required_tools, "required_tools").map((tool) => ({ tool })));
   found.avoid.push(...readNamed(forbidden_tools, "forbidden_tools"));
   if (skill !== undefined && expected.should_trigger === true) found.skills.push(skill);
   if (skill !== undefined && expected.should_trigger === false) found.avoid.push(`skill:${skill}`);
   if (typeof entry.expected === "string") found.sentences.push(entry.expected);
-  for (const key of Object.keys(limits)) found.unsaid.push({ what: `the limit "${key}"` });
+  for (const key of Object.keys(limits)) found.losses.push({ what: `the limit "${key}"` });
   const said = skill === undefined ? ["behavior"] : ["behavior", "should_trigger"];
   for (const key of Object.keys(expected).filter((one) => !said.includes(one)))
-    found.unsaid.push({ what: `"${key}" of the expectation` });
+    found.losses.push({ what: `"${key}" of the expectation` });
   for (const grader of ([entry.graders ?? [], entry.validators ?? []].flat() as Json[]).map(asObject)) {
     const config = asObject(grader.config);
     const type = asText(grader.type) ?? "without a type";
@@ -241,11 +241,11 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
       found.calls.push(...readSpecs(config.expect_tools, found));
       const rejected = readSpecs(config.reject_tools, found);
       found.avoid.push(...rejected.flatMap(({ tool, args }) => (args ? [] : tool)));
-      if (rejected.some(({ args }) => args)) found.unsaid.push({ what: "a forbidden call with arguments" });
+      if (rejected.some(({ args }) => args)) found.losses.push({ what: "a forbidden call with arguments" });
     } else if (type === "action_sequence") {
       found.calls.push(...readNamed(config.expected_actions, "expected_actions").map((tool) => ({ tool })));
       if (config.matching_mode !== "any_order_match")
-        found.unsaid.push({ what: "the order of a sequence among other expected calls" });
+        found.losses.push({ what: "the order of a sequence among other expected calls" });
     } else if (type === "skill_invocation") {
       found.skills.push(...readNamed(config.required_skills, "required_skills"));
     } else if (type === "prompt") found.sentences.push(...readNamed(grader.rubric ?? config.prompt, "rubric"));
@@ -253,11 +253,11 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
       found.calls.push(...readNamed(config.required_tools, "required_tools").map((tool) => ({ tool })));
       found.avoid.push(...readNamed(config.forbidden_tools, "forbidden_tools"));
     } else {
-      found.unsaid.push({ what: `the grader "${type}"` });
+      found.losses.push({ what: `the grader "${type}"` });
       continue;
     }
     for (const key of Object.keys(config).filter((one) => !wazaSettings.includes(one)))
-      found.unsaid.push({ what: `"${key}" of the grader "${type}"` });
+      found.losses.push({ what: `"${key}" of the grader "${type}"` });
   }
   return found;
 }
@@ -267,15 +267,15 @@ const wazaSettings: readonly string[] = [
   ...["required_tools", "forbidden_tools"],
 ];
 
-function readSpecs(value: Json | undefined, { unsaid }: GraderExpectations): FileCall[] {
+function readSpecs(value: Json | undefined, { losses }: GraderExpectations): FileCall[] {
   return (Array.isArray(value) ? value : []).flatMap((spec): FileCall[] => {
     const { tool, command_pattern: command, path_pattern: path, skill_pattern: skill } = asObject(spec);
     const name = typeof spec === "string" ? spec : tool;
-    const names = readNames(asText(name) ?? "", unsaid);
+    const names = readNames(asText(name) ?? "", losses);
     if (!names) {
-      unsaid.push(explainNoNames(name, spec));
+      losses.push(explainNoNames(name, spec));
       return [];
     }
-    return [expectCall(oneOrSeveral(names), matchPatterns({ command, path, skill }, unsaid))];
+    return [expectCall(oneOrSeveral(names), matchPatterns({ command, path, skill }, losses))];
   });
 }

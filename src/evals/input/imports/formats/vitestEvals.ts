@@ -19,8 +19,8 @@ import {
   type ImportContext,
   type ImportedCase,
   keepJudged,
+  type Loss,
   leaveOut,
-  type Unsaid,
 } from "./imported.ts";
 
 const string = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`/.source;
@@ -47,17 +47,17 @@ export const vitestEvals: Format = {
     },
   },
   async read({ file, run = { calls: [] } }, context) {
-    const unsaid: Unsaid[] = [];
+    const losses: Loss[] = [];
     const cases = groupTests(run).flatMap(({ args: [name = null, options = null], line, tests }): ImportedCase[] => {
-      const block = { title: typeof name === "string" ? name : "?", place: { file, line }, context };
+      const block = { title: typeof name === "string" ? name : "?", location: { file, line }, context };
       return [
-        ...(isObject(options) ? readData(options.members, block, unsaid) : []),
+        ...(isObject(options) ? readData(options.members, block, losses) : []),
         ...tests.flatMap(({ args: [title = null, body], line: at }) =>
-          isFunction(body) ? [readTest(title, body, { ...block, place: { file, line: at } })] : [],
+          isFunction(body) ? [readTest(title, body, { ...block, location: { file, line: at } })] : [],
         ),
       ];
     });
-    return { file, cases, unsaid };
+    return { file, cases, losses };
   },
 };
 
@@ -71,30 +71,30 @@ function groupTests({ calls }: SourceRun): (SourceCall & { tests: SourceCall[] }
   return blocks;
 }
 
-type EvalBlock = { title: string; place: ImportedCase["place"]; context: ImportContext };
+type EvalBlock = { title: string; location: ImportedCase["location"]; context: ImportContext };
 
-function readData(members: Readonly<Record<string, Value>>, block: EvalBlock, unsaid: Unsaid[]): ImportedCase[] {
+function readData(members: Readonly<Record<string, Value>>, block: EvalBlock, losses: Loss[]): ImportedCase[] {
   const { data = null, task, threshold = null } = members;
   if (data === null) return [];
-  if (threshold !== null) unsaid.push({ what: "a threshold on the score: `passRate` counts trials instead" });
+  if (threshold !== null) losses.push({ what: "a threshold on the score: `passRate` counts trials instead" });
   const entries = isFunction(data) ? (data.returned ?? null) : data;
-  const asserted = isFunction(task) ? readAsserted(task) : { calls: [], unsaid: [] };
+  const asserted = isFunction(task) ? readAsserted(task) : { calls: [], losses: [] };
   if (Array.isArray(entries)) return entries.map((entry) => readEntry(entry, block, asserted));
   const reason = isUnknown(entries) ? `its data is not known: ${entries.reason}` : "its data is not a list";
-  return [leaveOut({ name: block.title, place: block.place, unsaid: [] }, reason)];
+  return [leaveOut({ name: block.title, location: block.location, losses: [] }, reason)];
 }
 
-function readEntry(entry: Value, { title, place, context }: EvalBlock, asserted: Asserted): ImportedCase {
-  if (!isObject(entry)) return leaveOut({ name: title, place, unsaid: [] }, "an entry is not an object");
+function readEntry(entry: Value, { title, location, context }: EvalBlock, asserted: Asserted): ImportedCase {
+  if (!isObject(entry)) return leaveOut({ name: title, location, losses: [] }, "an entry is not an object");
   const { input = null, expectedTools = null, expected, ...others } = entry.members;
-  const unsaid = [
+  const losses = [
     ...Object.keys(others)
       .filter((key) => key !== "name")
       .map((key) => ({ what: `the key "${key}"` })),
     ...(isObject(expected) ? [{ what: "an expected output that is an object (of an agent inside a tool)" }] : []),
-    ...asserted.unsaid,
+    ...asserted.losses,
   ];
-  const common = { name: typeof input === "string" ? input : title, place, unsaid };
+  const common = { name: typeof input === "string" ? input : title, location, losses };
   if (typeof input !== "string") return leaveOut(common, "its input is not a text");
   const isAsserted = expectedTools === null;
   const calls = isAsserted ? asserted.calls : readExpectedTools(expectedTools);
@@ -128,7 +128,7 @@ function readExpectedTools(value: Value): FileCall[] | string {
   return calls.length < read.json.length ? "an expected tool has no name" : calls;
 }
 
-type Asserted = { calls: FileCall[]; unsaid: Unsaid[] };
+type Asserted = { calls: FileCall[]; losses: Loss[] };
 
 /** Reads the tools that a task names: `call.toolName === X`, and objects with `toolName: X`. */
 function readAsserted({ expressions }: FunctionValue): Asserted {
@@ -136,7 +136,7 @@ function readAsserted({ expressions }: FunctionValue): Asserted {
   const known = names.filter((name) => typeof name === "string");
   return {
     calls: [...new Set(known)].map((tool) => ({ tool })),
-    unsaid: [
+    losses: [
       ...names.filter(isUnknown).map((name) => ({
         what: "an assertion about a tool whose name is not known",
         detail: explainOther(name),
@@ -147,8 +147,8 @@ function readAsserted({ expressions }: FunctionValue): Asserted {
 }
 
 /** `it("name", async ({ run }) => { const expected = { expectedTools: [...] }; await run("input") })`. */
-function readTest(title: Value, { expressions }: FunctionValue, { place, context }: EvalBlock): ImportedCase {
-  const common = { name: typeof title === "string" ? title : "?", place, unsaid: [] };
+function readTest(title: Value, { expressions }: FunctionValue, { location, context }: EvalBlock): ImportedCase {
+  const common = { name: typeof title === "string" ? title : "?", location, losses: [] };
   const { input: inputs = [], expectedTools = [], expected = [] } = expressions;
   const [input] = inputs;
   if (inputs.length !== 1 || typeof input !== "string")
@@ -157,7 +157,7 @@ function readTest(title: Value, { expressions }: FunctionValue, { place, context
   if (typeof calls === "string") return leaveOut(common, calls);
   const expect = expectCalls(calls, true);
   const sentences = expected.filter((text) => typeof text === "string").slice(0, 1);
-  const unsaid = [{ what: "assertions of the test that are functions" }];
+  const losses = [{ what: "assertions of the test that are functions" }];
   const content = { input, ...(expect && { expect, maxTurns: 8 }) };
-  return keepJudged(context, { ...common, unsaid }, content, sentences, "its expectations are functions");
+  return keepJudged(context, { ...common, losses }, content, sentences, "its expectations are functions");
 }

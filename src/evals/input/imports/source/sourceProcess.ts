@@ -181,7 +181,7 @@ const isRecorded = (name: string) => state.request.functions.includes(name.repla
 function createStub(label: string, path: readonly string[], args?: readonly unknown[]): unknown {
   const call = (given: readonly unknown[]) => {
     const [name = ""] = path;
-    const { file, line } = findPlace();
+    const { file, line } = findLocation();
     const isWanted = path.length === 1 && isRecorded(name);
     // Calls in imported files belong to those files.
     if (isWanted && file === state.entry) state.calls.push({ name, args: given, line });
@@ -220,7 +220,7 @@ function fail(label: string): never {
 }
 
 /** The current place in the sources: the first stack frame outside of this program and Node. */
-function findPlace(): { file: string; line: number } {
+function findLocation(): { file: string; line: number } {
   const own = dirname(fileURLToPath(import.meta.url));
   for (const frame of (new Error().stack ?? "").split("\n").slice(1)) {
     const [, file = "", line] = /(?:\(|at )([^()]+):(\d+):\d+\)?$/.exec(frame) ?? [];
@@ -316,8 +316,8 @@ function listCandidates(base: string): string[] {
 
 /** The folders of packages in the usual places of a monorepo, by package name. */
 function listPackages(root: string): Map<string, string> {
-  const folders = ["packages", "apps", "libs", "services"].flatMap((place) => {
-    const folder = join(root, place);
+  const folders = ["packages", "apps", "libs", "services"].flatMap((location) => {
+    const folder = join(root, location);
     return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
   });
   return new Map(

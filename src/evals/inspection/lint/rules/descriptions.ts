@@ -1,4 +1,4 @@
-import { followRef, type SchemaPlace, type Walk, walkToolSchema } from "../../../base/jsonSchema/walk.ts";
+import { followRef, type SchemaLocation, type Walk, walkToolSchema } from "../../../base/jsonSchema/walk.ts";
 import { describeHidden, findHiddenOf, isText, quote } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import { getEnglishDescription, getVerbKind, listBaseForms, saysWhenToUse, splitSentences } from "../language.ts";
@@ -139,14 +139,14 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
 const parameterDepth = 3;
 
 /** The properties of an inputSchema without a description, except those that their name or schema explains. */
-function* listUndescribed(tool: JsonObject): Iterable<SchemaPlace> {
+function* listUndescribed(tool: JsonObject): Iterable<SchemaLocation> {
   const walk = walkToolSchema(tool, "inputSchema");
-  for (const place of walk.places) {
-    const { schema, role, name } = place;
+  for (const location of walk.locations) {
+    const { schema, role, name } = location;
     if (role !== "property" || isDescribed(schema, walk) || isPlain(name, schema) || hasProperties(schema)) continue;
     const isSwitchOrCount = schema.default !== undefined && (schema.type === "boolean" || schema.maximum !== undefined);
     const forms = [schema, schema.items, ...listBranches(schema)].filter(isJsonObject);
-    if (!isSwitchOrCount && !forms.some((form) => saysForm.some((key) => Object.hasOwn(form, key)))) yield place;
+    if (!isSwitchOrCount && !forms.some((form) => saysForm.some((key) => Object.hasOwn(form, key)))) yield location;
   }
 }
 

@@ -31,7 +31,7 @@ export const rules: Families = {
 };
 
 /** Lists the facts about every rule for reports and documentation, family by family. */
-export function catalogue(families: Families): RuleInfo[] {
+export function catalog(families: Families): RuleInfo[] {
   return (Object.keys(families) as SubjectKind[]).flatMap((kind) =>
     families[kind].map(({ id, severity, profile, why, docs }) => {
       const on = kind === "judged tools" ? "tools, with --judge" : kind;
@@ -42,7 +42,7 @@ export function catalogue(families: Families): RuleInfo[] {
 
 /** Explains an unknown rule id; undefined if the rule exists. */
 export function explainUnknownRule(id: string, families: Families): { message: string; hint: string } | undefined {
-  const ids = catalogue(families).map((rule) => rule.id);
+  const ids = catalog(families).map((rule) => rule.id);
   if (ids.includes(id)) return undefined;
   return {
     message: `There is no rule "${id}".`,

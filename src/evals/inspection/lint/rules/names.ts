@@ -60,7 +60,7 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     docs: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#specifying-client-tools",
     why: "Anthropic's API refuses a request in which a parameter has another name than ^[a-zA-Z0-9_.-]{1,64}$.",
     *check({ tool }) {
-      for (const { role, name, at } of walkToolSchema(tool, "inputSchema").places) {
+      for (const { role, name, at } of walkToolSchema(tool, "inputSchema").locations) {
         if (role !== "property" || at.length !== parameterDepth || /^[a-zA-Z0-9_.-]{1,64}$/.test(name)) continue;
         const isLong = name.length > maxLength;
         const reason = isLong ? `has ${name.length} characters` : "has characters that Anthropic's API refuses";
@@ -76,7 +76,7 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     profile: "spec",
     why: "A model fills a parameter by its name first, and guesses when the name says nothing.",
     *check({ tool }) {
-      for (const { role, name, at } of walkToolSchema(tool, "inputSchema").places) {
+      for (const { role, name, at } of walkToolSchema(tool, "inputSchema").locations) {
         const reason = role === "property" && at.length === parameterDepth ? explainVagueness(name) : undefined;
         if (reason === undefined) continue;
         const message = `The parameter name ${quote(name)} is ${reason}.`;

@@ -1,5 +1,5 @@
 import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../../../base/jsonSchema/values.ts";
-import type { SchemaPlace } from "../../../base/jsonSchema/walk.ts";
+import type { SchemaLocation } from "../../../base/jsonSchema/walk.ts";
 import { once } from "../../../base/once.ts";
 import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../../base/types/json.ts";
@@ -112,9 +112,11 @@ export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
     }),
   },
   ...table.map(({ matches, message, fix, ...head }): RuleRow<ToolSubject> => {
-    const check = inInput((place): readonly Violation[] => {
-      const property = place.role === "property" ? readProperty(place) : undefined;
-      return property && matches(property) ? [{ at: place.at, message: message(quote(property.name)), fix }] : nothing;
+    const check = inInput((location): readonly Violation[] => {
+      const property = location.role === "property" ? readProperty(location) : undefined;
+      return property && matches(property)
+        ? [{ at: location.at, message: message(quote(property.name)), fix }]
+        : nothing;
     });
     return { ...head, check };
   }),
@@ -173,10 +175,10 @@ type Property = {
   about: string;
 };
 
-const readProperty = once((place: SchemaPlace): Property => {
-  const schema = withoutNull(place.schema);
+const readProperty = once((location: SchemaLocation): Property => {
+  const schema = withoutNull(location.schema);
   const about = typeof schema.description === "string" ? schema.description.slice(0, 2000).toLowerCase() : "";
-  const { name, at } = place;
+  const { name, at } = location;
   return { name, depth: at.length, words: splitName(name), schema, type: getSingleType(schema), about };
 });
 
@@ -251,7 +253,7 @@ function isSwitch({ words, about }: Property): boolean {
 const listed = /^(?:tag|label|keyword|id|name|file|path|url|email|item|column|field)s?$/;
 
 function isList({ words, about }: Property): boolean {
-  // The colour, mode or text of labels is not a list.
+  // The color, mode or text of labels is not a list.
   if (words.length > 2 || /\b(?:selector|colou?r|style|mode|text|font)\b/.test(about)) return false;
   const [last, before] = [words.at(-1) ?? "", words.at(-2) ?? ""];
   return last === "tags" || last === "labels" || (last === "list" && listed.test(before));

@@ -12,7 +12,7 @@ import {
   findRecursiveRef,
   followRef,
   maxPlaces,
-  type SchemaPlace,
+  type SchemaLocation,
   walkToolSchema,
 } from "../../../base/jsonSchema/walk.ts";
 import { isText, quote, showValue, showValues } from "../../../base/text/text.ts";
@@ -77,12 +77,12 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     docs: "https://ai.google.dev/api/caching#Schema",
     why: "Gemini's schemas have no such field: most clients drop it, and the whole request of one that does not is refused.",
     *check({ tool }) {
-      const places = walkToolSchema(tool, "inputSchema").places.flatMap(({ schema, at }) =>
+      const locations = walkToolSchema(tool, "inputSchema").locations.flatMap(({ schema, at }) =>
         unknownToGemini.filter((key) => Object.hasOwn(schema, key)).map((key) => ({ key, at: [...at, key] })),
       );
-      const [first] = places;
+      const [first] = locations;
       if (!first) return;
-      const message = `Gemini's schemas have no ${[...new Set(places.map(({ key }) => key))].join(", ")}.`;
+      const message = `Gemini's schemas have no ${[...new Set(locations.map(({ key }) => key))].join(", ")}.`;
       yield { at: first.at, message, fix: "Say in the description what it asks for, too." };
     },
   },
@@ -112,9 +112,9 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     severity: "error",
     docs: `${reference}/object#required`,
     why: "Gemini's API rejects a request with such a tool (property is not defined); nothing says how to give the property.",
-    check: inSchemas(function* (place) {
-      const { schema, at } = place;
-      if (!isComplete(place) || isJsonObject(schema.patternProperties)) return;
+    check: inSchemas(function* (location) {
+      const { schema, at } = location;
+      if (!isComplete(location) || isJsonObject(schema.patternProperties)) return;
       const unknown = listRequired(schema).filter((name) => getProperty(schema, name) === undefined);
       if (unknown.length === 0) return;
       const message = `Required but not among the properties: ${showValues(unknown)}.`;
@@ -193,7 +193,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     *check({ tool }) {
       for (const field of ["inputSchema", "outputSchema"] as const) {
         const walk = walkToolSchema(tool, field);
-        for (const { schema, at } of walk.places) {
+        for (const { schema, at } of walk.locations) {
           const { $ref } = schema;
           const kind = typeof $ref === "string" ? followRef($ref, walk).kind : "local";
           if (kind === "local") continue;
@@ -211,14 +211,15 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     why: "The schema is sent with every request; OpenAI's strict mode rejects more than 10 levels or 5,000 properties.",
     *check({ tool }) {
       const format = (number: number) => number.toLocaleString("en-US");
-      const { places, cut } = walkToolSchema(tool, "inputSchema");
-      const deep = places.find(({ level }) => level > limits.levels)?.at ?? (cut?.by === "depth" ? cut.at : undefined);
+      const { locations, cut } = walkToolSchema(tool, "inputSchema");
+      const deep =
+        locations.find(({ level }) => level > limits.levels)?.at ?? (cut?.by === "depth" ? cut.at : undefined);
       if (deep) {
         const message = `The schema is nested more than ${limits.levels} levels deep.`;
         const fix = "Flatten it into top-level parameters, or split the tool.";
         yield { at: deep.slice(0, 3 * limits.levels), message, fix };
       }
-      const isOver = places.filter(({ role }) => role === "property").length > limits.properties;
+      const isOver = locations.filter(({ role }) => role === "property").length > limits.properties;
       const most = isOver ? `${format(limits.properties)} properties` : `${format(maxPlaces)} schemas`;
       const fix = "Remove what a model need not choose. Nothing beyond the limit was checked.";
       if (isOver || cut?.by === "number")
@@ -232,11 +233,11 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     docs: `${guide}/structuring#recursion`,
     why: "Some hosts expand references, and reject or cut a schema that contains itself.",
     *check({ tool }) {
-      const place = findRecursiveRef(walkToolSchema(tool, "inputSchema"));
-      if (!place) return;
-      const message = `The reference ${showValue(place.schema.$ref ?? null)} leads back to a schema it is part of.`;
+      const location = findRecursiveRef(walkToolSchema(tool, "inputSchema"));
+      if (!location) return;
+      const message = `The reference ${showValue(location.schema.$ref ?? null)} leads back to a schema it is part of.`;
       const fix = "Write out the levels that are needed, or use a flat list with parent ids.";
-      yield { at: [...place.at, "$ref"], message, fix };
+      yield { at: [...location.at, "$ref"], message, fix };
     },
   },
 ]);
@@ -308,11 +309,11 @@ function isBareObject(schema: JsonObject): boolean {
 }
 
 /** Whether a schema describes all of its properties itself, not in branches or references. */
-function isComplete({ role, schema }: SchemaPlace): boolean {
+function isComplete({ role, schema }: SchemaLocation): boolean {
   return role !== "branch" && !["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"].some((key) => key in schema);
 }
 
 /** Adds the path of their schema to violations of single keywords. */
-function* locate(found: ReturnType<typeof findMalformed>, at: SchemaPlace["at"]): Iterable<Violation> {
+function* locate(found: ReturnType<typeof findMalformed>, at: SchemaLocation["at"]): Iterable<Violation> {
   for (const { keyword, message, fix } of found) yield { at: [...at, keyword], message, fix };
 }

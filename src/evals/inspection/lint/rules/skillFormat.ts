@@ -298,8 +298,8 @@ function isOfOtherSkill(
 ): boolean {
   const words = text.slice(0, Math.max(0, text.indexOf(target))).match(/[a-z\d]+(?:-[a-z\d]+)*/g) ?? [];
   const [plugin, skill] = words.slice(-2);
-  const places = [`../${words.at(-1)}/${path}`, `../../../${plugin}/skills/${skill}/${path}`];
-  return words.length > 0 && places.some((place) => outside(place) === "file");
+  const locations = [`../${words.at(-1)}/${path}`, `../../../${plugin}/skills/${skill}/${path}`];
+  return words.length > 0 && locations.some((location) => outside(location) === "file");
 }
 
 /** Converts a target to a path relative to the package, without query and fragment. */

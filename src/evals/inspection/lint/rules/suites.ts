@@ -5,7 +5,7 @@ import { mentionsName, quote } from "../../../base/text/text.ts";
 import { isJsonObject } from "../../../base/types/json.ts";
 import { skillEntryName } from "../../../base/types/skill.ts";
 import { type Case, findRepeatedQueries, listCaseCalls } from "../../../base/types/suite.ts";
-import { recogniseDispatchers, writeDispatch } from "../../dispatchers.ts";
+import { recognizeDispatchers, writeDispatch } from "../../dispatchers.ts";
 import { listQueryWords } from "../../search/evaluate.ts";
 import { defineRules, type EvalsFileSubject, type SuiteSubject } from "../rule.ts";
 
@@ -122,7 +122,7 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
     id: "dispatcher-undeclared",
     why: "Where one tool calls all others, every pick is that tool, and says nothing about the choice.",
     *check({ suite, listed = [] }) {
-      for (const [name, rule] of Object.entries(recogniseDispatchers(listed))) {
+      for (const [name, rule] of Object.entries(recognizeDispatchers(listed))) {
         if (Object.hasOwn(suite.dispatch ?? {}, name)) continue;
         const does = rule.name === undefined ? "search for tools" : "call other tools";
         const message = `The tool "${name}" seems to ${does}, and the suite does not say how.`;

@@ -23,12 +23,12 @@ export function planProbes(tool: ProbedTool, { seed, runs }: { seed: number; run
   const defaults = listDefaults(inputSchema);
   const ofParameters = [...listParameters(inputSchema)].flatMap(([parameter, schema]): Probe[][] => {
     const missing = makeMissingReference(parameter, schema, inputSchema, String(mark));
-    const place = (kind: ProbeKind, value: Json) => makeProbe(kind, { ...base, [parameter]: value }, parameter);
+    const location = (kind: ProbeKind, value: Json) => makeProbe(kind, { ...base, [parameter]: value }, parameter);
     return [
       [omitParameter(parameter, base)],
       listWrongTypes(schema, inputSchema).map((value) => replaceParameter(parameter, value, base)),
-      listBoundaries(schema, inputSchema, seed).map((value) => place("boundary", value)),
-      missing === undefined ? [] : [place("reference", missing)],
+      listBoundaries(schema, inputSchema, seed).map((value) => location("boundary", value)),
+      missing === undefined ? [] : [location("reference", missing)],
     ];
   });
   const isSound = (probe: Probe) => isSameProbe(tool, probe, probe.base);

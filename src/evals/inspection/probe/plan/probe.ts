@@ -45,8 +45,8 @@ export type ProbeObservation = {
   readonly answers: readonly ProbeAnswer[];
 };
 
-/** `wrong` is a sentence for a report. */
-export type RuleResult = "ok" | "does not apply" | { readonly wrong: string };
+/** `violation` is a sentence for a report. */
+export type RuleResult = "ok" | "does not apply" | { readonly violation: string };
 
 /** One requirement that every tool has to meet. Pure; `check` does not throw. */
 export type ProbeRule = Pick<RuleInfo, "id" | "severity" | "profile" | "why" | "docs"> & {

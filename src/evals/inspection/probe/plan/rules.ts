@@ -37,7 +37,7 @@ const callRules: readonly ProbeRule[] = [
       if (broken === undefined) return "ok";
       const isAskedToWait = asksToWait(seen.tool.inputSchema, seen.calls[seen.answers.length - 1] ?? {});
       if (broken.stage === "timeout")
-        return isAskedToWait ? "does not apply" : { wrong: "The call was not answered in time." };
+        return isAskedToWait ? "does not apply" : { violation: "The call was not answered in time." };
       return broken.alive ? "ok" : "does not apply";
     },
   },
@@ -47,7 +47,7 @@ const callRules: readonly ProbeRule[] = [
     why: "When the server exits, all its tools are gone until the host restarts it.",
     docs: `${specification}/basic/lifecycle`,
     fix: "Catch exceptions of the tool, and return them as failures.",
-    check: ({ answers }) => (answers.every(({ alive }) => alive) ? "ok" : { wrong: "The call ended the server." }),
+    check: ({ answers }) => (answers.every(({ alive }) => alive) ? "ok" : { violation: "The call ended the server." }),
   },
   {
     id: "well-formed",
@@ -59,7 +59,7 @@ const callRules: readonly ProbeRule[] = [
       const broken = getBroken(seen);
       if (broken === undefined) return "ok";
       const isUnreadable = broken.stage === "server" && broken.alive;
-      return isUnreadable ? { wrong: "The answer is not a list of content items." } : "does not apply";
+      return isUnreadable ? { violation: "The answer is not a list of content items." } : "does not apply";
     },
   },
 ];
@@ -76,10 +76,10 @@ export const toolRules: readonly ProbeRule[] = [
     check: eachResult((result) => {
       if (isFailure(result)) return "does not apply";
       const [item, ...others] = result.content;
-      if (!item) return { wrong: "The result has no content items." };
+      if (!item) return { violation: "The result has no content items." };
       const only = others.length === 0 ? item.text?.trim() : undefined;
       return only !== undefined && ["null", "undefined", "{}"].includes(only)
-        ? { wrong: `The result is only ${only}.` }
+        ? { violation: `The result is only ${only}.` }
         : "ok";
     }),
   },
@@ -92,7 +92,7 @@ export const toolRules: readonly ProbeRule[] = [
     check: (seen) => {
       const failure = findFailure(seen);
       if (!failure) return "does not apply";
-      return isUninformative(failure) ? { wrong: `The failure says only ${quoteJson(joinText(failure))}.` } : "ok";
+      return isUninformative(failure) ? { violation: `The failure says only ${quoteJson(joinText(failure))}.` } : "ok";
     },
   },
   // Plain text is enough for invalid input, because SDKs often refuse it before the tool is called.
@@ -113,7 +113,9 @@ export const toolRules: readonly ProbeRule[] = [
       const isAttempt = typeof body === "object" && body !== null && "success" in body;
       if ((kind === "missing" || kind === "wrong type") && !isAttempt) return "does not apply";
       const faults = findOutcomeFaults(failure);
-      return faults.length === 0 ? "ok" : { wrong: `The failure is not a structured outcome: ${faults.join("; ")}.` };
+      return faults.length === 0
+        ? "ok"
+        : { violation: `The failure is not a structured outcome: ${faults.join("; ")}.` };
     },
   },
   {
@@ -123,7 +125,7 @@ export const toolRules: readonly ProbeRule[] = [
     check: ({ probe, answers }) => {
       const result = getResult(answers.at(-1));
       if (probe.kind !== "missing" || !result) return "does not apply";
-      return isFailure(result) ? "ok" : { wrong: "A call without a required parameter succeeds." };
+      return isFailure(result) ? "ok" : { violation: "A call without a required parameter succeeds." };
     },
   },
   {
@@ -136,7 +138,7 @@ export const toolRules: readonly ProbeRule[] = [
       if (isFailure(result)) return "ok";
       const value = probe.parameter === undefined ? undefined : calls.at(-1)?.[probe.parameter];
       return {
-        wrong: `A call with a value of the wrong type succeeds${value === undefined ? "" : `: ${quoteJson(value)}`}.`,
+        violation: `A call with a value of the wrong type succeeds${value === undefined ? "" : `: ${quoteJson(value)}`}.`,
       };
     },
   },
@@ -151,7 +153,7 @@ export const toolRules: readonly ProbeRule[] = [
       if (!outputFault || successes.length === 0) return "does not apply";
       for (const { structuredContent } of successes) {
         const fault = structuredContent === undefined ? "there is none" : outputFault(structuredContent);
-        if (fault !== undefined) return { wrong: `The structured content violates the outputSchema: ${fault}.` };
+        if (fault !== undefined) return { violation: `The structured content violates the outputSchema: ${fault}.` };
       }
       return "ok";
     },
@@ -166,7 +168,7 @@ export const toolRules: readonly ProbeRule[] = [
       if (!result.structuredContent) return "does not apply";
       return isMirrored(result.structuredContent, result)
         ? "ok"
-        : { wrong: "The text does not contain the structured content." };
+        : { violation: "The text does not contain the structured content." };
     }),
   },
   {
@@ -181,7 +183,10 @@ export const toolRules: readonly ProbeRule[] = [
       if (!omitted) return "does not apply";
       if (!isFailure(omitted)) return "ok";
       return given && !isFailure(given)
-        ? { wrong: "The call fails without the parameters that have defaults, but succeeds with the defaults given." }
+        ? {
+            violation:
+              "The call fails without the parameters that have defaults, but succeeds with the defaults given.",
+          }
         : "does not apply";
     },
   },
@@ -194,7 +199,7 @@ export const toolRules: readonly ProbeRule[] = [
     check: ({ probe, answers }) => {
       const [first, second] = answers.map(getResult);
       if (probe.kind !== "repeat" || !first || !second || isFailure(first)) return "does not apply";
-      return isFailure(second) ? { wrong: "The same call fails the second time." } : "ok";
+      return isFailure(second) ? { violation: "The same call fails the second time." } : "ok";
     },
   },
 ];
@@ -211,7 +216,7 @@ export const unknownToolRules: readonly ProbeRule[] = [
     check: ({ probe, answers }) => {
       const result = getResult(answers.at(-1));
       if (probe.kind !== "unknown tool" || answers.at(-1)?.outcome.kind === "broken") return "does not apply";
-      return result && !isFailure(result) ? { wrong: "A call of a tool that is not listed succeeds." } : "ok";
+      return result && !isFailure(result) ? { violation: "A call of a tool that is not listed succeeds." } : "ok";
     },
   },
   {
@@ -230,7 +235,7 @@ export const unknownToolRules: readonly ProbeRule[] = [
       const text = stripErrorPrefix(message);
       if (text === `Unknown tool: ${tool.name}`) return "ok";
       const form = text === `Tool ${tool.name} not found` ? "the form of McpServer" : "another form";
-      return { wrong: `The error has ${form}: ${quoteJson(text)}.` };
+      return { violation: `The error has ${form}: ${quoteJson(text)}.` };
     },
   },
 ];
