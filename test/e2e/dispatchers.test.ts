@@ -134,7 +134,7 @@ describe("a live server with dispatchers", () => {
       "Calls: execute_tool {"name":"find_issues","arguments":{"organization":"acme"}}
       Inner call: find_issues
 
-         argument      expected  got
+         argument      expected  actual
       ─────────────────────────────────
       ✓  organization  "acme"    "acme"
       "
