@@ -1,8 +1,6 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
-import fc from "fast-check";
-import { describe, expect, it, test } from "vitest";
+import { expect, test } from "vitest";
 import {
-  explainMisfit,
+  explainTypeMisfit,
   getProperty,
   getSingleType,
   listRequired,
@@ -33,38 +31,11 @@ test("a nullable schema without null is its other branch, with the keywords next
   expect(withoutNull(twice)).toBe(twice);
 });
 
-describe("explainMisfit", () => {
-  it.each<[Json, JsonObject, string | undefined]>([
-    ["5", { type: "integer" }, "is a string, not an integer"],
-    [null, { type: ["string", "array"] }, "is null, not a string or an array"],
-    ["c", { enum: ["a", "b"] }, 'is not one of the allowed values ("a", "b")'],
-    [0, { minimum: 1 }, "is below the minimum of 1"],
-    ["abc", { maxLength: 2 }, "is above the maxLength of 2"],
-    [[1, "x"], { items: { type: "integer" } }, 'contains "x", which is a string, not an integer'],
-    [5, { anyOf: [{ type: "string" }, { maximum: 4 }] }, "is a number, not a string"],
-    [5, { type: "integer", minimum: 5 }, undefined],
-  ])("%j in %j", (value, schema, reason) => {
-    expect(explainMisfit(value, schema)).toBe(reason);
-  });
-
-  it("returns undefined for every value that a validator accepts", () => {
-    const ajv = new Ajv2020({ strict: false, logger: false });
-    const size = fc.integer({ min: 0, max: 3 });
-    const schema = fc.record(
-      {
-        type: fc.constantFrom("string", "integer", "number", "array", "null"),
-        ...{ minimum: size, maximum: size, minLength: size, maxLength: size, minItems: size, maxItems: size },
-        items: fc.record({ type: fc.constantFrom("string", "integer") }),
-        anyOf: fc.array(fc.record({ type: fc.constantFrom("string", "null") }), { minLength: 1, maxLength: 2 }),
-        enum: fc.uniqueArray(fc.constantFrom("a", 1, null), { minLength: 1 }),
-      },
-      { requiredKeys: [] },
-    );
-    fc.assert(
-      fc.property(schema, fc.jsonValue({ maxDepth: 2 }), (one, value) => {
-        const misfit = explainMisfit(value as Json, one as JsonObject);
-        expect(ajv.validate(one, value) ? misfit : undefined).toBeUndefined();
-      }),
-    );
-  });
+test.each<[Json, JsonObject, string | undefined]>([
+  ["5", { type: "integer" }, "is a string, not an integer"],
+  [null, { type: ["string", "array"] }, "is null, not a string or an array"],
+  [5.5, { type: "integer" }, "is a number, not an integer"],
+  [5, { type: ["integer", "null"] }, undefined],
+])("the type of %j in %j", (value, schema, reason) => {
+  expect(explainTypeMisfit(value, schema)).toBe(reason);
 });

@@ -6,7 +6,7 @@ const walk = (inputSchema: JsonObject) => walkToolSchema({ inputSchema }, "input
 
 describe("a walk", () => {
   it("visits every schema with its path, role and level", () => {
-    const { locations, cut } = walk({
+    const { locations } = walk({
       properties: { tags: { items: { anyOf: [{ $ref: "#/$defs/id" }, true] } } },
       $defs: { id: {}, unused: { $ref: "#/$defs/loop" }, loop: { $ref: "#/$defs/unused" } },
     });
@@ -17,7 +17,6 @@ describe("a walk", () => {
       ["inputSchema.properties.tags.items.anyOf.0", "branch", "", 2],
       ["inputSchema.$defs.id", "definition", "", 0],
     ]);
-    expect(cut).toBeUndefined();
   });
 
   it("visits the definitions that references lead to, or into, from what is visited", () => {
@@ -37,12 +36,12 @@ describe("a walk", () => {
     expect(walkToolSchema({}, "outputSchema").locations).toEqual([]);
   });
 
-  it("stops at its limits, and says where", () => {
+  it("stops at its limits", () => {
     const wide = Object.fromEntries(Array.from({ length: maxPlaces }, (_, at) => [`p${at}`, {}]));
-    expect(walk({ properties: wide })).toMatchObject({ cut: { by: "number" } });
+    expect(walk({ properties: wide }).locations).toHaveLength(maxPlaces);
     let deep: JsonObject = {};
     for (let level = 0; level < 50_000; level++) deep = { not: deep };
-    expect(walk(deep)).toMatchObject({ cut: { by: "depth" } });
+    expect(walk(deep).locations.length).toBeLessThan(200);
   });
 });
 

@@ -5,13 +5,13 @@ import { messageOf } from "../types/errors.ts";
 import { toNumbers } from "../types/exactJson.ts";
 import { isJsonObject, isNestedDeeper, type Json, type JsonObject, maxDepth } from "../types/json.ts";
 import { findMalformed } from "./malformed.ts";
-import { followRef, formatJsonPath, formatPointer, walkSchema } from "./walk.ts";
+import { formatJsonPath, walkSchema } from "./walk.ts";
 import { limitTime, TimeLimitError } from "./watchdog.ts";
 
 /**
  * Whether a value matches a schema. `invalid`: what is wrong, with its dotted path, and the members of an object that are
- * refused, that of `why` first. `unchecked`: why it could not be
- * checked, for example because a pattern takes too long; such a value is neither valid nor invalid.
+ * refused, that of `why` first. `unchecked`: why it could not be checked, for example because a pattern takes too long;
+ * such a value is neither valid nor invalid.
  */
 export type Validity =
   | { kind: "valid" }
@@ -34,73 +34,53 @@ const compileMs = 2_000;
 const validateMs = 1_000;
 /** Limits for finding all refused members, each of which may have many errors: beyond them, only the first is found. */
 const allFaultsMs = 250;
-const maxCharacters = 20_000;
 const maxFaults = 20;
 
 /**
  * Compiles a JSON Schema to a validator, or says why it cannot be compiled. The dialect is the one that `$schema`
  * names; without it, 2020-12, the protocol's default, or draft 7 if only that can read the schema. Unknown keywords are
- * allowed, formats are annotations, and a keyword that cannot be evaluated leaves out itself alone. The schema may be hostile: the time of compiling it and of each validation is limited.
+ * allowed, formats are annotations, and a keyword that cannot be evaluated leaves out itself alone. The schema may be
+ * hostile: the time of compiling it and of each validation is limited.
  */
 export function compileSchema(schema: JsonObject): Validate | string {
   const isOld = typeof schema.$schema === "string" && /draft-0[3-7]/.test(schema.$schema);
   if (isNestedDeeper(schema)) return `it is nested more than ${maxDepth} levels deep`;
-  const isCostly = slowKeywords.test(JSON.stringify(schema));
-  const { evaluable, leftOut } = leaveOutMalformed(schema);
-  const resolved = isOld ? evaluable : resolveDynamicRefs(evaluable);
+  const { evaluable, leftOut } = makeEvaluable(schema);
   // `$ref: "#"` needs an `$id`. It is replaced by our own, because two tools may have the same one, and ajv would look
   // up the URL of a draft.
-  const { $schema: dialect, $id: _id, ...rest } = resolved;
-  const first = compileWith(isOld ? "draft-07" : "2020-12", rest, isCostly);
-  const isFinal = typeof first !== "string" || dialect !== undefined || resolved !== evaluable;
-  const second = isFinal ? first : compileWith("draft-07", rest, isCostly);
-  if (typeof second === "string") return first;
-  return leftOut === undefined ? second : Object.assign(second, { leftOut });
+  const { $schema: dialect, $id: _id, ...rest } = evaluable;
+  const first = compileWith(isOld ? "draft-07" : "2020-12", rest);
+  const validate = typeof first === "string" && dialect === undefined ? compileWith("draft-07", rest) : first;
+  if (typeof validate === "string") return first;
+  return leftOut === undefined ? validate : Object.assign(validate, { leftOut });
 }
-
-/** Keywords with which validation can take long. Their names in values do no harm. */
-const slowKeywords =
-  /"(?:pattern|patternProperties|uniqueItems|allOf|anyOf|oneOf|not|if|dependentSchemas|\$(?:dynamic|recursive)?[rR]ef)":/;
 
 /**
- * Replaces `$dynamicRef` and `$recursiveRef` by `$ref`, which means the same in a schema without an `$id` inside. ajv takes
- * one that leads nowhere, or to a definition that it has not compiled yet, for a reference to the schema around it.
+ * Copies a schema without the keywords that JSON Schema does not allow, and says what they are. `$dynamicRef` and
+ * `$recursiveRef` become `$ref`, which means the same within one document: ajv takes one that leads nowhere, or to a
+ * definition that it has not compiled yet, for a reference to the schema around it.
  */
-function resolveDynamicRefs(root: JsonObject): JsonObject {
-  const isDynamic = ({ schema }: { schema: JsonObject }) =>
-    typeof schema.$dynamicRef === "string" || typeof schema.$recursiveRef === "string";
-  if (!walkSchema(root).locations.some(isDynamic)) return root;
-  const copy = structuredClone(root);
-  const walk = walkSchema(copy);
-  if (walk.locations.some(({ schema, role }) => role !== "root" && typeof schema.$id === "string")) return root;
-  const toRef = (ref: Json | undefined): JsonObject[] => {
-    if (typeof ref !== "string") return [];
-    const target = followRef(ref, walk);
-    return [{ $ref: target.kind === "local" ? formatPointer(target.at) : ref }];
-  };
-  for (const { schema } of walk.locations.filter(isDynamic)) {
-    const { $dynamicRef, $recursiveRef, allOf } = schema;
-    delete schema.$dynamicRef;
-    delete schema.$recursiveRef;
-    schema.allOf = [...(Array.isArray(allOf) ? allOf : []), ...toRef($dynamicRef), ...toRef($recursiveRef)];
-  }
-  return copy;
-}
-
-/** The schema without keywords that JSON Schema does not allow, and what they are. */
-function leaveOutMalformed(root: JsonObject): { evaluable: JsonObject; leftOut?: string } {
-  const isMalformed = ({ schema }: { schema: JsonObject }) => [...findMalformed(schema)].length > 0;
-  if (!walkSchema(root).locations.some(isMalformed)) return { evaluable: root };
+function makeEvaluable(root: JsonObject): { evaluable: JsonObject; leftOut?: string } {
   const evaluable = structuredClone(root);
   const messages: string[] = [];
-  for (const { schema, at } of walkSchema(evaluable).locations)
+  // ajv knows the anchors of all schemas but the outermost.
+  const outermost = `#${evaluable.$dynamicAnchor}`;
+  for (const { schema, at } of walkSchema(evaluable).locations) {
     for (const { keyword, name, message } of [...findMalformed(schema)]) {
       messages.push(`${formatJsonPath(at)}: ${message.slice(0, -1)}`);
       const entries = schema[keyword];
       if (name !== undefined && isJsonObject(entries)) delete entries[name];
       else delete schema[keyword];
     }
-  const [first = "", ...others] = messages;
+    for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
+      const { [keyword]: $ref, allOf } = schema;
+      if (typeof $ref !== "string") continue;
+      delete schema[keyword];
+      schema.allOf = [...(Array.isArray(allOf) ? allOf : []), { $ref: $ref === outermost ? "#" : $ref }];
+    }
+  }
+  const [first, ...others] = messages;
+  if (first === undefined) return { evaluable };
   return { evaluable, leftOut: others.length > 0 ? `${first} (and ${others.length} more)` : first };
 }
 
@@ -134,7 +114,14 @@ function compileIn(dialect: Dialect, schema: JsonObject, { allErrors }: { allErr
   return compiler.compile({ ...schema, $id: "inputSchema" });
 }
 
-function compileWith(dialect: Dialect, schema: JsonObject, isCostly: boolean): Validate | string {
+/**
+ * Keywords with which validation can take long; without one it takes less time than a limit costs. Their names in values
+ * do no harm.
+ */
+const slowKeywords = /"(?:pattern|patternProperties|uniqueItems|allOf|anyOf|oneOf|not|if|dependentSchemas|\$ref)":/;
+
+function compileWith(dialect: Dialect, schema: JsonObject): Validate | string {
+  const isCostly = slowKeywords.test(JSON.stringify(schema));
   let validate: ValidateFunction;
   let validateAll: ValidateFunction | undefined;
   try {
@@ -144,7 +131,6 @@ function compileWith(dialect: Dialect, schema: JsonObject, isCostly: boolean): V
   }
   const listErrors = (value: Json): ErrorObject[] => {
     try {
-      if (JSON.stringify(value).length > maxCharacters) return [];
       validateAll ??= limitTime(compileMs, () => compileIn(dialect, schema, { allErrors: true }));
       const validateWhole = validateAll;
       limitTime(allFaultsMs, () => validateWhole(value));

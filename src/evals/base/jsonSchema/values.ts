@@ -1,4 +1,3 @@
-import { showValue, showValues } from "../text/text.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 
 export const types = ["string", "integer", "number", "boolean", "array", "object", "null"] as const;
@@ -64,57 +63,10 @@ function isOfType(value: Json, type: Type): boolean {
   return type === "null" ? value === null : typeof value === type;
 }
 
-/**
- * Why a value does not match a schema ("is a string, not an integer"); undefined if it matches, or if only a full
- * validator can decide. Checks types, enum, const, bounds and lengths, including in arrays and anyOf a few levels deep.
- */
-export function explainMisfit(value: Json, schema: Json, levels = 3): string | undefined {
-  if (schema === false) return "can never be given";
-  if (!isJsonObject(schema)) return undefined;
-  const misfit =
-    explainTypeMisfit(value, schema) ?? explainChoiceMisfit(value, schema) ?? explainSizeMisfit(value, schema);
-  if (misfit || levels === 0) return misfit;
-  const { anyOf, items } = schema;
-  if (Array.isArray(anyOf) && anyOf.length > 0) {
-    const misfits = anyOf.slice(0, 100).map((branch) => explainMisfit(value, branch, levels - 1));
-    if (misfits.every((one) => one !== undefined)) return misfits[0];
-  }
-  if (!Array.isArray(value) || !isJsonObject(items)) return undefined;
-  for (const item of value.slice(0, 100)) {
-    const inside = explainMisfit(item, items, levels - 1);
-    if (inside) return `contains ${showValue(item)}, which ${inside}`;
-  }
-  return undefined;
-}
-
+/** Why a value has none of the types that a schema names ("is a string, not an integer"); undefined if it has one. */
 export function explainTypeMisfit(value: Json, schema: JsonObject): string | undefined {
   const allowed = listTypes(schema);
   if (allowed.length === 0 || allowed.some((type) => isOfType(value, type))) return undefined;
   const given = value === null ? "null" : Array.isArray(value) ? "array" : (typeof value as Type);
   return `is ${nameTypes([given])}, not ${nameTypes(allowed)}`;
-}
-
-const isPlain = (value: Json | undefined) => value !== undefined && (typeof value !== "object" || value === null);
-
-function explainChoiceMisfit(value: Json, { enum: choices, const: only }: JsonObject): string | undefined {
-  if (!isPlain(value)) return undefined;
-  if (Array.isArray(choices) && choices.every(isPlain) && choices.length > 0 && !choices.includes(value)) {
-    return `is not one of the allowed values (${showValues(choices)})`;
-  }
-  return only !== undefined && isPlain(only) && only !== value ? `is not ${showValue(only)}` : undefined;
-}
-
-function explainSizeMisfit(value: Json, schema: JsonObject): string | undefined {
-  const [size, low, high] =
-    typeof value === "number"
-      ? [value, "minimum", "maximum"]
-      : typeof value === "string"
-        ? [[...value.slice(0, 100_000)].length, "minLength", "maxLength"]
-        : Array.isArray(value)
-          ? [value.length, "minItems", "maxItems"]
-          : [];
-  if (size === undefined || low === undefined || high === undefined) return undefined;
-  const [least, most] = [getNumber(schema, low), getNumber(schema, high)];
-  if (least !== undefined && size < least) return `is below the ${low} of ${least}`;
-  return most !== undefined && size > most ? `is above the ${high} of ${most}` : undefined;
 }

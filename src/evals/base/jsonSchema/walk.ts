@@ -33,12 +33,6 @@ export function resolvePointer(ref: string, root: JsonObject): { value: Json; pa
   return { value, path };
 }
 
-/** The `$ref` that leads to a path of the same document. */
-export function formatPointer(path: Path): string {
-  const steps = path.map((step) => encodeURIComponent(`${step}`.replaceAll("~", "~0").replaceAll("/", "~1")));
-  return ["#", ...steps].join("/");
-}
-
 /** Percent-decodes a text; returns it unchanged if it is malformed. */
 export function decodePercent(pointer: string): string {
   try {
@@ -61,8 +55,8 @@ export type SchemaLocation = {
   level: number;
 };
 
-/** A schema and its subschemas in document order, without unused definitions. `cut`: the limit that ended the walk. */
-export type Walk = { locations: readonly SchemaLocation[]; cut?: { by: "depth" | "number"; at: Path } };
+/** A schema and its subschemas in document order, without unused definitions: `maxPlaces` of them at most. */
+export type Walk = { locations: readonly SchemaLocation[] };
 
 /** Limits of a walk, far above what any host accepts: the number of schemas, and the length of their paths. */
 export const maxPlaces = 6_000;
@@ -103,24 +97,15 @@ export const walkSchema = (schema: JsonObject): Walk => walk({ schema, at: [], r
 function walk(root: SchemaLocation): Walk {
   const locations: SchemaLocation[] = [];
   const isReferred = findReferred(root.schema);
-  let cut: Walk["cut"];
   const enter = (location: SchemaLocation) => {
-    if (locations.length === maxPlaces) {
-      cut = { by: "number", at: location.at };
-      return;
-    }
+    if (locations.length === maxPlaces) return;
     locations.push(location);
-    if (location.at.length > maxPath) {
-      cut ??= { by: "depth", at: location.at };
-      return;
-    }
-    for (const child of listChildren(location)) {
-      if (cut?.by === "number") return;
+    if (location.at.length > maxPath) return;
+    for (const child of listChildren(location))
       if (child.role !== "definition" || isReferred(child.at.slice(root.at.length))) enter(child);
-    }
   };
   enter(root);
-  return cut ? { locations, cut } : { locations };
+  return { locations };
 }
 
 /**
@@ -128,33 +113,23 @@ function walk(root: SchemaLocation): Walk {
  * definitions or from one in use. A reference that is not a JSON pointer may lead to any of them.
  */
 function findReferred(root: JsonObject): (path: Path) => boolean {
-  const pointers = new Set<string>();
-  const seen = new Set<JsonObject>([root]);
-  const waiting = [root];
-  for (let schema = waiting.pop(); schema && seen.size < maxPlaces; schema = waiting.pop()) {
+  const referred = new Set<string>();
+  const reached = new Set<Json>([root]);
+  // A set also visits what is added during the iteration.
+  for (const schema of reached) {
+    if (!isJsonObject(schema)) continue;
     const { $ref } = schema;
-    const found: Json[] = [];
     if (typeof $ref === "string") {
       const target = resolvePointer($ref, root);
       if (!target) return () => true;
-      pointers.add(JSON.stringify(target.path).slice(0, -1));
-      found.push(target.value);
+      for (const end of target.path.keys()) referred.add(JSON.stringify(target.path.slice(0, end + 1)));
+      reached.add(target.value);
     }
     if ("$dynamicRef" in schema) return () => true;
     for (const child of listChildren({ schema, at: [], role: "root", name: "", level: 0 }))
-      if (child.role !== "definition") found.push(child.schema);
-    for (const one of found) {
-      if (!isJsonObject(one) || seen.has(one)) continue;
-      seen.add(one);
-      waiting.push(one);
-    }
+      if (child.role !== "definition") reached.add(child.schema);
   }
-  if (seen.size >= maxPlaces) return () => true;
-  const all = [...pointers];
-  return (path) => {
-    const start = JSON.stringify(path.map(String)).slice(0, -1);
-    return pointers.has(start) || all.some((pointer) => pointer.startsWith(`${start},`));
-  };
+  return (path) => referred.has(JSON.stringify(path.map(String)));
 }
 
 function* listChildren({ schema, at, level }: SchemaLocation): Iterable<SchemaLocation> {

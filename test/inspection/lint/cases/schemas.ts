@@ -230,6 +230,7 @@ const contentCases: CasesOf<ToolSubject> = {
       one({ anyOf: [{ type: "string" }, { type: "null" }], default: null }),
       one({ type: "array", items: { enum: ["a"] }, default: ["a"] }),
       one({ $ref: "#/$defs/City", default: 5 }),
+      one({ type: "array", items: { $ref: "#" }, default: ["a"] }),
     ],
     violations: {
       "a default is of the type": [
@@ -242,6 +243,10 @@ const contentCases: CasesOf<ToolSubject> = {
       "a default is an allowed value": [
         one({ ...city, enum: ["a", "b"], default: "all" }),
         one({ const: 1, default: 2 }),
+      ],
+      "a default matches the step and the properties": [
+        one({ type: "number", multipleOf: 0.5, default: 0.7 }),
+        one({ type: "object", properties: { page: { type: "integer" } }, default: { page: "1" } }),
       ],
       "a default is within the bounds": [
         one({ type: "integer", minimum: 1, default: 0 }),

@@ -1,6 +1,7 @@
 import { findMalformed } from "../../../base/jsonSchema/malformed.ts";
+import { compileSchema } from "../../../base/jsonSchema/validate.ts";
 import {
-  explainMisfit,
+  explainTypeMisfit,
   getProperty,
   listProperties,
   listRequired,
@@ -164,9 +165,8 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     docs: `${reference}/annotations`,
     why: "A model copies the default it sees, and a call with it is rejected.",
     check: inInput(function* ({ schema, at }) {
-      const reason = schema.default === undefined ? undefined : explainMisfit(schema.default, schema);
-      if (reason === undefined) return;
-      const message = `The default ${showValue(schema.default ?? null)} ${reason}.`;
+      const message = schema.default === undefined ? undefined : explainMisfit(schema.default, schema);
+      if (message === undefined) return;
       yield { at: [...at, "default"], message, fix: "Give a default that the schema allows, or correct the schema." };
     }),
   },
@@ -211,9 +211,8 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     why: "The schema is sent with every request; OpenAI's strict mode rejects more than 10 levels or 5,000 properties.",
     *check({ tool }) {
       const format = (number: number) => number.toLocaleString("en-US");
-      const { locations, cut } = walkToolSchema(tool, "inputSchema");
-      const deep =
-        locations.find(({ level }) => level > limits.levels)?.at ?? (cut?.by === "depth" ? cut.at : undefined);
+      const { locations } = walkToolSchema(tool, "inputSchema");
+      const deep = locations.find(({ level }) => level > limits.levels)?.at;
       if (deep) {
         const message = `The schema is nested more than ${limits.levels} levels deep.`;
         const fix = "Flatten it into top-level parameters, or split the tool.";
@@ -222,7 +221,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
       const isOver = locations.filter(({ role }) => role === "property").length > limits.properties;
       const most = isOver ? `${format(limits.properties)} properties` : `${format(maxPlaces)} schemas`;
       const fix = "Remove what a model need not choose. Nothing beyond the limit was checked.";
-      if (isOver || cut?.by === "number")
+      if (isOver || locations.length === maxPlaces)
         yield { at: ["inputSchema"], message: `The inputSchema has more than ${most}.`, fix };
       if (!collectTexts(tool).whole)
         yield { at: [], message: `The tool has more than ${format(maxSearched)} characters.`, fix };
@@ -282,6 +281,24 @@ const keywordsByType: readonly (readonly [Type, readonly string[]])[] = [
 ];
 
 const contentKeywords = "$ref allOf anyOf oneOf additionalProperties patternProperties enum const".split(" ");
+
+/** Keywords that allow every value, or are checked without a validator. */
+const harmless = new Set("type default title description examples format deprecated readOnly writeOnly".split(" "));
+
+/**
+ * Says why a default does not match its schema. Not for a schema with references, which cannot be read without those
+ * around it, or with patterns, each of which may take its whole time limit.
+ */
+function explainMisfit(value: Json, schema: JsonObject): string | undefined {
+  const mistyped = explainTypeMisfit(value, schema);
+  if (mistyped) return `The default ${showValue(value)} ${mistyped}.`;
+  // Compiling takes a millisecond. What is malformed has a finding of its own.
+  if (Object.keys(schema).every((keyword) => harmless.has(keyword)) || [...findMalformed(schema)].length > 0) return;
+  if (/"(?:\$\w*[rR]ef|pattern|patternProperties)":/.test(JSON.stringify(schema))) return;
+  const validate = compileSchema(schema);
+  const validity = typeof validate === "string" ? undefined : validate(value, "The default");
+  return validity?.kind === "invalid" ? `${validity.why}.` : undefined;
+}
 
 function reportEmpty(at: Path): Violation {
   return { at, message: "The schema is empty.", fix: "Declare at least its type, and describe it." };
