@@ -5,8 +5,7 @@ import { showValue } from "../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import { type ChangeClass, changeClassSchema } from "../../base/types/lint.ts";
 import { formatName, listVersions } from "./names.ts";
-import { diffWholeSchemas, type SchemaDifference } from "./schemas.ts";
-import type { ValueShift } from "./values.ts";
+import { type Chance, diffWholeSchemas, type SchemaDifference } from "./schemas.ts";
 
 /** What happened. Each versioning rule of lint covers one or two kinds; some kinds are never a problem. */
 type EffectKind =
@@ -106,15 +105,11 @@ function diffToolSchemas({ before, after }: ToolStates, field: SchemaField): Ite
   return diffWholeSchemas(side(before), side(after));
 }
 
-/** A parameter may accept more values than before, but not fewer. */
-const inputClasses: Readonly<Record<ValueShift, ChangeClass>> = {
-  narrower: "breaking",
-  other: "breaking",
-  wider: "compatible",
-  "perhaps narrower": "unknown",
-  "perhaps wider": "compatible",
-  unclear: "unknown",
-};
+/**
+ * The class of a change by its harm: a parameter may accept more values than before, but not fewer. A result may have
+ * fewer possible values, but not more, because its readers expect the old ones.
+ */
+const classByHarm: Readonly<Record<Chance, ChangeClass>> = { yes: "breaking", perhaps: "unknown", no: "compatible" };
 
 function classifyInput(difference: SchemaDifference, subject: string, states: ToolStates): Impact {
   switch (difference.kind) {
@@ -135,7 +130,7 @@ function classifyInput(difference: SchemaDifference, subject: string, states: To
     case "default":
       return classifyDefault(subject, difference, states);
     case "values": {
-      const known = inputClasses[difference.shift];
+      const known = classByHarm[difference.lost];
       const what = `${subject}: ${difference.what}.`;
       if (known === "compatible") return { kind: "widened", class: known, what };
       const kind = known === "breaking" ? "narrowed" : "unclear";
@@ -236,19 +231,9 @@ function explainNewMeaning(before: string, after: string): string | undefined {
 }
 
 /**
- * A result may have fewer possible values than before, but not more, because its readers expect the old ones. A new
- * field is compatible even if the old schema accepted no other fields, as generated schemas do: readers read the fields
- * they know.
+ * Classifies a difference in a structured result. A new field is compatible even if the old schema accepted no other
+ * fields, as generated schemas do: readers read the fields they know.
  */
-const outputClasses: Readonly<Record<ValueShift, ChangeClass>> = {
-  narrower: "compatible",
-  other: "breaking",
-  wider: "breaking",
-  "perhaps narrower": "compatible",
-  "perhaps wider": "unknown",
-  unclear: "unknown",
-};
-
 function classifyOutput(difference: SchemaDifference, subject: string): Impact {
   const wider = (what: string): Impact => ({ kind: "output-wider", class: "compatible", what });
   const wording = (what: string): Impact => ({ kind: "wording", class: "description only", what });
@@ -267,7 +252,7 @@ function classifyOutput(difference: SchemaDifference, subject: string): Impact {
       return { kind: "output", class: "breaking", what, fix: "Include it in every result." };
     }
     case "values": {
-      const known = outputClasses[difference.shift];
+      const known = classByHarm[difference.gained];
       const what = `${subject}: ${difference.what}.`;
       if (known === "compatible") return wider(what);
       return { kind: "output", class: known, what, fix: "Return only values that a reader of the old schema expects." };

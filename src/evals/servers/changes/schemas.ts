@@ -1,9 +1,8 @@
-import { listProperties, listRequired, listTypes, type Type } from "../../base/jsonSchema/values.ts";
+import { explainTypeMisfit, isType, listProperties, listRequired, listTypes } from "../../base/jsonSchema/values.ts";
 import { followRef, type Walk } from "../../base/jsonSchema/walk.ts";
-import { quote } from "../../base/text/text.ts";
+import { quote, showValue, showValues } from "../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path, sameJson } from "../../base/types/json.ts";
 import { findRenamed, formatName } from "./names.ts";
-import { diffValues, listOnlyChoices, type ValueDifference, type ValueShift, valueKeywords } from "./values.ts";
 
 /** A schema in one of the two lists: its content, its path, and the walk that resolves its references. */
 type Side = { schema: Json; at: Path; walk: Walk };
@@ -19,11 +18,16 @@ type Spot = { name: string; inside: boolean; depth: number; progress: Progress }
 type Progress = { known: Map<Json, Set<Json>>; left: number };
 
 /** Far above what hosts accept. Differences beyond these limits are reported as unclear. */
-const limits = { depth: 40, locations: 20_000, refs: 10, pairs: 10_000 } as const;
+const limits = { depth: 40, locations: 20_000, refs: 10, unions: 3 } as const;
+
+/** Whether values were lost or gained. `perhaps`: the rest of the schema may cancel it, or it cannot be decided. */
+export type Chance = "yes" | "perhaps" | "no";
+/** Which values a schema accepts no longer, and which it accepts now. */
+export type ValueShift = { lost: Chance; gained: Chance; what: string };
 
 /** One difference between two schemas, and its place. `values`: a difference in the values that are accepted there. */
 export type SchemaDifference = Pick<Spot, "name" | "inside"> & { at: Path } & (
-    | ({ kind: "values" } & ValueDifference)
+    | ({ kind: "values" } & ValueShift)
     | { kind: "removed"; property: string; renamed: string | undefined }
     | { kind: "added"; property: string; required: boolean; hasDefault: boolean; renames: string | undefined }
     | { kind: "required"; property: string; now: boolean }
@@ -36,12 +40,6 @@ const wordingKeywords = ["description", "title", "examples", "$comment", "deprec
 const annotationKeywords: ReadonlySet<string> = new Set([
   ...wordingKeywords,
   ...["default", "$schema", "$id", "$anchor", "$defs", "definitions"],
-]);
-/** Keywords that are compared one by one. A difference in any other keyword is unclear. */
-const comparedKeywords: ReadonlySet<string> = new Set([
-  ...annotationKeywords,
-  ...valueKeywords,
-  ...["properties", "required", "additionalProperties", "items"],
 ]);
 
 /** Lists the differences between two whole schemas, in terms of JSON Schema. */
@@ -59,37 +57,42 @@ function* diffSchemas(before: Side, after: Side, spot: Spot): Iterable<SchemaDif
   if (!isNewPair(before.schema, after.schema, spot.progress)) return;
   const [old, current] = [resolve(before), resolve(after)];
   if (!isObjectSide(old) || !isObjectSide(current)) {
-    yield* diffBooleans(old.schema, current, spot);
+    if (!sameJson(old.schema, current.schema)) yield report(spot, current, unclear("the schema was or is invalid"));
     return;
   }
   if (spot.depth > limits.depth || spot.progress.left === 0) {
     if (!sameJson(old.schema, current.schema)) yield report(spot, current, unclear("a deeply nested schema changed"));
     return;
   }
-  const below = { ...spot, depth: spot.depth + 1 };
-  const enums = [toEnum(old), toEnum(current)] as const;
-  const [then, now] = enums.some(({ schema }) => findUnion(schema)) ? [old, current] : enums;
-  const keyword = findCommonUnion(then.schema, now.schema);
-  if (keyword === undefined) {
-    for (const difference of diffValues(then.schema, now.schema)) yield report(spot, current, difference);
-    yield* diffProperties(then, now, below);
-    if (hasEither(then, now, "items")) yield* diffItems(then, now, below);
-    if (hasEither(then, now, "additionalProperties")) yield* diffAdditional(then, now, { ...below, inside: true });
-    for (const what of diffOtherKeywords(then, now)) yield report(spot, current, unclear(what));
-  } else yield* diffAlternatives(keyword, listBranches(then, keyword), listBranches(now, keyword), current, below);
+  const [then, now] = splitBoth(old, current, spot.progress);
+  for (const shift of diffParts(then, now)) yield report(spot, current, shift);
+  const pairs = pairParts(then, now);
+  for (const [index, { was, is }] of pairs.entries()) {
+    const isSame = (other: PartPair) => other.was.side === was.side && other.is.side === is.side;
+    if (pairs.findIndex(isSame) < index) continue;
+    const isBranch = was.isBranch || is.isBranch;
+    const below = { ...spot, inside: spot.inside || isBranch, depth: spot.depth + 1 };
+    const kinds = new Set(pairs.filter(isSame).map((pair) => pair.was.kind));
+    yield* diffKeywords(was.side, is.side, kinds, below);
+    if (was.isBranch && is.isBranch) yield* diffWording(was.side, is.side, below);
+  }
+  yield* diffWording(old, current, spot);
+}
+
+function* diffWording(before: ObjectSide, after: ObjectSide, { name, inside }: Spot): Iterable<SchemaDifference> {
   for (const keyword of wordingKeywords) {
-    const [was, is] = [then.schema[keyword], now.schema[keyword]];
-    const location = { name: spot.name, inside: spot.inside, at: current.at };
-    if (!sameJson(was, is)) yield { ...location, kind: "wording", keyword, before: was, after: is };
+    const [was, is] = [before.schema[keyword], after.schema[keyword]];
+    if (!sameJson(was, is)) yield { name, inside, at: after.at, kind: "wording", keyword, before: was, after: is };
   }
 }
 
-const report = ({ name, inside }: Spot, { at }: Side, difference: ValueDifference): SchemaDifference => ({
+const report = ({ name, inside }: Spot, { at }: Side, shift: ValueShift): SchemaDifference => ({
   ...{ name, inside, at, kind: "values" },
-  ...difference,
+  ...shift,
 });
 
-const unclear = (what: string): ValueDifference => ({ keyword: "schema", shift: "unclear", what });
+const unclear = (what: string): ValueShift => ({ lost: "perhaps", gained: "perhaps", what });
+const toChance = (isCertain: boolean): Chance => (isCertain ? "yes" : "no");
 
 function isObjectSide(side: Side): side is ObjectSide {
   return isJsonObject(side.schema);
@@ -114,7 +117,10 @@ function splitSchema(schema: JsonObject): [annotations: JsonObject, restrictions
   return [pick(true), pick(false)];
 }
 
-/** Replaces a reference by the schema that it leads to, combined with the keywords next to it, and `true` by `{}`. */
+/**
+ * Replaces a reference by the schema that it leads to, combined with the keywords next to it, `true` by `{}`, and
+ * `false` by an empty enum.
+ */
 function resolve(side: Side): Side {
   let { schema, at, walk } = side;
   for (let i = 0; i < limits.refs && isJsonObject(schema) && typeof schema.$ref === "string"; i++) {
@@ -124,7 +130,23 @@ function resolve(side: Side): Side {
     schema = combine(target.schema, others);
     at = target.at;
   }
-  return { schema: schema === true ? {} : schema, at, walk };
+  if (isJsonObject(schema)) return { schema: closeBounds(schema), at, walk };
+  return { schema: schema === true ? {} : schema === false ? { enum: [] } : schema, at, walk };
+}
+
+/** Writes the exclusive bounds of integers as inclusive ones. */
+function closeBounds(schema: JsonObject): JsonObject {
+  const { exclusiveMinimum: over, exclusiveMaximum: under, ...others } = schema;
+  const isNumeric = ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"].every((keyword) =>
+    areWellFormed(keyword, schema[keyword]),
+  );
+  if (!isNumeric || listTypes(schema).join() !== "integer") return schema;
+  const { minimum = -Infinity, maximum = Infinity } = others;
+  return {
+    ...others,
+    ...(over !== undefined && { minimum: Math.max(Number(minimum), Math.floor(Number(over)) + 1) }),
+    ...(under !== undefined && { maximum: Math.min(Number(maximum), Math.ceil(Number(under)) - 1) }),
+  };
 }
 
 /** Combines the target of a reference and the keywords next to it into a schema that accepts only what both accept. */
@@ -137,16 +159,207 @@ function combine(target: Json, others: JsonObject): Json {
   return { ...target, ...annotations, allOf: [...branches, restrictions] };
 }
 
-/** Compares schemas of which at least one is `true`, `false` or invalid. */
-function* diffBooleans(before: Json, after: Side, spot: Spot): Iterable<SchemaDifference> {
-  if (sameJson(before, after.schema)) return;
-  const isSchema = (value: Json) => isJsonObject(value) || typeof value === "boolean";
-  if (!isSchema(before) || !isSchema(after.schema)) yield report(spot, after, unclear("the schema was or is invalid"));
-  else {
-    const isNone = after.schema === false;
-    const what = isNone ? "no longer accepts any value" : "now accepts values";
-    yield report(spot, after, { keyword: "schema", shift: isNone ? "narrower" : "wider", what });
+const kinds = ["string", "number", "boolean", "array", "object", "null"] as const;
+type Kind = (typeof kinds)[number];
+
+/**
+ * What a schema accepts of one kind of value: what `side` accepts, and only `choices` if there are any. A schema in
+ * normal form has at most one part of each kind, so `{type: ["string", "null"]}` and `anyOf` of the two are the same.
+ */
+type Part = { kind: Kind; side: ObjectSide; areIntegers: boolean; choices: Json[] | undefined; isBranch: boolean };
+
+/** Brings two schemas into normal form. Unions whose branches overlap have none: then both are taken as they are. */
+function splitBoth(old: ObjectSide, current: ObjectSide, progress: Progress): [Part[], Part[]] {
+  const [then, now] = [splitUnion(old, progress), splitUnion(current, progress)];
+  return then && now ? [then, now] : [splitKinds(old), splitKinds(current)];
+}
+
+function splitKinds(side: ObjectSide): Part[] {
+  const types = listTypes(side.schema);
+  const listed = listChoices(side.schema);
+  return kinds.flatMap((kind): Part[] => {
+    const own = types.filter((type) => type === kind || (kind === "number" && type === "integer"));
+    const choices = listed?.filter((value) => readKind(value) === kind) ?? fixedChoices[kind];
+    if (choices?.length === 0 || (types.length > 0 && own.length === 0)) return [];
+    const areIntegers = kind === "number" && (choices?.every(Number.isInteger) ?? own.join() === "integer");
+    return [{ kind, side, areIntegers, choices, isBranch: false }];
+  });
+}
+
+const fixedChoices: { readonly [K in Kind]?: Json[] } = { boolean: [true, false], null: [null] };
+
+function readKind(value: Json): Kind {
+  return value === null ? "null" : Array.isArray(value) ? "array" : (typeof value as Kind);
+}
+
+/** The values of a schema with enum or const; undefined for any other schema. */
+function listChoices(schema: JsonObject): Json[] | undefined {
+  const { const: only } = schema;
+  const listed = Array.isArray(schema.enum) ? schema.enum : undefined;
+  const values = only === undefined ? listed : listed?.some((value) => sameJson(value, only)) === false ? [] : [only];
+  return values?.filter((value) => explainTypeMisfit(value, schema) === undefined);
+}
+
+/**
+ * The parts of all branches of a union, and of any other schema; undefined if two branches accept the same kind of
+ * value, unless both are lists of values.
+ */
+function splitUnion(side: ObjectSide, progress: Progress, levels: number = limits.unions): Part[] | undefined {
+  const [keyword, ...others] = Object.keys(splitSchema(side.schema)[1]);
+  const branches = keyword === "anyOf" || keyword === "oneOf" ? side.schema[keyword] : undefined;
+  if (others.length > 0 || keyword === undefined || !Array.isArray(branches)) return splitKinds(side);
+  progress.left = Math.max(0, progress.left - branches.length);
+  if (levels === 0 || progress.left === 0) return undefined;
+  const parts = new Map<Kind, Part>();
+  for (const [index, schema] of branches.entries()) {
+    const branch = resolve({ ...side, schema, at: [...side.at, keyword, index] });
+    const own = isObjectSide(branch) ? splitUnion(branch, progress, levels - 1) : undefined;
+    if (!own) return undefined;
+    for (const part of own) {
+      const found = parts.get(part.kind);
+      if (!found) parts.set(part.kind, { ...part, choices: part.choices && [...part.choices], isBranch: true });
+      else if (!found.choices || !part.choices || !isOnlyChoices(found) || !isOnlyChoices(part)) return undefined;
+      else {
+        found.choices.push(...part.choices);
+        found.areIntegers &&= part.areIntegers;
+      }
+    }
   }
+  const all = [...parts.values()];
+  const hasTwice = ({ choices = [] }: Part) => new Set(choices).size < choices.length;
+  return keyword === "oneOf" && all.some(hasTwice) ? undefined : all;
+}
+
+/** Whether a part is a list of values that can be told apart by identity, without other restrictions. */
+function isOnlyChoices({ kind, side }: Part): boolean {
+  const restrictions = Object.keys(splitSchema(side.schema)[1]);
+  return kind !== "array" && kind !== "object" && restrictions.every((key) => ["type", "enum", "const"].includes(key));
+}
+
+type PartPair = { was: Part; is: Part };
+
+/** The parts of both schemas that are of the same kind. */
+function pairParts(then: readonly Part[], now: readonly Part[]): PartPair[] {
+  return then.flatMap((was) => now.filter(({ kind }) => kind === was.kind).map((is) => ({ was, is })));
+}
+
+/** Compares the types of two schemas and the values that they list. */
+function* diffParts(then: readonly Part[], now: readonly Part[]): Iterable<ValueShift> {
+  const [lost, gained] = [hasOtherTypes(then, now), hasOtherTypes(now, then)];
+  const what = `type changed from ${nameParts(then)} to ${nameParts(now)}`;
+  if (lost || gained) yield { lost: toChance(lost), gained: toChance(gained), what };
+  for (const { was, is } of pairParts(then, now)) yield* diffChoices(was.choices, is.choices);
+}
+
+/** Whether a schema accepts a type that the other one does not: another kind of value, or fractions. */
+function hasOtherTypes(parts: readonly Part[], others: readonly Part[]): boolean {
+  return parts.some(({ kind, areIntegers }) => {
+    const other = others.find((one) => one.kind === kind);
+    return !other || (!areIntegers && other.areIntegers && !other.choices);
+  });
+}
+
+function nameParts(parts: readonly Part[]): string {
+  if (parts.length === kinds.length) return "not set";
+  return parts.map(({ kind, areIntegers }) => (areIntegers ? "integer" : kind)).join(" or ") || "no value";
+}
+
+function* diffChoices(old: readonly Json[] | undefined, current: readonly Json[] | undefined): Iterable<ValueShift> {
+  if (!old || !current) {
+    if (current) yield { lost: "yes", gained: "no", what: `now accepts only ${showValues(current)}` };
+    if (old) yield { lost: "no", gained: "yes", what: `is no longer limited to ${showValues(old)}` };
+  } else if ([...old, ...current].some((value) => typeof value === "object" && value !== null)) {
+    if (!sameJson([...old], [...current])) yield unclear("the allowed values changed");
+  } else {
+    const [had, has] = [new Set(old), new Set(current)];
+    const [lost, gained] = [[...had].filter((value) => !has.has(value)), [...has].filter((value) => !had.has(value))];
+    const lostText = lost.length > 0 ? [`no longer accepts ${showValues(lost)}`] : [];
+    const what = [...lostText, ...(gained.length > 0 ? [`now accepts ${showValues(gained)}`] : [])].join(" and ");
+    if (what) yield { lost: toChance(lost.length > 0), gained: toChance(gained.length > 0), what };
+  }
+}
+
+/** A keyword with a plain value that restricts some kinds of values. */
+type Restriction = { kinds: readonly Kind[]; type: "number" | "string" | "boolean"; loses: Loses };
+/** Whether a change of the keyword from one value to another loses values. */
+type Loses = (was: Json | undefined, is: Json | undefined) => Chance;
+
+/** A lower bound of numbers or sizes, or an upper one (`sign` is -1). */
+function restrictBound(kind: Kind, sign: 1 | -1): Restriction {
+  const loosest = kind === "number" || sign === -1 ? -Infinity : 0;
+  const read = (value: Json | undefined) => Math.max(loosest, typeof value === "number" ? sign * value : -Infinity);
+  return { kinds: [kind], type: "number", loses: (was, is) => toChance(read(is) > read(was)) };
+}
+
+const isDivisible = (value: Json | undefined, by: Json | undefined) =>
+  typeof value === "number" && typeof by === "number" && Number.isInteger(value / by);
+
+/** Two patterns cannot be compared, and a format may not be enforced. */
+const restrictions = new Map<string, Restriction>([
+  ...["minimum", "exclusiveMinimum"].map((key): [string, Restriction] => [key, restrictBound("number", 1)]),
+  ...["maximum", "exclusiveMaximum"].map((key): [string, Restriction] => [key, restrictBound("number", -1)]),
+  ["minLength", restrictBound("string", 1)],
+  ["maxLength", restrictBound("string", -1)],
+  ["minItems", restrictBound("array", 1)],
+  ["maxItems", restrictBound("array", -1)],
+  ["minProperties", restrictBound("object", 1)],
+  ["maxProperties", restrictBound("object", -1)],
+  [
+    "multipleOf",
+    { kinds: ["number"], type: "number", loses: (was, is) => toChance(is !== undefined && !isDivisible(was, is)) },
+  ],
+  [
+    "pattern",
+    {
+      kinds: ["string"],
+      type: "string",
+      loses: (was, is) => (is === undefined ? "no" : was === undefined ? "yes" : "perhaps"),
+    },
+  ],
+  ["format", { kinds: ["string", "number"], type: "string", loses: (_, is) => (is === undefined ? "no" : "perhaps") }],
+  ["uniqueItems", { kinds: ["array"], type: "boolean", loses: (was, is) => toChance(is === true && was !== true) }],
+]);
+
+/** Compares the keywords that restrict these kinds of values, and those that may restrict any. */
+function* diffKeywords(
+  before: ObjectSide,
+  after: ObjectSide,
+  kinds: ReadonlySet<Kind>,
+  spot: Spot,
+): Iterable<SchemaDifference> {
+  for (const [keyword, { kinds: own, loses }] of restrictions) {
+    const [was, is] = [before.schema[keyword], after.schema[keyword]];
+    if (was === is || !own.some((kind) => kinds.has(kind)) || !areWellFormed(keyword, was, is)) continue;
+    const [lost, gained] = [loses(was, is), loses(is, was)];
+    const show = (value: Json | undefined) => (value === undefined ? "not set" : showValue(value));
+    const what = `${keyword} changed from ${show(was)} to ${show(is)}`;
+    if (lost !== "no" || gained !== "no") yield report(spot, after, { lost, gained, what });
+  }
+  if (kinds.has("object")) {
+    yield* diffProperties(before, after, spot);
+    if (hasEither(before, after, "additionalProperties"))
+      yield* diffAdditional(before, after, { ...spot, inside: true });
+  }
+  if (kinds.has("array") && hasEither(before, after, "items")) {
+    const [old, current] = [inner(before, "items"), inner(after, "items")];
+    const name = spot.inside ? spot.name : `${spot.name}[]`;
+    if (![old, current].some(({ schema }) => Array.isArray(schema)))
+      yield* diffSchemas(old, current, { ...spot, name });
+  }
+  yield* diffOtherKeywords(before, after, spot);
+}
+
+/** Whether a keyword is compared by itself and both values have its form. A difference in any other one is unclear. */
+function areWellFormed(keyword: string, ...values: (Json | undefined)[]): boolean {
+  return values.every((value) => {
+    if (value === undefined || annotationKeywords.has(keyword)) return true;
+    if (keyword === "const" || keyword === "additionalProperties") return true;
+    if (keyword === "type") return [value].flat().every(isType);
+    if (keyword === "enum" || keyword === "required") return Array.isArray(value);
+    if (keyword === "properties") return isJsonObject(value);
+    if (keyword === "items") return !Array.isArray(value);
+    return restrictions.get(keyword)?.type === typeof value;
+  });
 }
 
 /** Compares the properties that two schemas name, and which of them are required. */
@@ -203,169 +416,62 @@ const inner = (side: ObjectSide, keyword: string): Side => ({
   at: Object.hasOwn(side.schema, keyword) ? [...side.at, keyword] : side.at,
 });
 
-function* diffItems(before: ObjectSide, after: ObjectSide, spot: Spot): Iterable<SchemaDifference> {
-  const [old, current] = [inner(before, "items"), inner(after, "items")];
-  const name = spot.inside ? spot.name : `${spot.name}[]`;
-  if (!Array.isArray(old.schema) && !Array.isArray(current.schema)) yield* diffSchemas(old, current, { ...spot, name });
-  else if (!sameJson(old.schema, current.schema)) yield report(spot, current, unclear("items changed"));
-}
-
 function* diffAdditional(before: ObjectSide, after: ObjectSide, spot: Spot): Iterable<SchemaDifference> {
   const keyword = "additionalProperties";
   const [old, current] = [inner(before, keyword), inner(after, keyword)];
   const isOpen = (schema: Json) => schema === true || (isJsonObject(schema) && Object.keys(schema).length === 0);
   const what = (verb: string) => `${verb} properties that it does not name`;
   if (isOpen(old.schema) && current.schema === false)
-    yield report(spot, current, { keyword, shift: "narrower", what: what("no longer accepts") });
+    yield report(spot, current, { lost: "yes", gained: "no", what: what("no longer accepts") });
   else if (old.schema === false && isOpen(current.schema))
-    yield report(spot, current, { keyword, shift: "perhaps wider", what: what("now accepts") });
+    yield report(spot, current, { lost: "no", gained: "perhaps", what: what("now accepts") });
   else yield* diffSchemas(old, current, spot);
 }
 
 /** Differences in keywords that are not compared one by one, or are malformed. */
-function* diffOtherKeywords(
-  { schema: old, walk: before }: ObjectSide,
-  { schema: current, walk: after }: ObjectSide,
-): Iterable<string> {
-  const isMalformed = (key: string, value: Json | undefined) =>
-    value !== undefined &&
-    ((key === "properties" && !isJsonObject(value)) || (key === "required" && !Array.isArray(value)));
-  for (const key of new Set([...Object.keys(old), ...Object.keys(current)])) {
-    const [was, is] = [old[key], current[key]];
-    if (comparedKeywords.has(key) && !isMalformed(key, was) && !isMalformed(key, is)) continue;
-    if (!sameJson(was, is)) yield `${quote(key)} changed`;
-    else if (!annotationKeywords.has(key) && refersElsewhere(was, before, after))
-      yield `what ${quote(key)} refers to may have changed`;
+function* diffOtherKeywords(before: ObjectSide, after: ObjectSide, spot: Spot): Iterable<SchemaDifference> {
+  for (const key of new Set([...Object.keys(before.schema), ...Object.keys(after.schema)])) {
+    const [was, is] = [before.schema[key], after.schema[key]];
+    if (areWellFormed(key, was, is)) continue;
+    if (["anyOf", "oneOf", "allOf"].includes(key) && Array.isArray(was) && Array.isArray(is)) {
+      yield* diffBranches(key, inner(before, key), inner(after, key), { ...spot, inside: true });
+    } else if (!sameJson(was, is)) yield report(spot, after, unclear(`${quote(key)} changed`));
+    else if (refersElsewhere(was, before.walk, after.walk))
+      yield report(spot, after, unclear(`what ${quote(key)} refers to may have changed`));
   }
 }
 
-/** Whether a value contains a reference, and the definitions of the two documents differ. */
+/**
+ * Compares branches of which several may accept the same value, in order. A difference in one of them is no certain
+ * difference of the whole, except that further branches of anyOf only add values.
+ */
+function* diffBranches(keyword: string, before: Side, after: Side, spot: Spot): Iterable<SchemaDifference> {
+  const [old, current] = [before, after].map((side) =>
+    [side.schema].flat().map((schema, index): Side => ({ ...side, schema, at: [...side.at, index] })),
+  ) as [Side[], Side[]];
+  let isChanged = old.length !== current.length && keyword !== "anyOf";
+  for (const [index, is] of current.entries()) {
+    const was = old[index];
+    if (!was) break;
+    for (const difference of diffSchemas(was, is, spot)) {
+      if (difference.kind === "wording") yield difference;
+      else isChanged = true;
+    }
+  }
+  if (isChanged) yield report(spot, after, unclear(`${quote(keyword)} changed`));
+  else if (old.length > current.length)
+    yield report(spot, after, { lost: "perhaps", gained: "no", what: `${keyword} lost branches` });
+  else if (old.length < current.length)
+    yield report(spot, after, { lost: "no", gained: "perhaps", what: `${keyword} gained branches` });
+}
+
+/** Whether a value contains a reference, and the two documents differ. */
 function refersElsewhere(value: Json | undefined, before: Walk, after: Walk): boolean {
   const waiting = [value];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (isJsonObject(next) && typeof next.$ref === "string") {
-      return !["$defs", "definitions"].every((key) =>
-        sameJson(before.locations[0]?.schema[key], after.locations[0]?.schema[key]),
-      );
-    }
+    if (isJsonObject(next) && typeof next.$ref === "string")
+      return !sameJson(before.locations[0]?.schema, after.locations[0]?.schema);
     if (typeof next === "object" && next !== null) waiting.push(...Object.values(next));
   }
   return false;
 }
-
-type Union = "anyOf" | "oneOf";
-
-/** The keyword, anyOf or oneOf, that is the only restriction of a schema and has branches. */
-function findUnion(schema: JsonObject): Union | undefined {
-  const [keyword, ...others] = Object.keys(splitSchema(schema)[1]);
-  if (others.length > 0 || (keyword !== "anyOf" && keyword !== "oneOf")) return undefined;
-  const branches = schema[keyword];
-  return Array.isArray(branches) && branches.length > 0 ? keyword : undefined;
-}
-
-/**
- * The keyword by whose branches two schemas are compared: both are purely such a union, or one of them is, such as a
- * type that can now also be null, and the other one counts as its only branch.
- */
-function findCommonUnion(before: JsonObject, after: JsonObject): Union | undefined {
-  const [old, current] = [findUnion(before), findUnion(after)];
-  const hasUnion = (schema: JsonObject) => schema.anyOf !== undefined || schema.oneOf !== undefined;
-  if (old !== undefined && current !== undefined) return old === current ? old : undefined;
-  return hasUnion(before) && hasUnion(after) ? undefined : (old ?? current);
-}
-
-/** The branches of a union, a branch of several types as one branch for each; a schema that is no union is the only branch. */
-function listBranches({ schema, at, walk }: ObjectSide, keyword: Union): Side[] {
-  const branches = schema[keyword];
-  const sides = Array.isArray(branches)
-    ? branches.map((branch, index) => ({ schema: branch, at: [...at, keyword, index], walk }))
-    : [{ schema: splitSchema(schema)[1], at, walk }];
-  return sides.flatMap((side) => {
-    const { schema: branch } = side;
-    const types = isJsonObject(branch) ? listTypes(branch) : [];
-    return isJsonObject(branch) && types.length > 1
-      ? types.map((type) => ({ ...side, schema: { ...branch, type } }))
-      : [side];
-  });
-}
-
-/** Writes a union of single values as an enum. */
-function toEnum(side: ObjectSide): ObjectSide {
-  const keyword = findUnion(side.schema);
-  const branches = keyword === undefined ? undefined : side.schema[keyword];
-  if (!Array.isArray(branches)) return side;
-  const values: Json[] = [];
-  for (const branch of branches) {
-    const choices = isJsonObject(branch) ? listOnlyChoices(splitSchema(branch)[1]) : undefined;
-    if (!choices) return side;
-    values.push(...choices);
-  }
-  return { ...side, schema: { ...splitSchema(side.schema)[0], enum: values } };
-}
-
-/**
- * Compares the branches of anyOf or oneOf. Branches that are equal or of the same types are the same alternative. If no
- * two branches of a list accept the same type of value, a difference in one is a difference of the whole; otherwise
- * another branch may accept what this one no longer does.
- */
-function* diffAlternatives(
-  keyword: Union,
-  old: readonly Side[],
-  current: readonly Side[],
-  after: Side,
-  spot: Spot,
-): Iterable<SchemaDifference> {
-  const here = { ...spot, inside: true };
-  const schemas = (sides: readonly Side[]) => sides.map(({ schema }) => schema);
-  if (old.length * current.length > limits.pairs) {
-    if (!sameJson(schemas(old), schemas(current))) yield report(here, after, unclear(`${keyword} changed`));
-    return;
-  }
-  const areDisjoint = haveDisjointTypes(old) && haveDisjointTypes(current);
-  const free = new Set(current);
-  const takeMatched = (sides: readonly Side[], fits: (a: Json, b: Json) => boolean) =>
-    sides.map((was) => {
-      const is = [...free].find(({ schema }) => fits(was.schema, schema));
-      if (is) free.delete(is);
-      return { was, is };
-    });
-  const equal = takeMatched(old, sameJson);
-  const unequal = equal.flatMap(({ was, is }) => (is ? [] : [was]));
-  const similar = takeMatched(unequal, (a, b) => kindsOf(a) !== "" && kindsOf(a) === kindsOf(b));
-  for (const { was, is } of [...equal, ...similar]) {
-    for (const difference of is ? diffSchemas(was, is, here) : []) {
-      const isCertain = areDisjoint || difference.kind === "wording";
-      yield isCertain ? difference : report(here, is ?? after, unclear(`a branch of ${keyword} changed`));
-    }
-  }
-  const shift = (kind: "narrower" | "wider"): ValueShift =>
-    areDisjoint ? kind : keyword === "anyOf" ? `perhaps ${kind}` : "unclear";
-  for (const { was, is } of similar)
-    if (!is)
-      yield report(here, after, {
-        ...{ keyword, shift: shift("narrower") },
-        what: `no longer accepts ${describeBranch(was.schema)}`,
-      });
-  for (const branch of free)
-    yield report(here, branch, {
-      ...{ keyword, shift: shift("wider") },
-      what: `now accepts ${describeBranch(branch.schema)}`,
-    });
-}
-
-const toKind = (type: Type) => (type === "integer" ? "number" : type);
-const kindsOf = (schema: Json) => (isJsonObject(schema) ? listTypes(schema).map(toKind).join() : "");
-
-/** Whether no two branches accept values of the same type. */
-function haveDisjointTypes(branches: readonly Side[]): boolean {
-  const seen = new Set<string>();
-  for (const { schema } of branches) {
-    const kinds = new Set(isJsonObject(schema) ? listTypes(schema).map(toKind) : []);
-    if (kinds.size === 0 || [...kinds].some((kind) => seen.has(kind))) return false;
-    for (const kind of kinds) seen.add(kind);
-  }
-  return true;
-}
-
-const describeBranch = (schema: Json) =>
-  (isJsonObject(schema) && listTypes(schema).join(" or ")) || "the values of one branch";
