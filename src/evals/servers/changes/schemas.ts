@@ -23,7 +23,7 @@ const limits = { depth: 40, locations: 20_000, refs: 10, unions: 3 } as const;
 /** Whether values were lost or gained. `perhaps`: the rest of the schema may cancel it, or it cannot be decided. */
 export type Chance = "yes" | "perhaps" | "no";
 /** Which values a schema accepts no longer, and which it accepts now. */
-export type ValueShift = { lost: Chance; gained: Chance; what: string };
+type ValueShift = { lost: Chance; gained: Chance; what: string };
 
 /** One difference between two schemas, and its place. `values`: a difference in the values that are accepted there. */
 export type SchemaDifference = Pick<Spot, "name" | "inside"> & { at: Path } & (
