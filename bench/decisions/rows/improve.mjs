@@ -11,7 +11,10 @@ const siblings = train.filter((_, at) => !isOwn(at));
 const within = (rate) => Math.min(1, Math.max(0, rate));
 const raised = (rate) => (rate < 0.95 ? within(rate + 0.2) : rate);
 
-/** What one of the proposals does to a case, by its place; the others change nothing. */
+/**
+ * What one of the proposals does to a case, by its place; the others change nothing. `otherwise`: what an answer that does
+ * not pass is, by whether the wording is that one.
+ */
 const effects = {
   "no wording is better": { isGood: false, limit: 0.05, change: (rate) => rate },
   "one of 6 is 20 points better": { isGood: true, change: raised },
@@ -24,6 +27,12 @@ const effects = {
     isGood: false,
     limit: 0.05,
     change: (rate, at) => (isOwn(at) ? raised(rate) : at === 8 ? rate - 0.15 : rate),
+  },
+  "passes more, selects the right tool 13 points less": {
+    isGood: false,
+    limit: 0.05,
+    change: (rate) => (rate < 0.6 ? rate + 0.2 : rate),
+    otherwise: (isChanged) => (isChanged ? "fail" : "selected"),
   },
 };
 
@@ -56,8 +65,9 @@ function loopRow(name, effect) {
     async once(random, seed) {
       const record = new TrialRecord();
       let calls = 0;
+      const { otherwise = () => "fail" } = effect;
       const play = async (design) => {
-        const answer = (id, arm) => (random.next() < rateOf(id, arm) ? "pass" : "fail");
+        const answer = (id, arm) => (random.next() < rateOf(id, arm) ? "pass" : otherwise(arm === changed));
         const played = simulate(design, answer, record);
         calls += played.calls;
         return played.verdict;

@@ -37,7 +37,7 @@ const summary: ImproveSummary = {
   },
   proof: {
     ...{ run: "run-1", dir: "/home/me/reports/run-1", suite: "files", model: "anthropic:x", note: null, costUsd: 1.5 },
-    ...{ margin: 0.1, cases: 5, notAsked: [], best: null, kind: "keep", winner: null, exitCode: 0 },
+    ...{ margin: 0.1, cases: 5, notAsked: [], placebo: null, best: null, kind: "keep", winner: null, exitCode: 0 },
     wordings: [{ name: "incumbent", passed: 88, trials: 100, screened: null, size: { kind: "tokens", mean: 500 } }],
     calls: { made: 420, missing: 0, most: 9000 },
     method: "sampled",

@@ -93,6 +93,28 @@ describe("the verdict", () => {
     expect(verdict).toMatchObject({ kind: "keep", because: "breaks", broken: [{ case: "case 1" }] });
   });
 
+  // The incumbent passes half of case 4 and selects its tool in the other half; the challenger passes more of it.
+  test.each([
+    ["loses no selection", () => "selected" as const, { kind: "adopt" }],
+    ["selects another tool where it fails", () => "fail" as const, { kind: "keep", because: "selection" }],
+    [
+      "may select another tool more often than the margin allows",
+      (trial: number) => (trial % 2 === 0 ? ("fail" as const) : ("selected" as const)),
+      { kind: "inconclusive", because: "harm", settle: null },
+      0.055,
+    ],
+  ])("passes more, and %s", (_, otherwise, expected, margin = 0.1) => {
+    const answer = (id: string, arm: string, trial: number): Observation => {
+      if (id !== "case 4") return "pass";
+      if (arm === incumbentArm) return trial % 10 < 2 ? "pass" : "selected";
+      return trial % 10 < 5 ? "pass" : otherwise(trial);
+    };
+    const { verdict } = simulate(variants(setup(["short"], { margin })), answer);
+    expect(verdict).toMatchObject(expected);
+    expect(verdict.rates?.selection.incumbent).toBe(1);
+    expect(variantVerdictSchema.parse(verdict)).toEqual(verdict);
+  });
+
   test("no gain: kept, whatever the screening made of it", () => {
     const names = ["a", "b", "c", "d", "e"];
     const { verdict } = simulate(variants(setup(names)), model({}, 5));
@@ -197,9 +219,9 @@ test("a run resumed from the record at every step asks and decides the same", ()
 describe("variants on a deterministic model", () => {
   const cases = ["a", "b", "c"];
   const design = variantsCertain({ cases, challengers: ["x", "y"], seed: 1 });
-  const letters: Record<string, Observation> = { p: "pass", f: "fail", m: "missing" };
+  const letters: Record<string, Observation> = { p: "pass", s: "selected", f: "fail", m: "missing" };
 
-  /** One letter a case, for each wording: p pass, f fail, m missing. */
+  /** One letter a case, for each wording: p pass, s selected, f fail, m missing. */
   function play(incumbent: string, x: string, y: string) {
     const arms: Record<string, string> = { [incumbentArm]: incumbent, x, y };
     const { verdict, calls } = simulate(
@@ -234,6 +256,15 @@ describe("variants on a deterministic model", () => {
       because: "breaks",
       tests: [{ challenger: "x", repaired: ["b", "c"], broken: ["a"] }, {}],
     });
+  });
+
+  it("keeps the incumbent where what gains selects fewer of the right tools", () => {
+    expect(play("fss", "pff", "fff")).toMatchObject({
+      kind: "keep",
+      because: "selection",
+      tests: [{ challenger: "x", selected: { incumbent: 2, challenger: 1 } }],
+    });
+    expect(play("fsf", "pfs", "fff")).toMatchObject({ kind: "adopt", winner: "x" });
   });
 
   it("decides nothing where cases were not answered", () => {

@@ -17,6 +17,7 @@ const facts = {
   margin: 0.1,
   cases: 4,
   notAsked: [],
+  placebo: null,
   wordings: [
     { name: "incumbent", ...counts(98, 144), screened: null, size: { kind: "tokens" as const, mean: 812.4 } },
     {
@@ -73,7 +74,10 @@ const figures: Omit<VariantVerdict, "kind"> = {
     ],
   ],
   gain,
-  change: 0.21,
+  rates: {
+    pass: { incumbent: 0.66, challenger: 0.95, fall: -0.25 },
+    selection: { incumbent: 0.9, challenger: 0.96, fall: 0.01 },
+  },
   certificates: [
     { case: "rename", incumbent: counts(118, 136), challenger: counts(119, 136), bound: 0.1401, harm: 0.15 },
     { case: "move", incumbent: counts(34, 34), challenger: counts(34, 34), bound: 0.1467, harm: 0.15 },
@@ -90,7 +94,7 @@ const adopted: VariantsSummary = {
   method: "sampled",
   verdict: { kind: "adopt", winner: "clear", ...figures },
 };
-const uncertified = { change: null, certificates: [] };
+const uncertified = { rates: null, certificates: [] };
 const sampled = (verdict: VariantVerdict): VariantsSummary => ({
   ...facts,
   kind: verdict.kind,
@@ -144,7 +148,8 @@ describe("the report of variants", () => {
       Gain test: exact global test over 2 cases with room, p < .001 against alpha = .005 (interim
         analysis 2, 16 trials per case and wording)
       Mean gain: +40 pp, at most +55 pp (one-sided 95% CI, Miettinen-Nurminen), margin 10 pp
-      Mean change over all cases: +21 pp
+      Passed, mean of all cases: 66% -> 95% (+29 pp)
+      Right tool selected: 90% -> 96% (+6 pp), a fall of at most 1 pp (one-sided 95% CI), margin 10 pp
       No-harm certificate: each case by itself: one-sided upper limit of its loss at 99%
         (Miettinen-Nurminen)
       Trials: 328: 80 to find cases with room, 40 to screen, 208 to test (2 requests got no answer) ·
@@ -155,7 +160,7 @@ describe("the report of variants", () => {
   });
 
   it("explains why the current wording is kept", () => {
-    const kept = (because: "no-room" | "no-gain" | "breaks" | "no-net-gain", over: Partial<VariantVerdict> = {}) =>
+    const kept = (because: Extract<VariantVerdict, { kind: "keep" }>["because"], over: Partial<VariantVerdict> = {}) =>
       brief(sampled({ kind: "keep", because, broken: [], ...figures, ...uncertified, ...over } as VariantVerdict));
     expect(kept("no-room", { room: [], gain: null, screening: [] })).toMatchInlineSnapshot(`
       "KEEP the current wording
@@ -173,10 +178,76 @@ describe("the report of variants", () => {
         clear breaks 1 case: move passes 29 of 40 times instead of 40.
         Next: reword clear so that it repairs without breaking, and test it again."
     `);
-    expect(kept("no-net-gain", { change: -0.01 })).toMatchInlineSnapshot(`
+    expect(kept("no-net-gain")).toMatchInlineSnapshot(`
       "KEEP the current wording
         clear is better on some cases, but loses as much on others.
         Next: leave the wording as it is."
+    `);
+  });
+
+  it("explains an adoption that selections forbid", () => {
+    const { pass } = figures.rates ?? {};
+    const selection = { incumbent: 0.95, challenger: 0.82, fall: 0.15 };
+    const rated = { ...figures, rates: pass ? { pass, selection } : null };
+    const placebo = { run: "run-0", moved: ["move", "weather"], cases: 9, isMore: false };
+    const verdict = { kind: "keep" as const, because: "selection" as const, broken: [], ...rated };
+    expect(print({ ...sampled(verdict), placebo })).toMatchInlineSnapshot(`
+      "KEEP the current wording
+        clear passes more often, but selects the right tool less often: 95% -> 82%.
+        Next: reword clear so that it repairs without breaking, and test it again.
+
+      files · anthropic:claude · 3 wordings, 4 cases
+      wording    screening      mean of the gain test  prompt tokens
+      ───────────────────────────────────────────────────────────────
+      incumbent  -              50%                    812
+      terse      55% (round 1)  -                      600 (-212)
+      clear      90% (round 1)  91%                    1,912 (+1,100)
+
+      Gain test on fresh trials (current wording -> clear)
+      case      passed          p of a gain
+      ─────────────────────────────────────
+      read-one  2/16 -> 15/16   <.001
+      rename    14/16 -> 14/16  .700
+
+      Largest loss that is not ruled out
+      case      passed              loss     limit
+      ────────────────────────────────────────────
+      rename    118/136 -> 119/136  14 pp    15 pp
+      move      34/34 -> 34/34      14.7 pp  15 pp
+      find      34/34 -> 34/34      14.7 pp  15 pp
+      read-one  4/34 -> 32/34       none     15 pp
+
+      Gain test: exact global test over 2 cases with room, p < .001 against alpha = .005 (interim
+        analysis 2, 16 trials per case and wording)
+      Mean gain: +40 pp, at most +55 pp (one-sided 95% CI, Miettinen-Nurminen), margin 10 pp; of one
+        case at most +95 pp (read-one)
+      Passed, mean of all cases: 66% -> 95% (+29 pp)
+      Right tool selected: 95% -> 82% (-13 pp), a fall of at most 15 pp (one-sided 95% CI), margin 10 pp
+      No-harm certificate: each case by itself: one-sided upper limit of its loss at 99%
+        (Miettinen-Nurminen)
+      Edits that change no meaning: moved 1 of the 4 cases of the certificate (move); 2 of all 9, no
+        more than chance (run run-0)
+      Trials: 328: 80 to find cases with room, 40 to screen, 208 to test (2 requests got no answer) ·
+        cost $0.12
+      Record: /home/me/reports/run-1
+      "
+    `);
+    expect(brief(sampled({ kind: "inconclusive", because: "harm", settle: null, ...rated }))).toMatchInlineSnapshot(`
+      "INCONCLUSIVE
+        clear is better: read-one passes 15 of 16 times instead of 2. But a loss of up to 15 pp in
+          selecting the right tool is not ruled out.
+        Next: word the difference more strongly, or keep the current wording; more trials would not
+          settle it."
+    `);
+    const test = { challenger: "terse", repaired: ["find"], broken: [], selected: { incumbent: 4, challenger: 2 } };
+    const certain = { kind: "keep" as const, because: "selection" as const, tests: [{ ...test, unanswered: [] }] };
+    expect(
+      brief({ ...facts, kind: "keep", winner: null, method: "deterministic", verdict: certain }),
+    ).toMatchInlineSnapshot(`
+      "KEEP the current wording
+        terse repairs 1 case, but selects the right tool in 2 cases instead of 4. The model is
+          deterministic, so one trial per case is enough.
+        Next: reword clear so that it repairs without breaking, and test it again."
     `);
   });
 
@@ -202,9 +273,7 @@ describe("the report of variants", () => {
     const certificates = [
       { case: "rename", incumbent: counts(240, 400), challenger: counts(226, 400), bound: 0.171, harm: 0.15 },
     ];
-    expect(
-      open({ because: "harm", settle: { cases: ["rename"], trials: 600 }, change: 0.2, certificates }),
-    ).toMatchInlineSnapshot(`
+    expect(open({ because: "harm", settle: { cases: ["rename"], trials: 600 }, certificates })).toMatchInlineSnapshot(`
       "INCONCLUSIVE
         clear is better: read-one passes 15 of 16 times instead of 2. But a loss of up to 17.1 pp on
           rename is not ruled out.
@@ -220,6 +289,7 @@ describe("the report of variants", () => {
 
   it("renders a gain that breaks a case on a deterministic model", () => {
     const size = { kind: "bytes", mean: 7000 } as const;
+    const selected = { incumbent: 4, challenger: 3 };
     const kept: VariantsSummary = {
       ...facts,
       model: "lexical",
@@ -230,7 +300,7 @@ describe("the report of variants", () => {
       verdict: {
         kind: "keep",
         because: "breaks",
-        tests: [{ challenger: "terse", repaired: ["read-one", "find"], broken: ["rename"], unanswered: [] }],
+        tests: [{ challenger: "terse", repaired: ["read-one", "find"], broken: ["rename"], selected, unanswered: [] }],
       },
       best: { name: "terse", changes: [], renamings: [] },
       wordings: [
@@ -248,10 +318,10 @@ describe("the report of variants", () => {
         Next: reword terse so that it repairs without breaking, and test it again.
 
       files · lexical (a retrieval baseline) · 2 wordings, 4 cases
-      wording    passed  repairs         breaks  list bytes
-      ─────────────────────────────────────────────────────────
-      incumbent  2/4     -               -       7,000
-      terse      3/4     read-one, find  rename  5,766 (-1,234)
+      wording    passed  repairs         breaks  right tool  list bytes
+      ─────────────────────────────────────────────────────────────────────
+      incumbent  2/4     -               -       4           7,000
+      terse      3/4     read-one, find  rename  3           5,766 (-1,234)
 
       Cases that changed (current wording -> terse)
         ✓ read-one: fails -> passes
@@ -263,7 +333,7 @@ describe("the report of variants", () => {
       Record: /home/me/reports/run-1
       "
     `);
-    const test = { challenger: "terse", repaired: ["find"], broken: [], unanswered: ["move"] };
+    const test = { challenger: "terse", repaired: ["find"], broken: [], selected, unanswered: ["move"] };
     expect(brief({ ...kept, verdict: { kind: "inconclusive", because: "missing", tests: [test] } })).toContain(
       "move got no answer, so the wordings cannot be compared.",
     );

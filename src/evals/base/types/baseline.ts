@@ -7,7 +7,7 @@ export const baselineFormat = "tool-evals baseline 1";
 
 export const placeboSchema = z.strictObject({
   run: z.string().describe("the id of the run"),
-  moved: z.number().int().min(0).describe("cases whose rate differed, in either direction"),
+  moved: z.array(z.string()).describe("ids of cases whose rate differed, in either direction"),
   cases: z.number().int().min(0),
   isMore: z.boolean().describe("whether these are more than chance explains"),
 });

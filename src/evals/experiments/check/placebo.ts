@@ -106,5 +106,5 @@ function judgePlacebo(
 
 /** What a placebo came to, as its baseline keeps it. */
 export function summarizePlacebo({ kind, flagged, rose, flips, cases }: ComparedCheck): Omit<PlaceboResult, "run"> {
-  return { moved: flagged.length + rose.length + flips.length, cases, isMore: kind === "changed" };
+  return { moved: [...flagged, ...rose, ...flips].map((one) => one.case), cases, isMore: kind === "changed" };
 }

@@ -48,7 +48,7 @@ const comparedText = ({ cases, of }: ComparedCheck) =>
 
 /** `moved 5 of 20 cases` */
 export const placeboText = ({ moved, cases, isMore }: Omit<PlaceboResult, "run">) =>
-  `moved ${integer(moved)} of ${count(cases, "case")}${isMore || moved === 0 ? "" : ", no more than chance"}`;
+  `moved ${integer(moved.length)} of ${count(cases, "case")}${isMore || moved.length === 0 ? "" : ", no more than chance"}`;
 
 function describePlacebo(check: ComparedCheck): string {
   const edits = "Edits that change no meaning (another article, reordered sentences, a trailing space)";

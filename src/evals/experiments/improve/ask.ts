@@ -15,7 +15,7 @@ import { printReport } from "../reporting/report.ts";
 import { recordExperiment } from "../reporting/reportFiles.ts";
 import { findBank } from "../variants/ask.ts";
 import { type Overlaid, writeOverlay } from "../variants/file.ts";
-import { incumbentArm, PromptSizes, summarizeVariants } from "../variants/verdict.ts";
+import { incumbentArm, PromptSizes, summarizeVariants, type VariantsResult } from "../variants/verdict.ts";
 import { openWriter } from "../workspace/models.ts";
 import { writeOutput } from "../workspace/writeOutput.ts";
 import { forecastLoop, type LoopSetup, type LoopVerdict } from "./design.ts";
@@ -61,7 +61,7 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
     const [train, heldOut] = [idsOf("train"), idsOf("held-out")];
     const fixed =
       options.proposals === undefined ? [] : await readProposals(options.proposals, io.cwd, findSkill(cases));
-    const bank = await findBank([...cases.values()], workspace, io);
+    const { bank, placebo } = await findBank([...cases.values()], workspace, io);
     const wordings = new Map<string, Overlaid>();
     const setup: LoopSetup = {
       ...{ train, heldOut, seed: workspace.seed, margin: options.margin, bank: new Map(Object.entries(bank)) },
@@ -84,7 +84,8 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
         arms: (arm) => (planned) => (arm === incumbentArm ? planned.toolset : wordings.get(arm)?.getToolset(planned)),
         design: { cap: forecast.most, run: search.run },
         setup: jsonObjectSchema.parse({
-          ...{ train, heldOut, bank, margin: options.margin, rounds: setup.rounds, wordings: options.wordings },
+          ...{ train, heldOut, bank, placebo, margin: options.margin, wordings: options.wordings },
+          rounds: setup.rounds,
           ...(opened && { writer: opened.id }),
           ...(fixed.length > 0 && { proposals: hash("sha256", JSON.stringify(fixed)) }),
         }),
@@ -95,7 +96,8 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
       },
       io,
     );
-    const summary = summarize(finished, search, { setup, prompts, recorded, writer: opened?.id, most: forecast.most });
+    const asked = { setup, placebo, prompts, recorded, writer: opened?.id, most: forecast.most };
+    const summary = summarize(finished, search, asked);
     const report = await recordExperiment(finished, summary, io);
     // With --output -, standard output contains only the overlay.
     const shown = options.output === "-" ? { ...io, out: io.err } : io;
@@ -113,14 +115,14 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
 function summarize(
   finished: ExperimentRun<LoopVerdict>,
   { cases, rounds, list }: Search,
-  {
-    setup,
-    prompts,
-    recorded,
-    writer,
-    most,
-  }: { setup: LoopSetup; prompts: PromptSizes; recorded: number; writer: string | undefined; most: number },
+  asked: Pick<VariantsResult, "placebo" | "prompts"> & {
+    setup: LoopSetup;
+    recorded: number;
+    writer: string | undefined;
+    most: number;
+  },
 ): ImproveSummary {
+  const { setup, placebo, prompts, recorded, writer, most } = asked;
   const { train, heldOut, margin = defaultMargin } = setup;
   const { facts, record } = finished;
   const loop = finished.kind === "decided" ? finished.verdict : undefined;
@@ -129,7 +131,7 @@ function summarize(
   const paid = [...cases.keys()].flatMap((id) => record.arms(id).map((arm) => record.paid(id, arm)));
   const made = sumOf(paid, ({ calls }) => calls);
   const proof = summarizeVariants({
-    ...{ facts, record, margin, prompts, cap: most, cases: proved, notAsked: [] },
+    ...{ facts, record, margin, placebo, prompts, cap: most, cases: proved, notAsked: [] },
     outcome: loop ? toOutcome(loop, setup, made) : { stopped: finished.stopCode },
     lists: new Map(
       [incumbentArm, ...(best === null ? [] : [best])].map((arm) => [arm, proved.map((id) => list(id, arm))]),

@@ -54,7 +54,7 @@ export function toOutcome({ room, proof }: LoopVerdict, setup: LoopSetup, made: 
   const { heldOut, margin = defaultMargin } = setup;
   const figures = {
     gain: null,
-    change: null,
+    rates: null,
     certificates: [],
     screening: [],
     room: [],

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { countRequests, type PlannedCase } from "../../asking/trials/plan.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
-import { toComparedRun } from "../../base/types/baseline.ts";
+import { type PlaceboResult, placeboSchema, toComparedRun } from "../../base/types/baseline.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { jsonObjectSchema } from "../../base/types/json.ts";
@@ -49,12 +49,14 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
     const overlaid = applyVariants(file, workspace.cases);
     const touched = workspace.cases.filter((planned) => overlaid.some((one) => changesCase(one, planned)));
     const cases = touched.map((planned) => planned.case.id);
+    const { bank: known, placebo } = await findBank(touched, workspace, io);
     const setup = {
       cases,
       challengers: overlaid.map(({ name }) => name),
       seed: workspace.seed,
       margin: options.margin,
-      bank: await findBank(touched, workspace, io),
+      bank: known,
+      placebo,
       ...(options.harmUnsteady !== undefined && { harmUnsteady: options.harmUnsteady }),
       ...(options.harmCases && { harmCases: selectCases(cases, options.harmCases) }),
     };
@@ -84,6 +86,7 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
       outcome: finished.kind === "decided" ? finished.verdict : { stopped: finished.stopCode },
       record: finished.record,
       margin: options.margin,
+      placebo,
       cap: design.cap,
       cases,
       notAsked: workspace.cases.filter((one) => !touched.includes(one)).map((one) => one.case.id),
@@ -104,30 +107,34 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
 type Bank = Record<string, Counts>;
 const bankSchema = z.object({
   bank: z.record(z.string(), z.object({ passed: z.number().int(), trials: z.number().int() })).default({}),
+  placebo: placeboSchema.nullable().default(null),
 });
 
 /**
  * Reads the counts of the current wording from the accepted baseline, for cases that have not changed since and are
- * shown the same list now. Empty without a comparable baseline. A resumed record keeps the counts that it started with.
+ * shown the same list now, and what harmless edits did. Empty without a comparable baseline. A resumed record keeps what it
+ * started with.
  */
 export async function findBank(
   cases: readonly PlannedCase[],
   { suite, model, options, resumed }: ExperimentWorkspace,
   io: Io,
-): Promise<Bank> {
-  if (resumed) return bankSchema.parse(resumed.manifest.experiment?.setup ?? {}).bank;
+): Promise<{ bank: Bank; placebo: PlaceboResult | null }> {
+  if (resumed) return bankSchema.parse(resumed.manifest.experiment?.setup ?? {});
   const { baselines } = options as VariantsOptions;
   const baseline = await readBaseline(baselineFile(resolve(io.cwd, baselines), suite.name, model.id));
-  if (!baseline || model.deterministic) return {};
+  const none = { bank: {}, placebo: null };
+  if (!baseline || model.deterministic) return none;
   const compared = comparability(toComparedRun(baseline), describeRun(cases, model, { host: options.host }), {
     areAskedAnew: true,
   });
-  if (compared.kind === "not comparable") return {};
+  if (compared.kind === "not comparable") return none;
   const lists = new Map(cases.map((planned) => [planned.case.id, planned.toolset.hash]));
   const usable = baseline.cases.filter(
     ({ id, toolset, trials }) => compared.cases.includes(id) && lists.get(id) === toolset && trials > 0,
   );
-  return Object.fromEntries(usable.map(({ id, passed, trials }) => [id, { passed, trials }]));
+  const bank = Object.fromEntries(usable.map(({ id, passed, trials }) => [id, { passed, trials }]));
+  return { bank, placebo: baseline.placebo ?? null };
 }
 
 /** The cases to certify. Throws a usage error if no case matches. */

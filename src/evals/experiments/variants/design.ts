@@ -6,11 +6,21 @@ import {
   type Play,
   type TrialRecord,
 } from "../../asking/trials/design.ts";
-import { type CaseCounts, type Counts, meanChange, noTrials, swapArms } from "../../base/stats/counts.ts";
+import {
+  type CaseCounts,
+  type Counts,
+  comparable,
+  meanChange,
+  noTrials,
+  rate,
+  swapArms,
+} from "../../base/stats/counts.ts";
 import { fisherP, globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { upperDrop } from "../../base/stats/meanDrop.ts";
 import { sumOf } from "../../base/sum.ts";
 import type { NamedCase } from "../../base/types/check.ts";
+import type { Rate } from "../design/grades.ts";
+import { countAnswered, pickTrials, readArm, readGrade, tallyCase } from "../design/observe.ts";
 import { askAll, bringStage, OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
 import { defaultMargin } from "../design/statistics.ts";
 import {
@@ -68,7 +78,7 @@ const z95 = 1.6448536269514722;
 
 /**
  * One design for any number of challengers. Cases with room, screening, a gain test of the one left on fresh interleaved
- * trials, and a certificate for every case that it is not harmed.
+ * trials, and a certificate for every case that it is not harmed, and for all cases that selections do not fall.
  *
  * Screening data never enter a test and only one wording is tested, so a false adoption has chance <= .05 however many
  * challengers there are. Adopting a harmful one takes a false certificate of that very case (one-sided .8 % a look, at
@@ -168,7 +178,7 @@ class PlayedVariants {
       margin: this.#margin,
       screening: [],
       gain: null,
-      change: null,
+      rates: null,
       certificates: [],
       calls: { room: 0, screening: 0, test: 0, most: cap },
     };
@@ -235,12 +245,16 @@ class PlayedVariants {
   }
 
   /** Incumbent (base) and challenger (head) on the first new trials. */
-  #fresh(id: string, challenger: string, trials: number): SeenCase {
-    const count = (arm: string) => countPasses(this.#record, id, arm, this.#from, this.#from + trials - 1);
-    return { case: id, base: count(incumbentArm), head: count(challenger) };
+  #fresh(id: string, challenger: string, trials: number, rate: Rate = "pass"): SeenCase {
+    const span = Array.from({ length: trials }, (_, at) => this.#from - 1 + at);
+    const read = (arm: string) => pickTrials(readArm(this.#record, id, arm), span);
+    return { case: id, ...countAnswered(tallyCase(read(incumbentArm), read(challenger)), rate) };
   }
 
-  /** Case by case: the loss that is left possible is below the harm. A case that dropped refuses the adoption. */
+  /**
+   * Case by case: the loss of passes that is left possible is below the harm; and over all cases, that of selections is
+   * below the margin. A case that dropped refuses the adoption, and so does such a fall.
+   */
   *#certify(challenger: string, tested: number): Play<VariantVerdict> {
     const { cases, harmCases = cases, harm = defaultHarm, harmUnsteady = harm } = this.#setup;
     const { looks, z: width } = certificateOf(this.#setup);
@@ -250,10 +264,14 @@ class PlayedVariants {
     for (const id of harmCases) trials.set(id, Math.max(trials.get(id) ?? 0, looks[0]));
     for (;;) {
       yield* this.#bring(pending, challenger, (id) => trials.get(id) ?? 0, 3);
-      const seen = new Map(cases.map((id) => [id, this.#fresh(id, challenger, trials.get(id) ?? 0)]));
-      this.#figures.change = meanChange([...seen.values()]) ?? 0;
+      const count = (rate: Rate) => cases.map((id) => this.#fresh(id, challenger, trials.get(id) ?? 0, rate));
+      const [passes, selections] = [count("pass"), count("selection")];
+      const seen = new Map(passes.map((one) => [one.case, one]));
+      const selection = meanRates(selections);
+      this.#figures.rates = { pass: meanRates(passes), selection };
       if (this.#lacksAnswers([incumbentArm, challenger])) return this.#missing();
-      if (this.#figures.change <= 0) return this.#keep("no-net-gain");
+      if ((meanChange(passes) ?? 0) <= 0) return this.#keep("no-net-gain");
+      if ((meanChange(selections) ?? 0) <= -this.#margin) return this.#keep("selection");
       const certified = harmCases.map((id) => {
         const { base = noTrials, head = noTrials } = seen.get(id) ?? {};
         const isSteady = base.passed >= steadyShare * base.trials;
@@ -262,20 +280,21 @@ class PlayedVariants {
       });
       this.#figures.certificates = certified.toSorted((a, b) => b.bound - a.bound);
       const open = certified.filter(({ bound, harm: limit }) => bound >= limit);
-      if (open.length === 0) return { kind: "adopt", winner: challenger, ...this.#counted() };
+      if (open.length === 0 && selection.fall < this.#margin)
+        return { kind: "adopt", winner: challenger, ...this.#counted() };
       const broken = open
         .map((one) => ({ case: one.case, base: one.incumbent, head: one.challenger }))
         .map((one) => ({ ...one, p: fisher(one) }))
         .filter(({ p }) => isSignificant(p, breakError / cases.length));
       if (broken.length > 0) return this.#keep("breaks", broken);
-      pending = open.map((one) => one.case);
+      pending = open.length > 0 ? open.map((one) => one.case) : [...harmCases];
       if (pending.some((id) => later(id) === undefined))
         return { kind: "inconclusive", because: "harm", settle: settleHarm(open, width), ...this.#counted() };
       for (const id of pending) trials.set(id, later(id) ?? 0);
     }
   }
 
-  #keep(because: "no-room" | "no-gain" | "breaks" | "no-net-gain", broken: NamedCase[] = []): VariantVerdict {
+  #keep(because: Extract<VariantVerdict, { kind: "keep" }>["because"], broken: NamedCase[] = []): VariantVerdict {
     return { kind: "keep", because, broken, ...this.#counted() };
   }
 
@@ -321,6 +340,12 @@ function settleHarm(open: VariantFigures["certificates"], width: number): { case
 
 type SeenCase = CaseCounts & { case: string };
 
+function meanRates(seen: readonly SeenCase[]): NonNullable<VariantFigures["rates"]>["pass"] {
+  const both = comparable(seen);
+  const mean = (arm: keyof CaseCounts) => sumOf(both, (one) => rate(one[arm])) / Math.max(1, both.length);
+  return { incumbent: mean("base"), challenger: mean("head"), fall: upperDrop(seen, z95) ?? 1 };
+}
+
 /** "Some case gains": the global test with the arms exchanged, and the most that the mean gain may be. */
 function testGain(challenger: string, seen: readonly SeenCase[], j: number): Gain {
   const swapped = seen.map(swapArms);
@@ -349,26 +374,37 @@ const fisher = ({ base, head }: CaseCounts): number => fisherP(base, head);
 
 /**
  * The design for a deterministic model: one trial per case and wording, and any difference is real. Adopts the challenger
- * that passes most, of those that pass more cases than the incumbent and break none; of equals the first.
+ * that passes most, of those that pass more cases than the incumbent, break none and do not lose selections by the margin;
+ * of equals the first.
  */
 export function variantsCertain({
   cases,
   challengers,
   seed,
-}: Pick<VariantSetup, "cases" | "challengers" | "seed">): Design<CertainVariantVerdict> {
+  margin = defaultMargin,
+}: Pick<VariantSetup, "cases" | "challengers" | "seed" | "margin">): Design<CertainVariantVerdict> {
   const once = cases.map((id) => ({ id, trials: 1 }));
   return askAll(once, [incumbentArm, ...challengers], seed, (record) =>
-    decideCertain(challengers.map((challenger) => compare(record, cases, challenger))),
+    decideCertain(
+      challengers.map((challenger) => compare(record, cases, challenger)),
+      margin * cases.length,
+    ),
   );
 }
 
 function compare(record: TrialRecord, cases: readonly string[], challenger: string): Comparison {
-  const found: Comparison = { challenger, repaired: [], broken: [], unanswered: [] };
+  const selected = { incumbent: 0, challenger: 0 };
+  const found: Comparison = { challenger, repaired: [], broken: [], selected, unanswered: [] };
   for (const id of cases) {
     const [before] = record.answers(id, incumbentArm);
     const [after] = record.answers(id, challenger);
-    if (before === "missing" || after === "missing") found.unanswered.push(id);
-    else if (before !== "pass" && after === "pass") found.repaired.push(id);
+    if (before === "missing" || after === "missing") {
+      found.unanswered.push(id);
+      continue;
+    }
+    if (readGrade(before) > 0) selected.incumbent++;
+    if (readGrade(after) > 0) selected.challenger++;
+    if (before !== "pass" && after === "pass") found.repaired.push(id);
     else if (before === "pass" && after !== "pass") found.broken.push(id);
   }
   return found;
@@ -376,15 +412,18 @@ function compare(record: TrialRecord, cases: readonly string[], challenger: stri
 
 const countGain = ({ repaired, broken }: Comparison) => repaired.length - broken.length;
 
-function decideCertain(found: readonly Comparison[]): CertainVariantVerdict {
+/** `mostLost`: so many selections less refuse an adoption. */
+function decideCertain(found: readonly Comparison[], mostLost: number): CertainVariantVerdict {
   const ranked = found.toSorted((a, b) => countGain(b) - countGain(a));
   const better = ranked.filter((one) => countGain(one) > 0);
-  const chosen = better.find(({ broken, unanswered }) => broken.length === 0 && unanswered.length === 0);
+  const harmless = better.filter(({ broken, unanswered }) => broken.length === 0 && unanswered.length === 0);
+  const chosen = harmless.find(({ selected }) => selected.incumbent - selected.challenger < mostLost);
   if (chosen) {
     const tests = [chosen, ...ranked.filter((one) => one !== chosen)];
     return { kind: "adopt", winner: chosen.challenger, tests };
   }
   if (ranked.some(({ unanswered }) => unanswered.length > 0))
     return { kind: "inconclusive", because: "missing", tests: ranked };
+  if (harmless.length > 0) return { kind: "keep", because: "selection", tests: harmless };
   return { kind: "keep", because: better.length > 0 ? "breaks" : "no-gain", tests: ranked };
 }

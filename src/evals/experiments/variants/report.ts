@@ -95,7 +95,11 @@ function describeCertain(
       return `${challenger} repairs ${count(repaired.length, "case")} and breaks none. ${certain}`;
     case "keep":
       if (verdict.because === "no-gain") return `No wording passes more cases than the current one. ${certain}`;
-      return `${challenger} repairs ${count(repaired.length, "case")}, but breaks ${some(broken)}. ${certain}`;
+      return `${challenger} repairs ${count(repaired.length, "case")}, but ${
+        verdict.because === "breaks"
+          ? `breaks ${some(broken)}`
+          : `selects the right tool in ${count(best.selected.challenger, "case")} instead of ${integer(best.selected.incumbent)}`
+      }. ${certain}`;
     case "inconclusive":
       return `${some(unanswered.length > 0 ? unanswered : ["Some cases"])} got no answer, so the wordings cannot be compared.`;
   }
@@ -105,7 +109,7 @@ function describeCertain(
 const maxNamedP = 0.05;
 
 function describeSampled(verdict: VariantVerdict, margin: number): string {
-  const { room, cases, gain, certificates } = verdict;
+  const { room, cases, gain, certificates, rates } = verdict;
   const all = room.length === 1 ? `${room[0]}, the only case` : `the ${count(room.length, "case")}`;
   const where = room.length === cases ? "" : ` on ${all} with room for a gain`;
   switch (verdict.kind) {
@@ -123,6 +127,8 @@ function describeSampled(verdict: VariantVerdict, margin: number): string {
           return `${gain?.challenger} breaks ${count(verdict.broken.length, "case")}: ${some(verdict.broken.map(describeChange), 3)}.`;
         case "no-net-gain":
           return `${gain?.challenger} is better on some cases, but loses as much on others.`;
+        case "selection":
+          return `${gain?.challenger} passes more often, but selects the right tool less often: ${percent(rates?.selection.incumbent ?? 0)} -> ${percent(rates?.selection.challenger ?? 0)}.`;
       }
       break;
     case "inconclusive":
@@ -133,7 +139,8 @@ function describeSampled(verdict: VariantVerdict, margin: number): string {
           return `${gain?.challenger} may be better (${points(gain?.mean ?? 0)} on average${where}), but chance is a possible reason.`;
         case "harm": {
           const open = certificates.filter(({ bound, harm }) => bound >= harm);
-          const worst = open.map((one) => `${size(one.bound)} on ${one.case}`);
+          const selection = `${size(rates?.selection.fall ?? 0)} in selecting the right tool`;
+          const worst = open.length > 0 ? open.map((one) => `${size(one.bound)} on ${one.case}`) : [selection];
           return `${gain?.challenger} is better: ${gain ? describeGain(gain) : ""}. But a loss of up to ${some(worst, 3)} is not ruled out.`;
         }
       }
@@ -168,7 +175,7 @@ function nextStep(summary: VariantsSummary, command = "variants"): string {
       return "word the difference more strongly, or keep the current wording; more trials would not settle it.";
     return `keep the current wording, or test ${some(settle.cases)} again with about ${count(settle.trials, "trial")} per wording; that would settle it.`;
   }
-  if (verdict.kind === "keep" && verdict.because === "breaks")
+  if (verdict.kind === "keep" && (verdict.because === "breaks" || verdict.because === "selection"))
     return `reword ${best?.name} so that it repairs without breaking, and test it again.`;
   if (verdict.kind === "keep" && verdict.because === "no-room")
     return "add cases that the current wording fails, or leave it as it is.";
@@ -207,6 +214,13 @@ function resultColumns(summary: VariantsSummary): ResultColumn[] {
       { head: "passed", cell: (one) => ratio(one) },
       { head: "repairs", cell: list(({ repaired }) => repaired) },
       { head: "breaks", cell: list(({ broken }) => broken) },
+      {
+        head: "right tool",
+        cell: ({ name }) => {
+          const own = tests.find(({ challenger }) => challenger === name)?.selected.challenger;
+          return integer(own ?? tests[0]?.selected.incumbent ?? 0);
+        },
+      },
     ];
   }
   const { gain, screening } = summary.verdict;
@@ -282,14 +296,24 @@ function listFacts(summary: VariantsSummary, before: "search" | "screen"): Fact[
   const made = parts.length > 1 ? `: ${parts.join(", ")}` : "";
   return [
     ...(verdict?.gain ? sampledFacts(verdict, verdict.gain) : []),
+    ["Edits that change no meaning", verdict && describePlacebo(summary.placebo, verdict)],
     ["Not asked (no variant changes their tool lists)", notAsked.length > 0 ? some(notAsked, 12) : undefined],
     ["Trials", `${integer(calls.made)}${made}${lost} · cost ${money(costUsd)}`],
     ["Record", dir],
   ];
 }
 
+/** How many of the cases with a certificate any harmless edit moves. */
+function describePlacebo(placebo: VariantsSummary["placebo"], { certificates }: VariantVerdict): string | undefined {
+  if (!placebo || certificates.length === 0) return undefined;
+  const moved = certificates.map((one) => one.case).filter((id) => placebo.moved.includes(id));
+  const which = moved.length > 0 ? ` (${some(moved)})` : "";
+  const chance = placebo.isMore || placebo.moved.length === 0 ? "" : ", no more than chance";
+  return `moved ${integer(moved.length)} of the ${count(certificates.length, "case")} of the certificate${which}; ${integer(placebo.moved.length)} of all ${integer(placebo.cases)}${chance} (run ${placebo.run})`;
+}
+
 function sampledFacts(
-  { room, margin, change, certificates, kind }: VariantVerdict,
+  { room, margin, rates, certificates, kind }: VariantVerdict,
   { mean, upper, p, level: alpha, look, trials, largest }: NonNullable<VariantVerdict["gain"]>,
 ): Fact[] {
   const excluded = `at most ${points(upper)} (one-sided 95% CI, Miettinen-Nurminen), margin ${size(margin)}`;
@@ -299,7 +323,15 @@ function sampledFacts(
     ["Gain test", test],
     ["Mean gain", `${points(mean)}, ${excluded}${kind === "keep" ? single : ""}`],
   ];
-  if (change === null || certificates.length === 0) return tested;
+  if (!rates) return tested;
   const limit = "each case by itself: one-sided upper limit of its loss at 99% (Miettinen-Nurminen)";
-  return [...tested, ["Mean change over all cases", points(change)], ["No-harm certificate", limit]];
+  const describe = ({ incumbent, challenger }: typeof rates.pass) =>
+    `${percent(incumbent)} -> ${percent(challenger)} (${points(challenger - incumbent)})`;
+  const fall = rates.selection.fall > 0 ? `a fall of at most ${size(rates.selection.fall)}` : "no fall";
+  return [
+    ...tested,
+    ["Passed, mean of all cases", describe(rates.pass)],
+    ["Right tool selected", `${describe(rates.selection)}, ${fall} (one-sided 95% CI), margin ${size(margin)}`],
+    ["No-harm certificate", certificates.length > 0 ? limit : undefined],
+  ];
 }

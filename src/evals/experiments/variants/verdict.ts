@@ -2,6 +2,7 @@ import * as z from "zod";
 import { isGraded, type TrialRecord } from "../../asking/trials/design.ts";
 import { getOrAdd } from "../../base/getOrAdd.ts";
 import { sumOf } from "../../base/sum.ts";
+import { type PlaceboResult, placeboSchema } from "../../base/types/baseline.ts";
 import { countsSchema, namedCaseSchema } from "../../base/types/check.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
 import { jsonObjectSchema } from "../../base/types/json.ts";
@@ -43,6 +44,9 @@ const certifiedSchema = z.object({
   harm: z.number(),
 });
 
+/** The mean of a rate over all cases with either wording, and the largest fall that is not ruled out (one-sided 95 %). */
+const ratesSchema = z.object({ incumbent: z.number(), challenger: z.number(), fall: z.number() });
+
 const figures = {
   cases: count,
   room: z.array(z.string()),
@@ -50,24 +54,25 @@ const figures = {
   /** The wordings after each round of the screening, best first, with their mean pass rate over the cases with room. */
   screening: z.array(z.array(z.object({ challenger: z.string(), rate: z.number() }))),
   gain: gainSchema.nullable(),
-  /** Mean rate difference over all cases, challenger - incumbent. Null before the certificate. */
-  change: z.number().nullable(),
+  /** How often answers pass, and how often they select the right tool, or rightly none. Null before the certificate. */
+  rates: z.object({ pass: ratesSchema, selection: ratesSchema }).nullable(),
   certificates: z.array(certifiedSchema),
   calls: z.object({ room: count, screening: count, test: count, most: count }),
 };
 
 /**
- * `adopt`: the challenger gains, and on no case is a loss of the harm or more left possible. `keep`: every case passes
- * already (`no-room`), none was better where it was searched for (`no-candidate`), no gain of the margin is left possible
- * (`no-gain`), or it breaks cases (`breaks`), or gains nothing on the whole (`no-net-gain`). `inconclusive`: a gain of the margin is neither shown nor ruled out (`gain`), or it gains
- * and a loss on a case is not ruled out (`harm`); `settle`: trials per wording of these cases at which that would be known
+ * `adopt`: the challenger gains, and neither a loss of the harm on a case is left possible nor a mean fall of selections by
+ * the margin. `keep`: every case passes already (`no-room`), none was better where it was searched for (`no-candidate`), no
+ * gain of the margin is left possible (`no-gain`), or it breaks cases (`breaks`), gains nothing on the whole
+ * (`no-net-gain`), or selects the right tool less often by the margin (`selection`). `inconclusive`: a gain of the margin is
+ * neither shown nor ruled out (`gain`), or it gains and such a loss or fall is not ruled out (`harm`); `settle`: trials per wording of these cases at which that would be known
  * if the rates stay as they are, null when too many. Or too many trials are missing (`missing`).
  */
 export const variantVerdictSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("adopt"), winner: z.string(), ...figures }),
   z.object({
     kind: z.literal("keep"),
-    because: z.enum(["no-room", "no-candidate", "no-gain", "breaks", "no-net-gain"]),
+    because: z.enum(["no-room", "no-candidate", "no-gain", "breaks", "no-net-gain", "selection"]),
     broken: z.array(namedCaseSchema),
     ...figures,
   }),
@@ -88,23 +93,28 @@ export type VariantFigures = Pick<VariantVerdict, keyof typeof figures>;
 export type Gain = NonNullable<VariantFigures["gain"]>;
 
 /**
- * One challenger on a deterministic model: the cases that it repairs and that it breaks, of those answered with
- * both wordings, and those that were not.
+ * One challenger on a deterministic model: the cases that it repairs and that it breaks, and in how many either wording
+ * selects the right tool, of those answered with both wordings; and those that were not.
  */
 const comparisonSchema = z.object({
   challenger: z.string(),
   repaired: z.array(z.string()),
   broken: z.array(z.string()),
+  selected: z.object({ incumbent: count, challenger: count }),
   unanswered: z.array(z.string()),
 });
 
 /**
  * `adopt`: the winner passes more cases than the incumbent and breaks none. `keep`: none passes more (`no-gain`), or all
- * that do break a case (`breaks`). `inconclusive`: cases were not answered. `tests`: the best first.
+ * that do break a case (`breaks`) or lose selections by the margin (`selection`). `inconclusive`: cases were not answered. `tests`: the best first.
  */
 export const certainVariantVerdictSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("adopt"), winner: z.string(), tests: z.array(comparisonSchema) }),
-  z.object({ kind: z.literal("keep"), because: z.enum(["no-gain", "breaks"]), tests: z.array(comparisonSchema) }),
+  z.object({
+    kind: z.literal("keep"),
+    because: z.enum(["no-gain", "breaks", "selection"]),
+    tests: z.array(comparisonSchema),
+  }),
   z.object({ kind: z.literal("inconclusive"), because: z.literal("missing"), tests: z.array(comparisonSchema) }),
 ]);
 export type CertainVariantVerdict = z.infer<typeof certainVariantVerdictSchema>;
@@ -134,6 +144,8 @@ const facts = {
   /** The cases that were run, and those that no variant affects. */
   cases: count,
   notAsked: z.array(z.string()),
+  /** What harmless edits did to the cases of the suite, if the baseline tells. */
+  placebo: placeboSchema.nullable(),
   /** The incumbent first, then the variants in the order of their file. */
   wordings: z.array(wordingSchema),
   /** The wording that was tested, or that passes most, with what it changes. */
@@ -183,6 +195,7 @@ export type VariantsResult = {
   outcome: Outcome | { stopped: ExitCode };
   record: TrialRecord;
   margin: number;
+  placebo: PlaceboResult | null;
   /** The maximum number of trials that could have been requested. */
   cap: number;
   cases: readonly string[];
@@ -193,7 +206,7 @@ export type VariantsResult = {
 
 /** The summary of an experiment with variants, decided or stopped. */
 export function summarizeVariants(result: VariantsResult): VariantsSummary {
-  const { facts, outcome, record, margin, cap, cases, notAsked, lists } = result;
+  const { facts, outcome, record, margin, placebo, cap, cases, notAsked, lists } = result;
   const paid = cases.flatMap((id) => [...lists.keys()].map((arm) => record.paid(id, arm)));
   const verdict = "stopped" in outcome ? undefined : outcome.verdict;
   const best = "stopped" in outcome ? undefined : findBest(outcome);
@@ -202,6 +215,7 @@ export function summarizeVariants(result: VariantsResult): VariantsSummary {
     margin,
     cases: cases.length,
     notAsked: [...notAsked],
+    placebo,
     wordings: summarizeWordings(result, outcome),
     best: best === undefined ? null : { name: best, ...describeChanges(best, lists) },
     calls: {
