@@ -464,6 +464,12 @@ describe("hostile lists", () => {
     expect(only).toMatch(/^unknown: t\.p(\.p)+: a deeply nested schema changed\.$/);
   });
 
+  it("with very long lists of values in two branches are compared value by value", () => {
+    const values = Array.from({ length: 200_000 }, (_, at) => at);
+    const split = { anyOf: [{ const: -1 }, { enum: values }] };
+    expect(describeParameter({ enum: [-2, -1, ...values] }, split)).toEqual(["breaking: t.p: no longer accepts -2."]);
+  });
+
   it("with thousands of other parameters are reported one by one", () => {
     const wide = (prefix: string) =>
       tool("w", Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`${prefix}${at}`, text])));

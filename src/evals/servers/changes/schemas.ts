@@ -220,7 +220,7 @@ function splitUnion(side: ObjectSide, progress: Progress, levels: number = limit
       if (!found) parts.set(part.kind, { ...part, choices: part.choices && [...part.choices], isBranch: true });
       else if (!found.choices || !part.choices || !isOnlyChoices(found) || !isOnlyChoices(part)) return undefined;
       else {
-        found.choices.push(...part.choices);
+        for (const choice of part.choices) found.choices.push(choice);
         found.areIntegers &&= part.areIntegers;
       }
     }
