@@ -141,6 +141,7 @@ describe("evals improve", () => {
   it("tests nothing if no proposal was better on train cases, and shows each round what the last one brought", async () => {
     const { result, writer } = await search({ replies: [wordings("An odd file."), "no JSON"] });
     expect(result).toMatchObject({ kind: "keep", verdict: { because: "no-candidate" } });
+    expect(result.search.rounds[0].problem).toContain("only 1 of 6 wordings in the form");
     expect(result.search.rounds[1].problem).toContain("has no wording in the form");
     expect(writer[1]).toMatch(/\d % right: .*An odd file\./);
   });

@@ -49,7 +49,8 @@ it("tells what was searched and refused, and why nothing was tested", () => {
   expect(improveSummarySchema.parse(summary)).toEqual(summary);
   expect(renderTerminal(improveDocument(summary), { width: 100, color: false, unicode: true })).toMatchInlineSnapshot(`
     "KEEP the current wording
-      No proposal passed more often than the current wording on the train cases, so none was tested.
+      No proposal that could be asked passed more often than the current wording on the train cases,
+        so none was tested.
       Next: leave the wording as it is.
 
     files · anthropic:x · 1 wording, 5 cases

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { listProperties, listRequired } from "../../base/jsonSchema/values.ts";
+import { looksRandom } from "../../base/secrets/recognize.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -91,7 +92,7 @@ const growth = { factor: 2.5, characters: 300 } as const;
 
 /**
  * Creates the check of proposals: why one must not be asked, or null. It must fit the tools, differ from the wording in use
- * and from earlier proposals, change wording alone, be short, repeat no secret, and bring no finding of the linter, which
+ * and from earlier proposals, change wording alone, be short, have no secret, or what reads like one and is new, and bring no finding of the linter, which
  * knows of tools that do not exist and of texts that give a model orders, nor say what a schema contradicts.
  */
 export function createGate(cases: readonly PlannedCase[], lint: LintTools, io: Pick<Io, "env">) {
@@ -113,6 +114,11 @@ export function createGate(cases: readonly PlannedCase[], lint: LintTools, io: P
     const changes = lists.flatMap(({ tools }, at) => listChanges(tools, changed[at]?.tools.map(withOwnName) ?? []));
     const other = changes.find((change) => change.class !== "description only");
     if (other) return `It changes more than wording: ${other.label}.`;
+    const isNewToken = (word: string, before: string) => looksRandom(word) && !before.includes(word);
+    const leak = changes.find(({ before = "", after = "" }) =>
+      after.split(/[^\w.+/=-]+/).some((word) => isNewToken(word, before)),
+    );
+    if (leak) return `${leak.label} has what reads like a secret.`;
     const long = changes.find(
       ({ before = "", after = "" }) => after.length > Math.max(growth.characters, growth.factor * before.length),
     );

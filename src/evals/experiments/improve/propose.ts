@@ -89,7 +89,7 @@ function describeTool({ name, description = "", inputSchema, origin }: OfferedTo
   return `- ${name}: ${JSON.stringify(cut(description, 2 * shortened))}${schema}`;
 }
 
-/** Asks a model for wordings. They are named by round and number; `problem` says why there are none. */
+/** Asks a model for wordings. They are named by round and number; `problem` says why there are none, or fewer than wanted. */
 export async function askWriter(
   writer: AskedModel,
   round: number,
@@ -110,8 +110,9 @@ export async function askWriter(
   const found = readReply(reply.turn.text)
     .slice(0, evidence.wanted)
     .map((variant, at) => ({ name: `wording-${round}.${at + 1}`, variant }));
-  const isShort = found.length === 0 && {
-    problem: "The writer's answer has no wording in the form that was asked for.",
+  const given = found.length === 0 ? "no wording" : `only ${found.length} of ${evidence.wanted} wordings`;
+  const isShort = found.length < evidence.wanted && {
+    problem: `The writer's answer has ${given} in the form that was asked for.`,
   };
   return { found, costUsd: writer.cost(reply.turn.usage), ...isShort };
 }

@@ -120,7 +120,7 @@ function describeSampled(verdict: VariantVerdict, margin: number): string {
         case "no-room":
           return "Every case passes already, so no wording can be better.";
         case "no-candidate":
-          return "No proposal passed more often than the current wording on the train cases, so none was tested.";
+          return "No proposal that could be asked passed more often than the current wording on the train cases, so none was tested.";
         case "no-gain":
           return `No wording is better by ${size(margin)} or more${where}.`;
         case "breaks":
