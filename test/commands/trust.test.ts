@@ -183,6 +183,7 @@ describe("nothing is used of", () => {
     ["a reporter", { reporter: "custom:used.mjs" }, "run -m lexical", "code used.mjs"],
     ["a judge", { judge: "custom:used.mjs" }, "run -m lexical", "code used.mjs"],
     ["a folder of records elsewhere", { out: "../elsewhere" }, "run -m lexical", "folder ../elsewhere"],
+    ["a folder of baselines elsewhere", { baselines: "../elsewhere" }, "run -m lexical", "folder ../elsewhere"],
     ["distractors", {}, "run -m lexical", `program ${process.execPath} used.mjs`, { distractors: [used] }],
     ["surfaces", {}, "run -m lexical --surfaces", "used.mjs", { surfaces: [{ name: "next", server: used }] }],
     ["a custom model of a suite", {}, "run", "code used.mjs", { model: "custom:used.mjs" }],

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { spawnEvals, start, summaryOf, timeless, trialsOf } from "../e2e/evals.ts";
+import { spawnEvals, start, summaryOf, timeless, trialsOf, untilPrinted } from "../e2e/evals.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
 const server = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
@@ -96,6 +96,23 @@ describe("a run that is killed", () => {
     expect(trialsOf(summaryOf(ended).dir).length).toBeGreaterThan(2);
     await untilNoServer();
   });
+});
+
+it.skipIf(process.platform === "win32").each([
+  ["evals.config.mjs", "LOOP", []],
+  ["evals.config.ts", "LOOP", []],
+  ["model.mjs", "export default () => { LOOP };", ["-m", "custom:model.mjs"]],
+  ["model.mjs", "export default async () => { LOOP };", ["-m", "custom:model.mjs"]],
+  ["reporter.mjs", "export default () => { LOOP };", ["-m", "lexical", "--reporter", "custom:reporter.mjs"]],
+])("an endless loop in %s is ended by Ctrl-C: %s", async (file, code, args) => {
+  const loop = 'console.warn("looping"); for (;;);';
+  writeFileSync(join(dir, file), `export {}; ${code.replace("LOOP", loop)}`);
+  const looping = start(["run", "suite.json", "--trust", ...args], { cwd: dir });
+  await untilPrinted(looping, "looping");
+  looping.child.kill("SIGINT");
+  await looping.ended;
+  expect(looping.child.signalCode).toBe("SIGINT");
+  await untilNoServer();
 });
 
 describe("a server that goes on when its input ends", () => {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { resolve } from "node:path";
-import { importModule } from "../../base/code/module.ts";
+import { importModule, releaseSignals } from "../../base/code/module.ts";
 import { readRegularFile } from "../../base/files/files.ts";
 import {
   type CustomMessage,
@@ -68,8 +68,7 @@ async function askFunction(
   const timer = setTimeout(stop, timeoutMs);
   signal.addEventListener("abort", stop, { once: true });
   try {
-    const called = (async () => ask(toCustomRequest(request, own.signal)))();
-    const result = await Promise.race([called, stopped]);
+    const result = await Promise.race([callInterruptibly(ask, toCustomRequest(request, own.signal)), stopped]);
     return readReply(result, request.turn, performance.now() - startedAt);
   } catch (thrown) {
     if (signal.aborted) return cancelled;
@@ -78,6 +77,16 @@ async function askFunction(
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Until the function returns, Ctrl-C ends the process; what it does later shares this thread with other requests. */
+async function callInterruptibly(ask: CustomModel, request: CustomRequest): Promise<unknown> {
+  const restore = releaseSignals();
+  try {
+    return ask(request);
+  } finally {
+    restore();
   }
 }
 

@@ -9,8 +9,25 @@ import { pathToFileURL } from "node:url";
  */
 export async function importModule(path: string): Promise<{ default?: unknown; [name: string]: unknown }> {
   if (!(await stat(path)).isFile()) throw new Error("it is not a regular file");
-  if (!/\.[mc]?ts$/.test(path)) return await import(pathToFileURL(path).href);
-  const { createJiti } = await import("jiti");
-  // A cache on disk could be outdated after a change of an imported file.
-  return await createJiti(import.meta.url, { fsCache: false, moduleCache: false }).import(path);
+  const restore = releaseSignals();
+  try {
+    if (!/\.[mc]?ts$/.test(path)) return await import(pathToFileURL(path).href);
+    const { createJiti } = await import("jiti");
+    // A cache on disk could be outdated after a change of an imported file.
+    return await createJiti(import.meta.url, { fsCache: false, moduleCache: false }).import(path);
+  } finally {
+    restore();
+  }
+}
+
+/**
+ * Lets Ctrl-C and SIGTERM end the process at once until the returned function is called: the program's own handlers are never
+ * called while a user's code loops forever.
+ */
+export function releaseSignals(): () => void {
+  const signals = (["SIGINT", "SIGTERM"] as const).map((signal) => [signal, process.listeners(signal)] as const);
+  for (const [signal] of signals) process.removeAllListeners(signal);
+  return () => {
+    for (const [signal, handlers] of signals) for (const handler of handlers) process.on(signal, handler);
+  };
 }

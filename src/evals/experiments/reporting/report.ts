@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import * as z from "zod";
-import { importModule } from "../../base/code/module.ts";
+import { importModule, releaseSignals } from "../../base/code/module.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
 import type { Reporter } from "../../base/types/custom.ts";
 import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem, usageError } from "../../base/types/errors.ts";
@@ -128,12 +128,16 @@ export async function printForm(name: string, input: RunInput & { dir: string },
   const fail = (message: string, hint: string) =>
     new EvalsError({ severity: "error", message, hint, location: { file } }, exitCodes.incomplete);
   let text: unknown;
+  let restore = () => {};
   try {
     const { default: report } = await importModule(resolve(io.cwd, file));
     if (typeof report !== "function") throw new Error("its default export is not a function");
+    restore = releaseSignals();
     text = await (report as Reporter)(redactValue({ summary, manifest, dir }, io));
   } catch (error) {
     throw fail(`The reporter failed: ${messageOf(error)}.`, `The run is recorded in ${dir}.`);
+  } finally {
+    restore();
   }
   if (typeof text === "string") (json ? io.err : io.out)(text.endsWith("\n") ? text : `${text}\n`);
 }
