@@ -41,10 +41,10 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
     const lock = await lockRun(dir);
     const journal = await openJournal(journalPath(dir), manifest.id, { redact });
     try {
-      await copyTrials(shards, async (trial) => {
+      await copyTrials(shards, (trial) => {
         results.add(trial);
         trials.add(trial);
-        await journal.append(trial);
+        return journal.append(trial);
       });
     } finally {
       await journal.close();

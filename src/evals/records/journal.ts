@@ -72,15 +72,16 @@ export async function openJournal(
   };
 
   return {
-    append: (trial) =>
-      new Promise((resolve, reject) => {
-        waiting.push({
-          line: formatLine(texts.stringify({ ...trial, run, seq: ++sequence }), redact),
-          resolve,
-          reject,
-        });
+    append(trial) {
+      const appended = new Promise<void>((resolve, reject) => {
+        const line = formatLine(texts.stringify({ ...trial, run, seq: ++sequence }), redact);
+        waiting.push({ line, resolve, reject });
         flushing ??= flush();
-      }),
+      });
+      // Who copies a journal awaits many lines together, after the first can have failed.
+      appended.catch(() => undefined);
+      return appended;
+    },
     async close() {
       await flushing;
       await file.close().catch(failToWrite(path));
