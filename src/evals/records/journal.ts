@@ -105,18 +105,15 @@ const checksumField = /,"sum":"([0-9a-f]{16})"\}$/;
 
 /**
  * Creates a check for the lines of a run's journal, called in their order. It returns what is wrong with a line, as a
- * sentence that begins with `what`. Journals from before lines had checksums are accepted.
+ * sentence that begins with `what`.
  */
 export function createLineCheck(
   run: string,
   what = "This line of the journal",
 ): (text: string, line: { run?: unknown; seq?: unknown }) => string | undefined {
   let previous = 0;
-  let isChecked: boolean | undefined;
   return (text, { run: of, seq }) => {
     const sum = checksumField.exec(text.slice(-40))?.[1];
-    isChecked ??= sum !== undefined;
-    if (!isChecked && sum === undefined) return undefined;
     if (sum === undefined || sum !== computeChecksum(text.slice(0, text.lastIndexOf(',"sum":"'))))
       return `${what} was edited: checksum mismatch.`;
     if (of !== run) return `${what} belongs to the run ${of}, not to ${run}.`;

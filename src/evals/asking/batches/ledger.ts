@@ -143,7 +143,7 @@ function parseLedger(text: string, run: string, file: string): Chunk[] {
   const what = "The list of the run's batches";
   try {
     const data = Object(JSON.parse(text));
-    const fault = "sum" in data ? createLineCheck(run, what)(text.trimEnd(), data) : `${what} was edited: no checksum.`;
+    const fault = createLineCheck(run, what)(text.trimEnd(), data);
     if (fault === undefined) return ledgerSchema.parse(data).submissions;
     throw usageError(fault, restoreHint, { file });
   } catch (error) {
