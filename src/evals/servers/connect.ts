@@ -301,11 +301,12 @@ const maxStructured = 256 * 1024;
 /**
  * The answer of a server as it is recorded: text, that of embedded resources included, up to 64 Ki characters per item and
  * 1 Mi in all (a cut is marked), links with what they say of their resource, and binary data as type and size. It is not
- * checked against the tool's outputSchema, because what the server sent is scored. Structured content that is not an object (allowed since revision 2026-07-28) is kept as text if there is no
- * other text. Structured content that is too large or too deep is left out, with a note.
+ * checked against the tool's outputSchema, because what the server sent is scored. Structured content that is not an
+ * object (allowed since revision 2026-07-28) is kept as text if there is no other text. Structured content that is too
+ * large or too deep is left out, with a note.
  */
 function toToolResult(answer: CallToolResult): ToolResult {
-  // What revisions before 2024-11-05 had in place of the content.
+  // Drafts of the protocol before 2024-11-05 had this in place of the content.
   const { toolResult } = answer as { toolResult?: unknown };
   if (toolResult !== undefined && answer.content.length === 0)
     return toToolResult({
