@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RunManifest } from "../../src/evals/base/types/run.ts";
 import type { Trial } from "../../src/evals/base/types/trial.ts";
+import { formatLine } from "../../src/evals/records/journal.ts";
 
 /** Two wordings of the tools with which the models were recorded. */
 export const wordings = ["plain", "vague"] as const;
@@ -61,7 +62,10 @@ export function writeRecording(dir: string, wording: Wording): string {
   };
   mkdirSync(join(dir, folder));
   writeFileSync(join(dir, folder, "run.json"), JSON.stringify(manifest));
-  writeFileSync(join(dir, folder, "trials.jsonl"), trials.map((trial) => `${JSON.stringify(trial)}\n`).join(""));
+  const lines = trials.map((trial, at) =>
+    formatLine(JSON.stringify({ ...trial, run: folder, seq: at + 1 }), (text) => text),
+  );
+  writeFileSync(join(dir, folder, "trials.jsonl"), lines.join(""));
   return folder;
 }
 
