@@ -72,7 +72,7 @@ describe("a file of labels", () => {
     expect(
       faults(
         label,
-        "{",
+        "met",
         { ...label, label: "yes" },
         { transcript: "a", criterion: "b" },
         { criterion: "b", label: true },
@@ -82,7 +82,7 @@ describe("a file of labels", () => {
         "[]",
       ),
     ).toMatchInlineSnapshot(`
-      "labels.jsonl:2: error: The line is not JSON: Expected property name or '}' in JSON at position 1.
+      "labels.jsonl:2: error: The line is not JSON: Unexpected token 'm', "met" is not valid JSON.
       labels.jsonl:3: error: label is invalid: expected "met", "not met" or "cannot tell" (or true, false, "pass", "fail"), got "yes".
       labels.jsonl:4: error: label is invalid: expected "met", "not met" or "cannot tell" (or true, false, "pass", "fail"), got nothing.
       labels.jsonl:5: error: The line is invalid: expected either \`transcript\` or \`turns\`.
