@@ -72,6 +72,11 @@ const prompts: Prompts = {
     const picked = await select({ message, options: [...options], output: stderr });
     return isCancel(picked) ? undefined : picked;
   },
+  async text(message, initialValue) {
+    const { isCancel, text } = await import("@clack/prompts");
+    const written = await text({ message, initialValue, output: stderr });
+    return isCancel(written) ? undefined : written;
+  },
 };
 
 let cwd: string;

@@ -77,7 +77,7 @@ async function evals(line: string, { env = {}, answers }: { env?: Io["env"]; ans
     cwd,
     env: { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: "sk-secret-of-the-user", ...env },
     isTrusted: false,
-    ...(answers && { prompts: { select } }),
+    ...(answers && { prompts: { select, text: async () => undefined } }),
   });
   const code = await runCommandLine(line.split(" "), io, "0.0.0").catch((thrown: unknown) => {
     if (!(thrown instanceof EvalsError)) throw thrown;
@@ -131,7 +131,7 @@ const using = [
   "tools evals/moods.json",
   "tools --config .mcp.json",
   "init",
-  "init --writer anthropic:claude-haiku-5-5 --yes",
+  "queries --writer anthropic:claude-haiku-5-5 --yes --accept-all",
   "blame --case act",
   "improve --writer anthropic:claude-haiku-5-5",
   "baseline show",

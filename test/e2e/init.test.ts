@@ -136,35 +136,23 @@ describe("evals init", () => {
         text: /shopping/.test(prompt) ? '{"query": "What do I need, says shopping.md?"}' : "I would rather not.",
       };
     });
+    await evals(["init"], { cwd });
     const env = { ANTHROPIC_BASE_URL: service.url };
-    const flags = ["--writer", "anthropic:claude-haiku-5-5", "-c", "1"];
-    const { code, out, err } = await evals(["init", ...flags], { cwd, env, width: 1000 });
+    const flags = ["--writer", "anthropic:claude-haiku-5-5", "-c", "1", "--accept-all"];
+    const { code, err } = await evals(["queries", ...flags], { cwd, env, width: 1000 });
     await service.close();
-    expect([code, err]).toEqual([
-      0,
-      expect.stringContaining("5 queries to write with anthropic:claude-haiku-5-5: free."),
-    ]);
-    expect(out).toMatchInlineSnapshot(`
-      "notes 1.0.0 · 3 tools · about 242 tokens in every request (<1% of a 200k context)
-        1 of 3 tools may change or delete things (no readOnlyHint); no query will execute it.
-
-      Look alike, so a model may mix them up
-        read_note / save_note
-          40% of their words are the same (note, name, text); neither says when to use the other.
-        read_note / search_notes
-          32% of their words are the same (note, name); neither says when to use the other.
-
-      Drafted evals/notes.yaml: 8 queries (3 tools, 2 near misses, 3 that need no tool). anthropic:claude-haiku-5-5 wrote 2. 3 of 5 could not be written (it does not say invoice), and are guesses without a model. Read them.
-
-      Next: correct the queries, then ask a model.
-
-        ANTHROPIC_API_KEY is set: about $0.0044
-          $ npx tool-evals run evals/notes.yaml -m anthropic:claude-haiku-5-5
-      "
+    expect({ code, err }).toMatchInlineSnapshot(`
+      {
+        "code": 0,
+        "err": "8 queries to write with anthropic:claude-haiku-5-5, a request each: free. No tool is executed.
+      anthropic:claude-haiku-5-5 wrote 2 of 8 queries. 3 could not be used (it does not say invoice). 3 said the same as another.
+      ",
+      }
     `);
-    expect(asked).toHaveLength(8);
-    expect(asked.at(-1)).toContain("Your last message could not be used: it does not say");
+    expect(asked).toHaveLength(11);
+    expect(asked[1]).toContain("Your last message could not be used: it does not say");
     expect(read("evals/notes.yaml")).toContain("input: What do I need, says shopping.md?");
+    expect(read("evals/notes.yaml")).toContain("input: Please save a note under a name");
   });
 
   it("asks for a name where there are several servers, and for a server where there is none", async () => {

@@ -128,7 +128,7 @@ describe("probe", () => {
 
   describe("asks before it calls", () => {
     const plan = "Probing reference: 9 calls of 1 tool (echo), and at most 20 more for each finding.\n";
-    const prompts = (answer: string | undefined) => ({ select: async () => answer });
+    const prompts = (answer: string | undefined) => ({ select: async () => answer, text: async () => undefined });
 
     it.each<[string, Partial<TestIo>, string]>([
       ["refuses without a terminal", {}, "error: These calls need your consent.\n  Add --yes."],

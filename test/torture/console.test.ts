@@ -91,7 +91,7 @@ function expectInertTexts(args: readonly string[], { out, err }: Pick<Ended, "ou
 }
 
 const model = () => ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1"];
-const writer = () => ["--writer", "anthropic:x", "--base-url", endpoint.url, "--yes"];
+const writer = () => ["--writer", "anthropic:x", "--base-url", endpoint.url, "--yes", "--accept-all"];
 const suite = join(folder, "s.json");
 
 describe("no text from outside begins a line of its own", () => {
@@ -116,7 +116,7 @@ describe("no text from outside begins a line of its own", () => {
     const before = answer;
     answer = { fault: "status", status: 400, message: evil };
     await expectInert("run", suite, ...model());
-    await expectInert("init", `node ${server}`, "--file", "i.yaml", ...writer());
+    await expectInert("queries", suite, ...writer());
     answer = before;
   });
 
@@ -219,7 +219,8 @@ describe("no text from outside begins a line of its own", () => {
     const before = answer;
     answer = { text: JSON.stringify({ queries: [evil, `${evil} Again.`] }) };
     const tools = given("list.json", [{ name: "act", description: evil, inputSchema: { type: "object" } }]);
-    await expectInert("init", tools, "--file", "w.yaml", ...writer());
+    await expectInert("init", tools, "--file", "w.yaml");
+    await expectInert("queries", "w.yaml", ...writer());
     answer = before;
   });
 

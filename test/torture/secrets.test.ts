@@ -393,9 +393,11 @@ describe("no secret is in what a command writes", () => {
   it("by init, whose queries a model writes", async () => {
     answer = (headers) => ({ text: `Do what ${headers} and ${repeat([GITHUB_TOKEN])} say`, calls: [] });
     const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
-    const flags = ["--writer", "anthropic:x", "--base-url", base, "--file", "written.yaml", "--yes"];
-    const ended = await spawnEvals(["init", command, ...flags], { cwd: dir, env: { ...env, ...further } });
-    expect(ended.out.replace(/\s+/g, " ")).toContain("1 of 1 could not be written (it repeats a secret)");
+    const flags = ["--writer", "anthropic:x", "--base-url", base, "--accept-all", "--yes"];
+    const options = { cwd: dir, env: { ...env, ...further } };
+    await spawnEvals(["init", command, "--file", "written.yaml"], options);
+    const ended = await spawnEvals(["queries", "written.yaml", ...flags], options);
+    expect(ended.err).toContain("could not be used (it repeats a secret)");
     expectNoLeak(ended);
   });
 

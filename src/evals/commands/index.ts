@@ -19,6 +19,7 @@ import { loginCommand } from "./login.ts";
 import { mergeCommand } from "./merge.ts";
 import { probeCommand } from "./probe.ts";
 import { readProject } from "./project.ts";
+import { queriesCommand } from "./queries.ts";
 import { runCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
 import { searchCommand } from "./search.ts";
@@ -30,7 +31,7 @@ import { workerCommand } from "./worker.ts";
 
 /** All commands, in the groups and the order of the help. */
 const groups: Readonly<Record<string, readonly Command[]>> = {
-  Start: [initCommand, importCommand, loginCommand],
+  Start: [initCommand, queriesCommand, importCommand, loginCommand],
   Run: [runCommand, showCommand, viewCommand, compareCommand, baselineCommand],
   Change: [blameCommand, variantsCommand, improveCommand],
   "Without a model": [lintCommand, toolsCommand, searchCommand, probeCommand, doctorCommand],

@@ -105,6 +105,10 @@ export function money(usd: number | "unknown"): string {
   return `$${usd.toFixed(usd < 0.01 ? 4 : 2)}`;
 }
 
+/** The estimate of a cost: `about $1.20`; or which price is missing for one. */
+export const aboutCost = (usd: number | "unknown", model: string): string =>
+  usd === "unknown" ? `cost unknown without a price of ${model} (--prices)` : `about ${money(usd)}`;
+
 /** A duration in a readable unit, from milliseconds: `0.4 ms`, `320 ms`, `1.2 s`, `2 min 3 s`. */
 export function duration(ms: number): string {
   if (ms < 10) return `${Number(ms.toFixed(1))} ms`;

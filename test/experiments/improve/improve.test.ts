@@ -191,7 +191,9 @@ describe("evals improve", () => {
   it("names the sources of queries where too few cases are held out", async () => {
     const few = search({ writer: "anthropic:x", asSuite: filesSuite(cases.slice(0, 5)) });
     await expect(few).rejects.toMatchObject({
-      problems: [{ hint: expect.stringMatching(/^Add 4 cases.*`evals init --from <sessions>`.*`--writer <model>`/) }],
+      problems: [
+        { hint: expect.stringMatching(/^Add 4 cases.*`evals queries`.*`--from <sessions>`.*`--writer <model>`/) },
+      ],
     });
   });
 

@@ -276,7 +276,7 @@ describe("a suite", () => {
     [`nme: x\n${oneCase}`, 's.yaml:1:1: error: Unknown key "nme".\n  Did you mean "name"?'],
     [
       `<<: { trials: 3 }\n${oneCase}`,
-      's.yaml:1:1: error: Unknown key "<<".\n  Known keys here: $schema, name, description, server, dispatch, catalog, surfaces, laterTools, distractors, skills, lift, system, values, model, files, mocks, unmatched, execute, denial, isolate, trials, passRate, maxTurns, cases, evals, lint.',
+      's.yaml:1:1: error: Unknown key "<<".\n  Known keys here: $schema, name, description, server, dispatch, catalog, surfaces, laterTools, distractors, skills, lift, system, values, model, files, mocks, unmatched, execute, denial, isolate, trials, passRate, maxTurns, cases, evals, unreviewed, lint.',
     ],
     [
       "name: x\n",

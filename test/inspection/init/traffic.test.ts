@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { describeTraffic, draftFromTraffic, replacePersonalData } from "../../../src/evals/inspection/init/traffic.ts";
+import { draftFromTraffic, replacePersonalData } from "../../../src/evals/inspection/init/traffic.ts";
 
 let cwd = "";
 beforeAll(() => {
@@ -59,14 +59,15 @@ const formats: Record<string, (steps: readonly Step[]) => string> = {
   },
 };
 
-function draft(content: string, names: string[] = []) {
+function draft(content: string, names: string[] = [], known: { input: string; tool?: string }[] = []) {
   writeFileSync(join(cwd, "session.jsonl"), content);
-  return draftFromTraffic(["session.jsonl"], tools, names, (text) => !text.includes("hunter2"), { cwd });
+  const isUsable = (text: string) => !text.includes("hunter2");
+  return draftFromTraffic(["session.jsonl"], tools, { names, known, isUsable }, { cwd });
 }
 
 describe.each(Object.entries(formats))("conversations of %s", (_, write) => {
   it("become cases that expect the tool that was used in the end", () => {
-    const { cases, left, traffic } = draft(
+    const { cases, report } = draft(
       write([
         { user: "<environment_context>cwd</environment_context>" },
         { user: "Where did I write about the garden?" },
@@ -91,11 +92,8 @@ describe.each(Object.entries(formats))("conversations of %s", (_, write) => {
       },
       { id: "no-tool-1", input: "What is the capital of Norway?", unfilled: [] },
     ]);
-    expect(left).toEqual(["delete_note"]);
-    expect(traffic).toMatchObject({
-      sessions: 1,
-      leftOut: { "with a secret": 1, "without a context": 1, "too long": 0, "like another": 1 },
-    });
+    expect(report).toContain("from 1 conversation,");
+    expect(report).toContain("Left out: 1 with a secret, 1 without a context, 1 like another.");
   });
 });
 
@@ -112,10 +110,10 @@ it("skips lines that a crash cut, what subagents were told, and conversations wi
     ...{ sessionId: "s1", type: "user", isSidechain: true, message: { content: "Search all of the notes for tax" } },
   });
   const other = good.replaceAll("s1", "s2").replaceAll("mcp__notes__search_notes", "Bash");
-  const { cases, traffic } = draft(`${other}\n${good}\n${told}\n{"type":"us`);
+  const { cases, report } = draft(`${other}\n${good}\n${told}\n{"type":"us`);
   expect(cases.map(({ input }) => input)).toEqual(["Find the note on tax"]);
-  expect(describeTraffic(traffic)).toMatchInlineSnapshot(
-    `"They are the words of users in 1 conversation, where names of tools begin with "mcp__notes__". E-mail addresses, phone, card and account numbers are replaced. Read them: the tools are those that were used, right or not."`,
+  expect(report).toMatchInlineSnapshot(
+    `"1 query in the words of users, from 1 conversation, where names of tools begin with "mcp__notes__". E-mail addresses, phone, card and account numbers are replaced. The tools are those that were used, right or not."`,
   );
 });
 

@@ -6,6 +6,8 @@ export type Prompts = {
     message: string,
     options: readonly { value: string; label: string; hint?: string }[],
   ): Promise<string | undefined>;
+  /** A line of text; `initial` is there to be edited. */
+  text(message: string, initial: string): Promise<string | undefined>;
 };
 
 /** Everything that a command may use of the process. Created once, in cli.ts. */

@@ -151,6 +151,7 @@ export const runManifestSchema = z.object({
         .optional()
         .describe("the servers of a host's configuration file, where the suite is about all of them"),
       checks: z.array(checkPlanSchema).optional().describe("one for each model that has a baseline"),
+      unreviewed: z.array(z.string()).optional().describe("drafted cases that nobody had reviewed; absent: none"),
       cases: z.array(
         z.object({
           id: z.string(),
@@ -243,7 +244,7 @@ const suiteSummarySchema = z.object({
   name: z.string(),
   model: z.string(),
   kind: modelKindSchema.optional().describe("of the model; absent in summaries of earlier versions"),
-  note: z.string().optional().describe("how the model's figures must be read"),
+  note: z.string().optional().describe("how the figures must be read"),
   cases: z.array(caseSummarySchema),
   confusion: rankedPairsSchema.describe("ranked"),
   substituted: rankedPairsSchema

@@ -296,6 +296,10 @@ export const suiteFileSchema = z.strictObject({
     .array(caseFileSchema)
     .optional()
     .describe("The same as `cases`, under its name in the Agent Skills specification"),
+  unreviewed: z
+    .array(nonEmpty)
+    .optional()
+    .describe("The ids of drafted cases that nobody reviewed; `evals queries` shows them, and reports count them"),
   lint: lintSettingsSchema
     .optional()
     .describe("Suppressed rules of `evals lint`, with the reason, and changed severities"),
@@ -422,6 +426,8 @@ export type Suite = {
   /** The skill whose effect is measured: every case also runs without it, in a separate arm. */
   lift?: string;
   lint?: LintSettings;
+  /** The ids of drafted cases that nobody reviewed. No trial depends on them, so they are in no hash. */
+  unreviewed?: readonly string[];
   cases: readonly Case[];
 };
 

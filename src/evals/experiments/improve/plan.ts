@@ -29,7 +29,7 @@ export function splitSuite({ cases: all, suite }: ExperimentWorkspace, io: Io) {
       needed > 0
         ? `Only ${count(heldOut, "case")} of "${suite.name}" ${heldOut === 1 ? "is" : "are"} held out: a proof needs at least ${minHeldOut}.`
         : `Every case of "${suite.name}" is held out, so there is none to search on.`,
-      `Add ${count(2 * Math.max(1, needed), "case")}${wanted}. \`evals init --from <sessions>\` takes the queries of users; \`--writer <model>\` drafts some.`,
+      `Add ${count(2 * Math.max(1, needed), "case")}${wanted}. \`evals queries\` drafts some: of users with \`--from <sessions>\`, of a model with \`--writer <model>\`.`,
       { file: suite.file },
     );
   }

@@ -8,6 +8,7 @@ import type { Experiment } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { addTrial } from "../design/observe.ts";
 import type { ExperimentFacts } from "../results/outcome.ts";
+import { readingNote } from "../results/text.ts";
 import { type ExposureOptions, verifySearches, warnOfSmallWindows } from "../workspace/exposures.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
@@ -144,7 +145,7 @@ export async function runExperiment<V>(
     dir,
     suite: suite.name,
     model: model.id,
-    note: model.note ?? null,
+    note: manifest.suites.map((one) => readingNote(model.note, one))[0] ?? null,
     costUsd: manifest.totals?.costUsd ?? "unknown",
   };
   const stopCode = recorded.end === "cancelled" ? io.signalExitCode() : exitCodes.incomplete;

@@ -112,6 +112,7 @@ function describeSuite(
     ...(server && { server }),
     ...(members && { servers: [...members] }),
     ...(planned && { checks: [...planned] }),
+    ...(suite.unreviewed && { unreviewed: [...suite.unreviewed] }),
     cases: cases.filter((planned) => planned.suite === suite).map(describeCase),
   };
 }

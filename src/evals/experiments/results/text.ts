@@ -1,4 +1,5 @@
-import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../base/types/run.ts";
+import { sumOf } from "../../base/sum.ts";
+import type { CaseSummary, ManifestSuite, RunManifest, RunSummary, SuiteSummary } from "../../base/types/run.ts";
 import type { ListChange } from "../../base/types/trial.ts";
 import type { Inline, Mark } from "../../reports/document.ts";
 import {
@@ -67,6 +68,19 @@ export function isBelowBefore({ before, passRate }: CaseSummary): boolean {
 /** The planned trials without an answer: `6 broken, 3 missing`; empty if there are none. */
 export function lostPhrase({ broken, missing }: RunSummary["totals"]): string {
   return tallyPhrase({ broken, missing });
+}
+
+/** `2 of 7 queries`, of those that nobody had reviewed; undefined if there are none. */
+export function countUnreviewed(suites: RunManifest["suites"]): string | undefined {
+  const all = sumOf(suites, ({ cases }) => cases.length);
+  const open = sumOf(suites, ({ cases, unreviewed }) => cases.filter(({ id }) => unreviewed?.includes(id)).length);
+  return open === 0 ? undefined : `${integer(open)} of ${count(all, "query", "queries")}`;
+}
+
+/** How the figures of a suite on a model must be read: what the model is, and whether drafts were asked. */
+export function readingNote(note: string | undefined, suite: ManifestSuite): string | undefined {
+  const open = countUnreviewed([suite]);
+  return [note ?? [], open === undefined ? [] : `${open} not reviewed`].flat().join("; ") || undefined;
 }
 
 /** A model with the note on how to read its results: `lexical-2 (keyword search, not a language model)`. */

@@ -24,6 +24,7 @@ import { DenialTally, MissTally, MockTally } from "../results/calls.ts";
 import { listFailed, toExitCode } from "../results/outcome.ts";
 import { confusedPair, DiscoveryTally, type Pair, substitutedPair } from "../results/picks.ts";
 import { CaseTally, Counter, Ranking, Spending } from "../results/tally.ts";
+import { readingNote } from "../results/text.ts";
 
 type Totals = RunSummary["totals"];
 
@@ -232,6 +233,7 @@ class SuiteTally {
     const misses = this.#misses.summary();
     const denials = this.#denials.summary();
     const { denial } = this.#suite;
+    const note = readingNote(this.#model.note, this.#suite);
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
     const { latencies, batched, cached, cacheReadTokens, ...spent } = this.#spending;
     const isCaseBelow = (one: CaseSummary) => one.rate !== null && one.rate < one.passRate;
@@ -268,7 +270,7 @@ class SuiteTally {
       name: this.#suite.name,
       model: this.#model.id,
       kind: this.#model.kind,
-      ...(this.#model.note && { note: this.#model.note }),
+      ...(note !== undefined && { note }),
       cases,
       confusion: this.#confusion.ranked(),
       ...(substituted.length > 0 && { substituted }),

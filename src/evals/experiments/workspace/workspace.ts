@@ -128,7 +128,8 @@ function warn(problems: readonly Problem[], io: Io): void {
   for (const problem of problems) printProblem(io)(problem);
 }
 
-function pickSuite(found: readonly Suite[], name: string | undefined): Suite {
+/** The only suite, or the one of this name. Throws a usage error. */
+export function pickSuite(found: readonly Suite[], name: string | undefined): Suite {
   const suites = found.filter((suite) => name === undefined || suite.name === name);
   const [suite, ...others] = suites;
   if (suite && others.length === 0) return suite;

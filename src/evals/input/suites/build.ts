@@ -65,6 +65,7 @@ export function buildSuite(
     ...(header.denial !== undefined && { denial: header.denial }),
     isolate: header.isolate ?? defaults.isolate,
     ...(header.lint && { lint: header.lint }),
+    ...(header.unreviewed && { unreviewed: header.unreviewed }),
     cases: cases.map(({ path, content }, i) => {
       const id = ids[i] ?? "";
       const files = code.size > 0 ? listCodeFiles(content).map((file) => [file, code.get(file) ?? ""]) : [];

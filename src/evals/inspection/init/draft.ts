@@ -9,7 +9,8 @@ import { sampleArguments } from "./values.ts";
 
 /**
  * A drafted case. `tool` is absent if no tool is expected. `unfilled` names required parameters for which no value fits;
- * the query does not say them, and they are not expected. `avoid`: a similar tool that the query could be taken for.
+ * the query does not say them, and they are not expected. `avoid`: a similar tool that the query could be taken for. `by`:
+ * who wrote the query, if it is no guess.
  */
 export type DraftCase = {
   id: string;
@@ -18,28 +19,40 @@ export type DraftCase = {
   args?: JsonObject;
   unfilled: readonly string[];
   avoid?: { tool: string; shared: readonly string[] };
+  by?: string;
 };
 
-/**
- * The cases, and the tools without one. `writer`: the model that wrote the queries, and how many of them. `traffic`: where
- * the queries of users were found.
- */
-export type Draft = {
-  cases: readonly DraftCase[];
-  left: readonly string[];
-  writer?: { model: string; written: number; why?: string };
-  traffic?: Traffic;
-};
+/** The cases, and the tools without one. */
+export type Draft = { cases: readonly DraftCase[]; left: readonly string[] };
 
-/**
- * Conversations of users: how many have calls of the server's tools, how these named the server, and how many queries were
- * left out for each reason.
- */
-export type Traffic = {
-  sessions: number;
-  prefixes: readonly string[];
-  leftOut: Record<"with a secret" | "without a context" | "too long" | "like another", number>;
-};
+/** A tool, and the one that a model took for it. */
+export type ConfusedTools = { tool: string; avoid: string };
+
+/** A query, and the tool that it is for; `none` or undefined if it needs none. */
+export type KnownQuery = { input: string; tool?: string };
+
+/** Two texts at or above this similarity say the same. */
+const sameText = 0.8;
+
+/** Leaves out queries that say the same as an earlier one for their tool, or as one of `known`. */
+export function leaveOutAlike<Q extends KnownQuery>(all: readonly Q[], known: readonly KnownQuery[]): Q[] {
+  const weights = weighWords([...known, ...all].map(({ input }) => ({ description: input })));
+  const queries = [...known, ...all].map(({ tool = "none" }, at) => ({ tool, weights: weights[at] ?? new Map() }));
+  const kept = queries.slice(0, known.length);
+  return all.filter((_, at) => {
+    const one = queries[known.length + at];
+    const isAlike = kept.some(
+      (other) => other.tool === one?.tool && measureSimilarity(other.weights, one.weights) >= sameText,
+    );
+    if (!isAlike && one) kept.push(one);
+    return !isAlike;
+  });
+}
+
+/** Whether a query only repeats the description of a tool. */
+export function repeatsDescription(input: string, { description = "" }: Pick<Tool, "description">): boolean {
+  return leaveOutAlike([{ input }], [{ input: description }]).length === 0;
+}
 
 /** Whether a description says that the tool itself is deprecated: not its server, and nothing that it works on. */
 export const isDeprecated = ({ description = "" }: Pick<Tool, "description">) => deprecated.test(description);
@@ -56,12 +69,16 @@ const minCases = 5;
 type NearMiss = { tool: Tool; avoid: string; shared: readonly string[] };
 
 /**
- * Drafts cases from the definitions of tools: one for each of at most 30 tools, near misses of the five most similar
- * pairs, and at least three queries that need no tool. No model is called, so the queries use the words of the definitions, and a
- * person has to replace them.
+ * Drafts cases from the definitions of tools: one for each of at most 30 tools, five near misses, of the tools that a model
+ * confused, then of the most similar pairs, and at least three queries that need no tool. No model is called, so the queries
+ * use the words of the definitions, and a person has to replace them.
  * @param isUsable whether a text may be written to a file, which a text with a secret may not
  */
-export function draftCases(listed: readonly Tool[], isUsable: (text: string) => boolean = () => true): Draft {
+export function draftCases(
+  listed: readonly Tool[],
+  isUsable: (text: string) => boolean = () => true,
+  confused: readonly ConfusedTools[] = [],
+): Draft {
   const tools = listed.filter((tool) => !isDeprecated(tool) && isUsable(tool.name));
   const chosen = chooseTools(tools);
   const inputs = new Set<string>();
@@ -84,7 +101,7 @@ export function draftCases(listed: readonly Tool[], isUsable: (text: string) => 
   const own = chosen.map((tool) =>
     draft(tool, isUsable(tool.description ?? "") ? makeRequest(tool) : phraseName(tool.name)),
   );
-  const near = findNearMisses(listed, chosen).map((one) => draft(one.tool, phraseName(one.tool.name), one));
+  const near = findNearMisses(listed, chosen, confused).map((one) => draft(one.tool, phraseName(one.tool.name), one));
   return {
     cases: [...own, ...near, ...draftNoToolCases(tools, Math.max(3, minCases - own.length - near.length))],
     left: listed.filter((tool) => !chosen.includes(tool)).map(({ name }) => name),
@@ -116,17 +133,24 @@ function chooseTools(tools: readonly Tool[]): readonly Tool[] {
   return tools.filter((_, at) => chosen.has(at));
 }
 
-/** The near misses of the most similar pairs, one for each tool. The tool with more words is expected, if it can be. */
-function findNearMisses(listed: readonly Tool[], chosen: readonly Tool[]): NearMiss[] {
+/** The near misses, one for each tool. Of a similar pair the tool with more words is expected, if it can be. */
+function findNearMisses(
+  listed: readonly Tool[],
+  chosen: readonly Tool[],
+  confused: readonly ConfusedTools[],
+): NearMiss[] {
   const expectable = new Map(chosen.map((tool) => [tool.name, tool]));
   const found: NearMiss[] = [];
-  for (const { a, b, shared } of listConfusablePairs(listed)) {
-    const names = splitName(b).length > splitName(a).length ? [b, a] : [a, b];
-    const expected = names.find((name) => expectable.has(name));
-    const tool = expected === undefined ? undefined : expectable.get(expected);
+  const similar = listConfusablePairs(listed).map(({ a, b, shared }) => {
+    const pair = splitName(b).length > splitName(a).length ? [b, a] : [a, b];
+    return { pair, expected: pair, shared: shared.slice(0, 4) };
+  });
+  const known = confused.map(({ tool, avoid }) => ({ pair: [tool, avoid], expected: [tool], shared: [] }));
+  for (const { pair, expected, shared } of [...known, ...similar]) {
+    const tool = expectable.get(expected.find((name) => expectable.has(name)) ?? "");
     if (!tool || found.length === maxNearMisses) continue;
     expectable.delete(tool.name);
-    found.push({ tool, avoid: tool.name === a ? b : a, shared: shared.slice(0, 4) });
+    found.push({ tool, avoid: pair.find((name) => name !== tool.name) ?? "", shared });
   }
   return found;
 }

@@ -38,22 +38,15 @@ import { type Draft, draftCases } from "./draft.ts";
 import { type Drafted, describeEffects, describeSize, listFindings, listMixedUp, listNext } from "./report.ts";
 import { initSkills } from "./skills.ts";
 import { describeServer, renderSuite, warnOfVariables } from "./suite.ts";
-import { describeTraffic, draftFromTraffic } from "./traffic.ts";
 import { readPackage, renderWorkflow, workflowFile, workflowSecret } from "./workflow.ts";
-import type { WriterOptions } from "./writer.ts";
 
-export type InitOptions = Pick<TargetOptions, "server" | "url" | "transport" | "config" | "name"> &
-  Omit<WriterOptions, "writer"> & {
-    target?: string | undefined;
-    writer?: string | undefined;
-    file?: string | undefined;
-    ci?: "github" | undefined;
-    /** A file with the tools behind dispatchers. */
-    catalog?: string | undefined;
-    /** Files and folders with conversations of users, and texts to replace in them. */
-    from?: string[] | undefined;
-    replace?: string[] | undefined;
-  };
+export type InitOptions = Pick<TargetOptions, "server" | "url" | "transport" | "config" | "name"> & {
+  target?: string | undefined;
+  file?: string | undefined;
+  ci?: "github" | undefined;
+  /** A file with the tools behind dispatchers. */
+  catalog?: string | undefined;
+};
 
 /** What a suite can be about: a server, or a list in a file. */
 type Source = ServerTarget | ToolListTarget;
@@ -64,11 +57,7 @@ type Source = ServerTarget | ToolListTarget;
  * named. A project that has suites and names no server gets the workflow alone. Never overwrites a file. Throws EvalsError.
  */
 export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
-  const { ci, target, server, url, config, name, file, from, writer, replace } = options;
-  if (from && writer !== undefined)
-    throw usageError("--from takes the words of users, and --writer those of a model.", "Leave one of them out.");
-  if (replace && !from)
-    throw usageError("--replace is about the queries of --from.", "Name conversations with --from.");
+  const { ci, target, server, url, config, name, file } = options;
   if (ci !== undefined) refuseExisting(workflowFile, "Remove it first, or leave out --ci.", io);
   const local = findLocalModels(io.signal);
   const isNamed = [target, server, url, config, name, file].some((one) => one !== undefined);
@@ -79,7 +68,6 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const chosen = await chooseTargets(options, io);
   if (!chosen) return cancel(io);
   const { source, skills } = chosen;
-  if (from && !source) throw usageError("--from finds queries for the tools of a server.", "Name a server.");
   const listed = source && (await initTools(source, options, io));
   if (source && !listed) return cancel(io);
   const packages = [];
@@ -124,8 +112,8 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
     ...tools.filter((tool) => !Object.hasOwn(dispatch, tool.name)),
     ...(await listBehind(dispatch, tools, options.catalog, io)),
   ];
-  const draft = await makeDraft(askable, options, io);
-  if (!draft || io.signal.aborted) return undefined;
+  const { redact } = knownSecrets(io.env);
+  const draft = draftCases(askable, (line) => redact(line) === line);
   const toProject = `${relative(dirname(resolve(io.cwd, file)), io.cwd) || "."}/`;
   const { server, variables } = await describeServer(source, toProject, io);
   const catalog = options.catalog === undefined ? undefined : `${toProject}${options.catalog}`;
@@ -139,46 +127,24 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
     describeEffects(tools),
     ...listMixedUp(tools),
     ...listFindings(runRules(subjects, rules).findings, `evals lint ${flags}`),
-    text(describeDraft(file, draft, askable.length, io)),
+    text(describeDraft(file, draft, askable.length)),
   ];
   const { cases } = draft;
   return { path: file, cases: cases.length, listTokens: countListTokens(tools), blocks };
 }
 
-/** Drafts the cases, with queries by the writer if one is named. Texts with a secret are not used. */
-async function makeDraft(tools: readonly Tool[], options: InitOptions, io: Io): Promise<Draft | undefined> {
-  const { redact } = knownSecrets(io.env);
-  const isUsable = (line: string) => redact(line) === line;
-  const { writer, from, replace = [] } = options;
-  if (from) return draftFromTraffic(from, tools, replace, isUsable, io);
-  const draft = draftCases(tools, isUsable);
-  if (writer === undefined) return draft;
-  return await (await import("./writer.ts")).writeQueries(draft, tools, { ...options, writer }, io);
-}
-
-function describeDraft(
-  file: string,
-  { cases, left: untested, writer, traffic }: Draft,
-  askable: number,
-  io: Io,
-): string {
+function describeDraft(file: string, { cases }: Draft, askable: number): string {
   const near = cases.filter(({ avoid }) => avoid !== undefined).length;
   const none = cases.filter(({ tool }) => tool === undefined).length;
-  const own = traffic ? askable - untested.length : cases.length - near - none;
+  const own = cases.length - near - none;
   const parts = [
     own === askable ? count(own, "tool") : `${own} of ${count(askable, "tool")}`,
     ...(near > 0 ? [count(near, "near miss", "near misses")] : []),
     `${none} that need no tool`,
   ];
   const drafted = `Drafted ${file}: ${count(cases.length, "query")} (${parts.join(", ")}).`;
-  if (traffic) return `${drafted} ${describeTraffic(traffic)}`;
   if (askable === 0) return `${drafted} Every tool calls or finds others: name a list of those with --catalog.`;
-  if (!writer) return `${drafted} They are guesses, and no model was asked. Read them.`;
-  const left = own + near - writer.written;
-  const why = writer.why === undefined ? "" : ` (${redactValue(visible(writer.why), io)})`;
-  const rest =
-    left === 0 ? "" : ` ${left} of ${own + near} could not be written${why}, and are guesses without a model.`;
-  return `${drafted} ${writer.model} wrote ${writer.written}.${rest} Read them.`;
+  return `${drafted} They are guesses, and no model was asked. \`evals queries\` replaces them.`;
 }
 
 /** The tools behind dispatchers: those of the catalog, or those that the enum of a schema names. */

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { Document, isMap, isScalar, isSeq, visit } from "yaml";
+import { Document, isMap, isScalar, isSeq, visit, type YAMLMap, type YAMLSeq } from "yaml";
 import { isSecretName } from "../../base/secrets/recognize.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { visible } from "../../base/secrets/visible.ts";
@@ -21,27 +21,25 @@ type SuiteFrame = {
   catalog?: string | undefined;
 };
 
-/** The text of a suite with drafted cases, and comments on what to edit. */
-export function renderSuite({ cases, left, writer, traffic }: Draft, frame: SuiteFrame): string {
+/** The text of a suite with drafted cases, which nobody reviewed, and comments on what to edit. */
+export function renderSuite({ cases, left }: Draft, frame: SuiteFrame): string {
   const { server, name, toProject, dispatch, catalog } = frame;
-  const author = writer ? quoteText(writer.model) : traffic && "users";
   const document = new Document(
     {
       server,
       ...(Object.keys(dispatch).length > 0 && { dispatch }),
       ...(catalog !== undefined && { catalog }),
-      cases: cases.map(({ id, input, tool = "none", args, avoid }) => {
-        return { id, input, expect: { tool, ...(avoid && { avoid: avoid.tool }), ...(args && { args }) } };
-      }),
+      cases: [],
+      unreviewed: cases.map(({ id }) => id),
     },
     { aliasDuplicateObjects: false },
   );
   document.commentBefore = comment(
     `yaml-language-server: $schema=${toProject}node_modules/tool-evals/dist/schemas/suite.json`,
-    `Drafted by \`evals init\` from the tool list of ${quoteText(name)}${author === undefined ? "" : `; queries by ${author}`}.`,
-    advice[writer ? "writer" : traffic ? "users" : "definitions"],
+    `Drafted by \`evals init\` from the tool list of ${quoteText(name)}.`,
+    "The queries use the words of the definitions, which is too easy: replace each by what your users write, and correct the arguments that you expect. `evals queries` has a model write them, or takes those of users, and shows each for a review.",
   );
-  const isLast = (at: number) => cases[at]?.tool === undefined && (at === 0 || cases[at - 1]?.tool !== undefined);
+  addCases(document, cases);
   visit(document, {
     Pair(_, { key, value }, path) {
       if (!isScalar(key)) return;
@@ -50,32 +48,40 @@ export function renderSuite({ cases, left, writer, traffic }: Draft, frame: Suit
         key.spaceBefore = true;
         key.commentBefore = comment(...notes);
       }
-      if (isMap(value)) value.flow = true;
+      if (isMap(value) || String(key.value) === "unreviewed") (value as YAMLMap | YAMLSeq).flow = true;
     },
-    // Invisible characters become escapes in double quotes, because a reviewer would not see them.
+  });
+  if (left.length > 0) document.comment = comment(`No case yet for: ${left.map(quoteText).join(", ")}.`);
+  return printSuite(document);
+}
+
+/** Adds drafted cases to a suite, with comments on what to edit. */
+export function addCases(document: Document, drafted: readonly DraftCase[]): void {
+  const list = document.get("cases") ?? document.get("evals");
+  for (const [at, { id, input, tool = "none", args, avoid, ...rest }] of drafted.entries()) {
+    const expect = { tool, ...(avoid && { avoid: avoid.tool }), ...(args && { args }) };
+    const node = document.createNode({ id, input, expect }, { aliasDuplicateObjects: false });
+    const flat = node.get("expect", true);
+    if (isMap(flat)) flat.flow = true;
+    const isFirstOfNone = tool === "none" && drafted[at - 1]?.tool !== undefined;
+    const notes = explainCase({ tool, ...(avoid && { avoid }), ...rest });
+    if (isFirstOfNone) notes.push(noToolNote);
+    if (notes.length > 0) node.commentBefore = comment(...notes);
+    if (isSeq(list)) list.items.push(node);
+  }
+}
+
+/** The text of a suite. Invisible characters become escapes in double quotes, because a reviewer would not see them. */
+export function printSuite(document: Document): string {
+  visit(document, {
     Scalar(_, node) {
       if (typeof node.value === "string" && node.value.search(hidden) >= 0) node.type = "QUOTE_DOUBLE";
     },
   });
-  const list = document.get("cases");
-  for (const [at, node] of (isSeq(list) ? list.items : []).entries()) {
-    const one = cases[at];
-    const notes = one ? [...explainCase(one), ...(isLast(at) ? [noToolNote] : [])] : [];
-    if (isMap(node) && notes.length > 0) node.commentBefore = comment(...notes);
-  }
-  if (left.length > 0) document.comment = comment(`No case yet for: ${left.map(quoteText).join(", ")}.`);
   return document
     .toString({ lineWidth: 0 })
     .replace(hidden, (sign) => `\\U${(sign.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`);
 }
-
-const advice = {
-  writer: "Read each query before you rely on it, and add those of your users.",
-  users:
-    "The tools that were used in the end are expected: correct those that were wrong. Remove what is personal, and what cannot be understood by itself.",
-  definitions:
-    "The queries use the words of the definitions, which is too easy: replace each by what your users write, and correct the arguments that you expect.",
-} as const;
 
 const keyNotes: Readonly<Record<string, readonly string[]>> = {
   dispatch: [
@@ -86,13 +92,15 @@ const keyNotes: Readonly<Record<string, readonly string[]>> = {
     "passRate: 0.8       # a case passes when at least this share of its trials does",
     "execute: read-only  # which calls are executed: read-only, additive, all, never, or a list of tools",
   ],
+  unreviewed: ["Queries that nobody reviewed, which reports count. Remove those that you have read."],
 };
 const noToolNote = "No tool should be called for these. Add queries that sound like your tools and are not for them.";
 
-function explainCase({ tool = "", avoid, unfilled }: DraftCase): string[] {
+function explainCase({ tool = "", avoid, unfilled, by }: Omit<DraftCase, "id" | "input">): string[] {
   const shared = avoid && avoid.shared.length > 0 ? ` (both are about: ${avoid.shared.map(quoteText).join(", ")})` : "";
   const missing = unfilled.map(quoteText).join(", ");
   return [
+    ...(by === undefined ? [] : [`By ${quoteText(by)}.`]),
     ...(avoid
       ? [`Near miss: for ${quoteText(tool)}, but ${quoteText(avoid.tool)} could be taken for it${shared}.`]
       : []),

@@ -2,7 +2,6 @@ import { readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
 import { groupBy } from "../../base/groupBy.ts";
-import { measureSimilarity, weighWords } from "../../base/search/similarity.ts";
 import { looksRandom } from "../../base/secrets/recognize.ts";
 import { quote } from "../../base/text/text.ts";
 import { usageError } from "../../base/types/errors.ts";
@@ -10,7 +9,7 @@ import type { Io } from "../../base/types/io.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import { readNamed } from "../../input/parsing/read.ts";
 import { count } from "../../reports/format.ts";
-import type { Draft, DraftCase, Traffic } from "./draft.ts";
+import { type DraftCase, type KnownQuery, leaveOutAlike } from "./draft.ts";
 
 /** What happened in a conversation, in order. `failed` is about the call with this id. */
 type Event =
@@ -26,8 +25,6 @@ const maxQuery = 600;
 const limit = 256 * 1024 * 1024;
 /** As many as a person edits in one sitting; of these at most so many that need no tool. */
 const [maxCases, maxNoTool] = [30, 5];
-/** Two queries for one tool at or above this similarity say the same. */
-const sameQuery = 0.8;
 
 const text = z.string().catch("");
 const list = <T extends z.ZodType>(item: T) => z.array(item).catch([]);
@@ -75,66 +72,49 @@ const spanLine = z.object({
  * that was used in the end is expected; one that failed before, or that the user corrected, is one to avoid. Texts of
  * users stay as they are, but for personal data, which become examples; a text with a secret is not used.
  * @param names further texts to replace, such as names
+ * @param known queries that the suite has already
  * @param isUsable whether a text may be written to a file, which a text with a secret may not
  */
 export function draftFromTraffic(
   paths: readonly string[],
   tools: readonly Tool[],
-  names: readonly string[],
-  isUsable: (text: string) => boolean,
+  {
+    names,
+    known,
+    isUsable,
+  }: { names: readonly string[]; known: readonly KnownQuery[]; isUsable(text: string): boolean },
   io: Pick<Io, "cwd">,
-): Draft & { traffic: Traffic } {
+): { cases: DraftCase[]; report: string } {
   const prefixes = new Set<string>();
   const usable = tools.filter(({ name }) => isUsable(name));
   const sessions = paths
     .flatMap((path) => readSessions(path, io))
     .map((events) => toExchanges(events, usable, prefixes));
   const own = sessions.filter((exchanges) => exchanges.some(({ calls }) => calls.length > 0));
-  const leftOut: Traffic["leftOut"] = { "with a secret": 0, "without a context": 0, "too long": 0, "like another": 0 };
+  const leftOut = { "with a secret": 0, "without a context": 0, "too long": 0, "like another": 0 };
   const proposed = own.flatMap(proposeCases).flatMap(({ isFirst, ...one }) => {
     const why = refuse(one.input, isFirst, isUsable);
     if (why) leftOut[why] += 1;
     return why ? [] : [{ ...one, input: replacePersonalData(one.input, names) }];
   });
-  const weights = weighWords(proposed.map(({ input }) => ({ description: input })));
-  const kept: number[] = [];
-  for (const [at, weight] of weights.entries()) {
-    const isLike = (one: number) =>
-      proposed[one]?.tool === proposed[at]?.tool && measureSimilarity(weights[one] ?? new Map(), weight) >= sameQuery;
-    if (kept.some(isLike)) leftOut["like another"] += 1;
-    else kept.push(at);
-  }
-  const cases = chooseCases(kept.flatMap((at) => proposed[at] ?? []));
+  const kept = leaveOutAlike(proposed, known);
+  leftOut["like another"] = proposed.length - kept.length;
+  const cases = chooseCases(kept);
+  const refused = Object.entries(leftOut).flatMap(([why, times]) => (times > 0 ? [`${times} ${why}`] : []));
   if (cases.length === 0)
     throw usageError(
       own.length === 0
         ? `None of ${count(sessions.length, "conversation")} in ${paths.join(", ")} calls tools of this server.`
         : "No query in these conversations can be used.",
-      own.length === 0
-        ? "Name the sessions of users of this server."
-        : `Left out: ${describeLeftOut(leftOut).join(", ")}.`,
+      own.length === 0 ? "Name the sessions of users of this server." : `Left out: ${refused.join(", ")}.`,
     );
-  const expected = new Set(cases.map(({ tool }) => tool));
-  return {
-    cases,
-    left: tools.flatMap(({ name }) => (expected.has(name) ? [] : [name])),
-    traffic: { sessions: own.length, prefixes: [...prefixes].sort(), leftOut },
-  };
-}
-
-/** Where the queries come from, what was left out, and what a person has to see to. */
-export function describeTraffic({ sessions, prefixes, leftOut }: Traffic): string {
-  const refused = describeLeftOut(leftOut);
-  return [
-    `They are the words of users in ${count(sessions, "conversation")}, where names of tools begin with ${prefixes.map((prefix) => quote(prefix)).join(", ")}.`,
+  const report = [
+    `${count(cases.length, "query", "queries")} in the words of users, from ${count(own.length, "conversation")}, where names of tools begin with ${[...prefixes].sort().map(quote).join(", ")}.`,
     ...(refused.length > 0 ? [`Left out: ${refused.join(", ")}.`] : []),
-    "E-mail addresses, phone, card and account numbers are replaced. Read them: the tools are those that were used, right or not.",
+    "E-mail addresses, phone, card and account numbers are replaced. The tools are those that were used, right or not.",
   ].join(" ");
+  return { cases, report };
 }
-
-/** `3 with a secret`, for each reason that was met. */
-const describeLeftOut = (leftOut: Traffic["leftOut"]): string[] =>
-  Object.entries(leftOut).flatMap(([why, times]) => (times > 0 ? [`${times} ${why}`] : []));
 
 /** The conversations in a file, or in the files of a folder. Throws a usage error for other files. */
 function readSessions(path: string, { cwd }: Pick<Io, "cwd">): Event[][] {
@@ -261,7 +241,7 @@ function refuse(
   query: string,
   isFirst: boolean,
   isUsable: (text: string) => boolean,
-): keyof Traffic["leftOut"] | undefined {
+): "with a secret" | "without a context" | "too long" | undefined {
   const words = query.split(/\s+/);
   if (query.length > maxQuery) return "too long";
   if (!isUsable(query) || words.some((word) => looksRandom(word.replace(uuid, "")))) return "with a secret";

@@ -1,7 +1,9 @@
+import { hash } from "node:crypto";
 import { SpendingLimits } from "../../asking/trials/limits.ts";
 import { schedule } from "../../asking/trials/schedule.ts";
+import { askConsent } from "../../base/consent.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines, visible } from "../../base/secrets/visible.ts";
 import { unfence } from "../../base/text/jsonParts.ts";
 import { mentionsName } from "../../base/text/text.ts";
 import { isLocal } from "../../base/types/endpoint.ts";
@@ -10,44 +12,50 @@ import type { Io } from "../../base/types/io.ts";
 import type { Json, JsonObject } from "../../base/types/json.ts";
 import { type AskedModel, noUsage } from "../../base/types/model.ts";
 import type { Tool } from "../../base/types/tool.ts";
+import { multiplyCost } from "../../base/types/trial.ts";
 import { openWriter, type RequestOptions } from "../../experiments/workspace/models.ts";
-import { count, money } from "../../reports/format.ts";
-import type { Draft, DraftCase } from "./draft.ts";
+import { aboutCost, count } from "../../reports/format.ts";
+import { splitName } from "../lint/text.ts";
+import { type DraftCase, type KnownQuery, leaveOutAlike, repeatsDescription } from "./draft.ts";
 
 /** `writer`: the model that writes the queries. `yes`: spend without asking. */
-export type WriterOptions = Omit<RequestOptions, "out"> & { writer: string; concurrency: number; yes: boolean };
+export type WriterOptions = RequestOptions & { writer: string; concurrency: number; yes: boolean };
 
 /** Typical tokens of a request for one query, and of its answer. */
 const typicalUsage = { ...noUsage, inputTokens: 250, outputTokens: 60 };
 const attempts = [1, 2];
 
 /**
- * Has a model rewrite the queries of a draft as users would say them: a request for each case that expects a tool, and
- * another if its answer cannot be used. What it cannot write stays as drafted, and is counted. Undefined if the user does not
- * agree to the cost.
+ * Has a model rewrite the queries of drafted cases as users would say them: a request for each, and another if its answer
+ * cannot be used. Left out, and counted, are those that it cannot write, and those that say the same as another or as one of
+ * `known`. Undefined if the user does not agree to the cost.
  */
 export async function writeQueries(
-  draft: Draft,
+  wanted: readonly DraftCase[],
   tools: readonly Tool[],
+  known: readonly KnownQuery[],
   options: WriterOptions,
   io: Io,
-): Promise<Draft | undefined> {
-  const model = await openWriter(options.writer, { ...options, out: "reports" }, io);
-  const wanted = draft.cases.filter(({ tool }) => tool !== undefined);
+): Promise<DraftCase[] | undefined> {
+  const model = await openWriter(options.writer, options, io);
   if (!(await agreeToCost(wanted.length, model, options, io))) return undefined;
   const guarded = new SpendingLimits({ budgetUsd: options.budget }).guard(model);
   const written = new Map<string, DraftCase>();
-  let why: string | undefined;
+  let why = "";
   await schedule(wanted, options.concurrency, io.signal, async (one) => {
     const result = await writeQuery(guarded, one, tools, io);
-    if (typeof result === "string") why ??= result;
-    else written.set(one.id, result);
+    if (typeof result === "string") why ||= ` (${redactValue(visible(result), io)})`;
+    else written.set(one.id, { ...result, by: `${model.id}, prompt ${promptHash.slice(0, 12)}` });
   });
-  return {
-    ...draft,
-    cases: draft.cases.map((one) => written.get(one.id) ?? one),
-    writer: { model: model.id, written: written.size, ...(why !== undefined && { why }) },
-  };
+  const inOrder = wanted.flatMap(({ id }) => written.get(id) ?? []);
+  const kept = leaveOutAlike(inOrder, known);
+  const notes = [
+    `${model.id} wrote ${kept.length} of ${count(wanted.length, "query", "queries")}.`,
+    written.size < wanted.length ? `${wanted.length - written.size} could not be used${why}.` : "",
+    kept.length < written.size ? `${written.size - kept.length} said the same as another.` : "",
+  ];
+  io.err(printableLines(notes.filter(Boolean).join(" ")));
+  return kept;
 }
 
 /** Whether the requests may be sent: with --yes, --budget or the user's consent, or because they cost nothing. */
@@ -55,12 +63,15 @@ async function agreeToCost(queries: number, model: AskedModel, { yes, budget }: 
   const each = model.cost(typicalUsage);
   const { baseUrl } = model.settings;
   const isFree = each === 0 || (typeof baseUrl === "string" && isLocal(new URL(baseUrl).hostname));
-  const price = isFree ? "free" : each === "unknown" ? "at an unknown price" : `about ${money(each * queries)}`;
-  io.err(printableLines(`${count(queries, "query")} to write with ${model.id}: ${price}. No tool is executed.`));
+  const price = isFree ? "free" : aboutCost(multiplyCost(queries, each), model.id);
+  io.err(
+    printableLines(
+      `${count(queries, "query", "queries")} to write with ${model.id}, a request each: ${price}. No tool is executed.`,
+    ),
+  );
   if (isFree || yes || budget !== undefined) return true;
   if (!io.prompts) throw usageError("This calls a paid model.", "Add --yes, or set a maximum cost with --budget.");
-  const choices = ["Yes", "No"].map((label) => ({ value: label, label }));
-  return (await io.prompts.select("Continue?", choices)) === "Yes";
+  return await askConsent("Continue?", io);
 }
 
 /** The case with a query by the model; or why it has none. */
@@ -73,7 +84,7 @@ async function writeQuery(
   let failed = "";
   for (const trial of attempts) {
     const content = redactValue(describeTask(one, tools, failed), io);
-    const cell = { suite: "init", case: one.id, arm: "head", model: model.id, trial };
+    const cell = { suite: "queries", case: one.id, arm: "head", model: model.id, trial };
     const messages = [{ role: "user" as const, content }];
     const reply = await model.ask({ cell, turn: 1, messages, tools: [], toolset: "" }, io.signal);
     if (reply.kind === "broken") return reply.message;
@@ -85,19 +96,30 @@ async function writeQuery(
   return failed;
 }
 
+const maxSubjects = 12;
+
 /** The request for one query. It is short and plain, because small models follow no long instructions. */
-function describeTask({ input, args = {}, avoid }: DraftCase, tools: readonly Tool[], failed: string): string {
+function describeTask({ input, tool, args = {}, avoid }: DraftCase, tools: readonly Tool[], failed: string): string {
   const near = tools.find(({ name }) => name === avoid?.tool)?.description?.slice(0, 200);
   const values = listValues(Object.values(args));
+  const subjects = tools.slice(0, maxSubjects).map(({ name }) => splitName(name).join(" "));
   return [
-    "Write one message that a person would type to an assistant to get this done:",
-    input,
+    ...(tool === undefined
+      ? ["Write one message that a person would type to an assistant that can do none of this:", subjects.join(", ")]
+      : ["Write one message that a person would type to an assistant to get this done:", input]),
+    ...(tool === undefined ? ["It should sound as if it were about the same things, but must not ask for them."] : []),
     ...(values.length > 0 ? [`The message must contain: ${values.join(", ")}`] : []),
     ...(near === undefined ? [] : [`It may sound a little like a request for this, but must not ask for it: ${near}`]),
     "Use everyday words. Do not name a tool or a function. Answer with the message and nothing else.",
     ...(failed === "" ? [] : [`Your last message could not be used: ${failed}.`]),
   ].join("\n");
 }
+
+/** Identifies the request, whatever it is about. */
+const promptHash = hash(
+  "sha256",
+  [{ tool: "" }, {}].map((of) => describeTask({ id: "", input: "", unfilled: [], ...of }, [], "")).join("\n"),
+);
 
 /** The texts and numbers in values. */
 function listValues(values: readonly Json[]): string[] {
@@ -142,6 +164,8 @@ export function checkQuery(input: string, one: DraftCase, tools: readonly Tool[]
   if (named) return `it names the tool ${named.name}`;
   const missing = listValues(Object.values(one.args ?? {})).find((value) => !text.includes(value.toLowerCase()));
   if (missing !== undefined) return `it does not say ${missing}`;
+  const own = tools.find(({ name }) => name === one.tool);
+  if (own && repeatsDescription(input, own)) return "it repeats the description of the tool";
   const args = Object.entries(one.args ?? {}).map(([name, value]): [string, Json] => {
     return [name, typeof value === "string" && !input.includes(value) ? { $ignoreCase: value } : value];
   });

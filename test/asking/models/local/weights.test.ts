@@ -56,7 +56,9 @@ async function setUp({ fault, isRefused, CI }: { fault?: string; isRefused?: boo
       err: (text) => void told.push(clean(text)),
       errIsTerminal: false,
       signal: stopping.signal,
-      ...(isRefused !== undefined && { prompts: { select: async () => (isRefused ? "no" : "yes") } }),
+      ...(isRefused !== undefined && {
+        prompts: { select: async () => (isRefused ? "no" : "yes"), text: async () => undefined },
+      }),
     },
   };
   const find = (name: string) =>

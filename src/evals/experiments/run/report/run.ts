@@ -18,7 +18,7 @@ import { judgeText, triggerBlocks } from "../../arms/skillReport.ts";
 import { checkBlocks } from "../../check/report.ts";
 import type { FollowUp } from "../../check/sentences.ts";
 import { driftBlocks } from "../../drift/report.ts";
-import { modelLabel, provenance, usageText } from "../../results/text.ts";
+import { countUnreviewed, modelLabel, provenance, usageText } from "../../results/text.ts";
 import {
   casesByModel,
   caseTable,
@@ -56,6 +56,7 @@ export function briefDocument(input: RunInput): Block[] {
     ...suites.flatMap(unanswered),
     facts(
       ...madeUp(summary),
+      ["Not reviewed", notReviewed(manifest)],
       ["Usage", isFree ? undefined : usageText({ totals })],
       ["Exit code", exit],
       ["All figures", "`evals show`"],
@@ -63,6 +64,11 @@ export function briefDocument(input: RunInput): Block[] {
     ),
   ];
 }
+
+const notReviewed = ({ suites }: RunManifest) => {
+  const open = countUnreviewed(suites);
+  return open && `${open} (\`evals queries\`)`;
+};
 
 /** The blocks without statistics, and without a heading that says no more than the status of the run. */
 function withoutFigures(blocks: Blocks, status: string): Block[] {

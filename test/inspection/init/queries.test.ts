@@ -1,0 +1,198 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { EvalsError } from "../../../src/evals/base/types/errors.ts";
+import { runCommandLine } from "../../../src/evals/commands/index.ts";
+import { endpoint, filesSuite, project } from "../../experiments/pipeline/project.ts";
+
+/** A drafted suite, with comments of a person. */
+const drafted = `# Mine.
+server: { tools: ../tools.json }
+cases:
+  # Guessed.
+  - id: read
+    input: Please read the text of one file
+    expect: { tool: read }
+  - id: move
+    input: 请把文件移动到 archive 文件夹 # 好
+    expect: { tool: move, avoid: read }
+  - id: greet
+    input: Good morning
+    expect: { tool: none }
+  - id: mine
+    input: Which entries are in src?
+    expect: { tool: list }
+
+# Not read yet.
+unreviewed: [ read, move, greet, gone ]
+`;
+
+const queries = (line: string) => `queries evals/drafted.yaml ${line}`.trim();
+
+/** Runs a command line, with what a person answers: decisions, and texts of edited queries; without any, no terminal. */
+async function call({ dir, io }: ReturnType<typeof project>, line: string, answers?: (string | undefined)[]) {
+  const offered: string[] = [];
+  const next = async () => answers?.shift();
+  const text = (_: string, initial: string) => {
+    offered.push(initial);
+    return next();
+  };
+  const world = io({ width: 80, ...(answers && { prompts: { select: next, text } }) });
+  const code = await runCommandLine(line.split(" "), world, "0.0.0").catch((thrown: EvalsError) => {
+    if (!(thrown instanceof EvalsError)) throw thrown;
+    world.err(`${thrown.message}\n`);
+    return thrown.exitCode;
+  });
+  const read = (file: string) => readFileSync(join(dir, file), "utf8");
+  return { code, offered, suite: read("evals/drafted.yaml"), printed: world.warned() + world.printed() };
+}
+
+it("keeps each decision of a review that is stopped, and goes on with the next one", async () => {
+  const made = project({ "evals/drafted.yaml": drafted });
+  const first = await call(made, queries(""), [
+    "keep",
+    "edit",
+    undefined,
+    "edit",
+    "  把 notes.txt 移走\u200f ",
+    undefined,
+  ]);
+  expect([first.code, first.printed]).toMatchSnapshot();
+  expect(first.offered).toEqual(["请把文件移动到 archive 文件夹", "请把文件移动到 archive 文件夹"]);
+  expect(first.suite).toMatchSnapshot();
+  const second = await call(made, queries(""), ["drop"]);
+  expect([second.code, second.suite]).toEqual([0, expect.not.stringMatching(/unreviewed|greet|Not read yet/)]);
+  expect(second.suite).toContain("# Mine.");
+  expect((await call(made, queries(""), [])).printed).toBe("No draft is left in evals/drafted.yaml.\n");
+});
+
+it("is asked for on a terminal, or accepts all, which every report says", async () => {
+  const made = project({ "evals/drafted.yaml": drafted });
+  const refused = await call(made, queries(""));
+  expect([refused.code, refused.suite]).toEqual([2, drafted]);
+  expect(refused.printed).toMatchInlineSnapshot(`
+    "error: There is no terminal to review queries on.
+      Review them on one, or add --accept-all: reports then say that nobody did.
+    "
+  `);
+  const accepted = await call(made, queries("--accept-all"));
+  expect([accepted.code, accepted.suite]).toEqual([0, drafted]);
+  expect(accepted.printed).toMatchInlineSnapshot(`
+    "3 queries of evals/drafted.yaml that nobody reviewed. To do it: evals queries evals/drafted.yaml
+    "
+  `);
+  const { printed } = await call(made, "run evals/drafted.yaml");
+  expect(printed).toMatch(/Not reviewed: 3 of 4 queries/);
+  expect((await call(made, "show")).printed.replace(/\s+/g, " ")).toContain("; 3 of 4 queries not reviewed)");
+});
+
+it("has a model write queries for guesses, tools and tools that were confused", async () => {
+  const suite = drafted.replace("unreviewed: [ read, move, greet, gone ]", "unreviewed: [ read ]");
+  const made = project({ "evals/drafted.yaml": suite });
+  const asked: string[] = [];
+  const { started } = await endpoint(({ messages, tools }) => {
+    if (tools) return { calls: [{ name: "read", input: {} }] };
+    const said = String(messages[0]?.content);
+    asked.push(said);
+    if (said.includes("can do none of this")) return { text: "Where do files go to die?" };
+    if (said.includes("must not ask for it")) return { text: "What is inside of src?" };
+    return {
+      text: said.includes("read the text") ? "Reads the text of one file." : `Please do ${asked.length} things`,
+    };
+  });
+  const reach = `--base-url ${started.url} -c 1`;
+  await call(made, `run evals/drafted.yaml -n 1 -m anthropic:claude-haiku-5-5 ${reach}`);
+  const {
+    code,
+    suite: text,
+    printed,
+  } = await call(made, queries(`--writer anthropic:claude-haiku-5-5 --accept-all ${reach}`));
+  expect(code).toBe(0);
+  expect(asked.filter((said) => said.includes("must not ask for it"))).toMatchInlineSnapshot(`
+    [
+      "Write one message that a person would type to an assistant to get this done:
+    Please list
+    It may sound a little like a request for this, but must not ask for it: Reads the text of one file.
+    Use everyday words. Do not name a tool or a function. Answer with the message and nothing else.",
+      "Write one message that a person would type to an assistant to get this done:
+    Please move
+    It may sound a little like a request for this, but must not ask for it: Reads the text of one file.
+    Use everyday words. Do not name a tool or a function. Answer with the message and nothing else.",
+    ]
+  `);
+  expect(printed).toMatchInlineSnapshot(`
+    "8 queries to write with anthropic:claude-haiku-5-5, a request each: free. No tool is executed.
+    anthropic:claude-haiku-5-5 wrote 5 of 8 queries. 1 could not be used (it repeats the description of the tool). 2 said the same as another.
+    6 queries of evals/drafted.yaml that nobody reviewed. To do it: evals queries evals/drafted.yaml
+    "
+  `);
+  expect(text).toMatchInlineSnapshot(`
+    "# Mine.
+    server: { tools: ../tools.json }
+    cases:
+      # Guessed.
+      - id: read
+        input: Please read the text of one file
+        expect: { tool: read }
+      - id: move
+        input: 请把文件移动到 archive 文件夹 # 好
+        expect: { tool: move, avoid: read }
+      - id: greet
+        input: Good morning
+        expect: { tool: none }
+      - id: mine
+        input: Which entries are in src?
+        expect: { tool: list }
+      # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
+      - id: list
+        input: Please do 3 things
+        expect: { tool: list }
+      # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
+      - id: move-2
+        input: Please do 4 things
+        expect: { tool: move }
+      # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
+      # Near miss: for list, but read could be taken for it.
+      - id: list-not-read
+        input: What is inside of src?
+        expect: { tool: list, avoid: read }
+      # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
+      # Near miss: for move, but read could be taken for it.
+      - id: move-not-read
+        input: What is inside of src?
+        expect: { tool: move, avoid: read }
+      # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
+      # No tool should be called for these. Add queries that sound like your tools and are not for them.
+      - id: no-tool-1
+        input: Where do files go to die?
+        expect: { tool: none }
+
+    # Not read yet.
+    unreviewed: [ read, list, move-2, list-not-read, move-not-read, no-tool-1 ]
+    "
+  `);
+});
+
+it.each([
+  ["two sources", "--writer anthropic:x --from logs --accept-all"],
+  ["texts to replace in nothing", "--replace Anna --accept-all"],
+  ["a writer that writes nothing", "--writer lexical --accept-all"],
+  ["a cost that nobody agreed to", "--writer anthropic:claude-haiku-5-5 --accept-all"],
+  ["a cost that is not known", "--writer anthropic:claude-unknown --accept-all"],
+])("writes nothing with %s", async (_, flags) => {
+  const made = project({ "evals/drafted.yaml": drafted });
+  const { code, suite, printed } = await call(made, queries(flags));
+  expect([code, suite]).toEqual([2, drafted]);
+  expect(printed).toMatchSnapshot();
+});
+
+it("writes a suite in JSON as JSON", async () => {
+  const one = { id: "read", input: "What is in notes.txt?", expect: { tool: "read" } };
+  const made = project({
+    "evals/drafted.yaml": drafted,
+    "evals/files.json": filesSuite([one], { unreviewed: ["read"] }),
+  });
+  await call(made, "queries evals/files.json", ["edit", "What does notes.txt say?"]);
+  const reviewed = filesSuite([{ ...one, input: "What does notes.txt say?" }]);
+  expect(JSON.parse(readFileSync(join(made.dir, "evals/files.json"), "utf8"))).toEqual(reviewed);
+});
