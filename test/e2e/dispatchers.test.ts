@@ -49,13 +49,16 @@ function answer(body: MessagesBody): MessageAnswer {
     : { text: "I cannot do that." };
 }
 
+let written = 0;
+
 /** The query that a writer is asked for, with the values that it must contain. */
 function write(prompt: string): string {
   const [, request = ""] = prompt.split("\n");
   const values = /must contain: (.+)/.exec(prompt)?.[1] ?? "";
   if (prompt.includes("can do none of this")) return "How tall is the tower?";
-  if (prompt.includes("must not ask for it")) return `Show every open error by ${values}?`;
-  if (/issue/i.test(request)) return `Which errors does it have in ${values}?`;
+  // Of two queries that say the same, one is left out.
+  if (/issue/i.test(request))
+    return written++ === 0 ? `Which errors does it have in ${values}?` : `Show every open issue by ${values}?`;
   if (/release/i.test(request)) return `What was shipped last week by ${values}?`;
   return "Which accounts do we keep?";
 }
