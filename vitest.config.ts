@@ -1,4 +1,6 @@
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { build } from "esbuild";
 import { defineConfig } from "vitest/config";
 import { buildPage } from "./scripts/buildPage.mjs";
 
@@ -9,6 +11,26 @@ const page = {
   resolveId: (id: string) => (id === "#page" ? "\0page" : undefined),
   load: async (id: string) => (id === "\0page" ? (await buildPage()).source : undefined),
 };
+
+const threadFile = join(import.meta.dirname, "node_modules/.cache/tool-evals/thread.mjs");
+const buildThread = () =>
+  build({
+    ...{ entryPoints: [join(import.meta.dirname, "src/evals/base/code/thread.ts")], outfile: threadFile },
+    ...{ bundle: true, format: "esm", platform: "node", external: ["jiti"] },
+  });
+let threadBuilt: ReturnType<typeof buildThread> | undefined;
+/** The thread of users' modules, bundled when a test first imports what starts it: Node 20 starts no TypeScript. */
+const thread = {
+  name: "thread",
+  enforce: "pre" as const,
+  async transform(code: string, id: string) {
+    if (!id.endsWith("/base/code/caller.ts")) return undefined;
+    threadBuilt ??= buildThread();
+    await threadBuilt;
+    return code.replace(/fileURLToPath\(new URL\(`\.\/thread.*\)\)/, JSON.stringify(threadFile));
+  },
+};
+const plugins = [page, thread];
 
 /** Tests that start processes, simulate long runs, or check huge or very many inputs: real time, whatever the code costs. */
 const slow = [
@@ -55,7 +77,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     projects: [
       {
-        plugins: [page],
+        plugins,
         test: {
           name: "unit",
           // No module of the product keeps state that one test could leave to another; loading each once saves a third.
@@ -66,7 +88,7 @@ export default defineConfig({
         },
       },
       {
-        plugins: [page],
+        plugins,
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts", ...slow],
@@ -76,7 +98,7 @@ export default defineConfig({
           ...everywhere,
         },
       },
-      { plugins: [page], test: { name: "nightly", include: nightly, ...everywhere } },
+      { plugins, test: { name: "nightly", include: nightly, ...everywhere } },
     ],
   },
 });

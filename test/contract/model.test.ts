@@ -1,4 +1,4 @@
-import { accessSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { accessSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, vi } from "vitest";
@@ -253,27 +253,22 @@ const customSubject: Subject = {
   waits: true,
   open: async () => {
     const dir = mkdtempSync(join(tmpdir(), "evals-model-"));
-    const asked = `underway-${Math.random()}`;
+    const underway = join(dir, "underway");
     writeFileSync(
       join(dir, "model.mjs"),
-      `const scripted = ${scripted.toString()};
+      `import { writeFileSync } from "node:fs";
+const scripted = ${scripted.toString()};
 export default ({ case: id, messages, tools }) => {
-  if (id === "hang") { globalThis[${JSON.stringify(asked)}]?.(); return new Promise(() => {}); }
+  if (id === "hang") { writeFileSync(${JSON.stringify(underway)}, ""); return new Promise(() => {}); }
   const calls = scripted(id, messages.length > 1, tools.map(({ name }) => name));
   return { text: "ok", calls: calls.map(({ name, input }) => ({ tool: name, arguments: input })) };
 };`,
     );
-    const waiting = new Promise<void>((resolve) => {
-      (globalThis as Record<string, unknown>)[asked] = resolve;
-    });
     return {
       model: await openAskedModel("custom:model.mjs", { env: {}, cwd: dir }),
-      underway: () => waiting,
+      underway: async () => void (await vi.waitUntil(() => existsSync(underway), { timeout: 60_000 })),
       refused: () => [],
-      close: async () => {
-        Reflect.deleteProperty(globalThis, asked);
-        rmSync(dir, { recursive: true, force: true });
-      },
+      close: async () => rmSync(dir, { recursive: true, force: true }),
     };
   },
 };

@@ -74,7 +74,6 @@ export function openShell(env: Record<string, string>): Shell {
     GIT_CONFIG_VALUE_1: "ada@example.com",
     ...env,
   };
-  let hasCode = false;
   return {
     clear() {
       for (const name of readdirSync(cwd).filter((one) => one !== "node_modules"))
@@ -82,7 +81,6 @@ export function openShell(env: Record<string, string>): Shell {
     },
     copy: (from, to) => cpSync(join(root, from), join(cwd, to), { recursive: true }),
     write(file, text) {
-      hasCode ||= /\.[mc]?[jt]s$/.test(file);
       mkdirSync(dirname(join(cwd, file)), { recursive: true });
       writeFileSync(join(cwd, file), `${text}\n`);
     },
@@ -103,7 +101,7 @@ export function openShell(env: Record<string, string>): Shell {
     },
     run: async (command) => {
       const args = plainArguments(command);
-      const { code, output } = await (args ? runHere(args, cwd, whole, hasCode) : run(command, cwd, whole));
+      const { code, output } = await (args ? runHere(args, cwd, whole) : run(command, cwd, whole));
       return { code, output: output.replaceAll(cwd, "/home/ada/project").replaceAll(top, "/home/ada") };
     },
     remove: () => rmSync(top, { recursive: true, force: true }),
@@ -117,18 +115,13 @@ function plainArguments(command: string): string[] | undefined {
   return [...rest.matchAll(/'([^']*)'|"([^"]*)"|([^\s'"]+)(?=\s|$)/g)].map(([, a, b, c]) => a ?? b ?? c ?? "");
 }
 
-/** Runs the program in this process, which saves half a second of CPU; code of a project needs the built modules. */
-async function runHere(
-  args: readonly string[],
-  cwd: string,
-  env: Record<string, string>,
-  isBuilt: boolean,
-): Promise<Ran> {
+/** Runs the program in this process, which saves half a second of CPU. */
+async function runHere(args: readonly string[], cwd: string, env: Record<string, string>): Promise<Ran> {
   let output = "";
   const print = (text: string) => {
     output += text;
   };
-  const code = await callIn(anIo({ cwd, env, out: print, err: print }), args, isBuilt);
+  const code = await callIn(anIo({ cwd, env, out: print, err: print }), args);
   return { code, output: knownSecrets(env).redact(output) };
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import type { CodeCaller as Caller } from "../../src/evals/base/code/caller.ts";
+import { CodeCaller, CodeThread } from "../../src/evals/base/code/caller.ts";
 import { type Ended, evals as inProcess, spawnEvals, summaryOf } from "./evals.ts";
 
 const folders: string[] = [];
@@ -11,7 +11,7 @@ afterAll(() => {
 });
 
 let cwd = "";
-const evals = (args: readonly string[]) => inProcess(args, { cwd, isBuilt: true });
+const evals = (args: readonly string[]) => inProcess(args, { cwd });
 const write = (name: string, text: string) => {
   mkdirSync(dirname(join(cwd, name)), { recursive: true });
   writeFileSync(join(cwd, name), text);
@@ -106,17 +106,30 @@ describe("a code assertion", () => {
     ["never returns", "export default () => { for (;;); };"],
     ["never resolves", "export default () => new Promise(() => {});"],
   ])("is ended at the limit when it %s, and the next call starts anew", async (_, hanging) => {
-    const { CodeCaller } = (await import(join(import.meta.dirname, "../../build/evals/base/code/caller.js"))) as {
-      CodeCaller: typeof Caller;
-    };
     write("evals/check.mjs", hanging);
     const caller = new CodeCaller(200);
     const file = join(cwd, "evals/check.mjs");
-    const late = { kind: "broken", why: "it did not return within 0.2 s" };
+    const late = { kind: "broken", why: "it did not return within 0.2 s", isLate: true };
     expect(await caller.call(file, {})).toEqual(late);
     write("evals/check.mjs", "export default () => 5;");
     expect(await caller.call(file, {})).toEqual({ kind: "returned", value: 5 });
     await caller.close();
+  });
+
+  it("keeps its thread, and the state in it, when a call is given up that does not loop", async () => {
+    const code = `let calls = 0; const stopped = [];
+export default ({ wait, signal }) => {
+  signal.addEventListener("abort", () => stopped.push(wait));
+  return wait ? new Promise(() => {}) : { calls: ++calls, stopped };
+};`;
+    write("evals/check.mjs", code);
+    const thread = new CodeThread(join(cwd, "evals/check.mjs"));
+    const { signal } = new AbortController();
+    await thread.load();
+    const [first, late] = await Promise.all([thread.call({}, 60_000, signal), thread.call({ wait: 1 }, 1, signal)]);
+    expect([first, late]).toMatchObject([{ value: { calls: 1, stopped: [] } }, { isLate: true }]);
+    expect(await thread.call({}, 60_000, signal)).toMatchObject({ value: { calls: 2, stopped: [1] } });
+    await thread.end();
   });
 
   it("is part of the case, and has to exist", async () => {
@@ -187,7 +200,7 @@ describe("a custom model", () => {
   });
 
   it.each([
-    ["throws", "export default () => { throw new Error('out of memory'); };", "the model threw: out of memory"],
+    ["throws", "export default () => { throw new Error('out of memory'); };", "model.mjs: it threw: out of memory"],
     ["hangs", "export default () => new Promise(() => {});", "no reply within 0.5 s"],
     ["returns no reply", "export default () => ({ tool: 'read' });", "the model returned no reply"],
   ])("breaks the trial when it %s", async (_, code, why) => {
@@ -198,7 +211,7 @@ describe("a custom model", () => {
 
   it("is refused where it cannot be one", async () => {
     expect((await asked("export const ask = 1;")).err).toContain(
-      "model.mjs: error: The default export is not a function.",
+      "model.mjs: error: The model custom:model.mjs cannot be used: it cannot be loaded: its default export is not a function.",
     );
     const { code, err } = await evals(["run", "-m", "custom:nowhere.mjs"]);
     expect([code, err]).toEqual([2, expect.stringContaining('There is no file "nowhere.mjs"')]);

@@ -15,7 +15,6 @@ import { anIo } from "../fakes/io.ts";
 
 const root = join(import.meta.dirname, "../..");
 const cli = join(root, "dist/evals/cli.js");
-const built = join(root, "build/evals");
 
 /** A model that picks like the keyword search, and whose calls are executed. */
 export const executing = `custom:${join(root, "test/fixtures/models/keyword.mjs")}`;
@@ -68,27 +67,18 @@ const setEnv = (env: Options["env"]) => {
  * What is about the process itself (signals, kills, streams, exit code, console) needs `start` or `spawnEvals`, which cost
  * half a second of CPU.
  */
-export async function evals(
-  args: readonly string[],
-  { cwd = root, env, width = 100, isBuilt = false }: Options & { isBuilt?: boolean } = {},
-): Promise<Ended> {
+export async function evals(args: readonly string[], { cwd = root, env, width = 100 }: Options = {}): Promise<Ended> {
   const given = setEnv(env);
   const { redact } = knownSecrets(given);
   const io = anIo({ cwd, env: given, width });
-  const code = await callIn(io, args, isBuilt);
+  const code = await callIn(io, args);
   return { code, out: redact(io.printed()), err: redact(io.warned()) };
 }
 
-/**
- * Runs a command line in this process, in the modules as they are built, or in the sources. Only the former can start the
- * threads that run code of a project. Returns its exit code, and prints its error, as cli.ts does.
- */
-export async function callIn(io: Io, args: readonly string[], isBuilt = false): Promise<ExitCode> {
-  const modules: { runCommandLine: typeof runCommandLine; EvalsError: typeof EvalsError } = isBuilt
-    ? { ...(await import(`${built}/commands/index.js`)), ...(await import(`${built}/base/types/errors.js`)) }
-    : { runCommandLine, EvalsError };
-  return await modules.runCommandLine(args, io, version).catch((thrown: unknown) => {
-    if (!(thrown instanceof modules.EvalsError)) throw thrown;
+/** Runs a command line in this process. Returns its exit code, and prints its error, as cli.ts does. */
+export async function callIn(io: Io, args: readonly string[]): Promise<ExitCode> {
+  return await runCommandLine(args, io, version).catch((thrown: unknown) => {
+    if (!(thrown instanceof EvalsError)) throw thrown;
     io.err(`${thrown.message}\n`);
     return thrown.exitCode;
   });

@@ -101,8 +101,6 @@ describe("a run that is killed", () => {
 it.skipIf(process.platform === "win32").each([
   ["evals.config.mjs", "LOOP", []],
   ["evals.config.ts", "LOOP", []],
-  ["model.mjs", "export default () => { LOOP };", ["-m", "custom:model.mjs"]],
-  ["model.mjs", "export default async () => { LOOP };", ["-m", "custom:model.mjs"]],
   ["reporter.mjs", "export default () => { LOOP };", ["-m", "lexical", "--reporter", "custom:reporter.mjs"]],
 ])("an endless loop in %s is ended by Ctrl-C: %s", async (file, code, args) => {
   const loop = 'console.warn("looping"); for (;;);';
@@ -113,6 +111,48 @@ it.skipIf(process.platform === "win32").each([
   await looping.ended;
   expect(looping.child.signalCode).toBe("SIGINT");
   await untilNoServer();
+});
+
+describe("a custom model that loops forever", () => {
+  const loops = [
+    ["at once", "for (;;);"],
+    ["after an await", "await 1; for (;;);"],
+    ["in a microtask", "const again = async () => { for (;;) await 1; }; await again();"],
+  ] as const;
+  const model = (loop: string) => `import { existsSync } from "node:fs";
+export default async ({ case: id }) => {
+  if (id === "c1" && !existsSync("mended")) { console.warn("looping"); ${loop} }
+  return { calls: [{ tool: "act", arguments: { text: "x" } }] };
+};
+export const deterministic = true;`;
+  const run = ["run", "suite.json", "-m", "custom:model.mjs", "--trust", "-c", "1"];
+
+  it.each(loops)("%s is ended at the limit: its trial is broken, and the others are answered", async (_, loop) => {
+    writeFileSync(join(dir, "model.mjs"), model(loop));
+    const { cases } = summaryOf(await spawnEvals([...run, "--timeout", "0.5", "--json"], { cwd: dir })).suites[0] ?? {};
+    const broken = cases?.filter((one) => one.broken > 0).map(({ id, reasons }) => [id, reasons[0]?.text]);
+    expect(broken).toEqual([["c1", "broken (timeout): no reply within 0.5 s"]]);
+    expect(cases?.filter((one) => one.passed > 0)).toHaveLength(19);
+  });
+
+  it.each<[string, string]>([
+    ...loops.map(([when, loop]): [string, string] => [when, model(loop)]),
+    ["while it is loaded", 'console.warn("looping"); for (;;);'],
+  ])("%s is ended by Ctrl-C, with the record of what was answered", async (when, code) => {
+    writeFileSync(join(dir, "model.mjs"), code);
+    const looping = start([...run, "--json"], { cwd: dir });
+    await untilPrinted(looping, "looping");
+    looping.child.kill("SIGINT");
+    const ended = await looping.ended;
+    expect(ended.code).toBe(130);
+    await untilNoServer();
+    if (when === "while it is loaded") return;
+    const answered = trialsOf(summaryOf(ended).dir).filter(({ outcome }) => outcome.kind === "answered");
+    expect(answered).toHaveLength(1);
+    writeFileSync(join(dir, "mended"), "");
+    const resumed = await spawnEvals(["run", "--resume", "latest", "--trust", "--json"], { cwd: dir });
+    expect(summaryOf(resumed).totals).toMatchObject({ passed: 20, missing: 0 });
+  });
 });
 
 describe("a server that goes on when its input ends", () => {

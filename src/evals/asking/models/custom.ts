@@ -1,21 +1,18 @@
 import { createHash } from "node:crypto";
-import { setMaxListeners } from "node:events";
 import { resolve } from "node:path";
-import { importModule, releaseSignals } from "../../base/code/module.ts";
+import { CodeThread } from "../../base/code/caller.ts";
+import { importModule } from "../../base/code/module.ts";
 import { readRegularFile } from "../../base/files/files.ts";
-import {
-  type CustomMessage,
-  type CustomModel,
-  type CustomRequest,
-  customReplySchema,
-} from "../../base/types/custom.ts";
-import { messageOf, usageError } from "../../base/types/errors.ts";
+import { limitTime } from "../../base/jsonSchema/watchdog.ts";
+import { type CustomMessage, type CustomRequest, customReplySchema } from "../../base/types/custom.ts";
+import { EvalsError, exitCodes, usageError } from "../../base/types/errors.ts";
+import type { Io } from "../../base/types/io.ts";
 import { formatIssues } from "../../base/types/issues.ts";
 import { type AskedModel, type Message, type ModelRequest, noUsage, type Reply } from "../../base/types/model.ts";
-import type { Broken, Turn } from "../../base/types/trial.ts";
+import type { Broken, Cost, Turn } from "../../base/types/trial.ts";
 import { boundArguments, boundText, cancelled } from "./remote.ts";
 
-export type CustomOptions = { cwd?: string; timeoutMs?: number };
+export type CustomOptions = { cwd?: string; timeoutMs?: number; io?: Io };
 
 const defaultTimeoutMs = 120_000;
 
@@ -28,65 +25,45 @@ export async function custom(id: string, file: string, options: CustomOptions): 
   const content = await readRegularFile(path).catch(() => {
     throw usageError(`There is no file "${file}" for the model ${id}.`, "Name it relative to the working directory.");
   });
-  const loaded = await importModule(path).catch((error) => {
-    throw usageError(`The model ${id} cannot be loaded: ${messageOf(error)}.`, "Fix the file.", { file });
-  });
-  const { default: ask, deterministic = false, costUsd } = loaded;
-  if (typeof ask !== "function")
+  const thread = new CodeThread(path);
+  const loaded = await thread.load(options.io?.signal);
+  if (options.io?.signal.aborted)
+    throw new EvalsError({ severity: "error", message: "Stopped while the model was loaded." }, exitCodes.incomplete);
+  if (loaded.kind === "broken")
     throw usageError(
-      "The default export is not a function.",
-      "Write: export default async ({ messages, tools }) => ({ text, calls }).",
+      `The model ${id} cannot be used: ${loaded.why}.`,
+      "The file needs: export default async ({ messages, tools }) => ({ text, calls }).",
       { file },
     );
+  const { isDeterministic, hasCost } = loaded.value;
+  // Called before and between requests, so not in the thread.
+  const { costUsd } = hasCost ? await importModule(path) : {};
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
   return {
     id,
     kind: "language model",
     settings: { sha256: createHash("sha256").update(content).digest("hex"), timeoutMs },
     maxOutputTokens: 0,
-    deterministic: deterministic === true,
-    cost: (usage) => {
-      const cost: unknown = typeof costUsd === "function" ? costUsd(usage) : undefined;
-      return typeof cost === "number" && cost >= 0 ? cost : "unknown";
+    deterministic: isDeterministic,
+    cost: (usage) => (typeof costUsd === "function" ? readCost(() => costUsd(usage)) : "unknown"),
+    ask: async (request, signal) => {
+      if (signal.aborted) return cancelled;
+      const startedAt = performance.now();
+      const result = await thread.call(toCustomRequest(request), timeoutMs, signal);
+      if (signal.aborted) return cancelled;
+      if (result.kind === "returned") return readReply(result.value, request.turn, performance.now() - startedAt);
+      if (result.isLate) return broken("timeout", `no reply within ${timeoutMs / 1000} s`);
+      return broken("model", `${file}: ${result.why}`);
     },
-    ask: (request, signal) => askFunction(ask as CustomModel, request, timeoutMs, signal),
   };
 }
 
-async function askFunction(
-  ask: CustomModel,
-  request: ModelRequest,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<Reply> {
-  if (signal.aborted) return cancelled;
-  const startedAt = performance.now();
-  const own = new AbortController();
-  const stop = () => own.abort();
-  const stopped = new Promise<never>((_, reject) => own.signal.addEventListener("abort", reject));
-  setMaxListeners(0, signal);
-  const timer = setTimeout(stop, timeoutMs);
-  signal.addEventListener("abort", stop, { once: true });
+function readCost(compute: () => unknown): Cost {
   try {
-    const result = await Promise.race([callInterruptibly(ask, toCustomRequest(request, own.signal)), stopped]);
-    return readReply(result, request.turn, performance.now() - startedAt);
-  } catch (thrown) {
-    if (signal.aborted) return cancelled;
-    if (own.signal.aborted) return broken("timeout", `no reply within ${timeoutMs / 1000} s`);
-    return broken("model", `the model threw: ${messageOf(thrown)}`);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-  }
-}
-
-/** Until the function returns, Ctrl-C ends the process; what it does later shares this thread with other requests. */
-async function callInterruptibly(ask: CustomModel, request: CustomRequest): Promise<unknown> {
-  const restore = releaseSignals();
-  try {
-    return ask(request);
-  } finally {
-    restore();
+    const cost = limitTime(1_000, compute);
+    return typeof cost === "number" && cost >= 0 ? cost : "unknown";
+  } catch {
+    return "unknown";
   }
 }
 
@@ -104,7 +81,7 @@ function readReply(value: unknown, turn: number, ms: number): Reply {
   return { kind: "turn", turn: { text: boundText(text), calls, stop, usage: { ...noUsage, ...counted }, ms } };
 }
 
-function toCustomRequest({ cell, messages, tools }: ModelRequest, signal: AbortSignal): CustomRequest {
+function toCustomRequest({ cell, messages, tools }: ModelRequest): Omit<CustomRequest, "signal"> {
   return {
     messages: messages.map(toCustomMessage),
     tools: tools.map(({ name, description, inputSchema }) => {
@@ -112,7 +89,6 @@ function toCustomRequest({ cell, messages, tools }: ModelRequest, signal: AbortS
     }),
     case: cell.case,
     trial: cell.trial,
-    signal,
   };
 }
 
