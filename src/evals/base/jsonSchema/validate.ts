@@ -1,11 +1,11 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { Ajv, type ErrorObject, type FuncKeywordDefinition, str, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { cut, showJson } from "../text/text.ts";
 import { messageOf } from "../types/errors.ts";
 import { toNumbers } from "../types/exactJson.ts";
 import { isJsonObject, isNestedDeeper, type Json, type JsonObject, maxDepth } from "../types/json.ts";
 import { findMalformed } from "./malformed.ts";
-import { formatJsonPath, walkSchema } from "./walk.ts";
+import { followRef, formatJsonPath, walkSchema } from "./walk.ts";
 import { limitTime, TimeLimitError } from "./watchdog.ts";
 
 /**
@@ -43,35 +43,54 @@ const maxFaults = 20;
  * hostile: the time of compiling it and of each validation is limited.
  */
 export function compileSchema(schema: JsonObject): Validate | string {
-  const isOld = typeof schema.$schema === "string" && /draft-0[3-7]/.test(schema.$schema);
   if (isNestedDeeper(schema)) return `it is nested more than ${maxDepth} levels deep`;
-  const { evaluable, leftOut } = makeEvaluable(schema);
+  const first = compileEvaluable(schema, {});
+  const validate = typeof first === "string" ? compileEvaluable(schema, { withoutDeadRefs: true }) : first;
+  return typeof validate === "string" ? first : validate;
+}
+
+type Leniency = { withoutDeadRefs?: true };
+
+function compileEvaluable(schema: JsonObject, leniency: Leniency): Validate | string {
+  const isOld = typeof schema.$schema === "string" && /draft-0[3-7]/.test(schema.$schema);
+  const { evaluable, leftOut } = makeEvaluable(schema, leniency);
   // `$ref: "#"` needs an `$id`. It is replaced by our own, because two tools may have the same one, and ajv would look
   // up the URL of a draft.
-  const { $schema: dialect, $id: _id, ...rest } = evaluable;
+  const { $schema: _dialect, $id: _id, ...rest } = evaluable;
   const first = compileWith(isOld ? "draft-07" : "2020-12", rest);
-  const validate = typeof first === "string" && dialect === undefined ? compileWith("draft-07", rest) : first;
+  // Lists under `items` are of drafts before 2020-12, whatever draft the schema names.
+  const validate = typeof first === "string" && !isOld ? compileWith("draft-07", rest) : first;
   if (typeof validate === "string") return first;
   return leftOut === undefined ? validate : Object.assign(validate, { leftOut });
 }
 
 /**
- * Copies a schema without the keywords that JSON Schema does not allow, and says what they are. `$dynamicRef` and
- * `$recursiveRef` become `$ref`, which means the same within one document: ajv takes one that leads nowhere, or to a
+ * Copies a schema without the keywords that JSON Schema does not allow, and says what they are; in a second attempt, also
+ * without references that lead nowhere or to another document. Keywords of draft 4 and OpenAPI are rewritten. `$dynamicRef`
+ * and `$recursiveRef` become `$ref`, which means the same within one document: ajv takes one that leads nowhere, or to a
  * definition that it has not compiled yet, for a reference to the schema around it.
  */
-function makeEvaluable(root: JsonObject): { evaluable: JsonObject; leftOut?: string } {
+function makeEvaluable(root: JsonObject, { withoutDeadRefs }: Leniency): { evaluable: JsonObject; leftOut?: string } {
   const evaluable = structuredClone(root);
   const messages: string[] = [];
   // ajv knows the anchors of all schemas but the outermost.
   const outermost = `#${evaluable.$dynamicAnchor}`;
-  for (const { schema, at } of walkSchema(evaluable).locations) {
+  const walk = walkSchema(evaluable);
+  for (const { schema, at } of walk.locations) {
+    rewriteBounds(schema);
+    for (const keyword of withoutDeadRefs ? ["$ref", "$dynamicRef", "$recursiveRef"] : []) {
+      const { [keyword]: ref } = schema;
+      if (typeof ref !== "string" || followRef(ref, walk).kind === "local") continue;
+      messages.push(`${formatJsonPath(at)}: ${keyword} leads to no schema of the same document`);
+      delete schema[keyword];
+    }
     for (const { keyword, name, message } of [...findMalformed(schema)]) {
       messages.push(`${formatJsonPath(at)}: ${message.slice(0, -1)}`);
       const entries = schema[keyword];
       if (name !== undefined && isJsonObject(entries)) delete entries[name];
       else delete schema[keyword];
     }
+    rewriteNullable(schema);
     for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
       const { [keyword]: $ref, allOf } = schema;
       if (typeof $ref !== "string") continue;
@@ -84,6 +103,35 @@ function makeEvaluable(root: JsonObject): { evaluable: JsonObject; leftOut?: str
   return { evaluable, leftOut: others.length > 0 ? `${first} (and ${others.length} more)` : first };
 }
 
+/** Rewrites the bounds of draft 4, and leaves out its `id`, which ajv refuses. */
+function rewriteBounds(schema: JsonObject): void {
+  if (typeof schema.id === "string") delete schema.id;
+  for (const [exclusive, bound] of [
+    ["exclusiveMinimum", "minimum"],
+    ["exclusiveMaximum", "maximum"],
+  ] as const) {
+    const isExclusive = schema[exclusive];
+    if (typeof isExclusive !== "boolean") continue;
+    delete schema[exclusive];
+    if (!isExclusive || schema[bound] === undefined) continue;
+    schema[exclusive] = schema[bound];
+    delete schema[bound];
+  }
+}
+
+/** Rewrites `nullable` of OpenAPI, which ajv does not apply to `enum`, and refuses beside keywords other than \`type\`. */
+function rewriteNullable(schema: JsonObject): void {
+  const { nullable, type, enum: values } = schema;
+  if (nullable !== true) delete schema.nullable;
+  else if (Array.isArray(values)) schema.enum = [...values, null];
+  // ajv adds null to types.
+  if (nullable !== true || type !== undefined) return;
+  const { nullable: _nullable, $defs, definitions, ...rest } = schema;
+  for (const key of Object.keys(rest)) delete schema[key];
+  delete schema.nullable;
+  schema.anyOf = [rest, { type: "null" }];
+}
+
 const options = {
   strict: false,
   // Compiling the metaschema takes longer than all schemas of most runs; `findMalformed` checks its rules.
@@ -93,9 +141,30 @@ const options = {
   ownProperties: true,
   // Annotations by default in JSON Schema. Servers accept local times, for example, where ajv wants a time zone.
   validateFormats: false,
-  // Of binary fractions: 19.99 is a multiple of 0.01.
-  multipleOfPrecision: 9,
 } as const;
+/** By the decimal digits of both numbers, as servers do: 19.99 is a multiple of 0.01. */
+const multipleOf: FuncKeywordDefinition = {
+  keyword: "multipleOf",
+  type: "number",
+  schemaType: "number",
+  validate: isMultiple,
+  error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
+};
+
+function isMultiple(factor: number, value: number): boolean {
+  const [divisor, dividend] = [readDecimal(factor), readDecimal(value)];
+  const least = Math.min(divisor.exponent, dividend.exponent);
+  const scale = ({ digits, exponent }: Decimal) => digits * 10n ** BigInt(exponent - least);
+  return scale(dividend) % scale(divisor) === 0n;
+}
+
+type Decimal = { digits: bigint; exponent: number };
+
+function readDecimal(value: number): Decimal {
+  const [, whole = "", fraction = "", exponent = "0"] = /^(-?\d+)(?:\.(\d+))?(?:e(.+))?$/.exec(`${value}`) ?? [];
+  return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
+}
+
 const dialects = { "2020-12": Ajv2020, "draft-07": Ajv };
 type Dialect = keyof typeof dialects;
 const compilers = new Map<string, Ajv | Ajv2020>();
@@ -109,6 +178,7 @@ function compileIn(dialect: Dialect, schema: JsonObject, { allErrors }: { allErr
   let compiler = compilers.get(key);
   if (!compiler) {
     compiler = new dialects[dialect]({ ...options, allErrors, verbose: !allErrors });
+    compiler.removeKeyword("multipleOf").addKeyword(multipleOf);
     compilers.set(key, compiler);
   }
   return compiler.compile({ ...schema, $id: "inputSchema" });
@@ -188,7 +258,8 @@ function findFault({ instancePath, keyword, params }: ErrorObject): MemberFault 
 
 function describeError(error: ErrorObject | undefined, at: string): string {
   if (!error) return `${at} violates the schema`;
-  const detail = error.params.additionalProperty ?? error.params.allowedValues;
+  const { additionalProperty, unevaluatedProperty, allowedValues } = error.params;
+  const detail = additionalProperty ?? unevaluatedProperty ?? allowedValues;
   const location = `${at}${error.instancePath.replaceAll("/", ".")}`;
   const actual = isJsonObject(error.data) ? "" : `, got ${showJson(error.data as Json)}`;
   return cut(`${location} ${error.message}${detail === undefined ? "" : `: ${showJson(detail)}`}${actual}`);
