@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { askRemote, createLimits, jitteredDelay } from "../../../src/evals/asking/models/remote.ts";
-import type { Attempt } from "../../../src/evals/base/types/attempt.ts";
+import { askRemote, createLimits, jitteredDelay, nameRefused } from "../../../src/evals/asking/models/remote.ts";
+import type { Attempt, Fault } from "../../../src/evals/base/types/attempt.ts";
 
 const never = new AbortController().signal;
 const cell = { suite: "s", case: "c", arm: "head", model: "m", trial: 1 };
-const fault: Attempt = { kind: "fault", stage: "model", message: "busy", isTransient: true };
+const fault: Fault = { kind: "fault", stage: "model", message: "busy", isTransient: true };
 
 it("waits longer each time, and no longer than a minute", async () => {
   const waits: number[] = [];
@@ -61,3 +61,24 @@ it.each([
   const reply = await askRemote(cell, async () => attempts.shift() ?? fault, limits, never);
   expect(reply.kind === "turn" && reply.turn.resent).toBe(resent);
 });
+
+it.each([
+  ["Invalid 'tools[1].function.name'", "tools.1"],
+  ["tools.1.custom.input_schema: bad", "tools.1"],
+  ["tools.1.function.name: String should match pattern", "tools.1"],
+  ["Value at 'toolConfig.tools.2.member.toolSpec.name' failed", "tools.2.member"],
+  ["* GenerateContentRequest.tools[0].function_declarations[1].name: Invalid function name", "function_declarations.1"],
+  ["Unknown name at 'request.tools[0].functionDeclarations[1].parameters'", "functionDeclarations.1"],
+])("names the tool of %j", (message, part) => {
+  const tools = ["read", "write", "list"].map((name) => ({ name, inputSchema: {} }));
+  const named = nameRefused({ ...fault, message }, { tools } as never);
+  expect(named.message).toBe(`${message} (${part} is "write")`);
+});
+
+it.each(["tools[0].function_declarations: At most 512", "tools: too many", "tools.7.name"])(
+  "names no tool where %j means none",
+  (message) => {
+    const tools = [{ name: "read", inputSchema: {} }];
+    expect(nameRefused({ ...fault, message }, { tools } as never).message).toBe(message);
+  },
+);

@@ -24,6 +24,19 @@ it.each<[string, unknown, object]>([
   ["Cloudflare", { success: false, errors: [{ code: 7003, message: "Bad." }] }, {}],
   ["Apigee", { fault: { faultstring: "Bad.", detail: { errorcode: "x" } } }, {}],
   ["AWS", { __type: "ValidationException", message: "Bad." }, {}],
+  ["an older AWS", { __type: "x#ValidationException", Message: "Bad." }, {}],
+  ["gRPC", { code: 3, message: "Bad.", details: [] }, {}],
+  ["OAuth", { error: "invalid_token", error_description: "Bad." }, { type: "invalid_token" }],
+  ["a problem of RFC 9457", { type: "https://example.com/x", title: "No", status: 403, detail: "Bad." }, {}],
+  ["a problem without details", { type: "about:blank", title: "Bad.", status: 429 }, {}],
+  ["Baidu", { error_code: 336003, error_msg: "Bad." }, {}],
+  ["MiniMax", { base_resp: { status_code: 1004, status_msg: "Bad." } }, {}],
+  ["DashScope", { code: "InvalidParameter", message: "Bad.", request_id: "1" }, { type: "InvalidParameter" }],
+  [
+    "a gateway that passes on a body",
+    { error: { message: '{"error":{"message":"{\\"message\\":\\"Bad.\\"}","type":"x"}}', type: "upstream" } },
+    { type: "x" },
+  ],
 ])("the words of a refusal of %s are read", (_, body, more) => {
   expect(readRefusal(JSON.stringify(body))).toEqual({ message: "Bad.", ...more });
 });
@@ -36,6 +49,30 @@ it.each([
     }),
     "Provider returned error: Bad.",
   ],
+  [
+    "of each fault, with its place",
+    JSON.stringify({
+      detail: [
+        { loc: ["body", "tools", 3, "name"], msg: "Bad." },
+        { loc: ["body", "x"], msg: "Extra." },
+      ],
+    }),
+    "tools.3.name: Bad.; x: Extra.",
+  ],
+  [
+    "of a problem of ASP.NET",
+    JSON.stringify({ title: "No", errors: { "tools[3].name": ["Bad."] } }),
+    "tools[3].name: Bad.",
+  ],
+  [
+    "of a field that Google refuses",
+    JSON.stringify({ message: "No", details: [{ fieldViolations: [{ field: "tools[0]", description: "Bad." }] }] }),
+    "No: tools[0]: Bad.",
+  ],
+  ["of an object of a provider", '{"message":"No","metadata":{"raw":{"error":"Bad."}}}', "No: Bad."],
+  ["after a mark of the byte order", '\uFEFF{"error":"Bad."}', "Bad."],
+  ["of an event", 'data: {"error":{"message":"Bad."}}\n\n', "Bad."],
+  ["of XML", '<?xml version="1.0"?><Error><Code>Denied</Code><Message>Bad.</Message></Error>', "Denied Bad."],
   ["of a page", "<html><style>p {}</style><h1>502</h1>\n<p>Bad Gateway</p></html>", "502 Bad Gateway"],
   ["of a text", "404 page not found\n", "404 page not found"],
   ["of nothing", "", "no body"],

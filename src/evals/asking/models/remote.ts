@@ -228,14 +228,25 @@ export function toFault(
   return error.status === undefined ? permanentFault(error.message) : statusFault(error, error.status);
 }
 
+/** A tool by its position: in Bedrock from 1, in Gemini among the declarations of one tool, else in the list of tools. */
+const toolPosition = new RegExp(
+  [
+    /\btools\.(?<first>\d+)\.member\b/,
+    /\bfunction_?declarations[.[](?<declared>\d+)\b/,
+    /\btools[.[](?<at>\d+)\b(?!\]?\.function_?declarations)/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "i",
+);
+
 /** A fault with the name of the tool that it means by its position in the request, as in `tools.19.custom.input_schema`. */
 export function nameRefused<T extends Attempt>(fault: T, { tools, deferred }: ModelRequest): T {
   if (fault.kind !== "fault" || deferred) return fault;
-  const [part, position] = /\btools[.[](\d+)\b/.exec(fault.message) ?? [];
-  const name = position === undefined ? undefined : tools[Number(position)]?.name;
-  return name === undefined
-    ? fault
-    : { ...fault, message: `${fault.message} (${part?.replace("[", ".")} is ${quote(name)})` };
+  const { 0: part = "", groups: { first, declared, at } = {} } = toolPosition.exec(fault.message) ?? { 0: "" };
+  const name = tools[first === undefined ? Number(declared ?? at) : Number(first) - 1]?.name;
+  if (name === undefined) return fault;
+  return { ...fault, message: `${fault.message} (${part.replace("[", ".")} is ${quote(name)})` };
 }
 
 /** Words by which a service refuses the form of an answer (structured output). */

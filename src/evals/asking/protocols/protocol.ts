@@ -124,9 +124,7 @@ export function unreadableReply(what: string, body: unknown, error: z.ZodError |
   if (body === undefined || body === null || body === "")
     return transientFault("the reply is empty (status 200, no body)");
   if (typeof body === "string") return transientFault(`the reply is not ${what} but the text ${quote(body)}`);
-  // Google's services report errors as a list.
-  const reported = Array.isArray(body) ? (body as Json) : (body as { error?: Json }).error;
-  const why = findRefusal(reported)?.message ?? (error ? formatIssues(error) : "it has no content");
+  const why = findRefusal(body as Json)?.message ?? (error ? formatIssues(error) : "it has no content");
   return transientFault(`the reply is not ${what}: ${why.replace(/\s+/g, " ")}`);
 }
 

@@ -31,13 +31,14 @@ type Refusal = { type?: string; message: string };
 
 /**
  * Reads the words of a refusal, whatever its form: `{"error": {"message"}}`, an error that is a text, a list of errors
- * (Google), `message` (Mistral, Cohere), `detail` (FastAPI: vLLM, TGI), `errors`, the words of a provider behind a router
- * (OpenRouter's `metadata.raw`), an HTML page, a text, or nothing.
+ * (Google), `message` (Mistral, Cohere), `detail` with the place of each fault (FastAPI: vLLM, TGI), `errors`, a problem of
+ * RFC 9457, the words of a provider behind a router (OpenRouter's `metadata.raw`, or JSON as a text), an HTML page, a text,
+ * or nothing.
  */
 export function readRefusal(body: string): Refusal {
   let parsed: Json;
   try {
-    parsed = JSON.parse(body) as Json;
+    parsed = JSON.parse(body.replace(/^\uFEFF|^data: /, "")) as Json;
   } catch {
     const words = body
       .slice(0, maxPage)
@@ -49,23 +50,60 @@ export function readRefusal(body: string): Refusal {
   return findRefusal(parsed) ?? { message: cut(JSON.stringify(parsed)) };
 }
 
+/** Members that hold the words, or an object with them, from the most telling one. */
+const wordKeys = [
+  ...["error", "errors", "detail", "message", "msg", "Message", "error_description", "fault", "faultstring"],
+  ...["error_message", "error_msg", "status_msg", "base_resp", "title", "reason", "err"],
+];
+
 /** The words of a refusal in JSON; undefined if it has none. */
 export function findRefusal(value: Json | undefined): Refusal | undefined {
-  if (typeof value === "string") return value.trim() === "" ? undefined : { message: value };
-  if (Array.isArray(value)) return value.map(findRefusal).find((one) => one !== undefined);
-  if (!isJsonObject(value)) return undefined;
-  const { type, status, code, message, metadata } = value;
-  const kind = [type, status, code].find((one) => typeof one === "string" && one !== "error" && !/^\d+$/.test(one));
-  if (typeof message === "string") {
-    const raw = isJsonObject(metadata) && typeof metadata.raw === "string" ? readRefusal(metadata.raw).message : "";
-    return {
-      ...(typeof kind === "string" && { type: kind }),
-      message: raw === "" ? message : `${message}: ${raw}`,
-    };
+  if (typeof value === "string") return value.trim() === "" ? undefined : readNested(value);
+  if (Array.isArray(value)) {
+    const found = value.flatMap((one) => findRefusal(one) ?? []);
+    const [first] = found;
+    return first && { ...first, message: found.map(({ message }) => message).join("; ") };
   }
-  for (const key of ["error", "errors", "detail", "message", "msg", "error_description", "fault", "faultstring"]) {
-    const found = findRefusal(value[key]);
+  if (!isJsonObject(value)) return undefined;
+  const { type, status, code, message, metadata, details, msg, loc } = value;
+  const kind = [type, status, code].find(
+    (one) => typeof one === "string" && !/^(?:error|\d+|https?:.*|about:blank)$/.test(one),
+  );
+  if (typeof msg === "string" && Array.isArray(loc)) {
+    const place = loc.filter((step) => step !== "body").join(".");
+    return { message: place === "" ? msg : `${place}: ${msg}` };
+  }
+  if (typeof message === "string") {
+    const more = [findRefusal(isJsonObject(metadata) ? metadata.raw : undefined)?.message, ...listViolations(details)];
+    const nested = readNested(message);
+    const all = [nested.message, ...more.filter((one) => one !== undefined)];
+    return { ...(typeof kind === "string" && { type: kind }), ...nested, message: all.join(": ") };
+  }
+  for (const key of wordKeys) {
+    const found = findRefusal(value[key]) ?? (key === "errors" ? findByField(value[key]) : undefined);
+    if (found && key === "error" && typeof value.error_description === "string")
+      return { type: found.message, message: value.error_description };
     if (found) return found;
   }
   return undefined;
+}
+
+/** Gateways pass on the body of a provider as a text. */
+function readNested(text: string): Refusal {
+  return /^\s*[[{]/.test(text) ? readRefusal(text) : { message: text };
+}
+
+/** The faults of fields by their names, in problems of ASP.NET. */
+function findByField(errors: Json | undefined): Refusal | undefined {
+  const fields = isJsonObject(errors) ? Object.entries(errors) : [];
+  const faults = fields.map(([name, words]) => `${name}: ${[words].flat().join(" ")}`);
+  return faults.length > 0 ? { message: faults.join("; ") } : undefined;
+}
+
+/** Which fields a service of Google refuses, in the details of its error. */
+function listViolations(details: Json | undefined): string[] {
+  const violations = Array.isArray(details)
+    ? details.flatMap((one) => (isJsonObject(one) && Array.isArray(one.fieldViolations) ? one.fieldViolations : []))
+    : [];
+  return violations.filter(isJsonObject).map(({ field, description }) => `${field}: ${description}`);
 }
