@@ -3,6 +3,9 @@ import type { CaseFile } from "../../../base/types/suite.ts";
 import { asObject, asText, listOtherKeys, toLiteral, toObject } from "./data.ts";
 import { type Format, type ImportedCase, keep, leaveOut } from "./imported.ts";
 
+const ownRules =
+  "here, space and punctuation in texts count, texts inside of values are compared without case, any number fits a number, and parallel calls are paired so that as many as possible fit";
+
 /** The Berkeley leaderboard: a JSON object per line, `{ id, question, function, ground_truth? }`. */
 export const bfcl: Format = {
   name: "bfcl",
@@ -18,8 +21,7 @@ export const bfcl: Format = {
         return [leaveOut({ name: `line ${at + 1}`, location, losses: [] }, "the line is not JSON")];
       }
     });
-    const what = "the leaderboard's own rules: space and punctuation in texts count, and any number fits a number";
-    return { file, cases, losses: [{ what }] };
+    return { file, cases, losses: [{ what: "rules of the leaderboard", detail: ownRules }] };
   },
 };
 

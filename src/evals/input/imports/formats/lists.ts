@@ -1,7 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suite.ts";
-import { asObject, asText, listObjects, listOtherKeys, parseData, readTexts } from "./data.ts";
+import { asObject, asText, listObjects, listOtherKeys, parseData, readTexts, toLiteralArgs } from "./data.ts";
 import {
+  expectCall,
   type Format,
   type ImportContext,
   type ImportedCase,
@@ -32,6 +33,8 @@ type ListRules = {
   isId?: boolean;
   /** Other keys that are read, or that say nothing about the expectation. */
   keys: readonly string[];
+  /** What is lost of every file. */
+  lost?: string;
   /** Adds what cannot be kept to `losses`. */
   read(entry: JsonObject, losses: Loss[], query: string): ListedCase;
 };
@@ -70,7 +73,12 @@ function createListFormat({
     async read(source, context) {
       const { parsed, cases } = await readList(source, context, rules);
       const known = ["version", "description", rules.list ?? ""];
-      return { file: source.file, cases, losses: listOtherKeys(asObject(parsed.value), known) };
+      const losses = listOtherKeys(asObject(parsed.value), known);
+      return {
+        file: source.file,
+        cases,
+        losses: rules.lost === undefined ? losses : [{ what: rules.lost }, ...losses],
+      };
     },
   };
 }
@@ -93,8 +101,10 @@ export const listFormats: readonly Format[] = [
       const sentences = readTexts(reference, "reference", losses);
       if (tools.length === 0 && isGiven(expectedTools) && !isEmptyList(expectedTools))
         return "no entry of its expectedTools is text";
+      if (isEmptyList(expectedTools))
+        losses.push({ what: "that an empty expectedTools passes whatever is called: no call is expected" });
       const [only, ...others] = tools;
-      const all = { calls: tools.map((tool) => ({ tool })), order: "any" as const, extras: true };
+      const all = { calls: tools.map((tool) => ({ tool })), order: "any" as const };
       const expect = only === undefined ? { tool: "none" } : others.length === 0 ? { tool: only } : all;
       // Their harness sends the context as a message of the user.
       const before = `My previous interaction with the assistant: ${JSON.stringify(context)}`;
@@ -112,15 +122,25 @@ export const listFormats: readonly Format[] = [
     recognizes: ({ file, text }) =>
       file.endsWith(".json") &&
       /"query"/.test(text) &&
-      /"reference"/.test(text) &&
-      !/"expectedTools"/.test(text) &&
+      /"(?:reference|expectedTools)"/.test(text) &&
       /^\s*\[/.test(text),
     query: "query",
     id: "id",
-    keys: ["category", "reference", "maxTurns", "tools", "failTools"],
-    read({ reference, maxTurns, tools, failTools }, losses) {
+    keys: [
+      ...["category", "tier", "kind", "reference", "maxTurns", "tools", "failTools"],
+      ...["expectedTools", "expectedArgs", "mcpToolsOnly"],
+    ],
+    read({ kind, reference, maxTurns, tools, failTools, expectedTools, expectedArgs }, losses) {
       if (tools !== undefined) losses.push({ what: "tools that are switched on for one task" });
       if (failTools !== undefined) losses.push({ what: "tools that are made to fail" });
+      // Of a "selection", later a "tool-call", only the first call is scored: any expected tool, with these arguments.
+      const names = readTexts(expectedTools, "expectedTools", losses);
+      if (names.length > 0)
+        return {
+          content: { expect: expectCall(oneOrSeveral(names), toLiteralArgs(asObject(expectedArgs))) },
+          otherwise: "it expects nothing",
+        };
+      if (kind === "agent") losses.push({ what: "that an error of a tool fails the task" });
       const wanted = typeof maxTurns === "number" ? maxTurns : 10;
       const most = Math.min(100, Math.max(1, Math.floor(wanted)));
       if (most !== wanted) losses.push({ what: `maxTurns that is no whole number from 1 to 100`, detail: `${wanted}` });
@@ -189,6 +209,7 @@ export const listFormats: readonly Format[] = [
     id: "name",
     isId: false,
     keys: ["description", "expected_result"],
+    lost: "the scores from 1 to 5: a judge decides whether the sentence is met",
     read: ({ expected_result: expected }) => ({
       content: { maxTurns: 8 },
       sentences: [asText(expected) ?? ""],

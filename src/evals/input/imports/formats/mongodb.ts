@@ -37,7 +37,9 @@ export const mongodb: Format = {
     constant: { importedName: "describeAccuracyTests", file: "agent.ts", name: "systemPrompt" },
   },
   async read({ file, run = { calls: [] } }, context) {
-    const losses: Loss[] = [{ what: "the points of its scorer: a trial passes or fails" }];
+    const losses: Loss[] = [
+      { what: "the points of its scorer: a trial with additional calls passes, one with additional arguments fails" },
+    ];
     const cases = run.calls.flatMap(({ args: [configs = null, settings = null], line }) => {
       if (settings !== null) losses.push({ what: "settings of the server under test" });
       return (Array.isArray(configs) ? configs : [configs]).map((one) => readConfig(one, { file, line }, context));

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../base/types/js
 import type { CaseFile } from "../../../base/types/suite.ts";
 import { readCaseFiles } from "../../parsing/caseFiles.ts";
 import { realPath } from "../../parsing/confined.ts";
-import { asObject, asText, listObjects, listOtherKeys, parseData, readTexts } from "./data.ts";
+import { asObject, asText, listObjects, listOtherKeys, parseData, readTexts, toLiteral } from "./data.ts";
 import {
   expectCall,
   type FileCall,
@@ -17,6 +17,8 @@ import {
 
 type GraderExpectations = {
   calls: FileCall[];
+  /** How the calls are compared, if not in any order among others. */
+  sequence?: { order: "strict"; extras: boolean };
   avoid: string[];
   skills: string[];
   sentences: string[];
@@ -54,12 +56,12 @@ export const vally: Format = {
 const expectsNothing = "no grader says which tool or skill is expected";
 
 /** Names in `losses` the skills that one expectation cannot say. */
-function buildExpectation({ calls, avoid, skills, losses }: GraderExpectations): CaseFile["expect"] {
+function buildExpectation({ calls, sequence, avoid, skills, losses }: GraderExpectations): CaseFile["expect"] {
   const avoided = avoid.length > 0 ? { avoid: oneOrSeveral(avoid) } : {};
   const [skill, ...others] = new Set(skills);
   if (others.length > 0) losses.push({ what: "several skills that must all be loaded" });
   if (calls.length > 0 && skill !== undefined) losses.push({ what: "a skill beside expected calls", detail: skill });
-  if (calls.length > 0) return { calls, order: "any", extras: true, ...avoided };
+  if (calls.length > 0) return { calls, ...(sequence ?? { order: "any", extras: true }), ...avoided };
   if (skill !== undefined && others.length === 0) return { skill, ...avoided };
   return avoid.length > 0 ? avoided : undefined;
 }
@@ -133,7 +135,7 @@ const explainNoNames = (name: Json | undefined, call: Json): Loss =>
  * The names in a regular expression that is a plain list of names; undefined for any other pattern. `losses` says if the
  * pattern fits other names as well.
  */
-function readNames(pattern: string, losses: Loss[]): string[] | undefined {
+function readNames(pattern: string, losses: Loss[], isAnyCase = pattern.startsWith("(?i)")): string[] | undefined {
   const bare = pattern
     .replace(/^\(\?i\)/, "")
     .replace(/^\^/, "")
@@ -144,7 +146,7 @@ function readNames(pattern: string, losses: Loss[]): string[] | undefined {
   // Without the parentheses, an anchor belongs to the first or the last name alone.
   const isWhole = /^(?:\(\?i\))?\^.*\$$/.test(pattern) && (names.length === 1 || /^(?:\(\?i\))?\^\(/.test(pattern));
   if (!isWhole) losses.push({ what: "a pattern that fits longer names of tools as well", detail: pattern });
-  if (pattern.startsWith("(?i)")) losses.push({ what: "names of tools in any case of letters", detail: pattern });
+  if (isAnyCase) losses.push({ what: "names of tools in any case of letters", detail: pattern });
   return names;
 }
 
@@ -220,62 +222,131 @@ function readFixtures(
   };
 }
 
+/**
+ * The expectations of a task. One call may meet several graders, so that a tool is expected as often as the grader wants
+ * that wants it most, and calls with arguments count among these.
+ */
 function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderExpectations {
   const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], losses: [] };
+  const { losses } = found;
+  const named: string[][] = [];
+  const sequences: { tools: string[]; mode: Json | undefined }[] = [];
   const expected = asObject(entry.expected);
   const { required_tools, forbidden_tools, ...limits } = asObject(expected.behavior);
-  const readNamed = (value: Json | undefined, what: string) => readTexts(value, what, found.losses);
-  found.calls.push(...readNamed(required_tools, "required_tools").map((tool) => ({ tool })));
+  const readNamed = (value: Json | undefined, what: string) => readTexts(value, what, losses);
+  named.push([...new Set(readNamed(required_tools, "required_tools"))]);
   found.avoid.push(...readNamed(forbidden_tools, "forbidden_tools"));
   if (skill !== undefined && expected.should_trigger === true) found.skills.push(skill);
   if (skill !== undefined && expected.should_trigger === false) found.avoid.push(`skill:${skill}`);
   if (typeof entry.expected === "string") found.sentences.push(entry.expected);
-  for (const key of Object.keys(limits)) found.losses.push({ what: `the limit "${key}"` });
+  for (const key of Object.keys(limits)) losses.push({ what: `the limit "${key}"` });
   const said = skill === undefined ? ["behavior"] : ["behavior", "should_trigger"];
   for (const key of Object.keys(expected).filter((one) => !said.includes(one)))
-    found.losses.push({ what: `"${key}" of the expectation` });
+    losses.push({ what: `"${key}" of the expectation` });
   for (const grader of ([entry.graders ?? [], entry.validators ?? []].flat() as Json[]).map(asObject)) {
     const config = asObject(grader.config);
     const type = asText(grader.type) ?? "without a type";
+    const known = [...(wazaSettings[type] ?? [])];
     if (type === "tool_constraint") {
-      found.calls.push(...readSpecs(config.expect_tools, found));
-      const rejected = readSpecs(config.reject_tools, found);
+      const specs = readSpecs(config.expect_tools, losses);
+      named.push([...new Set(specs.flatMap(({ tool, args }) => (args || Array.isArray(tool) ? [] : tool)))]);
+      found.calls.push(...specs.filter(({ tool, args }) => args || Array.isArray(tool)));
+      const rejected = readSpecs(config.reject_tools, losses);
       found.avoid.push(...rejected.flatMap(({ tool, args }) => (args ? [] : tool)));
-      if (rejected.some(({ args }) => args)) found.losses.push({ what: "a forbidden call with arguments" });
+      if (rejected.some(({ args }) => args)) losses.push({ what: "a forbidden call with arguments" });
     } else if (type === "action_sequence") {
-      found.calls.push(...readNamed(config.expected_actions, "expected_actions").map((tool) => ({ tool })));
-      if (config.matching_mode !== "any_order_match")
-        found.losses.push({ what: "the order of a sequence among other expected calls" });
+      const tools = readNamed(config.expected_actions, "expected_actions");
+      named.push(tools);
+      if (config.matching_mode !== "any_order_match") sequences.push({ tools, mode: config.matching_mode });
     } else if (type === "skill_invocation") {
-      found.skills.push(...readNamed(config.required_skills, "required_skills"));
+      const required = readNamed(config.required_skills, "required_skills");
+      found.skills.push(...required);
+      found.avoid.push(...readNamed(config.forbidden_skills, "forbidden_skills").map((name) => `skill:${name}`));
+      // The order of one skill, among others, says nothing.
+      if (required.length < 2 && config.mode !== "exact_match" && config.allow_extra !== false)
+        known.push("mode", "allow_extra");
     } else if (type === "prompt") found.sentences.push(...readNamed(grader.rubric ?? config.prompt, "rubric"));
     else if (type === "behavior") {
-      found.calls.push(...readNamed(config.required_tools, "required_tools").map((tool) => ({ tool })));
+      named.push([...new Set(readNamed(config.required_tools, "required_tools"))]);
       found.avoid.push(...readNamed(config.forbidden_tools, "forbidden_tools"));
     } else {
-      found.losses.push({ what: `the grader "${type}"` });
+      losses.push({ what: `the grader "${type}"` });
       continue;
     }
-    for (const key of Object.keys(config).filter((one) => !wazaSettings.includes(one)))
-      found.losses.push({ what: `"${key}" of the grader "${type}"` });
+    for (const key of Object.keys(config).filter((one) => !known.includes(one)))
+      losses.push({ what: `"${key}" of the grader "${type}"` });
   }
+  addNamed(named, found);
+  const [sequence, ...others] = sequences;
+  if (!sequence) return found;
+  if (others.length === 0 && found.calls.length === sequence.tools.length && found.calls.every(({ args }) => !args))
+    return {
+      ...found,
+      calls: sequence.tools.map((tool) => ({ tool })),
+      sequence: { order: "strict", extras: sequence.mode !== "exact_match" },
+    };
+  losses.push({ what: "the order of a sequence among other expected calls" });
   return found;
 }
 
-const wazaSettings: readonly string[] = [
-  ...["expect_tools", "reject_tools", "expected_actions", "matching_mode", "required_skills", "prompt"],
-  ...["required_tools", "forbidden_tools"],
-];
+/** Adds a call of each tool as often as the list wants that names it most often. */
+function addNamed(lists: readonly (readonly string[])[], { calls, losses }: GraderExpectations): void {
+  const tools = calls.map(({ tool }) => tool);
+  const isShared = tools.some((tool, at) => Array.isArray(tool) || tools.indexOf(tool) < at);
+  if (isShared && calls.length + lists.flat().length > 1)
+    losses.push({ what: "that one call may meet several graders" });
+  for (const tool of new Set(lists.flat())) {
+    const count = Math.max(...lists.map((list) => list.filter((one) => one === tool).length));
+    for (let made = calls.filter((call) => call.tool === tool).length; made < count; made++) calls.push({ tool });
+  }
+}
 
-function readSpecs(value: Json | undefined, { losses }: GraderExpectations): FileCall[] {
+const wazaSettings: Readonly<Record<string, readonly string[]>> = {
+  tool_constraint: ["expect_tools", "reject_tools"],
+  action_sequence: ["expected_actions", "matching_mode"],
+  skill_invocation: ["required_skills", "forbidden_skills"],
+  prompt: ["prompt"],
+  behavior: ["required_tools", "forbidden_tools"],
+};
+
+function readSpecs(value: Json | undefined, losses: Loss[]): FileCall[] {
   return (Array.isArray(value) ? value : []).flatMap((spec): FileCall[] => {
-    const { tool, command_pattern: command, path_pattern: path, skill_pattern: skill } = asObject(spec);
+    const given = asObject(spec);
+    const { tool, command_pattern: command, path_pattern: path, skill_pattern: skill, args } = given;
     const name = typeof spec === "string" ? spec : tool;
-    const names = readNames(asText(name) ?? "", losses);
+    const names = readNames(asText(name) ?? "", losses, true);
     if (!names) {
       losses.push(explainNoNames(name, spec));
       return [];
     }
-    return [expectCall(oneOrSeveral(names), matchPatterns({ command, path, skill }, losses))];
+    for (const { what } of listOtherKeys(given, ["tool", "command_pattern", "path_pattern", "skill_pattern", "args"]))
+      losses.push({ what: `${what} of an expected call` });
+    const patterns = matchPatterns({ command, path, skill }, losses);
+    return [expectCall(oneOrSeveral(names), { ...matchArguments(asObject(args), losses), ...patterns })];
   });
+}
+
+/** Converts waza's matchers of arguments. */
+function matchArguments(args: JsonObject, losses: Loss[]): JsonObject {
+  const entries = Object.entries(args).flatMap(([name, matcher]) => {
+    const found = matchArgument(asObject(matcher));
+    if (found === undefined)
+      losses.push({ what: "a matcher of an argument", detail: JSON.stringify({ [name]: matcher }) });
+    else if ("regex" in asObject(matcher) || "contains" in asObject(matcher))
+      losses.push({ what: "a pattern for arguments that are not text", detail: name });
+    return found === undefined ? [] : [[name, found] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** `equals`, `regex`, `contains`, or a `range` with its ends; undefined for other matchers. */
+function matchArgument(matcher: JsonObject): Json | undefined {
+  const [[key, operand] = [], ...others] = Object.entries(matcher);
+  if (operand === undefined || others.length > 0) return undefined;
+  if (key === "equals") return toLiteral(operand);
+  if (typeof operand === "string")
+    return key === "regex" ? { $matches: operand } : key === "contains" ? { $contains: operand } : undefined;
+  const bounds = Object.entries(asObject(operand));
+  const isRange = key === "range" && bounds.length > 0 && bounds.every(([name]) => name === "gte" || name === "lte");
+  return isRange ? Object.fromEntries(bounds.map(([name, bound]) => [`$${name}`, bound])) : undefined;
 }

@@ -1,10 +1,11 @@
-import type { Json } from "../../../base/types/json.ts";
+import { isJsonObject, type Json } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suite.ts";
 import {
   explainOther,
   type FunctionValue,
   isFunction,
   isObject,
+  isStub,
   isUnknown,
   type SourceCall,
   type SourceRun,
@@ -13,7 +14,6 @@ import {
 } from "../source/values.ts";
 import { toLiteralArgs } from "./data.ts";
 import {
-  expectCall,
   type FileCall,
   type Format,
   type ImportContext,
@@ -38,6 +38,7 @@ export const vitestEvals: Format = {
     /\.[mc]?[tj]sx?$/.test(file) && /\bdescribeEval\(/.test(text) && /from ["']vitest-evals/.test(text),
   request: {
     functions: ["describeEval"],
+    stubs: ["ToolCallScorer"],
     expressions: {
       toolName: `\\btoolName\\s*(?:===?|:)\\s*(${constant})`,
       toolArguments: `\\btoolName\\s*:\\s*(${constant}),\\s*args\\s*:`,
@@ -71,11 +72,35 @@ function groupTests({ calls }: SourceRun): (SourceCall & { tests: SourceCall[] }
   return blocks;
 }
 
-type EvalBlock = { title: string; location: ImportedCase["location"]; context: ImportContext };
+type EvalBlock = { title: string; location: ImportedCase["location"]; context: ImportContext; rules?: CallRules };
 
-function readData(members: Readonly<Record<string, Value>>, block: EvalBlock, losses: Loss[]): ImportedCase[] {
-  const { data = null, task, threshold = null } = members;
+/** How calls of all replies are compared. */
+type CallRules = Pick<NonNullable<CaseFile["expect"]>, "order" | "extras" | "argsMode">;
+
+/** A task asserts that a call was made, at any position. */
+const anywhere: CallRules = { order: "any", extras: true };
+
+/** Reads the options of `ToolCallScorer`; undefined if other scorers decide. */
+function readScorers(scorers: Value, losses: Loss[]): CallRules | undefined {
+  const all = scorers === null ? [] : [scorers].flat();
+  const isKnown = (one: Value) => isStub(one) && one.name === "ToolCallScorer";
+  if (!all.every(isKnown)) losses.push({ what: "a scorer that is a function" });
+  const found = all.find(isKnown);
+  if (!isStub(found)) return undefined;
+  const [options = null] = found.args ?? [];
+  const { ordered = false, allowExtras = true, ...others } = isObject(options) ? options.members : {};
+  const usual: Readonly<Record<string, Value>> = { requireAll: true, params: "strict" };
+  for (const key of Object.keys(others))
+    if (others[key] !== usual[key])
+      losses.push({ what: `"${key}" of ToolCallScorer: all calls and arguments must match` });
+  return { order: ordered === true ? "strict" : "any", extras: allowExtras !== false, argsMode: "exact" };
+}
+
+function readData(members: Readonly<Record<string, Value>>, given: EvalBlock, losses: Loss[]): ImportedCase[] {
+  const { data = null, task, threshold = null, scorers = null } = members;
   if (data === null) return [];
+  const rules = readScorers(scorers, losses);
+  const block = { ...given, ...(rules && { rules }) };
   if (threshold !== null) losses.push({ what: "a threshold on the score: `passRate` counts trials instead" });
   const entries = isFunction(data) ? (data.returned ?? null) : data;
   const asserted = isFunction(task) ? readAsserted(task) : { calls: [], losses: [] };
@@ -84,7 +109,7 @@ function readData(members: Readonly<Record<string, Value>>, block: EvalBlock, lo
   return [leaveOut({ name: block.title, location: block.location, losses: [] }, reason)];
 }
 
-function readEntry(entry: Value, { title, location, context }: EvalBlock, asserted: Asserted): ImportedCase {
+function readEntry(entry: Value, { title, location, context, rules }: EvalBlock, asserted: Asserted): ImportedCase {
   if (!isObject(entry)) return leaveOut({ name: title, location, losses: [] }, "an entry is not an object");
   const { input = null, expectedTools = null, expected, ...others } = entry.members;
   const losses = [
@@ -99,19 +124,29 @@ function readEntry(entry: Value, { title, location, context }: EvalBlock, assert
   const isAsserted = expectedTools === null;
   const calls = isAsserted ? asserted.calls : readExpectedTools(expectedTools);
   if (typeof calls === "string") return leaveOut(common, calls);
-  // A task asserts that a call was made, at any position.
-  const expect = !isAsserted && calls.length === 0 ? { tool: "none" } : expectCalls(calls, isAsserted);
-  const maxTurns = isAsserted && calls.length > 0 && { maxTurns: 8 };
+  const rule = isAsserted ? anywhere : rules;
+  if (!isAsserted && rules && isPairedOtherwise(calls, rules))
+    losses.push({ what: "that ToolCallScorer pairs calls of one tool in their order" });
+  const expect = calls.length === 0 && rule === undefined ? { tool: "none" } : expectCalls(calls, rule);
+  const maxTurns = rule && calls.length > 0 && { maxTurns: 8 };
   const sentences = typeof expected === "string" ? [expected.replace(/\s+/g, " ")] : [];
   const content: CaseFile = { input, ...(expect && { expect, ...maxTurns }) };
   return keepJudged(context, common, content, sentences, "it expects no tool, and its scorers are functions");
 }
 
-function expectCalls(calls: readonly FileCall[], isLoose: boolean): CaseFile["expect"] {
+/** Without rules, calls are expected in the first reply if it is one, else in their order. */
+function expectCalls(calls: readonly FileCall[], rules?: CallRules): CaseFile["expect"] {
   const [only] = calls;
   if (!only) return undefined;
-  if (isLoose) return { calls: [...calls], order: "any", extras: true };
+  if (rules) return { calls: [...calls], ...rules };
   return calls.length === 1 ? only : { calls: [...calls], order: "strict" };
+}
+
+/** Whether a pairing in order can miss calls that another one finds: some arguments are expected, others are free. */
+function isPairedOtherwise(calls: readonly FileCall[], { order, extras }: CallRules): boolean {
+  const withArgs = calls.filter(({ args }) => args).map(({ tool }) => tool);
+  if (order === "strict") return extras === true && withArgs.length > 0;
+  return calls.some(({ tool, args }) => !args && withArgs.includes(tool));
 }
 
 /** `[{ name, arguments }]`, or names alone. */
@@ -121,9 +156,8 @@ function readExpectedTools(value: Value): FileCall[] | string {
   if (!Array.isArray(read.json)) return "its expected tools are not a list";
   const calls = read.json.flatMap((tool): FileCall[] => {
     if (typeof tool === "string") return [{ tool }];
-    const { name, arguments: args } = tool as { name?: Json; arguments?: Json };
-    const given = typeof args === "object" && args !== null && !Array.isArray(args) ? toLiteralArgs(args) : {};
-    return typeof name === "string" ? [expectCall(name, given)] : [];
+    const { name, arguments: args = null } = tool as { name?: Json; arguments?: Json };
+    return typeof name === "string" ? [{ tool: name, ...(isJsonObject(args) && { args: toLiteralArgs(args) }) }] : [];
   });
   return calls.length < read.json.length ? "an expected tool has no name" : calls;
 }
@@ -155,7 +189,7 @@ function readTest(title: Value, { expressions }: FunctionValue, { location, cont
     return leaveOut(common, "it does not run one text that is written in the source");
   const calls = readExpectedTools(expectedTools[0] ?? []);
   if (typeof calls === "string") return leaveOut(common, calls);
-  const expect = expectCalls(calls, true);
+  const expect = expectCalls(calls, anywhere);
   const sentences = expected.filter((text) => typeof text === "string").slice(0, 1);
   const losses = [{ what: "assertions of the test that are functions" }];
   const content = { input, ...(expect && { expect, maxTurns: 8 }) };
