@@ -1,7 +1,10 @@
+import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { buildEnvironment } from "../../../src/evals/asking/hosts/claudeCode.ts";
 import type { HostedTrial } from "../../../src/evals/base/types/model.ts";
 import { openModel } from "../../../src/evals/experiments/workspace/models.ts";
@@ -139,6 +142,31 @@ describe("a program in place of Claude Code", () => {
     first.abort();
     expect((await running).outcome).toEqual(outcome);
     expect(starts()).toBe("x\n");
+  });
+
+  it("is ended when it sends a failed request again more often than the retries allow", async () => {
+    let requests = 0;
+    const server = createServer((_, response) => {
+      requests++;
+      response.writeHead(500, { "content-type": "application/json" }).end('{"error":{"message":"down"}}');
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const script = join(freshFolder(), "stubborn.mjs");
+    const body = { model: "m", messages: [{ role: "user", content: "hi" }], tools: [{ name: "Read" }] };
+    writeFileSync(
+      script,
+      `const options = { method: "POST", body: ${JSON.stringify(JSON.stringify(body))} };
+      for (;;) await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", options).catch(() => {});`,
+    );
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const model = await open(programOf(`exec node ${script}`), { baseUrl, retries: 2 });
+    expect((await model.converse(trial(), never)).outcome).toEqual({
+      kind: "broken",
+      stage: "model",
+      message: "the provider answered 500: down (3 attempts)",
+    });
+    expect(requests).toBe(3);
   });
 
   it("is ended when it takes too long", async () => {

@@ -132,6 +132,22 @@ describe("readTurns", () => {
     expect(calls?.map(({ execution }) => execution)).toEqual([executed, failed]);
   });
 
+  it("matches calls of one tool at once by their arguments, each execution to one call", () => {
+    const call = (id: string, at: number): Call => ({ id, tool: "s__get", arguments: { at } });
+    const relayed = [2, 1, 1].map((at): RelayedCall => {
+      return { id: "", tool: "get", arguments: { at }, execution: { ...executed, ms: at }, at: clock };
+    });
+    const conversation = [exchange({ tools: [tool("s__get")], calls: [call("a", 1), call("b", 2), call("c", 3)] })];
+    const calls = readTurns(conversation, { ...offer, relayed }, wording)[0]?.calls;
+    expect(calls?.map(({ id, execution }) => [id, execution && "ms" in execution && execution.ms])).toEqual([
+      ["a", 1],
+      ["b", 2],
+      ["c", undefined],
+      // The model did not write it.
+      ["a/3", 1],
+    ]);
+  });
+
   it("drops the calls of a reply that was cut off", () => {
     const conversation = [exchange({ calls: [{ id: "1", tool: "s__get", arguments: {} }], stop: "cut" })];
     expect(readTurns(conversation, offer, wording)).toMatchObject([{ calls: [], stop: "cut" }]);

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { writeProject } from "../../../src/evals/asking/hosts/project.ts";
+import { readProject, writeProject } from "../../../src/evals/asking/hosts/project.ts";
 import type { SkillPackage } from "../../../src/evals/base/types/skill.ts";
 import { parseSkill } from "../../../src/evals/input/skills/package.ts";
 
@@ -98,5 +98,24 @@ describe("the project of a trial", () => {
       '"" is not a path inside the project',
       'the case\'s file ".Claude/settings.json" would configure Claude Code itself',
     ]);
+  });
+
+  it("is read after the trial by path, without what configures the host, what is installed, and long files", async () => {
+    const project = freshFolder();
+    for (const folder of ["b", ".claude", "node_modules"]) mkdirSync(join(project, folder));
+    for (const file of ["z.txt", "b/a.txt", ".claude/settings.json", "node_modules/x.js"])
+      writeFileSync(join(project, file), "héllo");
+    writeFileSync(join(project, "full.txt"), "x".repeat(1024 * 1024));
+    writeFileSync(join(project, "long.txt"), "x".repeat(1024 * 1024 + 1));
+    symlinkSync("z.txt", join(project, "link.txt"));
+    const files = await readProject(project, host);
+    expect(files.map(({ path }) => path)).toEqual(["b/a.txt", "full.txt", "z.txt"]);
+    expect(files[2]?.content).toBe("héllo");
+  });
+
+  it("is read up to 2,000 files", async () => {
+    const project = freshFolder();
+    for (let n = 0; n < 2_001; n++) writeFileSync(join(project, String(n)), "");
+    expect(await readProject(project, host)).toHaveLength(2_000);
   });
 });

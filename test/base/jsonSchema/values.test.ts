@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   explainTypeMisfit,
+  getNumber,
   getProperty,
   getSingleType,
   listRequired,
@@ -22,6 +23,15 @@ test("required and properties are read from malformed schemas too", () => {
   expect(getProperty({ properties: {} }, "constructor")).toBeUndefined();
 });
 
+test("a number is finite", () => {
+  const schema = JSON.parse('{ "minimum": 0, "maximum": 1e999, "minLength": "5" }');
+  expect(["minimum", "maximum", "minLength"].map((keyword) => getNumber(schema, keyword))).toEqual([
+    0,
+    undefined,
+    undefined,
+  ]);
+});
+
 test("a nullable schema without null is its other branch, with the keywords next to it", () => {
   const nullable = { anyOf: [{ type: "string" }, { type: "null" }], description: "A text." };
   expect(withoutNull(nullable)).toEqual({ type: "string", description: "A text." });
@@ -29,6 +39,8 @@ test("a nullable schema without null is its other branch, with the keywords next
   expect(withoutNull(union)).toBe(union);
   const twice = { anyOf: [{ type: "string" }, { type: "null" }, { type: "null" }] };
   expect(withoutNull(twice)).toBe(twice);
+  const both = { anyOf: [{ type: "string" }, { type: "null" }], oneOf: [{ minLength: 1 }] };
+  expect(withoutNull(both)).toBe(both);
 });
 
 test.each<[Json, JsonObject, string | undefined]>([

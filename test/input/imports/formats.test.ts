@@ -247,6 +247,26 @@ tests:
   });
 });
 
+describe("promptfoo's numbers of calls", () => {
+  it.each<[assertion: string, expected: Json]>([
+    ['"trajectory:tool-used", value: { name: a, min: 0, max: 0 }', { avoid: "a", calls: [{ tool: "b" }] }],
+    ['"trajectory:tool-used", value: { name: a, min: 2 }', { calls: [{ tool: "b" }, { tool: "a" }, { tool: "a" }] }],
+    ['"not-trajectory:tool-used", value: { name: a, min: 1 }', { avoid: "a", calls: [{ tool: "b" }] }],
+    ["skill-used, value: { name: a, max: 0 }", { avoid: "skill:a", calls: [{ tool: "b" }] }],
+    ["not-skill-used, value: a", { avoid: "skill:a", calls: [{ tool: "b" }] }],
+  ])("are expected: %s", async (assertion, expected) => {
+    const { kept, losses } = await importFiles({
+      "promptfooconfig.yaml": `prompts: ["{{q}}"]
+tests:
+  - vars: { q: Go }
+    assert: [{ type: "trajectory:tool-used", value: b }, { type: ${assertion} }]
+`,
+    });
+    expect(kept.map(({ expect: one }) => one)).toMatchObject([expected]);
+    expect(losses).toEqual([]);
+  });
+});
+
 describe("mcp-evals and the Berkeley leaderboard", () => {
   it("load what has an expectation", async () => {
     const line = {

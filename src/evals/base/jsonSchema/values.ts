@@ -9,7 +9,7 @@ export function isType(value: unknown): value is Type {
 
 /** The types that a schema names, including `null`; empty if it names none. */
 export function listTypes({ type }: JsonObject): readonly Type[] {
-  return [...new Set((Array.isArray(type) ? type.slice(0, 20) : [type]).filter(isType))];
+  return [...new Set((Array.isArray(type) ? type : [type]).filter(isType))];
 }
 
 /** The only type other than null; undefined if the schema names several or none. */
@@ -27,9 +27,9 @@ export function getProperty({ properties }: JsonObject, name: string): Json | un
   return isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
-/** The names in `required`, each once, at most 10,000. */
+/** The names in `required`, each once. */
 export function listRequired({ required }: JsonObject): string[] {
-  const names = Array.isArray(required) ? required.slice(0, 10_000) : [];
+  const names = Array.isArray(required) ? required : [];
   return [...new Set(names.filter((name) => typeof name === "string"))];
 }
 
