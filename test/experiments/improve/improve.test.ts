@@ -183,7 +183,8 @@ describe("evals improve", () => {
       { writer: "anthropic:claude-haiku-5-5", budget: 0.01 },
       "does not pay for a proof",
     ],
-    ["the file has no proposals", { proposals: "tools.json" }, "has no proposals"],
+    ["the file has no proposals", { proposals: "evals/files.json" }, "has no proposals"],
+    ["all proposals are refused", { proposals: "tools.json" }, "Every proposal is refused"],
   ])("spends nothing if %s", async (_, given, why) => {
     await expect(search(given)).rejects.toThrow(why);
   });

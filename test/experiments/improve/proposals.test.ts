@@ -7,7 +7,10 @@ import { aCase, aSuite, aTool } from "../../fakes/suite.ts";
 import { complaint, workspace } from "../../input/suites/workspace.ts";
 
 const read = async (content: string, { name = "file.json", skill = undefined as string | undefined } = {}) =>
-  await readProposals(name, await workspace({ [name]: content }), skill);
+  await readProposals(name, await workspace({ [name]: content }), {
+    skill,
+    tools: new Set(["read", "list", "move", "files__move"]),
+  });
 
 const patch = `# mispick suggested description rewrites
 # Model: x.
@@ -63,6 +66,33 @@ describe("readProposals", () => {
       '{"best_description": "B", "history": [{"description": "A"}, {"description": "B"}, {"description": "B"}]}',
       [{ name: "iteration-2", variant: { "skill:pdf": "B" } }],
     ],
+    [
+      "a loop of skill-creator that began with another description than the current one",
+      '{"original_description": "A", "history": [{"iteration": 1, "description": "B", "passed": 3}]}',
+      [{ name: "iteration-1", variant: { "skill:pdf": "B" } }],
+    ],
+    [
+      "names of mispick over several servers",
+      '{"descriptions": {"files:move": "Moves.", "files:read": "Reads.", "other:gone": "Goes."}}',
+      [{ name: "descriptions", variant: { files__move: "Moves.", read: "Reads.", "other:gone": "Goes." } }],
+    ],
+    [
+      "a tool list, without its annotations",
+      JSON.stringify({
+        nextCursor: "x",
+        tools: [
+          { name: "read", description: "Reads.", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } },
+          { name: "list", description: "Lists." },
+          { name: "bare" },
+        ],
+      }),
+      [
+        {
+          name: "list",
+          variant: { read: { tool: { description: "Reads.", inputSchema: { type: "object" } } }, list: "Lists." },
+        },
+      ],
+    ],
   ])("reads %s", async (_, content, proposals) => {
     expect(await read(content, { skill: "pdf" })).toEqual(proposals);
   });
@@ -73,7 +103,8 @@ describe("readProposals", () => {
   });
 
   it.each([
-    ["something else", '{"tools": []}', '"file.json" has no proposals.'],
+    ["an empty tool list", '{"tools": []}', '"file.json" has no proposals.'],
+    ["something else", '{"suites": []}', '"file.json" has no proposals.'],
     ["a list", "[1]", '"file.json" has no proposals.'],
     ["descriptions of which skill is unknown", '{"history": [{"description": "A"}]}', "the suite has several or none"],
     ["a variant in a wrong form", '{"variants": {"a": {"read": 5}}}', '"read" must be text or an object, got 5.'],

@@ -7,7 +7,7 @@ import type { Io } from "../../base/types/io.ts";
 import { jsonObjectSchema } from "../../base/types/json.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import type { TextChange } from "../../reports/document.ts";
-import { some } from "../../reports/format.ts";
+import { count, some } from "../../reports/format.ts";
 import { defaultMargin } from "../design/statistics.ts";
 import { type ExperimentOptions, type ExperimentRun, runExperiment, withExperiment } from "../pipeline/experiment.ts";
 import { recallOptions } from "../pipeline/recordedOptions.ts";
@@ -20,8 +20,8 @@ import { openWriter } from "../workspace/models.ts";
 import { writeOutput } from "../workspace/writeOutput.ts";
 import { forecastLoop, type LoopSetup, type LoopVerdict } from "./design.ts";
 import { makePatch } from "./patch.ts";
-import { announceCost, findSkill, isSibling, splitSuite } from "./plan.ts";
-import { type LintTools, readProposals } from "./proposals.ts";
+import { announceCost, isSibling, listSubjects, splitSuite } from "./plan.ts";
+import { createGate, type LintTools, type NamedVariant, readProposals } from "./proposals.ts";
 import { promptHash } from "./propose.ts";
 import { recordSplits } from "./recordSplits.ts";
 import { Search } from "./search.ts";
@@ -60,7 +60,8 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
     const idsOf = (half: string) => [...cases.keys()].filter((id) => splits.get(id) === half);
     const [train, heldOut] = [idsOf("train"), idsOf("held-out")];
     const fixed =
-      options.proposals === undefined ? [] : await readProposals(options.proposals, io.cwd, findSkill(cases));
+      options.proposals === undefined ? [] : await readProposals(options.proposals, io.cwd, listSubjects(cases));
+    if (!opened) refuseAll(fixed, createGate([...cases.values()], lint, io));
     const { bank, placebo } = await findBank([...cases.values()], workspace, io);
     const wordings = new Map<string, Overlaid>();
     const setup: LoopSetup = {
@@ -71,7 +72,8 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
       ...(options.harmUnsteady !== undefined && { harmUnsteady: options.harmUnsteady }),
     };
     const forecast = forecastLoop(setup, Math.max(options.wordings, fixed.length));
-    announceCost(forecast, workspace, options, io);
+    const asked = opened && `up to ${count(setup.rounds, "request")} to ${opened.id} for wordings`;
+    announceCost(forecast, workspace, { budget: options.budget, writer: asked }, io);
     const search = new Search(
       { setup, cases, fixed, wanted: options.wordings, workspace, writer: opened, lint, wordings },
       io,
@@ -96,8 +98,8 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
       },
       io,
     );
-    const asked = { setup, placebo, prompts, recorded, writer: opened?.id, most: forecast.most };
-    const summary = summarize(finished, search, asked);
+    const found = { setup, placebo, prompts, recorded, writer: opened?.id, most: forecast.most };
+    const summary = summarize(finished, search, found);
     const report = await recordExperiment(finished, summary, io);
     // With --output -, standard output contains only the overlay.
     const shown = options.output === "-" ? { ...io, out: io.err } : io;
@@ -109,6 +111,14 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
     if (!won && (options.output ?? options.patch) !== undefined) io.err("No wording won, so nothing was written.\n");
     return exitCode as ExitCode;
   });
+}
+
+/** Throws a usage error if none of the proposals may be asked. */
+function refuseAll(fixed: readonly NamedVariant[], gate: ReturnType<typeof createGate>): void {
+  const refusals = fixed.map((one) => ({ name: one.name, why: gate(one) }));
+  if (refusals.some(({ why }) => why === null)) return;
+  const reasons = some(refusals.map(({ name, why }) => `${name}: ${why}`));
+  throw usageError("Every proposal is refused, so there is nothing to search.", reasons);
 }
 
 /** The result of a search, decided or stopped. */

@@ -6,12 +6,14 @@ import { printableLines } from "../../base/secrets/visible.ts";
 import { deriveSeed, orderBySeed } from "../../base/stats/random.ts";
 import { printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
+import { canonicalJson, type Json } from "../../base/types/json.ts";
 import { skillEntryName } from "../../base/types/skill.ts";
 import type { Split } from "../../base/types/suite.ts";
-import { addCost, multiplyCost } from "../../base/types/trial.ts";
+import type { OfferedTool } from "../../base/types/tool.ts";
+import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, money, some } from "../../reports/format.ts";
 import type { ExperimentWorkspace } from "../pipeline/experiment.ts";
-import { estimateTrialCost } from "../pipeline/price.ts";
+import { computeTrialCeiling, estimateTrialCost } from "../pipeline/price.ts";
 import type { Overlaid } from "../variants/file.ts";
 import type { forecastLoop } from "./design.ts";
 
@@ -43,37 +45,48 @@ export function splitSuite({ cases: all, suite }: ExperimentWorkspace, io: Io) {
   return { cases, splits };
 }
 
-/** The only skill of the cases. */
-export function findSkill(cases: ReadonlyMap<string, PlannedCase>): string | undefined {
+/** The tools that the cases are shown, and their only skill. */
+export function listSubjects(cases: ReadonlyMap<string, PlannedCase>) {
   const prefix = skillEntryName("");
-  const tools = [...cases.values()].flatMap(({ toolset }) => toolset.tools);
-  const skills = new Set(tools.flatMap(({ name, origin }) => (origin === "skill" ? [name.slice(prefix.length)] : [])));
-  return skills.size === 1 ? [...skills][0] : undefined;
+  const shown = [...cases.values()].flatMap(({ toolset }) => toolset.tools);
+  const skills = new Set(shown.flatMap(({ name, origin }) => (origin === "skill" ? [name.slice(prefix.length)] : [])));
+  return { tools: new Set(shown.map(({ name }) => name)), skill: skills.size === 1 ? [...skills][0] : undefined };
 }
 
 /** Whether a wording changes what a case is shown, but none of the tools that it expects. */
 export function isSibling(planned: PlannedCase | undefined, wording: Overlaid | undefined): boolean {
-  if (!planned || !wording || wording.getToolset(planned).hash === planned.toolset.hash) return false;
-  return !listExpectedTools(planned.case).some((tool) => tool in wording.variant);
+  if (!planned || !wording) return false;
+  const toText = (tool: OfferedTool) => canonicalJson(tool as unknown as Json);
+  const before = new Set(planned.toolset.tools.map(toText));
+  const after = wording.getToolset(planned).tools;
+  const changed = after.filter((tool) => !before.has(toText(tool))).map(({ name }) => name);
+  return changed.length > 0 && !listExpectedTools(planned.case).some((tool) => changed.includes(tool));
 }
 
-/** Prints what the loop can cost. Throws a usage error if the budget cannot pay for a proof. */
+/**
+ * Prints the trials that the loop takes, and what they cost; without a price of the model, the requests instead. `writer`: the
+ * model that proposes, and how often. Throws a usage error if the budget cannot pay for a proof.
+ */
 export function announceCost(
   { least, typical, most }: ReturnType<typeof forecastLoop>,
   { cases, model }: ExperimentWorkspace,
-  { budget }: { budget?: number | undefined },
+  { budget, writer }: { budget?: number | undefined; writer: string | undefined },
   io: Io,
 ): void {
-  const each = multiplyCost(1 / cases.length, cases.map((one) => estimateTrialCost(one, model)).reduce(addCost, 0));
+  const average = (all: readonly Cost[]) => multiplyCost(1 / cases.length, all.reduce(addCost, 0));
+  const each = average(cases.map((one) => estimateTrialCost(one, model)));
   const price = (trials: number) => {
     const cost = multiplyCost(trials, each);
-    return model.kind === "language model" ? ` (about ${money(cost)})` : "";
+    return model.kind === "language model" && cost !== "unknown" ? ` (about ${money(cost)})` : "";
   };
-  io.err(
-    printableLines(
-      `Typically ${count(typical, "trial")}${price(typical)} on ${model.id}, at most ${integer(most)}${price(most)}; a proof takes at least ${integer(least)}${price(least)}.`,
-    ),
-  );
+  const requests = average(cases.map((one) => computeTrialCeiling(one, model, undefined).requests));
+  const unpriced = `There is no price of ${model.id} (--prices): at most ${count(Math.ceil(most * Number(requests)), "request")}.`;
+  const lines = [
+    `Typically ${count(typical, "trial")}${price(typical)} on ${model.id}, at most ${integer(most)}${price(most)}; a proof takes at least ${integer(least)}${price(least)}.`,
+    ...(each === "unknown" ? [unpriced] : []),
+    ...(writer === undefined ? [] : [`Beside them, ${writer}.`]),
+  ];
+  io.err(printableLines(lines.join(" ")));
   const needed = multiplyCost(least, each);
   if (budget !== undefined && needed !== "unknown" && needed > budget)
     throw usageError(

@@ -8,7 +8,7 @@ import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";
 import { skillEntryName } from "../../base/types/skill.ts";
 import type { OfferedTool, Tool } from "../../base/types/tool.ts";
-import type { Variant } from "../../base/types/variants.ts";
+import { type Variant, variantSchema } from "../../base/types/variants.ts";
 import { readParsed, readText } from "../../input/parsing/read.ts";
 import { listChanges } from "../../servers/changes/changes.ts";
 import { applyVariant, checkVariant } from "../../servers/overlay.ts";
@@ -20,27 +20,50 @@ export type NamedVariant = { name: string; variant: Variant };
 
 const maxBytes = 4 * 1024 * 1024;
 
+/** Whose wordings can be proposed: the tools that the cases are shown, and their only skill. */
+type Subjects = { tools: ReadonlySet<string>; skill: string | undefined };
+
 /**
- * Reads proposals: a variants file, or what another tool wrote: the fixes of toolfit, the patch or a reply of mispick's fix,
- * the result of skill-creator's loop (`skill`: whose descriptions these are). Throws EvalsError for a file of another form.
+ * Reads proposals: a variants file; a tool list with other wordings; or what another tool wrote: the fixes of toolfit, the
+ * patch or a reply of mispick's fix, the result of skill-creator's loop. What these measured is left out, since every proposal
+ * is tested anew. Throws EvalsError for a file of another form.
  */
-export async function readProposals(file: string, cwd: string, skill: string | undefined): Promise<NamedVariant[]> {
+export async function readProposals(file: string, cwd: string, subjects: Subjects): Promise<NamedVariant[]> {
   const path = resolve(cwd, file);
   const read = readText(path, maxBytes);
   const patched = "kind" in read ? [] : readPatch(read.text);
-  if (patched.length > 0) return patched;
-  const { value } = /\.(?:diff|patch)$/.test(file) ? { value: null } : await readParsed(path, file, { lenient: true });
-  if (isJsonObject(value)) {
-    if ("variants" in value)
-      return [...(await readVariants(file, cwd)).variants].map(([name, variant]) => ({ name, variant }));
-    const found = readFixes(value.fixes) ?? readDescriptions(value.descriptions) ?? readHistory(value.history, skill);
-    if (found && found.length > 0) return found;
-  }
+  const isPatch = patched.length > 0 || /\.(?:diff|patch)$/.test(file);
+  const { value } = isPatch ? { value: null } : await readParsed(path, file, { lenient: true });
+  if (isJsonObject(value) && "variants" in value)
+    return [...(await readVariants(file, cwd)).variants].map(([name, variant]) => ({ name, variant }));
+  const {
+    fixes,
+    descriptions,
+    history,
+    tools = value,
+    original_description: original,
+  } = isJsonObject(value) ? value : { tools: value };
+  const found = [
+    patched,
+    readFixes(fixes),
+    readDescriptions(descriptions),
+    readHistory(history, original, subjects),
+    readTools(tools),
+  ];
+  const proposals = found.find((one) => one.length > 0);
+  if (proposals) return proposals.map(({ name, variant }) => ({ name, variant: nameAsListed(variant, subjects) }));
   throw usageError(
     `"${file}" has no proposals.`,
-    "Give a variants file, or the output of toolfit --fix, mispick fix --patch or skill-creator's run_loop.",
+    "Give a variants file, a tool list, or the output of toolfit --fix, mispick fix --patch or skill-creator's run_loop.",
     { file },
   );
+}
+
+/** mispick names the tools of several servers `server:tool`. */
+function nameAsListed(variant: Variant, { tools }: Subjects): Variant {
+  const rename = (name: string) =>
+    [name, name.replace(":", "__"), name.slice(name.indexOf(":") + 1)].find((one) => tools.has(one)) ?? name;
+  return Object.fromEntries(Object.entries(variant).map(([name, change]) => [rename(name), change]));
 }
 
 /** mispick: after a heading for each pair, `--- a/<tool>`, `+++ b/<tool>`, and the wrapped lines of both descriptions. */
@@ -54,31 +77,43 @@ function readPatch(text: string): NamedVariant[] {
   });
 }
 
-function readFixes(fixes: Json | undefined): NamedVariant[] | undefined {
-  if (!Array.isArray(fixes)) return undefined;
-  return fixes.flatMap((fix, at) => {
-    const { tool, after_description: text } = isJsonObject(fix) ? fix : {};
-    return typeof tool === "string" && typeof text === "string"
-      ? [{ name: `fix-${at + 1}`, variant: { [tool]: text } }]
-      : [];
+const toObjects = (list: Json | undefined) => (Array.isArray(list) ? list.filter(isJsonObject) : []);
+
+const readFixes = (fixes: Json | undefined): NamedVariant[] =>
+  toObjects(fixes).flatMap(({ tool, after_description: text }, at) =>
+    typeof tool === "string" && typeof text === "string" ? [{ name: `fix-${at + 1}`, variant: { [tool]: text } }] : [],
+  );
+
+function readDescriptions(descriptions: Json | undefined): NamedVariant[] {
+  const texts = Object.entries(isJsonObject(descriptions) ? descriptions : {}).filter(
+    (one): one is [string, string] => typeof one[1] === "string",
+  );
+  return texts.length > 0 ? [{ name: "descriptions", variant: Object.fromEntries(texts) }] : [];
+}
+
+/** The descriptions of an iteration each, but for the one that the loop began with. */
+function readHistory(history: Json | undefined, original: Json | undefined, { skill }: Subjects): NamedVariant[] {
+  const texts = toObjects(history).map(({ description }) => description);
+  if (texts.length > 0 && skill === undefined)
+    throw usageError("These are descriptions of a skill, and the suite has several or none.", "Name it with --skill.");
+  return texts.flatMap((text, at) => {
+    const isNew = texts.indexOf(text) === at && text !== (original ?? texts[0]);
+    const entry = skillEntryName(skill ?? "");
+    return typeof text === "string" && isNew ? [{ name: `iteration-${at + 1}`, variant: { [entry]: text } }] : [];
   });
 }
 
-function readDescriptions(descriptions: Json | undefined): NamedVariant[] | undefined {
-  if (!isJsonObject(descriptions)) return undefined;
-  const texts = Object.entries(descriptions).filter((one): one is [string, string] => typeof one[1] === "string");
-  return [{ name: "descriptions", variant: Object.fromEntries(texts) }];
-}
-
-function readHistory(history: Json | undefined, skill: string | undefined): NamedVariant[] | undefined {
-  if (!Array.isArray(history)) return undefined;
-  if (skill === undefined)
-    throw usageError("These are descriptions of a skill, and the suite has several or none.", "Name it with --skill.");
-  // The first iteration has the description that is in use.
-  const texts = history.slice(1).map((one) => (isJsonObject(one) ? one.description : undefined));
-  return [...new Set(texts)].flatMap((text, at) =>
-    typeof text === "string" ? [{ name: `iteration-${at + 2}`, variant: { [skillEntryName(skill)]: text } }] : [],
-  );
+/** A list as `tools/list` gives it, one proposal in all. Annotations stay as they are, since they are no wording. */
+function readTools(list: Json | undefined): NamedVariant[] {
+  const changes = toObjects(list).flatMap(({ name, title, description, inputSchema, outputSchema }) => {
+    const texts = Object.entries({ title, description, inputSchema, outputSchema }).filter(
+      ([, one]) => one !== undefined,
+    );
+    const change = inputSchema === undefined ? description : { tool: Object.fromEntries(texts) };
+    return typeof name === "string" && change !== undefined ? [[name, change]] : [];
+  });
+  const variant = variantSchema.safeParse(Object.fromEntries(changes));
+  return changes.length > 0 && variant.success ? [{ name: "list", variant: variant.data }] : [];
 }
 
 /** What the linter finds in a list of tools. */

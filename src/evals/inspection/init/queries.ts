@@ -6,7 +6,7 @@ import { printableLines } from "../../base/secrets/visible.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Suite } from "../../base/types/suite.ts";
-import type { Tool } from "../../base/types/tool.ts";
+import { isOwnTool, type Tool } from "../../base/types/tool.ts";
 import { confusedPair } from "../../experiments/results/picks.ts";
 import { Ranking } from "../../experiments/results/tally.ts";
 import { selectSuites } from "../../experiments/workspace/suites.ts";
@@ -18,7 +18,6 @@ import { listRecords } from "../../records/find.ts";
 import { readTrials } from "../../records/record.ts";
 import { count } from "../../reports/format.ts";
 import { openSource } from "../../servers/source.ts";
-import { readStaticList } from "../../servers/toolList.ts";
 import { shellWord } from "../shell.ts";
 import { type ConfusedTools, type DraftCase, draftCases } from "./draft.ts";
 import { addCases, printSuite } from "./suite.ts";
@@ -111,14 +110,13 @@ function nameAnew(cases: readonly DraftCase[], known: readonly { id: string }[])
 
 /** The tools that a case of a suite can expect: those of its server that call no others, and those of its catalog. */
 async function listTools(suite: Suite, io: Io): Promise<readonly Tool[]> {
-  const { file, dir, catalog, dispatch = {} } = suite;
+  const { file, dispatch = {} } = suite;
   if (!suite.server)
     throw usageError(`"${suite.name}" has no server, so no tools to draft queries for.`, "Name one.", { file });
   await requireTrust(await claimSuites([suite], io), io);
   const source = await openSource({ ...suite, elicits: false }, io);
   try {
-    const own = source.tools.filter(({ name }) => !Object.hasOwn(dispatch, name));
-    return catalog === undefined ? own : [...own, ...(await readStaticList(resolve(dir, catalog)))];
+    return source.tools.filter((tool) => isOwnTool(tool) && !Object.hasOwn(dispatch, tool.name));
   } finally {
     await source.close();
   }
