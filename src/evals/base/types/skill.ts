@@ -69,6 +69,8 @@ export type SkillEval = {
   input: string;
   /** Whether the skill must load for it; true by default. */
   triggers: boolean;
+  /** What it is for when a better wording is searched for. */
+  split?: "train" | "held-out";
   /** Sentences for a judge; without any, only loading can be measured. */
   expectedBehavior: readonly string[];
   files: readonly EvalFile[];

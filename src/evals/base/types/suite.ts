@@ -86,7 +86,7 @@ const inlineToolSchema = z.strictObject({
 
 export const executionPolicySchema = z.union([z.enum(executionPolicies), z.array(nonEmpty).min(1)]);
 
-const splitSchema = z.enum(["train", "held-out"]);
+export const splitSchema = z.enum(["train", "held-out"]);
 /** What a case is for when a better wording is searched for. */
 export type Split = z.infer<typeof splitSchema>;
 

@@ -16,6 +16,7 @@ import { recordExperiment } from "../reporting/reportFiles.ts";
 import { findBank } from "../variants/ask.ts";
 import { type Overlaid, writeOverlay } from "../variants/file.ts";
 import { incumbentArm, PromptSizes, summarizeVariants, type VariantsResult } from "../variants/verdict.ts";
+import { listTrackedFiles } from "../workspace/git.ts";
 import { openWriter } from "../workspace/models.ts";
 import { writeOutput } from "../workspace/writeOutput.ts";
 import { forecastLoop, type LoopSetup, type LoopVerdict } from "./design.ts";
@@ -53,6 +54,8 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
       "There is nobody to propose wordings.",
       "Name a model with --writer, or a file of wordings with --proposals.",
     );
+  if (options.patch !== undefined && (await listTrackedFiles(io)).length === 0)
+    throw usageError("--patch is about files that git tracks, and there are none here.", "Use --output instead.");
   const opened = options.writer === undefined ? undefined : await openWriter(options.writer, options, io);
   return await withExperiment(recalled, io, async (workspace) => {
     const { splits, cases } = splitSuite(workspace, io);

@@ -1,5 +1,6 @@
 import { sumOf } from "../../base/sum.ts";
 import type { NamedCase } from "../../base/types/check.ts";
+import { skillEntryName } from "../../base/types/skill.ts";
 import {
   type Block,
   diff,
@@ -166,7 +167,10 @@ function describeChange({ case: id, base, head }: Pick<NamedCase, "case" | "base
 function nextStep(summary: VariantsSummary, command = "variants"): string {
   const { kind, run, method, winner, best } = summary;
   if (method === null) return `finish it with \`evals ${command} --resume ${run}\`.`;
-  if (kind === "adopt") return `put the wording of ${winner} into the server; \`--output\` saves it as a file.`;
+  if (kind === "adopt") {
+    const isSkill = best?.changes.every(({ label }) => label.startsWith(skillEntryName("")));
+    return `put the wording of ${winner} into the ${isSkill ? "skill" : "server"}; \`--output\` saves it as a file.`;
+  }
   const { verdict } = summary;
   if (verdict.kind === "inconclusive") {
     if (verdict.because === "missing") return "find out why trials broke, then run it again.";

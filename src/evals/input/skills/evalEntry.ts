@@ -3,6 +3,7 @@ import { isText } from "../../base/text/text.ts";
 import type { Location } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import type { EvalFile, SkillEval } from "../../base/types/skill.ts";
+import { splitSchema } from "../../base/types/suite.ts";
 import { type CaseFiles, overlayFiles, readCaseFiles } from "../parsing/caseFiles.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 import { countEntries, type ProblemCollector } from "./problems.ts";
@@ -28,7 +29,18 @@ export const promptKeys = ["input", "prompt", "query"] as const;
 const checkKeys = ["expected_behavior", "assertions", "expectations", "checks"] as const;
 /** Other fields that are read, and notes of authors for readers, which are ignored. */
 const knownKeys = new Set<string>([
-  ...[...promptKeys, ...checkKeys, "expected_output", "should_trigger", "id", "files", "skill", "skills", "skill_name"],
+  ...[
+    ...promptKeys,
+    ...checkKeys,
+    "expected_output",
+    "should_trigger",
+    "split",
+    "id",
+    "files",
+    "skill",
+    "skills",
+    "skill_name",
+  ],
   ...["name", "title", "category", "type", "tags", "priority", "note", "notes", "comment", "reason", "rationale"],
 ]);
 
@@ -64,6 +76,7 @@ export function readEntry({ value, path, triggers: given }: RawEntry, context: E
     ...(id && { id }),
     input,
     triggers,
+    ...readSplit(value, at, problems),
     expectedBehavior,
     files: own.files,
     ...(unusable !== undefined && { unusable }),
@@ -149,6 +162,13 @@ function readId({ id }: JsonObject, at: At, problems: ProblemCollector): string 
   if (Number.isInteger(id)) return String(id);
   problems.error('"id" must be a whole number or text.', "Correct it, or leave it out.", at("id"));
   return undefined;
+}
+
+function readSplit({ split }: JsonObject, at: At, problems: ProblemCollector): Pick<SkillEval, "split"> {
+  const { data } = splitSchema.safeParse(split);
+  if (split !== undefined && !data)
+    problems.error('"split" must be "train" or "held-out".', "Correct it, or leave it out.", at("split"));
+  return data ? { split: data } : {};
 }
 
 function readTriggers({ should_trigger: given }: JsonObject, at: At, problems: ProblemCollector): boolean {

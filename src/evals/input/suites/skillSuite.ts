@@ -57,6 +57,7 @@ function buildCase(one: SkillEval, skill: SkillPackage, measure: Measure): Omit<
   return {
     messages: [{ role: "user", content: one.input }],
     ...(measure === "trigger" && { expect: buildExpectation(one, skill.name) }),
+    ...(one.split && { split: one.split }),
     expectedBehavior: measure === "behavior" ? one.expectedBehavior : [],
     ...(one.files.length > 0 && { files: one.files }),
     ...(one.unusable !== undefined && { unusable: one.unusable }),
