@@ -63,7 +63,7 @@ const everywhere = {
  */
 const nightly = [
   "test/torture/**/*.test.ts",
-  "test/e2e/{batches,bench,localModel,queue,queueConnection,conformance}.test.ts",
+  "test/e2e/{batches,bench,improve,localModel,queue,queueConnection,conformance}.test.ts",
   "test/asking/models/local/local.test.ts",
   "test/e2e/hosts/others/**/*.test.ts",
   "test/e2e/hosts/{exposures,profiles}.test.ts",

@@ -170,14 +170,12 @@ async function writePatch(
 ): Promise<void> {
   const { patch, left } = await makePatch(changes, [options.out, options.baselines], io);
   if (patch !== "") await writeOutput(resolve(io.cwd, file), patch, io);
-  io.err(printableLines(patch));
-  io.err(
-    printableLines(patch === "" ? "No source can be patched." : `Wrote ${file}. Read it, then: git apply ${file}`),
-  );
-  if (left.length > 0)
-    io.err(
-      printableLines(
-        `To change by hand, as the old text does not stand exactly once in the sources: ${some(left, 12)}.`,
-      ),
-    );
+  const lines = [
+    ...patch.split("\n").slice(0, -1),
+    patch === "" ? "No source can be patched." : `Wrote ${file}. Read it, then: git apply ${file}`,
+    ...(left.length > 0
+      ? [`To change by hand, as the old text does not stand exactly once in the sources: ${some(left, 12)}.`]
+      : []),
+  ];
+  io.err(printableLines(...lines));
 }

@@ -52,7 +52,8 @@ export async function makePatch(
   });
   const patches = [...edited].flatMap(([path, text]) => {
     const original = originals.get(path) ?? text;
-    return text === original ? [] : [createTwoFilesPatch(`a/${path}`, `b/${path}`, original, text, "", "")];
+    const patch = createTwoFilesPatch(`a/${path}`, `b/${path}`, original, text, "", "");
+    return text === original ? [] : [patch.replace(/^=+\n/, "")];
   });
   return { patch: patches.join(""), left };
 }
