@@ -151,9 +151,12 @@ describe("layers", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("leaves exit codes, the console and the environment to cli.ts, the library and own processes", () => {
+  it("leaves exit codes, the console and the environment to cli.ts, the library and own processes and threads", () => {
     const wrong = files
-      .filter((file) => !["cli", "index"].includes(directoryIn(file)) && !/\/(?:source|model)Process\.ts$/.test(file))
+      .filter(
+        (file) =>
+          !["cli", "index"].includes(directoryIn(file)) && !/\/(?:sourceProcess|modelProcess|thread)\.ts$/.test(file),
+      )
       .filter((file) => /\bprocess\.(exit|env|stdout|stderr|argv)|\bconsole\./.test(readFileSync(file, "utf8")));
     expect(wrong).toEqual([]);
   });

@@ -107,7 +107,7 @@ describe("a code assertion", () => {
     ["never resolves", "export default () => new Promise(() => {});"],
   ])("is ended at the limit when it %s, and the next call starts anew", async (_, hanging) => {
     write("evals/check.mjs", hanging);
-    const caller = new CodeCaller(200);
+    const caller = new CodeCaller(() => {}, 200);
     const file = join(cwd, "evals/check.mjs");
     const late = { kind: "broken", why: "it did not return within 0.2 s", isLate: true };
     expect(await caller.call(file, {})).toEqual(late);
@@ -123,7 +123,7 @@ export default ({ wait, signal }) => {
   return wait ? new Promise(() => {}) : { calls: ++calls, stopped };
 };`;
     write("evals/check.mjs", code);
-    const thread = new CodeThread(join(cwd, "evals/check.mjs"));
+    const thread = new CodeThread(join(cwd, "evals/check.mjs"), () => {});
     const { signal } = new AbortController();
     await thread.load();
     const [first, late] = await Promise.all([thread.call({}, 60_000, signal), thread.call({ wait: 1 }, 1, signal)]);

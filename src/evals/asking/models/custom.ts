@@ -12,7 +12,12 @@ import { type AskedModel, type Message, type ModelRequest, noUsage, type Reply }
 import type { Broken, Cost, Turn } from "../../base/types/trial.ts";
 import { boundArguments, boundText, cancelled } from "./remote.ts";
 
-export type CustomOptions = { cwd?: string; timeoutMs?: number; io?: Io };
+export type CustomOptions = {
+  cwd?: string;
+  timeoutMs?: number;
+  io?: Pick<Io, "signal">;
+  warn?: (text: string) => void;
+};
 
 const defaultTimeoutMs = 120_000;
 
@@ -25,7 +30,7 @@ export async function custom(id: string, file: string, options: CustomOptions): 
   const content = await readRegularFile(path).catch(() => {
     throw usageError(`There is no file "${file}" for the model ${id}.`, "Name it relative to the working directory.");
   });
-  const thread = new CodeThread(path);
+  const thread = new CodeThread(path, options.warn ?? (() => {}));
   const loaded = await thread.load(options.io?.signal);
   if (options.io?.signal.aborted)
     throw new EvalsError({ severity: "error", message: "Stopped while the model was loaded." }, exitCodes.incomplete);

@@ -27,9 +27,10 @@ export class CodeThread {
   #calls = 0;
   #probing: Promise<void> | undefined;
 
-  /** `file` is absolute. `loadMs`: the time limit for loading it; undefined for none. */
+  /** `file` is absolute. `warn` gets what it prints. `loadMs`: the time limit for loading it; undefined for none. */
   constructor(
     private readonly file: string,
+    private readonly warn: (text: string) => void,
     private readonly loadMs?: number,
   ) {}
 
@@ -71,7 +72,7 @@ export class CodeThread {
     const worker = new Worker(script, { workerData: { file: this.file } });
     this.#worker = worker;
     worker.on("message", (message: Received) => {
-      if ("printed" in message) return console.warn(message.printed);
+      if ("printed" in message) return this.warn(message.printed);
       const result: CodeResult =
         "thrown" in message
           ? { kind: "broken", why: `it threw: ${message.thrown}` }
@@ -125,7 +126,10 @@ export class CodeCaller {
   readonly #threads = new Map<string, CodeThread>();
   readonly #last = new Map<string, Promise<unknown>>();
 
-  constructor(private readonly callMs = 10_000) {}
+  constructor(
+    private readonly warn: (text: string) => void,
+    private readonly callMs = 10_000,
+  ) {}
 
   /** Calls the module at an absolute path. `argument` must be JSON. Does not reject. */
   async call(file: string, argument: unknown): Promise<CodeResult> {
@@ -140,7 +144,7 @@ export class CodeCaller {
   }
 
   async #callNow(file: string, argument: unknown): Promise<CodeResult> {
-    const thread = getOrAdd(this.#threads, file, () => new CodeThread(file, loadMs));
+    const thread = getOrAdd(this.#threads, file, () => new CodeThread(file, this.warn, loadMs));
     const result = await thread.call(argument, this.callMs);
     if (result.kind === "broken" && result.isLate) await thread.end();
     return result;

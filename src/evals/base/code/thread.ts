@@ -31,7 +31,7 @@ console.log =
   console.debug =
   console.warn =
   console.error =
-    (...parts: unknown[]) => parentPort?.postMessage({ printed: format(...parts) } satisfies Received);
+    (...parts: unknown[]) => parentPort?.postMessage({ printed: format(...parts).slice(0, 1_000) } satisfies Received);
 
 await send(0, async (): Promise<Exported> => {
   const { default: call, deterministic, costUsd } = await importModule((workerData as { file: string }).file);

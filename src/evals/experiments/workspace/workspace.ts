@@ -86,7 +86,7 @@ export async function withWorkspace<R>(
   const served = [...suites, ...surfaces.map(({ suite }) => suite)];
   await requireTrust(await claimSuites(served, io), io);
   const opening = openServers(served, io);
-  const code = new CodeCaller();
+  const code = new CodeCaller((message) => warn([{ severity: "warning", message }], io));
   try {
     warn(warnings, io);
     const ids = listModels(suites, options);
