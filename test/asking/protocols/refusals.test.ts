@@ -60,11 +60,6 @@ it.each([
     "tools.3.name: Bad.; x: Extra.",
   ],
   [
-    "of a problem of ASP.NET",
-    JSON.stringify({ title: "No", errors: { "tools[3].name": ["Bad."] } }),
-    "tools[3].name: Bad.",
-  ],
-  [
     "of a field that Google refuses",
     JSON.stringify({ message: "No", details: [{ fieldViolations: [{ field: "tools[0]", description: "Bad." }] }] }),
     "No: tools[0]: Bad.",

@@ -80,7 +80,7 @@ export function findRefusal(value: Json | undefined): Refusal | undefined {
     return { ...(typeof kind === "string" && { type: kind }), ...nested, message: all.join(": ") };
   }
   for (const key of wordKeys) {
-    const found = findRefusal(value[key]) ?? (key === "errors" ? findByField(value[key]) : undefined);
+    const found = findRefusal(value[key]);
     if (found && key === "error" && typeof value.error_description === "string")
       return { type: found.message, message: value.error_description };
     if (found) return found;
@@ -91,13 +91,6 @@ export function findRefusal(value: Json | undefined): Refusal | undefined {
 /** Gateways pass on the body of a provider as a text. */
 function readNested(text: string): Refusal {
   return /^\s*[[{]/.test(text) ? readRefusal(text) : { message: text };
-}
-
-/** The faults of fields by their names, in problems of ASP.NET. */
-function findByField(errors: Json | undefined): Refusal | undefined {
-  const fields = isJsonObject(errors) ? Object.entries(errors) : [];
-  const faults = fields.map(([name, words]) => `${name}: ${[words].flat().join(" ")}`);
-  return faults.length > 0 ? { message: faults.join("; ") } : undefined;
 }
 
 /** Which fields a service of Google refuses, in the details of its error. */

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { didYouMean } from "../../base/text/nearest.ts";
 import type { Problem } from "../../base/types/errors.ts";
+import { writeExactJson } from "../../base/types/exactJson.ts";
 import { typeNames } from "../../base/types/issues.ts";
 import { getAtPath, isJsonObject, type Json, type Path } from "../../base/types/json.ts";
 import type { ParsedFile } from "../parsing/json.ts";
@@ -39,7 +40,7 @@ export function describeValue(value: Json | undefined): string {
   if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object") return "an object";
-  const text = JSON.stringify(value);
+  const text = writeExactJson(value);
   return text.length > 60 ? `${text.slice(0, 60)}..."` : text;
 }
 

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../base/types/js
 import type { CaseFile } from "../../../base/types/suite.ts";
 import { readCaseFiles } from "../../parsing/caseFiles.ts";
 import { realPath } from "../../parsing/confined.ts";
-import { asObject, asText, listObjects, listOtherKeys, parseData, readTexts, toLiteral } from "./data.ts";
+import { asObject, asText, listObjects, listOtherKeys, parseData, readTexts } from "./data.ts";
 import {
   expectCall,
   type FileCall,
@@ -17,8 +17,6 @@ import {
 
 type GraderExpectations = {
   calls: FileCall[];
-  /** How the calls are compared, if not in any order among others. */
-  sequence?: { order: "strict"; extras: boolean };
   avoid: string[];
   skills: string[];
   sentences: string[];
@@ -56,12 +54,12 @@ export const vally: Format = {
 const expectsNothing = "no grader says which tool or skill is expected";
 
 /** Names in `losses` the skills that one expectation cannot say. */
-function buildExpectation({ calls, sequence, avoid, skills, losses }: GraderExpectations): CaseFile["expect"] {
+function buildExpectation({ calls, avoid, skills, losses }: GraderExpectations): CaseFile["expect"] {
   const avoided = avoid.length > 0 ? { avoid: oneOrSeveral(avoid) } : {};
   const [skill, ...others] = new Set(skills);
   if (others.length > 0) losses.push({ what: "several skills that must all be loaded" });
   if (calls.length > 0 && skill !== undefined) losses.push({ what: "a skill beside expected calls", detail: skill });
-  if (calls.length > 0) return { calls, ...(sequence ?? { order: "any", extras: true }), ...avoided };
+  if (calls.length > 0) return { calls, order: "any", extras: true, ...avoided };
   if (skill !== undefined && others.length === 0) return { skill, ...avoided };
   return avoid.length > 0 ? avoided : undefined;
 }
@@ -230,7 +228,6 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
   const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], losses: [] };
   const { losses } = found;
   const named: string[][] = [];
-  const sequences: { tools: string[]; mode: Json | undefined }[] = [];
   const expected = asObject(entry.expected);
   const { required_tools, forbidden_tools, ...limits } = asObject(expected.behavior);
   const readNamed = (value: Json | undefined, what: string) => readTexts(value, what, losses);
@@ -246,7 +243,6 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
   for (const grader of ([entry.graders ?? [], entry.validators ?? []].flat() as Json[]).map(asObject)) {
     const config = asObject(grader.config);
     const type = asText(grader.type) ?? "without a type";
-    const known = [...(wazaSettings[type] ?? [])];
     if (type === "tool_constraint") {
       const specs = readSpecs(config.expect_tools, losses);
       named.push([...new Set(specs.flatMap(({ tool, args }) => (args || Array.isArray(tool) ? [] : tool)))]);
@@ -255,16 +251,12 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
       found.avoid.push(...rejected.flatMap(({ tool, args }) => (args ? [] : tool)));
       if (rejected.some(({ args }) => args)) losses.push({ what: "a forbidden call with arguments" });
     } else if (type === "action_sequence") {
-      const tools = readNamed(config.expected_actions, "expected_actions");
-      named.push(tools);
-      if (config.matching_mode !== "any_order_match") sequences.push({ tools, mode: config.matching_mode });
+      named.push(readNamed(config.expected_actions, "expected_actions"));
+      if (config.matching_mode !== "any_order_match")
+        losses.push({ what: "the order of a sequence among other expected calls" });
     } else if (type === "skill_invocation") {
-      const required = readNamed(config.required_skills, "required_skills");
-      found.skills.push(...required);
+      found.skills.push(...readNamed(config.required_skills, "required_skills"));
       found.avoid.push(...readNamed(config.forbidden_skills, "forbidden_skills").map((name) => `skill:${name}`));
-      // The order of one skill, among others, says nothing.
-      if (required.length < 2 && config.mode !== "exact_match" && config.allow_extra !== false)
-        known.push("mode", "allow_extra");
     } else if (type === "prompt") found.sentences.push(...readNamed(grader.rubric ?? config.prompt, "rubric"));
     else if (type === "behavior") {
       named.push([...new Set(readNamed(config.required_tools, "required_tools"))]);
@@ -273,19 +265,10 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
       losses.push({ what: `the grader "${type}"` });
       continue;
     }
-    for (const key of Object.keys(config).filter((one) => !known.includes(one)))
+    for (const key of Object.keys(config).filter((one) => !wazaSettings.includes(one)))
       losses.push({ what: `"${key}" of the grader "${type}"` });
   }
   addNamed(named, found);
-  const [sequence, ...others] = sequences;
-  if (!sequence) return found;
-  if (others.length === 0 && found.calls.length === sequence.tools.length && found.calls.every(({ args }) => !args))
-    return {
-      ...found,
-      calls: sequence.tools.map((tool) => ({ tool })),
-      sequence: { order: "strict", extras: sequence.mode !== "exact_match" },
-    };
-  losses.push({ what: "the order of a sequence among other expected calls" });
   return found;
 }
 
@@ -301,52 +284,21 @@ function addNamed(lists: readonly (readonly string[])[], { calls, losses }: Grad
   }
 }
 
-const wazaSettings: Readonly<Record<string, readonly string[]>> = {
-  tool_constraint: ["expect_tools", "reject_tools"],
-  action_sequence: ["expected_actions", "matching_mode"],
-  skill_invocation: ["required_skills", "forbidden_skills"],
-  prompt: ["prompt"],
-  behavior: ["required_tools", "forbidden_tools"],
-};
+const wazaSettings: readonly string[] = [
+  ...["expect_tools", "reject_tools", "expected_actions", "matching_mode", "required_skills", "forbidden_skills"],
+  ...["prompt", "required_tools", "forbidden_tools"],
+];
 
 function readSpecs(value: Json | undefined, losses: Loss[]): FileCall[] {
   return (Array.isArray(value) ? value : []).flatMap((spec): FileCall[] => {
-    const given = asObject(spec);
-    const { tool, command_pattern: command, path_pattern: path, skill_pattern: skill, args } = given;
+    const { tool, command_pattern: command, path_pattern: path, skill_pattern: skill, ...others } = asObject(spec);
     const name = typeof spec === "string" ? spec : tool;
     const names = readNames(asText(name) ?? "", losses, true);
     if (!names) {
       losses.push(explainNoNames(name, spec));
       return [];
     }
-    for (const { what } of listOtherKeys(given, ["tool", "command_pattern", "path_pattern", "skill_pattern", "args"]))
-      losses.push({ what: `${what} of an expected call` });
-    const patterns = matchPatterns({ command, path, skill }, losses);
-    return [expectCall(oneOrSeveral(names), { ...matchArguments(asObject(args), losses), ...patterns })];
+    for (const key of Object.keys(others)) losses.push({ what: `"${key}" of an expected call` });
+    return [expectCall(oneOrSeveral(names), matchPatterns({ command, path, skill }, losses))];
   });
-}
-
-/** Converts waza's matchers of arguments. */
-function matchArguments(args: JsonObject, losses: Loss[]): JsonObject {
-  const entries = Object.entries(args).flatMap(([name, matcher]) => {
-    const found = matchArgument(asObject(matcher));
-    if (found === undefined)
-      losses.push({ what: "a matcher of an argument", detail: JSON.stringify({ [name]: matcher }) });
-    else if ("regex" in asObject(matcher) || "contains" in asObject(matcher))
-      losses.push({ what: "a pattern for arguments that are not text", detail: name });
-    return found === undefined ? [] : [[name, found] as const];
-  });
-  return Object.fromEntries(entries);
-}
-
-/** `equals`, `regex`, `contains`, or a `range` with its ends; undefined for other matchers. */
-function matchArgument(matcher: JsonObject): Json | undefined {
-  const [[key, operand] = [], ...others] = Object.entries(matcher);
-  if (operand === undefined || others.length > 0) return undefined;
-  if (key === "equals") return toLiteral(operand);
-  if (typeof operand === "string")
-    return key === "regex" ? { $matches: operand } : key === "contains" ? { $contains: operand } : undefined;
-  const bounds = Object.entries(asObject(operand));
-  const isRange = key === "range" && bounds.length > 0 && bounds.every(([name]) => name === "gte" || name === "lte");
-  return isRange ? Object.fromEntries(bounds.map(([name, bound]) => [`$${name}`, bound])) : undefined;
 }
