@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { explainRefusal, explainResult } from "../../src/evals/servers/messages.ts";
+import { writeExactJson } from "../../src/evals/base/types/exactJson.ts";
+import { explainRefusal, explainResult, markStructured } from "../../src/evals/servers/messages.ts";
 
 const valid = { jsonrpc: "2.0", id: 1, result: {} };
 
@@ -47,3 +48,20 @@ it("puts the issues of a refused result in words", () => {
     "sent a malformed result of tools/list: nextCursor: expected string, received null",
   );
 });
+
+it.each([
+  ['{"id":1,"result":{"structuredContent":{"id":9007199254740993}}}', '{"id":9007199254740993}'],
+  [
+    '{"id":1,"result":{"structuredContent":[-12345678901234567890,1.5,"1234567890123456789"]}}',
+    '[-12345678901234567890,1.5,"1234567890123456789"]',
+  ],
+])("keeps the digits of structured content: %s", (text, written) => {
+  const { result } = JSON.parse(markStructured(text));
+  expect(writeExactJson(result.structuredContent)).toBe(written);
+});
+
+it.each([
+  '{"id":1,"result":{"tools":[{"inputSchema":{"maximum":9223372036854775807}}],"about":"structuredContent"}}',
+  '{"id":1,"result":{"content":[{"text":"structuredContent 9007199254740993"}]}}',
+  'not JSON: "structuredContent" 9007199254740993',
+])("leaves other messages as they are: %s", (text) => expect(markStructured(text)).toBe(text));

@@ -7,6 +7,7 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprot
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { afterEach, describe, expect, it, test } from "vitest";
 import { createPatientFetch } from "../../src/evals/base/network/proxy.ts";
+import { parseExactJson } from "../../src/evals/base/types/exactJson.ts";
 import type { Json, JsonObject } from "../../src/evals/base/types/json.ts";
 import { type Connection, connect } from "../../src/evals/servers/connect.ts";
 import type { UrlSpec } from "../../src/evals/servers/spec.ts";
@@ -92,6 +93,13 @@ describe("a call that one more request cures", () => {
     ["404 of the SDK", (res) => refuse(res, 404, rpcError(null, -32001, "Session not found"))],
     ["404 as text", (res) => refuse(res, 404, "session not found")],
     ["400", (res) => refuse(res, 400, rpcError(null, -32000, "Bad Request: No valid session ID provided"))],
+    ["400 of mcp-go", (res) => refuse(res, 400, "Invalid session ID")],
+    ["400 of a proxy", (res) => refuse(res, 400, { error: "Bad Request: Unknown Mcp-Session-Id header" })],
+    ["410", (res) => refuse(res, 410, "This session has ended")],
+    [
+      "404 as an event",
+      (res) => refuse(res, 404, 'event: message\ndata: {"error":"gone"}\n\n', { "content-type": "text/event-stream" }),
+    ],
     ["400 after a restart", (res) => refuse(res, 400, rpcError(null, -32000, "Bad Request: Server not initialized"))],
   ])("a lost session is opened again once for all calls: %s", async (_, lose) => {
     const sut = await startOdd((res, { method }, req) => {
@@ -183,6 +191,21 @@ it.each([400, 404, 422, 500])("an error of the protocol is graded whatever its s
   });
 });
 
+it.each(["application/json", "text/event-stream"])("a result keeps every digit of large numbers: %s", async (type) => {
+  const digits = "[9007199254740993,-12345678901234567890]";
+  const sut = await startOdd((res, { id, method }) => {
+    if (method !== "tools/call") return undefined;
+    const text = `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"ids":${digits}}}}`;
+    res.writeHead(200, { "content-type": type });
+    const sent = type === "application/json" ? text : `event: message\r\ndata: ${text}\r\n\r\n`;
+    res.write(sent.slice(0, -40));
+    setImmediate(() => res.end(sent.slice(-40)));
+    return true;
+  });
+  const outcome = await (await open({ url: sut.url })).call("read", {}, never);
+  expect(outcome).toMatchObject({ result: { structuredContent: { ids: parseExactJson(digits) } } });
+});
+
 it("an answer that the client refuses is named with its fault", async () => {
   const sut = await startOdd((res, { id = null, method }) => {
     const answer = { jsonrpc: "2.0", id, result: {}, error: null };
@@ -206,6 +229,16 @@ describe("the question for the protocol revision", () => {
     ["a login", (res) => refuse(res, 401, "who are you?")],
     ["a firewall", (res) => refuse(res, 403, "<h1>Forbidden</h1>")],
     ["a validation", (res) => refuse(res, 422, { detail: "validation" }, json)],
+    ["a wrong method", (res) => refuse(res, 405, "")],
+    [
+      "a format that it does not send",
+      (res) => refuse(res, 406, rpcError("server-error", -32600, "Not Acceptable"), json),
+    ],
+    ["a way to a login page", (res) => refuse(res, 302, "", { location: "/login" })],
+    [
+      "a refusal as an event",
+      (res) => refuse(res, 400, 'data: {"error":"no"}\n\n', { "content-type": "text/event-stream" }),
+    ],
     ["a crash", (res) => refuse(res, 500, "Internal Server Error")],
     ["a crash behind a gateway", (res) => refuse(res, 502, "Bad Gateway")],
     ["a closed connection", (res) => Boolean(res.destroy())],

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { sumOf } from "../base/sum.ts";
+import { writeExactJson } from "../base/types/exactJson.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
 import { readMatcher } from "../base/types/matcher.ts";
 import type { ManifestCase } from "../base/types/run.ts";
@@ -191,7 +192,7 @@ function showCall(call: Call, { expectedCalls = [] }: ManifestCase, checks: read
 }
 
 const writeArguments = (args: Json | undefined, given = ""): string =>
-  args === undefined ? given : JSON.stringify(args);
+  args === undefined ? given : writeExactJson(args);
 
 const checkMarks = { yes: "good", no: "bad", unknown: "open" } as const;
 
@@ -217,15 +218,15 @@ function compareArguments(expected: JsonObject, given: JsonObject, checks: reado
 
 const own = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
-const describeValue = (value: Json | undefined) => (value === undefined ? "(absent)" : JSON.stringify(value));
+const describeValue = (value: Json | undefined) => (value === undefined ? "(absent)" : writeExactJson(value));
 
 /** A matcher as written in the suite, a literal as JSON. */
 function describeExpected(value: Json | undefined): string {
   if (value === undefined) return "(not named)";
   const read = readMatcher(value);
-  if (read.kind !== "matcher") return JSON.stringify(value);
+  if (read.kind !== "matcher") return writeExactJson(value);
   return Object.entries(read.operands)
-    .map(([key, operand]) => `${key} ${JSON.stringify(operand)}`)
+    .map(([key, operand]) => `${key} ${writeExactJson(operand)}`)
     .join(", ");
 }
 

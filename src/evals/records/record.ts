@@ -6,6 +6,7 @@ import type * as z from "zod";
 import { makeFolder, replaceFile, temporaryName } from "../base/files/files.ts";
 import { stringifyInParts } from "../base/text/jsonParts.ts";
 import { type EvalsError, messageOf, usageError } from "../base/types/errors.ts";
+import { parseExactJson, unmarkWholes } from "../base/types/exactJson.ts";
 import { formatIssues } from "../base/types/issues.ts";
 import { isNestedDeeper, jsonObjectSchema, maxRecordDepth } from "../base/types/json.ts";
 import { type RunManifest, type RunSummary, runManifestSchema } from "../base/types/run.ts";
@@ -83,7 +84,7 @@ async function createFolder(dir: string): Promise<boolean> {
 async function writeManifest(dir: string, manifest: RunManifest, redact: Redact): Promise<void> {
   const file = join(dir, runFiles.manifest);
   const redacted = function* () {
-    for (const part of stringifyInParts(manifest, { indent: 2 })) yield redact(part);
+    for (const part of stringifyInParts(manifest, { indent: 2 })) yield unmarkWholes(redact(part));
     yield "\n";
   };
   await replaceFile(file, redacted(), { mode: recordMode }).catch(failToWrite(file));
@@ -145,7 +146,7 @@ export async function readManifest(dir: string): Promise<RunManifest> {
   });
   let data: unknown;
   try {
-    data = JSON.parse(text);
+    data = parseExactJson(text);
   } catch {
     throw usageError(
       "The manifest is not JSON.",

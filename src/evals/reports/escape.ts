@@ -1,5 +1,6 @@
 import { escaped, plain } from "../base/secrets/visible.ts";
 import { stringifyInParts } from "../base/text/jsonParts.ts";
+import { unmarkWholes, writeExactJson } from "../base/types/exactJson.ts";
 
 // Tool names, model text and server messages come from outside. They must not move a cursor, hide text or break a file
 // format, so invisible characters are written as visible escapes.
@@ -20,12 +21,12 @@ export function plainAscii(text: string): string {
 
 /** A value as JSON that parses to the same value, with characters escaped that a terminal or a CI system might interpret. */
 export function safeJson(value: unknown, indent = 0): string {
-  return `${visibleJson(JSON.stringify(value, null, indent))}\n`;
+  return `${visibleJson(writeExactJson(value, indent))}\n`;
 }
 
 /** The same in parts, for large values. */
 export function* safeJsonParts(value: unknown, indent = 0): Generator<string> {
-  for (const part of stringifyInParts(value, { indent })) yield visibleJson(part);
+  for (const part of stringifyInParts(value, { indent })) yield visibleJson(unmarkWholes(part));
   yield "\n";
 }
 
@@ -36,7 +37,7 @@ export function visibleJson(json: string): string {
 
 /** JSON in printable ASCII that parses to the same value: safe on a terminal, and safe to copy. */
 export function asciiJson(value: unknown, indent?: number): string {
-  return JSON.stringify(value, null, indent).replace(/[^\n -~]|#(?=#[a-z]*\[)/gi, jsonEscapes);
+  return writeExactJson(value, indent).replace(/[^\n -~]|#(?=#[a-z]*\[)/gi, jsonEscapes);
 }
 
 function jsonEscapes(sign: string): string {

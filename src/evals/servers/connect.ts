@@ -2,6 +2,7 @@ import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { cut, excerpt } from "../base/text/text.ts";
 import { EvalsError, messageOf } from "../base/types/errors.ts";
+import { writeExactJson } from "../base/types/exactJson.ts";
 import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../base/types/json.ts";
 import type { AnswerElicitation, CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../base/types/tool.ts";
 import type { ToolFilter } from "../input/hostFiles.ts";
@@ -323,7 +324,7 @@ function toToolResult(answer: CallToolResult): ToolResult {
   const unkept = answer.content.length > maxItems ? `the result has more than ${maxItems} content items` : undefined;
   if (structured === undefined) return { isError, content, ...(unkept && { omitted: unkept }) };
   const isTooDeep = isNestedDeeper(structured);
-  const text = isTooDeep ? "" : JSON.stringify(structured);
+  const text = isTooDeep ? "" : writeExactJson(structured);
   const omitted = isTooDeep
     ? `the structured content is nested more than ${maxDepth} levels deep`
     : text.length > maxStructured

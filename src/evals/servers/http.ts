@@ -13,7 +13,7 @@ import {
   readStatus,
   Unanswered,
 } from "./link.ts";
-import { explainRefusal, explainResult, refusedHint } from "./messages.ts";
+import { explainRefusal, explainResult, markStructured, refusedHint } from "./messages.ts";
 import type { Env, UrlSpec } from "./spec.ts";
 import { useLogin } from "./tokens.ts";
 
@@ -128,7 +128,7 @@ function createWatchedFetch(send: Fetch, onLost: (what: string, error: unknown) 
     });
     answered = true;
     if (!response.body) return response;
-    if (response.headers.get("content-type")?.includes("text/event-stream")) {
+    if (response.ok && response.headers.get("content-type")?.includes("text/event-stream")) {
       const onBroken = (error: unknown, isResumable: boolean) => {
         if (!isResumable) return report(error);
         awaitsResumption = true;
@@ -144,7 +144,7 @@ function createWatchedFetch(send: Fetch, onLost: (what: string, error: unknown) 
 /** A complete answer. Throws an `Error` that names the fault of a message that the client would refuse. */
 async function readMessage(response: Response): Promise<Response> {
   const { status, statusText, headers } = response;
-  const text = await response.text();
+  const text = markStructured(await response.text());
   const refusal = explainRefusal(text.replace(/^\uFEFF/, ""));
   if (refusal) throw new Error(refusal.fault);
   // As bytes: a text without a type would be given one.
@@ -163,7 +163,7 @@ async function readRefusal(response: Response, init: RequestInit): Promise<Respo
   const answer = parseJsonText(text);
   const isAnswer = isJsonObject(answer) && isJsonObject(answer.error) && isJsonObject(sent) && answer.id === sent.id;
   if (new Headers(init.headers).has("mcp-session-id")) {
-    const isNamed = (status === 400 || status === 404) && /session|not initialized/i.test(text);
+    const isNamed = [400, 404, 410].includes(status) && /session|not initialized/i.test(text);
     if (isNamed || (status === 404 && !isAnswer)) throw fail("session");
   }
   if (status === 429 || status === 503) throw fail("busy");
@@ -195,22 +195,38 @@ async function* limitEvents(
   onExceeded: (error: unknown) => unknown,
   onBroken?: (error: unknown, isResumable: boolean) => unknown,
 ) {
+  let held: Buffer[] = [];
   let bytes = 0;
+  let tail = "";
   let isResumable = false;
   try {
     for await (const chunk of body) {
-      const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-      const end = Math.max(text.lastIndexOf("\n\n"), text.lastIndexOf("\r\n\r\n"), text.lastIndexOf("\r\r"));
-      bytes = end < 0 ? bytes + chunk.length : chunk.length - end;
-      isResumable ||= eventId.test(text.toString("latin1"));
+      const part = Buffer.from(chunk);
+      // A blank line may be split over two chunks.
+      const text = tail + part.toString("latin1");
+      const present = blankLines.filter((blank) => text.includes(blank));
+      const end = Math.max(0, ...present.map((blank) => text.lastIndexOf(blank) + blank.length - tail.length));
+      tail = text.slice(-3);
+      isResumable ||= eventId.test(text);
+      bytes = end > 0 ? part.length - end : bytes + part.length;
       if (bytes > maxAnswerBytes) break;
-      yield chunk;
+      if (!onBroken) yield part;
+      else if (end > 0) yield markEvents([...held, part.subarray(0, end)]);
+      if (onBroken) held = end > 0 ? [part.subarray(end)] : [...held, part];
     }
   } catch (error) {
     throw onBroken ? onBroken(error, isResumable) : error;
   }
   if (bytes > maxAnswerBytes) throw onExceeded(new Error("an event is larger than 10 MiB"));
-  if (onBroken) yield Buffer.from("\n\n");
+  if (onBroken) yield markEvents([...held, Buffer.from("\n\n")]);
+}
+
+const blankLines = ["\n\n", "\r\n\r\n", "\r\r"];
+
+/** Whole events, in which results keep every digit of large numbers. */
+function markEvents(parts: readonly Buffer[]): Buffer {
+  const events = Buffer.concat(parts).toString();
+  return Buffer.from(events.replace(/^data: ?(.*)$/gm, (_, data: string) => `data: ${markStructured(data)}`));
 }
 
 async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unknown) => unknown) {

@@ -1,5 +1,6 @@
 import { cut } from "../base/text/text.ts";
 import { messageOf } from "../base/types/errors.ts";
+import { markWholes } from "../base/types/exactJson.ts";
 import { formatIssues } from "../base/types/issues.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonText } from "../base/types/json.ts";
 import { listCauses } from "./link.ts";
@@ -26,6 +27,20 @@ export function explainRefusal(text: string): RefusedMessage | undefined {
   const isMessage = names.includes("jsonrpc") || (answers && names.every((name) => members.response.includes(name)));
   const what = isMessage && findFault(message, names.includes("method") ? "request" : "response");
   return what ? { fault: `sent a message that JSON-RPC does not permit: ${what}: ${cut(text)}`, answers } : undefined;
+}
+
+/** The text of a message in which large whole numbers of the structured content of a result are marked texts. */
+export function markStructured(text: string): string {
+  const marked = text.includes('"structuredContent"') ? markWholes(text) : text;
+  if (marked === text) return text;
+  const [{ result }, { result: exact }] = [readMessage(text), readMessage(marked)];
+  if (!isJsonObject(result) || !isJsonObject(exact) || exact.structuredContent === undefined) return text;
+  return JSON.stringify({ ...readMessage(text), result: { ...result, structuredContent: exact.structuredContent } });
+}
+
+function readMessage(text: string): JsonObject {
+  const message = parseJsonText(text);
+  return isJsonObject(message) ? message : {};
 }
 
 function findFault(message: JsonObject, kind: keyof typeof members): string | undefined {

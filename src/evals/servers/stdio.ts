@@ -8,7 +8,7 @@ import { messageOf } from "../base/types/errors.ts";
 import { writeExactJson } from "../base/types/exactJson.ts";
 import { explainStart, type LocalStart } from "./diagnosis/start.ts";
 import type { ClientSdk, Failure, Link } from "./link.ts";
-import { explainRefusal, explainResult, refusedHint } from "./messages.ts";
+import { explainRefusal, explainResult, markStructured, refusedHint } from "./messages.ts";
 import { type CommandSpec, type Env, serverError } from "./spec.ts";
 
 /** The process of a server, with the processes that it started. */
@@ -174,7 +174,7 @@ class LineTransport implements Transport {
   #deliver(line: string): void {
     let message: JSONRPCMessage;
     try {
-      message = this.#parse(line);
+      message = this.#parse(markStructured(line));
     } catch {
       const refusal = explainRefusal(line);
       this.refused ??= refusal?.fault;

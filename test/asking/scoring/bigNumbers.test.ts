@@ -4,10 +4,13 @@ import { noJudge } from "../../../src/evals/asking/scoring/match.ts";
 import { compileMatcher } from "../../../src/evals/asking/scoring/matchers.ts";
 import { compileSchema } from "../../../src/evals/base/jsonSchema/validate.ts";
 import { parseExactJson } from "../../../src/evals/base/types/exactJson.ts";
-import type { Json } from "../../../src/evals/base/types/json.ts";
+import type { Json, JsonObject } from "../../../src/evals/base/types/json.ts";
+import { joinResult } from "../../../src/evals/base/types/tool.ts";
 import { parseJson } from "../../../src/evals/input/parsing/json.ts";
 import { parseYaml } from "../../../src/evals/input/parsing/yaml.ts";
+import { checkSuite } from "../../../src/evals/input/suites/validate.ts";
 import { TextReader, TextWriter } from "../../../src/evals/records/texts.ts";
+import { asciiJson, safeJson } from "../../../src/evals/reports/escape.ts";
 
 const right = "1234567890123456789";
 const wrong = "1234567890123456790"; // The same number to JavaScript.
@@ -46,6 +49,15 @@ it("the record holds its digits", () => {
   const line = new TextWriter().stringify({ arguments: parseExactJson(`{"id":${right}}`) });
   expect(line).toBe(`{"arguments":{"id":${right}}}`);
   expect(new TextReader().parse(line)).toEqual({ arguments: parseExactJson(`{"id":${right}}`) });
+});
+
+it("a report and a result for a model show its digits", () => {
+  const structuredContent = parseExactJson(`{"id":${right}}`) as JsonObject;
+  expect(safeJson(structuredContent)).toBe(`{"id":${right}}\n`);
+  expect(asciiJson(structuredContent)).toBe(`{"id":${right}}`);
+  expect(joinResult({ content: [], structuredContent })).toBe(`{"id":${right}}`);
+  const bound = { cases: [{ input: "Go", expect: { tool: "a", args: { id: { $gte: structuredContent.id } } } }] };
+  expect(checkSuite(bound as Json).problems[0]?.message).toContain(`"$gte" must be a number, got ${right}`);
 });
 
 it("arguments that are too deep to be written are read all the same", () => {

@@ -1,7 +1,7 @@
 import { listProperties } from "../../base/jsonSchema/values.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import type { Location, Problem } from "../../base/types/errors.ts";
-import { parseExactJson } from "../../base/types/exactJson.ts";
+import { parseExactJson, writeExactJson } from "../../base/types/exactJson.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import { type Dispatch, type DispatchRules, type Expectation, listExpectedCalls } from "../../base/types/suite.ts";
 import { joinText, type Tool, type Toolset } from "../../base/types/tool.ts";
@@ -104,7 +104,7 @@ function readInnerArguments(args: JsonObject, { name, arguments: path, search }:
 function listNames({ execution }: Call, names: ReadonlySet<string>): string[] {
   if (execution?.status !== "executed") return [];
   const { result } = execution;
-  const text = `${joinText(result)} ${result.structuredContent ? JSON.stringify(result.structuredContent) : ""}`;
+  const text = `${joinText(result)} ${result.structuredContent ? writeExactJson(result.structuredContent) : ""}`;
   const words = (text.match(/[\w./:-]+/g) ?? []).map((word) => word.replace(/(?<![./:-])[./:-]+$/, ""));
   return [...new Set(words)].filter((word) => names.has(word));
 }

@@ -32,7 +32,8 @@ export const parseExactText = (text: string): Json | undefined => parseJsonText(
 export const unmarkWholes = (json: string): string => (json.includes(mark) ? json.replace(markedText, "$1") : json);
 
 /** `JSON.stringify` for a value of `parseExactJson`. */
-export const writeExactJson = (value: unknown): string => unmarkWholes(JSON.stringify(value));
+export const writeExactJson = (value: unknown, indent?: number): string =>
+  unmarkWholes(JSON.stringify(value, null, indent));
 
 /** Whether a value is a whole number that a number cannot hold. */
 export const isMarked = (value: Json | undefined): value is string =>

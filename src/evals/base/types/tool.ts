@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { writeExactJson } from "./exactJson.ts";
 import { type JsonObject, jsonObjectSchema, parseJsonText, sameJson } from "./json.ts";
 
 /** The keys of a tool's `_meta` that hosts obey. A value of another type is ignored, as hosts do. */
@@ -127,7 +128,7 @@ export function joinResult(result: Pick<ToolResult, "content" | "structuredConte
   const isKnown =
     Object.keys(structuredContent).length === 0 ||
     content.some(({ text = "" }) => sameJson(parseJsonText(text), structuredContent));
-  const structured = isKnown ? "" : JSON.stringify(structuredContent, null, indent);
+  const structured = isKnown ? "" : writeExactJson(structuredContent, indent);
   return [...listResultTexts(result), structured].filter((text) => text !== "").join("\n");
 }
 

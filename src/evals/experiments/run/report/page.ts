@@ -1,4 +1,5 @@
 import { joinPieces, stringifyInParts } from "../../../base/text/jsonParts.ts";
+import { writeExactJson } from "../../../base/types/exactJson.ts";
 import { describePolicy } from "../../../base/types/execution.ts";
 import type { RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
 import { isCallable } from "../../../base/types/tool.ts";
@@ -180,7 +181,7 @@ const listToolNames = ({ toolsets }: RunManifest) =>
 
 function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
   const json = (value: unknown): Block[] =>
-    value === undefined ? [] : [{ kind: "verbatim", text: JSON.stringify(value, null, 2) ?? "" }];
+    value === undefined ? [] : [{ kind: "verbatim", text: writeExactJson(value, 2) }];
   return [
     heading(2, "What decided this run"),
     ...models.map(({ id, kind, note, settings }) =>

@@ -1,5 +1,6 @@
 import { getOrAdd } from "../../../base/getOrAdd.ts";
 import { sumOf } from "../../../base/sum.ts";
+import { writeExactJson } from "../../../base/types/exactJson.ts";
 import type { Json } from "../../../base/types/json.ts";
 import {
   type CaseSummary,
@@ -159,8 +160,11 @@ function writeTrial(trial: Trial, limit: Limit): string {
 
 function limitCall({ arguments: given, inner, execution, ...call }: Call, limit: Limit) {
   const limitArguments = (args: Json | undefined) => {
-    const text = JSON.stringify(args, null, 2) ?? "";
-    return text.length > pageLimits.text ? limit(text) : args;
+    if (args === undefined) return undefined;
+    const text = writeExactJson(args, 2);
+    // The page could not tell the digits of a large number.
+    const isExact = text === JSON.stringify(args, null, 2);
+    return text.length > pageLimits.text || !isExact ? limit(text) : args;
   };
   const readAsText = (result: ToolResult) => {
     return { isError: result.isError, content: [{ type: "text", text: joinResult(result, 2) }] };
