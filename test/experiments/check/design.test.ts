@@ -482,3 +482,23 @@ test.each([
   expect(verdict.resent?.isCounted).toBe(isCounted);
   expect(verdict.kind).toBe(isCounted ? "inconclusive" : "no-regression");
 });
+
+test.each<[base: string, head: string, p: number, trials: number]>([
+  ["11000", "11110", 0.262, 5],
+  ["11100", "11111", 0.222, 8],
+  // After 8 trials, p is .141.
+  ["10000", "11110", 0.103, 8],
+  // After 8 trials, p is .059, and after 12 it is .077.
+  ["00000111", "11111011", 0.004, 18],
+])("after red, a case that may have risen is asked further: %s -> %s, p = %d", (base, head, _, trials) => {
+  let asked = 0;
+  const cases = ["falls", "rises", "varies"];
+  const { verdict } = simulate(check({ cases, seed: 1, pairsPerOrder: 1 }), (id, arm, trial) => {
+    if (id === "falls") return arm === "head" ? "fail" : "pass";
+    if (id === "varies") return trial % 2 === 0 ? "pass" : "fail";
+    asked = Math.max(asked, trial);
+    return (arm === "head" ? head : base)[trial - 1] === "0" ? "fail" : "pass";
+  });
+  expect(verdict).toMatchObject({ kind: "regressed", flagged: [{ case: "falls" }] });
+  expect(asked).toBe(trials);
+});
