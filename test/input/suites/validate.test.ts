@@ -312,6 +312,10 @@ describe("files", () => {
       "bin.yaml": bytes(97, 0, 98),
       "latin.yaml": bytes(0x61, 0xe9, 0x62),
       "utf16.yaml": bytes(0xff, 0xfe, 97, 0),
+      "utf16be.yaml": bytes(0xfe, 0xff, 0, 97),
+      // Neither byte order mark is whole.
+      "ff.yaml": bytes(0xff, 0x61),
+      "fe.yaml": bytes(0xfe, 0x61),
     };
     expect(await complaint(load(files))).toMatchInlineSnapshot(`
       "bin.yaml: error: The file cannot be read: it is binary.
@@ -319,6 +323,12 @@ describe("files", () => {
       latin.yaml: error: The file cannot be read: it is not UTF-8 text.
         Save it as UTF-8.
       utf16.yaml: error: The file cannot be read: it is UTF-16 text.
+        Save it as UTF-8.
+      utf16be.yaml: error: The file cannot be read: it is UTF-16 text.
+        Save it as UTF-8.
+      ff.yaml: error: The file cannot be read: it is not UTF-8 text.
+        Save it as UTF-8.
+      fe.yaml: error: The file cannot be read: it is not UTF-8 text.
         Save it as UTF-8."
     `);
   });
