@@ -177,4 +177,17 @@ describe("checkDispatch", () => {
     ]);
     expect(checkDispatch(rules, [execute, search], location)).toEqual([]);
   });
+
+  it.each([
+    ["allOf", true],
+    ["anyOf", true],
+    ["oneOf", true],
+    ["$ref", true],
+    ["patternProperties", true],
+    ["title", false],
+  ])("accepts any argument of a tool that only %s describes: %s", (keyword, accepted) => {
+    const tool = { name: "run", inputSchema: { type: "object" as const, [keyword]: "..." } };
+    const hints = checkDispatch({ run: { name: "tool" } }, [tool], location).map(({ hint }) => hint);
+    expect(hints).toEqual(accepted ? [] : ['Remove it: "run" takes no arguments.']);
+  });
 });

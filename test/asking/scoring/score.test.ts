@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { labelExpectation, listExpectedTools } from "../../../src/evals/asking/scoring/labels.ts";
 import { type Judge, no, yes } from "../../../src/evals/asking/scoring/match.ts";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
+import type { Json } from "../../../src/evals/base/types/json.ts";
 import type { Expectation, ExpectedCall } from "../../../src/evals/base/types/suite.ts";
 import type { Execution, Turn } from "../../../src/evals/base/types/trial.ts";
 import { call, caseOf, executed, expectCalls, expectTool, refusal, toolsetOf, turn } from "./make.ts";
@@ -649,4 +650,27 @@ describe("labels", () => {
 test("a trial in which nothing was asked is never a pass", () => {
   const none = createGrader({ expect: { kind: "none", avoid: [] }, expectedBehavior: [] }, { hash: "list", tools: [] });
   expect(none([])).toMatchObject({ grade: "not-gradable", reason: "reply: no request was made" });
+});
+
+test.each<[expected: Json, given: Json | undefined, fault: string]>([
+  ["5", undefined, "missing"],
+  ["5", 5, "wrong-type"],
+  [5, "5", "wrong-type"],
+  [null, "null", "wrong-type"],
+  ["null", null, "wrong-type"],
+  [[], {}, "wrong-type"],
+  [null, {}, "wrong-type"],
+  ["5", "6", "wrong-value"],
+  [[1], [2], "wrong-value"],
+  [{ $startsWith: "a" }, "b", "wrong-value"],
+  [{ $absent: true }, 1, "invented"],
+])("an argument that must be %j and is %j is %s", (expected, given, kind) => {
+  const expectation = expectTool({ tools: ["list"], args: { x: expected } });
+  const { checks } = grade(expectation, [turn(call("list", given === undefined ? {} : { x: given }))]);
+  expect(checks.at(-1)).toMatchObject({ met: "no", fault: { tool: "list", parameter: "x", kind } });
+});
+
+test("a call is named by the tools of which any will do", () => {
+  const either = expectCalls([{ tools: ["read", "list"], args: {} }]);
+  expect(whys(either, turn(call("list")))).toEqual(["calls[1] read | list: yes", "extras: yes"]);
 });

@@ -29,6 +29,13 @@ describe("cases in a CSV file", () => {
     expect(read?.cases[0]?.location.file).toBe("cases.csv");
   });
 
+  it("have their cells without the white space around them, and their numbers as numbers", async () => {
+    const { suites } = await csv("input , tool, maxTurns,passRate\n hi , echo , 3,0.5 \n");
+    expect(suites[0]?.cases).toMatchObject([
+      { messages: [{ content: "hi" }], expect: { call: { tools: ["echo"] } }, maxTurns: 3, passRate: 0.5 },
+    ]);
+  });
+
   it.each([
     ["Windows line breaks", 'input,tool\r\n"Say\r\nhi",echo\r\nbye,none\r\n'],
     ["both kinds of line breaks", 'input,tool\n"Say\r\nhi",echo\r\nbye,none\r\n'],

@@ -50,6 +50,14 @@ cases:
     `);
   });
 
+  it("leave warnings about matchers as they are", async () => {
+    const args = "      args: { a: { startsWith: <n> } }\n";
+    const suite = "values: { n: x }\ncases:\n  - input: Find <n>\n    expect:\n      tool: t\n";
+    const { suites, warnings } = await load({ "s.yaml": suite + args });
+    expect(suites[0]?.cases[0]?.expect).toMatchObject({ call: { args: { a: { startsWith: "x" } } } });
+    expect(warnings).toHaveLength(1);
+  });
+
   it("that are a whole prompt are filled as text", async () => {
     const { cases } = await loadYaml(`
 values: { year: 1999 }

@@ -520,6 +520,25 @@ describe("the classes of changes of wording", () => {
     ]);
   });
 
+  it.each<[keywords: JsonObject, expected: string]>([
+    [{}, ""],
+    [{ description: "A number." }, "description only"],
+    [{ maximum: 4 }, "unknown"],
+    [{ enum: [1, 2] }, "unknown"],
+  ])("count a restriction that is added beside a reference: %j", (keywords, expected) => {
+    const list = (more: JsonObject) => [
+      {
+        name: "t",
+        inputSchema: { properties: { p: { $ref: "#/$defs/n", ...more } }, $defs: { n: { type: "integer" } } },
+      },
+    ];
+    expect(
+      listChanges(list({}), list(keywords))
+        .map((change) => change.class)
+        .join(),
+    ).toBe(expected);
+  });
+
   it("are breaking for a removed skill, as for a removed tool, and compatible for an added one", () => {
     const lists = [[tool("skill:pdf"), tool("pdf")], [tool("skill:docx")]] as unknown as [Tool[], Tool[]];
     expect(listChanges(...lists).map((change) => [change.id, change.class])).toEqual([
