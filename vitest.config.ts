@@ -50,8 +50,12 @@ const slow = [
   "test/experiments/design/{agreement,compare}.test.ts",
 ];
 
+/** No module of the product keeps state that one test could leave to another; loading each once saves a third. */
+const isolate = false;
+
 /** Ends what hangs. Whatever ends is waited for, however busy the machine is. A test that asserts nothing fails. */
 const everywhere = {
+  setupFiles: "test/home.ts",
   testTimeout: 1_200_000,
   hookTimeout: 1_200_000,
   expect: { poll: { timeout: 600_000 }, requireAssertions: true },
@@ -80,8 +84,7 @@ export default defineConfig({
         plugins,
         test: {
           name: "unit",
-          // No module of the product keeps state that one test could leave to another; loading each once saves a third.
-          isolate: false,
+          isolate,
           include: ["test/**/*.test.ts"],
           exclude: ["test/{e2e,torture}/**", ...slow, ...nightly],
           ...everywhere,
@@ -91,6 +94,7 @@ export default defineConfig({
         plugins,
         test: {
           name: "e2e",
+          isolate,
           include: ["test/e2e/**/*.test.ts", ...slow],
           exclude: nightly,
           // The modules as built are loaded as Node does.

@@ -67,7 +67,7 @@ const answer = (body: MessagesBody): MessageAnswer => {
 async function open(asking: Asking, script: Script = {}) {
   const endpoint = await startMessageBatches({ answer, ...script });
   cleanup.push(endpoint.close);
-  const location = project();
+  const location = project({}, (undo) => cleanup.push(undo));
   cleanup.push(asking.start({ location, baseUrl: endpoint.url }));
   const world = () => location.io({ env: { HOME: location.dir, ...env } });
   const options = { ...runDefaults, model: [model], baseUrl: endpoint.url, seed: 7, concurrency: 4, retries: 0 };

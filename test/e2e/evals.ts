@@ -19,10 +19,6 @@ const cli = join(root, "dist/evals/cli.js");
 /** A model that picks like the keyword search, and whose calls are executed. */
 export const executing = `custom:${join(root, "test/fixtures/models/keyword.mjs")}`;
 
-/** The skills of whoever runs the tests are none of theirs. */
-const home = mkdtempSync(join(tmpdir(), "evals-home-"));
-afterAll(() => rmSync(home, { recursive: true, force: true }));
-
 export type Ended = { code: number | null; out: string; err: string };
 
 /** Starts the built program. `ended` resolves when it has exited. */
@@ -59,7 +55,7 @@ type Options = { cwd?: string; env?: Record<string, string>; width?: number };
 
 /** In CI nobody is asked for consent; a test of that sets CI to an empty text. */
 const setEnv = (env: Options["env"]) => {
-  return { PATH: process.env.PATH, HOME: home, CI: "true", ANTHROPIC_API_KEY: "test", ...env };
+  return { PATH: process.env.PATH, HOME: process.env.EVALS_TEST_HOME, CI: "true", ANTHROPIC_API_KEY: "test", ...env };
 };
 
 /**

@@ -49,12 +49,17 @@ export function tidyFolders(): (...path: string[]) => string {
   const root = mkdtempSync(join(tmpdir(), "evals-e2e-"));
   const temporary = join(root, "tmp");
   mkdirSync(temporary);
+  const { TMPDIR } = process.env;
   process.env.TMPDIR = temporary;
   afterEach(async () => {
     for (const undo of leftovers.splice(0).reverse()) await undo();
     expect(readdirSync(temporary), "what a trial left behind").toEqual([]);
   });
-  afterAll(() => rmSync(root, { recursive: true }));
+  afterAll(() => {
+    rmSync(root, { recursive: true });
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  });
   return (...path) => join(root, ...path);
 }
 

@@ -1,17 +1,12 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { type RunManifest, runManifestSchema } from "../../../src/evals/base/types/run.ts";
 import { type Trial, trialSchema } from "../../../src/evals/base/types/trial.ts";
 import type { RunOptions } from "../../../src/evals/experiments/run/runOptions.ts";
 import { anIo, type TestIo } from "../../fakes/io.ts";
 import { type MessagesBody, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
-
-const cleanup: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanup.splice(0)) await clean();
-});
 
 const descriptions = {
   read: "Reads the text of one file.",
@@ -34,10 +29,13 @@ export const filesSuite = (cases: readonly object[], changes: object = {}) => ({
   cases,
 });
 
-/** A folder with a suite of three tools and as many cases; `files` are added or replace them. */
-export function project(files: Record<string, unknown> = {}) {
+/** A folder with a suite of three tools and as many cases; `files` are added or replace them. `later` has it removed. */
+export function project(
+  files: Record<string, unknown> = {},
+  later: (undo: () => unknown) => unknown = (undo) => onTestFinished(() => void undo()),
+) {
   const dir = mkdtempSync(join(tmpdir(), "evals-project-"));
-  cleanup.push(() => rmSync(dir, { recursive: true, force: true }));
+  later(() => rmSync(dir, { recursive: true, force: true }));
   const write = (name: string, content: unknown) => {
     mkdirSync(dirname(join(dir, name)), { recursive: true });
     writeFileSync(join(dir, name), typeof content === "string" ? content : JSON.stringify(content));
@@ -81,7 +79,7 @@ export async function endpoint(
     (body, index) =>
       answer(body, index) ?? { calls: [{ name: "read", input: {} }], usage: { input_tokens: 1_000_000 } },
   );
-  cleanup.push(started.close);
+  onTestFinished(started.close);
   const model = "anthropic:claude-haiku-5-5";
   return { started, model, asked: { model, baseUrl: started.url, seed: 7, retries: 0 } };
 }
