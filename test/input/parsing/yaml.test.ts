@@ -117,21 +117,21 @@ describe("YAML", () => {
     expect(complaintAbout("? ".repeat(20_000))).toBe(message(201));
   });
 
-  it.each(["a,", "? "])("refuses %j a million times without reading to the end", (text) => {
-    expect(complaintAbout(`cases: [${text.repeat(1_000_000)}`)).toBe(
+  it("refuses more tokens than its limit without reading to the end", () => {
+    expect(complaintAbout(`cases: [${"a,".repeat(1_000_000)}`)).toBe(
       "s.yaml: error: The file has more than 1,000,000 YAML tokens, which take long to read.\n  Write it as JSON. The cases of a suite can also be in a file in CSV or JSON Lines.",
     );
   });
 
   it("finds a long text without a closing quote", () => {
     for (const quote of ['"', "'"])
-      expect(complaintAbout(`a: ${quote}${"b\n\n ".repeat(2_000_000)}`)).toContain(
+      expect(complaintAbout(`a: ${quote}${"b\n\n ".repeat(300_000)}`)).toContain(
         "error: Invalid YAML: Missing closing",
       );
   });
 
   it("explains very many mistakes in one walk over the file", () => {
-    const complaints = complaintAbout("- [\n".repeat(40_000)).match(/^s\.yaml:\d+:1: error: /gm);
+    const complaints = complaintAbout("- [\n".repeat(8_000)).match(/^s\.yaml:\d+:1: error: /gm);
     expect(complaints).toHaveLength(20);
   });
 
