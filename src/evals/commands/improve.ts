@@ -17,7 +17,7 @@ export const improveCommand = defineCommand({
     model: modelFlag,
     writer: text("Language model that proposes wordings, from what the train cases bring"),
     proposals: text(
-      "File of wordings to start with: a variants file, or the output of toolfit --fix, mispick fix or skill-creator",
+      "File of wordings to start with: a variants file, a tool list, or the output of toolfit --fix, mispick fix --patch or skill-creator",
     ),
     rounds: number("Maximum rounds of proposals by the writer", { min: 1, max: 10, integer: true, default: 3 }),
     wordings: number("Wordings that the writer proposes in each round", { min: 1, max: 20, integer: true, default: 6 }),

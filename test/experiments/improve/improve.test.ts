@@ -184,6 +184,9 @@ describe("evals improve", () => {
       "does not pay for a proof",
     ],
     ["the file has no proposals", { proposals: "evals/files.json" }, "has no proposals"],
+    ["the winner would replace the proposals", { proposals: "fixes.json", output: "./fixes.json" }, "would replace"],
+    ["the winner would mix with the result", { writer: "anthropic:x", output: "-" }, "both use standard output"],
+    ["git tracks no sources", { writer: "anthropic:x", patch: "won.diff" }, "there are none here"],
     ["all proposals are refused", { proposals: "tools.json" }, "Every proposal is refused"],
   ])("spends nothing if %s", async (_, given, why) => {
     await expect(search(given)).rejects.toThrow(why);
@@ -196,6 +199,13 @@ describe("evals improve", () => {
         { hint: expect.stringMatching(/^Add 4 cases.*`evals queries`.*`--from <sessions>`.*`--writer <model>`/) },
       ],
     });
+  });
+
+  it("says which price is missing, and how many requests there can be", async () => {
+    const { warned } = await search({ replies: ["[]", "[]"], model: "anthropic:my-model" });
+    expect(warned).toMatch(
+      /^Typically [\d,]+ trials on anthropic:my-model, at most ([\d,]+); a proof takes at least [\d,]+\. There is no price of anthropic:my-model \(--prices\): at most \1 requests\. Beside them, up to 2 requests to anthropic:claude-opus-5-5 for wordings\.$/m,
+    );
   });
 
   it("warns of a suite without a case that expects no tool", async () => {

@@ -49,11 +49,6 @@ describe("readProposals", () => {
       [{ name: "fix-1", variant: { read: "Reads." } }],
     ],
     [
-      "a reply to mispick",
-      '{"descriptions": {"read": "Reads.", "list": "Lists."}, "cause": "overlap"}',
-      [{ name: "descriptions", variant: { read: "Reads.", list: "Lists." } }],
-    ],
-    [
       "a patch of mispick, wrapped texts and all",
       patch,
       [
@@ -73,8 +68,8 @@ describe("readProposals", () => {
     ],
     [
       "names of mispick over several servers",
-      '{"descriptions": {"files:move": "Moves.", "files:read": "Reads.", "other:gone": "Goes."}}',
-      [{ name: "descriptions", variant: { files__move: "Moves.", read: "Reads.", "other:gone": "Goes." } }],
+      ["move", "read", "gone"].map((name) => `--- a/files:${name}\n+++ b/files:${name}\n-\n+Other.\n`).join("\n"),
+      [{ name: "patch-0", variant: { files__move: "Other.", read: "Other.", "files:gone": "Other." } }],
     ],
     [
       "a tool list, without its annotations",

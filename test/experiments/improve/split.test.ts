@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { listUnproved, type SplitCase, splitCases } from "../../../src/evals/experiments/improve/plan.ts";
+import { isSibling, listUnproved, type SplitCase, splitCases } from "../../../src/evals/experiments/improve/plan.ts";
+import { overlay } from "../../../src/evals/experiments/variants/file.ts";
+import { createToolset } from "../../../src/evals/servers/toolList.ts";
+import { aCase, aSuite, aTool } from "../../fakes/suite.ts";
 
 const casesOf = (counts: Record<string, number>): SplitCase[] =>
   Object.entries(counts).flatMap(([label, n]) => Array.from({ length: n }, (_, i) => ({ id: `${label}-${i}`, label })));
@@ -49,5 +52,28 @@ describe("splitCases", () => {
   it("names the expectations that nothing proves, those with the fewest cases first", () => {
     const cases = casesOf({ read: 3, list: 1 }).map((one) => ({ ...one, split: "train" as const }));
     expect(listUnproved(cases, splitCases("s", cases))).toEqual(["list", "read"]);
+  });
+});
+
+describe("isSibling", () => {
+  const planned = (tool: string) => {
+    const one = aCase(tool, {
+      expect: { kind: "tool", call: { tools: [tool] }, avoid: [], extras: false, argsMode: "partial" },
+    });
+    return {
+      suite: aSuite("s", [one]),
+      case: one,
+      arm: "head",
+      toolset: createToolset([aTool("read"), aTool("list")]),
+    };
+  };
+
+  it.each([
+    ["the tool that is reworded", "read", false],
+    ["a tool whose text is only repeated", "list", true],
+  ])("is %s: %s", (_, tool, expected) => {
+    const { description, inputSchema } = aTool("list");
+    const whole = overlay("x", { read: "Reads one file.", list: { tool: { description, inputSchema } } });
+    expect(isSibling(planned(tool), whole)).toBe(expected);
   });
 });

@@ -13,7 +13,7 @@ describe("eval files that are wrong", () => {
   { "input": 7, "checks": ["c"] },
   { "input": "d", "id": 1.5, "checks": ["c"] },
   { "input": "e", "checks": [3, "", null, ["nested"]] },
-  { "input": "f", "should_trigger": "false" },
+  { "input": "f", "should_trigger": "false", "split": "test" },
   { "input": "g", "checks": ["c"], "files": [4, { "path": "x.txt", "content": {} }, "none.txt"] },
   9
 ]`;
@@ -26,6 +26,8 @@ describe("eval files that are wrong", () => {
         Correct it, or leave it out.
       skills/demo/evals/evals.json:7:19: error: "should_trigger" must be true or false.
         Write true or false, without quotes.
+      skills/demo/evals/evals.json:7:46: error: "split" must be "train" or "held-out".
+        Correct it, or leave it out.
       skills/demo/evals/evals.json:9:3: error: A query must be an object or text.
         Write { "input": "..." }.
       skills/demo/evals/evals.json:3:3: warning: 1 entry without a text cannot be asked.

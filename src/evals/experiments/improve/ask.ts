@@ -13,7 +13,7 @@ import { type ExperimentOptions, type ExperimentRun, runExperiment, withExperime
 import { recallOptions } from "../pipeline/recordedOptions.ts";
 import { printReport } from "../reporting/report.ts";
 import { recordExperiment } from "../reporting/reportFiles.ts";
-import { findBank } from "../variants/ask.ts";
+import { findBank, refuseOutput } from "../variants/ask.ts";
 import { type Overlaid, writeOverlay } from "../variants/file.ts";
 import { incumbentArm, PromptSizes, summarizeVariants, type VariantsResult } from "../variants/verdict.ts";
 import { listTrackedFiles } from "../workspace/git.ts";
@@ -54,6 +54,7 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
       "There is nobody to propose wordings.",
       "Name a model with --writer, or a file of wordings with --proposals.",
     );
+  refuseOutput(options, options.proposals, io);
   if (options.patch !== undefined && (await listTrackedFiles(io)).length === 0)
     throw usageError("--patch is about files that git tracks, and there are none here.", "Use --output instead.");
   const opened = options.writer === undefined ? undefined : await openWriter(options.writer, options, io);

@@ -25,7 +25,7 @@ type Subjects = { tools: ReadonlySet<string>; skill: string | undefined };
 
 /**
  * Reads proposals: a variants file; a tool list with other wordings; or what another tool wrote: the fixes of toolfit, the
- * patch or a reply of mispick's fix, the result of skill-creator's loop. What these measured is left out, since every proposal
+ * patch of mispick's fix, the result of skill-creator's loop. What these measured is left out, since every proposal
  * is tested anew. Throws EvalsError for a file of another form.
  */
 export async function readProposals(file: string, cwd: string, subjects: Subjects): Promise<NamedVariant[]> {
@@ -36,20 +36,8 @@ export async function readProposals(file: string, cwd: string, subjects: Subject
   const { value } = isPatch ? { value: null } : await readParsed(path, file, { lenient: true });
   if (isJsonObject(value) && "variants" in value)
     return [...(await readVariants(file, cwd)).variants].map(([name, variant]) => ({ name, variant }));
-  const {
-    fixes,
-    descriptions,
-    history,
-    tools = value,
-    original_description: original,
-  } = isJsonObject(value) ? value : { tools: value };
-  const found = [
-    patched,
-    readFixes(fixes),
-    readDescriptions(descriptions),
-    readHistory(history, original, subjects),
-    readTools(tools),
-  ];
+  const { fixes, history, tools, original_description: original } = isJsonObject(value) ? value : { tools: value };
+  const found = [patched, readFixes(fixes), readHistory(history, original, subjects), readTools(tools)];
   const proposals = found.find((one) => one.length > 0);
   if (proposals) return proposals.map(({ name, variant }) => ({ name, variant: nameAsListed(variant, subjects) }));
   throw usageError(
@@ -83,13 +71,6 @@ const readFixes = (fixes: Json | undefined): NamedVariant[] =>
   toObjects(fixes).flatMap(({ tool, after_description: text }, at) =>
     typeof tool === "string" && typeof text === "string" ? [{ name: `fix-${at + 1}`, variant: { [tool]: text } }] : [],
   );
-
-function readDescriptions(descriptions: Json | undefined): NamedVariant[] {
-  const texts = Object.entries(isJsonObject(descriptions) ? descriptions : {}).filter(
-    (one): one is [string, string] => typeof one[1] === "string",
-  );
-  return texts.length > 0 ? [{ name: "descriptions", variant: Object.fromEntries(texts) }] : [];
-}
 
 /** The descriptions of an iteration each, but for the one that the loop began with. */
 function readHistory(history: Json | undefined, original: Json | undefined, { skill }: Subjects): NamedVariant[] {

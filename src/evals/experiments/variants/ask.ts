@@ -42,7 +42,9 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
   const { options } = recalled;
   const path = options.file;
   if (path === undefined) throw usageError("There is no variants file.", "Give its path: evals variants <file>.");
-  refuseFlags({ ...options, file: path }, io);
+  if (options.output === undefined && options.of !== undefined)
+    throw usageError("--of has no effect without --output.", "Add --output.");
+  refuseOutput(options, path, io);
   const file = await readVariants(path, io.cwd);
   refuseUnknown(options.of, file);
   return await withExperiment(recalled, io, async (workspace) => {
@@ -147,11 +149,14 @@ function selectCases(cases: readonly string[], filters: readonly string[]): stri
   );
 }
 
-function refuseFlags({ output, of, file, json }: VariantsOptions & { file: string }, io: Io): void {
-  if (output === undefined && of !== undefined)
-    throw usageError("--of has no effect without --output.", "Add --output.");
+/** Throws a usage error if the winner would be written over the file of its wordings, or into the result. */
+export function refuseOutput(
+  { output, json }: { output?: string | undefined; json: boolean },
+  file: string | undefined,
+  io: Io,
+): void {
   if (output === "-" && json) throw usageError("--json and --output - both use standard output.", "Name a file.");
-  if (output !== undefined && output !== "-" && resolve(io.cwd, output) === resolve(io.cwd, file))
+  if (output !== undefined && file !== undefined && output !== "-" && resolve(io.cwd, output) === resolve(io.cwd, file))
     throw usageError(`--output would replace the variants file "${file}".`, "Name another file.");
 }
 

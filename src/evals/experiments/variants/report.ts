@@ -89,7 +89,7 @@ function describeCertain(
   verdict: Extract<VariantsSummary, { method: "deterministic" }>["verdict"],
 ): string {
   const certain = "The model is deterministic, so one trial per case is enough.";
-  if (!best) return "No wording was compared.";
+  if (!best) return noCandidate;
   const { challenger, repaired, broken, unanswered } = best;
   switch (verdict.kind) {
     case "adopt":
@@ -106,6 +106,9 @@ function describeCertain(
   }
 }
 
+const noCandidate =
+  "No proposal that could be asked passed more often than the current wording on the train cases, so none was tested.";
+
 /** The first sentence names cases with a change at this p or below. */
 const maxNamedP = 0.05;
 
@@ -121,7 +124,7 @@ function describeSampled(verdict: VariantVerdict, margin: number): string {
         case "no-room":
           return "Every case passes already, so no wording can be better.";
         case "no-candidate":
-          return "No proposal that could be asked passed more often than the current wording on the train cases, so none was tested.";
+          return noCandidate;
         case "no-gain":
           return `No wording is better by ${size(margin)} or more${where}.`;
         case "breaks":
