@@ -321,6 +321,10 @@ const hostCases: CasesOf<ToolSubject> = {
     violations: {
       "at most 10 levels": [nested(11), nested(500)],
       "at most 5,000 properties": [aToolWith(properties(5001)), one({ anyOf: Array(7000).fill({ type: "string" }) })],
+      "at most 1,000 values of enums": [
+        one({ type: "integer", enum: Array.from({ length: 1001 }, (_, at) => at) }),
+        aToolWith(Object.fromEntries(["a", "b"].map((name) => [name, { enum: Array(501).fill("x") }]))),
+      ],
       "at most 100,000 characters": [aChangedTool({ description: "a".repeat(100_001) })],
     },
   },

@@ -16,6 +16,7 @@ import {
   type SchemaLocation,
   walkToolSchema,
 } from "../../../base/jsonSchema/walk.ts";
+import { sumOf } from "../../../base/sum.ts";
 import { isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
 import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";
@@ -27,7 +28,7 @@ const guide = "https://json-schema.org/understanding-json-schema";
 const reference = `${guide}/reference`;
 const strictMode = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas";
 /** Limits of OpenAI's strict mode. Schemas that a model fills well are far smaller. */
-const limits = { levels: 10, properties: 5000 } as const;
+const limits = { levels: 10, properties: 5000, enumValues: 1000 } as const;
 /** Keywords of JSON Schema that the Schema of Gemini's function declarations lacks. */
 const unknownToGemini = [
   ...["const", "oneOf", "allOf", "not", "if", "then", "else", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
@@ -208,7 +209,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
   {
     id: "schema-too-large",
     docs: strictMode,
-    why: "The schema is sent with every request; OpenAI's strict mode rejects more than 10 levels or 5,000 properties.",
+    why: "The schema is sent with every request; OpenAI's strict mode rejects more than 10 levels, 5,000 properties or 1,000 values of enums.",
     *check({ tool }) {
       const format = (number: number) => number.toLocaleString("en-US");
       const { locations } = walkToolSchema(tool, "inputSchema");
@@ -223,6 +224,11 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
       const fix = "Remove what a model need not choose. Nothing beyond the limit was checked.";
       if (isOver || locations.length === maxPlaces)
         yield { at: ["inputSchema"], message: `The inputSchema has more than ${most}.`, fix };
+      const values = sumOf(locations, ({ schema }) => (Array.isArray(schema.enum) ? schema.enum.length : 0));
+      if (values > limits.enumValues) {
+        const message = `The enums of the inputSchema have ${format(values)} values, more than ${format(limits.enumValues)}.`;
+        yield { at: ["inputSchema"], message, fix: "Let a model search for the values with another tool." };
+      }
       if (!collectTexts(tool).whole)
         yield { at: [], message: `The tool has more than ${format(maxSearched)} characters.`, fix };
     },
