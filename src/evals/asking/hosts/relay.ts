@@ -10,6 +10,7 @@ import {
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { startLoopback } from "../../base/network/loopback.ts";
+import { toNumbers } from "../../base/types/exactJson.ts";
 import type { Json, JsonObject } from "../../base/types/json.ts";
 import type { HostedTrial } from "../../base/types/model.ts";
 import { type ContentItem, listResultTexts, type OfferedTool, readOwnName, type Tool } from "../../base/types/tool.ts";
@@ -185,7 +186,8 @@ function toResult(execution: Execution): CallToolResult {
   return {
     isError,
     content: execution.result.content.map(toSentItem),
-    ...(structuredContent && { structuredContent }),
+    // The SDK writes the message; the texts hold every digit.
+    ...(structuredContent && { structuredContent: toNumbers(structuredContent) as JsonObject }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { cut, showJson } from "../../base/text/text.ts";
-import { isMarked, parseExactText, toNumbers } from "../../base/types/exactJson.ts";
-import { isJsonObject, type Json, sameJson } from "../../base/types/json.ts";
+import { isMarked, parseExactText } from "../../base/types/exactJson.ts";
+import { isJsonObject, type Json } from "../../base/types/json.ts";
 import { readMatcher } from "../../base/types/matcher.ts";
 import type { ArgsMode, ExpectedCall, ResultMatcher } from "../../base/types/suite.ts";
 import { joinResult, joinText, listResultTexts, type ToolResult } from "../../base/types/tool.ts";
@@ -213,11 +213,7 @@ function compileOutcomeMatcher(test: Test): (result: ToolResult, judge: Judge) =
 }
 
 function readOutcome(result: ToolResult): Json | undefined {
-  const { structuredContent } = result;
-  const written = parseExactText(joinText(result));
-  // The text holds every digit of a number.
-  const isRepeated = written !== undefined && sameJson(toNumbers(written), structuredContent);
-  return isRepeated ? written : (structuredContent ?? written);
+  return result.structuredContent ?? parseExactText(joinText(result));
 }
 
 function excerpt(result: ToolResult): string {

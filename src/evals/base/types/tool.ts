@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { writeExactJson } from "./exactJson.ts";
-import { type JsonObject, jsonObjectSchema, parseJsonText, sameJson } from "./json.ts";
+import { parseExactText, writeExactJson } from "./exactJson.ts";
+import { type JsonObject, jsonObjectSchema, sameJson } from "./json.ts";
 
 /** The keys of a tool's `_meta` that hosts obey. A value of another type is ignored, as hosts do. */
 const hostMetaSchema = z.object({
@@ -127,7 +127,7 @@ export function joinResult(result: Pick<ToolResult, "content" | "structuredConte
   const { content, structuredContent = {} } = result;
   const isKnown =
     Object.keys(structuredContent).length === 0 ||
-    content.some(({ text = "" }) => sameJson(parseJsonText(text), structuredContent));
+    content.some(({ text = "" }) => sameJson(parseExactText(text), structuredContent));
   const structured = isKnown ? "" : writeExactJson(structuredContent, indent);
   return [...listResultTexts(result), structured].filter((text) => text !== "").join("\n");
 }

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { messageOf, usageError } from "../../base/types/errors.ts";
-import { toNumbers, writeExactJson } from "../../base/types/exactJson.ts";
-import { isJsonObject, type Json, type JsonObject, type Path, parseBoundedJson } from "../../base/types/json.ts";
+import { writeExactJson } from "../../base/types/exactJson.ts";
+import { isJsonObject, type Json, type Path, parseBoundedJson } from "../../base/types/json.ts";
 import type { Mock, MockFile, MocksFile } from "../../base/types/mock.ts";
 import { type ToolResult, toolResultSchema } from "../../base/types/tool.ts";
 import type { ParsedFile } from "../parsing/json.ts";
@@ -96,7 +96,7 @@ function toResult(written: Json): ToolResult {
     if (whole.success) return whole.data;
   }
   const text = toText(writeExactJson(written));
-  return isJsonObject(written) ? { ...text, structuredContent: toNumbers(written) as JsonObject } : text;
+  return isJsonObject(written) ? { ...text, structuredContent: written } : text;
 }
 
 const toText = (text: string, isError = false): ToolResult => ({ isError, content: [{ type: "text", text }] });

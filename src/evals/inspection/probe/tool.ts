@@ -1,3 +1,4 @@
+import { writeExactJson } from "../../base/types/exactJson.ts";
 import { isSuppressing, type Level, readLevel, type Settings } from "../../base/types/lint.ts";
 import { callFlag } from "../shell.ts";
 import {
@@ -178,7 +179,7 @@ export function describeAnswer(answer: ProbeAnswer): string {
   const result = getResult(answer);
   if (!result) return shortenText(outcome.kind === "result" ? "" : outcome.message);
   const items = result.content.map(({ type, text }) => (type === "text" ? JSON.stringify(text ?? "") : `[${type}]`));
-  const structured = result.structuredContent && `structured ${JSON.stringify(result.structuredContent)}`;
+  const structured = result.structuredContent && `structured ${writeExactJson(result.structuredContent)}`;
   const parts = [...(items.length > 0 ? items : ["no content items"]), ...(structured ? [structured] : [])];
   return shortenText(`${result.isError ? "error: " : ""}${parts.join(", ")}`);
 }

@@ -1,5 +1,6 @@
 import { groupBy } from "../../../base/groupBy.ts";
 import { excerpt, quoteWhole } from "../../../base/text/text.ts";
+import { writeExactJson } from "../../../base/types/exactJson.ts";
 import type { Finding } from "../../../base/types/finding.ts";
 import { isJsonObject } from "../../../base/types/json.ts";
 import type { CallOutcome, Tool, ToolResult } from "../../../base/types/tool.ts";
@@ -210,7 +211,7 @@ function readFailure(outcome: CallOutcome): string | undefined {
   if (outcome.kind === "broken" || !outcome.result.isError) return undefined;
   const { content, structuredContent } = outcome.result;
   const text = content.map((item) => item.text ?? "").join("\n");
-  return text.trim() === "" && structuredContent ? JSON.stringify(structuredContent) : text;
+  return text.trim() === "" && structuredContent ? writeExactJson(structuredContent) : text;
 }
 
 /** Causes outside of the tool: what the server was not given, or cannot reach. */

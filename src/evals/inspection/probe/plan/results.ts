@@ -1,3 +1,4 @@
+import { isMarked, writeExactJson } from "../../../base/types/exactJson.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonText } from "../../../base/types/json.ts";
 import { joinText, type ToolResult } from "../../../base/types/tool.ts";
 import type { ProbeAnswer, ProbeObservation } from "./probe.ts";
@@ -83,7 +84,7 @@ export function isMirrored(structured: JsonObject, result: ToolResult): boolean 
   const text = joinText(result);
   if (text.length >= maxText) return true;
   const compact = text.replace(/\s+/g, "");
-  const leaves = listLeaves(structured);
+  const leaves = listLeaves(structured).map((leaf) => (isMarked(leaf) ? writeExactJson(leaf) : leaf));
   if (leaves.length === 0) return text.trim() !== "";
   return leaves.every((leaf) => text.includes(leaf) || compact.includes(escapeLeaf(leaf)));
 }
