@@ -317,6 +317,16 @@ describe("a call that needs the program around a model is broken, and no fault o
     }
   });
 
+  it("a call before which the user has to open a URL", async () => {
+    const sut = await startOdd((res, { id = null, method }) => {
+      const elicitations = [{ mode: "url", elicitationId: "1", url: "https://example.com/login", message: "Log in." }];
+      const error = { code: -32042, message: "This request requires more information.", data: { elicitations } };
+      const headers = { "content-type": "application/json" };
+      return method === "tools/call" && refuse(res, 200, { jsonrpc: "2.0", id, error }, headers);
+    });
+    expect(await (await open({ url: sut.url })).call("read", {}, never)).toEqual(broken("elicitation of a URL"));
+  });
+
   it("a tool that runs as a task only", async () => {
     const sut = await startOdd((res, { id = null, method }) => {
       const tools = [{ name: "read", inputSchema: { type: "object" }, execution: { taskSupport: "required" } }];

@@ -65,9 +65,13 @@ const taskOnlySchema = z.object({ name: z.string(), execution: z.object({ taskSu
 const unsupportedWords =
   /(?:client does not support (?:\w+[ -]){0,2}?|cannot request input .{1,200}?\()(elicitation|sampling|roots|tasks?)\b/i;
 
+/** The error of a call before which the user has to open a URL, for example to log in. */
+const urlRequired = -32042;
+
 /** What a call needs of the client that it does not have, by the words of the server or the code of the client's error. */
 function findUnsupported(said: string, error: unknown): string | undefined {
   const { code } = (error ?? {}) as { code?: unknown };
+  if (code === urlRequired) return "elicitation of a URL";
   if (code === "CAPABILITY_NOT_SUPPORTED" || code === "UNSUPPORTED_RESULT_TYPE") return `more input (${cut(said)})`;
   return unsupportedWords.exec(said.slice(0, readForName))?.[1]?.toLowerCase();
 }
