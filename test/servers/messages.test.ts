@@ -23,8 +23,16 @@ it.each<[string, object]>([
   expect(explainRefusal(text)?.fault).toBe(`sent a message that JSON-RPC does not permit: ${fault}: ${text}`);
 });
 
+it.each([[[valid]], [[{ jsonrpc: "2.0", method: "ping" }, valid]], [[valid, 7]]])("names a batch: %j", (batch) => {
+  const text = JSON.stringify(batch);
+  expect(explainRefusal(text)?.fault).toBe(`sent a batch, which the protocol does not have: ${text}`);
+});
+
 it.each([
   "Listening on port 3000",
+  "[1, 2]",
+  '[{"level":30}]',
+  "[]",
   "7",
   '{"level":30,"msg":"started"}',
   '{"level":"error","id":5,"error":"connection reset"}',

@@ -21,6 +21,8 @@ const members = {
  */
 export function explainRefusal(text: string): RefusedMessage | undefined {
   const message = parseJsonText(text);
+  if (Array.isArray(message) && message.some((one) => isJsonObject(one) && one.jsonrpc !== undefined))
+    return { fault: `sent a batch, which the protocol does not have: ${cut(text)}`, answers: true };
   if (!isJsonObject(message)) return undefined;
   const names = Object.keys(message);
   const answers = names.includes("id") && (names.includes("result") || names.includes("error"));

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { compileResult } from "../../../src/evals/asking/scoring/call.ts";
 import { noJudge } from "../../../src/evals/asking/scoring/match.ts";
+import { parseExactJson } from "../../../src/evals/base/types/exactJson.ts";
+import type { JsonObject } from "../../../src/evals/base/types/json.ts";
 import type { ResultMatcher } from "../../../src/evals/base/types/suite.ts";
 import { joinResult, type ToolResult } from "../../../src/evals/base/types/tool.ts";
 import type { Execution } from "../../../src/evals/base/types/trial.ts";
@@ -76,6 +78,8 @@ const everything: ToolResult = {
     { type: "resource", uri: "note://scan.pdf", mimeType: "application/pdf", bytes: 9 },
     { type: "resource_link", uri: "note://todo.md", name: "todo.md", description: "What is left to do" },
     { type: "image", mimeType: "image/png", bytes: 12 },
+    { type: "audio", mimeType: "audio/wav", bytes: 12 },
+    { type: "resource_link", uri: "note://a.md", name: "a.md" },
   ],
   structuredContent: note,
 };
@@ -88,16 +92,38 @@ test("a model reads everything that a result holds", () => {
     [resource application/pdf note://scan.pdf]
     [resource_link note://todo.md] todo.md: What is left to do
     [image image/png]
+    [audio audio/wav]
+    [resource_link note://a.md] a.md
     {"name":"shopping.md","lines":2}"
   `);
 });
 
-test.each(["SHA 12ab", "Flour", "note://shopping.md", "scan.pdf", "todo.md: What", "image/png", '"lines":2'])(
-  "what a model reads is matched: %s",
-  (contains) => expect(check({ contains }, { status: "executed", ms: 1, result: everything })).toBe("yes"),
+test.each([
+  "SHA 12ab",
+  "Flour",
+  "note://shopping.md",
+  "scan.pdf",
+  "todo.md: What",
+  "image/png",
+  "audio/wav",
+  "] a.md",
+  '"lines":2',
+])("what a model reads is matched: %s", (contains) =>
+  expect(check({ contains }, { status: "executed", ms: 1, result: everything })).toBe("yes"),
 );
 
 test.each([JSON.stringify(note), JSON.stringify(note, null, 2), '{ "lines": 2, "name": "shopping.md" }'])(
   "structured content that a text repeats is read once: %j",
   (text) => expect(joinResult({ content: [{ type: "text", text }], structuredContent: note })).toBe(text),
+);
+
+test.each(['{"id":9007199254740993}', '{"ids":[-12345678901234567890,7]}'])(
+  "large numbers of structured content are read once, by their digits: %s",
+  (text) => {
+    const structuredContent = parseExactJson(text) as JsonObject;
+    expect(joinResult({ content: [{ type: "text", text }], structuredContent })).toBe(text);
+    expect(joinResult({ content: [], structuredContent })).toBe(text);
+    const result = { isError: false, content: [], structuredContent };
+    expect(check({ json: structuredContent }, { status: "executed", ms: 1, result })).toBe("yes");
+  },
 );

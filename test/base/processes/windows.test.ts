@@ -1,12 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 
 const dir = mkdtempSync(join(tmpdir(), "evals-windows-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
-for (const name of ["npx.cmd", "uvx.exe"]) {
+mkdirSync(join(dir, "Program Files"));
+for (const name of ["npx.cmd", "uvx.exe", "run.bat", "Program Files/tool.cmd", "Program Files/tool.exe"]) {
   writeFileSync(join(dir, name), "");
   chmodSync(join(dir, name), 0o755);
 }
@@ -18,7 +19,7 @@ function resolveOnWindows(command: string, args: readonly string[]): { command: 
     const { _parse } = require("cross-spawn");
     const { command, args } = _parse(${JSON.stringify(command)}, ${JSON.stringify(args)}, { env: process.env });
     console.log(JSON.stringify({ command, args }));`;
-  const env = { PATH: dir, PATHEXT: ".exe;.cmd", comspec: "cmd.exe" };
+  const env = { PATH: dir, PATHEXT: ".exe;.cmd;.bat", comspec: "cmd.exe" };
   return JSON.parse(
     execFileSync(process.execPath, ["-e", script], { env, cwd: import.meta.dirname, encoding: "utf8" }),
   );
@@ -31,6 +32,17 @@ it.each([
     { command: "cmd.exe", args: ["/d", "/s", "/c", expect.stringMatching(/npx(\.cmd)? .*some-server/)] },
   ],
   ["uvx", ["some-server", "two words"], { command: "uvx", args: ["some-server", "two words"] }],
+  ["run.bat", ["%PATH%"], { command: "cmd.exe", args: ["/d", "/s", "/c", '"run.bat ^"^%PATH^%^""'] }],
+  [
+    join(dir, "Program Files/tool.cmd"),
+    ["x"],
+    { command: "cmd.exe", args: ["/d", "/s", "/c", `"${dir}/Program^ Files/tool.cmd ^"x^""`] },
+  ],
+  [
+    join(dir, "Program Files/tool.exe"),
+    ["a b", 'c"d'],
+    { command: join(dir, "Program Files/tool.exe"), args: ["a b", 'c"d'] },
+  ],
 ])("%s is started on Windows as its file needs", (command, args, expected) => {
   expect(resolveOnWindows(command, args)).toEqual(expected);
 });
