@@ -144,6 +144,44 @@ describe("a program in place of Claude Code", () => {
     expect(starts()).toBe("x\n");
   });
 
+  it("is started with what it may use, and the prompt on its standard input", async () => {
+    const record = join(freshFolder(), "started");
+    const script = `{ printf '%s\\n' "$@"; cat; echo; cat "\${10}"; } > ${record}`;
+    const model = await open(programOf(script), { effort: "max" });
+    const tool = { name: "get", inputSchema: { type: "object" }, server: "s", origin: "server" } as const;
+    const messages = [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Say hi" },
+    ] as const;
+    await model.converse(trial({ messages, tools: [tool], writable: true }), never);
+    const started = readFileSync(record, "utf8").replace(/\/\S*evals-host-\w+/g, "DIR");
+    expect(started.replace(/127\.0\.0\.1:[^"]+/, "RELAY")).toMatchInlineSnapshot(`
+      "-p
+      --output-format
+      json
+      --no-session-persistence
+      --setting-sources
+      project
+      --settings
+      {"disableAllHooks":true,"disableSkillShellExecution":true}
+      --mcp-config
+      DIR/mcp.json
+      --strict-mcp-config
+      --permission-mode
+      dontAsk
+      --effort
+      max
+      --tools
+      Read,Glob,Grep,Write,Edit
+      --allowedTools
+      mcp__s,Edit(./**)
+      --append-system-prompt-file
+      DIR/system.md
+      Say hi
+      {"mcpServers":{"s":{"type":"http","url":"http://RELAY"}}}"
+    `);
+  });
+
   it("is ended when it sends a failed request again more often than the retries allow", async () => {
     let requests = 0;
     const server = createServer((_, response) => {
