@@ -87,7 +87,7 @@ async function createParser(
   const [name, ...slots] = command.command.split(" ");
   // The command is the default one ($0), so that the help is that of this command alone.
   return yargs()
-    .parserConfiguration({ "dot-notation": false, "parse-numbers": false, "parse-positional-numbers": false })
+    .parserConfiguration({ "dot-notation": false, "parse-positional-numbers": false })
     .scriptName(`evals ${name}`)
     .help(false)
     .version(false)

@@ -28,7 +28,7 @@ export function measureDependence(cases: readonly Sequence[]): Dependence {
   const moments = cases.filter(({ base }) => base.length >= 3).map(measureProducts);
   const sum = (key: keyof ReturnType<typeof measureProducts>) => sumOf(moments, (one) => one[key]);
   const [within, variance, spread] = [sum("within"), sum("variance"), sum("spread")];
-  const w = standardise(within, variance, variance > 0 ? sum("skew") / variance : 0);
+  const w = standardise(within, variance, sum("skew") / variance);
   const c = sum("acrossVariance") > 0 ? sum("across") / Math.sqrt(sum("acrossVariance")) : 0;
   // The difference of two scores has twice the variance, and 2.33 is where it errs as often as the plain score.
   const score = c <= 1 ? w - Math.max(0, c) : ((w - c) / Math.SQRT2) * (foundAt / 2.33);
@@ -69,7 +69,7 @@ function lagVariance(squares: number, fourths: number, k: number): number {
 
 /**
  * The normal score of a centered sum that moves in steps of about `step`. Few failures are few coincidences, which are a
- * Poisson count rather than normal: the score is then that of its square root.
+ * Poisson count rather than normal: the score is then that of its square root. Without variance, the score is 0.
  */
 function standardise(sum: number, variance: number, step: number): number {
   if (variance === 0) return 0;

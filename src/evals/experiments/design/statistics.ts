@@ -60,7 +60,7 @@ export type LookPlan = ReturnType<typeof planLooks>;
 
 /** a and z for a suite that is judged at `looks` looks (more than ten are treated as ten). */
 export function boundaries(looks: number): { suiteLevel: number; z: number } {
-  const j = Math.min(suiteLevels.length, Math.max(1, looks)) - 1;
+  const j = Math.min(suiteLevels.length, looks) - 1;
   return { suiteLevel: suiteLevels[j] ?? 0, z: (pocock[j] ?? 0) + surplus };
 }
 
