@@ -42,6 +42,10 @@ describe("a wrong command line", () => {
     "compare a b c",
     "schema x",
     "show --format htm",
+    "init --ci",
+    "init npx -y @scope/server --env KEY=x",
+    "tools node server.js",
+    "lint uvx mcp-server-git",
   ])("%s", async (line) => {
     expect(await refusal(line)).toMatchSnapshot();
   });

@@ -87,7 +87,11 @@ describe("evals init", () => {
   it("overwrites nothing", async () => {
     mkdirSync(join(cwd, "evals"));
     writeFileSync(join(cwd, "evals/notes.yaml"), "mine");
-    const { code, err } = await evals(["init"], { cwd });
+    const shown = await evals(["init"], { cwd });
+    expect([shown.code, read("evals/notes.yaml")]).toEqual([0, "mine"]);
+    expect(shown.out).toContain("notes 1.0.0 · 3 tools");
+    expect(shown.out).toContain("Kept evals/notes.yaml. Draft another suite with --file.");
+    const { code, err } = await evals(["init", "--file", "evals/notes.yaml"], { cwd });
     expect([code, read("evals/notes.yaml")]).toEqual([2, "mine"]);
     expect(err).toContain("evals/notes.yaml exists already, and is kept.\n  Name another file with --file.");
     expect(existsSync(join(cwd, ".gitignore"))).toBe(false);

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Argv, Options, PositionalOptions } from "yargs";
 import { didYouMean, nearest } from "../base/text/nearest.ts";
 import { type EvalsError, usageError } from "../base/types/errors.ts";
@@ -32,6 +34,7 @@ export function findCommand(word: string, known: readonly Command[]): Command {
 
 /** Reads the words after the name of a command to its options, in camel case. Throws a usage error. */
 export async function parseWords(command: Command, words: readonly string[], io: Io): Promise<Record<string, unknown>> {
+  refuseUnquoted(command, words, io);
   const parser = await createParser(command, words, io);
   const values: Record<string, unknown> = await parser.parseAsync(spellForParser(command, words));
   const read = listOptions(command).map(([name, option]) => {
@@ -41,6 +44,21 @@ export async function parseWords(command: Command, words: readonly string[], io:
     return [toCamelCase(name), isGiven ? readValue(label, option, value) : undefined];
   });
   return Object.fromEntries(read.filter(([, value]) => value !== undefined));
+}
+
+const programs = /^(?:npx|bunx|pnpm|uvx?|node|bun|deno|tsx|python3?|docker|java|go)$/;
+
+/** Throws a usage error for the command line of a server that is spread over several words. */
+function refuseUnquoted(command: Command, words: readonly string[], { cwd }: Io): void {
+  const [program = "", ...rest] = words;
+  if (!command.flags.server || rest.length === 0 || !programs.test(program) || existsSync(resolve(cwd, program)))
+    return;
+  const end = words.findIndex((word) => (word.split("=", 1)[0] ?? "").replace(/^--/, "") in command.flags);
+  const line = words.slice(0, end < 0 ? words.length : end).join(" ");
+  throw usageError(
+    `The command line of a server is one argument, but "${program}" stands alone.`,
+    `Put it in quotes: evals ${nameCommand(command)} ${shellWord(line)}`,
+  );
 }
 
 /** The arguments and flags of a command. */
@@ -207,7 +225,11 @@ function explain(message: string, command: Command, words: readonly string[]): E
     );
   }
   const [, empty] = /^Not enough arguments following: (.+)/.exec(message) ?? [];
-  if (empty !== undefined) return usageError(`${empty.length > 1 ? "--" : "-"}${empty} needs a value.`, help);
+  if (empty !== undefined) {
+    const { choices } = command.flags[empty] ?? {};
+    const hint = choices ? `Use one of: ${choices.join(", ")}.` : help;
+    return usageError(`${empty.length > 1 ? "--" : "-"}${empty} needs a value.`, hint);
+  }
   const [, full] = /^Argument unexpected for: (.+)/.exec(message) ?? [];
   if (full !== undefined) return usageError(`--${full} takes no value.`, `Write --${full} or --no-${full}.`);
   if (message.startsWith("Not enough non-option arguments")) {

@@ -1,6 +1,8 @@
 import { basename, extname, relative, resolve } from "node:path";
 import * as z from "zod";
 import { listProperties, listRequired } from "../base/jsonSchema/values.ts";
+import { printableLines } from "../base/secrets/visible.ts";
+import { quote } from "../base/text/text.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { isJsonObject, type Json } from "../base/types/json.ts";
@@ -8,6 +10,7 @@ import { countListTokens, type Tool } from "../base/types/tool.ts";
 import { type Block, heading, makeColumns, table, text, unlimited } from "../reports/document.ts";
 import { count, integer } from "../reports/format.ts";
 import { printResult } from "../reports/result.ts";
+import { findRunner } from "../servers/diagnosis/start.ts";
 import { resolveServer } from "../servers/spec.ts";
 import { type ListFile, readListFile } from "../servers/toolList.ts";
 import { shellWord } from "./shell.ts";
@@ -79,11 +82,14 @@ export async function listServer(target: ServerTarget, io: Io): Promise<ListedSo
   const { connect } = await import("../servers/connect.ts");
   const { server, dir: from, registration } = target;
   const { spec, dir, warnings } = await resolveServer(server, target.name, from, io, registration?.host);
-  const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal }).catch(
-    async (error) => {
+  const runner = "command" in spec ? findRunner(spec) : undefined;
+  const explainWait = () => io.errIsTerminal && io.err(printableLines(describeWait(target.name, runner)));
+  const wait = setTimeout(explainWait, quietMs);
+  const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal })
+    .catch(async (error) => {
       throw await nameRegistration(error, target, io);
-    },
-  );
+    })
+    .finally(() => clearTimeout(wait));
   try {
     const items = await connection.listRaw(io.signal);
     const { about, instructions } = connection;
@@ -92,6 +98,14 @@ export async function listServer(target: ServerTarget, io: Io): Promise<ListedSo
   } finally {
     await connection.close();
   }
+}
+
+/** A start that takes longer is explained on a terminal. */
+const quietMs = 4_000;
+
+function describeWait(name: string, runner: string | undefined): string {
+  const why = runner === undefined ? "" : ` The first start with ${runner} includes the download.`;
+  return `Waiting for the server ${quote(name)} to answer.${why}`;
 }
 
 /** The error, with the entry of a host that has the name of the program that failed: npx finds programs of packages too. */

@@ -6,7 +6,7 @@ import { writeExactJson } from "../base/types/exactJson.ts";
 import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../base/types/json.ts";
 import type { AnswerElicitation, CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../base/types/tool.ts";
 import type { ToolFilter } from "../input/hostFiles.ts";
-import type { LocalStart } from "./diagnosis/start.ts";
+import { findRunner, type LocalStart } from "./diagnosis/start.ts";
 import { findUnanswered, type Link } from "./link.ts";
 import {
   type ConnectContext,
@@ -23,6 +23,8 @@ import { type LiveSpec, serverError } from "./spec.ts";
 import { parseTools, readPages } from "./toolList.ts";
 
 const defaultStartMs = 30_000;
+/** The first start of what npx and its like fetch includes the download. */
+const fetchedStartMs = 120_000;
 const defaultCallMs = 60_000;
 
 /** A connected server that can also return its list as sent. */
@@ -39,7 +41,8 @@ export type Connection = ToolServer & {
  * fails.
  */
 export async function connect(spec: LiveSpec, context: ConnectContext): Promise<Connection> {
-  const startMs = spec.startTimeoutMs ?? defaultStartMs;
+  const isFetched = "command" in spec && findRunner(spec) !== undefined;
+  const startMs = spec.startTimeoutMs ?? (isFetched ? fetchedStartMs : defaultStartMs);
   const began = performance.now();
   const session = await openSession(spec, context, startMs);
   const leftMs = Math.max(1, Math.round(startMs - (performance.now() - began)));

@@ -9,7 +9,7 @@ import { EvalsError, exitCodes } from "../base/types/errors.ts";
 import type { JsonObject } from "../base/types/json.ts";
 import type { AnswerElicitation } from "../base/types/tool.ts";
 import { findKnownError } from "./diagnosis/signatures.ts";
-import { findScript, type LocalStart } from "./diagnosis/start.ts";
+import { findRunner, findScript, type LocalStart } from "./diagnosis/start.ts";
 import { createHttpLink } from "./http.ts";
 import {
   type ClientSdk,
@@ -276,6 +276,7 @@ function describeLocal(
   const cwd = resolve(dir, folder);
   const script = findScript({ command, args: [...args] })?.path;
   const path = resolve(cwd, script ?? "");
+  const runner = findRunner({ command, args });
   return {
     kind: "local",
     command,
@@ -284,6 +285,7 @@ function describeLocal(
     ...(script !== undefined && {
       script: { given: script, path, relative: !isAbsolute(script), exists: existsSync(path) },
     }),
+    ...(runner !== undefined && { runner }),
     notPassedOn: new Set(Object.keys(env).filter((name) => !inheritedVariables.includes(name) && !(name in own))),
     given: new Set(Object.keys(own)),
   };

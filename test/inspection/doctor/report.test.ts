@@ -113,8 +113,8 @@ test("colors the verdict and severities, but no text of a server", () => {
   const colors = renderTerminal(doctorDocument(reportOn({ ...good, notCalled: [] })), { ...screen, color: true });
   expect(colors.replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
     "ESC[32mHEALTHY: 1 server, 1 warningESC[39m
-      Next: check the wording of the tools with \`evals lint\`, or draft a suite
-        with \`evals init\`.
+      Next: check the wording of the tools with \`evals lint\`, or see what a model
+        may mix up with \`evals init\`.
 
     ESC[32m✓ weather (.mcp.json)ESC[39m
       node /srv/weather/server.js
@@ -144,8 +144,8 @@ test("renders servers without permitted or listed tools", () => {
   expect([first, second]).toMatchInlineSnapshot(`
     [
       "HEALTHY: 1 server
-      Next: check the wording of the tools with \`evals lint\`, or draft a suite
-        with \`evals init\`.
+      Next: check the wording of the tools with \`evals lint\`, or see what a model
+        may mix up with \`evals init\`.
 
     ✓ weather (.mcp.json)
       node /srv/weather/server.js
@@ -154,8 +154,8 @@ test("renders servers without permitted or listed tools", () => {
       no tool called
     ",
       "HEALTHY: 1 server
-      Next: check the wording of the tools with \`evals lint\`, or draft a suite
-        with \`evals init\`.
+      Next: check the wording of the tools with \`evals lint\`, or see what a model
+        may mix up with \`evals init\`.
 
     ✓ weather (.mcp.json)
       node /srv/weather/server.js

@@ -44,7 +44,7 @@ it("shows what is known without a model on one screen", () => {
   expect(shown).toMatchInlineSnapshot(`
     "files 1.0.0 · 5 tools · about 189 tokens in every request (<1% of a 200k
       context)
-      1 of 5 tools may change or delete things (no readOnlyHint); no query will
+      1 of 5 tools does not say that it only reads (readOnlyHint); no query will
         execute it.
       Gemini CLI has tools of its own named read_file, and may call those instead.
 
@@ -59,12 +59,15 @@ it("shows what is known without a model on one screen", () => {
       error b (and 1 more): The b is wrong.
       warning a: The a is wrong.
 
-    Next: correct the queries, then ask a model: set ANTHROPIC_API_KEY (about
-      $0.01) or OPENAI_API_KEY, start Ollama, LM Studio, llama.cpp or vLLM, or try a
-      small model here (-m local: 1.1 GB, once; it says little about a large one).
+    Next: correct the queries, then ask a model.
 
-      With the first key:
+      With ANTHROPIC_API_KEY: about $0.01
         $ npx evals run evals/files.yaml -m anthropic:claude-haiku-5-5
+      Without a key: a small model, 1.1 GB once, which says little about a large
+        one
+        $ npx evals run evals/files.yaml -m local
+      OPENAI_API_KEY, Ollama, LM Studio, llama.cpp and vLLM are offered once they
+        are found.
     "
   `);
 });

@@ -149,7 +149,11 @@ const caseFileSchema = z.strictObject({
 });
 
 const timeoutsSchema = {
-  startTimeoutMs: positive.optional().describe("Timeout for starting and listing tools; default: 30,000"),
+  startTimeoutMs: positive
+    .optional()
+    .describe(
+      "Timeout for starting and listing tools; default: 30,000, or 120,000 where npx or its like fetches the server",
+    ),
   callTimeoutMs: positive.optional().describe("Timeout for one call; default: 60,000"),
 };
 

@@ -71,7 +71,7 @@ export function doctorDocument({ servers, hosts = [], healthy, unhealthy, ok }: 
     heading(1, `${status}${rest}`, ok ? "good" : "bad"),
     text(
       ok
-        ? "Next: check the wording of the tools with `evals lint`, or draft a suite with `evals init`."
+        ? "Next: check the wording of the tools with `evals lint`, or see what a model may mix up with `evals init`."
         : "Next: apply the fix of the first error below, then run this again.",
     ),
     ...servers.flatMap((one) => {

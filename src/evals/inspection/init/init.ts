@@ -104,6 +104,22 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
   // A server decides on its name, which becomes that of a file.
   const name = redactValue(listed.name, io);
   const file = options.file ?? `evals/${slug(name)}.yaml`;
+  const { subjects } = describeToolList({ server: name, items: listed.items, settings: [] });
+  const blocks = [
+    heading(1, `${[name, listed.version].filter(Boolean).join(" ")} · ${describeSize(tools)}`),
+    describeEffects(tools),
+    ...listMixedUp(tools),
+    ...listFindings(runRules(subjects, rules).findings, `evals lint ${shellWord(file)}`),
+  ];
+  const listTokens = countListTokens(tools);
+  const isNamed = options.file !== undefined || options.catalog !== undefined;
+  if (!isNamed && existsSync(resolve(io.cwd, file)))
+    return {
+      path: file,
+      cases: 0,
+      listTokens,
+      blocks: [...blocks, text(`Kept ${file}. Draft another suite with --file.`)],
+    };
   refuseExisting(file, "Name another file with --file.", io);
   const items = (listed.items as readonly Json[]).filter(isJsonObject);
   const dispatch = recognizeDispatchers(items);
@@ -120,17 +136,8 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
   await write(file, renderSuite(draft, { server, name, toProject, dispatch, catalog }), io);
   await trustWritten(file, io);
   warnOfVariables(file, variables, io);
-  const { subjects } = describeToolList({ server: name, items: listed.items, settings: [] });
-  const flags = source.kind === "server" ? source.flags : `--tools ${shellWord(source.file)}`;
-  const blocks = [
-    heading(1, `${[name, listed.version].filter(Boolean).join(" ")} · ${describeSize(tools)}`),
-    describeEffects(tools),
-    ...listMixedUp(tools),
-    ...listFindings(runRules(subjects, rules).findings, `evals lint ${flags}`),
-    text(describeDraft(file, draft, askable.length)),
-  ];
-  const { cases } = draft;
-  return { path: file, cases: cases.length, listTokens: countListTokens(tools), blocks };
+  const drafted = text(describeDraft(file, draft, askable.length));
+  return { path: file, cases: draft.cases.length, listTokens, blocks: [...blocks, drafted] };
 }
 
 function describeDraft(file: string, { cases }: Draft, askable: number): string {

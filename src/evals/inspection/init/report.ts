@@ -53,14 +53,13 @@ function explainPair(one: Named, other: Named, similarity: number, shared: reado
 /** Which tools may do harm, and which have names that a host gives to tools of its own. */
 export function describeEffects(tools: readonly Tool[]): Block {
   const changing = tools.filter(({ annotations }) => annotations?.readOnlyHint !== true);
-  const noun =
-    changing.length === tools.length
-      ? count(changing.length, "tool")
-      : `${changing.length} of ${count(tools.length, "tool")}`;
+  const isOne = changing.length === 1;
   return text(
     changing.length === 0
       ? "Every tool says that it only reads (readOnlyHint)."
-      : `${noun} may change or delete things (no readOnlyHint); no query will execute ${changing.length === 1 ? "it" : "them"}.`,
+      : changing.length === tools.length
+        ? "No tool says that it only reads (readOnlyHint), so no query will execute any."
+        : `${changing.length} of ${count(tools.length, "tool")} ${isOne ? "does" : "do"} not say that ${isOne ? "it only reads" : "they only read"} (readOnlyHint); no query will execute ${isOne ? "it" : "them"}.`,
     ...listClashes(tools),
   );
 }
@@ -93,17 +92,18 @@ export function listFindings(found: readonly Finding[], lintCommand: string): Bl
 /** How to ask a model next: those found here, each with its price, or what is needed to ask the first of the providers. */
 export function listNext(command: string, found: readonly OfferedModel[], [first]: readonly OfferedModel[]): Block[] {
   const price = ({ costUsd }: OfferedModel) =>
-    costUsd === 0 ? "free" : costUsd === "unknown" ? "price unknown" : `about ${money(costUsd)}`;
-  const next = "Next: correct the queries, then ask a model";
-  if (found.length === 0 && first)
-    return [
-      text(
-        `${next}: set ANTHROPIC_API_KEY (${price(first)}) or OPENAI_API_KEY, start Ollama, LM Studio, llama.cpp or vLLM, or try a small model here (-m local: 1.1 GB, once; it says little about a large one).`,
-      ),
-      list("model", [{ text: "With the first key:", command: `${command} ${first.flags}` }]),
-    ];
+    costUsd === 0 ? "free" : costUsd === "unknown" ? "its price with --dry-run" : `about ${money(costUsd)}`;
   const items = found.map((one): Item => {
     return { text: `${one.reason}: ${price(one)}`, command: `${command} ${one.flags}` };
   });
-  return [text(`${next}.`), list("model", items)];
+  if (items.length === 0 && first)
+    items.push(
+      { text: `With ANTHROPIC_API_KEY: ${price(first)}`, command: `${command} ${first.flags}` },
+      {
+        text: "Without a key: a small model, 1.1 GB once, which says little about a large one",
+        command: `${command} -m local`,
+      },
+      { text: "OPENAI_API_KEY, Ollama, LM Studio, llama.cpp and vLLM are offered once they are found." },
+    );
+  return [text("Next: correct the queries, then ask a model."), list("model", items)];
 }

@@ -144,6 +144,13 @@ export function passVariables(variables: readonly string[], set: ReadonlySet<str
 /** Errors by the exact text of programs and runtimes. The first match wins; `{}` stands for what a pattern captures. */
 const signatures: readonly (Cause & { pattern: RegExp })[] = [
   {
+    rule: "native-module",
+    pattern:
+      /Could not locate the bindings file|NODE_MODULE_VERSION \d|ERR_DLOPEN_FAILED|No native build was found for|Cannot find (?:module '[^']+\.node'|native binding)|Could not load the "[\w-]+" module using|invalid ELF header/,
+    message: "The native code of a dependency is missing, or was built for another Node.js or system.",
+    fix: "Install the server on this machine with its install scripts, or run `npm rebuild` in its folder.",
+  },
+  {
     rule: "module-missing",
     pattern:
       /Cannot find (?:module|package) '([^']+)'|No module named '?([\w.]+)|can't open file '([^']+)'|MODULE_NOT_FOUND/,

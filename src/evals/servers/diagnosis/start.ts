@@ -22,6 +22,8 @@ export type LocalStart = {
   folder: { path: string; exists: boolean };
   /** The script that an interpreter was to run: as written, and as a path from the working directory. */
   script?: { given: string; path: string; relative: boolean; exists: boolean };
+  /** The program that fetches the server before it starts it, such as npx. */
+  runner?: string;
   /** How it ended before it answered, for example "exited with code 1"; absent if it did not end. */
   ended?: string;
   answered: boolean;
@@ -82,9 +84,7 @@ function diagnoseCommand({ folder, program, script, command }: LocalStart): Diag
     ...(script.relative && { evidence: [`${quote(script.given)} is relative to ${folder.path}`] }),
     fix:
       explainUnsetVariable(script.given) ??
-      (script.relative
-        ? "Use the absolute path of the script: hosts start servers in different working directories."
-        : "Build the server, or correct the path."),
+      `Build the server, or correct the path${script.relative ? "; in the configuration of a host, make it absolute" : ""}.`,
   };
 }
 
@@ -201,7 +201,12 @@ function diagnoseSilence(start: LocalStart): Diagnosed {
     };
   if (known && !known.isNotice)
     return { rule: known.rule, message: `${known.message} ${silence}`, evidence, fix: explainKnown(known, start) };
-  return { rule: "silent", message: silence, evidence, fix: "Check that the command starts an MCP server over stdio." };
+  const { runner } = start;
+  const fix =
+    runner === undefined
+      ? "Check that the command starts an MCP server over stdio."
+      : `${runner} may still be fetching the server: run the command once in a terminal until it waits for input, or install the server and name its own program.`;
+  return { rule: "silent", message: silence, evidence, fix };
 }
 
 const quoteStdout = ({ noise }: LocalStart) => quoteLines("stdout", noise);
@@ -319,6 +324,24 @@ const networkErrors: readonly (Cause & { codes: RegExp })[] = [
 const interpreters =
   /(?:^|[/\\])(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pythonw?|ruby|php|perl|bash|sh|java)(?:\.exe)?$/i;
 const scriptEnding = /\.(?:[cm]?[jt]s|py|rb|php|pl|sh|jar)$/i;
+
+/** Programs that fetch what they start, and the words of others that do. */
+const runners =
+  /^(?:npx|pnpx|bunx|uvx|dnx|(?:npm (?:exec|x)|(?:pnpm|yarn) dlx|bun x|uv (?:run|tool)|pipx run|(?:docker|podman) run|go run|nix run)(?= |$))/;
+
+/** The program of a command line that first fetches the server, which takes long the first time; undefined for others. */
+export function findRunner({
+  command,
+  args = [],
+}: {
+  command: string;
+  args?: readonly string[] | undefined;
+}): string | undefined {
+  // Windows starts npx through its shell: `cmd /c npx`.
+  const words = [command.replace(/^.*[/\\]/, ""), ...args].map((word) => word.replace(/\.(?:cmd|exe)$/i, ""));
+  const named = words.filter((word) => !/^-|^cmd$|^\/c$/i.test(word)).join(" ");
+  return runners.exec(named)?.[0];
+}
 
 /** The argument that is the script of an interpreter; undefined if it runs a module, a package or inline code. */
 export function findScript({ command, args }: JsonObject): { path: string; index: number } | undefined {

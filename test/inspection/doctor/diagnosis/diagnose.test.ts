@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../../../src/evals/base/types/json.ts";
 import type { CallOutcome } from "../../../../src/evals/base/types/tool.ts";
 import { diagnose, type ServerFacts } from "../../../../src/evals/inspection/doctor/diagnosis/diagnose.ts";
-import type { LocalStart, RemoteStart } from "../../../../src/evals/servers/diagnosis/start.ts";
+import { findRunner, type LocalStart, type RemoteStart } from "../../../../src/evals/servers/diagnosis/start.ts";
 
 const started: LocalStart = {
   kind: "local",
@@ -76,7 +76,7 @@ test("why a local server does not start", () => {
       "error program-missing: The program "uvx" was not found. | not found in PATH: /bin -> Install uv, or use the absolute path of the program: a host may have a shorter PATH than a shell.",
       "error program-missing: The program "./run.sh" was not found. | not found at /srv/run.sh -> Build it, or use its absolute path.",
       "error program-not-executable: /srv/run.sh is not executable. |  -> Run chmod +x on it, or use its interpreter as the command.",
-      "error script-missing: The script /srv/a.js does not exist. | "a.js" is relative to /srv -> Use the absolute path of the script: hosts start servers in different working directories.",
+      "error script-missing: The script /srv/a.js does not exist. | "a.js" is relative to /srv -> Build the server, or correct the path; in the configuration of a host, make it absolute.",
       "error script-missing: The script /a.js does not exist. |  -> Build the server, or correct the path.",
       "error exits: The server exits before it answers, and prints nothing to stderr. | was killed by SIGKILL -> Connect the transport and keep running until stdin closes. Print the reason for an early exit to stderr.",
       "error variable-missing: The server needs the environment variable API_KEY. | exited with code 1 | stderr: API_KEY is required | stdout: Hello -> API_KEY is set in this shell, but servers inherit only a few variables, such as HOME. Add --env API_KEY, or "env": { "API_KEY": "\${API_KEY}" } to its entry or suite.",
@@ -134,6 +134,34 @@ test.each([
   ],
 ])("stderr of a server without its key: %s", (text, expected) => {
   expect(ended(...text.split("\n"))).toBe(`error ${expected}`);
+});
+
+test.each([
+  [["npx", "-y", "@scope/server"], "npx"],
+  [["/usr/local/bin/npx", "server"], "npx"],
+  [["C:\\node\\npx.cmd", "-y", "server"], "npx"],
+  [["cmd", "/c", "npx", "-y", "server"], "npx"],
+  [["npm", "--silent", "exec", "server"], "npm exec"],
+  [["pnpm", "dlx", "server"], "pnpm dlx"],
+  [["bunx", "server"], "bunx"],
+  [["bun", "x", "server"], "bun x"],
+  [["uvx", "--from", "git+https://example.com/a", "server"], "uvx"],
+  [["uv", "tool", "run", "server"], "uv tool"],
+  [["pipx", "run", "server"], "pipx run"],
+  [["docker", "run", "-i", "--rm", "mcp/git"], "docker run"],
+  [["go", "run", "example.com/server@latest"], "go run"],
+  [["npm", "start"], undefined],
+  [["docker-server", "run"], undefined],
+  [["bun", "server.ts"], undefined],
+  [["node", "npx.js"], undefined],
+])("what fetches the server of %j", ([command = "", ...args], runner) => {
+  expect(findRunner({ command, args })).toBe(runner);
+});
+
+test("a silent server that may still be fetched", () => {
+  expect(local({ ms: 120_000, runner: "uvx" })[0]).toContain(
+    "-> uvx may still be fetching the server: run the command once in a terminal until it waits for input,",
+  );
 });
 
 test("a silent server whose stderr names the cause", () => {
@@ -288,6 +316,19 @@ test("a notice of a missing key is the first diagnosis of a server that starts",
 });
 
 test.each([
+  ...[
+    "Error: Could not locate the bindings file. Tried:\n → /srv/node_modules/better-sqlite3/build/better_sqlite3.node",
+    "Error: The module '/srv/a.node'\nwas compiled against a different Node.js version using\nNODE_MODULE_VERSION 108. This version of Node.js requires",
+    "Error: No native build was found for platform=linux arch=x64 runtime=node abi=115",
+    "Error: Cannot find module '../build/Release/canvas.node'",
+    'Error: Could not load the "sharp" module using the linux-x64 runtime',
+    "Error: /srv/node_modules/a/build/Release/a.node: invalid ELF header",
+    "Error: Cannot find native binding. npm has a bug related to optional dependencies",
+  ].map((text) => [
+    "a native module",
+    text,
+    "native-module: The native code of a dependency is missing, or was built for another Node.js or system.",
+  ]),
   ["a module", "Error: Cannot find module '/srv/dist/a.js'", "module-missing: The server cannot load /srv/dist/a.js."],
   [
     "a package",

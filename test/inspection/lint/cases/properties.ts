@@ -12,6 +12,7 @@ export const propertyCases: CasesOf<ToolSubject> = {
     clean: [
       ...["string", "integer", "number", "boolean"].map((type) => typed("city", type)),
       one("city", { type: ["string", "null"] }),
+      one("change", { type: "null", description: "Set to `null` to remove the change." }),
       one("city", { anyOf: [{ anyOf: [{ type: "string" }] }, { type: "null" }] }),
       one("city", { anyOf: [{ enum: ["Oslo", "Bergen"] }, { type: "null" }] }),
       one("city", { enum: ["Oslo"] }),

@@ -48,7 +48,10 @@ type MissedTrials = CaseSummary["missed"][number];
 export function failingCases({ suites }: RunSummary): Block[] {
   const matrix = casesByModel(suites);
   if (matrix.length > 0) return matrix;
-  const failing = suites.flatMap(({ name, cases }) => cases.filter(({ ok }) => !ok).map((one) => ({ name, one })));
+  // Cases without any answer are listed by what broke them.
+  const failing = suites.flatMap(({ name, cases }) =>
+    cases.filter(({ ok, trials, notGradable }) => !ok && trials + notGradable > 0).map((one) => ({ name, one })),
+  );
   const hasBefore = failing.some(({ one }) => one.before);
   const rows = failing.map(({ name, one }) => [
     ...(suites.length > 1 ? [name] : []),

@@ -133,7 +133,9 @@ function explainType(schema: JsonObject, at: Path): string | undefined {
   const values = [...new Set(types)].filter((type) => type !== "null");
   // A branch that names no type (an enum, a reference) allows other values too.
   const isTyped = branches.every((branch) => listTypes(branch).length > 0 || "anyOf" in branch || "oneOf" in branch);
-  if (types.length > 0 && values.length === 0 && isTyped) return "Null is the only type.";
+  // "Set to null to remove the date." says that it is meant.
+  const isMeant = typeof schema.description === "string" && /\bnull\b/i.test(schema.description);
+  if (types.length > 0 && values.length === 0 && isTyped && !isMeant) return "Null is the only type.";
   const isMixed = values.length > 1 && values.join() !== "integer,number" && values.join() !== "number,integer";
   // Alternatives inside an object usually follow the format of a service, so the author cannot change them.
   if (!isMixed || at.length > parameterDepth || isAnyValue(values) || isOneOrMany(branches, values)) return undefined;
