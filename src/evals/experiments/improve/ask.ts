@@ -175,7 +175,9 @@ async function writePatch(
     ...patch.split("\n").slice(0, -1),
     patch === "" ? "No source can be patched." : `Wrote ${file}. Read it, then: git apply ${file}`,
     ...(left.length > 0
-      ? [`To change by hand, as the old text does not stand exactly once in the sources: ${some(left, 12)}.`]
+      ? [
+          `To change by hand, as the old text does not stand exactly once in the sources, or the new one needs quotes: ${some(left, 12)}.`,
+        ]
       : []),
   ];
   io.err(printableLines(...lines));

@@ -8,6 +8,9 @@ import { listTrackedFiles } from "../workspace/git.ts";
 /** Larger files are no sources, and a shorter text can stand anywhere. */
 const limits = { bytes: 1024 * 1024, characters: 12 } as const;
 
+/** What YAML reads as something else than text, as in the head of a skill, if no quotes are around it. */
+const needsQuotes = /:(?:\s|$)|\s#|^[-?:,[\]{}#&*!|>'"%@`]/;
+
 /** How a text stands in sources: as it is, or in a string of JavaScript, JSON, Python and the like. */
 const writings = [
   (text: string) => text,
@@ -17,7 +20,8 @@ const writings = [
 
 /**
  * A patch for `git apply` that makes these changes in the tracked files under the working directory, without some folders.
- * `left`: the labels of changes whose old text does not stand there exactly once, which a person has to make.
+ * `left`: the labels of changes that a person has to make: the old text does not stand there exactly once, or the new one
+ * needs quotes there.
  */
 export async function makePatch(
   changes: readonly TextChange[],
@@ -43,6 +47,7 @@ export async function makePatch(
     );
     const [location] = found;
     if (before.length < limits.characters || !location || found.length > 1) return [label];
+    if (/\.(?:md|ya?ml)$/.test(location.path) && needsQuotes.test(after)) return [label];
     const text = edited.get(location.path) ?? "";
     edited.set(
       location.path,
