@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -319,5 +328,44 @@ describe("trust", () => {
     expect([code, traces()]).toEqual([2, []]);
     expect(err).toContain("  code model.mjs (");
     expect((await evals("run --resume latest --trust")).code).not.toBe(2);
+  });
+
+  it("is needed for each flag of a record that uses code, a program, an address or a folder elsewhere, and for no other", async () => {
+    const cases = [{ id: "act", input: "Act", expect: { tool: "act" } }];
+    write("evals/moods.json", suite({ server: { tools: "../list.json" }, cases }));
+    write("list.json", [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }]);
+    write("used.mjs", leave("used"));
+    await evals("run -m lexical --max-time 0.000001 -n 3");
+    const [id = ""] = readdirSync(join(cwd, "reports")).filter((name) => name !== "last-result");
+    const file = join(cwd, "reports", id, "run.json");
+    const written = readFileSync(file, "utf8");
+    const claimOf = async (flags: object) => {
+      const manifest = JSON.parse(written);
+      writeFileSync(file, JSON.stringify({ ...manifest, flags: { ...manifest.flags, retries: 0, ...flags } }));
+      const { code, err } = await evals(`run --resume ${id} --out reports`);
+      const [, claim] = /^ {2}((?:code|program|address|folder) .*) \(reports\/.*\)$/m.exec(err) ?? [];
+      return { claim, code, traces: traces(), received };
+    };
+    const asked: [object, string][] = [
+      [{ model: ["lexical", "custom:used.mjs"] }, "code used.mjs"],
+      [{ model: "ai:other/x" }, "code ai:other/x"],
+      [{ model: "local:weights.gguf" }, "program local:weights.gguf"],
+      [{ judge: "custom:used.mjs" }, "code used.mjs"],
+      [{ writer: "custom:used.mjs" }, "code used.mjs"],
+      [{ model: "anthropic:x", baseUrl: address }, `address ${address}`],
+      [{ judge: "openai:x", baseUrl: address }, `address ${address}`],
+      [{ model: "claude-code:haiku", claudePath: "./used.mjs" }, "program ./used.mjs"],
+      [{ baselines: "../elsewhere" }, "folder ../elsewhere"],
+    ];
+    for (const [flags, claim] of asked)
+      expect(await claimOf(flags), JSON.stringify(flags)).toEqual({ claim, code: 2, traces: [], received: 0 });
+    // Data, or no flag that a record has: what else starts or sends something is not read from it.
+    const data = {
+      ...{ prices: "prices.json", hostDir: ["skills"], host: "plain" },
+      ...{ reporter: "custom:used.mjs", otlp: address, queue: address, header: [`A=${address}`], out: "../elsewhere" },
+    };
+    write("prices.json", {});
+    write("skills/one/SKILL.md", "---\nname: one\ndescription: Acts.\n---\nAct.\n");
+    expect(await claimOf(data)).toEqual({ claim: undefined, code: 0, traces: [], received: 0 });
   });
 });

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { spawnEvals, summaryOf, trialsOf } from "../e2e/evals.ts";
+import { spawnEvals, start, summaryOf, trialsOf } from "../e2e/evals.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { readPeakMiB } from "./memory.ts";
 import { evilText } from "./schemas.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "evals-hostile-"));
@@ -84,6 +85,32 @@ describe("a run on a server whose result", () => {
     const own = trials.filter(({ cell }) => cell.suite === "hostile");
     expect(own.map(({ outcome }) => outcome.kind)).toEqual(Array(4).fill("answered"));
     expect(bytes).toBeLessThan(4 * 200_000);
+  });
+});
+
+describe("results of 128 calls in each trial", () => {
+  const runSum = async (harm: string) => {
+    writeSuites(harm);
+    answer = () => ({ calls: Array.from({ length: 128 }, (_, at) => ({ name: "act", input: { text: `${at}` } })) });
+    const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--max-turns", "1", "--json"];
+    const { child, ended } = start(["run", "hostile.yaml", ...flags], { cwd: dir });
+    let peak = 0;
+    const timer = setInterval(() => {
+      peak = Math.max(peak, readPeakMiB(child.pid));
+    }, 100);
+    const summary = summaryOf(await ended);
+    clearInterval(timer);
+    expect(peak).toBeLessThan(700);
+    return trialsOf(summary.dir).map(({ outcome }) => ("message" in outcome ? outcome.message : outcome.kind));
+  };
+
+  it("of 1 MB of text each are cut one by one", async () => {
+    expect(await runSum("long-text")).toEqual(["answered", "answered"]);
+  });
+
+  it("of 1,000 items each break the trial at 16 Mi characters together", async () => {
+    const cause = 'The results of this trial have more than 16 Mi characters together, with that of "act"';
+    expect(await runSum("long-items")).toEqual([cause, cause]);
   });
 });
 

@@ -11,10 +11,11 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { spawnEvals, start, summaryOf, timeless, trialsOf, untilPrinted } from "../e2e/evals.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
@@ -197,6 +198,55 @@ it.each([
   child.kill("SIGTERM");
   expect((await ended).code).toBe(143);
   await untilNoServer();
+});
+
+describe("two Ctrl-C end what waits for something that never answers", () => {
+  let connected = 0;
+  const silent = createServer(() => void connected++);
+  beforeAll(() => new Promise<void>((listening) => silent.listen(0, "127.0.0.1", listening)));
+  afterAll(() => silent.close());
+  const asked = "-m anthropic:x --base-url http://SILENT";
+
+  it.each([
+    ...["tools", "init", "probe --yes", "doctor", "lint"].map((name) => `${name} --server SERVER`),
+    ...[`run suite.json ${asked}`, `run suite.json ${asked} --batch`, `variants variants.json ${asked}`],
+    ...["lint list.json --judge anthropic:x --base-url http://SILENT", "tools --url http://SILENT/mcp"],
+    ...["login http://SILENT/mcp", "worker redis://SILENT", "run suite.json -m lexical --queue redis://SILENT"],
+    ...["view", "run suite.json -m lexical --watch"],
+  ])("%s", async (line) => {
+    const script = join(dir, "silent.mjs");
+    const mark = join(dir, "started");
+    writeFileSync(
+      script,
+      `import { writeFileSync } from "node:fs"; setInterval(() => {}, 1_000); writeFileSync(${JSON.stringify(mark)}, "");`,
+    );
+    const list = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
+    writeFileSync(join(dir, "list.json"), JSON.stringify(list));
+    mkdirSync(join(dir, "evals"));
+    writeFileSync(join(dir, "evals/suite.json"), readFileSync(join(dir, "suite.json")));
+    writeFileSync(join(dir, "variants.json"), JSON.stringify({ variants: { terse: { act: "Does it." } } }));
+    connected = 0;
+    const { port } = silent.address() as AddressInfo;
+    const words = line.split(" ").map((word) => word.replace("SILENT", `127.0.0.1:${port}`));
+    const { child, ended } = start(
+      words.map((word) => word.replace("SERVER", `node ${script} hostile.mjs`)),
+      { cwd: dir },
+    );
+    let [err, hasEnded] = ["", false];
+    child.stderr?.on("data", (part) => {
+      err += part;
+    });
+    void ended.then(() => {
+      hasEnded = true;
+    });
+    while (!hasEnded && connected === 0 && !existsSync(mark) && !err.includes("Press Ctrl-C")) await pause(20);
+    expect(hasEnded, err).toBe(false);
+    child.kill("SIGINT");
+    while (!hasEnded && !err.includes("Stopping")) await pause(20);
+    child.kill("SIGINT");
+    await ended;
+    await untilNoServer();
+  });
 });
 
 describe("two resumes of one run", () => {
