@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { findMalformed } from "../../../src/evals/base/jsonSchema/malformed.ts";
+import type { JsonObject } from "../../../src/evals/base/types/json.ts";
+
+const describeAll = (schema: JsonObject) => [...findMalformed(schema)].map(({ message, fix }) => `${message} ${fix}`);
+
+test.each([
+  ["integer", ["int", "long", "int32", "int64", "Integer"]],
+  ["number", ["float", "double", "decimal", "Number"]],
+  ["string", ["str", "text", "String", "date", "datetime", "uuid", "file", "enum"]],
+  ["boolean", ["bool", "Boolean"]],
+  ["array", ["list", "tuple", "set", "Array"]],
+  ["object", ["dict", "map", "json", "Object"]],
+])("the type %s has other names in other languages", (type, names) => {
+  expect(names.flatMap((name) => describeAll({ type: name }))).toEqual(
+    names.map((name) => `"${name}" is not a type of JSON Schema. Write "${type}".`),
+  );
+});
+
+test("a keyword of another form is named with the form that it must have", () => {
+  const schema: JsonObject = {
+    ...{ type: ["string", "any"], properties: { a: 1 }, $defs: [], additionalProperties: "no", anyOf: [], items: 5 },
+    ...{ required: ["a", "a"], enum: {}, maximum: "9", multipleOf: 0, minLength: -1, uniqueItems: 1, title: 7 },
+    ...{ pattern: "(", patternProperties: { "[": {} } },
+  };
+  expect(describeAll(schema).join("\n")).toMatchInlineSnapshot(`
+    ""a" in properties is 1; it must be a schema. Make it a schema, or remove it.
+    $defs is an array; it must be an object that gives each name a schema. Make $defs an object that gives each name a schema, or remove it.
+    additionalProperties is "no"; it must be a schema. Make additionalProperties a schema, or remove it.
+    anyOf is an array; it must be a list of one or more schemas. Make anyOf a list of one or more schemas, or remove it.
+    items is 5; it must be a schema. Make items a schema, or remove it.
+    required is an array; it must be a list of names, each once. Make required a list of names, each once, or remove it.
+    enum is an object; it must be a list of values. Make enum a list of values, or remove it.
+    maximum is "9"; it must be a number. Make maximum a number, or remove it.
+    multipleOf is 0; it must be a number above 0. Make multipleOf a number above 0, or remove it.
+    minLength is -1; it must be a whole number of 0 or more. Make minLength a whole number of 0 or more, or remove it.
+    uniqueItems is 1; it must be true or false. Make uniqueItems true or false, or remove it.
+    title is 7; it must be a string. Make title a string, or remove it.
+    "any" is not a type of JSON Schema. Use one of string, integer, number, boolean, array, object, null.
+    The pattern "(" is not a regular expression of JSON Schema (ECMA-262, Unicode). Write it so that new RegExp(pattern, 'u') accepts it.
+    The pattern "[" is not a regular expression of JSON Schema (ECMA-262, Unicode). Write it so that new RegExp(pattern, 'u') accepts it."
+  `);
+  expect(describeAll({ type: [] })).toMatchInlineSnapshot(`
+    [
+      "an array is not a type of JSON Schema. Use one of string, integer, number, boolean, array, object, null.",
+    ]
+  `);
+});
+
+test("every form that JSON Schema allows is accepted", () => {
+  const schema: JsonObject = {
+    ...{ type: ["string", "null"], properties: { a: true }, $defs: {}, additionalProperties: false, anyOf: [{}, true] },
+    ...{ items: [{}], required: [], enum: [], maximum: -1.5, multipleOf: 0.01, minLength: 0, uniqueItems: false },
+    ...{ title: "", pattern: "^\\p{L}$", patternProperties: { "^x": {} }, "x-unknown": 1 },
+  };
+  expect(describeAll(schema)).toEqual([]);
+});
