@@ -38,7 +38,7 @@ const maxFaults = 20;
 
 /**
  * Compiles a JSON Schema to a validator, or says why it cannot be compiled. The dialect is the one that `$schema`
- * names; without it, 2020-12, the protocol's default, or draft 7 if only that can read the schema. Unknown keywords are
+ * names; without it, 2020-12, the protocol's default; and draft 7 if only that can read the schema. Unknown keywords are
  * allowed, formats are annotations, and a keyword that cannot be evaluated leaves out itself alone. The schema may be
  * hostile: the time of compiling it and of each validation is limited.
  */

@@ -14,6 +14,7 @@ import {
 } from "../source/values.ts";
 import { toLiteralArgs } from "./data.ts";
 import {
+  expectCall,
   type FileCall,
   type Format,
   type ImportContext,
@@ -136,10 +137,10 @@ function readEntry(entry: Value, { title, location, context, rules }: EvalBlock,
 
 /** Without rules, calls are expected in the first reply if it is one, else in their order. */
 function expectCalls(calls: readonly FileCall[], rules?: CallRules): CaseFile["expect"] {
-  const [only] = calls;
-  if (!only) return undefined;
+  if (calls.length === 0) return undefined;
   if (rules) return { calls: [...calls], ...rules };
-  return calls.length === 1 ? only : { calls: [...calls], order: "strict" };
+  const named = calls.map(({ tool, args }) => expectCall(tool, args));
+  return calls.length === 1 ? named[0] : { calls: named, order: "strict" };
 }
 
 /** Whether a pairing in order can miss calls that another one finds: some arguments are expected, others are free. */
