@@ -31,8 +31,10 @@ it.each([
   writeFileSync(join(cwd, lock), content);
   writeFileSync(join(cwd, "package.json"), JSON.stringify(manifest));
   const text = await renderWorkflow(["TOKEN"], { cwd });
-  const { permissions, jobs } = parse(text) as { permissions: object; jobs: { evals: { steps: Step[] } } };
-  const { steps } = jobs.evals;
+  type Job = { env?: object; steps: Step[] };
+  const { permissions, jobs } = parse(text) as { permissions: object; jobs: { evals: Job } };
+  const { steps, env } = jobs.evals;
+  expect(env).toEqual(content.includes("__metadata") ? { YARN_NODE_LINKER: "node-modules" } : undefined);
   const at = steps.findIndex(({ uses }) => uses === "./node_modules/tool-evals");
   const shown = steps.slice(1, at).map((step) => {
     return step.uses?.startsWith("actions/setup-node")
@@ -42,4 +44,17 @@ it.each([
   expect(shown).toEqual(expected);
   expect(permissions).toEqual({ contents: "read", "pull-requests": "write" });
   expect(Object.keys(steps[at]?.env ?? {})).toEqual(["ANTHROPIC_API_KEY", "TOKEN"]);
+});
+
+it.each([
+  ["lockfileVersion: 5.4\n", 7],
+  ["lockfileVersion: '6.0'\n", 8],
+  ["lockfileVersion: '9.0'\n", 10],
+  ["", 10],
+])("sets up a pnpm that reads the lock file %j", async (lock, version) => {
+  const cwd = mkdtempSync(join(tmpdir(), "evals-workflow-"));
+  folders.push(cwd);
+  writeFileSync(join(cwd, "pnpm-lock.yaml"), lock);
+  const { jobs } = parse(await renderWorkflow([], { cwd })) as { jobs: { evals: { steps: Step[] } } };
+  expect(jobs.evals.steps[1]).toEqual({ uses: "pnpm/action-setup@v4", with: { version } });
 });

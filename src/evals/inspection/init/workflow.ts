@@ -7,8 +7,15 @@ import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.
 export const workflowFile = ".github/workflows/evals.yml";
 export const workflowSecret = "ANTHROPIC_API_KEY";
 
-/** How a package manager installs from its lock file. `before`: steps that set it up. */
-type Manager = { name: string; locks: readonly string[]; before?: readonly string[]; cache?: string; install: string };
+/** How a package manager installs from its lock file. `before`: steps that set it up. `env`: variables of all steps. */
+type Manager = {
+  name: string;
+  locks: readonly string[];
+  before?: readonly string[];
+  cache?: string;
+  install: string;
+  env?: string;
+};
 
 const managers: readonly Manager[] = [
   { name: "npm", locks: ["package-lock.json", "npm-shrinkwrap.json"], cache: "npm", install: "npm ci" },
@@ -27,7 +34,7 @@ const managers: readonly Manager[] = [
  * lints and asks a model. `variables`: what the server reads from the environment, which become secrets.
  */
 export async function renderWorkflow(variables: readonly string[], { cwd }: Pick<Io, "cwd">): Promise<string> {
-  const { before = [], cache, install, name } = await readManager(cwd);
+  const { before = [], cache, install, name, env } = await readManager(cwd);
   const { scripts } = await readPackage(cwd);
   const hasBuild = isJsonObject(scripts) && typeof scripts.build === "string";
   const secrets = [workflowSecret, ...variables].map((key) => `${key}: "\${{ secrets.${key} }}"`);
@@ -36,7 +43,7 @@ on: pull_request
 permissions: { contents: read, pull-requests: write }
 jobs:
   evals:
-    runs-on: ubuntu-latest
+    runs-on: ubuntu-latest${env === undefined ? "" : `\n    env: ${env}`}
     steps:
       ${[
         "- uses: actions/checkout@v5",
@@ -63,13 +70,22 @@ async function readManager(cwd: string): Promise<Manager> {
   const manager = found ?? managers.find(({ name }) => name === named);
   if (!manager) return { name: "npm", locks: [], install: "npm install" };
   if (manager.name === "pnpm") {
-    const version = named === "pnpm" ? [] : ["  with: { version: 10 }"];
+    const lock = await readRegularFile(resolve(cwd, "pnpm-lock.yaml")).catch(() => "");
+    // A release of pnpm reads the lock files of its time.
+    const [, form = ""] = /^lockfileVersion: '?(\d+)/m.exec(lock) ?? [];
+    const version = named === "pnpm" ? [] : [`  with: { version: ${{ 5: 7, 6: 8 }[form] ?? 10} }`];
     return { ...manager, before: ["- uses: pnpm/action-setup@v4", ...version] };
   }
   const lock = manager.name === "yarn" ? await readRegularFile(resolve(cwd, "yarn.lock")).catch(() => "") : "";
   // Yarn 2 and newer comes with the project, and the flag has another name.
   if (/^__metadata:/m.test(lock))
-    return { ...manager, before: ["- run: corepack enable"], install: "yarn install --immutable" };
+    return {
+      ...manager,
+      before: ["- run: corepack enable"],
+      install: "yarn install --immutable",
+      // The action is read from node_modules, which Plug'n'Play does not have.
+      env: "{ YARN_NODE_LINKER: node-modules }",
+    };
   return manager;
 }
 
