@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { buildPage } from "./scripts/buildPage.mjs";
 
 /** The page of reports, bundled when a test first imports it: tests of the sources need no build. */
@@ -50,6 +51,16 @@ const slow = [
   "test/experiments/design/{agreement,compare}.test.ts",
 ];
 
+/** The longest files first, so that no worker is left alone with one while the others have nothing to do. */
+const longest =
+  /\/(docs\/commands|e2e\/(action|page|run|watch|smoke)|lint\/growth|experiments\/improve\/improve)\.test\.ts$/;
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]) {
+    const isShort = ({ moduleId }: TestSpecification) => Number(!longest.test(moduleId));
+    return (await super.sort(files)).sort((a, b) => isShort(a) - isShort(b));
+  }
+}
+
 /** No module of the product keeps state that one test could leave to another; loading each once saves a third. */
 const isolate = false;
 
@@ -79,6 +90,7 @@ export default defineConfig({
   test: {
     // One more than cores: many tests wait for processes, timeouts and polls.
     maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         plugins,
