@@ -34,7 +34,7 @@ test("working servers: of the old SDK, of the new one, and one that prints to st
   const { code, out } = await doctor(each("sdk1.mjs", "sdk2.mjs stdio reject", "faulty.mjs noise"));
   expect(stable(out)).toMatchInlineSnapshot(`
     "HEALTHY: 3 servers, 1 warning
-      Next: check the wording of the tools with \`evals lint\`, or draft a suite with \`evals init\`.
+      Next: check the wording of the tools with \`evals lint\`, or see what a model may mix up with \`evals init\`.
 
     ✓ node sdk1.mjs
       sdk1 1.2.3, protocol 2025-11-25 over stdio: answers after N s; 8 tools listed in N s
@@ -88,7 +88,7 @@ test("servers that do not start", async () => {
 
     ✗ node not-there.mjs
       error script-missing The script SERVERS/not-there.mjs does not exist.
-        Fix: Use the absolute path of the script: hosts start servers in different working directories.
+        Fix: Build the server, or correct the path; in the configuration of a host, make it absolute.
         | "not-there.mjs" is relative to SERVERS
         $ cd SERVERS && node not-there.mjs
 
@@ -306,7 +306,7 @@ test("every server of a host configuration, and its entry", async () => {
       node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"
 
       error script-missing The script EMPTY/server.mjs does not exist.
-        Fix: Use the absolute path of the script: hosts start servers in different working directories.
+        Fix: Build the server, or correct the path; in the configuration of a host, make it absolute.
         | "server.mjs" is relative to EMPTY
         $ cd EMPTY && node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"
       warning registration-unset-variable The variable NOT_SET_ANYWHERE is not set.
