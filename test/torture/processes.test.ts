@@ -212,7 +212,12 @@ describe("two Ctrl-C end what waits for something that never answers", () => {
     ...[`run suite.json ${asked}`, `run suite.json ${asked} --batch`, `variants variants.json ${asked}`],
     ...["lint list.json --judge anthropic:x --base-url http://SILENT", "tools --url http://SILENT/mcp"],
     ...["login http://SILENT/mcp", "worker redis://SILENT", "run suite.json -m lexical --queue redis://SILENT"],
-    ...["view", "run suite.json -m lexical --watch"],
+    ...["view", "run suite.json -m lexical --watch", `queries suite.json --writer ${asked.slice(3)} --accept-all -y`],
+    ...[
+      `improve suite.json ${asked} --proposals variants.json`,
+      "judge check labels.jsonl --judge anthropic:x --base-url http://SILENT",
+    ],
+    ...[`run changed.json ${asked} --check always`],
   ])("%s", async (line) => {
     const script = join(dir, "silent.mjs");
     const mark = join(dir, "started");
@@ -222,7 +227,14 @@ describe("two Ctrl-C end what waits for something that never answers", () => {
     );
     const list = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
     writeFileSync(join(dir, "list.json"), JSON.stringify(list));
-    mkdirSync(join(dir, "evals"));
+    if (line.includes("--check")) {
+      const suite = JSON.parse(readFileSync(join(dir, "suite.json"), "utf8"));
+      writeFileSync(join(dir, "changed.json"), JSON.stringify({ ...suite, server: { tools: "list.json" } }));
+      await spawnEvals(["run", "changed.json", ...flags().slice(1), "--accept"], { cwd: dir });
+      writeFileSync(join(dir, "list.json"), JSON.stringify([{ ...list[0], description: "Changed." }]));
+    }
+    writeFileSync(join(dir, "labels.jsonl"), '{"transcript": "a", "criterion": "b", "label": "met"}');
+    mkdirSync(join(dir, "evals"), { recursive: true });
     writeFileSync(join(dir, "evals/suite.json"), readFileSync(join(dir, "suite.json")));
     writeFileSync(join(dir, "variants.json"), JSON.stringify({ variants: { terse: { act: "Does it." } } }));
     connected = 0;
