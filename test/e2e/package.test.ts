@@ -203,16 +203,16 @@ describe("the bundle", () => {
 
   it.each(["ts", "mjs"])("shares its modules with files of the user (.%s) and with the program", (ending) => {
     write(
-      `model.${ending}`,
+      `reporter.${ending}`,
       `import { EvalsError } from "tool-evals";
 globalThis["seen"] = EvalsError;
-export default async () => ({ text: "Hello" });
+export default async () => undefined;
 `,
     );
     write(
       "shared.mjs",
       `import { EvalsError, run } from "tool-evals";
-const { totals } = await run({ paths: ["evals/notes.yaml"], model: "custom:model.${ending}" });
+const { totals } = await run({ paths: ["evals/notes.yaml"], reporter: ["custom:reporter.${ending}"] });
 console.log(globalThis.seen === EvalsError, totals.broken);
 `,
     );

@@ -31,7 +31,7 @@ type Refusal = { type?: string; message: string };
 
 /**
  * Reads the words of a refusal, whatever its form: `{"error": {"message"}}`, an error that is a text, a list of errors
- * (Google), `message` (Mistral, Cohere), `detail` with the place of each fault (FastAPI: vLLM, TGI), `errors`, a problem of
+ * (Google), `message` (Mistral, Cohere), `detail` with the location of each fault (FastAPI: vLLM, TGI), `errors`, a problem of
  * RFC 9457, the words of a provider behind a router (OpenRouter's `metadata.raw`, or JSON as a text), an HTML page, a text,
  * or nothing.
  */
@@ -70,8 +70,8 @@ export function findRefusal(value: Json | undefined): Refusal | undefined {
     (one) => typeof one === "string" && !/^(?:error|\d+|https?:.*|about:blank)$/.test(one),
   );
   if (typeof msg === "string" && Array.isArray(loc)) {
-    const place = loc.filter((step) => step !== "body").join(".");
-    return { message: place === "" ? msg : `${place}: ${msg}` };
+    const location = loc.filter((step) => step !== "body").join(".");
+    return { message: location === "" ? msg : `${location}: ${msg}` };
   }
   if (typeof message === "string") {
     const more = [findRefusal(isJsonObject(metadata) ? metadata.raw : undefined)?.message, ...listViolations(details)];

@@ -92,10 +92,10 @@ export class CodeThread {
     let timer: NodeJS.Timeout | undefined;
     let stop = () => {};
     const result = await new Promise<CodeResult>((settle) => {
-      const giveUp = (why: string) => settle({ kind: "broken", why, isLate: true });
-      stop = () => giveUp("it was stopped");
+      const abandon = (why: string) => settle({ kind: "broken", why, isLate: true });
+      stop = () => abandon("it was stopped");
       if (limitMs !== undefined)
-        timer = setTimeout(() => giveUp(`it did not return within ${limitMs / 1000} s`), limitMs);
+        timer = setTimeout(() => abandon(`it did not return within ${limitMs / 1000} s`), limitMs);
       signal?.addEventListener("abort", stop, { once: true });
       this.#settlers.set(id, settle);
       worker.ref();

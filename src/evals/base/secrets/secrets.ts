@@ -27,8 +27,8 @@ placebo properties queries ranker read-only readOnlyHint reason reasons redacted
 renamed repliedBy requestId requests required resent reservedUsd responseId result right-tool screen search searches
 selection server servers settings several-calls shownAs skills skipped startedAt static status string
 structuredContent submissions substituted suites surface surfaces timeout toolErrors toolset toolsets totals trials
-unchanged unchecked unknown unknown-tool unlisted unmatched unwanted userTurn variants verdict wanted wordings
-wrong-arguments wrong-result wrong-tool wrong-type wrong-value
+unchanged unchecked unknown unknown-tool unlisted unmatched unreviewed unwanted userTurn variants verdict wanted
+wordings wrong-arguments wrong-result wrong-tool wrong-type wrong-value
 `;
 
 type Env = Readonly<Record<string, string | undefined>>;
