@@ -228,7 +228,7 @@ describe("lint", () => {
     expect(report.counts.linted).toEqual({ "host entries": 3, tools: 1, toolsets: 1 });
     expect(report.problems.map(({ location }) => location?.file)).toEqual(["lint.json", "lint.json"]);
     expect(report.findings.map(({ rule }) => rule)).toContain("registration-relative-path");
-    expect(report.problems[0]?.hint).toContain("Use the absolute path of the script");
+    expect(report.problems[0]?.hint).toContain("make it absolute");
     expect(code).toBe(1);
     const named = await runLint({ config: ["lint.json"], name: ["fine"] }, anEnvironment(cwd));
     expect(named.report.counts.linted).toEqual({ "host entries": 1, tools: 1, toolsets: 1 });

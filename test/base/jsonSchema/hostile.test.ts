@@ -80,7 +80,10 @@ describe("a schema that would not end", () => {
     [
       "of a long chain of references",
       {
-        $defs: Object.fromEntries(Array.from({ length: 1_999 }, (_, at) => [`d${at}`, { $ref: `#/$defs/d${at + 1}` }])),
+        $defs: {
+          ...Object.fromEntries(Array.from({ length: 1_999 }, (_, at) => [`d${at}`, { $ref: `#/$defs/d${at + 1}` }])),
+          d1999: { type: "number" },
+        },
         $ref: "#/$defs/d0",
       },
       "a",
@@ -162,15 +165,10 @@ describe("a trial on a tool whose schema cannot be applied", () => {
     const unchecked = [expect.stringMatching(/^arguments of write: .* takes more than \d+ ms$/)];
     expect(expect_({ n: 1 })).toMatchObject({ grade: "pass", selection: "right-tool", unchecked });
     expect(expect_({ n: 2 })).toMatchObject({ grade: "fail", selection: "wrong-arguments", unchecked });
-    for (const reference of ["#", "#nowhere"])
-      expect(expect_({ n: 1 }, { type: "object", $dynamicRef: reference })).toMatchObject({
-        grade: "pass",
-        unchecked: [
-          expect.stringMatching(
-            /^arguments of write: (?:validating does not end|the inputSchema cannot be compiled: )/,
-          ),
-        ],
-      });
+    expect(expect_({ n: 1 }, { type: "object", $dynamicRef: "#" })).toMatchObject({
+      grade: "pass",
+      unchecked: ["arguments of write: validating does not end"],
+    });
   });
 });
 
