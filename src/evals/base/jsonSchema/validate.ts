@@ -119,7 +119,7 @@ function rewriteBounds(schema: JsonObject): void {
   }
 }
 
-/** Rewrites `nullable` of OpenAPI, which ajv does not apply to `enum`, and refuses beside keywords other than \`type\`. */
+/** Rewrites `nullable` of OpenAPI, which ajv does not apply to `enum`, and refuses beside keywords other than `type`. */
 function rewriteNullable(schema: JsonObject): void {
   const { nullable, type, enum: values } = schema;
   if (nullable !== true) delete schema.nullable;
