@@ -139,7 +139,7 @@ describe("layers", () => {
   it("keeps pure files free of the file system, the network, the clock, the environment and randomness", () => {
     const wrong = files.filter(isPure).flatMap((file) => {
       const modules = importsOf(file).filter(({ specifier }) => impure.test(specifier) && !pureModules.has(specifier));
-      // A limit of processor time (jsonSchema/watchdog.ts) has to measure it.
+      // A limit of processor time (limitTime.ts) has to measure it.
       const globals =
         readFileSync(file, "utf8").match(/\b(Math\.random|Date\.now|new Date\(\)|process\.(?!cpuUsage)\w+|fetch\()/g) ??
         [];

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
 import { compileSchema, type Validity } from "../../../src/evals/base/jsonSchema/validate.ts";
-import { limitTime, TimeLimitError } from "../../../src/evals/base/jsonSchema/watchdog.ts";
+import { limitTime, TimeLimitError } from "../../../src/evals/base/limitTime.ts";
 import type { Json, JsonObject } from "../../../src/evals/base/types/json.ts";
 import { planProbes } from "../../../src/evals/inspection/probe/plan/plan.ts";
 import { aTool } from "../../fakes/suite.ts";

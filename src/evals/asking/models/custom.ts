@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { CodeThread } from "../../base/code/caller.ts";
 import { importModule } from "../../base/code/module.ts";
 import { readRegularFile } from "../../base/files/files.ts";
-import { limitTime } from "../../base/jsonSchema/watchdog.ts";
+import { limitTime } from "../../base/limitTime.ts";
 import { type CustomMessage, type CustomRequest, customReplySchema } from "../../base/types/custom.ts";
 import { EvalsError, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";

@@ -1,12 +1,12 @@
 import { Ajv, type ErrorObject, type FuncKeywordDefinition, str, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { limitTime, TimeLimitError } from "../limitTime.ts";
 import { cut, showJson } from "../text/text.ts";
 import { messageOf } from "../types/errors.ts";
 import { toNumbers } from "../types/exactJson.ts";
 import { isJsonObject, isNestedDeeper, type Json, type JsonObject, maxDepth } from "../types/json.ts";
 import { findMalformed } from "./malformed.ts";
 import { followRef, formatJsonPath, walkSchema } from "./walk.ts";
-import { limitTime, TimeLimitError } from "./watchdog.ts";
 
 /**
  * Whether a value matches a schema. `invalid`: what is wrong, with its dotted path, and the members of an object that are

@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import { limitTime, TimeLimitError } from "../jsonSchema/watchdog.ts";
+import { limitTime, TimeLimitError } from "../limitTime.ts";
 import type { Scorer, SearchDocument } from "./document.ts";
 import { buildWordIndex } from "./keyword.ts";
 
