@@ -1,5 +1,6 @@
 import { relative, resolve } from "node:path";
 import { createTwoFilesPatch } from "diff";
+import { parse } from "yaml";
 import type { Io } from "../../base/types/io.ts";
 import { readText } from "../../input/parsing/read.ts";
 import type { TextChange } from "../../reports/document.ts";
@@ -8,8 +9,14 @@ import { listTrackedFiles } from "../workspace/git.ts";
 /** Larger files are no sources, and a shorter text can stand anywhere. */
 const limits = { bytes: 1024 * 1024, characters: 12 } as const;
 
-/** What YAML reads as something else than text, as in the head of a skill, if no quotes are around it. */
-const needsQuotes = /:(?:\s|$)|\s#|^[-?:,[\]{}#&*!|>'"%@`]/;
+/** Whether YAML reads a text without quotes, as in the head of a skill, as something else. */
+function needsQuotes(text: string): boolean {
+  try {
+    return parse(`text: ${text}`, { logLevel: "silent" }).text !== text;
+  } catch {
+    return true;
+  }
+}
 
 /** How a text stands in sources: as it is, or in a string of JavaScript, JSON, Python and the like. */
 const writings = [
@@ -47,7 +54,7 @@ export async function makePatch(
     );
     const [location] = found;
     if (before.length < limits.characters || !location || found.length > 1) return [label];
-    if (/\.(?:md|ya?ml)$/.test(location.path) && needsQuotes.test(after)) return [label];
+    if (/\.(?:md|ya?ml)$/.test(location.path) && needsQuotes(after)) return [label];
     const text = edited.get(location.path) ?? "";
     edited.set(
       location.path,
