@@ -90,15 +90,15 @@ it("has a model write queries for guesses, tools and tools that were confused", 
   const suite = drafted.replace("unreviewed: [ read, move, greet, gone ]", "unreviewed: [ read ]");
   const made = project({ "evals/drafted.yaml": suite });
   const asked: string[] = [];
+  const verbs = ["fold", "paint", "wash", "stack", "mend"];
   const { started } = await endpoint(({ messages, tools }) => {
     if (tools) return { calls: [{ name: "read", input: {} }] };
     const said = String(messages[0]?.content);
     asked.push(said);
     if (said.includes("can do none of this")) return { text: "Where do files go to die?" };
     if (said.includes("must not ask for it")) return { text: "What is inside of src?" };
-    return {
-      text: said.includes("read the text") ? "Reads the text of one file." : `Please do ${asked.length} things`,
-    };
+    if (said.includes("read the text")) return { text: "Reads the text of one file." };
+    return { text: `Please ${verbs[asked.length % verbs.length]} my things` };
   });
   const reach = `--base-url ${started.url} -c 1`;
   await call(made, `run evals/drafted.yaml -n 1 -m anthropic:claude-haiku-5-5 ${reach}`);
@@ -122,34 +122,20 @@ it("has a model write queries for guesses, tools and tools that were confused", 
   `);
   expect(printed).toMatchInlineSnapshot(`
     "8 queries to write with anthropic:claude-haiku-5-5, a request each: free. No tool is executed.
-    anthropic:claude-haiku-5-5 wrote 5 of 8 queries. 1 could not be used (it repeats the description of the tool). 2 said the same as another.
-    6 queries of evals/drafted.yaml that nobody reviewed. To do it: evals queries evals/drafted.yaml
+    anthropic:claude-haiku-5-5 wrote 4 of 8 queries. 1 could not be used (it repeats the description of the tool). 3 said the same as another.
+    5 queries of evals/drafted.yaml that nobody reviewed. To do it: evals queries evals/drafted.yaml
     "
   `);
-  expect(text).toMatchInlineSnapshot(`
-    "# Mine.
-    server: { tools: ../tools.json }
-    cases:
-      # Guessed.
-      - id: read
-        input: Please read the text of one file
-        expect: { tool: read }
-      - id: move
-        input: 请把文件移动到 archive 文件夹 # 好
-        expect: { tool: move, avoid: read }
-      - id: greet
-        input: Good morning
-        expect: { tool: none }
-      - id: mine
-        input: Which entries are in src?
-        expect: { tool: list }
-      # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
+  const [before = ""] = drafted.split("\n# Not read yet.");
+  expect(text.startsWith(before)).toBe(true);
+  expect(text.slice(before.length)).toMatchInlineSnapshot(`
+    "  # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
       - id: list
-        input: Please do 3 things
+        input: Please stack my things
         expect: { tool: list }
       # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
       - id: move-2
-        input: Please do 4 things
+        input: Please mend my things
         expect: { tool: move }
       # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
       # Near miss: for list, but read could be taken for it.
@@ -157,18 +143,13 @@ it("has a model write queries for guesses, tools and tools that were confused", 
         input: What is inside of src?
         expect: { tool: list, avoid: read }
       # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
-      # Near miss: for move, but read could be taken for it.
-      - id: move-not-read
-        input: What is inside of src?
-        expect: { tool: move, avoid: read }
-      # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
       # No tool should be called for these. Add queries that sound like your tools and are not for them.
       - id: no-tool-1
         input: Where do files go to die?
         expect: { tool: none }
 
     # Not read yet.
-    unreviewed: [ read, list, move-2, list-not-read, move-not-read, no-tool-1 ]
+    unreviewed: [ read, list, move-2, list-not-read, no-tool-1 ]
     "
   `);
 });

@@ -33,18 +33,21 @@ export type KnownQuery = { input: string; tool?: string };
 
 /** Two texts at or above this similarity say the same. */
 const sameText = 0.8;
+/** Those of different tools may be near misses, but not the same words, since a query expects one tool. */
+const sameWords = 0.999;
 
-/** Leaves out queries that say the same as an earlier one for their tool, or as one of `known`. */
+/** Leaves out queries that say the same as an earlier one, or as one of `known`. */
 export function leaveOutAlike<Q extends KnownQuery>(all: readonly Q[], known: readonly KnownQuery[]): Q[] {
   const weights = weighWords([...known, ...all].map(({ input }) => ({ description: input })));
   const queries = [...known, ...all].map(({ tool = "none" }, at) => ({ tool, weights: weights[at] ?? new Map() }));
   const kept = queries.slice(0, known.length);
   return all.filter((_, at) => {
     const one = queries[known.length + at];
+    if (!one) return false;
     const isAlike = kept.some(
-      (other) => other.tool === one?.tool && measureSimilarity(other.weights, one.weights) >= sameText,
+      ({ tool, weights }) => measureSimilarity(weights, one.weights) >= (tool === one.tool ? sameText : sameWords),
     );
-    if (!isAlike && one) kept.push(one);
+    if (!isAlike) kept.push(one);
     return !isAlike;
   });
 }
