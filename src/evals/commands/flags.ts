@@ -127,7 +127,7 @@ const exposureFlags = {
 
 /** How trials are asked and recorded. */
 export const askFlags = {
-  seed: number("Seed of the tool order (default: random, recorded)", seedRange),
+  seed: number("Seed of the tool order (default: random; the same in all runs of local models and with --cache)", seedRange),
   json: jsonFlag,
   out: outFlag,
   ...requestFlags,

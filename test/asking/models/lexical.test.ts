@@ -115,7 +115,7 @@ it("says what it is, and costs nothing", () => {
   const { ask, cost, ...said } = lexical();
   expect(said).toEqual({
     id: "lexical-2",
-    formerIds: ["lexical"],
+    aliases: ["lexical"],
     makesUpArguments: true,
     kind: "retrieval baseline",
     note: "keyword search, not a language model",

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type ModelOptions, openModel } from "../../../src/evals/experiments/workspace/models.ts";
+import type { Model } from "../../../src/evals/base/types/model.ts";
+import { chooseSeed, type ModelOptions, openModel } from "../../../src/evals/experiments/workspace/models.ts";
 import { describeAvailable } from "../../../src/evals/experiments/workspace/offeredModels.ts";
 
 const key = { ANTHROPIC_API_KEY: "secret", OPENAI_API_KEY: "secret" };
@@ -32,6 +33,33 @@ describe("a model that can be asked", () => {
     const model = await openModel(id, { env: {}, ...options });
     expect(model.id).toBe(id);
     expect(model.settings).toMatchObject(settings);
+  });
+});
+
+describe("the seed of a run", () => {
+  const plain = { deterministic: false, kind: "language model" } as Model;
+  const kept = { ...plain, keepsLists: true };
+  const repeating = { ...plain, deterministic: true };
+
+  it.each<[string, Model[], Parameters<typeof chooseSeed>[1]]>([
+    ["of a model that keeps its lists", [kept], {}],
+    ["of a model that repeats itself", [repeating, kept], {}],
+    ["with the cache", [plain], { cache: true }],
+  ])("is the same in all runs %s", (_, models, options) => {
+    expect(chooseSeed(models, options)).toBe(0);
+  });
+
+  it.each<[string, Model[], Parameters<typeof chooseSeed>[1]]>([
+    ["of other models", [plain], {}],
+    ["if one of the models finds nothing again", [kept, plain], {}],
+    ["without the cache", [kept], { cache: false }],
+  ])("is random %s", (_, models, options) => {
+    const seeds = Array.from({ length: 20 }, () => chooseSeed(models, options));
+    expect(new Set(seeds).size).toBeGreaterThan(15);
+  });
+
+  it("is the one that is asked for", () => {
+    expect(chooseSeed([kept], { seed: 7, cache: true })).toBe(7);
   });
 });
 

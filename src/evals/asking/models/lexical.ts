@@ -51,7 +51,7 @@ export function lexical(): AskedModel {
   const getRanker = cacheByToolset<Ranker<Candidate>>(64);
   return {
     id: lexicalId,
-    formerIds: ["lexical"],
+    aliases: ["lexical"],
     kind: "retrieval baseline",
     note: "keyword search, not a language model",
     settings: { search: "BM25 over name, description and parameter names", leastShare, ...judgedByTools },

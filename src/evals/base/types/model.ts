@@ -66,8 +66,8 @@ export function isSameModel(a: NamedModel, b: NamedModel): boolean {
 type ModelFacts = {
   /** As given on the command line, for example `anthropic:claude-sonnet-5-5`; of `lexical` with its version. */
   readonly id: string;
-  /** The ids that earlier versions had. A baseline of one is reported as not comparable, not as missing. */
-  readonly formerIds?: readonly string[];
+  /** Other names of it, by which `models` of a suite may mean it. */
+  readonly aliases?: readonly string[];
   readonly kind: "language model" | "retrieval baseline" | "recorded answers";
   /** Printed after the model's name in every report, if its figures could be misread without it. */
   readonly note?: string;
@@ -79,6 +79,8 @@ type ModelFacts = {
   readonly maxOutputTokens: number;
   /** True when the same request always gets the same reply, so that one trial per case is enough. */
   readonly deterministic: boolean;
+  /** True when it keeps what it has read of a tool list, in this order, for later runs. */
+  readonly keepsLists?: boolean;
   /** Its exposures in this run: of the arm `head`, then of the arms of further exposures. Absent: all definitions. */
   readonly askedUnder?: readonly Exposure[];
   /** The cost of `usage` in US dollars, at list price or that of batches; "unknown" without a known price. */

@@ -399,9 +399,9 @@ export type Case = {
 /** Whether a suite is asked on a model: on all of the command, unless it names its own. */
 export function asksModel(
   { models }: Pick<Suite, "models">,
-  { id, formerIds = [] }: { id: string; formerIds?: readonly string[] },
+  { id, aliases = [] }: { id: string; aliases?: readonly string[] },
 ): boolean {
-  return models === undefined || [id, ...formerIds].some((one) => models.includes(one));
+  return models === undefined || [id, ...aliases].some((one) => models.includes(one));
 }
 
 /** A loaded suite. `file` is the path as given; `dir` is the absolute folder that its paths are relative to. */

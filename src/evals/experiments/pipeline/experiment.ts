@@ -10,7 +10,7 @@ import { addTrial } from "../design/observe.ts";
 import type { ExperimentFacts } from "../results/outcome.ts";
 import { readingNote } from "../results/text.ts";
 import { type ExposureOptions, verifySearches, warnOfSmallWindows } from "../workspace/exposures.ts";
-import type { RequestOptions } from "../workspace/models.ts";
+import { chooseSeed, type RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
 import { type Workspace, withWorkspace } from "../workspace/workspace.ts";
 import { createManifest } from "./manifest.ts";
@@ -60,12 +60,10 @@ export async function withExperiment<O extends ExperimentOptions, R>(
   return await withWorkspace({ ...options, paths, only: { suite: options.suite } }, io, async (workspace) => {
     const [suite, model] = [workspace.suites[0], workspace.models[0]];
     if (!suite || !model) throw new Error("an experiment has one suite and one model");
-    const seed = resumed?.manifest.seed ?? options.seed ?? randomSeed();
+    const seed = resumed?.manifest.seed ?? chooseSeed([model], options);
     return await use({ ...workspace, command, suite, model, seed, options, resumed });
   });
 }
-
-export const randomSeed = () => Math.floor(Math.random() * 2 ** 31);
 
 /** Plays a design on the record of an experiment. */
 export type PlayDesign = <W>(design: Design<W>) => Promise<DesignResult<W>>;

@@ -10,7 +10,6 @@ import type { Suite } from "../../base/types/suite.ts";
 import { printJson } from "../../reports/result.ts";
 import { planChecks, runCheck } from "../check/ask.ts";
 import { planDrift, runDrift } from "../drift/ask.ts";
-import { randomSeed } from "../pipeline/experiment.ts";
 import { createManifest, indexToolsets } from "../pipeline/manifest.ts";
 import { runOnRecord } from "../pipeline/pipeline.ts";
 import { chooseTier } from "../pipeline/price.ts";
@@ -20,14 +19,11 @@ import type { RunQueue } from "../queue/asker.ts";
 import { refuseMissingReporters } from "../reporting/report.ts";
 import { interleaveArms } from "../workspace/arms.ts";
 import { listFurtherExposures, verifySearches, warnOfSmallWindows } from "../workspace/exposures.ts";
-import { isRepeating } from "../workspace/models.ts";
+import { chooseSeed } from "../workspace/models.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { planJson, planRun, renderPlan } from "./dryRun.ts";
 import { describeForecasts, forecastPlans } from "./forecast.ts";
 import { type RunOptions, refuseContradictions } from "./runOptions.ts";
-
-/** All runs with the cache use one seed, because another order of the tools makes another request. */
-const cacheSeed = 0;
 
 /** Reports the run. Called after the workspace is closed, because reports may need as much memory. */
 export type FinalReport = () => ExitCode | Promise<ExitCode>;
@@ -44,9 +40,7 @@ export async function runSuites(
   const shard = options.shard === undefined ? undefined : parseShard(options.shard);
   await refuseMissingReporters(options.reporter, io.cwd);
   if (options.otlp !== undefined) (await import("../reporting/otlp.ts")).parseCollector(options.otlp, io);
-  // Replies are found again only for the same order of tools.
-  const isCached = options.cache ?? models.every(isRepeating);
-  const seed = resumed?.manifest.seed ?? options.seed ?? (isCached ? cacheSeed : randomSeed());
+  const seed = resumed?.manifest.seed ?? chooseSeed(models, options);
   const further = listFurtherExposures(options);
   const compared = { exposures: further.length, inArms: workspace.armCases.length };
   refuseContradictions(options, resumed !== undefined, compared);

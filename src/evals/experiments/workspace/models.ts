@@ -63,6 +63,18 @@ export async function openModels(ids: readonly string[], options: RequestOptions
 /** Whether replies of a model are always reused: it repeats them anyway, and a language model takes time. */
 export const isRepeating = ({ deterministic, kind }: Model) => deterministic && kind === "language model";
 
+/**
+ * The seed that is asked for. Otherwise a random one; runs that find replies or lists of earlier ones again share one,
+ * since another order of the tools is another request.
+ */
+export function chooseSeed(
+  models: readonly Model[],
+  { seed, cache }: { seed?: number | undefined; cache?: boolean | undefined },
+): number {
+  const isFoundAgain = cache ?? models.every((model) => isRepeating(model) || model.keepsLists);
+  return seed ?? (isFoundAgain ? 0 : Math.floor(Math.random() * 2 ** 31));
+}
+
 /** A function that adds the cache to a model that `--cache` or `--no-cache` is about. Warns if it has no effect. */
 export async function addCache(
   models: readonly Model[],

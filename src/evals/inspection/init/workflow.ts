@@ -46,9 +46,9 @@ jobs:
     runs-on: ubuntu-latest${env === undefined ? "" : `\n    env: ${env}`}
     steps:
       ${[
-        "- uses: actions/checkout@v5",
+        "- uses: actions/checkout@v7",
         ...before,
-        "- uses: actions/setup-node@v5",
+        "- uses: actions/setup-node@v7",
         `  with: { node-version: 22${cache === undefined ? "" : `, cache: ${cache}`} }`,
         `- run: ${install}`,
         ...(hasBuild ? [`- run: ${name} run build`] : []),
@@ -57,7 +57,7 @@ jobs:
         '  with: { model: "anthropic:claude-haiku-5-5", args: --budget 1 --blame, comment: "true" }',
         `  env: { ${secrets.join(", ")} }`,
         "- if: always()",
-        "  uses: actions/upload-artifact@v5",
+        "  uses: actions/upload-artifact@v7",
         "  with: { name: evals, path: reports }",
       ].join("\n      ")}
 `;

@@ -55,6 +55,7 @@ export async function local(id: string, name: string, options: LocalOptions): Pr
     settings: { ...settings, ...(free && { free }), maxTokens, timeoutMs },
     maxOutputTokens: maxTokens,
     deterministic: false,
+    keepsLists: true,
     cost: () => 0,
     ask: async (request, signal) => toReply(await process.ask(toAskOptions(request, limits), signal), request),
   };
