@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { mkdir, rename, rm, stat, utimes } from "node:fs/promises";
-import { cpus, totalmem } from "node:os";
+import { availableParallelism, cpus, totalmem } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { EvalsError, messageOf, usageError } from "../../../base/types/errors.ts";
@@ -100,7 +100,11 @@ class LoadedModel {
     // The whole window of models that look back over a part of it: otherwise no prefix could be used twice.
     this.#context = await this.model.createContext({
       contextSize: this.#contextSize,
-      threads: Math.min(this.llama.cpuMathCores, Math.max(1, Math.round(await countIdleCores()))),
+      threads: Math.min(
+        this.llama.cpuMathCores,
+        availableParallelism(),
+        Math.max(1, Math.round(await countIdleCores())),
+      ),
       swaFullCache: true,
     });
     this.#sequence = this.#context.getSequence();
