@@ -33,27 +33,22 @@ const thread = {
 };
 const plugins = [page, thread];
 
-/** Tests that start processes, simulate long runs, or check huge or very many inputs: real time, whatever the code costs. */
+/** Tests that start processes or simulate long runs: real time, whatever the code costs. */
 const slow = [
   "test/docs/commands.test.ts",
   "test/contract/asker.test.ts",
   "test/records/lock.test.ts",
   "test/servers/{connect,faults,source}.test.ts",
   "test/inspection/inspect.test.ts",
-  "test/base/jsonSchema/hostile.test.ts",
-  "test/base/secrets/secretForms.test.ts",
-  "test/inspection/lint/{growth,hostile}.test.ts",
-  "test/input/{skills,suites}/fuzz.test.ts",
+  "test/inspection/lint/growth.test.ts",
   "test/reading/merge.test.ts",
-  "test/experiments/pipeline/{batches,exposure,regression,resume}.test.ts",
-  "test/experiments/{check,drift}/ask.test.ts",
-  "test/experiments/drift/design.test.ts",
-  "test/experiments/design/{agreement,compare}.test.ts",
+  "test/experiments/pipeline/{exposure,regression,resume}.test.ts",
+  "test/experiments/check/ask.test.ts",
 ];
 
 /** The longest files first, so that no worker is left alone with one while the others have nothing to do. */
 const longest =
-  /\/(docs\/commands|e2e\/(action|page|run|watch|smoke)|lint\/growth|experiments\/improve\/improve)\.test\.ts$/;
+  /\/(docs\/commands|e2e\/(page|run|smoke|package)|lint\/growth|experiments\/improve\/improve)\.test\.ts$/;
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
     const isShort = ({ moduleId }: TestSpecification) => Number(!longest.test(moduleId));
@@ -73,19 +68,28 @@ const everywhere = {
 };
 
 /**
- * What needs minutes: attacks and faults of every kind, queues with killed machines, hosts that few people have, and what
- * starts the other hosts some hundred times.
+ * What needs minutes: attacks and faults of every kind, huge and very many inputs, simulations of the statistics, queues
+ * with killed machines, hosts that few people have and what starts the others some hundred times, and ways to use the
+ * program beside a run that ends.
  */
 const nightly = [
   "test/torture/**/*.test.ts",
+  "test/base/jsonSchema/hostile.test.ts",
+  "test/base/secrets/secretForms.test.ts",
+  "test/inspection/lint/hostile.test.ts",
+  "test/input/{skills,suites}/fuzz.test.ts",
+  "test/experiments/pipeline/batches.test.ts",
+  "test/experiments/drift/{ask,design}.test.ts",
+  "test/experiments/design/{agreement,compare}.test.ts",
   "test/e2e/{batches,bench,improve,localModel,queue,queueConnection,conformance}.test.ts",
+  "test/e2e/{action,looks,view,watch}.test.ts",
   "test/asking/models/local/local.test.ts",
   "test/e2e/hosts/others/**/*.test.ts",
-  "test/e2e/hosts/{exposures,profiles}.test.ts",
+  "test/e2e/hosts/{exposures,profiles,results,skillLists}.test.ts",
 ];
 
-// unit: pure code and edges against loopback. e2e: the built program, real servers and hosts, simulations. nightly: what CI
-// leaves to the night and to releases; test/e2e/smoke.test.ts has one of each kind.
+// unit: pure code and edges against loopback. e2e: the built program, real servers and hosts. nightly: what CI leaves to
+// the night and to releases; test/e2e/smoke.test.ts has one of each kind.
 export default defineConfig({
   test: {
     // One more than cores: many tests wait for processes, timeouts and polls.

@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, startRedis } from "../fixtures/redis.ts";
 import { spawnEvals, start, summaryOf, trialsOf, untilPrinted } from "./evals.ts";
 
-// One of each kind of test that runs nightly: test/torture, test/e2e/queue.test.ts, and test/e2e/bench.test.ts.
+// One of each kind of test that runs nightly (vitest.config.ts).
 
 const hook = pathToFileURL(join(import.meta.dirname, "../fixtures/crash.mjs")).href;
 const hostile = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
@@ -110,13 +111,34 @@ it.skipIf(noRedis)(
   },
 );
 
+it("--watch asks again what an edit touches, and ends on Ctrl-C", async () => {
+  const watch = start(["run", "suite.json", "-m", "lexical", "--watch"], { cwd });
+  await untilPrinted(watch, "Watching ");
+  const edited = JSON.parse(readFileSync(join(cwd, "suite.json"), "utf8"));
+  edited.cases[1].input = "Act as one.";
+  writeFileSync(join(cwd, "suite.json"), JSON.stringify(edited));
+  await untilPrinted(watch, "Watching ");
+  watch.child.kill("SIGINT");
+  const { code, err } = await watch.ended;
+  expect(code, err).toBe(0);
+  expect(err).toContain("Changed: suite.json\n");
+  expect(err).toContain("Stopped watching after 2 runs.");
+});
+
+it("requests of a run go out as a batch once one has been answered alone", async () => {
+  const batches = await startMessageBatches({ answer: () => ({ text: "ok", calls: [{ name: "act", input: {} }] }) });
+  const flags = [...args().filter((word) => word !== endpoint.url && word !== "--base-url"), "--batch"];
+  const ended = await spawnEvals([...flags, "--base-url", batches.url], { cwd });
+  await batches.close();
+  expect(ended.code, ended.err).toBe(0);
+  expect(summaryOf(ended).totals).toMatchObject({ trials: 4, passed: 4 });
+  expect(batches.paid).toEqual({ plain: 1, batched: 3 });
+});
+
 it("the verdicts err as rarely as promised on simulated models, one row of each decision", async () => {
   const rows = [
     "nothing changed, 1 tool: M_MIX10",
     "must reach: one of ten .95 -> .6",
-    "all .9 -> .8, the right tool always",
-    "must reach: nothing passes",
-    "ten dead",
     "6 orders, same answers, known",
     "head's failing answers missing, asked again: same",
     "interval after stopping",
