@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -19,8 +19,9 @@ const tasks = { testCases: [{ id: "a", query: "Details?", expectedTools: ["detai
 function open(files: Record<string, string>) {
   const cwd = mkdtempSync(join(tmpdir(), "import-"));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
-  const run = async (options: Partial<ImportOptions> = {}) => {
+  const run = async (options: Partial<ImportOptions> = {}, isStopped = false) => {
     const io = anIo({ cwd });
+    if (isStopped) io.stop();
     const code = await importSuites(
       { output: "evals/imported", judged: false, executeSource: false, force: false, json: false, ...options },
       io,
@@ -44,6 +45,12 @@ it("writes a suite that loads, and prints what was kept, what was not, and expec
     ["which-accounts-are-there", 14],
     ["close-my-account", 18],
   ]);
+});
+
+it("writes nothing once it was interrupted", async () => {
+  const { cwd, run } = open({ "prompts.md": table });
+  expect(await run({}, true)).toMatchObject({ code: 130, printed: "" });
+  expect(existsSync(join(cwd, "evals"))).toBe(false);
 });
 
 it("names the given server in each suite, as it is started from the current folder", async () => {

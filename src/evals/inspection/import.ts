@@ -54,6 +54,7 @@ export async function importSuites(options: ImportOptions, io: Io): Promise<Exit
     from,
     tools: tools && indexTools(tools),
   });
+  if (io.signal.aborted) return io.signalExitCode();
   for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
   const isWrong = problems.some(({ severity }) => severity === "error");
   if (found.length === 0) {
