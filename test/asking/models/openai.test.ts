@@ -60,6 +60,10 @@ describe("the request", () => {
     [["X-Team=search"], { "x-team": "search", authorization: "Bearer no-key-needed" }],
     [["Authorization=Bearer gateway"], { authorization: "Bearer gateway" }],
     [["api-key=azure"], { "api-key": "azure", authorization: undefined }],
+    // Gateways that hold the provider's key.
+    [["cf-aig-authorization=Bearer t"], { "cf-aig-authorization": "Bearer t", authorization: undefined }],
+    [["Ocp-Apim-Subscription-Key: t"], { "ocp-apim-subscription-key": "t", authorization: undefined }],
+    [["x-litellm-tags=a", "X-LiteLLM-Tags=b"], { "x-litellm-tags": "b", authorization: "Bearer no-key-needed" }],
   ])("has the headers %j", async (headers, expected) => {
     const { model, endpoint } = await modelOn(() => ({ text: "ok" }), { headers });
     await ask(model);
@@ -278,16 +282,6 @@ it("names the tool that a refusal means by its position, and the URL that is not
   expect(await ask(lost)).toMatchObject({
     message: expect.stringContaining(`(asked for ${endpoint.url}/chat/completions; most base URLs end in /v1)`),
   });
-});
-
-it("sends the query of a base URL with each request, and a key as Azure takes it", async () => {
-  const { endpoint } = await modelOn(() => ({ text: "ok" }));
-  const baseUrl = `${endpoint.url}/v1?api-version=2026-10-01`;
-  const model = openai("openai:x", "x", { env: { OPENAI_API_KEY: "k-azure" }, baseUrl, delay: async () => {} });
-  expect(await ask(model)).toMatchObject({ kind: "turn" });
-  expect(endpoint.requests).toMatchObject([
-    { path: "/v1/chat/completions", query: "api-version=2026-10-01", headers: { "api-key": "k-azure" } },
-  ]);
 });
 
 describe("why it stopped", () => {

@@ -15,6 +15,12 @@ describe("a model that can be asked", () => {
     ],
     ["anthropic:x", { env: { ANTHROPIC_BASE_URL: "http://localhost:1" } }, { baseUrl: "http://localhost:1/" }],
     [
+      "anthropic:x",
+      { baseUrl: "http://localhost:1/anthropic/v1/messages" },
+      { baseUrl: "http://localhost:1/anthropic" },
+    ],
+    ["anthropic:x", { baseUrl: "http://localhost:1/v1/?beta=1" }, { baseUrl: "http://localhost:1/" }],
+    [
       "openai:meta-llama/llama:free",
       { env: { ...key, OPENAI_BASE_URL: "http://other:1/v1" }, baseUrl: "https://me:pw@a.example/v1?k=secret" },
       { baseUrl: "https://a.example/v1" },

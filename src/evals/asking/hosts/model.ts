@@ -52,7 +52,7 @@ export async function createHostModel(facts: HostFacts, options: HostOptions): P
     env,
     timeoutMs: endpoint.timeoutMs,
     retries: endpoint.retries,
-    upstream: endpoint.baseUrl,
+    upstream: endpoint.baseUrl + endpoint.search,
     relay: await startRelay(),
     passThrough: await startPassThrough(openFetch(options.env), endpoint.headers),
     ...(options.maxCostUsd !== undefined && { maxCostUsd: options.maxCostUsd }),

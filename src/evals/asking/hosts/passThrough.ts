@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { startLoopback } from "../../base/network/loopback.ts";
 import type { Fetch } from "../../base/network/proxy.ts";
+import { addSearch } from "../../base/types/endpoint.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import { isJsonObject } from "../../base/types/json.ts";
 import { findProtocol } from "../protocols/index.ts";
@@ -107,7 +108,8 @@ async function forward(
   try {
     const init = { method: request.method ?? "GET", headers: requestHeaders(request.headers, added), signal };
     const hasBody = !["GET", "HEAD"].includes(init.method);
-    const received = await send(`${route.upstream.replace(/\/$/, "")}${path}`, {
+    const [upstream = "", search = ""] = route.upstream.split("?", 2);
+    const received = await send(addSearch(`${upstream.replace(/\/$/, "")}${path}`, search), {
       ...init,
       redirect: "manual",
       ...(hasBody && { body: new Uint8Array(body) }),

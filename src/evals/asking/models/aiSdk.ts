@@ -5,12 +5,12 @@ import { abortAfter } from "../../base/network/deadline.ts";
 import type { Fetch } from "../../base/network/proxy.ts";
 import { type Fault, permanentFault } from "../../base/types/attempt.ts";
 import {
+  addSearch,
   type EndpointOptions,
   parseBaseUrl,
   priceUsage,
   readHeaders,
   resolveLimits,
-  withoutSecrets,
 } from "../../base/types/endpoint.ts";
 import { messageOf, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, parseJsonText } from "../../base/types/json.ts";
@@ -43,13 +43,13 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
   const { env } = options;
   const { maxTokens, timeoutMs, retries } = resolveLimits(options, 1_000_000);
   const { packageName, modelName, createProvider } = await importProvider(id, name, options.cwd ?? ".");
-  const baseUrl = options.baseUrl === undefined ? undefined : parseBaseUrl(options.baseUrl, { name: packageName }).href;
+  const base = options.baseUrl === undefined ? undefined : parseBaseUrl(options.baseUrl, { name: packageName });
   const settings = {
     // The provider of endpoints that are compatible with OpenAI's has no name of its own.
     name: "endpoint",
-    ...(baseUrl !== undefined && { baseURL: baseUrl }),
-    headers: readHeaders(options.headers, env),
-    fetch: createWebFetch(env),
+    ...(base && { baseURL: base.url.href }),
+    headers: { ...base?.headers, ...readHeaders(options.headers, env) },
+    fetch: createWebFetch(env, base?.search ?? ""),
   };
   const model = await openLanguageModel(id, (more) => createProvider({ ...settings, ...more })(modelName), options);
   const { effort } = options;
@@ -90,7 +90,7 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
     kind: "language model",
     settings: {
       package: packageName,
-      ...(baseUrl !== undefined && { baseUrl: withoutSecrets(baseUrl) }),
+      ...(base && { baseUrl: base.url.href }),
       ...{ maxTokens, timeoutMs, retries, ...(effort !== undefined && { effort }) },
     },
     maxOutputTokens: maxTokens,
@@ -185,14 +185,14 @@ async function openLanguageModel(
 class UnreachableError extends Error {}
 
 /** The fetch of all services, with the whole of a response that a package may use. */
-function createWebFetch(env: EndpointOptions["env"]): Fetch {
+function createWebFetch(env: EndpointOptions["env"], search: string): Fetch {
   const send = createServiceFetch(env);
   return async (url, init) => {
     const {
       status,
       headers,
       text: read,
-    } = await send(url, init).catch((cause: unknown) => {
+    } = await send(addSearch(String(url), search), init).catch((cause: unknown) => {
       throw init?.signal?.aborted ? cause : new UnreachableError("unreachable", { cause });
     });
     return new Response(await read(), { status, headers: Object.fromEntries(headers.entries()) });

@@ -65,14 +65,15 @@ export const endOfLife: Readonly<Record<string, string>> = {
  * sampling parameters (the service rejects them). Throws a usage error for options that cannot work.
  */
 export function anthropic(id: string, name: string, options: EndpointOptions): AskedModel {
-  const { apiKey, baseUrl, headers, maxTokens, timeoutMs, retries, effort, record } = resolveEndpoint(
+  const { apiKey, headers, maxTokens, timeoutMs, retries, effort, record, ...endpoint } = resolveEndpoint(
     options,
     provider,
   );
   const clientOptions = {
     apiKey,
     authToken: null,
-    baseURL: baseUrl,
+    baseURL: endpoint.baseUrl,
+    defaultQuery: Object.fromEntries(new URLSearchParams(endpoint.search)),
     defaultHeaders: headers,
     maxRetries: 0,
     logLevel: "off",

@@ -1,5 +1,5 @@
 import { createFetch } from "../../base/network/fetch.ts";
-import { type EndpointOptions, type localServers, readHeaders } from "../../base/types/endpoint.ts";
+import { type EndpointOptions, type localServers, parseBaseUrl, readHeaders } from "../../base/types/endpoint.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import type { ContextWindow } from "../../base/types/model.ts";
 
@@ -30,13 +30,12 @@ export async function readContextWindow(
   signal: AbortSignal,
 ): Promise<ContextWindow | undefined> {
   const send = createFetch(env);
-  const root = new URL(baseUrl);
-  root.search = "";
-  root.pathname = root.pathname.replace(/(?:\/v1)?\/*$/, "");
-  const own = readHeaders(headers, env);
+  const { url, headers: basic } = parseBaseUrl(baseUrl, { name: server, baseUrl: "" });
+  const root = url.href.replace(/\/$/, "");
+  const own = { ...basic, ...readHeaders(headers, env) };
   const fetch: Fetch = async (path, body, limitMs = answerMs) => {
     try {
-      const response = await send(root.href.replace(/\/$/, "") + path, {
+      const response = await send(root + path, {
         headers: { ...own, ...(body && { "content-type": "application/json" }) },
         ...(body && { method: "POST", body: JSON.stringify(body) }),
         signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),

@@ -14,7 +14,7 @@ import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Call } from "../../base/types/trial.ts";
 import { completions, pickMessage, readCompletion } from "../protocols/completions.ts";
 import { isStream } from "../protocols/protocol.ts";
-import { createServiceFetch } from "../protocols/refusals.ts";
+import { createServiceFetch, hintVersion } from "../protocols/refusals.ts";
 import { askRemote, createLimits, nameRefused, toAttempt, toFault, withoutRefusedForm } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
@@ -34,12 +34,12 @@ const provider = {
  */
 export function connectOpenai(options: EndpointOptions) {
   const { apiKey, headers, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
-  const { base, query } = splitQuery(endpoint.baseUrl);
+  const query = Object.fromEntries(new URLSearchParams(endpoint.search));
   // Azure takes the version of its API in the query, and a key of its own in a header of its own.
-  const isAzure = "api-version" in query || base.hostname.endsWith(".azure.com");
+  const isAzure = "api-version" in query || new URL(endpoint.baseUrl).hostname.endsWith(".azure.com");
   const clientOptions = {
     apiKey,
-    baseURL: base.href,
+    baseURL: endpoint.baseUrl,
     defaultQuery: query,
     defaultHeaders: { ...(isAzure && { "api-key": apiKey }), ...headers },
     maxRetries: 0,
@@ -51,14 +51,6 @@ export function connectOpenai(options: EndpointOptions) {
     return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
   };
   return { client, clientOptions, limits: createLimits(retries, options.delay), readFault, ...endpoint };
-}
-
-/** A base URL without its query, to which the SDK would append the path. */
-function splitQuery(baseUrl: string): { base: URL; query: Record<string, string> } {
-  const base = new URL(baseUrl);
-  const query = Object.fromEntries(base.searchParams);
-  base.search = "";
-  return { base, query };
 }
 
 /**
@@ -93,11 +85,13 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
   };
 
   const attempt = withoutRefusedForm(async (request, signal, written) => {
-    try {
-      return read(await client.post("/chat/completions", jsonRequest(build(written), signal)), request);
-    } catch (thrown) {
-      return nameRefused(readFault(thrown), request);
-    }
+    const result = await client
+      .post("/chat/completions", jsonRequest(build(written), signal))
+      .then((reply) => read(reply, request))
+      .catch((thrown: unknown) => nameRefused(readFault(thrown), request));
+    // At another path, LM Studio and web interfaces answer with status 200.
+    const isOther = result.kind === "fault" && result.message.startsWith("the reply is not ");
+    return isOther ? { ...result, message: result.message + hintVersion(baseUrl) } : result;
   });
   return {
     id,

@@ -5,24 +5,35 @@ import { isJsonObject, type Json } from "../../base/types/json.ts";
 
 /**
  * A `fetch` for the SDKs of services, whose refusals have one form, `{"error": {"type", "message"}}`: the SDKs drop the words of
- * other forms. A 404 names the URL that was asked, since a wrong base URL is its usual cause.
+ * other forms. A 404 names the URL that was asked, since a wrong base URL is its usual cause. Redirects are refusals: a key
+ * must not follow one to another host.
  */
 export function createServiceFetch(env: Readonly<Record<string, string | undefined>>): ReturnType<typeof createFetch> {
   const fetch = createFetch(env);
   return async (url, init) => {
     const response = await fetch(url, init);
-    if (response.status < 400) return response;
-    const refusal = readRefusal(await response.text());
-    const asked = response.status === 404 ? describeUrl(String(url)) : "";
-    const error = { ...(refusal.type && { type: refusal.type }), message: `${refusal.message}${asked}` };
+    const { status, headers } = response;
+    if (status < 300) return response;
+    const asked = String(url);
+    const isRedirect = status < 400;
+    const refusal = isRedirect
+      ? readRedirect(headers.get("location") ?? "", asked)
+      : readRefusal(await response.text());
+    const isLost = status === 404 || status === 405;
+    const more = isLost ? ` (asked for ${withoutSecrets(asked)}${hintVersion(asked)})` : "";
+    const error = { ...refusal, message: refusal.message + more };
     return { ...response, text: async () => JSON.stringify({ type: "error", error }) };
   };
 }
 
-function describeUrl(url: string): string {
-  const hint = /\/v\d|\/openai\/deployments\//.test(url) ? "" : "; most base URLs end in /v1";
-  return ` (asked for ${withoutSecrets(url)}${hint})`;
+function readRedirect(location: string, url: string): Refusal {
+  const target = location !== "" && URL.canParse(location, url) ? ` to ${withoutSecrets(new URL(location, url))}` : "";
+  return { message: `redirects${target}; requests do not follow, so change the base URL` };
 }
+
+/** A hint on a URL that lacks the version of an API. */
+export const hintVersion = (url: string) =>
+  /\/v\d|\/openai\/deployments\//.test(url) ? "" : "; most base URLs end in /v1";
 
 /** Characters of a page that are searched for its words. */
 const maxPage = 10_000;
@@ -31,14 +42,14 @@ type Refusal = { type?: string; message: string };
 
 /**
  * Reads the words of a refusal, whatever its form: `{"error": {"message"}}`, an error that is a text, a list of errors
- * (Google), `message` (Mistral, Cohere), `detail` with the location of each fault (FastAPI: vLLM, TGI), `errors`, a problem of
- * RFC 9457, the words of a provider behind a router (OpenRouter's `metadata.raw`, or JSON as a text), an HTML page, a text,
- * or nothing.
+ * (Google), `message` (Mistral, Cohere), `detail` with the location of each fault (FastAPI: vLLM, TGI), issues of zod with
+ * their paths (OpenRouter), `errors`, a problem of RFC 9457, the words of a provider behind a router (OpenRouter's
+ * `metadata.raw`, or JSON as a text), an HTML page, a text, or nothing.
  */
 export function readRefusal(body: string): Refusal {
   let parsed: Json;
   try {
-    parsed = JSON.parse(body.replace(/^\uFEFF|^data: /, "")) as Json;
+    parsed = JSON.parse(body.replace(/^\uFEFF|^(?:event: .*\n)?data: /, "")) as Json;
   } catch {
     const words = body
       .slice(0, maxPage)
@@ -65,15 +76,15 @@ export function findRefusal(value: Json | undefined): Refusal | undefined {
     return first && { ...first, message: found.map(({ message }) => message).join("; ") };
   }
   if (!isJsonObject(value)) return undefined;
-  const { type, status, code, message, metadata, details, msg, loc } = value;
+  const { type, status, code, message, metadata, details, msg = message, loc = value.path } = value;
   const kind = [type, status, code].find(
-    (one) => typeof one === "string" && !/^(?:error|\d+|https?:.*|about:blank)$/.test(one),
+    (one) => typeof one === "string" && !/^(?:error|none|\d+|https?:.*|about:blank|)$/i.test(one),
   );
   if (typeof msg === "string" && Array.isArray(loc)) {
     const location = loc.filter((step) => step !== "body").join(".");
     return { message: location === "" ? msg : `${location}: ${msg}` };
   }
-  if (typeof message === "string") {
+  if (typeof message === "string" && message.trim() !== "") {
     const more = [findRefusal(isJsonObject(metadata) ? metadata.raw : undefined)?.message, ...listViolations(details)];
     const nested = readNested(message);
     const all = [nested.message, ...more.filter((one) => one !== undefined)];
@@ -85,7 +96,7 @@ export function findRefusal(value: Json | undefined): Refusal | undefined {
       return { type: found.message, message: value.error_description };
     if (found) return found;
   }
-  return undefined;
+  return message === "" && typeof kind === "string" ? { message: kind } : undefined;
 }
 
 /** Gateways pass on the body of a provider as a text. */

@@ -193,7 +193,7 @@ function readUrl(text: string): UrlParts {
   return { user, password, path: "", parameters: [] };
 }
 
-function decodeOr(text: string): string {
+export function decodeOr(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

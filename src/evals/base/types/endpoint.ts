@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { knownSecrets } from "../secrets/secrets.ts";
+import { isSecretName } from "../secrets/recognize.ts";
+import { decodeOr, knownSecrets } from "../secrets/secrets.ts";
 import { usageError } from "./errors.ts";
 import type { JsonObject } from "./json.ts";
 import type { Cost, Usage } from "./trial.ts";
@@ -64,6 +65,8 @@ type Limits = { maxTokens: number; timeoutMs: number; retries: number };
 type Endpoint = Limits & {
   apiKey: string;
   baseUrl: string;
+  /** The query of every request, with its question mark; empty without one. */
+  search: string;
   /** Those of the user; null for a header of the SDK that must not be sent, since the user's hold the credentials. */
   headers: Record<string, string | null>;
   effort?: string;
@@ -74,10 +77,11 @@ type Endpoint = Limits & {
 /** Checks the options and fills in defaults. Throws a usage error. */
 export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefaults): Endpoint {
   const { env, effort } = options;
-  const baseUrl = parseBaseUrl(options.baseUrl ?? (env[provider.baseUrlVariable] || provider.baseUrl), provider);
-  const own = readHeaders(options.headers, env);
-  const hasCredentials = Object.keys(own).some((name) => credentialHeaders.includes(name));
-  const isKeyless = hasCredentials || isLocal(baseUrl.hostname);
+  const written = options.baseUrl ?? (env[provider.baseUrlVariable] || provider.baseUrl);
+  const { url: baseUrl, search, headers } = parseBaseUrl(written, provider);
+  const own = { ...headers, ...readHeaders(options.headers, env) };
+  const names = Object.keys(own);
+  const isKeyless = names.some(isSecretName) || isLocal(baseUrl.hostname);
   const apiKey = env[provider.keyVariable] || (isKeyless ? "no-key-needed" : undefined);
   if (apiKey === undefined && options.isDryRun)
     options.warn?.(`${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set. A dry run needs none.`);
@@ -92,13 +96,19 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   }
   const limits = resolveLimits(options, provider.maxTokensLimit);
   const secrets = knownSecrets(env);
-  secrets.addUrl(provider.baseUrlVariable, baseUrl.href);
+  secrets.addUrl(provider.baseUrlVariable, written);
+  if (headers.authorization) secrets.add(provider.baseUrlVariable, headers.authorization.slice("Basic ".length));
   if (apiKey !== undefined && env[provider.keyVariable]) secrets.add(provider.keyVariable, apiKey);
   const shared = { ...limits, ...(effort !== undefined && { effort }) };
-  const replaced = hasCredentials ? Object.fromEntries(credentialHeaders.map((name) => [name, null])) : {};
+  // A gateway that holds the key of the provider gets its own credentials alone.
+  const isReplaced = names.some((name) =>
+    env[provider.keyVariable] ? credentialHeaders.includes(name) : isSecretName(name),
+  );
+  const replaced = isReplaced ? Object.fromEntries(credentialHeaders.map((name) => [name, null])) : {};
   return {
     apiKey: apiKey ?? "dry-run",
     baseUrl: baseUrl.href,
+    search,
     headers: { ...replaced, ...own },
     ...shared,
     record: { baseUrl: withoutSecrets(baseUrl), ...shared },
@@ -139,14 +149,34 @@ export function readHeaders(written: readonly string[] = [], env: EndpointOption
   return Object.fromEntries(headers);
 }
 
-/** The base URL in `text`, of a service with this name. Throws a usage error. */
-export function parseBaseUrl(text: string, { name }: { name: string }): URL {
+/**
+ * The base URL in `text`, of a service with this name, as the SDKs take it: without the path that they append, which users copy
+ * too, and without a version that the service's own base URL does not have. Its query comes apart, and user and password as a
+ * header, as in curl. Throws a usage error.
+ */
+export function parseBaseUrl(text: string, { name, baseUrl = "/v1" }: { name: string; baseUrl?: string }) {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && /^https?:$/.test(url.protocol)) return url;
-  throw usageError(
-    `"${text}" is not a valid base URL for ${name}.`,
-    "Give a complete URL, for example http://127.0.0.1:8080/v1.",
-  );
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw usageError(
+      `"${text}" is not a valid base URL for ${name}.`,
+      "Give a complete URL, for example http://127.0.0.1:8080/v1.",
+    );
+  const { search, username, password } = url;
+  const path = url.pathname.replace(/(?:\/(?:chat\/completions|responses|messages))?\/*$/, "");
+  const credentials = [username, password].map(decodeOr).join(":");
+  return {
+    url: new URL(url.origin + (baseUrl.endsWith("/v1") ? path : path.replace(/\/v1$/, ""))),
+    search,
+    headers:
+      username + password === "" ? {} : { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` },
+  };
+}
+
+/** The URL of a request with the query of its service. */
+export function addSearch(url: string, search: string): string {
+  const target = new URL(url);
+  for (const [key, value] of new URLSearchParams(search)) target.searchParams.set(key, value);
+  return target.href;
 }
 
 /** The URL without user, password and query. */
