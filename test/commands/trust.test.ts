@@ -321,6 +321,20 @@ describe("trust", () => {
     expect(received).toBe(1);
   });
 
+  it.each<[string, object, string, string[]]>([
+    ["a suite", { execute: "all" }, "", ["  calls execute: all (evals/moods.json)"]],
+    ["a suite by name", { execute: ["act"] }, "", ["  calls execute: act (evals/moods.json)"]],
+    ["a suite that executes less than the default", { execute: "never" }, "", []],
+    ["a suite whose policy is given", { execute: "all" }, " --execute additive", []],
+    ["a suite of a tool list", { execute: "all", server: { tools: "../list.json" } }, "", []],
+  ])("is needed for calls that %s permits beside those of read-only tools", async (_, more, flag, claims) => {
+    await evals("tools --config .mcp.json", { answers: ["yes"] });
+    write("list.json", [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }]);
+    write("evals/moods.json", suite({ cases: [{ input: "Act", expect: { tool: "act" } }], ...more }));
+    const { err } = await evals(`run -m custom:model.mjs${flag}`);
+    expect(err.match(/^ {2}calls .*$/gm) ?? []).toEqual(claims);
+  });
+
   it("is needed for what the record names that --resume continues", async () => {
     await evals("run --case act --trust -m custom:model.mjs --max-time 0.000001 -n 3");
     rmSync(join(home, "traces"), { recursive: true, force: true });
@@ -343,7 +357,7 @@ describe("trust", () => {
       const manifest = JSON.parse(written);
       writeFileSync(file, JSON.stringify({ ...manifest, flags: { ...manifest.flags, retries: 0, ...flags } }));
       const { code, err } = await evals(`run --resume ${id} --out reports`);
-      const [, claim] = /^ {2}((?:code|program|address|folder) .*) \(reports\/.*\)$/m.exec(err) ?? [];
+      const [, claim] = /^ {2}((?:code|program|address|folder|calls) .*) \(reports\/.*\)$/m.exec(err) ?? [];
       return { claim, code, traces: traces(), received };
     };
     const asked: [object, string][] = [
@@ -356,12 +370,14 @@ describe("trust", () => {
       [{ judge: "openai:x", baseUrl: address }, `address ${address}`],
       [{ model: "claude-code:haiku", claudePath: "./used.mjs" }, "program ./used.mjs"],
       [{ baselines: "../elsewhere" }, "folder ../elsewhere"],
+      [{ execute: "all" }, "calls execute: all"],
+      [{ execute: ["act", "send"] }, "calls execute: act, send"],
     ];
     for (const [flags, claim] of asked)
       expect(await claimOf(flags), JSON.stringify(flags)).toEqual({ claim, code: 2, traces: [], received: 0 });
     // Data, or no flag that a record has: what else starts or sends something is not read from it.
     const data = {
-      ...{ prices: "prices.json", hostDir: ["skills"], host: "plain" },
+      ...{ prices: "prices.json", hostDir: ["skills"], host: "plain", execute: "read-only" },
       ...{ reporter: "custom:used.mjs", otlp: address, queue: address, header: [`A=${address}`], out: "../elsewhere" },
     };
     write("prices.json", {});

@@ -6,6 +6,7 @@ import { askConsent, isCi } from "../../base/consent.ts";
 import { replaceFile } from "../../base/files/files.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
 import { usageError } from "../../base/types/errors.ts";
+import { defaultPolicy, type ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isNestedDeeper, type Json } from "../../base/types/json.ts";
 import type { Configuration, ServerSpec, Suite } from "../../base/types/suite.ts";
@@ -18,7 +19,12 @@ import { configFolder } from "../../servers/spec.ts";
 // wrote on the command line or in the environment needs none.
 
 /** Something that a file names and that has an effect if it is used. `content`: what changes it, beside its text. */
-export type Claim = { kind: "program" | "code" | "address" | "folder"; text: string; file: string; content?: string };
+export type Claim = {
+  kind: "program" | "code" | "address" | "folder" | "calls";
+  text: string;
+  file: string;
+  content?: string;
+};
 
 /**
  * Asks once for everything that is not trusted yet, of the whole folder, so that the author of a project answers once. What is
@@ -70,7 +76,7 @@ async function claimFolder(io: Io): Promise<Claim[]> {
   ]);
   const suites = discover([], io.cwd)
     .then(({ files, parsed }) => loadSuites(files, { cwd: io.cwd, parsed }))
-    .then((loaded) => claimSuites(loaded.suites, io));
+    .then(async ({ suites }) => [...(await claimSuites(suites, io)), ...claimCalls(suites)]);
   const settings = projectFiles.map((file) => claimProjectFile(file, io));
   const servers = listHostFiles("project").map((config) => claimServer({ config, all: true }, io.cwd, config));
   const all = [suites, ...settings, ...servers].map((claims) => claims.catch(() => []));
@@ -116,7 +122,10 @@ export async function claimCode(path: string, from: string, { cwd }: Pick<Io, "c
   return { kind: "code", text: path, file: from, content: "kind" in read ? randomUUID() : sha256(read.text) };
 }
 
-/** What options have an effect by: code of users, programs, addresses, and folders elsewhere that are written to. `from`: the file that has set these options. */
+/**
+ * What options have an effect by: code of users, programs, addresses, folders elsewhere that are written to, and calls that
+ * are executed. `from`: the file that has set these options.
+ */
 export async function claimOptions(
   options: Readonly<Record<string, unknown>>,
   from: string,
@@ -146,7 +155,18 @@ export async function claimOptions(
     relative(io.cwd, resolve(io.cwd, path)).startsWith(".."),
   );
   const folders = outside.map((text): Claim => ({ kind: "folder", text, file: from }));
-  return [...code, ...programs, ...addresses, ...headers, ...folders];
+  const calls = claimCalls([{ execute: options.execute as ExecutionPolicy | undefined, file: from }]);
+  return [...code, ...programs, ...addresses, ...headers, ...folders, ...calls];
+}
+
+/** The calls that files permit to execute beside those of read-only tools. Nothing executes those of a tool list. */
+export function claimCalls(
+  named: readonly { execute?: ExecutionPolicy | undefined; server?: Suite["server"]; file: string }[],
+): Claim[] {
+  return named.flatMap(({ execute = defaultPolicy, server, file }): Claim[] => {
+    if (execute === defaultPolicy || execute === "never" || (server && "tools" in server)) return [];
+    return [{ kind: "calls", text: `execute: ${[execute].flat().join(", ")}`, file, content: file }];
+  });
 }
 
 /** What suites name: their servers, surfaces, distractors, assertions, custom matchers and models. */

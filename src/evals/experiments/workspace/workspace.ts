@@ -21,7 +21,7 @@ import { addCache, openJudge, openModels, type RequestOptions } from "./models.t
 import { excludeImpossible, findDispatchProblems, findSuiteProblems, findUnlistedMocks } from "./problems.ts";
 import { closeServers, isUnavailable, type Opened, openServers, refuseMistakes, suggestDoctor } from "./servers.ts";
 import { type SuiteOptions, selectSuites } from "./suites.ts";
-import { claimSuites, requireTrust } from "./trust.ts";
+import { claimCalls, claimSuites, requireTrust } from "./trust.ts";
 
 export type WorkspaceOptions = SuiteOptions &
   RequestOptions &
@@ -84,7 +84,8 @@ export async function withWorkspace<R>(
   const suites = options.only ? [pickSuite(found, options.only.suite)] : found;
   const surfaces = options.surfaces ? listSurfaces(suites) : [];
   const served = [...suites, ...surfaces.map(({ suite }) => suite)];
-  await requireTrust(await claimSuites(served, io), io);
+  const calls = options.execute === undefined ? claimCalls(served) : [];
+  await requireTrust([...(await claimSuites(served, io)), ...calls], io);
   const opening = openServers(served, io);
   const code = new CodeCaller((message) => warn([{ severity: "warning", message }], io));
   try {
