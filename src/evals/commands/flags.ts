@@ -127,7 +127,10 @@ const exposureFlags = {
 
 /** How trials are asked and recorded. */
 export const askFlags = {
-  seed: number("Seed of the tool order (default: random; the same in all runs of local models and with --cache)", seedRange),
+  seed: number(
+    "Seed of the tool order (default: random; the same in all runs of local models and with --cache)",
+    seedRange,
+  ),
   json: jsonFlag,
   out: outFlag,
   ...requestFlags,

@@ -256,7 +256,7 @@ describe("faults", () => {
     const { model, endpoint } = await modelOn(inTurn(), { retries: 0 });
     await endpoint.close();
     const address = endpoint.url.replace("http://", "");
-    const message = `the connection failed: connect ECONNREFUSED ${address}`;
+    const message = `the connection failed: connect ECONNREFUSED ${address}; no server listens there`;
     expect(await ask(model)).toMatchObject({ kind: "broken", stage: "model", message });
   });
 

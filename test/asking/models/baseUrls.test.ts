@@ -18,7 +18,7 @@ async function askAt(id: string, base: string, options: Partial<ModelOptions> = 
     const {
       status = 200,
       headers = {},
-      text = JSON.stringify(id.startsWith("openai") ? completion : message),
+      text = JSON.stringify(id.startsWith("anthropic") ? message : completion),
     } = answer ?? {};
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
   }).listen(0, "127.0.0.1");
@@ -76,6 +76,11 @@ it.each([
 ])("with the headers %j and the environment %j, the authorization is %s", async (headers, env, expected) => {
   const { said, asked } = await askAt("openai:m", "http://{host}/v1", { headers, env });
   expect([said, asked[0]?.headers.authorization]).toEqual(["ok", expected]);
+});
+
+it("sends no key of OpenAI to a local server", async () => {
+  const { asked } = await askAt("vllm:m", "http://{host}", { env: { OPENAI_API_KEY: "k-1" } });
+  expect(asked).toMatchObject([{ url: "/v1/chat/completions", headers: { authorization: "Bearer no-key-needed" } }]);
 });
 
 it.each<[string, Answer, string]>([

@@ -64,6 +64,15 @@ describe("readContextWindow", () => {
       { "GET /api/ps": { models: [{ name: "qwen3:latest" }] }, [show]: {} },
       4096,
     ],
+    [
+      "of a model of another registry",
+      "ollama",
+      "hf.co:443/unsloth/Qwen3-GGUF",
+      { "GET /api/ps": running("hf.co:443/unsloth/qwen3-gguf:latest", 8192) },
+      8192,
+    ],
+    ["of a model with its library", "ollama", "library/qwen3", { "GET /api/ps": running("qwen3:latest", 8192) }, 8192],
+    ["of a name in another case", "ollama", "Qwen3:4B", { "GET /api/ps": running("qwen3:4b", 8192) }, 8192],
     ["of a cloud model", "ollama", "qwen3", { [show]: { ...info, remote_host: "https://ollama.com" } }, undefined],
     ["of an unknown model", "ollama", "qwen3", { "GET /api/ps": { models: [] } }, undefined],
     [
@@ -94,6 +103,20 @@ describe("readContextWindow", () => {
       512,
     ],
     ["of a model", "vllm", "a/b", { "GET /v1/models": { data: [{ id: "a/b", max_model_len: 40960 }] } }, 40960],
+    [
+      "of the base of an adapter",
+      "vllm",
+      "lora",
+      {
+        "GET /v1/models": {
+          data: [
+            { id: "a/b", max_model_len: 512 },
+            { id: "lora", parent: "a/b", max_model_len: null },
+          ],
+        },
+      },
+      512,
+    ],
     ["that is null", "vllm", "lora", { "GET /v1/models": { data: [{ id: "lora", max_model_len: null }] } }, undefined],
     ["of another model", "vllm", "x", { "GET /v1/models": { data: [{ id: "a/b", max_model_len: 1 }] } }, undefined],
     ["in no JSON", "vllm", "x", { "GET /v1/models": "<html>" }, undefined],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { knownSecrets } from "../../../src/evals/base/secrets/secrets.ts";
 import type { Model } from "../../../src/evals/base/types/model.ts";
 import { chooseSeed, type ModelOptions, openModel } from "../../../src/evals/experiments/workspace/models.ts";
 import { describeAvailable } from "../../../src/evals/experiments/workspace/offeredModels.ts";
@@ -34,6 +35,10 @@ describe("a model that can be asked", () => {
     ["ollama:qwen3:4b", { env: { OPENAI_API_KEY: "sk" } }, { baseUrl: "http://127.0.0.1:11434/v1" }],
     ["lmstudio:qwen/qwen3-4b", {}, { baseUrl: "http://127.0.0.1:1234/v1" }],
     ["llamacpp:any", {}, { baseUrl: "http://127.0.0.1:8080/v1" }],
+    ["vllm:m", { baseUrl: "https://gpu.example.com" }, { baseUrl: "https://gpu.example.com/v1" }],
+    ["lmstudio:m", { baseUrl: "http://localhost:1234/api/v0/" }, { baseUrl: "http://localhost:1234/v1" }],
+    ["ollama:m", { baseUrl: "http://[::1]:11434/api" }, { baseUrl: "http://[::1]:11434/v1" }],
+    ["ollama:m", { baseUrl: "http://h:1/ollama/v1/chat/completions" }, { baseUrl: "http://h:1/ollama/v1" }],
     ["vllm:Qwen/Qwen3-4B", { baseUrl: "http://10.0.0.2:9000/v1" }, { baseUrl: "http://10.0.0.2:9000/v1" }],
   ])("%s", async (id, options, settings) => {
     const model = await openModel(id, { env: {}, ...options });
@@ -67,6 +72,48 @@ describe("the seed of a run", () => {
   it("is the one that is asked for", () => {
     expect(chooseSeed([kept], { seed: 7, cache: true })).toBe(7);
   });
+});
+
+it.each([
+  ["0.0.0.0", "http://127.0.0.1:11434"],
+  ["0.0.0.0:8000", "http://127.0.0.1:8000"],
+  [":8000", "http://127.0.0.1:8000"],
+  ["[::]", "http://127.0.0.1:11434"],
+  ["::1", "http://[::1]:11434"],
+  ["[fd00::2]:80", "http://[fd00::2]"],
+  ["gpu", "http://gpu:11434"],
+  ["gpu.lan:80/", "http://gpu.lan"],
+  ["http://gpu", "http://gpu"],
+  ["https://gpu.example.com", "https://gpu.example.com"],
+  ["https://gpu.example.com/ollama/", "https://gpu.example.com/ollama"],
+  [' "192.168.1.5:1" ', "http://192.168.1.5:1"],
+  ["", "http://127.0.0.1:11434"],
+])("OLLAMA_HOST=%s is %s", async (host, url) => {
+  const env = { OLLAMA_HOST: host };
+  expect((await openModel("ollama:m", { env })).settings).toMatchObject({ baseUrl: `${url}/v1` });
+  expect((await openModel("vllm:m", { env })).settings).toMatchObject({ baseUrl: "http://127.0.0.1:8000/v1" });
+});
+
+it.each([
+  "localhost",
+  "ollama",
+  "host.docker.internal",
+  "gpu.lan",
+  "gpu.tail1234.ts.net",
+  "100.101.102.103",
+  "[::1]",
+  "[fd12:3456::1]",
+])("needs no key for a server of the private network, %s", async (host) => {
+  const model = await openModel("openai:m", { env: {}, baseUrl: `http://${host}:8000/v1` });
+  expect(model.settings).toMatchObject({ baseUrl: `http://${host}:8000/v1` });
+});
+
+it("keeps the headers for a local server secret", async () => {
+  const env = {};
+  const headers = ["Authorization=Bearer tok-1234567890"];
+
+  await openModel("vllm:m", { env, headers });
+  expect(knownSecrets(env).redact("tok-1234567890")).toBe("[redacted: Authorization]");
 });
 
 describe("a model that cannot", () => {

@@ -54,9 +54,11 @@ export async function readContextWindow(
 const readers: Record<LocalServer, (fetch: Fetch, model: string, timeoutMs: number) => Promise<number | undefined>> = {
   // https://docs.ollama.com/api/ps, https://docs.ollama.com/context-length
   async ollama(fetch, model, timeoutMs) {
-    const tagged = model.includes(":") ? model : `${model}:latest`;
+    // With a registry, its name may have colons itself.
+    const bare = model.replace(/^(?:registry\.ollama\.ai\/)?(?:library\/)?/, "");
+    const tagged = /:[^/]+$/.test(bare) ? bare : `${bare}:latest`;
     const readLoaded = async () => {
-      const found = findModel((await fetch("/api/ps"))?.models, ["name", "model"], [model, tagged]);
+      const found = findModel((await fetch("/api/ps"))?.models, ["name", "model"], [bare, tagged]);
       return readSize(found?.context_length);
     };
     const loaded = await readLoaded();
@@ -85,7 +87,11 @@ const readers: Record<LocalServer, (fetch: Fetch, model: string, timeoutMs: numb
     return undefined;
   },
   async vllm(fetch, model) {
-    return readSize(findModel((await fetch("/v1/models"))?.data, ["id"], [model])?.max_model_len);
+    const data = (await fetch("/v1/models"))?.data;
+    const found = findModel(data, ["id"], [model]);
+    // An adapter has the window of its base model.
+    const base = findModel(data, ["id"], [String(found?.parent)]);
+    return readSize(found?.max_model_len) ?? readSize(base?.max_model_len);
   },
 };
 
@@ -94,7 +100,8 @@ const ollamaDefault = 4096;
 
 function findModel(list: Json | undefined, keys: readonly string[], names: readonly string[]): JsonObject | undefined {
   const models = Array.isArray(list) ? list.filter(isJsonObject) : [];
-  return models.find((one) => keys.some((key) => names.includes(String(one[key]))));
+  const known = names.map((name) => name.toLowerCase());
+  return models.find((one) => keys.some((key) => known.includes(String(one[key]).toLowerCase())));
 }
 
 function readSize(value: Json | undefined): number | undefined {

@@ -281,6 +281,7 @@ function connectionFault(cause: Error): Fault {
   if (cause instanceof OversizedReplyError) return permanentFault(cause.message);
   const failed = `the connection failed: ${connectionMessage(cause)}`;
   const code = "code" in cause ? String(cause.code) : "";
+  if (code === "ECONNREFUSED") return transientFault(`${failed}; no server listens there`);
   if (!untrustedIssuer.test(code)) return transientFault(failed);
   return permanentFault(`${failed} (${code}); set NODE_EXTRA_CA_CERTS to a PEM file with your organization's CA`);
 }

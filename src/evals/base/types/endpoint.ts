@@ -16,6 +16,8 @@ export type EndpointOptions = {
   baseUrl?: string;
   /** Further headers of every request, each as `NAME=VALUE`; `$VARIABLE` in a value is read from `env`. */
   headers?: readonly string[];
+  /** Set for a server that must not get the key of the provider, and needs none. */
+  isKeyless?: boolean;
   /** Maximum output tokens per reply. Default 4096: room for a call and the thinking before it. */
   maxTokens?: number;
   /** Limit for one attempt, including its whole body. Default 120,000. */
@@ -51,6 +53,32 @@ export const isLocalModel = ({ id }: { id: string }): boolean =>
 /** The base URL of a local server at its port by default. */
 export const localUrl = (port: number): string => `http://127.0.0.1:${port}/v1`;
 
+/**
+ * The base URL of a local server: the given one, with or without the path of one of its APIs, that of OLLAMA_HOST, or the one by
+ * default.
+ */
+export function resolveLocalUrl(server: keyof typeof localServers, { env, baseUrl }: EndpointOptions): string {
+  const ollamaHost = server === "ollama" && env.OLLAMA_HOST ? readOllamaHost(env.OLLAMA_HOST) : undefined;
+  const written = baseUrl ?? ollamaHost ?? localUrl(localServers[server].port);
+  if (!URL.canParse(written)) return written;
+  const url = new URL(written);
+  url.pathname = url.pathname.replace(/(?:\/v1(?:\/chat\/completions)?|\/api(?:\/(?:v\d|chat))?)?\/*$/, "/v1");
+  return url.href;
+}
+
+/**
+ * The URL that OLLAMA_HOST means to a client of Ollama: scheme, host and port can be missing, and the address can be the one on
+ * which a server listens for all. Source: `Host` in envconfig of Ollama.
+ */
+function readOllamaHost(written: string): string {
+  const [, scheme, rest = ""] = /^(?:(https?):\/\/)?(.*)$/.exec(written.trim().replace(/^["']|["']$/g, "")) ?? [];
+  const [, given = "", path = ""] = /^([^/]*)(.*)$/.exec(rest) ?? [];
+  const authority = /^[^[]*:.*:/.test(given) ? `[${given}]` : given;
+  const host = authority.replace(/^(?:0\.0\.0\.0|\[::\])?(?=:\d|$)/, "127.0.0.1");
+  const port = scheme === undefined && !/:\d+$/.test(host) ? `:${localServers.ollama.port}` : "";
+  return `${scheme ?? "http"}://${host}${port}${path}`;
+}
+
 type ProviderDefaults = {
   name: string;
   keyVariable: string;
@@ -81,8 +109,9 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   const { url: baseUrl, search, headers } = parseBaseUrl(written, provider);
   const own = { ...headers, ...readHeaders(options.headers, env) };
   const names = Object.keys(own);
-  const isKeyless = names.some(isSecretName) || isLocal(baseUrl.hostname);
-  const apiKey = env[provider.keyVariable] || (isKeyless ? "no-key-needed" : undefined);
+  const key = options.isKeyless ? undefined : env[provider.keyVariable];
+  const isKeyless = options.isKeyless || names.some(isSecretName) || isLocal(baseUrl.hostname);
+  const apiKey = key || (isKeyless ? "no-key-needed" : undefined);
   if (apiKey === undefined && options.isDryRun)
     options.warn?.(`${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set. A dry run needs none.`);
   if (apiKey === undefined && !options.isDryRun && !options.isAskedElsewhere) {
@@ -98,12 +127,10 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   const secrets = knownSecrets(env);
   secrets.addUrl(provider.baseUrlVariable, written);
   if (headers.authorization) secrets.add(provider.baseUrlVariable, headers.authorization.slice("Basic ".length));
-  if (apiKey !== undefined && env[provider.keyVariable]) secrets.add(provider.keyVariable, apiKey);
+  if (key) secrets.add(provider.keyVariable, key);
   const shared = { ...limits, ...(effort !== undefined && { effort }) };
   // A gateway that holds the key of the provider gets its own credentials alone.
-  const isReplaced = names.some((name) =>
-    env[provider.keyVariable] ? credentialHeaders.includes(name) : isSecretName(name),
-  );
+  const isReplaced = names.some((name) => (key ? credentialHeaders.includes(name) : isSecretName(name)));
   const replaced = isReplaced ? Object.fromEntries(credentialHeaders.map((name) => [name, null])) : {};
   return {
     apiKey: apiKey ?? "dry-run",
@@ -192,8 +219,11 @@ export function withoutSecrets(url: URL | string): string {
 /** This machine or its private network: servers there rarely need a key. */
 export function isLocal(hostname: string): boolean {
   return (
-    /^(localhost|\[::1\]|0\.0\.0\.0|host\.docker\.internal)$|\.(local|localhost|internal)$/.test(hostname) ||
-    /^(127|10)\.\d+\.\d+\.\d+$|^192\.168\.\d+\.\d+$|^172\.(1[6-9]|2\d|3[01])\.\d+\.\d+$/.test(hostname)
+    /^[^.:]+$|^0\.0\.0\.0$|\.(local|localhost|internal|lan|home\.arpa|ts\.net)$|^\[(::1\]|f[cd]|fe80:)/.test(
+      hostname,
+    ) ||
+    /^(127|10)\.\d+\.\d+\.\d+$|^192\.168\.\d+\.\d+$|^172\.(1[6-9]|2\d|3[01])\.\d+\.\d+$/.test(hostname) ||
+    /^100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+$/.test(hostname)
   );
 }
 

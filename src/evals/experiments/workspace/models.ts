@@ -6,7 +6,7 @@ import type { ReplayOptions } from "../../asking/models/replay.ts";
 import { refuseAsJudge } from "../../asking/trials/judge.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { nearest } from "../../base/text/nearest.ts";
-import { localServers, localUrl, type Prices, pricesSchema } from "../../base/types/endpoint.ts";
+import { type localServers, type Prices, pricesSchema, resolveLocalUrl } from "../../base/types/endpoint.ts";
 import { messageOf, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { formatIssues } from "../../base/types/issues.ts";
@@ -189,8 +189,7 @@ function createLocal(server: keyof typeof localServers): Provider {
     example: `${server}:<name>`,
     takes: "name",
     open: async (id, name, options) => {
-      const env = { ...options.env, OPENAI_API_KEY: undefined };
-      const own = { ...options, env, baseUrl: options.baseUrl ?? localUrl(localServers[server].port) };
+      const own = { ...options, isKeyless: true, baseUrl: resolveLocalUrl(server, options) };
       const model = (await import("../../asking/models/openai.ts")).openai(id, name, own);
       const { readContextWindow } = await import("../../asking/models/contextWindow.ts");
       return { ...model, readContextWindow: (signal) => readContextWindow(server, name, own, signal) };

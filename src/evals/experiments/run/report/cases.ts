@@ -282,7 +282,9 @@ function describeLost(group: readonly CaseSummary[]): Item {
     return { text: [{ code: one.id }, `: ${lossText(one)}`], ...(onlyBroke(one) && reasons(one)) };
   const trials = sumOf(group, ({ broken }) => broken);
   const named = some(group.map(({ id }) => id));
-  const causes = one.reasons.map(({ text: reason }): Span => ({ code: withoutTool(reason).replace(/\s+/g, " "), max: 300 }));
+  const causes = one.reasons.map(
+    ({ text: reason }): Span => ({ code: withoutTool(reason).replace(/\s+/g, " "), max: 300 }),
+  );
   return {
     text: [`${count(group.length, "case")}, ${count(trials, "broken trial")}: `, { code: named, max: 200 }],
     items: causes,
