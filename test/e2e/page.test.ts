@@ -294,6 +294,13 @@ describe("an interval plot", () => {
         );
       const ticks = (await middles("table.intervals tfoot text")).slice(0, 3);
       expect(await middles("table.intervals tbody tr:first-child line.grid")).toEqual(ticks);
+      const cut = await labels.evaluateAll((all) =>
+        all.filter((one) => {
+          const [inner, outer] = [one.getBoundingClientRect(), one.closest("svg")?.getBoundingClientRect()];
+          return !outer || inner.left < outer.left || inner.right > outer.right;
+        }),
+      );
+      expect(cut).toEqual([]);
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
       expect(faults).toEqual([]);
       await page.context().close();

@@ -51,7 +51,7 @@ function Point({ x, y, at }: { x: number; y: number; at: number }) {
 /** The estimates of each row: a point for the rate, a line for its interval. */
 function Intervals({ axis, names, rows }: Of<"intervals">) {
   const width = 240;
-  const x = scaleLinear([0, 1], [8, width - 8]);
+  const x = scaleLinear([0, 1], [18, width - 18]);
   const height = 10 + 12 * names.length;
   return (
     <>
