@@ -6,10 +6,11 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { evals } from "./evals.ts";
 
-// A tool that is annotated as not destructive can still do what nobody wants: here it sends an e-mail, to an SMTP server of
-// this test that counts them.
+// A tool can do what nobody wants, whatever its annotations say: here each sends an e-mail, to an SMTP server of this test
+// that counts them. The model calls all of them.
 
 const mailer = join(import.meta.dirname, "../fixtures/servers/mailer.mjs");
+const senders = ["send_email", "mail_unannotated", "mail_additive", "mail_writing", "mail_idempotent"];
 const dir = mkdtempSync(join(tmpdir(), "evals-effects-"));
 let received: string[] = [];
 const sink = createServer((socket) => {
@@ -27,19 +28,26 @@ const sink = createServer((socket) => {
 
 const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
 let command: string[] = [];
+let cases: object[] = [];
 beforeAll(async () => {
   await new Promise<void>((listening) => sink.listen(0, "127.0.0.1", listening));
   command = [mailer, String((sink.address() as AddressInfo).port)];
   mkdirSync(join(dir, "evals"));
-  const cases = [
-    { id: "send", input: "Send an e-mail to bob@mail.example", expect: { tool: "send_email" } },
+  cases = [
+    { id: "send", input: "Send an e-mail to bob@mail.example", expect: { calls: senders.map((tool) => ({ tool })) } },
     { id: "list", input: "List the drafts of e-mails", expect: { tool: "list_drafts" } },
   ];
-  const writeSuite = (server: object) => write("evals/mail.json", JSON.stringify({ server, trials: 3, cases }));
+  const writeSuite = (server: object) =>
+    write("evals/mail.json", JSON.stringify({ server, trials: 3, maxTurns: 1, cases }));
   const server = { command: process.execPath, args: command };
   write(".mcp.json", JSON.stringify({ mcpServers: { mailer: server } }));
+  const more = Array.from({ length: 6 }, (_, at) =>
+    cases.map((one) => ({ ...one, id: undefined, input: `${at}: send an e-mail to bob` })),
+  ).flat();
+  write("improve.json", JSON.stringify({ server, maxTurns: 1, cases: more }));
   write("variants.yaml", "variants:\n  terse:\n    send_email: Sends mail.\n");
-  write("model.mjs", `export default () => ({ calls: [{ tool: "send_email", arguments: {} }] });`);
+  const calls = senders.map((tool) => ({ tool, arguments: {} }));
+  write("model.mjs", `export default () => ({ calls: ${JSON.stringify(calls)} });`);
   // The baseline is from a time when the tool was annotated as read-only.
   writeSuite({ ...server, args: [...command, "read-only"] });
   await evals(["run", "-m", "custom:model.mjs", "--execute", "never", "--accept"], { cwd: dir });
@@ -64,6 +72,9 @@ describe("no command sends an e-mail by default:", () => {
     ["run --nightly", () => ["run", "--nightly", ...asked]],
     ["run --changed", () => ["run", "--changed", ...asked]],
     ["variants", () => ["variants", "variants.yaml", ...asked]],
+    ["improve", () => ["improve", "improve.json", "--proposals", "variants.yaml", "--max-requests", "60", ...asked], 3],
+    ["queries", () => ["queries", "evals/mail.json", "--writer", "custom:model.mjs", "--accept-all", "--yes"]],
+    ["baseline verify", () => ["baseline", "verify"], 1],
     ["blame", () => ["blame", "latest", "--case", "send"], 3],
     ["probe of a suite", () => ["probe", "--yes"]],
     ["probe of a server", () => ["probe", "--server", server(), "--yes"]],
@@ -71,20 +82,29 @@ describe("no command sends an e-mail by default:", () => {
     ["tools", () => ["tools", "--config", ".mcp.json"]],
     ["search", () => ["search"]],
     ["lint", () => ["lint"]],
+    ["init of a command line", () => ["init", server(), "--file", "evals/other.yaml", "--ci", "github"]],
     ["init", () => ["init", "--config", ".mcp.json", "--file", "evals/drafted.yaml"]],
   ])("%s", async (_, words, exit = 0) => {
     const { code, err } = await evals(words(), { cwd: dir });
-    expect({ code, received }).toEqual({ code: exit, received: [] });
-    expect(err).not.toMatch(/executed: .*send_email/);
+    expect({ code, received }, err).toEqual({ code: exit, received: [] });
+    expect(err).not.toMatch(/executed: .*(send|mail)_/);
   });
 });
 
 describe("what is executed is printed first", () => {
   const list = "Calls of these tools are executed: ";
 
+  it("and e-mails are sent where a tool lies that it only reads", async () => {
+    const lying = { command: process.execPath, args: [...command, "read-only"] };
+    write("lying.json", JSON.stringify({ server: lying, trials: 3, maxTurns: 1, cases: cases.slice(0, 1) }));
+    const { err } = await evals(["run", "lying.json", ...asked], { cwd: dir });
+    expect(err).toContain(`${list}${senders.join(", ")}, list_drafts.`);
+    expect(received).toHaveLength(3 * senders.length);
+  });
+
   it.each<[string, string[], string, number]>([
     ["by default, read-only tools", [], "list_drafts", 0],
-    ["additive", ["--execute", "additive"], "send_email, list_drafts", 6],
+    ["additive", ["--execute", "additive"], "send_email, mail_additive, list_drafts", 12],
     ["a tool by name", ["--execute", "send_email"], "send_email", 6],
   ])("%s", async (_, flags, names, mails) => {
     const { err } = await evals(["run", "evals/mail.json", "--check", "off", ...asked, ...flags], { cwd: dir });
@@ -100,7 +120,7 @@ describe("what is executed is printed first", () => {
   it("and listed by --dry-run", async () => {
     const flags = ["--execute", "additive", "--dry-run"];
     const { out, err } = await evals(["run", "evals/mail.json", "--check", "off", ...asked, ...flags], { cwd: dir });
-    expect(out).toContain("execute additive (evals/mail.json)\n  executed: send_email, list_drafts\n");
+    expect(out).toContain("execute additive (evals/mail.json)\n  executed: send_email, mail_additive, list_drafts\n");
     expect({ err, received }).toEqual({ err: "", received: [] });
   });
 
