@@ -82,7 +82,7 @@ const nightly = [
   "test/experiments/drift/{ask,design}.test.ts",
   "test/experiments/design/{agreement,compare}.test.ts",
   "test/e2e/{batches,bench,improve,localModel,queue,queueConnection,conformance}.test.ts",
-  "test/e2e/{action,looks,view,watch}.test.ts",
+  "test/e2e/{action,initWorkflow,looks,view,watch}.test.ts",
   "test/asking/models/local/local.test.ts",
   "test/e2e/hosts/others/**/*.test.ts",
   "test/e2e/hosts/{exposures,profiles,results,skillLists}.test.ts",

@@ -1,32 +1,13 @@
-import { spawn } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { parse } from "yaml";
-import * as z from "zod";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { runAction as runInstalled } from "./githubRunner.ts";
 import { installPackage, root } from "./packed.ts";
 
 // The steps of action.yml, run by a shell in a project with the packed package. The model is an endpoint on loopback that
 // speaks Anthropic's protocol, `gh` a program that keeps the comments of a pull request.
-
-const actionSchema = z.looseObject({
-  inputs: z.record(z.string(), z.looseObject({ description: z.string(), default: z.string().optional() })),
-  runs: z.looseObject({
-    using: z.literal("composite"),
-    steps: z.array(
-      z.looseObject({
-        id: z.string().optional(),
-        if: z.string().optional(),
-        shell: z.literal("bash"),
-        env: z.record(z.string(), z.string()).optional(),
-        run: z.string(),
-      }),
-    ),
-  }),
-});
-const action = actionSchema.parse(parse(readFileSync(join(root, "action.yml"), "utf8")));
 
 const dir = mkdtempSync(join(tmpdir(), "evals-action-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -58,69 +39,12 @@ beforeEach(() => {
 
 type Context = { inputs: Record<string, string>; env?: Record<string, string>; event?: string; fork?: boolean };
 
-/** Runs all steps as the runner does: expressions are filled in, and a failed step skips those without always(). */
-async function runAction({ inputs: given, env = {}, event = "pull_request", fork = false }: Context) {
-  const defaults = Object.entries(action.inputs).map(([name, { default: value = "" }]) => [name, value]);
-  const inputs: Record<string, string> = { ...Object.fromEntries(defaults), ...given };
-  const outputs: Record<string, Record<string, string>> = {};
-  const pullRequest = { number: 5, head: { repo: { fork } } };
-  const github = { event_name: event, token: "token", event: { pull_request: pullRequest } };
-  const evaluate = (expression: string, failed = false): unknown =>
-    new Function(
-      "inputs",
-      "steps",
-      "github",
-      "always",
-      "success",
-      `return ${expression
-        .replaceAll("==", "===")
-        .replaceAll("!===", "!==")
-        .replaceAll(/inputs\.([\w-]+)/g, 'inputs["$1"]')};`,
-    )(
-      inputs,
-      Object.fromEntries(Object.entries(outputs).map(([id, values]) => [id, { outputs: values }])),
-      github,
-      () => true,
-      () => !failed,
-    );
-  const fill = (text: string) =>
-    text.replaceAll(/\$\{\{ (.*?) \}\}/g, (_, expression: string) => String(evaluate(expression)));
-  let printed = "";
-  let failed = false;
-  for (const step of action.runs.steps) {
-    const isRun =
-      step.if === undefined ? !failed : Boolean(evaluate(step.if, failed)) && (!failed || step.if.includes("always()"));
-    if (!isRun) continue;
-    writeFileSync(file("output"), "");
-    const own = Object.fromEntries(Object.entries(step.env ?? {}).map(([name, value]) => [name, fill(value)]));
-    const { code, text } = await shell(fill(step.run), { ...env, ...own });
-    printed += text;
-    if (code !== 0) failed = true;
-    const lines = read("output")
-      .split("\n")
-      .filter((line) => line.includes("="));
-    if (step.id) outputs[step.id] = Object.fromEntries(lines.map((line) => line.split("=")));
-  }
-  return { failed, printed, result: outputs.run?.result };
-}
-
-function shell(script: string, env: Record<string, string>): Promise<{ code: number | null; text: string }> {
-  const child = spawn("bash", ["--noprofile", "--norc", "-eo", "pipefail", "-c", script], {
-    cwd: dir,
-    env: {
-      PATH: `${file("bin")}:${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
-      HOME: dir,
-      CI: "true",
-      GITHUB_REPOSITORY: "ada/notes",
-      GITHUB_OUTPUT: file("output"),
-      GITHUB_STEP_SUMMARY: file("summary.md"),
-      ...env,
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (text += data));
-  return new Promise((resolve) => child.on("close", (code) => resolve({ code, text })));
+/** Runs the action as it is in the package. */
+async function runAction({ inputs, ...context }: Context) {
+  const job = { cwd: dir, bin: file("bin"), ...context };
+  const { summary, ...ran } = await runInstalled("./node_modules/tool-evals", inputs, job);
+  writeFileSync(file("summary.md"), summary);
+  return ran;
 }
 
 /** A model that calls the first of these tools that the query is about. */

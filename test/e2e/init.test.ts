@@ -56,6 +56,9 @@ describe("evals init", () => {
       {
         "code": 0,
         "out": "Wrote .github/workflows/evals.yml. Add to the repository's secrets: ANTHROPIC_API_KEY.
+
+        It needs tool-evals as a dependency. Add it, and commit the lock file:
+          $ npm i -D tool-evals
       ",
       }
     `);

@@ -15,7 +15,7 @@ import { requireTrust, trustWritten } from "../../experiments/workspace/trust.ts
 import { writeOutput } from "../../experiments/workspace/writeOutput.ts";
 import { discoverSkills } from "../../input/skills/discover.ts";
 import { discover } from "../../input/suites/discover.ts";
-import { heading, text } from "../../reports/document.ts";
+import { type Block, heading, list, text } from "../../reports/document.ts";
 import { count } from "../../reports/format.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { parseTools, readStaticList } from "../../servers/toolList.ts";
@@ -38,7 +38,7 @@ import { type Draft, draftCases } from "./draft.ts";
 import { type Drafted, describeEffects, describeSize, listFindings, listMixedUp, listNext } from "./report.ts";
 import { initSkills } from "./skills.ts";
 import { describeServer, renderSuite, warnOfVariables } from "./suite.ts";
-import { readPackage, renderWorkflow, workflowFile, workflowSecret } from "./workflow.ts";
+import { locateWorkflow, readPackage, renderWorkflow } from "./workflow.ts";
 
 export type InitOptions = Pick<TargetOptions, "server" | "url" | "transport" | "config" | "name"> & {
   target?: string | undefined;
@@ -58,11 +58,11 @@ type Source = ServerTarget | ToolListTarget;
  */
 export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const { ci, target, server, url, config, name, file } = options;
-  if (ci !== undefined) refuseExisting(workflowFile, "Remove it first, or leave out --ci.", io);
+  if (ci !== undefined) refuseExisting(locateWorkflow(io.cwd), "Remove it first, or leave out --ci.", io);
   const local = findLocalModels(io.signal);
   const isNamed = [target, server, url, config, name, file].some((one) => one !== undefined);
   if (ci !== undefined && !isNamed && (await findSuites(io)).length > 0) {
-    io.out(renderTerminal([text(await writeWorkflow(io))], io));
+    io.out(renderTerminal(await writeWorkflow(io), io));
     return exitCodes.passed;
   }
   const chosen = await chooseTargets(options, io);
@@ -81,8 +81,8 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const command = [program, "run", ...all.map(({ path }) => shellWord(path))].join(" ");
   const providers = offerProviders(run, io.env);
   const models = [...providers.filter(({ isSet }) => isSet), ...(await local)];
-  const done = [...(await ignoreReports(io)), ...(ci === undefined ? [] : [await writeWorkflow(io)])];
-  const blocks = [...all.flatMap((one) => one.blocks), text(...done), ...listNext(command, models, providers)];
+  const done = [text(...(await ignoreReports(io))), ...(ci === undefined ? [] : await writeWorkflow(io))];
+  const blocks = [...all.flatMap((one) => one.blocks), ...done, ...listNext(command, models, providers)];
   io.out(renderTerminal(blocks, io));
   return exitCodes.passed;
 }
@@ -271,14 +271,19 @@ async function ignoreReports(io: Io): Promise<string[]> {
 }
 
 /** Writes the workflow, with the variables that suites and servers read as secrets. Returns a description of it. */
-async function writeWorkflow(io: Io): Promise<string> {
+async function writeWorkflow(io: Io): Promise<Block[]> {
   const files = [...(await findSuites(io)), ".mcp.json"].map((file) => resolve(io.cwd, file));
   const texts = await Promise.all(files.map((file) => readRegularFile(file).catch(() => "")));
-  const found = texts.flatMap((one) =>
-    [...one.matchAll(/\$\{(?:env:)?([A-Z_][A-Z0-9_]*)/g)].map(([, name = ""]) => name),
-  );
-  const variables = [...new Set(found)].filter((name) => name !== workflowSecret);
-  await write(workflowFile, await renderWorkflow(variables, io), io);
-  const secrets = [workflowSecret, ...variables].join(", ");
-  return `Wrote ${workflowFile}. Add to the repository's secrets: ${secrets}.`;
+  const { content, secrets, add } = await renderWorkflow(texts, io);
+  const file = locateWorkflow(io.cwd);
+  await write(file, content, io);
+  return [
+    text(`Wrote ${file}. Add to the repository's secrets: ${secrets.join(", ")}.`),
+    list(
+      "step",
+      add === undefined
+        ? []
+        : [{ text: "It needs tool-evals as a dependency. Add it, and commit the lock file:", command: add }],
+    ),
+  ];
 }
