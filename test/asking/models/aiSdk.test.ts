@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AiSdkOptions, aiSdk } from "../../../src/evals/asking/models/aiSdk.ts";
-import type { AskedModel, Message, Reply } from "../../../src/evals/base/types/model.ts";
+import { type AskedModel, type Message, noUsage, type Reply } from "../../../src/evals/base/types/model.ts";
 import type { Fault } from "../../fixtures/endpoints/endpoint.ts";
 import { geminiModel, startGeminiEndpoint } from "../../fixtures/endpoints/gemini.ts";
 import { followUp, requestOf, tool } from "./request.ts";
@@ -70,6 +70,9 @@ const results: Record<string, [unknown, object]> = {
     },
   ],
   odd: ["v3", { text: "hi" }],
+  // Less than the specification asks for.
+  loose: ["v3", { content: [{ ...call, input: { text: "hi" } }, null] }],
+  bare: ["v2", { content: [{ type: "text", text: "hi" }], finishReason: null, usage: { inputTokens: null } }],
   old: [undefined, {}],
 };
 
@@ -88,6 +91,23 @@ beforeAll(() => {
     writeFileSync(join(folder, "index.js"), code);
   };
   for (const [name, [version, result]] of Object.entries(results)) write(`fake-${name}`, packageOf(version, result));
+  const model = packageOf("v3", { content: [{ type: "text", text: "hi" }], finishReason: "stop", usage: {} });
+  write("two-factories", `${model.replace("createFake", "createTwo")} export const createSearch = () => () => ({});`);
+  write("only-named", model.replace("(model) => ({", "({ languageModel: (model) => ({").replace(/}\);$/, "}) });"));
+  write("no-models", "export const createNothing = () => ({ image: () => ({}) });");
+  write("async-factory", "export const createReader = () => async ({ response }) => response.headers;");
+  write(
+    "no-region",
+    "export const createCloud = () => { throw new Error('Set the CLOUD_REGION environment variable.'); };",
+  );
+  write(
+    "no-address",
+    "export const createAny = () => () => ({ specificationVersion: 'v3', doGenerate: async () => new URL('undefined/v1') });",
+  );
+  write("lacks-peer", "import '@peer/zod/v4'; export const createX = 1;");
+  const refusal =
+    "Object.assign(new Error('Quota used up'), { statusCode: 429, responseHeaders: { 'retry-after': '1' } })";
+  write("fake-no-body", `${model.replace("return {", `throw ${refusal}; return {`)}`);
   write("no-provider", "export const nothing = 1;");
   write("broken", "throw new Error('needs Node.js 99');");
 });
@@ -124,12 +144,25 @@ describe("a package that cannot be used", () => {
     ["google", {}, 'The model id "ai:google" has no model name.'],
     ["@ai-sdk/google", {}, 'The model id "ai:@ai-sdk/google" has no model name.'],
     ["no-provider/m", {}, "no-provider is no provider of the AI SDK: it exports no function create…."],
-    ["broken/m", {}, "broken cannot be loaded: needs Node.js 99."],
+    ["broken/m", {}, "broken cannot be loaded: needs Node.js 99.\n  Install a version for this Node.js."],
+    ["lacks-peer/m", {}, "lacks-peer cannot be loaded: Cannot find "],
+    ["lacks-peer/m", {}, "\n  Run: npm install --save-dev @peer/zod"],
+    ["no-models/m", {}, "no-models is no provider of the AI SDK: it has no language models."],
+    ["async-factory/m", {}, "ai:async-factory/m cannot be used: Cannot read properties of undefined"],
+    ["no-region/m", {}, "ai:no-region/m needs CLOUD_REGION, which is not set.\n  Set CLOUD_REGION."],
+    ["no-address/m", {}, "ai:no-address/m cannot be used: Invalid URL.\n  Give --base-url."],
     ["fake-old/m", {}, "speaks an unknown version of the AI SDK (v1)."],
     ["fake-v3/m", { effort: "high" }, "fake-v3 takes no --effort in this version."],
     ["fake-v3/m", { baseUrl: "localhost" }, '"localhost" is not a valid base URL for fake-v3.'],
   ])("%s", async (name, options, message) => {
     await expect(open(name, options)).rejects.toThrow(message);
+  });
+
+  it.each([
+    [{ baseUrl: "http://127.0.0.1:1/v1beta" }],
+    [{ baseUrl: "https://gateway.example/v1beta", headers: ["cf-aig-authorization=Bearer t"] }],
+  ])("needs no key at %j", async (options) => {
+    expect((await open("google/m", options)).settings).toMatchObject({ baseUrl: options.baseUrl });
   });
 
   it("needs no key for a dry run", async () => {
@@ -181,11 +214,18 @@ describe("a result of each version", () => {
     ["cut", { stop: "cut", calls: [] }],
     ["filtered", { stop: "refused" }],
     ["executed", { stop: "done", text: "done", calls: [] }],
+    ["loose", { stop: "calls", calls: [{ id: "c1", tool: "echo", arguments: { text: "hi" } }] }],
+    ["bare", { stop: "done", text: "hi", usage: noUsage }],
   ])("%s", async (name, expected) => {
     expect(turnOf(await ask(await open(`fake-${name}/m`)))).toMatchObject(expected);
   });
 
+  it.each(["two-factories", "only-named"])("the language models of %s are found", async (name) => {
+    expect(turnOf(await ask(await open(`${name}/m`)))).toMatchObject({ stop: "done", text: "hi" });
+  });
+
   it.each([
+    ["no-body", "429: Quota used up (after 5 attempts)"],
     ["malformed", "the reply has finish reason MALFORMED_FUNCTION_CALL and no content (after 5 attempts)"],
     ["odd", "the reply is not a result of the AI SDK: "],
   ])("%s is broken", async (name, message) => {

@@ -3,21 +3,24 @@ import { pathToFileURL } from "node:url";
 import * as z from "zod";
 import { abortAfter } from "../../base/network/deadline.ts";
 import type { Fetch } from "../../base/network/proxy.ts";
+import { isSecretName } from "../../base/secrets/recognize.ts";
 import { type Fault, permanentFault } from "../../base/types/attempt.ts";
 import {
   addSearch,
   type EndpointOptions,
+  isLocal,
   parseBaseUrl,
   priceUsage,
   readHeaders,
   resolveLimits,
 } from "../../base/types/endpoint.ts";
-import { messageOf, usageError } from "../../base/types/errors.ts";
+import { EvalsError, messageOf, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, parseJsonText } from "../../base/types/json.ts";
 import type { AskedModel, Message } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Call } from "../../base/types/trial.ts";
 import {
+  anyJson,
   count,
   listOf,
   maybe,
@@ -51,7 +54,14 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
     headers: { ...base?.headers, ...readHeaders(options.headers, env) },
     fetch: createWebFetch(env, base?.search ?? ""),
   };
-  const model = await openLanguageModel(id, (more) => createProvider({ ...settings, ...more })(modelName), options);
+  const isKeyless = Object.keys(settings.headers).some(isSecretName) || (base && isLocal(base.url.hostname));
+  const create = (more: object) => {
+    const provider = createProvider({ ...settings, ...more }) as Provider;
+    const named = typeof provider === "function" ? provider : provider?.languageModel;
+    if (named) return named.call(provider, modelName);
+    throw usageError(`${packageName} is no provider of the AI SDK: it has no language models.`);
+  };
+  const model = await openLanguageModel(id, create, { ...options, ...(isKeyless && { isKeyless }) });
   const { effort } = options;
   if (effort !== undefined && model.specificationVersion !== "v4")
     throw usageError(`${packageName} takes no --effort in this version.`, "Install a newer version of it.");
@@ -102,7 +112,9 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
 
 /** What is used of a model of the AI SDK. */
 type LanguageModel = { specificationVersion: string; doGenerate(options: object): Promise<unknown> };
-type CreateProvider = (settings: object) => (modelName: string) => unknown;
+type CreateProvider = (settings: object) => unknown;
+type NamedModel = (modelName: string) => unknown;
+type Provider = NamedModel | { languageModel?: NamedModel } | undefined;
 
 /** Finds the package that an id names, as installed in the project of the user or beside this program, and imports it. */
 async function importProvider(id: string, name: string, cwd: string) {
@@ -122,14 +134,19 @@ async function importProvider(id: string, name: string, cwd: string) {
       const found = createJiti(parent).esmResolve(packageName, { try: true });
       if (found === undefined || !found.startsWith("file:")) continue;
       const loaded = (await import(found).catch((error: unknown) => {
+        const missing = /Cannot find (?:module|package) '((?:@[^/']+\/)?[^/'.][^/']*)/.exec(messageOf(error))?.[1];
         throw usageError(
-          `${packageName} cannot be loaded: ${messageOf(error)}.`,
-          "Install a version for this Node.js.",
+          `${packageName} cannot be loaded: ${firstLine(messageOf(error))}.`,
+          missing === undefined ? "Install a version for this Node.js." : `Run: npm install --save-dev ${missing}`,
         );
       })) as Record<string, unknown>;
-      const [create] = Object.keys(loaded).filter(
+      const factories = Object.keys(loaded).filter(
         (key) => /^create[A-Z]/.test(key) && typeof loaded[key] === "function",
       );
+      // Some packages have several, such as one for a search service.
+      const ownName = packageName.replace(/\W/g, "").toLowerCase();
+      const isOwn = (key: string) => ownName.includes(key.slice("create".length).toLowerCase());
+      const create = factories.find(isOwn) ?? factories[0];
       if (create !== undefined) return { packageName, modelName, createProvider: loaded[create] as CreateProvider };
       throw usageError(`${packageName} is no provider of the AI SDK: it exports no function create….`);
     }
@@ -139,8 +156,8 @@ async function importProvider(id: string, name: string, cwd: string) {
   );
 }
 
-/** The error of a provider whose key is missing. It names the variable that the provider reads. */
-const missingKey = /API key is missing|\bis missing\b.*\benvironment variable|credentials/i;
+/** The error of a provider that lacks a key or another setting. It names the variable that the provider reads. */
+const missingSetting = /\bis missing\b|environment variable|credentials|authentication|invalid URL/i;
 
 /**
  * The model, whose key is there. Providers read their keys when they write a request, so one is written and not sent. They know
@@ -149,10 +166,10 @@ const missingKey = /API key is missing|\bis missing\b.*\benvironment variable|cr
 async function openLanguageModel(
   id: string,
   create: (more: object) => unknown,
-  { env, isDryRun, isAskedElsewhere, warn }: AiSdkOptions,
+  { env, isDryRun, isAskedElsewhere, isKeyless, warn }: AiSdkOptions,
 ): Promise<LanguageModel> {
-  const open = (more: object): LanguageModel => {
-    const model = create(more) as Partial<LanguageModel> | undefined;
+  const open = async (more: object): Promise<LanguageModel> => {
+    const model = (await create(more)) as Partial<LanguageModel> | undefined;
     const { specificationVersion: version = "v1", doGenerate } = model ?? {};
     if (typeof doGenerate !== "function" || !/^v[234]$/.test(version))
       throw usageError(
@@ -161,25 +178,34 @@ async function openLanguageModel(
       );
     return model as LanguageModel;
   };
-  const findProblem = async (more: object) => {
+  const findProblem = async (): Promise<string | undefined> => {
     const fetch = () => Promise.reject(new Error("not sent"));
-    const prompt = [{ role: "user", content: [{ type: "text", text: "." }] }];
-    const thrown: unknown = await open({ ...more, fetch })
-      .doGenerate({ prompt })
-      .catch((error: unknown) => error);
-    const message = messageOf(thrown);
-    return missingKey.test(message) ? message : undefined;
+    try {
+      const model = await open({ fetch });
+      const prompt = [{ role: "user", content: [{ type: "text", text: "." }] }];
+      const thrown: unknown = await model.doGenerate({ prompt }).catch((error: unknown) => error);
+      return missingSetting.test(messageOf(thrown)) ? messageOf(thrown) : undefined;
+    } catch (thrown) {
+      if (thrown instanceof EvalsError) throw thrown;
+      return messageOf(thrown);
+    }
   };
-  const problem = await findProblem({});
+  const problem = await findProblem();
   if (problem === undefined || isAskedElsewhere) return open({});
   const variable = /\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/.exec(problem)?.[0] ?? "";
-  const apiKey = env[variable];
-  if (apiKey) return open({ apiKey });
-  const needs = `${id} needs an API key${variable === "" ? `: ${problem}` : `, but ${variable} is not set`}.`;
-  if (!isDryRun) throw usageError(needs, variable === "" ? undefined : `Set ${variable}.`);
-  warn?.(`${needs} A dry run needs none.`);
+  const isKey = /KEY|TOKEN/.test(variable);
+  const apiKey = env[variable] || (isKeyless ? "no-key-needed" : "");
+  if (isKey && apiKey !== "") return open({ apiKey });
+  const needs = isKey ? `an API key, but ${variable} is not set` : `${variable}, which is not set`;
+  const message =
+    variable === "" ? `${id} cannot be used: ${firstLine(problem).replace(/\.?$/, ".")}` : `${id} needs ${needs}.`;
+  const hint = /invalid URL/i.test(problem) ? "Give --base-url." : undefined;
+  if (!isDryRun) throw usageError(message, variable === "" ? hint : `Set ${variable}.`);
+  warn?.(`${message} A dry run needs none.`);
   return open({});
 }
+
+const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
 
 /** Why the service could not be reached, kept apart from the errors of a provider. */
 class UnreachableError extends Error {}
@@ -230,23 +256,27 @@ const tokens = z.union([
 ]);
 const metadata = maybe(z.record(z.string(), z.custom<Json>()));
 const resultSchema = z.object({
-  content: listOf(
-    z.object({
-      type: text,
-      text,
-      toolCallId: text,
-      toolName: text,
-      input: text,
-      providerExecuted: z.boolean().catch(false),
-      providerMetadata: metadata,
-    }),
+  content: z.array(z.unknown()).pipe(
+    listOf(
+      z.object({
+        type: text,
+        text,
+        toolCallId: text,
+        toolName: text,
+        // A text by the specification, an object in some packages.
+        input: maybe(anyJson),
+        providerExecuted: z.boolean().catch(false),
+        providerMetadata: metadata,
+      }),
+    ),
   ),
   // A text in v2.
-  finishReason: z.union([
-    z.string().transform((unified) => ({ unified, raw: unified })),
-    z.object({ unified: text, raw: text }),
-  ]),
-  usage: z.object({ inputTokens: maybe(tokens), outputTokens: maybe(tokens), cachedInputTokens: count }),
+  finishReason: z
+    .union([z.string().transform((unified) => ({ unified, raw: unified })), z.object({ unified: text, raw: text })])
+    .catch({ unified: "", raw: "" }),
+  usage: z
+    .object({ inputTokens: maybe(tokens), outputTokens: maybe(tokens), cachedInputTokens: count })
+    .catch({ inputTokens: undefined, outputTokens: undefined, cachedInputTokens: 0 }),
   response: maybe(z.object({ id: text, modelId: text })),
   warnings: listOf(z.object({ type: text, feature: text, setting: text, details: text, message: text })),
 });
@@ -311,7 +341,7 @@ function readFault(thrown: unknown): Fault {
     return unreadableReply("one that the package reads", parseJsonText(responseBody) ?? responseBody, invalid);
   }
   if (statusCode === undefined) return permanentFault(`${thrown.name}: ${thrown.message}`);
-  const { type, message } = readRefusal(responseBody);
+  const { type, message } = responseBody === "" ? { message: thrown.message } : readRefusal(responseBody);
   const status = { status: statusCode, headers: new Headers(responseHeaders), error: { error: { type, message } } };
   return toFault(Object.assign(new Error(thrown.message), status), { isTimeout: false, isConnection: false }, 0);
 }
