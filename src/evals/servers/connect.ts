@@ -214,7 +214,9 @@ class ConnectedServer implements Connection {
       if (error instanceof sdk.ProtocolError) {
         throw serverError(
           `Server "${this.name}" answered tools/list with an error: ${excerpt(error.message, maxMessage)}.`,
-          "Declare the tools capability, and implement tools/list.",
+          this.#known
+            ? "It listed its tools before: see in its log what fails now."
+            : "Declare the tools capability, and implement tools/list.",
         );
       }
       const { link } = this.#session;

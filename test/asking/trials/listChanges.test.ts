@@ -86,13 +86,55 @@ describe("a list that changes in a conversation", () => {
       ["open", "read", "close"],
       { added: ["read"], removed: [] },
     ],
+    [
+      "a tool that is renamed goes, and comes under its new name",
+      [open, aTool("read_note"), close],
+      ["open", "read_note", "close"],
+      { added: ["read_note"], removed: ["read"] },
+    ],
+    ["an empty list shows nothing", [], [], { added: [], removed: ["open", "read", "close"] }],
+    [
+      "another title is another definition",
+      [open, aTool("read", { title: "Read a note" }), close],
+      ["open", "read", "close"],
+      { added: ["read"], removed: [] },
+    ],
     ["another order changes nothing", [...start].reverse(), ["open", "read", "close"], undefined],
   ])("%s", async (_, after, shown, change) => {
     const { asked, requests, turns } = await ask(shared(changing(after)), []);
     expect(asked[1]?.toSorted()).toEqual(shown.toSorted());
     const { added = [], removed } = turns[1]?.listChange ?? {};
     expect(change).toEqual(removed && { added: added.map(({ name }) => name), removed });
-    if (change?.added.length) expect(requests[1]?.tools.find(({ name }) => name === "read")).toEqual(reworded);
+    for (const tool of added) expect(requests[1]?.tools).toContainEqual(tool);
+  });
+
+  it("executes no calls of a tool that is read-only no more", async () => {
+    const writing = aTool("read", { annotations: { readOnlyHint: false } });
+    const { turns } = await ask(shared(changing([open, writing, close])), ["read"]);
+    expect(turns[1]?.calls[0]?.execution).toMatchObject({
+      status: "skipped",
+      reason: "read is not annotated read-only (execute: read-only)",
+    });
+  });
+
+  it("reads the list once for many notifications, also after a call that failed", async () => {
+    const server = changing([...start, pin]);
+    let [changes, lists] = [0, 0];
+    const listAll = server.list;
+    server.list = (signal) => {
+      lists++;
+      return listAll(signal);
+    };
+    server.listChanges = () => changes;
+    const call = server.call.bind(server);
+    server.call = async (...args) => {
+      await call(...args);
+      changes += 50;
+      return { kind: "result", result: { isError: true, content: [{ type: "text", text: "no" }] } };
+    };
+    const { turns } = await ask(shared(server), []);
+    expect(turns[1]?.listChange?.added).toEqual([pin]);
+    expect(lists).toBe(1);
   });
 
   it("keeps the wording of an arm, other tools of the arm, and the tools of others", async () => {
