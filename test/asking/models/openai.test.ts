@@ -75,6 +75,13 @@ describe("the request", () => {
     "This response_format type is unavailable now",
     "json_schema is not supported by this model",
     "Structured output is not available",
+    "This model does not support response format `json_object`",
+    "Model does not support formatted output.",
+    "The provided JSON schema contains features not supported by xgrammar.",
+    "Failed to parse grammar",
+    "Controlled generation is not supported with google_search tool.",
+    "guided_json is not enabled",
+    "output_format: Extra inputs are not permitted",
     "Invalid value for format: grammar could not be compiled",
   ])("leaves out the form of an answer once it is refused: %s", async (message) => {
     const refuse: Script<CompletionsBody, CompletionAnswer> = ({ response_format }) =>

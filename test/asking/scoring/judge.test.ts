@@ -267,10 +267,23 @@ describe("the answer", () => {
       "neither list, number nor reason",
       (json: string) => JSON.stringify({ ...JSON.parse(json).answers[0], number: undefined, reason: undefined }),
     ],
+    ["thoughts of Magistral", (json: string) => `[THINK]Perhaps ${json}?[/THINK]${json}`],
+    ["thoughts of Kimi", (json: string) => `◁think▷${json}◁/think▷${json}`],
+    ["thoughts in another tag", (json: string) => `<thinking>${json}</thinking>\n${json}`],
+    ["an analysis", (json: string) => `<|channel|>analysis<|message|>${json}<|end|><|channel|>final<|message|>${json}`],
+    ["commas at the ends of lists", (json: string) => json.replaceAll("}", ",\n}").replaceAll("]", ",]")],
+    ["line breaks in its texts", (json: string) => json.replace("It asks", "It\nasks")],
+    ["a number as text", (json: string) => json.replace('"number":1', '"number":"1"')],
+    ["a verdict in capitals", (json: string) => json.replace('"met"', '"MET"')],
     ["a special token", (json: string) => `<|channel|>final<|message|>${json}<|return|>`],
   ])("is read with %s around it", (_, around) => {
     expect(read(around(saying({})))).toEqual(read(saying({})));
     expect(read(around(saying({}))).kind).toBe("answered");
+  });
+
+  it("may say that it cannot tell with null for the quote and the reason", () => {
+    const answer = { number: "1", evidence: null, reason: null, verdict: "CANNOT_TELL" };
+    expect(read(JSON.stringify({ answers: [answer] }))).toMatchObject({ matches: [{ met: "unknown" }] });
   });
 
   it("that leaves one out or repeats one is none for the others either", () => {

@@ -251,7 +251,7 @@ export function nameRefused<T extends Attempt>(fault: T, { tools, deferred }: Mo
 
 /** Words by which a service refuses the form of an answer (structured output). */
 const formWords =
-  /response_?format|json_?schema|output_config|response_?(?:json_)?schema|structured output|\bformat\b/i;
+  /\bformat(?:ted output)?\b|(?:response|output|json)[_ ]?(?:format|schema|mime_?type)|output_?config|structured[_ ](?:output|generation)|guided[_ ]|grammar|controlled generation/i;
 
 /**
  * Attempts at a service that may refuse to be given the form of an answer: it is left out from the first refusal on. The

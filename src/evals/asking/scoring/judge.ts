@@ -156,7 +156,10 @@ export function readJudgment(
 
 const broken = (why: string): Reading => ({ kind: "broken", why });
 
-/** Without structured output, models put their JSON into a fenced block, add keys, and leave out the list or the numbers. */
+/**
+ * Without structured output, models put their JSON into a fenced block, add keys, leave out the list or the numbers, or write
+ * numbers as text, nothing as null and verdicts in their own way (`NOT_MET`).
+ */
 function parseAnswer(text: string, count: number): z.infer<typeof judgmentSchema> | { why: string } {
   if (text.trim() === "") return { why: "the judge's answer is empty" };
   const objects = listJsonObjects(text);
@@ -168,8 +171,13 @@ function parseAnswer(text: string, count: number): z.infer<typeof judgmentSchema
   const answers = Array.isArray(written)
     ? written.map((one) => {
         if (!isJsonObject(one)) return one;
-        const { number = count === 1 ? 1 : undefined, evidence, reason = "", verdict } = one;
-        return { number, evidence, reason, verdict };
+        const { number = count === 1 ? 1 : undefined, evidence, reason, verdict } = one;
+        return {
+          number: typeof number === "string" && /^\d+$/.test(number) ? Number(number) : number,
+          evidence: evidence === null ? "" : evidence,
+          reason: reason ?? "",
+          verdict: typeof verdict === "string" ? verdict.toLowerCase().replace(/[\s_-]+/g, " ") : verdict,
+        };
       })
     : written;
   const { data, error } = judgmentSchema.safeParse(isList ? { answers } : { ...first, answers });

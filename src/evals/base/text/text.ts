@@ -90,22 +90,33 @@ export function showJson(value: Json): string {
 /** Braces that open no JSON, as in prose: no more of them are looked into. */
 const maxSkipped = 50;
 
+/** The end of the thoughts of a model, in the words of its chat template. */
+const endOfThoughts =
+  /<\/(?:\w+:)?(?:think(?:ing)?|thoughts?|reasoning)>|\[\/THINK\]|◁\/think▷|<\|channel\|>final<\|message\|>/i;
+
 /** The JSON objects in the answer of a model, whatever it wrote around them, without those inside of others. */
 export function listJsonObjects(answer: string): JsonObject[] {
-  const thought = answer.lastIndexOf("</think>");
-  const text = thought < 0 ? answer : answer.slice(thought + "</think>".length);
+  const text = answer.split(endOfThoughts).at(-1) ?? "";
   const found: JsonObject[] = [];
   let skipped = 0;
   for (let start = text.indexOf("{"); start >= 0 && skipped < maxSkipped; ) {
     const end = findClosingBrace(text, start);
     // JSON that is cut off, whose inner objects are no answers.
     if (end === undefined && /^\{\s*"/.test(text.slice(start, start + 100))) break;
-    const value = end === undefined ? undefined : parseJsonText(text.slice(start, end));
+    const written = text.slice(start, end);
+    const value = end === undefined ? undefined : (parseJsonText(written) ?? parseJsonText(repairJson(written)));
     if (isJsonObject(value)) found.push(value);
     else skipped++;
     start = text.indexOf("{", isJsonObject(value) ? end : start + 1);
   }
   return found;
+}
+
+/** JSON without the commas before a closing bracket, and with the line breaks in strings escaped, as models write it. */
+function repairJson(text: string): string {
+  return text.replace(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/gs, (_, string: string | undefined) =>
+    (string ?? "").replace(/[\n\r\t]/g, (sign) => JSON.stringify(sign).slice(1, -1)),
+  );
 }
 
 /** The position behind the brace that closes the one at `start`; undefined if none does. */
