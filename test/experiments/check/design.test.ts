@@ -83,6 +83,15 @@ describe("golden runs on a fixed record", () => {
     expect(calls).toBe(100);
   });
 
+  test.each([
+    ["every pair in an order of its own", 1, 5, 40],
+    ["orders shared by ten pairs, not before eleven of them are in use", 10, 8, 30],
+  ])("ten cases that always pass, with %s", (_, pairsPerOrder, trials, reach) => {
+    const always = M_MIX10.map(() => 1);
+    const { verdict } = playGolden({ base: always, head: always }, { pairsPerOrder });
+    expect(verdict).toMatchObject({ kind: "no-regression", trials, reach });
+  });
+
   test("nothing can fall", () => {
     const { verdict, calls } = playGolden({ base: none, head: none }, {}, () => 0);
     expect(verdict).toMatchObject({ kind: "inconclusive", because: "nothing-can-fall", trials: 8 });
@@ -164,7 +173,7 @@ describe("the verdict", () => {
   test("a fall shown by answers that repeat counts in blocks, or not at all", () => {
     const base = suites.MIX10;
     const play = (head: readonly number[]) => {
-      const answer = sampled({ base, head }, 8);
+      const answer = sampled({ base, head }, 36);
       const three = (id: string, arm: string, trial: number) => answer(id, arm, Math.ceil(trial / 3));
       return simulate(check({ cases: idsOf(base), seed: 1 }), three).verdict;
     };

@@ -72,6 +72,7 @@ describe("OrderSchedule", () => {
             }
           }
           for (const [i, id] of cases.entries()) {
+            expect(schedule.countOrders(id)).toBe(tools);
             const all = Array.from(
               { length: asked[i] ?? 0 },
               (_, t) => `${schedule.orderOf(id, t + 1)} ${t % wordings}`,

@@ -224,10 +224,10 @@ class PlayedCheck {
     bring: typeof bringAhead = bringAhead,
   ): Play<void> {
     const isBounded = this.#isCached || this.#isDeterministic;
-    const spans = cases.flatMap((one) => {
+    const spans = cases.map((one) => {
       const [from, to] = [one.asked + 1, isBounded ? Math.min(goal(one), one.requests) : goal(one)];
       one.asked = Math.max(one.asked, to);
-      return from <= to ? [{ case: one.id, arms: pairArms, from, to }] : [];
+      return { case: one.id, arms: pairArms, from, to };
     });
     yield* bring(this.#record, spans, look, this.#schedule);
     this.#isCached ||= this.#cases.some((one) => one.asked > one.requests) && this.#areRepeatsCopies();
