@@ -129,8 +129,10 @@ it("does not end by advising itself where the server refuses the token of the lo
   await expect(refused).rejects.not.toThrow("evals login");
 });
 
-it("names a file that was edited", async () => {
+it("names a file that was edited, and needs a login where only the client is registered", async () => {
   await logInHere();
+  writeFileSync(tokenFile(sut.url, env), JSON.stringify({ ...stored(), tokens: undefined }));
+  await expect(list()).rejects.toThrow(`Log in with evals login ${sut.url}`);
   writeFileSync(tokenFile(sut.url, env), "{");
   await expect(list()).rejects.toThrow(/The login in .* cannot be read: it was edited\.\n {2}Remove the file/);
 });

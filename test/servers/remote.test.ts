@@ -10,6 +10,8 @@ import { createPatientFetch } from "../../src/evals/base/network/proxy.ts";
 import { parseExactJson } from "../../src/evals/base/types/exactJson.ts";
 import type { Json, JsonObject } from "../../src/evals/base/types/json.ts";
 import { type Connection, connect } from "../../src/evals/servers/connect.ts";
+import { Unanswered } from "../../src/evals/servers/link.ts";
+import { readPause } from "../../src/evals/servers/session.ts";
 import type { UrlSpec } from "../../src/evals/servers/spec.ts";
 
 // Servers behind a URL that fail for a moment, or answer in another way than the protocol has it.
@@ -160,6 +162,9 @@ describe("a call that one more request cures", () => {
     const server = await open({ url: sut.url });
     const message = `Server "sut", called for "read", answers with HTTP 429 at ${sut.url}: "come back tomorrow".`;
     expect(await server.call("read", {}, never)).toEqual({ kind: "broken", stage: "server", message });
+    expect(sut.asked("tools/call")).toBe(1);
+    expect(readPause(new Unanswered("busy", 429, "", 120_000), 1)).toBe(120_000);
+    expect(readPause(new Unanswered("busy", 429, "", 120_001), 1)).toBeUndefined();
   });
 
   it("a stream that breaks is resumed where its events have ids", async () => {
@@ -179,6 +184,18 @@ describe("a call that one more request cures", () => {
     expect(await server.call("read", {}, never)).toMatchObject(flour);
     expect(sut.asked("tools/call")).toBe(1);
   });
+});
+
+it("a call is broken where its stream breaks and is not resumed", async () => {
+  const sut = await startOdd((res, { id, method }, req) => {
+    if (req.headers["last-event-id"] !== undefined) return refuse(res, 404, "gone");
+    if (method !== "tools/call") return undefined;
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    return res.write(`retry: 1\nid: ${id}\ndata: \n\n`, () => res.destroy());
+  });
+  const server = await open({ url: sut.url });
+  const message = expect.stringContaining("the stream is not resumed: HTTP 404");
+  expect(await server.call("read", {}, never)).toMatchObject({ kind: "broken", stage: "server", message });
 });
 
 it.each([400, 404, 422, 500])("an error of the protocol is graded whatever its status: %i", async (status) => {

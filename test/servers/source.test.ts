@@ -43,7 +43,7 @@ test("a live server and its distractors, each tool with its origin", async () =>
 test("a whole configuration is one list, each tool with its server's name in front; one that does not start is named", async () => {
   const dir = await folder();
   const mcpServers = {
-    mine: fixture("faulty.mjs", "huge"),
+    mine: { ...fixture("faulty.mjs", "huge"), env: { TOKEN: `\${UNSET}` } },
     "other one": fixture("faulty.mjs", "guided"),
     wrong: { command: "" },
     dead: fixture("faulty.mjs", "dies"),
@@ -63,9 +63,11 @@ test("a whole configuration is one list, each tool with its server's name in fro
     { name: "wrong", failure: expect.stringContaining('Server "wrong" is malformed') },
     { name: "dead", failure: expect.stringContaining('Server "dead" exited with code 7') },
   ]);
-  expect(source.warnings.map(({ severity, location }) => [severity, location?.line])).toEqual([
-    ["warning", 1],
-    ["warning", 1],
+  const [unset, wrong, dead] = source.warnings;
+  expect(unset?.message).toBe('Server "mine" uses the environment variable UNSET, which is not set.');
+  expect([wrong, dead]).toMatchObject([
+    { severity: "warning", location: { line: 1 }, message: expect.stringContaining('"wrong"') },
+    { severity: "warning", location: { line: 1 }, message: expect.stringContaining('"dead"') },
   ]);
   const call = async (tool: string) => await source.server?.call(tool, {}, never);
   expect(await call("mine__tool_0")).toMatchObject({ kind: "result" });

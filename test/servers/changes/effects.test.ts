@@ -60,6 +60,9 @@ describe("tools", () => {
       "compatible | deprecated | search/description | search is now marked deprecated in favor of search_v2.",
       "compatible | tool-added | search_v2 | search_v2 is new, next to search.",
     ]);
+    expect(describeAll([], [tool("instructions:demo")])).toEqual([
+      "description only | wording | instructions:demo | The instructions:demo are new.",
+    ]);
   });
 
   it("whose successor is missing are reported once, when it goes missing", () => {
@@ -188,6 +191,7 @@ describe("parameters", () => {
       { items: { properties: {} } },
       ["breaking: t.p[].a was removed."],
     ],
+    ["items that were a list of schemas", { items: [text] }, { items: text }, ['unknown: t.p: "items" changed.']],
     ["a default", { default: 1 }, { default: 2 }, ["breaking: The default of t.p changed from 1 to 2."]],
     ["a default that is gone", { default: 1 }, {}, ["unknown: t.p no longer has a default (it was 1)."]],
     ["a first default", {}, { default: [1] }, ["unknown: t.p now has the default [1]."]],
