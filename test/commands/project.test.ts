@@ -130,6 +130,9 @@ describe("a project file", () => {
       "evals.config.ts: error: The file has no object as its default export.
         Write: export default { ... }."
     `);
+    expect(await refusal("evals.config.mjs", "throw new Error('no key\\n  in the file');")).toContain(
+      "The file cannot be loaded: no key in the file.",
+    );
     for (const file of ["evals.config.mjs", "evals.config.ts"])
       expect(await refusal(file, "export default {")).toMatch(/The file cannot be loaded: .*\.\n {2}Fix the file/);
   });

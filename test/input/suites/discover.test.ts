@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../../src/evals/base/types/errors.ts";
 import { discover } from "../../../src/evals/input/suites/discover.ts";
+import { recognize } from "../../../src/evals/input/suites/recognize.ts";
 import { complaint, type Files, workspace } from "./workspace.ts";
 
 const yaml = "cases:\n  - { input: hi, expect: { tool: none } }\n";
@@ -167,4 +168,18 @@ describe("discover with paths", () => {
       ]
     `);
   });
+});
+
+it.each([
+  [
+    "the evals of a skill's triggers",
+    "triggers.json",
+    '[{ "query": "Fill in a form", "should_trigger": true }]',
+    "paths",
+  ],
+  ["a list of tools", "list.json", '[{ "name": "read" }]', "tools"],
+  ["an answer to tools/list", "answer.json", '{ "tools": [] }', "tools"],
+  ["a suite", "suite.yaml", "cases: []", "paths"],
+])("a word on the command line names %s", async (_, file, content, named) => {
+  expect(await recognize(file, await workspace({ [file]: content }))).toBe(named);
 });

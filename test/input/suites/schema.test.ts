@@ -64,9 +64,14 @@ describe("the published schema", () => {
     "server: { command: x, url: y }",
     "trials: 0",
     "cases: [{ input: '' }]",
-    ...["{ $gt: 1 }", "{ $gte: x }", "{ $gte: 1, lte: 2 }", "[{ b: { $type: text } }]", "{ $anyOf: [{ $x: 1 }] }"].map(
-      (value) => `cases: [{ input: hi, expect: { tool: t, args: { a: ${value} } } }]`,
-    ),
+    ...[
+      "{ $gt: 1 }",
+      "{ $gte: x }",
+      "{ $gte: 1, lte: 2 }",
+      "[{ b: { $type: text } }]",
+      "{ $anyOf: [{ $x: 1 }] }",
+      "{ $unordered: [{ $x: 1 }] }",
+    ].map((value) => `cases: [{ input: hi, expect: { tool: t, args: { a: ${value} } } }]`),
   ])("rejects %s", (text) => {
     expect(accepts(parse(text))).toBe(false);
   });

@@ -17,6 +17,10 @@ describe("a case", () => {
     ["expected_tool: x", 's.yaml:3:5: error: Unknown key "expected_tool".\n  Did you mean "expect: { tool: ... }"?'],
     ["name: x", 's.yaml:3:5: error: Unknown key "name".\n  Did you mean "id"?'],
     [
+      "reason: x",
+      's.yaml:3:5: error: Unknown key "reason".\n  Known keys here: id, input, messages, turns, expect, tags, searches, split, expected_behavior, tools, files, mocks, elicit, trials, passRate, maxTurns.',
+    ],
+    [
       "expect: { calls: [{ tool: x, optional: true }], extras: true }",
       's.yaml:3:15: error: All calls are optional and "extras" allows others, so nothing would be checked.\n  Require a call, or drop extras.',
     ],
@@ -251,6 +255,14 @@ describe("a suite", () => {
     [
       `server: { command: x, url: y }\n${oneCase}`,
       's.yaml:1:23: error: "server" has both "command" and "url".\n  Give only one of "command", "url", "config", "tools".',
+    ],
+    [
+      `server: { endpoint: x }\n${oneCase}`,
+      's.yaml:1:9: error: "server" needs one of "command", "url", "config", "tools".\n  Did you mean "url"?',
+    ],
+    [
+      "evals:\n  - input: hi\n    expct: { tool: t }\n",
+      's.yaml:3:5: error: Unknown key "expct".\n  Did you mean "expect"?',
     ],
     [`server: { command: x, arg: [] }\n${oneCase}`, 's.yaml:1:23: error: Unknown key "arg".\n  Did you mean "args"?'],
     [

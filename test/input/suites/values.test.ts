@@ -95,6 +95,11 @@ cases:
         'The prompt contains "<sub>", which the model is sent as it is; so are... '.replace("are... ", "is another."),
       ],
     ]);
+    const spaced = await load({ "s.yaml": "cases: [{ input: In <resource group>, expect: { tool: t } }]" });
+    expect([warnings, spaced.warnings].map(([one]) => one?.hint)).toEqual([
+      "Give it a value: values: { sub: ... }.",
+      'Give it a value: values: { "resource group": ... }.',
+    ]);
   });
 
   it("are replaced in every text if they have a value, and only then", () => {
