@@ -60,6 +60,7 @@ const shapeCases: CasesOf<ToolSubject> = {
       "no oneOf at the root": [root({ oneOf: [{ required: ["city"] }] })],
       "no anyOf at the root": [root({ anyOf: [{ required: ["city"] }] })],
       "no allOf at the root": [root({ allOf: [{ required: ["city"] }] })],
+      "no not or enum at the root": [root({ not: { required: ["city"] } }), root({ enum: [{}] })],
     },
   },
   "keyword-unknown-to-gemini": {
@@ -70,6 +71,12 @@ const shapeCases: CasesOf<ToolSubject> = {
         one({ type: "array", items: { const: "a" }, uniqueItems: true }),
         one({ oneOf: [{ type: "string" }, { type: "number" }] }),
       ],
+      "no enum of numbers, null or an empty text": [
+        one({ type: "integer", enum: [10, 20] }),
+        one({ type: ["string", "null"], enum: ["a", null] }),
+        one({ type: "string", enum: ["", "a"] }),
+      ],
+      "no tuple of older drafts": [one({ type: "array", items: [{ type: "string" }, { type: "string" }] })],
     },
   },
   "empty-schema": {

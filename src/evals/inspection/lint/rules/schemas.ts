@@ -63,10 +63,12 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     id: "root-combinator",
     severity: "error",
     docs: "https://github.com/anthropics/claude-code/issues/56174",
-    why: "Anthropic's API rejects the whole request, with all of its tools, for oneOf, anyOf or allOf at the root.",
+    why: "Anthropic's API rejects the whole request, with all of its tools, for oneOf, anyOf or allOf at the root; OpenAI's also for not and enum.",
     *check({ tool: { inputSchema } }) {
       if (!isJsonObject(inputSchema)) return;
-      for (const keyword of ["oneOf", "anyOf", "allOf"].filter((key) => Object.hasOwn(inputSchema, key))) {
+      for (const keyword of ["oneOf", "anyOf", "allOf", "not", "enum"].filter((key) =>
+        Object.hasOwn(inputSchema, key),
+      )) {
         const message = `The inputSchema has ${keyword} at its root.`;
         const fix = "List all properties in one object and describe which belong together, or make two tools.";
         yield { at: ["inputSchema", keyword], message, fix };
@@ -79,9 +81,11 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     docs: "https://ai.google.dev/api/caching#Schema",
     why: "Gemini's schemas have no such field: most clients drop it, and the whole request of one that does not is refused.",
     *check({ tool }) {
-      const locations = walkToolSchema(tool, "inputSchema").locations.flatMap(({ schema, at }) =>
-        unknownToGemini.filter((key) => Object.hasOwn(schema, key)).map((key) => ({ key, at: [...at, key] })),
-      );
+      const locations = walkToolSchema(tool, "inputSchema").locations.flatMap(({ schema, at }) => [
+        ...unknownToGemini.filter((key) => Object.hasOwn(schema, key)).map((key) => ({ key, at: [...at, key] })),
+        ...(hasOtherValues(schema.enum) ? [{ key: "enum of anything but texts", at: [...at, "enum"] }] : []),
+        ...(Array.isArray(schema.items) ? [{ key: "items as a list", at: [...at, "items"] }] : []),
+      ]);
       const [first] = locations;
       if (!first) return;
       const message = `Gemini's schemas have no ${[...new Set(locations.map(({ key }) => key))].join(", ")}.`;
@@ -246,6 +250,9 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     },
   },
 ]);
+
+/** Whether an enum has values that Gemini refuses: it takes texts alone, and none that is empty. */
+const hasOtherValues = (values: Json | undefined) => Array.isArray(values) && !values.every(isText);
 
 /** A field of a tool that the protocol restricts. `fix`: what to do where it is missing, if it is required. */
 type Field = { at: readonly string[]; must: string; accepts(value: Json): boolean; fix?: string };
