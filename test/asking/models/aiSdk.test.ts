@@ -165,6 +165,10 @@ describe("a package that cannot be used", () => {
     expect((await open("google/m", options)).settings).toMatchObject({ baseUrl: options.baseUrl });
   });
 
+  it("needs other settings for a dry run, too", async () => {
+    await expect(open("no-region/m", { isDryRun: true })).rejects.toThrow("needs CLOUD_REGION, which is not set.");
+  });
+
   it("needs no key for a dry run", async () => {
     const warnings: string[] = [];
     await open("google/m", { isDryRun: true, warn: (message) => warnings.push(message) });

@@ -91,13 +91,18 @@ describe("readContextWindow", () => {
       },
       32768,
     ],
-    ["of a slot", "llamacpp", "qwen3", { "GET /props": { default_generation_settings: { n_ctx: 2048 } } }, 2048],
+    [
+      "of a slot",
+      "llamacpp",
+      "qwen3",
+      { "GET /props?model=qwen3&autoload=false": { default_generation_settings: { n_ctx: 2048 } } },
+      2048,
+    ],
     [
       "of a model of a router",
       "llamacpp",
       "org/qwen3",
       {
-        "GET /props": { role: "router", default_generation_settings: { n_ctx: 0 } },
         "GET /props?model=org%2Fqwen3&autoload=false": { default_generation_settings: { n_ctx: 512 } },
       },
       512,
@@ -120,7 +125,7 @@ describe("readContextWindow", () => {
     ["that is null", "vllm", "lora", { "GET /v1/models": { data: [{ id: "lora", max_model_len: null }] } }, undefined],
     ["of another model", "vllm", "x", { "GET /v1/models": { data: [{ id: "a/b", max_model_len: 1 }] } }, undefined],
     ["in no JSON", "vllm", "x", { "GET /v1/models": "<html>" }, undefined],
-    ["in another shape", "llamacpp", "x", { "GET /props": [[{ n_ctx: 1 }]] }, undefined],
+    ["in another shape", "llamacpp", "x", { "GET /props?model=x&autoload=false": [[{ n_ctx: 1 }]] }, undefined],
     [
       "as text",
       "lmstudio",

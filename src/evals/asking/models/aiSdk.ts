@@ -169,43 +169,42 @@ async function openLanguageModel(
   { env, isDryRun, isAskedElsewhere, isKeyless, warn }: AiSdkOptions,
 ): Promise<LanguageModel> {
   const open = async (more: object): Promise<LanguageModel> => {
-    const model = (await create(more)) as Partial<LanguageModel> | undefined;
+    const opened = Promise.resolve(more).then(create);
+    const model = (await opened.catch((thrown: unknown) => {
+      throw thrown instanceof EvalsError ? thrown : explainLack(id, messageOf(thrown));
+    })) as Partial<LanguageModel> | undefined;
     const { specificationVersion: version = "v1", doGenerate } = model ?? {};
-    if (typeof doGenerate !== "function" || !/^v[234]$/.test(version))
-      throw usageError(
-        `${id}: the package speaks an unknown version of the AI SDK (${version}).`,
-        "Install a newer one.",
-      );
-    return model as LanguageModel;
+    if (typeof doGenerate === "function" && /^v[234]$/.test(version)) return model as LanguageModel;
+    throw usageError(
+      `${id}: the package speaks an unknown version of the AI SDK (${version}).`,
+      "Install a newer one.",
+    );
   };
-  const findProblem = async (): Promise<string | undefined> => {
-    const fetch = () => Promise.reject(new Error("not sent"));
-    try {
-      const model = await open({ fetch });
-      const prompt = [{ role: "user", content: [{ type: "text", text: "." }] }];
-      const thrown: unknown = await model.doGenerate({ prompt }).catch((error: unknown) => error);
-      return missingSetting.test(messageOf(thrown)) ? messageOf(thrown) : undefined;
-    } catch (thrown) {
-      if (thrown instanceof EvalsError) throw thrown;
-      return messageOf(thrown);
-    }
-  };
-  const problem = await findProblem();
-  if (problem === undefined || isAskedElsewhere) return open({});
-  const variable = /\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/.exec(problem)?.[0] ?? "";
-  const isKey = /KEY|TOKEN/.test(variable);
+  const unsent = await open({ fetch: () => Promise.reject(new Error("not sent")) });
+  const prompt = [{ role: "user", content: [{ type: "text", text: "." }] }];
+  const problem = messageOf(await unsent.doGenerate({ prompt }).catch((error: unknown) => error));
+  if (!missingSetting.test(problem) || isAskedElsewhere) return open({});
+  const variable = findVariable(problem);
   const apiKey = env[variable] || (isKeyless ? "no-key-needed" : "");
-  if (isKey && apiKey !== "") return open({ apiKey });
-  const needs = isKey ? `an API key, but ${variable} is not set` : `${variable}, which is not set`;
-  const message =
-    variable === "" ? `${id} cannot be used: ${firstLine(problem).replace(/\.?$/, ".")}` : `${id} needs ${needs}.`;
-  const hint = /invalid URL/i.test(problem) ? "Give --base-url." : undefined;
-  if (!isDryRun) throw usageError(message, variable === "" ? hint : `Set ${variable}.`);
-  warn?.(`${message} A dry run needs none.`);
+  if (keyName.test(variable) && apiKey !== "") return open({ apiKey });
+  const lack = explainLack(id, problem);
+  if (!isDryRun) throw lack;
+  warn?.(`${lack.problems[0]?.message} A dry run needs none.`);
   return open({});
 }
 
-const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
+const keyName = /KEY|TOKEN/;
+const findVariable = (problem: string) => /\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/.exec(problem)?.[0] ?? "";
+const firstLine = (message: string) => message.split("\n", 1)[0]?.replace(/\.$/, "") ?? "";
+
+/** The error for a provider that lacks a setting, by the words of its own error. */
+function explainLack(id: string, problem: string): EvalsError {
+  const variable = findVariable(problem);
+  const hint = /invalid URL/i.test(problem) ? "Give --base-url." : undefined;
+  if (variable === "") return usageError(`${id} cannot be used: ${firstLine(problem)}.`, hint);
+  const needs = keyName.test(variable) ? `an API key, but ${variable} is not set` : `${variable}, which is not set`;
+  return usageError(`${id} needs ${needs}.`, `Set ${variable}.`);
+}
 
 /** Why the service could not be reached, kept apart from the errors of a provider. */
 class UnreachableError extends Error {}

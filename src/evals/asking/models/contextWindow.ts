@@ -77,14 +77,11 @@ const readers: Record<LocalServer, (fetch: Fetch, model: string, timeoutMs: numb
     const found = findModel((await fetch("/api/v0/models"))?.data, ["id"], [model]);
     return readSize(found?.loaded_context_length) ?? readSize(found?.max_context_length);
   },
-  // https://github.com/ggml-org/llama.cpp/tree/master/tools/server: the window of one slot; a router needs the name.
+  // https://github.com/ggml-org/llama.cpp/tree/master/tools/server: the window of one slot; only a router reads the name.
   async llamacpp(fetch, model) {
-    for (const path of ["/props", `/props?model=${encodeURIComponent(model)}&autoload=false`]) {
-      const settings = (await fetch(path))?.default_generation_settings;
-      const tokens = isJsonObject(settings) ? readSize(settings.n_ctx) : undefined;
-      if (tokens !== undefined) return tokens;
-    }
-    return undefined;
+    const settings = (await fetch(`/props?model=${encodeURIComponent(model)}&autoload=false`))
+      ?.default_generation_settings;
+    return isJsonObject(settings) ? readSize(settings.n_ctx) : undefined;
   },
   async vllm(fetch, model) {
     const data = (await fetch("/v1/models"))?.data;
