@@ -108,7 +108,10 @@ describe.each(managers)("the workflow of a project with $name", (manager) => {
     // In CI, pnpm and Yarn write no lock file unless they are told to.
     sh(`${program} install ${manager.settings ? "--no-immutable" : program === "npm" ? "" : "--no-frozen-lockfile"}`);
     sh(`${program} run build`);
-    const told = sh('npx --no-install evals init "node dist/server.mjs" --env NOTES_TOKEN --ci github');
+    const told = sh('npx --no-install evals init "node dist/server.mjs" --env NOTES_TOKEN --ci github').replace(
+      /\s+/g,
+      " ",
+    );
     expect(told).toContain("Add to the repository's secrets: ANTHROPIC_API_KEY, NOTES_TOKEN.");
     expect(told).not.toContain("as a dependency");
     sh(`git init -q && git add -A && git -c user.name=a -c user.email=a@b.example commit -qm "Add evals"`);
