@@ -34,7 +34,7 @@ test("working servers: of the old SDK, of the new one, and one that prints to st
   const { code, out } = await doctor(each("sdk1.mjs", "sdk2.mjs stdio reject", "faulty.mjs noise"));
   expect(stable(out)).toMatchInlineSnapshot(`
     "HEALTHY: 3 servers, 1 warning
-      Next: check the wording of the tools with \`evals lint\`, or see what a model may mix up with \`evals init\`.
+      Next: check the wording of the tools with \`evals lint --server 'node sdk1.mjs' --server 'node sdk2.mjs stdio reject' --server 'node faulty.mjs noise'\`, or draft a suite with \`evals init --server 'node sdk1.mjs'\`.
 
     ✓ node sdk1.mjs
       sdk1 1.2.3, protocol 2025-11-25 over stdio: answers after N s; 8 tools listed in N s

@@ -8,7 +8,13 @@ import { findOfferedSkills } from "../../src/evals/experiments/workspace/skills.
 import { doctor } from "../../src/evals/inspection/doctor/doctor.ts";
 import { lint } from "../../src/evals/inspection/lint/command.ts";
 import { probe } from "../../src/evals/inspection/probe/probe.ts";
-import { resolveTargets, selectServers, type Target, type TargetOptions } from "../../src/evals/inspection/targets.ts";
+import {
+  describeNext,
+  resolveTargets,
+  selectServers,
+  type Target,
+  type TargetOptions,
+} from "../../src/evals/inspection/targets.ts";
 import { anIo } from "../fakes/io.ts";
 
 const cwd = realpathSync(mkdtempSync(join(tmpdir(), "targets-")));
@@ -313,5 +319,72 @@ describe("--server with the name of a registered server", () => {
     const { targets } = await resolveTargets({ server: ["one"] }, anIo({ cwd, env: { PATH: join(cwd, "bin") } }));
     expect(targets.map(summarize)).toMatchObject([{ name: "one" }]);
     expect((await resolveTargets({ server: ["two"] }, io)).targets).toHaveLength(1);
+  });
+});
+
+describe("what is next", () => {
+  const elsewhere = join(cwd, "elsewhere");
+  file("elsewhere/list.json", []);
+  file("elsewhere/.mcp.json", { mcpServers: { one: command, two: command } });
+  const env = { HOST: "https://example.com", GIVEN: "x" };
+  const serverEnv = { GIVEN: "x", OTHER: "y", EMPTY: "" };
+  const without = anIo({ cwd: elsewhere, env, isTrusted: true });
+  const quoted = "'node main.js --flag value'";
+
+  it.each<[string, TargetOptions, Partial<typeof io>, string, string]>([
+    ["of a project with suites", {}, io, "evals lint", "see what a model picks with `evals run`"],
+    [
+      "of a suite",
+      { paths: ["more/none.json"] },
+      io,
+      "evals lint more/none.json",
+      "see what a model picks with `evals run more/none.json`",
+    ],
+    [
+      "of a server of the project",
+      { server: ["node x"] },
+      io,
+      "evals lint --server 'node x'",
+      "see what a model picks with `evals run`",
+    ],
+    [
+      "of a command line",
+      { paths: ["node main.js --flag value"] },
+      without,
+      `evals lint ${quoted}`,
+      `draft a suite with \`evals init --server ${quoted}\``,
+    ],
+    [
+      "with variables",
+      { server: ["node x"] },
+      { ...without, serverEnv },
+      "evals lint --server 'node x' --env GIVEN --env OTHER=... --env EMPTY=",
+      "draft a suite with `evals init --server 'node x' --env GIVEN --env OTHER=... --env EMPTY=`",
+    ],
+    [
+      "of a tool list",
+      { tools: ["list.json"] },
+      without,
+      "evals lint --tools list.json",
+      "draft a suite with `evals init list.json`",
+    ],
+    [
+      "of a URL",
+      { url: ["https://x.example/sse"], transport: "sse" },
+      without,
+      "evals lint --url https://x.example/sse --transport sse",
+      "draft a suite with `evals init --url https://x.example/sse --transport sse`",
+    ],
+    [
+      "of two servers",
+      { config: [".mcp.json"] },
+      without,
+      "evals lint --config .mcp.json",
+      "draft a suite with `evals init --config .mcp.json --name one`",
+    ],
+  ])("is told in commands that can be copied: %s", async (_, options, where, lint, ask) => {
+    const world = { ...io, ...where };
+    const { targets } = await resolveTargets(options, world);
+    expect(await describeNext(options, targets, world)).toEqual({ lint: `\`${lint}\``, ask });
   });
 });

@@ -119,6 +119,33 @@ async function findTargets(
   return { targets: [...found.targets, ...flagged], warnings: found.warnings };
 }
 
+/** The suites and eval files under `evals/`. */
+export async function findSuites({ cwd }: Pick<Io, "cwd">): Promise<string[]> {
+  if (!existsSync(resolve(cwd, "evals"))) return [];
+  const { discover } = await import("../input/suites/discover.ts");
+  const { files, packages } = await discover(["evals"], cwd);
+  return [...files, ...packages];
+}
+
+/** What to do next, with commands that name the targets as these options do: `lint`, and `ask` or first draft a suite. */
+export async function describeNext(options: TargetOptions, targets: readonly Target[], io: Io) {
+  const { paths = [] } = options;
+  const flags = (["server", "url", "transport", "config", "name", "tools"] as const).flatMap((flag) =>
+    [options[flag] ?? []].flat().map((value) => `--${flag} ${shellWord(value)}`),
+  );
+  const lint = ["evals lint", ...paths.map(shellWord), ...flags].join(" ") + repeatEnv(io);
+  const hasSuites = targets.some((one) => one.kind === "suite" || one.kind === "skills" || one.suites.length > 0);
+  const run = ["evals run", ...(hasSuites ? paths.map(shellWord) : [])].join(" ");
+  const [first] = targets.flatMap((one) =>
+    one.kind === "server" ? [one.flags] : one.kind === "tool list" ? [shellWord(one.file)] : [],
+  );
+  const isAsked = hasSuites || first === undefined || (await findSuites(io)).length > 0;
+  return {
+    lint: `\`${lint}\``,
+    ask: isAsked ? `see what a model picks with \`${run}\`` : `draft a suite with \`evals init ${first}\``,
+  };
+}
+
 /** How many servers are started at the same time: more would slow each other down. */
 const concurrency = 4;
 
@@ -167,7 +194,7 @@ async function resolveCommand(line: string, io: Io): Promise<ServerTarget> {
 /** The flags that give servers the same variables again, without values. */
 const repeatEnv = ({ env, serverEnv = {} }: Io) =>
   Object.entries(serverEnv)
-    .map(([name, value]) => ` --env ${name}${env[name] === value ? "" : "=..."}`)
+    .map(([name, value]) => ` --env ${name}${value === "" ? "=" : env[name] === value ? "" : "=..."}`)
     .join("");
 
 /** The host configuration file with a server of this name, if there is no program of this name. */

@@ -15,6 +15,7 @@ import { resolveServer } from "../servers/spec.ts";
 import { type ListFile, readListFile } from "../servers/toolList.ts";
 import { shellWord } from "./shell.ts";
 import {
+  describeNext,
   findRegistration,
   forEachTarget,
   resolveTargets,
@@ -39,7 +40,11 @@ export async function listTools(options: ToolsOptions, io: Io): Promise<ExitCode
   const read = await forEachTarget(sources, io, (target) => readList(target, io));
   const lists = read.flatMap((one) => ("items" in one ? [one] : []));
   const problems = [...warnings, ...read.flatMap((one) => ("items" in one ? one.warnings : one.problems))];
-  if (lists.length > 0) printResult({ tools: lists[0]?.items }, toolsDocument(lists), options.json, io);
+  if (lists.length > 0) {
+    const { lint, ask } = await describeNext(options, sources, io);
+    const next = `Next: check their wording with ${lint}, or ${ask}.`;
+    printResult({ tools: lists[0]?.items }, toolsDocument(lists, next), options.json, io);
+  }
   for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
   if (io.signal.aborted) return io.signalExitCode();
   return lists.length === sources.length ? exitCodes.passed : exitCodes.incomplete;
@@ -125,7 +130,7 @@ export const toolsOutputSchema = z.object({
 type ListedTools = { name: string; items: readonly unknown[] };
 
 /** The tools of each list: name, tokens in a request, parameters (`?`: optional), annotated effect, description. */
-function toolsDocument(lists: readonly ListedTools[]): Block[] {
+function toolsDocument(lists: readonly ListedTools[], next: string): Block[] {
   const columns = makeColumns(["name", "tool"], ["figure", "tokens"], ["text", "parameters", "effect", "description"]);
   return lists.flatMap(({ name, items }, at) => [
     heading(1, [
@@ -133,11 +138,7 @@ function toolsDocument(lists: readonly ListedTools[]): Block[] {
       ` · about ${integer(countListTokens(items.map((item) => Object(item) as Tool)))} tokens in every request · `,
       { code: name },
     ]),
-    text(
-      at === 0
-        ? "Next: check their wording with `evals lint`, or draft a suite for them with `evals init`."
-        : undefined,
-    ),
+    text(at === 0 ? next : undefined),
     table("tool", columns, items.map(describeTool), { max: unlimited }),
     ...(items.length === 0 ? [text("The server lists no tools.")] : []),
   ]);

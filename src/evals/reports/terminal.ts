@@ -1,6 +1,15 @@
 import CliTable from "cli-table3";
 import { inert, plain } from "../base/secrets/visible.ts";
-import { cut, cutNames, displayWidth, glue, narrowColumns, wrap, wrapName } from "../base/text/columns.ts";
+import {
+  cut,
+  cutNames,
+  displayWidth,
+  glue,
+  joinCommands,
+  narrowColumns,
+  wrap,
+  wrapName,
+} from "../base/text/columns.ts";
 import {
   type Block,
   type Blocks,
@@ -158,9 +167,7 @@ class Screen {
   }
 
   #segment(span: Span): Segment {
-    // A command can be copied only from one line.
-    if (typeof span === "string")
-      return { text: this.#safe(span).replace(/`[^`]+`/g, (part) => part.replaceAll(" ", glue)) };
+    if (typeof span === "string") return { text: joinCommands(this.#safe(span)) };
     if ("strong" in span) return { text: this.#safe(span.strong), paint: span.tone ? tonePaint[span.tone] : "bold" };
     if ("mark" in span)
       return { text: this.#safe(marks[span.mark]), paint: tonePaint[span.mark === "open" ? "bad" : span.mark] };

@@ -65,10 +65,11 @@ const reportOn = (...servers: Examined[]): DoctorReport => {
     exitCode: ok ? 0 : 1,
   });
 };
+const next = "Next: check the wording of the tools with `evals lint`, or draft a suite for them with `evals init`.";
 const screen = { color: false, width: 80, unicode: true };
 
 test("renders servers with a warning and with an error", () => {
-  expect(renderTerminal(doctorDocument(reportOn(good, bad)), screen)).toMatchInlineSnapshot(`
+  expect(renderTerminal(doctorDocument(reportOn(good, bad), next), screen)).toMatchInlineSnapshot(`
     "UNHEALTHY: 1 of 2 servers; 1 healthy
       Next: apply the fix of the first error below, then run this again.
 
@@ -110,11 +111,11 @@ test("renders servers with a warning and with an error", () => {
 });
 
 test("colors the verdict and severities, but no text of a server", () => {
-  const colors = renderTerminal(doctorDocument(reportOn({ ...good, notCalled: [] })), { ...screen, color: true });
+  const colors = renderTerminal(doctorDocument(reportOn({ ...good, notCalled: [] }), next), { ...screen, color: true });
   expect(colors.replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
     "ESC[32mHEALTHY: 1 server, 1 warningESC[39m
-      Next: check the wording of the tools with \`evals lint\`, or see what a model
-        may mix up with \`evals init\`.
+      Next: check the wording of the tools with \`evals lint\`, or draft a suite for
+        them with \`evals init\`.
 
     ESC[32m✓ weather (.mcp.json)ESC[39m
       node /srv/weather/server.js
@@ -133,19 +134,22 @@ test("colors the verdict and severities, but no text of a server", () => {
 });
 
 test("is ASCII without unicode", () => {
-  expect(renderTerminal(doctorDocument(reportOn(bad)), { ...screen, unicode: false })).toMatch(/^[\n -~]*$/);
+  expect(renderTerminal(doctorDocument(reportOn(bad), next), { ...screen, unicode: false })).toMatch(/^[\n -~]*$/);
 });
 
 test("renders servers without permitted or listed tools", () => {
   const [first, second] = [
-    renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], findings: [] })), screen),
-    renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], tools: 0, findings: [] })), screen),
+    renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], findings: [] }), next), screen),
+    renderTerminal(
+      doctorDocument(reportOn({ ...good, called: [], notCalled: [], tools: 0, findings: [] }), next),
+      screen,
+    ),
   ];
   expect([first, second]).toMatchInlineSnapshot(`
     [
       "HEALTHY: 1 server
-      Next: check the wording of the tools with \`evals lint\`, or see what a model
-        may mix up with \`evals init\`.
+      Next: check the wording of the tools with \`evals lint\`, or draft a suite for
+        them with \`evals init\`.
 
     ✓ weather (.mcp.json)
       node /srv/weather/server.js
@@ -154,8 +158,8 @@ test("renders servers without permitted or listed tools", () => {
       no tool called
     ",
       "HEALTHY: 1 server
-      Next: check the wording of the tools with \`evals lint\`, or see what a model
-        may mix up with \`evals init\`.
+      Next: check the wording of the tools with \`evals lint\`, or draft a suite for
+        them with \`evals init\`.
 
     ✓ weather (.mcp.json)
       node /srv/weather/server.js

@@ -8,6 +8,8 @@ import { findingSarif } from "../../../src/evals/reports/sarif.ts";
 import { pipe, renderTerminal } from "../../../src/evals/reports/terminal.ts";
 import { aFinding, aReport, hostile, listOf, mixed, ruleInfos } from "../../reports/lintSamples.ts";
 
+const next = "see what a model picks with `evals run`";
+
 const githubRendered = (report: LintReport) =>
   githubReport(lintDocument(report, { isWhole: true }), listVerdicts(listOf(report)), pipe);
 
@@ -45,7 +47,7 @@ describe("for a person", () => {
 
   it("says what was linted if nothing was found", () => {
     const clean = aReport([], { linted: { tools: 1, toolsets: 1, suites: 2 } });
-    expect(renderTerminal(lintDocument(clean), pipe)).toBe(
+    expect(renderTerminal(lintDocument(clean, { next }), pipe)).toBe(
       "PASSED 0 errors, 0 warnings, 0 info · linted 1 tool, 2 suites\n  Next: see what a model picks with `evals run`.\n",
     );
   });
@@ -61,7 +63,7 @@ describe("for a person", () => {
     const info = { severity: "info" as const };
     const ids = [aFinding({ ...info, rule: "id-as-number" }), aFinding({ ...info, rule: "id-as-number" })];
     const findings = [aFinding({ ...info, rule: "count-as-number" }), ...ids];
-    expect(renderTerminal(lintDocument(aReport(findings)), pipe)).toMatchInlineSnapshot(`
+    expect(renderTerminal(lintDocument(aReport(findings), { next }), pipe)).toMatchInlineSnapshot(`
       "PASSED 0 errors, 0 warnings, 3 info · linted nothing
         Next: see what a model picks with \`evals run\`.
 
@@ -73,7 +75,7 @@ describe("for a person", () => {
 
   it("reports what could not be linted", () => {
     const report = aReport([], {}, { problems: [{ message: "no server" }], ok: false, exitCode: 3 });
-    expect(renderTerminal(lintDocument(report), pipe)).toBe(
+    expect(renderTerminal(lintDocument(report, { next }), pipe)).toBe(
       "INCOMPLETE 0 errors, 0 warnings, 0 info · 1 problem · linted nothing\n  Next: fix what could not be linted: no server\n",
     );
   });
@@ -93,7 +95,7 @@ describe("for a person", () => {
     const pair = { server: "s", a: "list_directory", b: "list_files", similarity: 0.7912, shared: ["list", "files"] };
     const change = { id: "get_a", tool: "get_a", path: ["get_a"], kind: "tool-removed", what: "get_a was removed." };
     const report = aReport([], {}, { confusable: [pair], changes: [{ ...change, class: "breaking" as const }] });
-    expect(renderTerminal(lintDocument(report), { ...pipe, width: 60 })).toMatchInlineSnapshot(`
+    expect(renderTerminal(lintDocument(report, { next }), { ...pipe, width: 60 })).toMatchInlineSnapshot(`
       "PASSED 0 errors, 0 warnings, 0 info · linted nothing
         Next: see what a model picks with \`evals run\`.
 
@@ -106,7 +108,7 @@ describe("for a person", () => {
         breaking: get_a was removed.
       "
     `);
-    expect(renderTerminal(lintDocument(aReport([], {}, { confusable: [], changes: [] })), pipe)).toBe(
+    expect(renderTerminal(lintDocument(aReport([], {}, { confusable: [], changes: [] }), { next }), pipe)).toBe(
       "PASSED 0 errors, 0 warnings, 0 info · linted nothing\n  Next: see what a model picks with `evals run`.\n\nNo two tools are easily confused.\n\nThe tool list is unchanged.\n",
     );
   });
@@ -130,7 +132,7 @@ describe("for a person", () => {
       ),
       aFinding(),
     ];
-    expect(renderTerminal(lintDocument(aReport(findings)), pipe)).toMatchInlineSnapshot(`
+    expect(renderTerminal(lintDocument(aReport(findings), { next }), pipe)).toMatchInlineSnapshot(`
       "FAILED 1 error, 14 warnings, 0 info · linted nothing
         How sure: an error breaks a client, a model or a requirement of the specification.
         Next: fix the errors; each has its remedy below.
@@ -171,7 +173,7 @@ describe("for a person", () => {
       name("weather", 9, "length", "The length is a string."),
       name("roads", 1, "unit"),
     ];
-    expect(renderTerminal(lintDocument(aReport(findings)), pipe)).toMatchInlineSnapshot(`
+    expect(renderTerminal(lintDocument(aReport(findings), { next }), pipe)).toMatchInlineSnapshot(`
       "PASSED 0 errors, 9 warnings, 0 info · linted nothing
         How sure: warnings and infos break nothing; \`evals run\` measures whether they matter to a model.
         Next: fix what applies; each has its remedy below.

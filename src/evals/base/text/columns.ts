@@ -125,9 +125,12 @@ function characterWidth(character: string): number {
   return doubleWidth.test(character) ? 2 : 1;
 }
 
+/** A command in backticks can be copied only from one line. */
+export const joinCommands = (text: string) => text.replace(/`[^`]+`/g, (part) => part.replaceAll(" ", glue));
+
 /** Wraps the lines of a message, continued ones indented by two columns; excerpts (`12 | text`) stay as they are. */
 export function wrapMessage(text: string, width: number): string {
-  return text
+  return joinCommands(text)
     .split("\n")
     .flatMap((line) => {
       const isFixed = line.length <= width || /^ *\d* \| /.test(line) || line.includes("\x1b");
@@ -137,5 +140,6 @@ export function wrapMessage(text: string, width: number): string {
       const below = wrap(rest.join(" "), width - indent.length - 2);
       return [indent + first, ...(rest.length > 0 ? below : []).map((one) => `${indent}  ${one}`)];
     })
-    .join("\n");
+    .join("\n")
+    .replaceAll(glue, " ");
 }

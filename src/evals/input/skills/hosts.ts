@@ -269,7 +269,7 @@ function isHiddenFromCodex({ dir }: SkillPackage): boolean {
 }
 
 /** A folder and its parents in its repository, nearest first; only the folder if it is in no repository. */
-function listRepositoryFolders(cwd: string): string[] {
+export function listRepositoryFolders(cwd: string): string[] {
   return findGitRoot(cwd) === undefined ? [cwd] : listFoldersAbove(cwd);
 }
 

@@ -14,6 +14,7 @@ import { checkRegistration } from "../conventions.ts";
 import { type FormOptions, printFindings } from "../findings.ts";
 import { callFlag, shellTemplate, shellWord } from "../shell.ts";
 import {
+  describeNext,
   forEachTarget,
   hideSecrets,
   resolveTargets,
@@ -61,7 +62,9 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
   const findings = all.flatMap((one) => one.findings);
   const list = { command: "doctor", findings, problems: [], rules: [], failOn: "error" as const, exitCode };
   const logged = [...resolved.warnings, ...warnings];
-  printFindings(options, { report, document: () => doctorDocument(report), list, warnings: logged }, io);
+  const { lint, ask } = await describeNext(options, servers, io);
+  const next = servers.length > 0 ? `Next: check the wording of the tools with ${lint}, or ${ask}.` : "";
+  printFindings(options, { report, document: () => doctorDocument(report, next), list, warnings: logged }, io);
   return exitCode;
 }
 

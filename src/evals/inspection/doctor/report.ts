@@ -54,8 +54,8 @@ export const doctorReportSchema = z.object({
 });
 export type DoctorReport = z.infer<typeof doctorReportSchema>;
 
-/** The report of `evals doctor`: how many servers and hosts are healthy, then a section for each. */
-export function doctorDocument({ servers, hosts = [], healthy, unhealthy, ok }: DoctorReport): Block[] {
+/** The report of `evals doctor`: how many servers and hosts are healthy, what is `next` if all are, a section for each. */
+export function doctorDocument({ servers, hosts = [], healthy, unhealthy, ok }: DoctorReport, next = ""): Block[] {
   const counts = [
     servers.length > 0 && count(servers.length, "server"),
     hosts.length > 0 && count(hosts.length, "host"),
@@ -69,11 +69,7 @@ export function doctorDocument({ servers, hosts = [], healthy, unhealthy, ok }: 
   const rest = ok ? warned : healthy === 0 ? "" : `; ${integer(healthy)} healthy`;
   return [
     heading(1, `${status}${rest}`, ok ? "good" : "bad"),
-    text(
-      ok
-        ? "Next: check the wording of the tools with `evals lint`, or see what a model may mix up with `evals init`."
-        : "Next: apply the fix of the first error below, then run this again.",
-    ),
+    text(ok ? next : "Next: apply the fix of the first error below, then run this again."),
     ...servers.flatMap((one) => {
       const { name, via, starts } = one;
       const title = `${name}${via === undefined ? "" : ` (${via})`}`;

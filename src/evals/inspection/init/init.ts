@@ -14,7 +14,6 @@ import { findSkillFolders } from "../../experiments/workspace/skills.ts";
 import { requireTrust, trustWritten } from "../../experiments/workspace/trust.ts";
 import { writeOutput } from "../../experiments/workspace/writeOutput.ts";
 import { discoverSkills } from "../../input/skills/discover.ts";
-import { discover } from "../../input/suites/discover.ts";
 import { type Block, heading, list, text } from "../../reports/document.ts";
 import { count } from "../../reports/format.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
@@ -26,6 +25,7 @@ import { runRules } from "../lint/rule.ts";
 import { rules } from "../lint/rules/index.ts";
 import { shellWord } from "../shell.ts";
 import {
+  findSuites,
   resolveTargets,
   type ServerTarget,
   type SkillsTarget,
@@ -246,13 +246,6 @@ const slug = (name: string) =>
 
 function refuseExisting(file: string, hint: string, io: Io): void {
   if (existsSync(resolve(io.cwd, file))) throw usageError(`${file} exists already, and is kept.`, hint);
-}
-
-/** The suites and eval files under `evals/`. */
-async function findSuites({ cwd }: Io): Promise<string[]> {
-  if (!existsSync(resolve(cwd, "evals"))) return [];
-  const { files, packages } = await discover(["evals"], cwd);
-  return [...files, ...packages];
 }
 
 const write = (file: string, content: string, io: Io) =>

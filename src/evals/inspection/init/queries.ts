@@ -62,7 +62,7 @@ export async function queries(options: QueriesOptions, io: Io): Promise<ExitCode
     io.err(printableLines(`Stopped: ${suite.file} has the queries so far. Repeat the command to go on.`));
     return io.signalExitCode();
   }
-  const unreviewed = `${count(open.length, "query", "queries")} of ${suite.file} that nobody reviewed`;
+  const unreviewed = `${count(open.length, "query")} of ${suite.file} that nobody reviewed`;
   if (open.length > 0 && !acceptAll) return await review(open, drafts, next, io);
   io.out(printableLines(open.length > 0 ? `${unreviewed}. To do it: ${next}` : `No draft is left in ${suite.file}.`));
   return exitCodes.passed;
@@ -141,9 +141,7 @@ const decisions = ["keep", "edit", "drop"] as const;
 
 /** Shows each draft and takes a decision. A cancelled prompt stops the review; of a text it goes back to the decision. */
 async function review(ids: readonly string[], drafts: Drafts, next: string, io: Io): Promise<ExitCode> {
-  io.err(
-    printableLines(`${count(ids.length, "query", "queries")} to review. Ctrl-C stops, and keeps what is decided.`),
-  );
+  io.err(printableLines(`${count(ids.length, "query")} to review. Ctrl-C stops, and keeps what is decided.`));
   const done = { keep: 0, edit: 0, drop: 0 };
   const choices = decisions.map((value) => ({ value, label: `${value[0]?.toUpperCase()}${value.slice(1)}` }));
   for (let at = 0; at < ids.length; ) {
@@ -153,7 +151,7 @@ async function review(ids: readonly string[], drafts: Drafts, next: string, io: 
     const picked = await io.prompts?.select("This query", choices);
     const decision = decisions.find((one) => one === picked);
     if (decision === undefined) {
-      io.err(printableLines(`${count(ids.length - at, "query", "queries")} left. To go on: ${next}`));
+      io.err(printableLines(`${count(ids.length - at, "query")} left. To go on: ${next}`));
       return exitCodes.incomplete;
     }
     const edited = decision === "edit" ? await io.prompts?.text("The query", input) : input;

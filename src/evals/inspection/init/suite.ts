@@ -137,6 +137,8 @@ export async function describeServer(
     return { server: { config: `${toProject}${inside}`, name: target.name }, variables: {} };
   const variables = new Map<string, string>();
   const refer = (name: string, value: string) => {
+    // A value of a configuration that is a reference itself stays.
+    if (value === "" || value.includes("${")) return value;
     let variable = name;
     for (let at = 2; (variables.get(variable) ?? value) !== value; at++) variable = `${name}_${at}`;
     variables.set(variable, value);
@@ -146,16 +148,9 @@ export async function describeServer(
   const secrets = knownSecrets(io.env);
   const hide = (text: string) =>
     secrets.replace(text, (name, form) => refer(io.env[name] === form ? name : "MCP_SECRET", form));
-  // A value of a configuration that is a reference itself stays.
-  const hideAll = (values: Record<string, string>) =>
-    Object.fromEntries(
-      Object.entries(values).map(([key, value]) => [
-        key,
-        value.includes("${") ? value : refer(key.replace(/\W/g, "_").toUpperCase(), value),
-      ]),
-    );
-  const referTo = (values: Readonly<Record<string, string>>) =>
-    Object.fromEntries(Object.entries(values).map(([key, value]) => [key, refer(key, value)]));
+  const referTo = (values: Readonly<Record<string, string>>, spell = (key: string) => key) =>
+    Object.fromEntries(Object.entries(values).map(([key, value]) => [key, refer(spell(key), value)]));
+  const hideAll = (values: Record<string, string>) => referTo(values, (key) => key.replace(/\W/g, "_").toUpperCase());
   // What the user typed before a command is written, unless it may be secret.
   const hideTyped = (values: Record<string, string>) => {
     const isSecret = ([key, value]: [string, string]) => isSecretName(key) || secrets.redact(value) !== value;

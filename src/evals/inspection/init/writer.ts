@@ -50,7 +50,7 @@ export async function writeQueries(
   const inOrder = wanted.flatMap(({ id }) => written.get(id) ?? []);
   const kept = leaveOutAlike(inOrder, known);
   const notes = [
-    `${model.id} wrote ${kept.length} of ${count(wanted.length, "query", "queries")}.`,
+    `${model.id} wrote ${kept.length} of ${count(wanted.length, "query")}.`,
     written.size < wanted.length ? `${wanted.length - written.size} could not be used${why}.` : "",
     kept.length < written.size ? `${written.size - kept.length} said the same as another.` : "",
   ];
@@ -66,7 +66,7 @@ async function agreeToCost(queries: number, model: AskedModel, { yes, budget }: 
   const price = isFree ? "free" : aboutCost(multiplyCost(queries, each), model.id);
   io.err(
     printableLines(
-      `${count(queries, "query", "queries")} to write with ${model.id}, a request each: ${price}. No tool is executed.`,
+      `${count(queries, "query")} to write with ${model.id}, a request each: ${price}. No tool is executed.`,
     ),
   );
   if (isFree || yes || budget !== undefined) return true;

@@ -8,7 +8,7 @@ import { printJson } from "../../reports/result.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { decideExitCode, type FormOptions, printFindings } from "../findings.ts";
 import { readSettings } from "../settings.ts";
-import { forEachTarget, resolveTargets, type Target, type TargetOptions } from "../targets.ts";
+import { describeNext, forEachTarget, resolveTargets, type Target, type TargetOptions } from "../targets.ts";
 import {
   type CollectContext,
   type Collected,
@@ -58,11 +58,12 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   const { findings, failOn, exitCode } = report;
   const { problems } = collected;
   const list = { command: "lint", findings, problems: [...problems, ...describeUnused(report)], failOn, exitCode };
+  const { ask: next } = await describeNext(options, targets, io);
   printFindings(
     { format, json: false },
     {
       report,
-      document: ({ isWhole }) => lintDocument(report, { isWhole: isWhole || showsAll }),
+      document: ({ isWhole }) => lintDocument(report, { isWhole: isWhole || showsAll, next }),
       list: { ...list, rules: catalog(rules) },
       warnings: collected.warnings,
     },

@@ -21,9 +21,10 @@ const maxItems = 500;
 
 /**
  * The report of `evals lint`: the counts, a summary by rule, then the findings by subject, errors first, each with its
- * fix. Repeated findings are folded into one entry with their places, and infos are only counted, unless `isWhole`.
+ * fix; `next`: what to do if there is none. Repeated findings are folded into one entry with their places, and infos are
+ * only counted, unless `isWhole`.
  */
-export function lintDocument(report: LintReport, { isWhole = false } = {}): Block[] {
+export function lintDocument(report: LintReport, { isWhole = false, next = "" } = {}): Block[] {
   const { confusable, changes, ok, skillFolders = [] } = report;
   const findings = worstFirst(report.findings);
   const shown = isWhole ? findings : findings.filter(({ severity }) => severity !== "info");
@@ -32,7 +33,7 @@ export function lintDocument(report: LintReport, { isWhole = false } = {}): Bloc
   const left = sumOf(entries.slice(maxItems), ({ others }) => 1 + others.length);
   return [
     heading(1, headline(report), ok ? "good" : "bad"),
-    text(...leadLines(report, shown.length)),
+    text(...leadLines(report, shown.length, next)),
     ...(skillFolders.length > 0 ? [text(`Includes the skills in ${some(skillFolders)}, as in \`evals run\`.`)] : []),
     ...(shown.length < findings.length ? [text(hiddenInfos(findings))] : []),
     ...summaryByRule(shown),
@@ -43,10 +44,10 @@ export function lintDocument(report: LintReport, { isWhole = false } = {}): Bloc
   ];
 }
 
-function leadLines({ counts: { error }, problems }: LintReport, shown: number): string[] {
+function leadLines({ counts: { error }, problems }: LintReport, shown: number, afterwards: string): string[] {
   const [first] = problems;
   if (first) return [`Next: fix what could not be linted: ${withoutOutput(first.message)}`];
-  if (shown === 0) return ["Next: see what a model picks with `evals run`."];
+  if (shown === 0) return [`Next: ${afterwards}.`];
   const [sure, next] =
     error > 0
       ? ["an error breaks a client, a model or a requirement of the specification", "the errors"]
