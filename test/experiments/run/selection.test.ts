@@ -49,11 +49,21 @@ it.each<[string[], string[]]>([
   expect((await world()(...args)).asked).toEqual(expected);
 });
 
-it("refuses a tag that no case has, with the nearest", async () => {
-  await expect(world()("--filter", "smok")).rejects.toThrow(
-    'No case has the tag "smok".\n  Did you mean "smoke"? The tags are: smoke, city, city:north.',
+it.each(["smok", "SMOKE", "@smoke", "!smoke"])("refuses the tag %s that no case has, with the nearest", async (tag) => {
+  await expect(world()("--filter", tag)).rejects.toThrow(
+    `No case has the tag "${tag}".\n  Did you mean "smoke"? The tags are: smoke, city, city:north.`,
   );
 });
+
+it.each(["null", "true", "123", "not", "*", "skill:x", "None", "constructor", "__proto__", '"any"'])(
+  "expects a tool that is called %s by that name",
+  async (name) => {
+    const called = { name: name.replaceAll('"', ""), description: "Weather report", inputSchema: { type: "object" } };
+    const cases = [{ id: "n", input: "Weather report", expect: { tool: name }, tools: [called] }];
+    const { asked, warned } = await world({ "evals/own.json": { cases } })();
+    expect([asked, warned]).toEqual([["n passed"], expect.not.stringContaining("expects")]);
+  },
+);
 
 it("runs the cases again that did not pass in the last run, and none if all did", async () => {
   const run = world();
