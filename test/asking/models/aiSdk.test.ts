@@ -95,6 +95,7 @@ beforeAll(() => {
   write("two-factories", `${model.replace("createFake", "createTwo")} export const createSearch = () => () => ({});`);
   write("only-named", model.replace("(model) => ({", "({ languageModel: (model) => ({").replace(/}\);$/, "}) });"));
   write("no-models", "export const createNothing = () => ({ image: () => ({}) });");
+  write("async-stream", "export const createStream = async () => { throw new Error('There is no agent.'); };");
   write("async-factory", "export const createReader = () => async ({ response }) => response.headers;");
   write(
     "no-region",
@@ -149,6 +150,7 @@ describe("a package that cannot be used", () => {
     ["lacks-peer/m", {}, "\n  Run: npm install --save-dev @peer/zod"],
     ["no-models/m", {}, "no-models is no provider of the AI SDK: it has no language models."],
     ["async-factory/m", {}, "ai:async-factory/m cannot be used: Cannot read properties of undefined"],
+    ["async-stream/m", {}, "ai:async-stream/m cannot be used: There is no agent."],
     ["no-region/m", {}, "ai:no-region/m needs CLOUD_REGION, which is not set.\n  Set CLOUD_REGION."],
     ["no-address/m", {}, "ai:no-address/m cannot be used: Invalid URL.\n  Give --base-url."],
     ["fake-old/m", {}, "speaks an unknown version of the AI SDK (v1)."],

@@ -55,8 +55,9 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
     fetch: createWebFetch(env, base?.search ?? ""),
   };
   const isKeyless = Object.keys(settings.headers).some(isSecretName) || (base && isLocal(base.url.hostname));
-  const create = (more: object) => {
-    const provider = createProvider({ ...settings, ...more }) as Provider;
+  const create = async (more: object) => {
+    // A package that is no provider may give a promise, whose rejection would end the process.
+    const provider = (await createProvider({ ...settings, ...more })) as Provider;
     const named = typeof provider === "function" ? provider : provider?.languageModel;
     if (named) return named.call(provider, modelName);
     throw usageError(`${packageName} is no provider of the AI SDK: it has no language models.`);
@@ -165,12 +166,11 @@ const missingSetting = /\bis missing\b|environment variable|credentials|authenti
  */
 async function openLanguageModel(
   id: string,
-  create: (more: object) => unknown,
+  create: (more: object) => Promise<unknown>,
   { env, isDryRun, isAskedElsewhere, isKeyless, warn }: AiSdkOptions,
 ): Promise<LanguageModel> {
   const open = async (more: object): Promise<LanguageModel> => {
-    const opened = Promise.resolve(more).then(create);
-    const model = (await opened.catch((thrown: unknown) => {
+    const model = (await create(more).catch((thrown: unknown) => {
       throw thrown instanceof EvalsError ? thrown : explainLack(id, messageOf(thrown));
     })) as Partial<LanguageModel> | undefined;
     const { specificationVersion: version = "v1", doGenerate } = model ?? {};
