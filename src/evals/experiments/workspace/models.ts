@@ -61,7 +61,7 @@ export async function openModels(ids: readonly string[], options: RequestOptions
 }
 
 /** Whether replies of a model are always reused: it repeats them anyway, and a language model takes time. */
-export const isRepeating = ({ deterministic, kind }: Model) => deterministic && kind === "language model";
+const isRepeating = ({ deterministic, kind }: Model) => deterministic && kind === "language model";
 
 /**
  * The seed that is asked for. Otherwise a random one; runs that find replies or lists of earlier ones again share one,
