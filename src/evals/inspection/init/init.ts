@@ -66,13 +66,12 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
     return exitCodes.passed;
   }
   const chosen = await chooseTargets(options, io);
-  if (!chosen) return cancel(io);
-  const { source, skills } = chosen;
-  const listed = source && (await initTools(source, options, io));
-  if (source && !listed) return cancel(io);
-  const packages = [];
-  for (const one of skills) packages.push(await initSkills(one, io));
-  const all = [...(listed ? [listed] : []), ...packages];
+  if (!chosen) {
+    io.err("Cancelled: nothing was written.\n");
+    return io.signal.aborted ? io.signalExitCode() : exitCodes.usage;
+  }
+  const all: Drafted[] = chosen.source ? [await initTools(chosen.source, options, io)] : [];
+  for (const one of chosen.skills) all.push(await initSkills(one, io));
   const run = {
     trials: trialsPerCase * all.reduce((sum, { cases }) => sum + cases, 0),
     listTokens: Math.max(...all.map(({ listTokens }) => listTokens)),
@@ -90,13 +89,8 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
 /** Trials per case of a language model, if a suite says nothing else. */
 const trialsPerCase = 5;
 
-function cancel(io: Io): ExitCode {
-  io.err("Cancelled: nothing was written.\n");
-  return io.signal.aborted ? io.signalExitCode() : exitCodes.usage;
-}
-
-/** Describes the tools of a source, and drafts a suite for them. Returns undefined if the user cancels. */
-async function initTools(source: Source, options: InitOptions, io: Io): Promise<Drafted | undefined> {
+/** Describes the tools of a source, and drafts a suite for them. */
+async function initTools(source: Source, options: InitOptions, io: Io): Promise<Drafted> {
   const listed = await listSource(source, io);
   const tools = parseTools(listed.name, listed.items);
   if (tools.length === 0)
@@ -113,13 +107,10 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
   ];
   const listTokens = countListTokens(tools);
   const isNamed = options.file !== undefined || options.catalog !== undefined;
-  if (!isNamed && existsSync(resolve(io.cwd, file)))
-    return {
-      path: file,
-      cases: 0,
-      listTokens,
-      blocks: [...blocks, text(`Kept ${file}. Draft another suite with --file.`)],
-    };
+  if (!isNamed && existsSync(resolve(io.cwd, file))) {
+    blocks.push(text(`Kept ${file}. Draft another suite with --file.`));
+    return { path: file, cases: 0, listTokens, blocks };
+  }
   refuseExisting(file, "Name another file with --file.", io);
   const items = (listed.items as readonly Json[]).filter(isJsonObject);
   const dispatch = recognizeDispatchers(items);
