@@ -206,6 +206,12 @@ describe("a baseline on disk", () => {
       "s.scripted.json: error: The baseline was written by another version of tool-evals: its format is "tool-evals baseline 0", this version reads "tool-evals baseline 1".
         Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`."
     `);
+    const { checksum: _, ...content } = { ...aBaseline(), cases: 5 };
+    const checksum = createHash("sha256")
+      .update(canonicalJson(jsonSchema.parse(content)))
+      .digest("hex");
+    writeFileSync(file, JSON.stringify({ ...content, checksum }));
+    expect(await refusal()).toContain("Not a baseline of this version: cases must be a list");
     writeFileSync(file, "[]");
     expect(await refusal()).toMatchInlineSnapshot(`
       "s.scripted.json: error: This is not a baseline of tool-evals.

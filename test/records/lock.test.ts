@@ -104,6 +104,7 @@ it("that a file system cannot hold is reported with its file", async () => {
   await expect(lockRun(dir, withoutLocks)).rejects.toThrow(
     `error: ${join(dir, "lock")} cannot be written: ENOLCK: no locks available.\n  Choose a folder on another disk with --out: this one has no file locks.`,
   );
+  await expect(lockRun(join(dir, "gone"))).rejects.toThrow(`error: ${join(dir, "gone", "lock")} cannot be written: `);
 });
 
 it.each([

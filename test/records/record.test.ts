@@ -176,9 +176,18 @@ describe("the run record", () => {
     rmSync(join(dir, "trials.jsonl"));
     mkdirSync(join(dir, "trials.jsonl"));
     await expect(readTrials(dir, "c").next()).rejects.toThrow("The journal is not a file.");
+    rmSync(join(dir, "trials.jsonl"), { recursive: true });
+    const all = { keep: () => true, onKept: () => {} };
+    await expect(compactJournal(dir, "run-1", all)).rejects.toThrow("The journal of the run is missing");
     rmSync(join(dir, "run.json"));
     symlinkSync("/dev/zero", join(dir, "run.json"));
     await expect(readManifest(dir)).rejects.toThrow(/is not a run: it has no run.json/);
+  });
+
+  it.skipIf(!existsSync("/proc/self/mem"))("names a manifest that cannot be read", async () => {
+    mkdirSync(dir);
+    symlinkSync("/proc/self/mem", join(dir, "run.json"));
+    await expect(readManifest(dir)).rejects.toThrow("The manifest cannot be read: ");
   });
 
   it("names a run that is missing, truncated, or of another format", async () => {
@@ -308,11 +317,17 @@ describe("a disk that fails", () => {
     );
   });
 
-  it("leaves no folder of a run whose manifest could not be written", async () => {
+  it.each([
+    ["ENOSPC: no space left on device, write", "Free space on that disk"],
+    ["EACCES: permission denied, open", "Choose a folder that you may write to with --out."],
+    ["EPERM: operation not permitted, open", "Choose a folder that you may write to with --out."],
+  ])("leaves no folder of a run whose manifest could not be written: %s", async (message, hint) => {
     const failing = () => {
-      throw new Error("ENOSPC: no space left on device, write");
+      throw Object.assign(new Error(message), { code: message.split(":")[0] });
     };
-    await expect(createRun(out, aManifest("c"), failing)).rejects.toThrow("run.json cannot be written: ENOSPC");
+    const writing = createRun(out, aManifest("c"), failing);
+    await expect(writing).rejects.toThrow(`run.json cannot be written: ${message.slice(0, 6)}`);
+    await expect(writing).rejects.toThrow(hint);
     expect(readdirSync(out)).toEqual([]);
   });
 

@@ -17,7 +17,8 @@ import {
 import type { RunManifest } from "../base/types/run.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
-const byCodeUnit = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+/** Of two different texts. */
+const byCodeUnit = (a: string, b: string) => (a < b ? -1 : 1);
 
 const acceptAgain = "Accept it again: `evals run -n 20 --check off`, then `evals baseline accept`.";
 
@@ -81,8 +82,7 @@ function computeChecksum(data: Json): string {
 
 /** The file of the baseline of a suite and model, `<dir>/<suite>.<model>.json`; unique for each pair. */
 export function baselineFile(dir: string, suite: string, model: string): string {
-  // The suite part contains no dot, so the first dot always ends it.
-  return join(dir, `${toFileName(suite, /[^a-z0-9_-]+/g)}.${toFileName(model, /[^a-z0-9._-]+/g)}.json`);
+  return join(dir, `${toSuitePart(suite)}.${toFileName(model, /[^a-z0-9._-]+/g)}.json`);
 }
 
 const maxLength = 80;
@@ -102,10 +102,13 @@ function toFileName(name: string, replaced: RegExp): string {
     : [safe, sha256(name).slice(0, 8)].filter((part) => part !== "").join("-");
 }
 
+/** Contains no dot, so the first dot of a name always ends it. */
+const toSuitePart = (suite: string) => toFileName(suite, /[^a-z0-9_-]+/g);
+
 /** The readable baselines of a suite on any model; of all suites if none is named. */
 export async function readSuiteBaselines(dir: string, suite?: string): Promise<NamedBaseline[]> {
   const names = await readdir(dir).catch((): string[] => []);
-  const prefix = suite === undefined ? "" : `${toFileName(suite, /[^a-z0-9_-]+/g)}.`;
+  const prefix = suite === undefined ? "" : `${toSuitePart(suite)}.`;
   const { found } = await readFiles(
     dir,
     names.filter((name) => name.startsWith(prefix)),
