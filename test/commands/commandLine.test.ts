@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EvalsError, exitCodes } from "../../src/evals/base/types/errors.ts";
-import { parseWords } from "../../src/evals/commands/commandLine.ts";
+import { parseWords, readOptions } from "../../src/evals/commands/commandLine.ts";
 import { readServerEnv } from "../../src/evals/commands/flags.ts";
 import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
 import { toolsCommand } from "../../src/evals/commands/tools.ts";
@@ -33,6 +33,7 @@ describe("a wrong command line", () => {
     "run --out a --out b",
     "run -n 1 --trials 2",
     "run --check scren",
+    "run --reporter jnuit",
     "run --host x",
     "run --trials none",
     "baseline",
@@ -134,7 +135,24 @@ describe("the options that are given", () => {
   it("takes a path that is named help, and no empty one", async () => {
     expect(await parse("help")).toEqual({ paths: ["help"] });
     expect(await parse("evals", "help")).toEqual({ paths: ["evals", "help"] });
+    expect(await parse("a--dry-run=true")).toEqual({ paths: ["a--dry-run=true"] });
     await expect(parse("")).rejects.toThrow("<paths> needs a value.");
+  });
+});
+
+describe("the options of the library", () => {
+  it.each([
+    [{ trials: true }, 'The option "trials" of run must be a number'],
+    [{ trials: 3, out: 5 }, 'The option "out" of run must be a string'],
+    [{ modle: "lexical" }, 'Unknown option "modle" of run.'],
+  ])("are refused: %j", (given, message) => {
+    expect(() => readOptions(run, given)).toThrow(message);
+  });
+
+  it("are read as flags are, and none that is demanded is missing", () => {
+    expect(readOptions(run, { trials: 3, model: ["lexical"] })).toEqual({ trials: 3, model: ["lexical"] });
+    const compare = commands.find(({ command }) => command.startsWith("compare ")) as (typeof commands)[number];
+    expect(() => readOptions(compare, { base: "a" })).toThrow('compare needs the option "');
   });
 });
 
