@@ -52,6 +52,17 @@ test("nothing is wrong with a case that can pass", () => {
 });
 
 describe("tools", () => {
+  test("that have a name with a meaning of its own", () => {
+    const odd = toolsetOf(["none", "any"].map((name) => ({ name, inputSchema: { type: "object" } })));
+    expect(found({ kind: "none", avoid: [] }, odd)).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: warning: Case "read-one": "tool: none" expects that no tool is called, and the server lists a tool called none.
+        Write '"none"', with both quotes, if you mean the tool."
+    `);
+    expect(found({ kind: "any", avoid: [] } as Expectation, odd)).toContain(
+      '"tool: any" expects a call of any tool, and',
+    );
+  });
+
   test("that are not listed, with the nearest name or the list", () => {
     expect(found(expectTool({ tools: ["raed_file", "fetch"] }, { avoid: ["write_fil"] }))).toMatchInlineSnapshot(`
       "evals/files.yaml:3:5: error: Case "read-one": expected tool "raed_file" is not listed.
