@@ -17,7 +17,6 @@ import {
 import type { RunManifest } from "../base/types/run.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
-/** Of two different texts. */
 const byCodeUnit = (a: string, b: string) => (a < b ? -1 : 1);
 
 const acceptAgain = "Accept it again: `evals run -n 20 --check off`, then `evals baseline accept`.";

@@ -139,8 +139,6 @@ const options = {
   logger: false,
   addUsedSchema: false,
   ownProperties: true,
-  // Annotations by default in JSON Schema. Servers accept local times, for example, where ajv wants a time zone.
-  validateFormats: false,
 } as const;
 /** By the decimal digits of both numbers, as servers do: 19.99 is a multiple of 0.01. */
 const multipleOf: FuncKeywordDefinition = {
