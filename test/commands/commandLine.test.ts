@@ -152,7 +152,8 @@ describe("the options of the library", () => {
   it("are read as flags are, and none that is demanded is missing", () => {
     expect(readOptions(run, { trials: 3, model: ["lexical"] })).toEqual({ trials: 3, model: ["lexical"] });
     const compare = commands.find(({ command }) => command.startsWith("compare ")) as (typeof commands)[number];
-    expect(() => readOptions(compare, { base: "a" })).toThrow('compare needs the option "');
+    expect(() => readOptions(compare, { base: "a" })).toThrow('compare needs the option "head".');
+    expect(readOptions(compare, { base: "a", head: "b" })).toEqual({ base: "a", head: "b" });
   });
 });
 
