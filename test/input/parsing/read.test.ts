@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -23,3 +23,17 @@ it.skipIf(process.platform === "win32")(
     }
   },
 );
+
+it.each([
+  [[0xff, 0xfe, 0x61, 0], "utf-16"],
+  [[0xfe, 0xff, 0, 0x61], "utf-16"],
+  [[0xff, 0x61], "not utf-8"],
+  [[0x61, 0xfe], "not utf-8"],
+  [[0xfe, 0x61], "not utf-8"],
+  [[0x61, 0], "binary"],
+])("a file of the bytes %j is %s", (bytes, kind) => {
+  const dir = mkdtempSync(join(tmpdir(), "evals-bytes-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  writeFileSync(join(dir, "file"), Uint8Array.from(bytes));
+  expect(readText(join(dir, "file"), 100)).toMatchObject({ kind });
+});
