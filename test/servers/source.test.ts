@@ -64,6 +64,7 @@ test("a whole configuration is one list, each tool with its server's name in fro
     { name: "dead", failure: expect.stringContaining('Server "dead" exited with code 7') },
   ]);
   const [unset, wrong, dead] = source.warnings;
+  expect(source.warnings).toHaveLength(3);
   expect(unset?.message).toBe('Server "mine" uses the environment variable UNSET, which is not set.');
   expect([wrong, dead]).toMatchObject([
     { severity: "warning", location: { line: 1 }, message: expect.stringContaining('"wrong"') },
