@@ -113,11 +113,11 @@ it("has a model write queries for guesses, tools and tools that were confused", 
       "Write one message that a person would type to an assistant to get this done:
     Please list
     It may sound a little like a request for this, but must not ask for it: Reads the text of one file.
-    Use everyday words. Do not name a tool or a function. Answer with the message and nothing else.",
+    Use everyday words, as the person who asks. Do not name a tool or a function. Answer with the message and nothing else.",
       "Write one message that a person would type to an assistant to get this done:
     Please move
     It may sound a little like a request for this, but must not ask for it: Reads the text of one file.
-    Use everyday words. Do not name a tool or a function. Answer with the message and nothing else.",
+    Use everyday words, as the person who asks. Do not name a tool or a function. Answer with the message and nothing else.",
     ]
   `);
   expect(printed).toMatchInlineSnapshot(`
@@ -129,20 +129,20 @@ it("has a model write queries for guesses, tools and tools that were confused", 
   const [before = ""] = drafted.split("\n# Not read yet.");
   expect(text.startsWith(before)).toBe(true);
   expect(text.slice(before.length)).toMatchInlineSnapshot(`
-    "  # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
+    "  # By anthropic:claude-haiku-5-5, prompt 56b1e861d037.
       - id: list
         input: Please stack my things
         expect: { tool: list }
-      # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
+      # By anthropic:claude-haiku-5-5, prompt 56b1e861d037.
       - id: move-2
         input: Please mend my things
         expect: { tool: move }
-      # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
+      # By anthropic:claude-haiku-5-5, prompt 56b1e861d037.
       # Near miss: for list, but read could be taken for it.
       - id: list-not-read
         input: What is inside of src?
         expect: { tool: list, avoid: read }
-      # By anthropic:claude-haiku-5-5, prompt 07217c6e18a1.
+      # By anthropic:claude-haiku-5-5, prompt 56b1e861d037.
       # No tool should be called for these. Add queries that sound like your tools and are not for them.
       - id: no-tool-1
         input: Where do files go to die?

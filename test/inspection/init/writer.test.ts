@@ -12,6 +12,7 @@ it.each([
   ["with a label", `**Message:** ${written}`],
   ["as an item", `1. "${written}"`],
   ["after an introduction", `Sure, here is the message:\n\n${written}`],
+  ["after a word of agreement", `Sure! ${written}`],
   ["before a remark", `${written}\n\nThis message names the file.`],
 ])("reads a query %s", (_, reply) => {
   expect(readQuery(reply)).toBe(written);
@@ -28,9 +29,17 @@ describe("a written query", () => {
     });
   });
 
+  it("may say what the person cannot do", () => {
+    expect(checkQuery("I can't find notes.txt, show me 3 lines of it", one, tools)).toMatchObject({ id: "a" });
+  });
+
   it.each([
     ["", "it is empty"],
     ["a ".repeat(1001), "it is too long"],
+    ["I'll read the first 3 lines of notes.txt.", "it is what the assistant would say, not the person"],
+    ["I can't do that.", "it is what the assistant would say, not the person"],
+    ["Give me the path of notes.txt and I will read 3 lines", "it is what the assistant would say, not the person"],
+    ['{ "notes.txt": { "lines": 3 } }', "it is what the assistant would say, not the person"],
     ["Call read_file for notes.txt", "it names the tool read_file"],
     ["What is in my file?", "it does not say notes.txt"],
   ])("is refused: %j", (input, why) => {

@@ -110,7 +110,7 @@ function describeTask({ input, tool, args = {}, avoid }: DraftCase, tools: reado
     ...(tool === undefined ? ["It should sound as if it were about the same things, but must not ask for them."] : []),
     ...(values.length > 0 ? [`The message must contain: ${values.join(", ")}`] : []),
     ...(near === undefined ? [] : [`It may sound a little like a request for this, but must not ask for it: ${near}`]),
-    "Use everyday words. Do not name a tool or a function. Answer with the message and nothing else.",
+    "Use everyday words, as the person who asks. Do not name a tool or a function. Answer with the message and nothing else.",
     ...(failed === "" ? [] : [`Your last message could not be used: ${failed}.`]),
   ].join("\n");
 }
@@ -129,9 +129,10 @@ function listValues(values: readonly Json[]): string[] {
   });
 }
 
-/** Introductions and labels before a message: `Sure, here it is:`, `2.`, `**Message:**`. */
+/** Introductions and labels before a message: `Sure, here it is:`, `Sure!`, `2.`, `**Message:**`. */
 const introductions = [
   /^(?:sure|here|okay|certainly)\b[^\n]*:\s*\n/i,
+  /^(?:sure|okay|certainly|of course)[,.!]+\s+/i,
   /^(?:\d+[.)]|[-*])\s+/,
   /^\**\w{4,10}\**:\**\s+/,
 ];
@@ -156,10 +157,15 @@ function findText(text: string): string | undefined {
   }
 }
 
+/** How small models write in the voice of the assistant that is asked, or what it would return. */
+const isAnswer =
+  /^(?:here(?:'s| is| are)\b|i(?:'ll| will)\b|i can(?:'t|not)? (?:do|help)\b|how (?:can|may) i\b|[[{])|\b(?:and i(?:'ll| will)|let me know|do you need)\b|what you need\?$/i;
+
 /** The case with a written query, and the arguments as it states them; or why the query cannot be used. */
 export function checkQuery(input: string, one: DraftCase, tools: readonly Tool[]): DraftCase | string {
   const text = input.toLowerCase();
   if (input === "" || input.length > 2000) return input === "" ? "it is empty" : "it is too long";
+  if (isAnswer.test(input)) return "it is what the assistant would say, not the person";
   const named = tools.find(({ name }) => mentionsName(text, name));
   if (named) return `it names the tool ${named.name}`;
   const missing = listValues(Object.values(one.args ?? {})).find((value) => !text.includes(value.toLowerCase()));
