@@ -40,6 +40,8 @@ describe("a written query", () => {
     ["I can't do that.", "it is what the assistant would say, not the person"],
     ["Give me the path of notes.txt and I will read 3 lines", "it is what the assistant would say, not the person"],
     ['{ "notes.txt": { "lines": 3 } }', "it is what the assistant would say, not the person"],
+    ['type "Read 3 lines of notes.txt"', "it is what the assistant would say, not the person"],
+    ["1. notes.txt 2. todo.txt 3. plan.txt", "it is what the assistant would say, not the person"],
     ["Call read_file for notes.txt", "it names the tool read_file"],
     ["What is in my file?", "it does not say notes.txt"],
   ])("is refused: %j", (input, why) => {

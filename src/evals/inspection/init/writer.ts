@@ -159,7 +159,7 @@ function findText(text: string): string | undefined {
 
 /** How small models write in the voice of the assistant that is asked, or what it would return. */
 const isAnswer =
-  /^(?:here(?:'s| is| are)\b|i(?:'ll| will)\b|i can(?:'t|not)? (?:do|help)\b|how (?:can|may) i\b|[[{])|\b(?:and i(?:'ll| will)|let me know|do you need)\b|what you need\?$/i;
+  /^(?:here(?:'s| is| are)\b|i(?:'ll| will)\b|i can(?:'t|not)? (?:do|help)\b|how (?:can|may) i\b|(?:just )?type "|[[{`])|\s2\. |\b(?:and i(?:'ll| will)|let me know|do you need)\b|what you need\?$/i;
 
 /** The case with a written query, and the arguments as it states them; or why the query cannot be used. */
 export function checkQuery(input: string, one: DraftCase, tools: readonly Tool[]): DraftCase | string {
