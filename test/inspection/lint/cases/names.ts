@@ -29,6 +29,15 @@ export const nameCases: CasesOf<ToolSubject> = {
     clean: ["get_weather", "_get", "X2", "天気"].map((name) => aChangedTool({ name })),
     violations: { "a letter or _ first": ["2fa_code", "-get"].map((name) => aChangedTool({ name })) },
   },
+  "name-reserved": {
+    clean: ["python_run", "search_web", "Bash", "memory_read"].map((name) => aChangedTool({ name })),
+    violations: {
+      "no name that OpenAI reserves": [aChangedTool({ name: "python" })],
+      "no name of a tool of Anthropic's API": ["web_search", "bash", "memory", "code_execution"].map((name) =>
+        aChangedTool({ name }),
+      ),
+    },
+  },
   "parameter-name-refused": {
     clean: [
       aToolWith({ city: text, "user.name": text, "x-y_z": text, ["a".repeat(64)]: text }),

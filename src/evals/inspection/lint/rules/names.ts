@@ -6,6 +6,8 @@ import { defineRules, type ToolSubject } from "../rule.ts";
 import { splitName } from "../text.ts";
 
 const writing = "https://www.anthropic.com/engineering/writing-tools-for-agents";
+const toolsOfAnthropic =
+  /^(?:web_search|web_fetch|code_execution|computer|bash|memory|str_replace_based_edit_tool|tool_search_tool_(?:regex|bm25))$/;
 const maxLength = 64;
 const maxShown = 128;
 
@@ -53,6 +55,19 @@ export const nameRules = defineRules<ToolSubject>(writing, [
       typeof name === "string" &&
       /^[\d-]/.test(name) &&
       `The name ${quote(name)} starts with ${quote(name.charAt(0))}.`,
+  },
+  {
+    id: "name-reserved",
+    docs: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-reference",
+    why: "Newer models of OpenAI refuse a request with a function called python, and Anthropic's API one with two tools of the same name: a host that shows names without a prefix and offers a tool of the API, such as web_search, sends two.",
+    at: ["name"],
+    fix: "Name it for what it works on, such as notes_search.",
+    find({ tool: { name } }) {
+      // https://github.com/Kohaku-Lab/KohakuTerrarium/issues/80
+      if (name === "python") return 'The name "python" is reserved by newer models of OpenAI.';
+      const isTaken = typeof name === "string" && toolsOfAnthropic.test(name);
+      return isTaken && `The name ${quote(name)} is that of a tool of Anthropic's API.`;
+    },
   },
   {
     id: "parameter-name-refused",
