@@ -107,7 +107,8 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   const { env, effort } = options;
   const written = options.baseUrl ?? (env[provider.baseUrlVariable] || provider.baseUrl);
   const { url: baseUrl, search, headers } = parseBaseUrl(written, provider);
-  const own = { ...headers, ...readHeaders(options.headers, env) };
+  const given = readHeaders(options.headers, env);
+  const own = { ...headers, ...given };
   const names = Object.keys(own);
   const key = options.isKeyless ? undefined : env[provider.keyVariable];
   const isKeyless = options.isKeyless || names.some(isSecretName) || isLocal(baseUrl.hostname);
@@ -129,8 +130,11 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   if (headers.authorization) secrets.add(provider.baseUrlVariable, headers.authorization.slice("Basic ".length));
   if (key) secrets.add(provider.keyVariable, key);
   const shared = { ...limits, ...(effort !== undefined && { effort }) };
-  // A gateway that holds the key of the provider gets its own credentials alone.
-  const isReplaced = names.some((name) => (key ? credentialHeaders.includes(name) : isSecretName(name)));
+  // A gateway that holds the key of the provider gets its own credentials alone; user and password of a URL are for a proxy
+  // before it.
+  const isReplaced = key
+    ? Object.keys(given).some((name) => credentialHeaders.includes(name))
+    : names.some((name) => isSecretName(name));
   const replaced = isReplaced ? Object.fromEntries(credentialHeaders.map((name) => [name, null])) : {};
   return {
     apiKey: apiKey ?? "dry-run",
