@@ -74,7 +74,8 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     authToken: null,
     baseURL: endpoint.baseUrl,
     defaultQuery: Object.fromEntries(new URLSearchParams(endpoint.search)),
-    defaultHeaders: headers,
+    // The SDK leaves its key out beside another authorization, as of a proxy before the service.
+    defaultHeaders: { "x-api-key": apiKey, ...headers },
     maxRetries: 0,
     logLevel: "off",
     openTelemetry: false,
