@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describeFileError, makeFolder, readRegularFile, replaceFile } from "../base/files/files.ts";
+import { byCodeUnit } from "../base/text/text.ts";
 import { type Baseline, baselineFormat, baselineSchema, type PlaceboResult } from "../base/types/baseline.ts";
 import { EvalsError, exitCodes, type Location, messageOf, usageError } from "../base/types/errors.ts";
 import { allDefinitions } from "../base/types/exposure.ts";
@@ -17,7 +18,6 @@ import {
 import type { RunManifest } from "../base/types/run.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
-const byCodeUnit = (a: string, b: string) => (a < b ? -1 : 1);
 
 const acceptAgain = "Accept it again: `evals run -n 20 --check off`, then `evals baseline accept`.";
 

@@ -14,6 +14,9 @@ export const hiddenRanges = [
   { from: 0xe0000, to: 0xe007f, what: "tag characters" },
 ] as const;
 
+/** Orders texts alike on every machine, whatever its language. */
+export const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
 const hex = (code: number) => code.toString(16);
 const hiddenClass = hiddenRanges.map(({ from, to }) => `\\u{${hex(from)}}-\\u{${hex(to)}}`).join("");
 const hidden = new RegExp(`[${hiddenClass}]`, "gu");

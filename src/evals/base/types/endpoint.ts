@@ -109,9 +109,9 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   const { url: baseUrl, search, headers } = parseBaseUrl(written, provider);
   const given = readHeaders(options.headers, env);
   const own = { ...headers, ...given };
-  const names = Object.keys(own);
   const key = options.isKeyless ? undefined : env[provider.keyVariable];
-  const isKeyless = options.isKeyless || names.some(isSecretName) || isLocal(baseUrl.hostname);
+  const hasCredentials = Object.keys(own).some(isSecretName);
+  const isKeyless = options.isKeyless || hasCredentials || isLocal(baseUrl.hostname);
   const apiKey = key || (isKeyless ? "no-key-needed" : undefined);
   if (apiKey === undefined && options.isDryRun)
     options.warn?.(`${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set. A dry run needs none.`);
@@ -132,9 +132,7 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   const shared = { ...limits, ...(effort !== undefined && { effort }) };
   // A gateway that holds the key of the provider gets its own credentials alone; user and password of a URL are for a proxy
   // before it.
-  const isReplaced = key
-    ? Object.keys(given).some((name) => credentialHeaders.includes(name))
-    : names.some((name) => isSecretName(name));
+  const isReplaced = key ? Object.keys(given).some((name) => credentialHeaders.includes(name)) : hasCredentials;
   const replaced = isReplaced ? Object.fromEntries(credentialHeaders.map((name) => [name, null])) : {};
   return {
     apiKey: apiKey ?? "dry-run",

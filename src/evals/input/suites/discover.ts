@@ -2,6 +2,7 @@ import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { nearest } from "../../base/text/nearest.ts";
+import { byCodeUnit } from "../../base/text/text.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import type { ParsedFile } from "../parsing/json.ts";
@@ -43,8 +44,6 @@ export async function discover(paths: readonly string[], cwd: string): Promise<D
     parsed,
   };
 }
-
-const byCodeUnit = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 async function expand(
   path: string,

@@ -157,15 +157,22 @@ function findText(text: string): string | undefined {
   }
 }
 
-/** How small models write in the voice of the assistant that is asked, or what it would return. */
-const isAnswer =
-  /^(?:here(?:'s| is| are)\b|i(?:'ll| will)\b|i can(?:'t|not)? (?:do|help)\b|how (?:can|may) i\b|(?:just )?type "|[[{`])|\s2\. |\b(?:and i(?:'ll| will)|let me know|do you need)\b|what you need\?$/i;
+/** What small models write instead of a message of the person. */
+const answers = [
+  // The assistant speaks: "I'll create it", "Here are the files", "I can't do that", "Let me know …".
+  /^(?:here(?:'s| is| are)|i(?:'ll| will)|i can(?:'t|not)? (?:do|help)|how (?:can|may) i)\b/i,
+  /\b(?:and i(?:'ll| will)|let me know|do you need)\b|what you need\?$/i,
+  // JSON or code, a list, or what to type.
+  /^[[{`]/,
+  /\s2\. /,
+  /^(?:just )?type "/i,
+];
 
 /** The case with a written query, and the arguments as it states them; or why the query cannot be used. */
 export function checkQuery(input: string, one: DraftCase, tools: readonly Tool[]): DraftCase | string {
   const text = input.toLowerCase();
   if (input === "" || input.length > 2000) return input === "" ? "it is empty" : "it is too long";
-  if (isAnswer.test(input)) return "it is what the assistant would say, not the person";
+  if (answers.some((form) => form.test(input))) return "it is what the assistant would say, not the person";
   const named = tools.find(({ name }) => mentionsName(text, name));
   if (named) return `it names the tool ${named.name}`;
   const missing = listValues(Object.values(one.args ?? {})).find((value) => !text.includes(value.toLowerCase()));
