@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { Document, isMap } from "yaml";
 import * as z from "zod";
-import { groupBy } from "../base/groupBy.ts";
+import { groupBy } from "../base/collections.ts";
 import { listProperties } from "../base/jsonSchema/values.ts";
 import { knownSecrets, redactValue } from "../base/secrets/secrets.ts";
 import { cut } from "../base/text/text.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import * as z from "zod";
-import { sumOf } from "../base/sum.ts";
+import { sumOf } from "../base/collections.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { SkillPackage, SkillRoot } from "../base/types/skill.ts";

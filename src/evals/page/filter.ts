@@ -1,5 +1,5 @@
 import { createContext } from "preact";
-import { getOrAdd } from "../base/getOrAdd.ts";
+import { getOrAdd } from "../base/collections.ts";
 import type { Trial } from "../base/types/trial.ts";
 import type { PageTrials } from "../experiments/run/report/page.ts";
 import type { PageCase } from "../experiments/run/report/pageTrials.ts";

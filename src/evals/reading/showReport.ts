@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { sumOf } from "../base/sum.ts";
+import { sumOf } from "../base/collections.ts";
 import { writeExactJson } from "../base/types/exactJson.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
 import { readMatcher } from "../base/types/matcher.ts";

@@ -1,4 +1,4 @@
-import { groupBy } from "../base/groupBy.ts";
+import { groupBy } from "../base/collections.ts";
 import type { Problem } from "../base/types/errors.ts";
 import type { Finding, FindingLocation, Severity } from "../base/types/finding.ts";
 import { type Inline, type Item, type Span, unlimited } from "./document.ts";

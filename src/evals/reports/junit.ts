@@ -1,5 +1,5 @@
+import { sumOf } from "../base/collections.ts";
 import { plain } from "../base/secrets/visible.ts";
-import { sumOf } from "../base/sum.ts";
 import { type Markup, markup } from "./escape.ts";
 import { isRed, type Verdict, type VerdictList, type VerdictSuite } from "./findings.ts";
 

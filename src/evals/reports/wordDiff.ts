@@ -1,7 +1,6 @@
 import { diffWords } from "diff";
-import { once } from "../base/once.ts";
+import { once, sumOf } from "../base/collections.ts";
 import { plain } from "../base/secrets/visible.ts";
-import { sumOf } from "../base/sum.ts";
 import type { TextChange } from "./document.ts";
 
 /** A piece of a changed text, with invisible characters escaped. */

@@ -1,4 +1,4 @@
-import { sumOf } from "../base/sum.ts";
+import { sumOf } from "../base/collections.ts";
 import { EvalsError, type Problem } from "../base/types/errors.ts";
 import { nameTool } from "../base/types/hostNames.ts";
 import { isJsonObject, type JsonObject } from "../base/types/json.ts";

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import * as z from "zod";
+import { getOrAdd } from "../../base/collections.ts";
 import { readRegularFile, replaceFile } from "../../base/files/files.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
 import { EvalsError, messageOf, usageError } from "../../base/types/errors.ts";
 import { formatIssues } from "../../base/types/issues.ts";
 import { usageSchema } from "../../base/types/trial.ts";

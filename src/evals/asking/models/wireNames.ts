@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { once } from "../../base/once.ts";
+import { once } from "../../base/collections.ts";
 import type { ModelRequest } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 

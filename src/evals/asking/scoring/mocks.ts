@@ -1,4 +1,4 @@
-import { once } from "../../base/once.ts";
+import { once } from "../../base/collections.ts";
 import { isJsonObject } from "../../base/types/json.ts";
 import type { Mocks } from "../../base/types/mock.ts";
 import type { Call, Execution } from "../../base/types/trial.ts";

@@ -1,5 +1,5 @@
+import { once } from "../../base/collections.ts";
 import { compileSchema, type Validate } from "../../base/jsonSchema/validate.ts";
-import { once } from "../../base/once.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import type { Model } from "../../base/types/model.ts";
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";

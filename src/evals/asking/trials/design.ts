@@ -1,4 +1,4 @@
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd } from "../../base/collections.ts";
 
 /**
  * The outcome of one trial: the model passed; it selected the right tool, or rightly none, but did not pass; it failed; or

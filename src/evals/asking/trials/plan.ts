@@ -1,4 +1,4 @@
-import { once } from "../../base/once.ts";
+import { once } from "../../base/collections.ts";
 import { deriveSeed, orderBySeed, orderOnLine } from "../../base/stats/random.ts";
 import { isLocalModel } from "../../base/types/endpoint.ts";
 import { allDefinitions, type Exposure, type ExposureKind } from "../../base/types/exposure.ts";

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { getOrAdd } from "../getOrAdd.ts";
+import { getOrAdd } from "../collections.ts";
 import type { Exported, Received, Sent } from "./thread.ts";
 
 /** What a user's function returned, or why it returned nothing, as a sentence without a full stop. */

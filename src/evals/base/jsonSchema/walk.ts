@@ -1,4 +1,4 @@
-import { once } from "../once.ts";
+import { once } from "../collections.ts";
 import { quoteWhole } from "../text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
 

@@ -1,4 +1,4 @@
-import { once } from "../once.ts";
+import { once } from "../collections.ts";
 import { isJsonObject } from "../types/json.ts";
 import { buildBm25Index } from "./bm25.ts";
 import type { SearchableTool } from "./document.ts";

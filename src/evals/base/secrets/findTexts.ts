@@ -1,4 +1,4 @@
-import { getOrAdd } from "../getOrAdd.ts";
+import { getOrAdd } from "../collections.ts";
 
 /** A part of a text that is one of the texts looked for: `at` is its number. */
 export type Found = { from: number; to: number; at: number };

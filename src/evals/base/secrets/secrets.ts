@@ -1,4 +1,4 @@
-import { once } from "../once.ts";
+import { once } from "../collections.ts";
 import { addFound, createFinder, type Finder, type Found, fewest, foldEscapes } from "./findTexts.ts";
 import {
   isReference,

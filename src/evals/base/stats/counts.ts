@@ -1,4 +1,4 @@
-import { sumOf } from "../sum.ts";
+import { sumOf } from "../collections.ts";
 import { hypergeometric } from "./distributions.ts";
 
 /** Graded trials of one case in one arm, and how many of them passed. Broken trials are not counted. */

@@ -1,4 +1,4 @@
-import { sumOf } from "../sum.ts";
+import { sumOf } from "../collections.ts";
 import { lnGamma } from "./stdlib.ts";
 
 /** A probability mass function over the integers `least`, `least` + 1, ... Its masses add up to 1. */

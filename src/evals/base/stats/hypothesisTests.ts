@@ -1,4 +1,4 @@
-import { sumOf } from "../sum.ts";
+import { sumOf } from "../collections.ts";
 import { type CaseCounts, type Counts, type HeadNull, headNull } from "./counts.ts";
 import { type IntegerPmf, lnChoose, type Summand, tailOfSum } from "./distributions.ts";
 

@@ -1,4 +1,4 @@
-import { sumOf } from "../sum.ts";
+import { sumOf } from "../collections.ts";
 import type { Counts } from "./counts.ts";
 import { normalQuantile } from "./stdlib.ts";
 

@@ -1,4 +1,4 @@
-import { sumOf } from "../sum.ts";
+import { sumOf } from "../collections.ts";
 import { type CaseCounts, type Counts, comparable, meanChange, rate, swapArms } from "./counts.ts";
 import { type Interval, z95 } from "./intervals.ts";
 

@@ -1,4 +1,4 @@
-import { sumOf } from "../../base/sum.ts";
+import { sumOf } from "../../base/collections.ts";
 import type { ArmAxis, ArmComparison, ArmSummary, ArmsSummary } from "../../base/types/arms.ts";
 import type { DiscoverySummary } from "../../base/types/exposure.ts";
 import { describeExposure } from "../../base/types/exposure.ts";

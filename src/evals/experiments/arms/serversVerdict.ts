@@ -1,8 +1,6 @@
-import { getOrAdd } from "../../base/getOrAdd.ts";
-import { groupBy } from "../../base/groupBy.ts";
+import { getOrAdd, groupBy, sumOf } from "../../base/collections.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { wilson } from "../../base/stats/intervals.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { ManifestSuite, RunManifest } from "../../base/types/run.ts";
 import type { ServersSummary } from "../../base/types/servers.ts";
 import { countListTokens, isCallable, isOwnTool, type OfferedTool, readOwnName } from "../../base/types/tool.ts";

@@ -1,4 +1,4 @@
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd } from "../../base/collections.ts";
 import { wilson } from "../../base/stats/intervals.ts";
 import type { AboutSkills, SkillsSummary } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";

@@ -1,7 +1,6 @@
 import { type Observation, TrialRecord } from "../../asking/trials/design.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd, sumOf } from "../../base/collections.ts";
 import { type Counts, pool, swapArms } from "../../base/stats/counts.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { ArmComparison, ArmSummary, ArmsSummary } from "../../base/types/arms.ts";
 import { allDefinitions, type Exposure, nameExposure } from "../../base/types/exposure.ts";
 import { type ManifestSuite, type RunManifest, withoutArm } from "../../base/types/run.ts";

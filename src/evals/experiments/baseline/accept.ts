@@ -1,6 +1,6 @@
 import { relative, resolve } from "node:path";
+import { sumOf } from "../../base/collections.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
-import { sumOf } from "../../base/sum.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import { type Baseline, toComparedRun } from "../../base/types/baseline.ts";
 import {

@@ -6,9 +6,8 @@ import {
   playTogether,
   type TrialRecord,
 } from "../../asking/trials/design.ts";
-import { groupBy } from "../../base/groupBy.ts";
+import { groupBy, sumOf } from "../../base/collections.ts";
 import { type Counts, noTrials } from "../../base/stats/counts.ts";
-import { sumOf } from "../../base/sum.ts";
 import { bringStage, OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
 import { blame, blameArm } from "./sampled.ts";
 import { type BlamedCase, type BlameVerdict, blameNothing } from "./verdict.ts";

@@ -1,6 +1,6 @@
+import { sumOf } from "../../base/collections.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import type { Random } from "../../base/stats/random.ts";
-import { sumOf } from "../../base/sum.ts";
 
 /** For each changed description, whether it has its new wording. */
 export type Mask = readonly boolean[];

@@ -1,4 +1,4 @@
-import { groupBy } from "../../base/groupBy.ts";
+import { groupBy } from "../../base/collections.ts";
 import { pool } from "../../base/stats/counts.ts";
 import { fisherP } from "../../base/stats/hypothesisTests.ts";
 import {

@@ -6,11 +6,10 @@ import {
   type Play,
   type TrialRecord,
 } from "../../asking/trials/design.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd, sumOf } from "../../base/collections.ts";
 import type { CaseCounts } from "../../base/stats/counts.ts";
 import { fisherP, globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, seededRandom } from "../../base/stats/random.ts";
-import { sumOf } from "../../base/sum.ts";
 import { bringStage, OrderSchedule, type Span } from "../design/schedule.ts";
 import {
   Belief,

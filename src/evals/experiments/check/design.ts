@@ -1,7 +1,7 @@
 import { type Design, mostMissing, type Play, type TrialRecord } from "../../asking/trials/design.ts";
+import { sumOf } from "../../base/collections.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { fisherP, isSignificant } from "../../base/stats/hypothesisTests.ts";
-import { sumOf } from "../../base/sum.ts";
 import { adviseOpen, simulateReach } from "../design/advice.ts";
 import { decideExhausted, exhaustedLevel } from "../design/compare.ts";
 import {

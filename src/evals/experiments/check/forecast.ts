@@ -1,7 +1,7 @@
 import { simulate } from "../../asking/trials/design.ts";
+import { sumOf } from "../../base/collections.ts";
 import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import { deriveSeed, drawBeta, seededRandom } from "../../base/stats/random.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { CheckSetup } from "./design.ts";
 import { createDesign } from "./verdict.ts";
 

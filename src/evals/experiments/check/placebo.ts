@@ -1,8 +1,8 @@
 import type { Design, TrialRecord } from "../../asking/trials/design.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { sumOf } from "../../base/collections.ts";
 import { tailOfSum } from "../../base/stats/distributions.ts";
 import { isSignificant } from "../../base/stats/hypothesisTests.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { Baseline, PlaceboResult } from "../../base/types/baseline.ts";
 import type { ComparedCheck } from "../../base/types/check.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";

@@ -1,5 +1,5 @@
 import { isGraded, type TrialRecord } from "../../asking/trials/design.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd } from "../../base/collections.ts";
 import type { NamedCase } from "../../base/types/check.ts";
 import type { AlikeAnswers, Rate, RatedP } from "../design/grades.ts";
 import {

@@ -1,4 +1,4 @@
-import { groupBy } from "../../base/groupBy.ts";
+import { groupBy } from "../../base/collections.ts";
 import { rate } from "../../base/stats/counts.ts";
 import type { PlaceboResult } from "../../base/types/baseline.ts";
 import type { CheckSummary, ComparedCheck, LostCases } from "../../base/types/check.ts";

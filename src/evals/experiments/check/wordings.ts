@@ -1,6 +1,6 @@
+import { sumOf } from "../../base/collections.ts";
 import { tailOfSum } from "../../base/stats/distributions.ts";
 import { isSignificant } from "../../base/stats/hypothesisTests.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { Rate } from "../design/grades.ts";
 import { differ, fallP, type PairTally } from "../design/observe.ts";
 import type { PlayedCase } from "./playedCase.ts";

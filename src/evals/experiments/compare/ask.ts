@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd } from "../../base/collections.ts";
 import { type ExitCode, exitCodes, printProblem, usageError } from "../../base/types/errors.ts";
 import { allDefinitions, nameExposure } from "../../base/types/exposure.ts";
 import type { Io } from "../../base/types/io.ts";

@@ -1,5 +1,5 @@
+import { sumOf } from "../../base/collections.ts";
 import { fisherP } from "../../base/stats/hypothesisTests.ts";
-import { sumOf } from "../../base/sum.ts";
 import { countRate, type Grades, rates } from "./grades.ts";
 
 /** The answers of one case in order of asking, by grade (0, 1 or 2), as many in both arms. */

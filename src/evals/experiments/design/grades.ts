@@ -1,7 +1,7 @@
+import { sumOf } from "../../base/collections.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { halfBinomial, hypergeometric, lnFactorial, lowerTail } from "../../base/stats/distributions.ts";
 import { findLowest, fisherP, isSignificant } from "../../base/stats/hypothesisTests.ts";
-import { sumOf } from "../../base/sum.ts";
 
 // Tests of answers with three grades: 2 passes, 1 only selects the right tool (or rightly none), 0 does neither. Two
 // rates follow from them, and each test is the exact law of the smaller p of the two.

@@ -5,9 +5,8 @@ import {
   type TrialRecord,
   type TrialRequest,
 } from "../../asking/trials/design.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd, sumOf } from "../../base/collections.ts";
 import { deriveSeed, seededRandom, shuffle } from "../../base/stats/random.ts";
-import { sumOf } from "../../base/sum.ts";
 
 /**
  * `from`: the first trial, where earlier ones had orders of another schedule. `cap`: the most trials of a case before its

@@ -1,8 +1,7 @@
 import { mostMissing } from "../../asking/trials/design.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd, sumOf } from "../../base/collections.ts";
 import { type Counts, comparable, meanChange, noTrials, pool, swapArms } from "../../base/stats/counts.ts";
 import { upperDrop } from "../../base/stats/meanDrop.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { Alarm, DriftVerdict } from "../../base/types/drift.ts";
 import {
   addWhole,

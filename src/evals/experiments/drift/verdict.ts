@@ -1,6 +1,6 @@
 import { countPasses, type Design, mostMissing, nextStep, TrialRecord } from "../../asking/trials/design.ts";
+import { sumOf } from "../../base/collections.ts";
 import type { Counts } from "../../base/stats/counts.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { DriftPlan, DriftSummary, DriftVerdict, Night, NightChanges } from "../../base/types/drift.ts";
 import type { CaseSummary } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";

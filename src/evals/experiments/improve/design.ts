@@ -1,5 +1,5 @@
 import type { Design } from "../../asking/trials/design.ts";
-import { sumOf } from "../../base/sum.ts";
+import { sumOf } from "../../base/collections.ts";
 import { askAll, OrderSchedule } from "../design/schedule.ts";
 import {
   certificates,

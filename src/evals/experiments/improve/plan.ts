@@ -1,7 +1,7 @@
 import { listExpectedTools } from "../../asking/scoring/labels.ts";
 import { labelCase } from "../../asking/scoring/userTurns.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { groupBy } from "../../base/groupBy.ts";
+import { groupBy } from "../../base/collections.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
 import { deriveSeed, orderBySeed } from "../../base/stats/random.ts";
 import { printProblem, usageError } from "../../base/types/errors.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { labelCase } from "../../asking/scoring/userTurns.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd } from "../../base/collections.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
 import { findJson } from "../../base/text/jsonParts.ts";
 import { cut } from "../../base/text/text.ts";

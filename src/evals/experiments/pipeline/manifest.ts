@@ -2,7 +2,7 @@ import { hashPrompt } from "../../asking/scoring/judge.ts";
 import { listExpectedTools, readSkillExpectation } from "../../asking/scoring/labels.ts";
 import { labelCase } from "../../asking/scoring/userTurns.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { groupBy } from "../../base/groupBy.ts";
+import { groupBy } from "../../base/collections.ts";
 import type { CheckPlan } from "../../base/types/check.ts";
 import { allDefinitions } from "../../base/types/exposure.ts";
 import type { JsonObject } from "../../base/types/json.ts";

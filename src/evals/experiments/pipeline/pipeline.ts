@@ -9,7 +9,7 @@ import {
 } from "../../asking/trials/plan.ts";
 import { type PlanEnd, runPlan, type SentPrompts } from "../../asking/trials/runPlan.ts";
 import { type Asker, createLocalAsker, type TrialContext } from "../../asking/trials/runTrial.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd } from "../../base/collections.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";

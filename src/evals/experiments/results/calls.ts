@@ -1,4 +1,4 @@
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd } from "../../base/collections.ts";
 import { canonicalJson } from "../../base/types/json.ts";
 import type { SuiteSummary } from "../../base/types/run.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";

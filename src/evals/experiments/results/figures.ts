@@ -1,6 +1,6 @@
+import { sumOf } from "../../base/collections.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { wilson } from "../../base/stats/intervals.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { SuiteSummary } from "../../base/types/run.ts";
 import type { Block, Estimate, Figure, GridCell } from "../../reports/document.ts";
 import { count, integer, ratio } from "../../reports/format.ts";

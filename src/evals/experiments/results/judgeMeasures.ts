@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { sumOf } from "../../base/collections.ts";
 import { kappa, wilson } from "../../base/stats/intervals.ts";
-import { sumOf } from "../../base/sum.ts";
 import { intervalSchema } from "../../base/types/check.ts";
 import { type Opinion, type OpinionCounts, opinions } from "../../base/types/judge.ts";
 import { count, integer } from "../../reports/format.ts";

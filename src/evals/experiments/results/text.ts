@@ -1,4 +1,4 @@
-import { sumOf } from "../../base/sum.ts";
+import { sumOf } from "../../base/collections.ts";
 import type { CaseSummary, ManifestSuite, RunManifest, RunSummary, SuiteSummary } from "../../base/types/run.ts";
 import type { ListChange } from "../../base/types/trial.ts";
 import type { Inline, Mark } from "../../reports/document.ts";

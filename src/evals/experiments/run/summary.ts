@@ -1,6 +1,6 @@
+import { sumOf } from "../../base/collections.ts";
 import { noTrials } from "../../base/stats/counts.ts";
 import { wilson } from "../../base/stats/intervals.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { CheckPlan, CheckSummary, Gate } from "../../base/types/check.ts";
 import { exitCodes } from "../../base/types/errors.ts";
 import type {

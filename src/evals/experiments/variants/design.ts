@@ -6,6 +6,7 @@ import {
   type Play,
   type TrialRecord,
 } from "../../asking/trials/design.ts";
+import { sumOf } from "../../base/collections.ts";
 import {
   type CaseCounts,
   type Counts,
@@ -17,7 +18,6 @@ import {
 } from "../../base/stats/counts.ts";
 import { fisherP, globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { upperDrop } from "../../base/stats/meanDrop.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { NamedCase } from "../../base/types/check.ts";
 import type { Rate } from "../design/grades.ts";
 import { countAnswered, pickTrials, readArm, readGrade, tallyCase } from "../design/observe.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd } from "../../base/collections.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
 import { EvalsError, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";

@@ -1,4 +1,4 @@
-import { sumOf } from "../../base/sum.ts";
+import { sumOf } from "../../base/collections.ts";
 import type { NamedCase } from "../../base/types/check.ts";
 import { skillEntryName } from "../../base/types/skill.ts";
 import {

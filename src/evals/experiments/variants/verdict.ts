@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { isGraded, type TrialRecord } from "../../asking/trials/design.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
-import { sumOf } from "../../base/sum.ts";
+import { getOrAdd, sumOf } from "../../base/collections.ts";
 import { type PlaceboResult, placeboSchema } from "../../base/types/baseline.ts";
 import { countsSchema, namedCaseSchema } from "../../base/types/check.ts";
 import type { ExitCode } from "../../base/types/errors.ts";

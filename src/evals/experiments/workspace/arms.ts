@@ -1,7 +1,6 @@
 import { preflight } from "../../asking/scoring/preflight.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
-import { groupBy } from "../../base/groupBy.ts";
+import { getOrAdd, groupBy } from "../../base/collections.ts";
 import { orderBySeed } from "../../base/stats/random.ts";
 import { type Problem, usageError } from "../../base/types/errors.ts";
 import type { ExposureKind } from "../../base/types/exposure.ts";

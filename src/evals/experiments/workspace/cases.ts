@@ -1,6 +1,6 @@
 import { listExpectations } from "../../asking/scoring/userTurns.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { once } from "../../base/once.ts";
+import { once } from "../../base/collections.ts";
 import type { SkillPackage } from "../../base/types/skill.ts";
 import { type Case, listCaseCalls, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
 import type { OfferedTool, Tool, Toolset } from "../../base/types/tool.ts";

@@ -14,7 +14,7 @@ import type { TrialContext } from "../../asking/trials/runTrial.ts";
 import type { SkillShelf } from "../../asking/trials/skills.ts";
 import { indexTools } from "../../asking/trials/toolSearch.ts";
 import type { CodeCaller } from "../../base/code/caller.ts";
-import { once } from "../../base/once.ts";
+import { once } from "../../base/collections.ts";
 import { findRanker, type RankerName } from "../../base/search/rankers.ts";
 import { listingHosts } from "../../base/search/skillListing.ts";
 import { showJson } from "../../base/text/text.ts";

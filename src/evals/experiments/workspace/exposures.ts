@@ -1,5 +1,5 @@
 import { getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
-import { once } from "../../base/once.ts";
+import { once } from "../../base/collections.ts";
 import { nameRanker, type RankerName, rankerNames } from "../../base/search/rankers.ts";
 import { nearest } from "../../base/text/nearest.ts";
 import { printProblem, usageError } from "../../base/types/errors.ts";

@@ -4,7 +4,7 @@ import { preflight } from "../../asking/scoring/preflight.ts";
 import { isWritable } from "../../asking/scoring/writtenFiles.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { searchToolName } from "../../asking/trials/toolSearch.ts";
-import { groupBy } from "../../base/groupBy.ts";
+import { groupBy } from "../../base/collections.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import type { Problem } from "../../base/types/errors.ts";
 import type { Model } from "../../base/types/model.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { groupBy } from "../../base/groupBy.ts";
+import { groupBy } from "../../base/collections.ts";
 import { isJsonObject, type Json, type Path } from "../../base/types/json.ts";
 import { type CaseFile, type SuiteFile, suiteFileSchema } from "../../base/types/suite.ts";
 import { checkExpectation } from "./expectation.ts";

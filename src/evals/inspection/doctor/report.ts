@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { groupBy } from "../../base/groupBy.ts";
+import { groupBy } from "../../base/collections.ts";
 import { findingSchema } from "../../base/types/finding.ts";
 import { type Shown, shownLevels, shownSchema } from "../../base/types/shown.ts";
 import { type Block, heading, list, text, unlimited } from "../../reports/document.ts";

@@ -1,4 +1,4 @@
-import { groupBy } from "../../base/groupBy.ts";
+import { groupBy } from "../../base/collections.ts";
 import { listConfusablePairs } from "../../base/search/similarity.ts";
 import type { Finding } from "../../base/types/finding.ts";
 import { listHostsWithTool } from "../../base/types/hostNames.ts";

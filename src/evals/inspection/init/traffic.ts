@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
-import { groupBy } from "../../base/groupBy.ts";
+import { groupBy } from "../../base/collections.ts";
 import { looksRandom } from "../../base/secrets/recognize.ts";
 import { quote } from "../../base/text/text.ts";
 import { usageError } from "../../base/types/errors.ts";

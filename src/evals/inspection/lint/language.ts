@@ -1,4 +1,4 @@
-import { once } from "../../base/once.ts";
+import { once } from "../../base/collections.ts";
 import type { JsonObject } from "../../base/types/json.ts";
 import verbs from "./verbs.json" with { type: "json" };
 

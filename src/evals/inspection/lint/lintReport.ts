@@ -1,5 +1,4 @@
-import { groupBy } from "../../base/groupBy.ts";
-import { sumOf } from "../../base/sum.ts";
+import { groupBy, sumOf } from "../../base/collections.ts";
 import type { Finding, FindingLocation } from "../../base/types/finding.ts";
 import type { LintReport, RuleInfo } from "../../base/types/lint.ts";
 import {

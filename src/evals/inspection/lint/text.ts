@@ -1,4 +1,4 @@
-import { once } from "../../base/once.ts";
+import { once } from "../../base/collections.ts";
 import type { Json, JsonObject, Path } from "../../base/types/json.ts";
 
 /** The words of names that were split before, because rules split the same names many times. */

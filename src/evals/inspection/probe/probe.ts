@@ -1,8 +1,8 @@
 import { executable } from "../../asking/scoring/tools.ts";
+import { sumOf } from "../../base/collections.ts";
 import { askConsent, isCi } from "../../base/consent.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
 import { deriveSeed } from "../../base/stats/random.ts";
-import { sumOf } from "../../base/sum.ts";
 import { EvalsError, type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
 import { defaultPolicy, type ExecutionPolicy, isWithin } from "../../base/types/execution.ts";
 import type { Severity } from "../../base/types/finding.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { groupBy } from "../../base/groupBy.ts";
+import { groupBy } from "../../base/collections.ts";
 import { findingSchema, problemSchema, severitySchema } from "../../base/types/finding.ts";
 import { jsonObjectSchema } from "../../base/types/json.ts";
 import { type Block, heading, type Item, list, makeColumns, table, text, unlimited } from "../../reports/document.ts";

@@ -1,9 +1,8 @@
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { groupBy } from "../../base/groupBy.ts";
+import { groupBy, sumOf } from "../../base/collections.ts";
 import { type SearchDocument, toSearchDocument } from "../../base/search/document.ts";
 import { type RankerName, rankerNames } from "../../base/search/rankers.ts";
 import { type ListingHost, listingHosts, listSkills, skillListings } from "../../base/search/skillListing.ts";
-import { sumOf } from "../../base/sum.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { skillEntryName } from "../../base/types/skill.ts";

@@ -1,4 +1,4 @@
-import { once } from "../../base/once.ts";
+import { once } from "../../base/collections.ts";
 import {
   leastConfusable,
   measureSimilarity,

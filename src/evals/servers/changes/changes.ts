@@ -1,4 +1,4 @@
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd } from "../../base/collections.ts";
 import type { Baseline } from "../../base/types/baseline.ts";
 import type { JsonObject } from "../../base/types/json.ts";
 import type { ChangeClass } from "../../base/types/lint.ts";

@@ -1,6 +1,5 @@
-import { groupBy } from "../../../base/groupBy.ts";
+import { groupBy, sumOf } from "../../../base/collections.ts";
 import { wilson } from "../../../base/stats/intervals.ts";
-import { sumOf } from "../../../base/sum.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
 import { skillEntryName } from "../../../base/types/skill.ts";
 import {

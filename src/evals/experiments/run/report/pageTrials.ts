@@ -1,5 +1,4 @@
-import { getOrAdd } from "../../../base/getOrAdd.ts";
-import { sumOf } from "../../../base/sum.ts";
+import { getOrAdd, sumOf } from "../../../base/collections.ts";
 import { writeExactJson } from "../../../base/types/exactJson.ts";
 import type { Json } from "../../../base/types/json.ts";
 import {

@@ -1,5 +1,4 @@
-import { groupBy } from "../../../base/groupBy.ts";
-import { sumOf } from "../../../base/sum.ts";
+import { groupBy, sumOf } from "../../../base/collections.ts";
 import type { CheckSummary, ComparedCheck } from "../../../base/types/check.ts";
 import { exitCodes } from "../../../base/types/errors.ts";
 import type { CaseSummary, PartialRun, RunManifest, RunSummary, SuiteSummary, Touch } from "../../../base/types/run.ts";

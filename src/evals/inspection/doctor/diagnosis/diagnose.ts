@@ -1,4 +1,4 @@
-import { groupBy } from "../../../base/groupBy.ts";
+import { groupBy } from "../../../base/collections.ts";
 import { excerpt, quoteWhole } from "../../../base/text/text.ts";
 import { writeExactJson } from "../../../base/types/exactJson.ts";
 import type { Finding } from "../../../base/types/finding.ts";

@@ -1,5 +1,5 @@
+import { once } from "../../../base/collections.ts";
 import { walkToolSchema } from "../../../base/jsonSchema/walk.ts";
-import { once } from "../../../base/once.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
 import { findVerb, getVerbKind, isEnglish, startsWithVerb } from "../language.ts";
 import { defineRules, type ToolSubject } from "../rule.ts";

@@ -1,6 +1,6 @@
+import { once } from "../../../base/collections.ts";
 import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../../../base/jsonSchema/values.ts";
 import type { SchemaLocation } from "../../../base/jsonSchema/walk.ts";
-import { once } from "../../../base/once.ts";
 import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../../base/types/json.ts";
 import { defineRules, inInput, type RuleHead, type RuleRow, type ToolSubject, type Violation } from "../rule.ts";

@@ -1,3 +1,4 @@
+import { sumOf } from "../../../base/collections.ts";
 import { findMalformed } from "../../../base/jsonSchema/malformed.ts";
 import { compileSchema } from "../../../base/jsonSchema/validate.ts";
 import {
@@ -16,7 +17,6 @@ import {
   type SchemaLocation,
   walkToolSchema,
 } from "../../../base/jsonSchema/walk.ts";
-import { sumOf } from "../../../base/sum.ts";
 import { isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
 import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";

@@ -1,4 +1,4 @@
-import { once } from "../../../base/once.ts";
+import { once } from "../../../base/collections.ts";
 import type { ChangeEffect } from "../../../servers/changes/parameters.ts";
 import { listEffects } from "../../../servers/changes/tools.ts";
 import { defineRules, type RuleHead, type VersionSubject } from "../rule.ts";

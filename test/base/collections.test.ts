@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { groupBy } from "../../src/evals/base/groupBy.ts";
+import { groupBy } from "../../src/evals/base/collections.ts";
 
 it("groups items by key, in the order of first occurrence", () => {
   const groups = groupBy(["cat", "horse", "dog", "mouse"], (word) => String(word.length));

@@ -1,0 +1,39 @@
+/** The sum of a number of each item. */
+export function sumOf<T>(items: Iterable<T>, read: (item: T) => number): number {
+  let sum = 0;
+  for (const item of items) sum += read(item);
+  return sum;
+}
+
+/** Groups items by key, in the order in which the keys first occur. `Map.groupBy` does the same from Node 21 on. */
+export function groupBy<T>(items: Iterable<T>, readKey: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = readKey(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+}
+
+/** The value of a key in a map; a new one is made and added if there is none. */
+export function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+/** Memoizes `make` per object, which must not change, for as long as the object lives. */
+export function once<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
+  const known = new WeakMap<Key, { made: Made }>();
+  return (key) => {
+    const kept = known.get(key);
+    if (kept) return kept.made;
+    const made = make(key);
+    known.set(key, { made });
+    return made;
+  };
+}
