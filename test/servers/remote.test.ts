@@ -6,7 +6,7 @@ import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { afterEach, describe, expect, it, test } from "vitest";
-import { createPatientFetch } from "../../src/evals/base/network/proxy.ts";
+import { createPatientFetch } from "../../src/evals/base/network.ts";
 import { parseExactJson } from "../../src/evals/base/types/exactJson.ts";
 import type { Json, JsonObject } from "../../src/evals/base/types/json.ts";
 import { type Connection, connect } from "../../src/evals/servers/connect.ts";

@@ -1,8 +1,7 @@
 import { lstatSync } from "node:fs";
 import { resolve } from "node:path";
-import { isCi } from "../base/consent.ts";
 import { EvalsError, usageError } from "../base/types/errors.ts";
-import type { Io } from "../base/types/io.ts";
+import { type Io, isCi } from "../base/types/io.ts";
 import { type Project, projectFiles } from "../input/suites/projectFile.ts";
 import type { Command } from "./command.ts";
 import { nameCommand, readValue, toCamelCase } from "./commandLine.ts";

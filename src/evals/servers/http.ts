@@ -1,5 +1,5 @@
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
-import { createPatientFetch, type Fetch } from "../base/network/proxy.ts";
+import { createPatientFetch, type Fetch } from "../base/network.ts";
 import { cut, quoteWhole } from "../base/text/text.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
 import { unmarkWholes } from "../base/types/exactJson.ts";

@@ -8,8 +8,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
-import { abortAfter } from "../base/network/deadline.ts";
-import { type Fetch, openFetch } from "../base/network/proxy.ts";
+import { abortAfter, type Fetch, openFetch } from "../base/network.ts";
 import { knownSecrets } from "../base/secrets/secrets.ts";
 import { cut, excerpt } from "../base/text/text.ts";
 import { EvalsError, messageOf, usageError } from "../base/types/errors.ts";

@@ -1,5 +1,5 @@
 import { availableParallelism, totalmem } from "node:os";
-import { openFetch } from "../../base/network/proxy.ts";
+import { openFetch } from "../../base/network.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
 
 import type { HostModel } from "../../base/types/model.ts";

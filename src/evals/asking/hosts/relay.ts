@@ -9,7 +9,7 @@ import {
   type Tool as ListedTool,
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { startLoopback } from "../../base/network/loopback.ts";
+import { startLoopback } from "../../base/network.ts";
 import { toNumbers } from "../../base/types/exactJson.ts";
 import type { Json, JsonObject } from "../../base/types/json.ts";
 import type { HostedTrial } from "../../base/types/model.ts";

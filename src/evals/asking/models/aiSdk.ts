@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as z from "zod";
-import { abortAfter } from "../../base/network/deadline.ts";
-import type { Fetch } from "../../base/network/proxy.ts";
+import { abortAfter, type Fetch } from "../../base/network.ts";
 import { isSecretName } from "../../base/secrets/recognize.ts";
 import { type Fault, permanentFault } from "../../base/types/attempt.ts";
 import {

@@ -1,5 +1,4 @@
-import { readText } from "../../base/network/fetch.ts";
-import { type Fetch, openFetch } from "../../base/network/proxy.ts";
+import { type Fetch, openFetch, readText } from "../../base/network.ts";
 import { type Attempt, type Fault, transientFault } from "../../base/types/attempt.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import type { BatchState, ModelRequest } from "../../base/types/model.ts";

@@ -1,4 +1,4 @@
-import { createFetch } from "../../base/network/fetch.ts";
+import { createFetch } from "../../base/network.ts";
 import { type EndpointOptions, type localServers, parseBaseUrl, readHeaders } from "../../base/types/endpoint.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import type { ContextWindow } from "../../base/types/model.ts";

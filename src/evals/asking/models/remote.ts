@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { OversizedReplyError } from "../../base/network/fetch.ts";
+import { OversizedReplyError } from "../../base/network.ts";
 import { cut, excerpt, quote } from "../../base/text/text.ts";
 import {
   type Attempt,

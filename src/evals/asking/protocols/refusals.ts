@@ -1,4 +1,4 @@
-import { createFetch } from "../../base/network/fetch.ts";
+import { createFetch } from "../../base/network.ts";
 import { cut } from "../../base/text/text.ts";
 import { withoutSecrets } from "../../base/types/endpoint.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";

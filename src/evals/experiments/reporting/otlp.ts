@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
 import querystring from "node:querystring";
 import * as z from "zod";
-import { abortAfter } from "../../base/network/deadline.ts";
-import { readText } from "../../base/network/fetch.ts";
-import { openFetch } from "../../base/network/proxy.ts";
+import { abortAfter, openFetch, readText } from "../../base/network.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { cut } from "../../base/text/text.ts";
 import { withoutSecrets } from "../../base/types/endpoint.ts";

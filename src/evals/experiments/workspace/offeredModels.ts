@@ -1,4 +1,4 @@
-import { createFetch } from "../../base/network/fetch.ts";
+import { createFetch } from "../../base/network.ts";
 import { isText } from "../../base/text/text.ts";
 import { localServers, localUrl, priceUsage } from "../../base/types/endpoint.ts";
 import type { Io } from "../../base/types/io.ts";

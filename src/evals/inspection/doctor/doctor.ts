@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { findProtocol } from "../../asking/protocols/index.ts";
-import { startLoopback } from "../../base/network/loopback.ts";
+import { startLoopback } from "../../base/network.ts";
 import { EvalsError, type ExitCode, exitCodes, messageOf, usageError } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";
 import { hostProfiles } from "../../base/types/hostProfiles.ts";

@@ -1,6 +1,5 @@
 import { executable } from "../../asking/scoring/tools.ts";
-import { abortAfter } from "../../base/network/deadline.ts";
-import { openFetch } from "../../base/network/proxy.ts";
+import { abortAfter, openFetch } from "../../base/network.ts";
 import { cut } from "../../base/text/text.ts";
 import { EvalsError, messageOf } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/execution.ts";

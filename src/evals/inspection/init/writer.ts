@@ -1,14 +1,13 @@
 import { hash } from "node:crypto";
 import { SpendingLimits } from "../../asking/trials/limits.ts";
 import { schedule } from "../../asking/trials/schedule.ts";
-import { askConsent } from "../../base/consent.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines, visible } from "../../base/secrets/visible.ts";
 import { unfence } from "../../base/text/jsonParts.ts";
 import { mentionsName } from "../../base/text/text.ts";
 import { isLocal } from "../../base/types/endpoint.ts";
 import { usageError } from "../../base/types/errors.ts";
-import type { Io } from "../../base/types/io.ts";
+import { askConsent, type Io } from "../../base/types/io.ts";
 import type { Json, JsonObject } from "../../base/types/json.ts";
 import { type AskedModel, noUsage } from "../../base/types/model.ts";
 import type { Tool } from "../../base/types/tool.ts";

@@ -1,12 +1,11 @@
 import { executable } from "../../asking/scoring/tools.ts";
 import { sumOf } from "../../base/collections.ts";
-import { askConsent, isCi } from "../../base/consent.ts";
 import { printableLines } from "../../base/secrets/visible.ts";
 import { deriveSeed } from "../../base/stats/random.ts";
 import { EvalsError, type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
 import { defaultPolicy, type ExecutionPolicy, isWithin } from "../../base/types/execution.ts";
 import type { Severity } from "../../base/types/finding.ts";
-import type { Io } from "../../base/types/io.ts";
+import { askConsent, type Io, isCi } from "../../base/types/io.ts";
 import { canonicalJson, isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import { matchesPattern, type Profile, type Settings } from "../../base/types/lint.ts";
 import { isCallable, type OfferedTool } from "../../base/types/tool.ts";

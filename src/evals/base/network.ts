@@ -1,20 +1,76 @@
+import { once } from "node:events";
 import {
+  createServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
   Agent as PlainAgent,
   request as plainRequest,
+  type RequestListener,
+  type Server,
 } from "node:http";
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
+import type { AddressInfo } from "node:net";
 import { pipeline, type Readable, type Transform } from "node:stream";
 import { urlToHttpOptions } from "node:url";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { parseExactJson, unmarkWholes } from "../types/exactJson.ts";
-import { createProxyFetch } from "./proxy.ts";
+import { usageError } from "./types/errors.ts";
+import { parseExactJson, unmarkWholes } from "./types/exactJson.ts";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** The built-in `fetch`, or one like it. Other code gets it from here, so that no request passes the proxies by. */
+export type Fetch = typeof fetch;
+
+/** A `fetch` through the proxies of the environment, or the built-in one where none is set. */
+export const openFetch = (env: Env): Fetch => createProxyFetch(env) ?? fetch;
+
+/**
+ * A `fetch` that uses the proxies in HTTPS_PROXY and HTTP_PROXY, except for this machine and the hosts in NO_PROXY;
+ * undefined when no proxy is set. Lower-case names take precedence, as in curl. undici is loaded with the first
+ * request. Certificates are checked against Node's list and NODE_EXTRA_CA_CERTS. Timeouts are left to the caller's
+ * signal. Throws a usage error for a proxy that is not an http or https URL.
+ */
+function createProxyFetch(env: Env): Fetch | undefined {
+  const proxies = readProxies(env);
+  return proxies.httpProxy === "" && proxies.httpsProxy === "" ? undefined : createLateFetch(proxies);
+}
+
+/** With or without a proxy. Never ends a request by itself, as the built-in `fetch` does after 300 s. */
+export function createPatientFetch(env: Env): Fetch {
+  return createLateFetch(readProxies(env));
+}
+
+function readProxies(env: Env) {
+  const read = (name: string) => env[name.toLowerCase()] || env[name] || "";
+  const readProxy = (name: string) => {
+    const value = read(name);
+    if (value === "" || /^https?:\/\/./.test(value)) return value;
+    // The value may hold a password.
+    throw usageError(`${name} is not an http or https URL.`, "Write it as http://host:port.");
+  };
+  const excluded = read("NO_PROXY");
+  const noProxy = excluded === "*" ? excluded : `${excluded},localhost,127.0.0.1,[::1]`;
+  return { httpProxy: readProxy("HTTP_PROXY"), httpsProxy: readProxy("HTTPS_PROXY"), noProxy };
+}
+
+function createLateFetch(proxies: ReturnType<typeof readProxies>): Fetch {
+  const options = { ...proxies, proxyTunnel: false, headersTimeout: 0, bodyTimeout: 0 };
+  let loading: Promise<Fetch> | undefined;
+  const load = async (): Promise<Fetch> => {
+    // undici is large.
+    const { EnvHttpProxyAgent, fetch: send } = await import("undici");
+    const dispatcher = new EnvHttpProxyAgent(options);
+    const sendThrough = send as unknown as (url: Parameters<Fetch>[0], init: object) => Promise<Response>;
+    return (url, init) => sendThrough(url, { ...init, dispatcher });
+  };
+  return async (url, init) => {
+    loading ??= load();
+    return (await loading)(url, init);
+  };
+}
 
 /** The part of `RequestInit` that the SDKs use here. */
 type Init = { method?: string; headers?: unknown; body?: unknown; signal?: AbortSignal | null };
-
-type Fetch = (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /**
  * A `fetch` for the SDKs, through the proxies of the environment or on pooled connections. It is made for one JSON request
@@ -155,4 +211,23 @@ function bufferedResponse(url: string, status: number, raw: IncomingHttpHeaders,
     json: async () => parseExactJson(text) as unknown,
   };
   return response as unknown as Response;
+}
+
+/**
+ * A signal that aborts when `signal` does, and after `ms` with a TimeoutError. It stands for `AbortSignal.timeout` inside of
+ * `AbortSignal.any`, which Node may collect as garbage before its time: the wait has no end then
+ * (https://github.com/nodejs/node/issues/57736).
+ */
+export function abortAfter(signal: AbortSignal, ms: number): AbortSignal {
+  const late = new AbortController();
+  setTimeout(() => late.abort(new DOMException(`no answer within ${ms / 1000} s`, "TimeoutError")), ms).unref();
+  return AbortSignal.any([signal, late.signal]);
+}
+
+/** Starts a server on 127.0.0.1 that does not keep the process alive. `url` has no path. */
+export async function startLoopback(answer: RequestListener): Promise<{ http: Server; url: string }> {
+  const http = createServer(answer);
+  http.listen(0, "127.0.0.1").unref();
+  await once(http, "listening");
+  return { http, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` };
 }

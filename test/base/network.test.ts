@@ -1,15 +1,18 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
-import { anthropic } from "../../../src/evals/asking/models/anthropic.ts";
-import { openai } from "../../../src/evals/asking/models/openai.ts";
-import { createFetch } from "../../../src/evals/base/network/fetch.ts";
-import { requestOf } from "../../asking/models/request.ts";
-import { startCompletionsEndpoint } from "../../fixtures/endpoints/completions.ts";
-import type { Fault } from "../../fixtures/endpoints/endpoint.ts";
-import { startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
-import { startProxy } from "../../fixtures/endpoints/proxy.ts";
+import { anthropic } from "../../src/evals/asking/models/anthropic.ts";
+import { openai } from "../../src/evals/asking/models/openai.ts";
+import { abortAfter, createFetch } from "../../src/evals/base/network.ts";
+import { requestOf } from "../asking/models/request.ts";
+import { startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
+import type { Fault } from "../fixtures/endpoints/endpoint.ts";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { startProxy } from "../fixtures/endpoints/proxy.ts";
 
 const closing: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -146,4 +149,40 @@ describe("a reply that is compressed although no compression was asked for", () 
     await expect(fetchText("gzip", Buffer.from("hello"))).rejects.toThrow("the reply was cut off");
     await expect(fetchText("gzip", whole.subarray(0, -4))).rejects.toThrow("the reply was cut off");
   });
+});
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
+
+/** Reads an answer that has no end, while garbage is collected at each of its bytes. */
+async function readWithoutEnd(makeLimit: () => AbortSignal, onByte = () => {}): Promise<void> {
+  const server = createServer((_, response) => {
+    const timer = setInterval(() => response.write(" "), 5);
+    response.on("close", () => clearInterval(timer));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { signal: makeLimit() });
+    for await (const _ of response.body ?? []) {
+      collectGarbage();
+      onByte();
+    }
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+it("ends an answer that has no end, whatever is collected as garbage meanwhile", async () => {
+  const { signal } = new AbortController();
+  await expect(readWithoutEnd(() => abortAfter(signal, 300))).rejects.toThrow("no answer within 0.3 s");
+});
+
+it("ends it earlier where the signal aborts", async () => {
+  const stop = new AbortController();
+  const ended = readWithoutEnd(
+    () => abortAfter(stop.signal, 600_000),
+    () => stop.abort(new Error("stopped")),
+  );
+  await expect(ended).rejects.toThrow("stopped");
 });
