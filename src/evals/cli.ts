@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import { format } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { knownSecrets } from "./base/secrets/secrets.ts";
-import { wrapMessage } from "./base/text/columns.ts";
+import { wrapMessage } from "./base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem } from "./base/types/errors.ts";
 import type { Io, Prompts } from "./base/types/io.ts";
 import { version } from "./experiments/workspace/version.ts";

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { knownSecrets, redactValue } from "./base/secrets/secrets.ts";
 import { EvalsError, exitCodes } from "./base/types/errors.ts";
+import type { LintReport } from "./base/types/finding.ts";
 import type { Io } from "./base/types/io.ts";
-import type { LintReport } from "./base/types/lint.ts";
 import type { RunSummary } from "./base/types/run.ts";
 import type { SuiteFile, SuiteSettings } from "./base/types/suite.ts";
 import type { Tool } from "./base/types/tool.ts";

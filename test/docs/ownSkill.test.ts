@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { lintReportSchema } from "../../src/evals/base/types/lint.ts";
+import { lintReportSchema } from "../../src/evals/base/types/finding.ts";
 import { commands } from "../../src/evals/commands/index.ts";
 import { lint } from "../../src/evals/inspection/lint/command.ts";
 import { anIo } from "../fakes/io.ts";

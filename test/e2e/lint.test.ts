@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { type LintReport, lintReportSchema } from "../../src/evals/base/types/lint.ts";
+import { type LintReport, lintReportSchema } from "../../src/evals/base/types/finding.ts";
 import { rubricRules } from "../../src/evals/inspection/lint/rules/rubric.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";

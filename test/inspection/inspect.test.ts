@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { lintReportSchema } from "../../src/evals/base/types/lint.ts";
+import { lintReportSchema } from "../../src/evals/base/types/finding.ts";
 import { doctor } from "../../src/evals/inspection/doctor/doctor.ts";
 import { type DoctorReport, doctorReportSchema } from "../../src/evals/inspection/doctor/report.ts";
 import { lint } from "../../src/evals/inspection/lint/command.ts";

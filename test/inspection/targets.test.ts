@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { EvalsError, formatProblem } from "../../src/evals/base/types/errors.ts";
-import type { LintReport } from "../../src/evals/base/types/lint.ts";
+import type { LintReport } from "../../src/evals/base/types/finding.ts";
 import { findOfferedSkills } from "../../src/evals/experiments/workspace/skills.ts";
 import { doctor } from "../../src/evals/inspection/doctor/doctor.ts";
 import { lint } from "../../src/evals/inspection/lint/command.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { plain } from "../../src/evals/base/secrets/visible.ts";
+import { plain } from "../../src/evals/base/text/display.ts";
 import { plainAscii } from "../../src/evals/reports/escape.ts";
 import { anyText } from "../fakes/text.ts";
 

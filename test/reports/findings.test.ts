@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LintReport } from "../../src/evals/base/types/lint.ts";
+import type { LintReport } from "../../src/evals/base/types/finding.ts";
 import { listVerdicts } from "../../src/evals/reports/findings.ts";
 import { junit } from "../../src/evals/reports/junit.ts";
 import { findingSarif } from "../../src/evals/reports/sarif.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cut, cutNames, displayWidth, narrowColumns, wrap, wrapName } from "../../src/evals/base/text/columns.ts";
+import { cut, cutNames, displayWidth, narrowColumns, wrap, wrapName } from "../../src/evals/base/text/display.ts";
 import { makeColumns, table } from "../../src/evals/reports/document.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 

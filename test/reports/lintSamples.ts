@@ -1,5 +1,4 @@
-import type { Finding } from "../../src/evals/base/types/finding.ts";
-import type { LintReport, RuleInfo } from "../../src/evals/base/types/lint.ts";
+import type { Finding, LintReport, RuleInfo } from "../../src/evals/base/types/finding.ts";
 import type { FindingList } from "../../src/evals/reports/findings.ts";
 
 export function aFinding(changes: Partial<Finding> = {}): Finding {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { displayWidth } from "../../src/evals/base/text/columns.ts";
+import { displayWidth } from "../../src/evals/base/text/display.ts";
 import { type SkillListing, skillsDocument } from "../../src/evals/inspection/skills.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 

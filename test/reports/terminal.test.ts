@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { displayWidth } from "../../src/evals/base/text/columns.ts";
+import { displayWidth } from "../../src/evals/base/text/display.ts";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { makeColumns, table, text } from "../../src/evals/reports/document.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";

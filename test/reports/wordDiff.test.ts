@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { displayWidth } from "../../src/evals/base/text/columns.ts";
+import { displayWidth } from "../../src/evals/base/text/display.ts";
 import type { TextChange } from "../../src/evals/reports/document.ts";
 import { changedText } from "../../src/evals/reports/markdown.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { writeExactJson } from "../../src/evals/base/types/exactJson.ts";
+import { writeExactJson } from "../../src/evals/base/types/json.ts";
 import { explainRefusal, explainResult, markStructured } from "../../src/evals/servers/messages.ts";
 
 const valid = { jsonrpc: "2.0", id: 1, result: {} };

@@ -7,8 +7,7 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprot
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { afterEach, describe, expect, it, test } from "vitest";
 import { createPatientFetch } from "../../src/evals/base/network.ts";
-import { parseExactJson } from "../../src/evals/base/types/exactJson.ts";
-import type { Json, JsonObject } from "../../src/evals/base/types/json.ts";
+import { type Json, type JsonObject, parseExactJson } from "../../src/evals/base/types/json.ts";
 import { type Connection, connect } from "../../src/evals/servers/connect.ts";
 import { Unanswered } from "../../src/evals/servers/link.ts";
 import { readPause } from "../../src/evals/servers/session.ts";

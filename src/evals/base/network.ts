@@ -14,7 +14,7 @@ import { pipeline, type Readable, type Transform } from "node:stream";
 import { urlToHttpOptions } from "node:url";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { usageError } from "./types/errors.ts";
-import { parseExactJson, unmarkWholes } from "./types/exactJson.ts";
+import { parseExactJson, unmarkWholes } from "./types/json.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

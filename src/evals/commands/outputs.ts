@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { lintReportSchema, rulesOutputSchema } from "../base/types/lint.ts";
+import { lintReportSchema, rulesOutputSchema } from "../base/types/finding.ts";
 import type { OutputName } from "../base/types/outputNames.ts";
 import { dryRunSchema, runSummarySchema, shardReportSchema } from "../base/types/run.ts";
 import { trialSchema } from "../base/types/trial.ts";

@@ -1,4 +1,4 @@
-import { getSingleType, listProperties } from "../base/jsonSchema/values.ts";
+import { getSingleType, listProperties } from "../base/jsonSchema/keywords.ts";
 import { isJsonObject, type JsonObject } from "../base/types/json.ts";
 import type { Dispatch, DispatchRules } from "../base/types/suite.ts";
 

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { Document, isMap } from "yaml";
 import * as z from "zod";
 import { groupBy } from "../base/collections.ts";
-import { listProperties } from "../base/jsonSchema/values.ts";
+import { listProperties } from "../base/jsonSchema/keywords.ts";
 import { knownSecrets, redactValue } from "../base/secrets/secrets.ts";
 import { cut } from "../base/text/text.ts";
 import { type ExitCode, exitCodes, formatProblem, type Location, usageError } from "../base/types/errors.ts";

@@ -1,4 +1,4 @@
-import { listProperties } from "../base/jsonSchema/values.ts";
+import { listProperties } from "../base/jsonSchema/keywords.ts";
 import { resolvePointer } from "../base/jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
 

@@ -1,9 +1,15 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { EvalsError, type Location, type Problem, usageError } from "../base/types/errors.ts";
+import {
+  type Level,
+  type LintSettings,
+  lintSettingsSchema,
+  type Profile,
+  type Settings,
+} from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Path } from "../base/types/json.ts";
-import { type Level, type LintSettings, lintSettingsSchema, type Profile, type Settings } from "../base/types/lint.ts";
 import { explainUnknownRule, rules } from "./lint/rules/index.ts";
 import { toolRules, unknownToolRules } from "./probe/plan/rules.ts";
 

@@ -1,7 +1,7 @@
 import { basename, extname, relative, resolve } from "node:path";
 import * as z from "zod";
-import { listProperties, listRequired } from "../base/jsonSchema/values.ts";
-import { printableLines } from "../base/secrets/visible.ts";
+import { listProperties, listRequired } from "../base/jsonSchema/keywords.ts";
+import { printableLines } from "../base/text/display.ts";
 import { quote } from "../base/text/text.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";

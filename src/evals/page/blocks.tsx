@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { plain } from "../base/secrets/visible.ts";
+import { plain } from "../base/text/display.ts";
 import {
   type Bar,
   type Block,

@@ -2,7 +2,7 @@ import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } 
 import type { TargetedKeyboardEvent } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { sumOf } from "../base/collections.ts";
-import { plain } from "../base/secrets/visible.ts";
+import { plain } from "../base/text/display.ts";
 import type { PageTrials, ReportPage } from "../experiments/run/report/page.ts";
 import { count, integer } from "../reports/format.ts";
 import { applyFilter, everything, type Filter, indexTrials } from "./filter.ts";

@@ -1,7 +1,7 @@
 import { scaleLinear, scaleUtc } from "d3-scale";
 import { area, line } from "d3-shape";
 import { useContext } from "preact/hooks";
-import { plain } from "../base/secrets/visible.ts";
+import { plain } from "../base/text/display.ts";
 import type { Estimate, Figure } from "../reports/document.ts";
 import { percent } from "../reports/format.ts";
 import { FilterContext } from "./filter.ts";

@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { plain } from "../base/secrets/visible.ts";
+import { plain } from "../base/text/display.ts";
 import type { PageData, ReportPage, RunEntry, RunsPage } from "../experiments/run/report/page.ts";
 import { count, integer, money, percent } from "../reports/format.ts";
 import { BlockList } from "./blocks.tsx";

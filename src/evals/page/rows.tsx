@@ -1,6 +1,6 @@
 import type { CSSProperties } from "preact";
 import { sumOf } from "../base/collections.ts";
-import { plain } from "../base/secrets/visible.ts";
+import { plain } from "../base/text/display.ts";
 import type { Trial } from "../base/types/trial.ts";
 import { stateMark } from "../experiments/results/text.ts";
 import type { ArmCounts, PageCase } from "../experiments/run/report/pageTrials.ts";

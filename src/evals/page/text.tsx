@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { visible } from "../base/secrets/visible.ts";
+import { visible } from "../base/text/display.ts";
 
 // Everything on the page comes from a record, so all text goes through `plain` or `Verbatim`, which make it visible.
 

@@ -1,6 +1,6 @@
 import { sumOf } from "../base/collections.ts";
-import { plain } from "../base/secrets/visible.ts";
 import { orderBySeed } from "../base/stats/random.ts";
+import { plain } from "../base/text/display.ts";
 import type { Call, StopReason, Trial, Turn } from "../base/types/trial.ts";
 import { describeListChange, stateMark } from "../experiments/results/text.ts";
 import type { PageTrials } from "../experiments/run/report/page.ts";

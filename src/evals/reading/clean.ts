@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { cacheFolder } from "../asking/models/cache.ts";
-import { printableLines } from "../base/secrets/visible.ts";
+import { printableLines } from "../base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { listFinishedRuns, partialFolder } from "../records/find.ts";

@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import { sumOf } from "../base/collections.ts";
-import { writeExactJson } from "../base/types/exactJson.ts";
-import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
+import { isJsonObject, type Json, type JsonObject, writeExactJson } from "../base/types/json.ts";
 import { readMatcher } from "../base/types/matcher.ts";
 import type { ManifestCase } from "../base/types/run.ts";
 import { readQuery } from "../base/types/suite.ts";

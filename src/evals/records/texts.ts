@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { markWholes, parseExactJson, unmarkWholes, writeExactJson } from "../base/types/exactJson.ts";
+import { markWholes, parseExactJson, unmarkWholes, writeExactJson } from "../base/types/json.ts";
 
 // A text that repeats in a journal, such as the same long result of a call in every trial, is shared. Its first
 // occurrence stays where it is. The second one is stored in the `texts` of its line under an id, and the id replaces it

@@ -1,6 +1,6 @@
-import { escaped, plain } from "../base/secrets/visible.ts";
+import { escaped, plain } from "../base/text/display.ts";
 import { stringifyInParts } from "../base/text/jsonParts.ts";
-import { unmarkWholes, writeExactJson } from "../base/types/exactJson.ts";
+import { unmarkWholes, writeExactJson } from "../base/types/json.ts";
 
 // Tool names, model text and server messages come from outside. They must not move a cursor, hide text or break a file
 // format, so invisible characters are written as visible escapes.

@@ -1,4 +1,4 @@
-import { plain } from "../base/secrets/visible.ts";
+import { plain } from "../base/text/display.ts";
 import { cut } from "../base/text/text.ts";
 import type { Severity } from "../base/types/finding.ts";
 import type { Blocks } from "./document.ts";

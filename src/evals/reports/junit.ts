@@ -1,5 +1,5 @@
 import { sumOf } from "../base/collections.ts";
-import { plain } from "../base/secrets/visible.ts";
+import { plain } from "../base/text/display.ts";
 import { type Markup, markup } from "./escape.ts";
 import { isRed, type Verdict, type VerdictList, type VerdictSuite } from "./findings.ts";
 

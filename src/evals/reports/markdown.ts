@@ -1,4 +1,4 @@
-import { plain } from "../base/secrets/visible.ts";
+import { plain } from "../base/text/display.ts";
 import {
   type Block,
   type Blocks,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { plain } from "../base/secrets/visible.ts";
+import { plain } from "../base/text/display.ts";
 import type { Severity } from "../base/types/finding.ts";
 import type { JsonObject } from "../base/types/json.ts";
 import {

@@ -1,15 +1,16 @@
 import CliTable from "cli-table3";
-import { inert, plain } from "../base/secrets/visible.ts";
 import {
   cut,
   cutNames,
   displayWidth,
   glue,
+  inert,
   joinCommands,
   narrowColumns,
+  plain,
   wrap,
   wrapName,
-} from "../base/text/columns.ts";
+} from "../base/text/display.ts";
 import {
   type Block,
   type Blocks,

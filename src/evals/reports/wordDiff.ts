@@ -1,6 +1,6 @@
 import { diffWords } from "diff";
 import { once, sumOf } from "../base/collections.ts";
-import { plain } from "../base/secrets/visible.ts";
+import { plain } from "../base/text/display.ts";
 import type { TextChange } from "./document.ts";
 
 /** A piece of a changed text, with invisible characters escaped. */

@@ -2,8 +2,7 @@ import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/cl
 import { createPatientFetch, type Fetch } from "../base/network.ts";
 import { cut, quoteWhole } from "../base/text/text.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
-import { unmarkWholes } from "../base/types/exactJson.ts";
-import { isJsonObject, parseJsonText } from "../base/types/json.ts";
+import { isJsonObject, parseJsonText, unmarkWholes } from "../base/types/json.ts";
 import {
   type ClientSdk,
   type Explanation,

@@ -1,8 +1,7 @@
 import { cut } from "../base/text/text.ts";
 import { messageOf } from "../base/types/errors.ts";
-import { markWholes } from "../base/types/exactJson.ts";
 import { formatIssues } from "../base/types/issues.ts";
-import { isJsonObject, type Json, type JsonObject, parseJsonText } from "../base/types/json.ts";
+import { isJsonObject, type Json, type JsonObject, markWholes, parseJsonText } from "../base/types/json.ts";
 import { listCauses } from "./link.ts";
 
 export const refusedHint = "Correct the message in the server: hosts refuse it as well.";

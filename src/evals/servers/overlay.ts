@@ -1,4 +1,4 @@
-import { getProperty, listProperties } from "../base/jsonSchema/values.ts";
+import { getProperty, listProperties } from "../base/jsonSchema/keywords.ts";
 import { nearest } from "../base/text/nearest.ts";
 import { listHostsWithTool } from "../base/types/hostNames.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";

@@ -5,7 +5,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type Exit, type ProcessGroup, startGroup } from "../base/processes/group.ts";
 import { cut, quote } from "../base/text/text.ts";
 import { messageOf } from "../base/types/errors.ts";
-import { writeExactJson } from "../base/types/exactJson.ts";
+import { writeExactJson } from "../base/types/json.ts";
 import { explainStart, type LocalStart } from "./diagnosis/start.ts";
 import type { ClientSdk, Failure, Link } from "./link.ts";
 import { explainRefusal, explainResult, markStructured, refusedHint } from "./messages.ts";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { openai } from "../../../src/evals/asking/models/openai.ts";
 import type { EndpointOptions } from "../../../src/evals/base/types/endpoint.ts";
-import { parseExactJson } from "../../../src/evals/base/types/exactJson.ts";
+import { parseExactJson } from "../../../src/evals/base/types/json.ts";
 import type { AskedModel, Reply } from "../../../src/evals/base/types/model.ts";
 import {
   type CompletionAnswer,

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { compileResult } from "../../../src/evals/asking/scoring/call.ts";
 import { noJudge } from "../../../src/evals/asking/scoring/match.ts";
-import { parseExactJson } from "../../../src/evals/base/types/exactJson.ts";
-import type { JsonObject } from "../../../src/evals/base/types/json.ts";
+import { type JsonObject, parseExactJson } from "../../../src/evals/base/types/json.ts";
 import type { ResultMatcher } from "../../../src/evals/base/types/suite.ts";
 import { joinResult, type ToolResult } from "../../../src/evals/base/types/tool.ts";
 import type { Execution } from "../../../src/evals/base/types/trial.ts";

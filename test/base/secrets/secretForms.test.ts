@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createSecrets } from "../../../src/evals/base/secrets/secrets.ts";
-import { plain, visible } from "../../../src/evals/base/secrets/visible.ts";
+import { plain, visible } from "../../../src/evals/base/text/display.ts";
 import { cut, excerpt } from "../../../src/evals/base/text/text.ts";
 import { code } from "../../../src/evals/reports/markdown.ts";
 

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CaseCounts, Counts } from "../../../src/evals/base/stats/counts.ts";
-import { constrainedBaseRate, netChange, upperDrop } from "../../../src/evals/base/stats/meanDrop.ts";
-import { normalQuantile } from "../../../src/evals/base/stats/stdlib.ts";
+import { normalQuantile } from "../../../src/evals/base/stats/distributions.ts";
+import { constrainedBaseRate, netChange, upperDrop } from "../../../src/evals/base/stats/intervals.ts";
 import { anyCases, anyCounts, example, paired } from "./support.ts";
 
 const upper = (cases: readonly CaseCounts[], z = 1.6448536) => upperDrop(cases, z) ?? Number.NaN;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { displayWidth } from "../../../src/evals/base/text/columns.ts";
+import { displayWidth } from "../../../src/evals/base/text/display.ts";
 import { blameDocument, blameJson } from "../../../src/evals/experiments/blame/report.ts";
 import type { BlamedCase } from "../../../src/evals/experiments/blame/verdict.ts";
 import { type BlameReport, blameReportSchema } from "../../../src/evals/experiments/blame/verdict.ts";

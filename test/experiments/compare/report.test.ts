@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { displayWidth } from "../../../src/evals/base/text/columns.ts";
+import { displayWidth } from "../../../src/evals/base/text/display.ts";
 import { type ComparisonReport, comparisonDocument } from "../../../src/evals/experiments/compare/report.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 import { checkOf } from "../../reports/checks.ts";

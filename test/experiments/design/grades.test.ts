@@ -1,9 +1,8 @@
 import hypergeometric from "@stdlib/stats-base-dists-hypergeometric";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { lnChoose, lnFactorial } from "../../../src/evals/base/stats/distributions.ts";
+import { lnChoose, lnFactorial, lnGamma } from "../../../src/evals/base/stats/distributions.ts";
 import { fisherP } from "../../../src/evals/base/stats/hypothesisTests.ts";
-import { lnGamma } from "../../../src/evals/base/stats/stdlib.ts";
 import { caseP, type Grades, type Kinds, lnAgreement, suiteP } from "../../../src/evals/experiments/design/grades.ts";
 
 const counts = (passed: number, trials: number) => ({ passed, trials });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { displayWidth } from "../../../src/evals/base/text/columns.ts";
+import { displayWidth } from "../../../src/evals/base/text/display.ts";
 import { judgeDocument } from "../../../src/evals/experiments/judge/report.ts";
 import type { JudgeCheckSummary } from "../../../src/evals/experiments/judge/verdict.ts";
 import { judgeSentence } from "../../../src/evals/experiments/results/judgeMeasures.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { nextStep, type Observation, simulate, TrialRecord } from "../../../src/evals/asking/trials/design.ts";
 import { globalTest } from "../../../src/evals/base/stats/hypothesisTests.ts";
-import { upperDrop } from "../../../src/evals/base/stats/meanDrop.ts";
+import { upperDrop } from "../../../src/evals/base/stats/intervals.ts";
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
 import { type VariantSetup, variants, variantsCertain } from "../../../src/evals/experiments/variants/design.ts";
 import {

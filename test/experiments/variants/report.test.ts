@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { displayWidth } from "../../../src/evals/base/text/columns.ts";
+import { displayWidth } from "../../../src/evals/base/text/display.ts";
 import { variantsDocument, variantsJson } from "../../../src/evals/experiments/variants/report.ts";
 import type { VariantVerdict } from "../../../src/evals/experiments/variants/verdict.ts";
 import { type VariantsSummary, variantsSummarySchema } from "../../../src/evals/experiments/variants/verdict.ts";

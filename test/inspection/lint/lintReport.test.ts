@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LintReport, lintReportSchema } from "../../../src/evals/base/types/lint.ts";
+import { type LintReport, lintReportSchema } from "../../../src/evals/base/types/finding.ts";
 import { lintDocument, rulesDocument, rulesMarkdown } from "../../../src/evals/inspection/lint/lintReport.ts";
 import { safeJson } from "../../../src/evals/reports/escape.ts";
 import { listVerdicts } from "../../../src/evals/reports/findings.ts";

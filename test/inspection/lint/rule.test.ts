@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatJsonPath } from "../../../src/evals/base/jsonSchema/walk.ts";
-import { isSuppressing, type Settings } from "../../../src/evals/base/types/lint.ts";
+import { isSuppressing, type Settings } from "../../../src/evals/base/types/finding.ts";
 import { loadLintSettings } from "../../../src/evals/input/suites/load.ts";
 import {
   type Families,

@@ -10,8 +10,7 @@ import {
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { startLoopback } from "../../base/network.ts";
-import { toNumbers } from "../../base/types/exactJson.ts";
-import type { Json, JsonObject } from "../../base/types/json.ts";
+import { type Json, type JsonObject, toNumbers } from "../../base/types/json.ts";
 import type { HostedTrial } from "../../base/types/model.ts";
 import { type ContentItem, listResultTexts, type OfferedTool, readOwnName, type Tool } from "../../base/types/tool.ts";
 import type { Broken, Execution } from "../../base/types/trial.ts";

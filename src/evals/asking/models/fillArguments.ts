@@ -1,5 +1,5 @@
-import { getProperty, listProperties, listRequired } from "../../base/jsonSchema/values.ts";
-import { isStopWord, stemWords } from "../../base/search/words.ts";
+import { getProperty, listProperties, listRequired } from "../../base/jsonSchema/keywords.ts";
+import { isStopWord, stemWords } from "../../base/search/document.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";
 

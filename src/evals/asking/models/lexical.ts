@@ -1,7 +1,12 @@
 import { listDocumentWords } from "../../base/search/bm25.ts";
-import { type SearchableTool, type SearchDocument, toSearchDocument } from "../../base/search/document.ts";
+import {
+  type SearchableTool,
+  type SearchDocument,
+  splitWords,
+  stemWords,
+  toSearchDocument,
+} from "../../base/search/document.ts";
 import { buildRanker, type Ranker } from "../../base/search/rankers.ts";
-import { splitWords, stemWords } from "../../base/search/words.ts";
 import type { JsonObject } from "../../base/types/json.ts";
 import { type AskedModel, judgedByTools, lexicalId, type ModelRequest, noUsage } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";

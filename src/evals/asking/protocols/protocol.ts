@@ -1,9 +1,15 @@
 import * as z from "zod";
 import { quote } from "../../base/text/text.ts";
 import { type Fault, permanentFault, transientFault } from "../../base/types/attempt.ts";
-import { parseExactJson, writeExactJson } from "../../base/types/exactJson.ts";
 import { formatIssues } from "../../base/types/issues.ts";
-import { isJsonObject, isNestedDeeper, type Json, type JsonObject } from "../../base/types/json.ts";
+import {
+  isJsonObject,
+  isNestedDeeper,
+  type Json,
+  type JsonObject,
+  parseExactJson,
+  writeExactJson,
+} from "../../base/types/json.ts";
 import { boundTokens, type Call, type StopReason, type Usage } from "../../base/types/trial.ts";
 import { findRefusal } from "./refusals.ts";
 

@@ -1,6 +1,5 @@
 import { cut, showJson } from "../../base/text/text.ts";
-import { isMarked, parseExactText } from "../../base/types/exactJson.ts";
-import { isJsonObject, type Json } from "../../base/types/json.ts";
+import { isJsonObject, isMarked, type Json, parseExactText } from "../../base/types/json.ts";
 import { readMatcher } from "../../base/types/matcher.ts";
 import type { ArgsMode, ExpectedCall, ResultMatcher } from "../../base/types/suite.ts";
 import { joinResult, joinText, listResultTexts, type ToolResult } from "../../base/types/tool.ts";

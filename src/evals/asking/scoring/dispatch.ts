@@ -1,8 +1,7 @@
-import { listProperties } from "../../base/jsonSchema/values.ts";
+import { listProperties } from "../../base/jsonSchema/keywords.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import type { Location, Problem } from "../../base/types/errors.ts";
-import { parseExactJson, writeExactJson } from "../../base/types/exactJson.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
+import { isJsonObject, type Json, type JsonObject, parseExactJson, writeExactJson } from "../../base/types/json.ts";
 import { type Dispatch, type DispatchRules, type Expectation, listExpectedCalls } from "../../base/types/suite.ts";
 import { joinText, type Tool, type Toolset } from "../../base/types/tool.ts";
 import type { Call, ToolSearch, Turn } from "../../base/types/trial.ts";

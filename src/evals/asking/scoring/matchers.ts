@@ -1,8 +1,7 @@
 import { RE2JS } from "re2js";
 import { showJson } from "../../base/text/text.ts";
 import { messageOf } from "../../base/types/errors.ts";
-import { isMarked, toNumbers } from "../../base/types/exactJson.ts";
-import { isJsonObject, type Json, type JsonObject, sameJson } from "../../base/types/json.ts";
+import { isJsonObject, isMarked, type Json, type JsonObject, sameJson, toNumbers } from "../../base/types/json.ts";
 import { type Keyword, type Matcher, matcherSchema, readMatcher } from "../../base/types/matcher.ts";
 import { complete, differs, every, member, no, own, pairUp, some, type Test, unknown, yes } from "./match.ts";
 

@@ -1,5 +1,5 @@
+import { listRequired } from "../../base/jsonSchema/keywords.ts";
 import { compileSchema, type Validate } from "../../base/jsonSchema/validate.ts";
-import { listRequired } from "../../base/jsonSchema/values.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import { showJson } from "../../base/text/text.ts";
 import type { Problem } from "../../base/types/errors.ts";

@@ -1,5 +1,4 @@
-import { writeExactJson } from "../../base/types/exactJson.ts";
-import { isJsonObject } from "../../base/types/json.ts";
+import { isJsonObject, writeExactJson } from "../../base/types/json.ts";
 import { joinResult } from "../../base/types/tool.ts";
 import type { Call, Turn } from "../../base/types/trial.ts";
 import { listLoadedSkills, readingTools, skillTools } from "./activity.ts";

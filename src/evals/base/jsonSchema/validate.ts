@@ -3,9 +3,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { limitTime, TimeLimitError } from "../limitTime.ts";
 import { cut, showJson } from "../text/text.ts";
 import { messageOf } from "../types/errors.ts";
-import { toNumbers } from "../types/exactJson.ts";
-import { isJsonObject, isNestedDeeper, type Json, type JsonObject, maxDepth } from "../types/json.ts";
-import { findMalformed } from "./malformed.ts";
+import { isJsonObject, isNestedDeeper, type Json, type JsonObject, maxDepth, toNumbers } from "../types/json.ts";
+import { findMalformed } from "./keywords.ts";
 import { followRef, formatJsonPath, walkSchema } from "./walk.ts";
 
 /**

@@ -1,5 +1,4 @@
-import type { Scorer, SearchDocument } from "./document.ts";
-import { stemWords } from "./words.ts";
+import { type Scorer, type SearchDocument, stemWords } from "./document.ts";
 
 /** The parameters of BM25: how fast repeats of a word stop counting, and how much a long text is discounted. */
 export const bm25Parameters = { k1: 1.2, b: 0.75 } as const;

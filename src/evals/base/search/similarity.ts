@@ -1,8 +1,7 @@
 import { once } from "../collections.ts";
 import { isJsonObject } from "../types/json.ts";
 import { buildBm25Index } from "./bm25.ts";
-import type { SearchableTool } from "./document.ts";
-import { splitWords, stemWords } from "./words.ts";
+import { type SearchableTool, splitWords, stemWords } from "./document.ts";
 
 /** The text by which a tool is compared. */
 export type ToolText = { name?: string; description?: string; parameters?: string };

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { writeExactJson } from "../types/exactJson.ts";
-import { isJsonObject, type Json, type JsonObject, parseJsonText } from "../types/json.ts";
+import { isJsonObject, type Json, type JsonObject, parseJsonText, writeExactJson } from "../types/json.ts";
 
 /** Characters that a person does not see and a model reads, by code point. */
 export const hiddenRanges = [

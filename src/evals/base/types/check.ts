@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { placeboSchema } from "./baseline.ts";
 import { driftPlanSchema } from "./drift.ts";
+import { changeClassSchema } from "./finding.ts";
 import { gates } from "./gates.ts";
-import { changeClassSchema } from "./lint.ts";
 
 const count = z.number().int();
 export const countsSchema = z.object({ passed: z.int().nonnegative(), trials: z.int().nonnegative() });

@@ -1,4 +1,4 @@
-import { inert, plain, visible } from "../secrets/visible.ts";
+import { inert, plain, visible } from "../text/display.ts";
 
 /** Where in a file a problem is; line and column start at 1. */
 export type Location = { file: string; line?: number; column?: number };

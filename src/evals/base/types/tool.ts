@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { parseExactText, writeExactJson } from "./exactJson.ts";
-import { type JsonObject, jsonObjectSchema, sameJson } from "./json.ts";
+import { type JsonObject, jsonObjectSchema, parseExactText, sameJson, writeExactJson } from "./json.ts";
 
 /** The keys of a tool's `_meta` that hosts obey. A value of another type is ignored, as hosts do. */
 const hostMetaSchema = z.object({

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { countPasses, TrialRecord } from "../../asking/trials/design.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { toComparedRun } from "../../base/types/baseline.ts";
 import type { CheckPlan, ComparedCheck } from "../../base/types/check.ts";
 import { printProblem, usageError } from "../../base/types/errors.ts";

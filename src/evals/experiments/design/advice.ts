@@ -1,7 +1,7 @@
 import { noTrials, pool } from "../../base/stats/counts.ts";
+import { normalCdf } from "../../base/stats/distributions.ts";
 import { fisherP, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, drawBeta, type Random, seededRandom } from "../../base/stats/random.ts";
-import { normalCdf } from "../../base/stats/stdlib.ts";
 import type { ComparedCheck } from "../../base/types/check.ts";
 import { countRate } from "./grades.ts";
 import type { PairTally } from "./observe.ts";

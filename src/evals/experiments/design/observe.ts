@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Answer, isGraded, mostMissing, type Observation, type TrialRecord } from "../../asking/trials/design.ts";
 import { sumOf } from "../../base/collections.ts";
 import { type Counts, rate } from "../../base/stats/counts.ts";
-import { normalCdf, normalQuantile } from "../../base/stats/stdlib.ts";
+import { normalCdf, normalQuantile } from "../../base/stats/distributions.ts";
 import type { ComparedCheck, NamedCase } from "../../base/types/check.ts";
 import { canonicalJson } from "../../base/types/json.ts";
 import type { Trial } from "../../base/types/trial.ts";

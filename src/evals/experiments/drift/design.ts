@@ -1,7 +1,7 @@
 import { mostMissing } from "../../asking/trials/design.ts";
 import { getOrAdd, sumOf } from "../../base/collections.ts";
 import { type Counts, comparable, meanChange, noTrials, pool, swapArms } from "../../base/stats/counts.ts";
-import { upperDrop } from "../../base/stats/meanDrop.ts";
+import { upperDrop } from "../../base/stats/intervals.ts";
 import type { Alarm, DriftVerdict } from "../../base/types/drift.ts";
 import {
   addWhole,

@@ -1,5 +1,5 @@
 import { type Counts, pool } from "../../base/stats/counts.ts";
-import { lnGamma } from "../../base/stats/stdlib.ts";
+import { lnGamma } from "../../base/stats/distributions.ts";
 
 /** Passes of some trials, asked regularly and in follow-ups of the same night. */
 export type NightCounts = { passed: number; trials: number; followUpPassed: number; followUpTrials: number };

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { resolve } from "node:path";
 import { sumOf } from "../../base/collections.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { type ExitCode, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { jsonObjectSchema } from "../../base/types/json.ts";

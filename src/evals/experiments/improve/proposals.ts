@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { listProperties, listRequired } from "../../base/jsonSchema/values.ts";
+import { listProperties, listRequired } from "../../base/jsonSchema/keywords.ts";
 import { looksRandom } from "../../base/secrets/recognize.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
 import { usageError } from "../../base/types/errors.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { replaceFile } from "../../base/files/files.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Split } from "../../base/types/suite.ts";

@@ -4,7 +4,7 @@ import { createBatchedModel } from "../../asking/batches/model.ts";
 import { isBatched, type PlannedCase, type PlannedCell } from "../../asking/trials/plan.ts";
 import { type Asker, runTrial, type TrialContext } from "../../asking/trials/runTrial.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { AskedModel, Model } from "../../base/types/model.ts";

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { Redis } from "ioredis";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { withoutSecrets } from "../../base/types/endpoint.ts";
 import { EvalsError, exitCodes, messageOf, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Job, JobJson, Worker } from "bullmq";
 import { runTrial } from "../../asking/trials/runTrial.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { excerpt } from "../../base/text/text.ts";
 import { type ExitCode, exitCodes, messageOf, printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";

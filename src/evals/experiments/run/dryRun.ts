@@ -1,6 +1,5 @@
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
-import { wrap } from "../../base/text/columns.ts";
+import { printableLines, wrap } from "../../base/text/display.ts";
 import { exitCodes } from "../../base/types/errors.ts";
 import { describePolicy } from "../../base/types/execution.ts";
 import type { Model } from "../../base/types/model.ts";

@@ -1,5 +1,5 @@
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes, printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { ShardReport } from "../../base/types/run.ts";

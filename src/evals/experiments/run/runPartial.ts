@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { toComparedRun } from "../../base/types/baseline.ts";
 import { type ExitCode, exitCodes, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";

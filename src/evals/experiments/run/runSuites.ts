@@ -1,7 +1,7 @@
 import { type PlannedCase, type PlannedCell, planCells } from "../../asking/trials/plan.ts";
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
 import { assignShards, parseShard, type Shard } from "../../asking/trials/shards.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Model } from "../../base/types/model.ts";

@@ -3,7 +3,7 @@ import type { Stats } from "node:fs";
 import { basename, relative, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type FSWatcher, watch } from "chokidar";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, messageOf, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isWithin } from "../../input/parsing/confined.ts";

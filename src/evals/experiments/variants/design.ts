@@ -17,7 +17,7 @@ import {
   swapArms,
 } from "../../base/stats/counts.ts";
 import { fisherP, globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
-import { upperDrop } from "../../base/stats/meanDrop.ts";
+import { upperDrop } from "../../base/stats/intervals.ts";
 import type { NamedCase } from "../../base/types/check.ts";
 import type { Rate } from "../design/grades.ts";
 import { countAnswered, pickTrials, readArm, readGrade, tallyCase } from "../design/observe.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { getOrAdd } from "../../base/collections.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { EvalsError, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";

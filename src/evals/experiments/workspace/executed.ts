@@ -1,6 +1,6 @@
 import { executable } from "../../asking/scoring/tools.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import type { Problem } from "../../base/types/errors.ts";
 import { executionPolicies } from "../../base/types/execution.ts";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { replaceFile } from "../../base/files/files.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { usageError } from "../../base/types/errors.ts";
 import { defaultPolicy, type ExecutionPolicy } from "../../base/types/execution.ts";
 import { askConsent, type Io, isCi } from "../../base/types/io.ts";

@@ -8,8 +8,7 @@ import {
   visit,
 } from "jsonc-parser";
 import { EvalsError, type Location, messageOf, type Problem } from "../../base/types/errors.ts";
-import { parseExactJson } from "../../base/types/exactJson.ts";
-import type { Json, Path } from "../../base/types/json.ts";
+import { type Json, type Path, parseExactJson } from "../../base/types/json.ts";
 
 /** The content of a JSON or YAML file, with the position of every value in it. */
 export type ParsedFile = {

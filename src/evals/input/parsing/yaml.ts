@@ -18,8 +18,7 @@ import {
   type YAMLMap,
 } from "yaml";
 import { EvalsError, type Location, type Problem, usageError } from "../../base/types/errors.ts";
-import { readWhole } from "../../base/types/exactJson.ts";
-import type { Json, JsonObject, Path } from "../../base/types/json.ts";
+import { type Json, type JsonObject, type Path, readWhole } from "../../base/types/json.ts";
 import {
   createEmptyFileError,
   createLocator,

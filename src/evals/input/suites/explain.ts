@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { didYouMean } from "../../base/text/nearest.ts";
 import type { Problem } from "../../base/types/errors.ts";
-import { writeExactJson } from "../../base/types/exactJson.ts";
 import { typeNames } from "../../base/types/issues.ts";
-import { getAtPath, isJsonObject, type Json, type Path } from "../../base/types/json.ts";
+import { getAtPath, isJsonObject, type Json, type Path, writeExactJson } from "../../base/types/json.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 
 /** A problem with the value (or the key) at a path, before its place in the file is known. */

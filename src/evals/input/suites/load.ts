@@ -2,9 +2,15 @@ import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
 import { readRegularFile } from "../../base/files/files.ts";
 import { EvalsError, type Location, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
-import { markWholes } from "../../base/types/exactJson.ts";
-import { isJsonObject, type Json, type JsonObject, type Path, parseBoundedJson } from "../../base/types/json.ts";
-import { type LintSettings, lintSettingsSchema } from "../../base/types/lint.ts";
+import { type LintSettings, lintSettingsSchema } from "../../base/types/finding.ts";
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  markWholes,
+  type Path,
+  parseBoundedJson,
+} from "../../base/types/json.ts";
 import type { Suite } from "../../base/types/suite.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 import { readNamed, readParsed } from "../parsing/read.ts";

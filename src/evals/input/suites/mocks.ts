@@ -1,7 +1,6 @@
 import { dirname, join, resolve } from "node:path";
 import { messageOf, usageError } from "../../base/types/errors.ts";
-import { writeExactJson } from "../../base/types/exactJson.ts";
-import { isJsonObject, type Json, type Path, parseBoundedJson } from "../../base/types/json.ts";
+import { isJsonObject, type Json, type Path, parseBoundedJson, writeExactJson } from "../../base/types/json.ts";
 import type { Mock, MockFile, MocksFile } from "../../base/types/mock.ts";
 import { type ToolResult, toolResultSchema } from "../../base/types/tool.ts";
 import type { ParsedFile } from "../parsing/json.ts";

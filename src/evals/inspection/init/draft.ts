@@ -1,5 +1,5 @@
+import { stemWords } from "../../base/search/document.ts";
 import { listConfusablePairs, measureSimilarity, toToolText, weighWords } from "../../base/search/similarity.ts";
-import { stemWords } from "../../base/search/words.ts";
 import { mentionsName } from "../../base/text/text.ts";
 import type { Json, JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { readRegularFile } from "../../base/files/files.ts";
-import { listProperties } from "../../base/jsonSchema/values.ts";
+import { listProperties } from "../../base/jsonSchema/keywords.ts";
 import { knownSecrets, redactValue } from "../../base/secrets/secrets.ts";
-import { printableLines, visible } from "../../base/secrets/visible.ts";
+import { printableLines, visible } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";

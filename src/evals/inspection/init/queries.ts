@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Document, isMap, isSeq, parseDocument, type YAMLMap } from "yaml";
 import { labelCase } from "../../asking/scoring/userTurns.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Suite } from "../../base/types/suite.ts";

@@ -1,5 +1,5 @@
+import { getNumber, getSingleType, listRequired } from "../../base/jsonSchema/keywords.ts";
 import { compileSchema } from "../../base/jsonSchema/validate.ts";
-import { getNumber, getSingleType, listRequired } from "../../base/jsonSchema/values.ts";
 import { isSecretName } from "../../base/secrets/recognize.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { SpendingLimits } from "../../asking/trials/limits.ts";
 import { schedule } from "../../asking/trials/schedule.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
-import { printableLines, visible } from "../../base/secrets/visible.ts";
+import { printableLines, visible } from "../../base/text/display.ts";
 import { unfence } from "../../base/text/jsonParts.ts";
 import { mentionsName } from "../../base/text/text.ts";
 import { isLocal } from "../../base/types/endpoint.ts";

@@ -1,11 +1,10 @@
 import { relative, resolve } from "node:path";
 import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
 import { EvalsError, exitCodes, type Location, type Problem, usageError } from "../../base/types/errors.ts";
-import type { FindingLocation } from "../../base/types/finding.ts";
+import type { FindingLocation, LintReport, Settings } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Path } from "../../base/types/json.ts";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
-import type { LintReport, Settings } from "../../base/types/lint.ts";
 import type { Suite } from "../../base/types/suite.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
 import { readParsed } from "../../input/parsing/read.ts";

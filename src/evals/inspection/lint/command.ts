@@ -1,8 +1,7 @@
 import { listConfusablePairs } from "../../base/search/similarity.ts";
 import { type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
-import type { Finding, Severity } from "../../base/types/finding.ts";
+import type { Finding, LintReport, Profile, Severity } from "../../base/types/finding.ts";
 import type { Io } from "../../base/types/io.ts";
-import type { LintReport, Profile } from "../../base/types/lint.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import { printJson } from "../../reports/result.ts";
 import { renderTerminal } from "../../reports/terminal.ts";

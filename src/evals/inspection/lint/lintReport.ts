@@ -1,6 +1,5 @@
 import { groupBy, sumOf } from "../../base/collections.ts";
-import type { Finding, FindingLocation } from "../../base/types/finding.ts";
-import type { LintReport, RuleInfo } from "../../base/types/lint.ts";
+import type { Finding, FindingLocation, LintReport, RuleInfo } from "../../base/types/finding.ts";
 import {
   type Block,
   heading,

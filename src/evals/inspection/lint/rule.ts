@@ -1,14 +1,16 @@
 import { type SchemaLocation, type Walk, walkToolSchema } from "../../base/jsonSchema/walk.ts";
-import type { Finding, FindingLocation, Severity } from "../../base/types/finding.ts";
-import type { JsonObject, Path } from "../../base/types/json.ts";
 import {
+  type Finding,
+  type FindingLocation,
   isSuppressing,
   type Level,
   type LintReport,
   readLevel,
   type Settings,
+  type Severity,
   type Suppression,
-} from "../../base/types/lint.ts";
+} from "../../base/types/finding.ts";
+import type { JsonObject, Path } from "../../base/types/json.ts";
 import type { SkillEval, SkillPackage } from "../../base/types/skill.ts";
 import type { Suite } from "../../base/types/suite.ts";
 

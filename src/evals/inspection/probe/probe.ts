@@ -1,13 +1,12 @@
 import { executable } from "../../asking/scoring/tools.ts";
 import { sumOf } from "../../base/collections.ts";
-import { printableLines } from "../../base/secrets/visible.ts";
 import { deriveSeed } from "../../base/stats/random.ts";
+import { printableLines } from "../../base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
 import { defaultPolicy, type ExecutionPolicy, isWithin } from "../../base/types/execution.ts";
-import type { Severity } from "../../base/types/finding.ts";
+import { matchesPattern, type Profile, type Settings, type Severity } from "../../base/types/finding.ts";
 import { askConsent, type Io, isCi } from "../../base/types/io.ts";
 import { canonicalJson, isJsonObject, type JsonObject } from "../../base/types/json.ts";
-import { matchesPattern, type Profile, type Settings } from "../../base/types/lint.ts";
 import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
 import { count, some } from "../../reports/format.ts";

@@ -1,5 +1,5 @@
-import { writeExactJson } from "../../base/types/exactJson.ts";
-import { isSuppressing, type Level, readLevel, type Settings } from "../../base/types/lint.ts";
+import { isSuppressing, type Level, readLevel, type Settings } from "../../base/types/finding.ts";
+import { writeExactJson } from "../../base/types/json.ts";
 import { callFlag } from "../shell.ts";
 import {
   isSameProbe,

@@ -1,11 +1,10 @@
 import * as z from "zod";
 import { readRequest } from "../../asking/models/lexical.ts";
-import { type SearchDocument, shortenDocument } from "../../base/search/document.ts";
+import { type SearchDocument, shortenDocument, splitWords } from "../../base/search/document.ts";
 import { buildKeywordFinder } from "../../base/search/keyword.ts";
 import { buildRanker, type RankerName, rankerNames } from "../../base/search/rankers.ts";
 import { maxPattern } from "../../base/search/regex.ts";
 import { type ListingHost, listingHosts } from "../../base/search/skillListing.ts";
-import { splitWords } from "../../base/search/words.ts";
 
 /** The k of recall@k. APIs and hosts return 3 to 5 tools for a search, 10 at most. */
 export const recallDepths = [1, 3, 5, 10] as const;

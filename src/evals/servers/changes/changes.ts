@@ -1,7 +1,7 @@
 import { getOrAdd } from "../../base/collections.ts";
 import type { Baseline } from "../../base/types/baseline.ts";
+import type { ChangeClass } from "../../base/types/finding.ts";
 import type { JsonObject } from "../../base/types/json.ts";
-import type { ChangeClass } from "../../base/types/lint.ts";
 import { isCallable, isOwnTool, type Tool } from "../../base/types/tool.ts";
 import { findEdits, type ToolEdit } from "./edits.ts";
 import { formatName } from "./names.ts";

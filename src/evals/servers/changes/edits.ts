@@ -1,4 +1,4 @@
-import { listProperties } from "../../base/jsonSchema/values.ts";
+import { listProperties } from "../../base/jsonSchema/keywords.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import { findRenamedTools, formatName, indexByName, isInstructions } from "./names.ts";

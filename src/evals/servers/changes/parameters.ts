@@ -1,9 +1,9 @@
 import { type SchemaField, walkToolSchema } from "../../base/jsonSchema/walk.ts";
+import { stemWords } from "../../base/search/document.ts";
 import { measureSimilarity, weighWords } from "../../base/search/similarity.ts";
-import { stemWords } from "../../base/search/words.ts";
 import { showValue } from "../../base/text/text.ts";
+import { type ChangeClass, changeClassSchema } from "../../base/types/finding.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
-import { type ChangeClass, changeClassSchema } from "../../base/types/lint.ts";
 import { formatName, listVersions } from "./names.ts";
 import { type Chance, diffWholeSchemas, type SchemaDifference } from "./schemas.ts";
 

@@ -1,4 +1,4 @@
-import { explainTypeMisfit, isType, listProperties, listRequired, listTypes } from "../../base/jsonSchema/values.ts";
+import { explainTypeMisfit, isType, listProperties, listRequired, listTypes } from "../../base/jsonSchema/keywords.ts";
 import { followRef, type Walk } from "../../base/jsonSchema/walk.ts";
 import { quote, showValue, showValues } from "../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path, sameJson } from "../../base/types/json.ts";

@@ -1,5 +1,5 @@
 import { sumOf } from "../../../base/collections.ts";
-import { plain } from "../../../base/secrets/visible.ts";
+import { plain } from "../../../base/text/display.ts";
 import type { ManifestCase, RunManifest } from "../../../base/types/run.ts";
 import { readQuery } from "../../../base/types/suite.ts";
 import type { Trial } from "../../../base/types/trial.ts";

@@ -1,6 +1,6 @@
 import { joinPieces, stringifyInParts } from "../../../base/text/jsonParts.ts";
-import { writeExactJson } from "../../../base/types/exactJson.ts";
 import { describePolicy } from "../../../base/types/execution.ts";
+import { writeExactJson } from "../../../base/types/json.ts";
 import type { RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
 import { isCallable } from "../../../base/types/tool.ts";
 import type { Trial } from "../../../base/types/trial.ts";

@@ -1,6 +1,5 @@
 import { getOrAdd, sumOf } from "../../../base/collections.ts";
-import { writeExactJson } from "../../../base/types/exactJson.ts";
-import type { Json } from "../../../base/types/json.ts";
+import { type Json, writeExactJson } from "../../../base/types/json.ts";
 import {
   type CaseSummary,
   type ManifestCase,

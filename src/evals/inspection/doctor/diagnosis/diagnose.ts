@@ -1,8 +1,7 @@
 import { groupBy } from "../../../base/collections.ts";
 import { excerpt, quoteWhole } from "../../../base/text/text.ts";
-import { writeExactJson } from "../../../base/types/exactJson.ts";
 import type { Finding } from "../../../base/types/finding.ts";
-import { isJsonObject } from "../../../base/types/json.ts";
+import { isJsonObject, writeExactJson } from "../../../base/types/json.ts";
 import type { CallOutcome, Tool, ToolResult } from "../../../base/types/tool.ts";
 import { type Cause, findKnownError, findMissingKey, quoteLines } from "../../../servers/diagnosis/signatures.ts";
 import {

@@ -1,4 +1,4 @@
-import { listProperties } from "../../../base/jsonSchema/values.ts";
+import { listProperties } from "../../../base/jsonSchema/keywords.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json } from "../../../base/types/json.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";

@@ -1,5 +1,5 @@
 import { didYouMean } from "../../../base/text/nearest.ts";
-import type { RuleInfo } from "../../../base/types/lint.ts";
+import type { RuleInfo } from "../../../base/types/finding.ts";
 import type { Families, SubjectKind } from "../rule.ts";
 import { annotationRules, sharedAnnotationRules } from "./annotations.ts";
 import { descriptionRules, instructionRules, purposeRules } from "./descriptions.ts";

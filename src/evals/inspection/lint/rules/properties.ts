@@ -1,5 +1,5 @@
 import { once } from "../../../base/collections.ts";
-import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../../../base/jsonSchema/values.ts";
+import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../../../base/jsonSchema/keywords.ts";
 import type { SchemaLocation } from "../../../base/jsonSchema/walk.ts";
 import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../../base/types/json.ts";

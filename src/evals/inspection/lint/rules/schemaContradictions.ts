@@ -1,14 +1,14 @@
-import type { KeywordViolation } from "../../../base/jsonSchema/malformed.ts";
 import {
   explainTypeMisfit,
   getNumber,
   getProperty,
   getSingleType,
+  type KeywordViolation,
   listRequired,
   listTypes,
   nameTypes,
   type Type,
-} from "../../../base/jsonSchema/values.ts";
+} from "../../../base/jsonSchema/keywords.ts";
 import { quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
 

@@ -1,15 +1,15 @@
 import { sumOf } from "../../../base/collections.ts";
-import { findMalformed } from "../../../base/jsonSchema/malformed.ts";
-import { compileSchema } from "../../../base/jsonSchema/validate.ts";
 import {
   explainTypeMisfit,
+  findMalformed,
   getProperty,
   listProperties,
   listRequired,
   listTypes,
   nameTypes,
   type Type,
-} from "../../../base/jsonSchema/values.ts";
+} from "../../../base/jsonSchema/keywords.ts";
+import { compileSchema } from "../../../base/jsonSchema/validate.ts";
 import {
   findRecursiveRef,
   followRef,

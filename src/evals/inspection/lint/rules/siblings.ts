@@ -1,5 +1,5 @@
+import { splitWords } from "../../../base/search/document.ts";
 import { listConfusablePairs } from "../../../base/search/similarity.ts";
-import { splitWords } from "../../../base/search/words.ts";
 import { nearest } from "../../../base/text/nearest.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";

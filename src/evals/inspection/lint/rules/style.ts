@@ -1,4 +1,4 @@
-import { listProperties } from "../../../base/jsonSchema/values.ts";
+import { listProperties } from "../../../base/jsonSchema/keywords.ts";
 import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
 import { getUnquotedDescription } from "../language.ts";

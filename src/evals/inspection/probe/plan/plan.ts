@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { getNumber } from "../../../base/jsonSchema/values.ts";
+import { getNumber } from "../../../base/jsonSchema/keywords.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import { listAlternatives, listDefaults, listParameters, splitWords } from "../../parameters.ts";
 import { isSameProbe, type Probe, type ProbedTool, type ProbeKind } from "./probe.ts";

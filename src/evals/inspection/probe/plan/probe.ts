@@ -1,5 +1,5 @@
+import type { RuleInfo } from "../../../base/types/finding.ts";
 import type { JsonObject } from "../../../base/types/json.ts";
-import type { RuleInfo } from "../../../base/types/lint.ts";
 import type { CallOutcome } from "../../../base/types/tool.ts";
 
 /** What a probe tests. All kinds except `missing` and `wrong type` have arguments that match the inputSchema. */

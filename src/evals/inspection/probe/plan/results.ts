@@ -1,5 +1,11 @@
-import { isMarked, writeExactJson } from "../../../base/types/exactJson.ts";
-import { isJsonObject, type Json, type JsonObject, parseJsonText } from "../../../base/types/json.ts";
+import {
+  isJsonObject,
+  isMarked,
+  type Json,
+  type JsonObject,
+  parseJsonText,
+  writeExactJson,
+} from "../../../base/types/json.ts";
 import { joinText, type ToolResult } from "../../../base/types/tool.ts";
 import type { ProbeAnswer, ProbeObservation } from "./probe.ts";
 

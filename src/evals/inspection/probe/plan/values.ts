@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { getNumber } from "../../../base/jsonSchema/values.ts";
+import { getNumber } from "../../../base/jsonSchema/keywords.ts";
 import { limitTime } from "../../../base/limitTime.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import { listAlternatives } from "../../parameters.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { wrapMessage } from "../../../src/evals/base/text/columns.ts";
+import { wrapMessage } from "../../../src/evals/base/text/display.ts";
 
 it.each([
   ["error: one two three four five", "error: one two\n  three four\n  five"],

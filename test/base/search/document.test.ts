@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { stemWords } from "../../../src/evals/base/search/words.ts";
+import { stemWords } from "../../../src/evals/base/search/document.ts";
 
 it("splits names and text, and drops what says nothing", () => {
   expect(stemWords("readTextFile read_text-file files.read2 The file, please: Ærø’s")).toEqual(

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { lnGamma, normalCdf, normalQuantile } from "../../../src/evals/base/stats/stdlib.ts";
+import { lnGamma, normalCdf, normalQuantile } from "../../../src/evals/base/stats/distributions.ts";
 
 const relative = (value: number, exact: number) => Math.abs(value / exact - 1);
 
