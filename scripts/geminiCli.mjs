@@ -6,7 +6,7 @@ import { findProgram, passEnvironment, readEvents } from "../build/evals/asking/
 import { createHostModel } from "../build/evals/asking/hosts/model.js";
 import { protocols } from "../build/evals/asking/protocols/index.js";
 import { resolveEndpoint } from "../build/evals/base/types/endpoint.js";
-import { hostNames } from "../build/evals/base/types/hostNames.js";
+import { hostNames } from "../build/evals/servers/host.js";
 import { gemini } from "./geminiProtocol.mjs";
 
 protocols.push(gemini);

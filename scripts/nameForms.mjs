@@ -1,5 +1,5 @@
-// The form of the names under which a host shows tools, fitted to what it showed: see src/evals/base/types/hostNames.ts.
-import { nameTool } from "../build/evals/base/types/hostNames.js";
+// The form of the names under which a host shows tools, fitted to what it showed: see src/evals/servers/host.ts.
+import { nameTool } from "../build/evals/servers/host.js";
 
 /** The printable ASCII characters beside letters and digits. */
 const characters = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).filter(

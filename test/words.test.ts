@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { outputNames } from "../src/evals/base/types/outputNames.ts";
+import { outputNames } from "../src/evals/base/types/flagValues.ts";
 import { commands } from "../src/evals/commands/index.ts";
 import { outputJsonSchema } from "../src/evals/commands/outputs.ts";
 

@@ -6,9 +6,9 @@ import * as z from "zod";
 import type { Json } from "../../src/evals/base/types/json.ts";
 import { suiteFileSchema } from "../../src/evals/base/types/suite.ts";
 import { toolSchema } from "../../src/evals/base/types/tool.ts";
-import { variantsFileSchema } from "../../src/evals/base/types/variants.ts";
 import { projectSchema } from "../../src/evals/commands/projectSchema.ts";
 import { checkSuite } from "../../src/evals/input/suites/validate.ts";
+import { variantsFileSchema } from "../../src/evals/servers/overlay.ts";
 import { type Block, generatedPage, pagePaths, readPage, root } from "./page.ts";
 
 const pages = pagePaths.map(readPage);

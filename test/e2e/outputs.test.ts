@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { beforeAll, expect, it, test } from "vitest";
-import { type OutputName, outputNames } from "../../src/evals/base/types/outputNames.ts";
+import { type OutputName, outputNames } from "../../src/evals/base/types/flagValues.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals, summaryOf, workspace } from "./evals.ts";
 import { spoilable } from "./spoiled.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Baseline, toComparedRun } from "../../src/evals/base/types/baseline.ts";
+import { type Baseline, toComparedRun } from "../../src/evals/base/types/check.ts";
 import { canonicalJson, jsonSchema } from "../../src/evals/base/types/json.ts";
 import {
   baselineFile,

@@ -1,4 +1,4 @@
-import { verifyGates } from "../base/types/gates.ts";
+import { verifyGates } from "../base/types/flagValues.ts";
 import { choice, defineCommand, text, texts, toggle } from "./command.ts";
 import { baselinesFlag, envFlags, jsonFlag, outFlag, suiteFlags } from "./flags.ts";
 

@@ -1,4 +1,4 @@
-import { defaultPolicy } from "../base/types/execution.ts";
+import { defaultPolicy } from "../base/types/flagValues.ts";
 import { defineCommand, number, texts } from "./command.ts";
 import { executeFlag, findingFormat, jsonFlag, serverFlags } from "./flags.ts";
 

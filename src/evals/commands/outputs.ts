@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { lintReportSchema, rulesOutputSchema } from "../base/types/finding.ts";
-import type { OutputName } from "../base/types/outputNames.ts";
+import type { OutputName } from "../base/types/flagValues.ts";
 import { dryRunSchema, runSummarySchema, shardReportSchema } from "../base/types/run.ts";
 import { trialSchema } from "../base/types/trial.ts";
 import { verifyReportSchema } from "../base/types/verify.ts";

@@ -1,4 +1,4 @@
-import { defaultPolicy } from "../base/types/execution.ts";
+import { defaultPolicy } from "../base/types/flagValues.ts";
 import { choice, defineCommand, number, texts } from "./command.ts";
 import { executeFlag, findingFormat, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
 

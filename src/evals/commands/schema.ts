@@ -1,5 +1,5 @@
 import { exitCodes } from "../base/types/errors.ts";
-import { outputNames } from "../base/types/outputNames.ts";
+import { outputNames } from "../base/types/flagValues.ts";
 import { choice, defineCommand, text } from "./command.ts";
 
 const names = ["suite", "config", ...outputNames] as const;

@@ -1,4 +1,4 @@
-import { defaultPolicy } from "../base/types/execution.ts";
+import { defaultPolicy } from "../base/types/flagValues.ts";
 import { defineCommand, number, text, texts } from "./command.ts";
 import { envFlags, executeFlag, headerFlag } from "./flags.ts";
 

@@ -1,7 +1,7 @@
 import { relative, resolve } from "node:path";
 import { sumOf } from "../base/collections.ts";
 import { listProperties } from "../base/jsonSchema/keywords.ts";
-import type { Baseline } from "../base/types/baseline.ts";
+import type { Baseline } from "../base/types/check.ts";
 import { type ExitCode, exitCodes, formatProblem } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { SkillPackage } from "../base/types/skill.ts";

@@ -3,10 +3,9 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describeFileError, makeFolder, readRegularFile, replaceFile } from "../base/files/files.ts";
 import { byCodeUnit } from "../base/text/text.ts";
-import { type Baseline, baselineFormat, baselineSchema, type PlaceboResult } from "../base/types/baseline.ts";
-import { EvalsError, exitCodes, type Location, messageOf, usageError } from "../base/types/errors.ts";
+import { type Baseline, baselineFormat, baselineSchema, type PlaceboResult } from "../base/types/check.ts";
+import { EvalsError, exitCodes, formatIssues, type Location, messageOf, usageError } from "../base/types/errors.ts";
 import { allDefinitions } from "../base/types/exposure.ts";
-import { formatIssues } from "../base/types/issues.ts";
 import {
   canonicalJson,
   isJsonObject,

@@ -2,8 +2,7 @@ import { dirname } from "node:path";
 import * as z from "zod";
 import { describeFileError, makeFolder, readRegularFile, replaceFile } from "../base/files/files.ts";
 import { type Night, nightSchema } from "../base/types/drift.ts";
-import { EvalsError, exitCodes, type Location, messageOf, usageError } from "../base/types/errors.ts";
-import { formatIssues } from "../base/types/issues.ts";
+import { EvalsError, exitCodes, formatIssues, type Location, messageOf, usageError } from "../base/types/errors.ts";
 import { parseBoundedJson } from "../base/types/json.ts";
 import { withFileLock } from "./lock.ts";
 

@@ -1,9 +1,9 @@
 import { sumOf } from "../base/collections.ts";
 import { EvalsError, type Problem } from "../base/types/errors.ts";
-import { nameTool } from "../base/types/hostNames.ts";
 import { isJsonObject, type JsonObject } from "../base/types/json.ts";
 import type { CallOutcome, OfferedTool, Tool, ToolServer } from "../base/types/tool.ts";
 import type { HostFile } from "../input/hostFiles.ts";
+import { nameTool } from "./host.ts";
 import { serverError } from "./spec.ts";
 
 // All servers of a host's configuration file as one server. Its tools have the name of their server in front, as in hosts. A

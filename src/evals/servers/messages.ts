@@ -1,6 +1,5 @@
 import { cut } from "../base/text/text.ts";
-import { messageOf } from "../base/types/errors.ts";
-import { formatIssues } from "../base/types/issues.ts";
+import { formatIssues, messageOf } from "../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, markWholes, parseJsonText } from "../base/types/json.ts";
 import { listCauses } from "./link.ts";
 

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { cut } from "../base/text/text.ts";
-import { EvalsError, type Location, type Problem, usageError } from "../base/types/errors.ts";
-import { formatIssues } from "../base/types/issues.ts";
+import { EvalsError, formatIssues, type Location, type Problem, usageError } from "../base/types/errors.ts";
 import {
   canonicalJson,
   isJsonObject,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { askRemote, createLimits, jitteredDelay, nameRefused } from "../../../src/evals/asking/models/remote.ts";
-import type { Attempt, Fault } from "../../../src/evals/base/types/attempt.ts";
+import type { Attempt, Fault } from "../../../src/evals/base/types/model.ts";
 
 const never = new AbortController().signal;
 const cell = { suite: "s", case: "c", arm: "head", model: "m", trial: 1 };

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { executable } from "../../../src/evals/asking/scoring/tools.ts";
-import { type ExecutionPolicy, isWithin } from "../../../src/evals/base/types/execution.ts";
+import { type ExecutionPolicy, isWithin } from "../../../src/evals/base/types/flagValues.ts";
 import type { OfferedTool } from "../../../src/evals/base/types/tool.ts";
 
 const tool: OfferedTool = { name: "write_file", inputSchema: {}, server: "files", origin: "server" };

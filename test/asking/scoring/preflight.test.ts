@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { preflight } from "../../../src/evals/asking/scoring/preflight.ts";
 import { formatProblem } from "../../../src/evals/base/types/errors.ts";
-import type { ExecutionPolicy } from "../../../src/evals/base/types/execution.ts";
+import type { ExecutionPolicy } from "../../../src/evals/base/types/flagValues.ts";
 import type { JsonObject } from "../../../src/evals/base/types/json.ts";
 import type { Expectation } from "../../../src/evals/base/types/suite.ts";
 import type { Toolset } from "../../../src/evals/base/types/tool.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { converse } from "../../../src/evals/asking/trials/conversation.ts";
 import { createExecutor, HeldResults, isolatedPool, sharedPool } from "../../../src/evals/asking/trials/execution.ts";
-import type { ExecutionPolicy } from "../../../src/evals/base/types/execution.ts";
+import type { ExecutionPolicy } from "../../../src/evals/base/types/flagValues.ts";
 import type { AskedModel } from "../../../src/evals/base/types/model.ts";
 import type { Execution } from "../../../src/evals/base/types/trial.ts";
 import { scriptedModel, turn } from "../../fakes/model.ts";

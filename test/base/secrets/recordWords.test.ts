@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { ledgerSchema } from "../../../src/evals/asking/batches/ledger.ts";
 import { recordWords } from "../../../src/evals/base/secrets/secrets.ts";
-import { baselineSchema } from "../../../src/evals/base/types/baseline.ts";
+import { baselineSchema } from "../../../src/evals/base/types/check.ts";
 import { driftPlanSchema, nightSchema } from "../../../src/evals/base/types/drift.ts";
 import { runManifestSchema } from "../../../src/evals/base/types/run.ts";
 import { trialSchema } from "../../../src/evals/base/types/trial.ts";

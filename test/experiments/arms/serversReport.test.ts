@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ServersSummary } from "../../../src/evals/base/types/servers.ts";
+import type { ServersSummary } from "../../../src/evals/base/types/arms.ts";
 import { serverBlocks } from "../../../src/evals/experiments/arms/serversReport.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 import { caseOf, suiteOf } from "../../reports/samples.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Opinion } from "../../../src/evals/base/types/judge.ts";
+import type { Opinion } from "../../../src/evals/asking/scoring/judge.ts";
 import { summarizeJudgeCheck } from "../../../src/evals/experiments/judge/verdict.ts";
 
 test("the disagreements that do the most harm come first, those of one kind by line", () => {

@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Baseline } from "../../../src/evals/base/types/baseline.ts";
+import type { Baseline } from "../../../src/evals/base/types/check.ts";
 import type { Json, JsonObject } from "../../../src/evals/base/types/json.ts";
 import type { OfferedTool, Tool } from "../../../src/evals/base/types/tool.ts";
 import { listBaselineTools, listChanges } from "../../../src/evals/servers/changes/changes.ts";

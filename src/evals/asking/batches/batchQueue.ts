@@ -1,14 +1,19 @@
 import { setMaxListeners } from "node:events";
+import { messageOf } from "../../base/types/errors.ts";
 import {
+  type AskedModel,
   type Attempt,
+  type BatchResult,
+  type BatchService,
+  type BatchState,
   type Fault,
   isRetried,
+  type ModelRequest,
   permanentFault,
+  type Reply,
   toBroken,
   transientFault,
-} from "../../base/types/attempt.ts";
-import { messageOf } from "../../base/types/errors.ts";
-import type { AskedModel, BatchResult, BatchService, BatchState, ModelRequest, Reply } from "../../base/types/model.ts";
+} from "../../base/types/model.ts";
 import { addUsage, type Broken, type Cell, cellKey } from "../../base/types/trial.ts";
 import { count } from "../../reports/format.ts";
 import { type Chunk, createRequestId, type Ledger, type LedgerEntry } from "./ledger.ts";

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { cut } from "../../base/text/text.ts";
-import { hostNames } from "../../base/types/hostNames.ts";
 import type { HostModel } from "../../base/types/model.ts";
+import { hostNames } from "../../servers/host.ts";
 import { type Command, findProgram, type Host, type Launch, passEnvironment, readEvents, services } from "./host.ts";
 import { createHostModel, type HostOptions, resolveHostEndpoint } from "./model.ts";
 

@@ -7,9 +7,9 @@ import * as z from "zod";
 import { nearest } from "../../base/text/nearest.ts";
 import { cut } from "../../base/text/text.ts";
 import { messageOf, usageError } from "../../base/types/errors.ts";
-import { hostNames } from "../../base/types/hostNames.ts";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import type { HostModel } from "../../base/types/model.ts";
+import { hostNames } from "../../servers/host.ts";
 import { type Command, findProgram, type Host, type Launch, passEnvironment, readEvents, services } from "./host.ts";
 import { createHostModel, type HostEndpoint, type HostOptions, resolveHostEndpoint } from "./model.ts";
 

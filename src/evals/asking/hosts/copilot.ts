@@ -1,9 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-
-import { hostNames } from "../../base/types/hostNames.ts";
 import { isJsonObject } from "../../base/types/json.ts";
 import type { HostModel } from "../../base/types/model.ts";
+import { hostNames } from "../../servers/host.ts";
 import { type Command, findProgram, type Host, type Launch, passEnvironment, readEvents, services } from "./host.ts";
 import { createHostModel, type HostEndpoint, type HostOptions, resolveHostEndpoint } from "./model.ts";
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { nearest } from "../../base/text/nearest.ts";
 import { usageError } from "../../base/types/errors.ts";
-import { hostNames } from "../../base/types/hostNames.ts";
 import type { HostModel } from "../../base/types/model.ts";
+import { hostNames } from "../../servers/host.ts";
 import {
   type Command,
   findProgram,

@@ -14,7 +14,7 @@ import { type Json, type JsonObject, toNumbers } from "../../base/types/json.ts"
 import type { HostedTrial } from "../../base/types/model.ts";
 import { type ContentItem, listResultTexts, type OfferedTool, readOwnName, type Tool } from "../../base/types/tool.ts";
 import type { Broken, Execution } from "../../base/types/trial.ts";
-import { markHidden, restoreArguments, showTool } from "../../servers/renaming.ts";
+import { markHidden, restoreArguments, showTool } from "../../servers/host.ts";
 import type { Host } from "./host.ts";
 
 /** A call through the relay, under the listed name of its tool. `id` is empty if the host does not pass it on. */

@@ -3,7 +3,6 @@ import { pathToFileURL } from "node:url";
 import * as z from "zod";
 import { abortAfter, type Fetch } from "../../base/network.ts";
 import { isSecretName } from "../../base/secrets/recognize.ts";
-import { type Fault, permanentFault } from "../../base/types/attempt.ts";
 import {
   addSearch,
   type EndpointOptions,
@@ -15,7 +14,7 @@ import {
 } from "../../base/types/endpoint.ts";
 import { EvalsError, messageOf, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, parseJsonText } from "../../base/types/json.ts";
-import type { AskedModel, Message } from "../../base/types/model.ts";
+import { type AskedModel, type Fault, type Message, permanentFault } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Call } from "../../base/types/trial.ts";
 import {

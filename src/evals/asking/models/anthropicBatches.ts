@@ -2,9 +2,14 @@ import { Anthropic, APIConnectionError, APIConnectionTimeoutError, type ClientOp
 import type { MessageCreateParamsNonStreaming } from "@anthropic-ai/sdk/resources/messages";
 import type { BatchCreateParams } from "@anthropic-ai/sdk/resources/messages/batches";
 import * as z from "zod";
-import { type Fault, transientFault } from "../../base/types/attempt.ts";
 import type { Delay } from "../../base/types/endpoint.ts";
-import type { BatchResult, BatchService, BatchState } from "../../base/types/model.ts";
+import {
+  type BatchResult,
+  type BatchService,
+  type BatchState,
+  type Fault,
+  transientFault,
+} from "../../base/types/model.ts";
 import {
   asFile,
   type BatchForm,

@@ -1,7 +1,12 @@
 import { type Fetch, openFetch, readText } from "../../base/network.ts";
-import { type Attempt, type Fault, transientFault } from "../../base/types/attempt.ts";
 import { messageOf } from "../../base/types/errors.ts";
-import type { BatchState, ModelRequest } from "../../base/types/model.ts";
+import {
+  type Attempt,
+  type BatchState,
+  type Fault,
+  type ModelRequest,
+  transientFault,
+} from "../../base/types/model.ts";
 import { toFault } from "./remote.ts";
 
 /** How a request is built and its reply is read, in a batch or alone. */

@@ -6,10 +6,9 @@ import type {
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 import type { ReasoningEffort } from "openai/resources/shared";
-import type { Fault } from "../../base/types/attempt.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
 import { isNestedDeeper, type Json } from "../../base/types/json.ts";
-import type { AskedModel, Message, ModelRequest } from "../../base/types/model.ts";
+import type { AskedModel, Fault, Message, ModelRequest } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Call } from "../../base/types/trial.ts";
 import { completions, pickMessage, readCompletion } from "../protocols/completions.ts";

@@ -1,9 +1,14 @@
 import { APIConnectionError, APIConnectionTimeoutError, type ClientOptions, OpenAI, toFile } from "openai";
 import type { ChatCompletionCreateParamsNonStreaming } from "openai/resources/chat/completions";
 import * as z from "zod";
-import { type Fault, transientFault } from "../../base/types/attempt.ts";
 import type { Delay } from "../../base/types/endpoint.ts";
-import type { BatchResult, BatchService, BatchState } from "../../base/types/model.ts";
+import {
+  type BatchResult,
+  type BatchService,
+  type BatchState,
+  type Fault,
+  transientFault,
+} from "../../base/types/model.ts";
 import {
   type BatchForm,
   batchTimeoutMs,

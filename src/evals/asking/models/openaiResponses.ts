@@ -7,9 +7,8 @@ import type {
   Tool,
 } from "openai/resources/responses/responses";
 import type { ReasoningEffort } from "openai/resources/shared";
-import type { Attempt } from "../../base/types/attempt.ts";
 import { type EndpointOptions, priceUsage } from "../../base/types/endpoint.ts";
-import type { AskedModel, Message, ModelRequest } from "../../base/types/model.ts";
+import type { AskedModel, Attempt, Message, ModelRequest } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import { readResponse } from "../protocols/responses.ts";
 import { connectOpenai } from "./openai.ts";

@@ -2,19 +2,20 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { OversizedReplyError } from "../../base/network.ts";
 import { cut, excerpt, quote } from "../../base/text/text.ts";
+import type { Delay } from "../../base/types/endpoint.ts";
+import { messageOf } from "../../base/types/errors.ts";
+import { isNestedDeeper, maxDepth } from "../../base/types/json.ts";
 import {
   type Attempt,
   boundMessage,
   type Fault,
   isRetried,
+  type ModelRequest,
   permanentFault,
+  type Reply,
   toBroken,
   transientFault,
-} from "../../base/types/attempt.ts";
-import type { Delay } from "../../base/types/endpoint.ts";
-import { messageOf } from "../../base/types/errors.ts";
-import { isNestedDeeper, maxDepth } from "../../base/types/json.ts";
-import type { ModelRequest, Reply } from "../../base/types/model.ts";
+} from "../../base/types/model.ts";
 import { addUsage, type Broken, type Call, type ToolSearch, type Usage } from "../../base/types/trial.ts";
 import { numberCalls, type ReceivedReply, readQuery } from "../protocols/protocol.ts";
 import { Pacer, type Report, realClock } from "./pacer.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { type Fault, permanentFault, transientFault } from "../../base/types/attempt.ts";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
+import { type Fault, permanentFault, transientFault } from "../../base/types/model.ts";
 import {
   count,
   cutStream,

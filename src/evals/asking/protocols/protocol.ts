@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { quote } from "../../base/text/text.ts";
-import { type Fault, permanentFault, transientFault } from "../../base/types/attempt.ts";
-import { formatIssues } from "../../base/types/issues.ts";
+import { formatIssues } from "../../base/types/errors.ts";
 import {
   isJsonObject,
   isNestedDeeper,
@@ -10,6 +9,7 @@ import {
   parseExactJson,
   writeExactJson,
 } from "../../base/types/json.ts";
+import { type Fault, permanentFault, transientFault } from "../../base/types/model.ts";
 import { boundTokens, type Call, type StopReason, type Usage } from "../../base/types/trial.ts";
 import { findRefusal } from "./refusals.ts";
 

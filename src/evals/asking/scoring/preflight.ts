@@ -3,7 +3,7 @@ import { compileSchema, type Validate } from "../../base/jsonSchema/validate.ts"
 import { didYouMean } from "../../base/text/nearest.ts";
 import { showJson } from "../../base/text/text.ts";
 import type { Problem } from "../../base/types/errors.ts";
-import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import { readMatcher } from "../../base/types/matcher.ts";
 import { skillEntryName } from "../../base/types/skill.ts";

@@ -1,6 +1,6 @@
 import { once } from "../../base/collections.ts";
 import { compileSchema, type Validate } from "../../base/jsonSchema/validate.ts";
-import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
 import type { Model } from "../../base/types/model.ts";
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
 import type { Call } from "../../base/types/trial.ts";

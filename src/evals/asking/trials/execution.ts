@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../../base/types/errors.ts";
-import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
 import { isJsonObject, type Json, sameJson } from "../../base/types/json.ts";
 import type { Model } from "../../base/types/model.ts";
 import type { ElicitAnswer } from "../../base/types/suite.ts";

@@ -1,4 +1,4 @@
-// How text is shown: as visible characters, in columns. Imports nothing: it is loaded with every command, `--version` included.
+// How text is shown: as visible characters, in columns. Imports nothing: it is loaded with every command, even `--version`.
 
 /** Invisible characters, and the first one of `##vso[`, `##[error]` and the like, which CI systems obey anywhere in a line. */
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Noncharacter_Code_Point}]|#(?=#[a-z]*\[)/giu;

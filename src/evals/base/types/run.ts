@@ -1,10 +1,9 @@
 import * as z from "zod";
-import { armsSummarySchema } from "./arms.ts";
+import { armsSummarySchema, serversSummarySchema } from "./arms.ts";
 import { checkPlanSchema, checkSummarySchema, countsSchema, gateSchema, intervalSchema } from "./check.ts";
 import { driftSummarySchema } from "./drift.ts";
 import { discoverySummarySchema, exposureSchema } from "./exposure.ts";
 import { jsonObjectSchema } from "./json.ts";
-import { serversSummarySchema } from "./servers.ts";
 import { executionPolicySchema } from "./suite.ts";
 import { offeredToolSchema, toolsetHashSchema } from "./tool.ts";
 import { costSchema } from "./trial.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { type Gate, gateSchema } from "./check.ts";
 import type { Location } from "./errors.ts";
-import { type ExecutionPolicy, executionPolicies } from "./execution.ts";
 import { type LintSettings, lintSettingsSchema } from "./finding.ts";
+import { type ExecutionPolicy, executionPolicies } from "./flagValues.ts";
 import { type JsonObject, jsonObjectSchema, jsonSchema } from "./json.ts";
 import { argsSchema } from "./matcher.ts";
 import { type Mocks, mocksFileSchema, unmatchedSchema } from "./mock.ts";

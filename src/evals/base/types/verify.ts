@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { listChangeSchema } from "./finding.ts";
-import { verifyGates } from "./gates.ts";
+import { verifyGates } from "./flagValues.ts";
 
 const count = z.number().int().min(0);
 const names = z.array(z.string());

@@ -1,5 +1,5 @@
+import type { ServersSummary } from "../../base/types/arms.ts";
 import type { SuiteSummary } from "../../base/types/run.ts";
-import type { ServersSummary } from "../../base/types/servers.ts";
 import {
   type Block,
   type Item,

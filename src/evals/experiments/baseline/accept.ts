@@ -2,7 +2,7 @@ import { relative, resolve } from "node:path";
 import { sumOf } from "../../base/collections.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
-import { type Baseline, toComparedRun } from "../../base/types/baseline.ts";
+import { type Baseline, toComparedRun } from "../../base/types/check.ts";
 import {
   EvalsError,
   type ExitCode,

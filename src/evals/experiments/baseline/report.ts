@@ -1,5 +1,5 @@
 import { pool } from "../../base/stats/counts.ts";
-import type { Baseline } from "../../base/types/baseline.ts";
+import type { Baseline } from "../../base/types/check.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import {
   type Block,

@@ -1,8 +1,7 @@
 import { join, resolve } from "node:path";
 import { countPasses, TrialRecord } from "../../asking/trials/design.ts";
 import { printableLines } from "../../base/text/display.ts";
-import { toComparedRun } from "../../base/types/baseline.ts";
-import type { CheckPlan, ComparedCheck } from "../../base/types/check.ts";
+import { type CheckPlan, type ComparedCheck, toComparedRun } from "../../base/types/check.ts";
 import { printProblem, usageError } from "../../base/types/errors.ts";
 import { allDefinitions, type Exposure, nameExposure } from "../../base/types/exposure.ts";
 import type { Io } from "../../base/types/io.ts";

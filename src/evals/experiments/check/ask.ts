@@ -3,8 +3,13 @@ import { preflight } from "../../asking/scoring/preflight.ts";
 import { countOrders, getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
 import { noTrials } from "../../base/stats/counts.ts";
-import { type Baseline, toComparedRun } from "../../base/types/baseline.ts";
-import type { CheckPlan, ComparePlan, LostCases } from "../../base/types/check.ts";
+import {
+  type Baseline,
+  type CheckPlan,
+  type ComparePlan,
+  type LostCases,
+  toComparedRun,
+} from "../../base/types/check.ts";
 import type { DriftPlan } from "../../base/types/drift.ts";
 import { isLocalModel } from "../../base/types/endpoint.ts";
 import { printProblem, usageError } from "../../base/types/errors.ts";

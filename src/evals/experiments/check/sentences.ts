@@ -1,7 +1,6 @@
 import { groupBy } from "../../base/collections.ts";
 import { rate } from "../../base/stats/counts.ts";
-import type { PlaceboResult } from "../../base/types/baseline.ts";
-import type { CheckSummary, ComparedCheck, LostCases } from "../../base/types/check.ts";
+import type { CheckSummary, ComparedCheck, LostCases, PlaceboResult } from "../../base/types/check.ts";
 import { count, integer, pointsWithInterval, ratio, size, some } from "../../reports/format.ts";
 import { summarizePlacebo } from "./placebo.ts";
 

@@ -1,6 +1,6 @@
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
-import type { Baseline } from "../../base/types/baseline.ts";
+import type { Baseline } from "../../base/types/check.ts";
 import type { DriftPlan } from "../../base/types/drift.ts";
 import type { Model } from "../../base/types/model.ts";
 import type { RunManifest, RunSummary } from "../../base/types/run.ts";

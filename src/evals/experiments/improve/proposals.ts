@@ -8,11 +8,10 @@ import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";
 import { skillEntryName } from "../../base/types/skill.ts";
 import type { OfferedTool, Tool } from "../../base/types/tool.ts";
-import { type Variant, variantSchema } from "../../base/types/variants.ts";
 import { readParsed, readText } from "../../input/parsing/read.ts";
 import { listChanges } from "../../servers/changes/changes.ts";
-import { applyVariant, checkVariant } from "../../servers/overlay.ts";
-import { showTool } from "../../servers/renaming.ts";
+import { showTool } from "../../servers/host.ts";
+import { applyVariant, checkVariant, type Variant, variantSchema } from "../../servers/overlay.ts";
 import { createToolset } from "../../servers/toolList.ts";
 import { readVariants } from "../variants/file.ts";
 

@@ -11,7 +11,7 @@ import type { AskedModel } from "../../base/types/model.ts";
 import { getMessages } from "../../base/types/suite.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
-import { type Variant, variantSchema } from "../../base/types/variants.ts";
+import { type Variant, variantSchema } from "../../servers/overlay.ts";
 import { incumbentArm } from "../variants/verdict.ts";
 import type { SearchRound } from "./design.ts";
 import type { NamedVariant } from "./proposals.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { costSchema } from "../../base/types/trial.ts";
-import { variantSchema } from "../../base/types/variants.ts";
+import { variantSchema } from "../../servers/overlay.ts";
 import { defaultMargin } from "../design/statistics.ts";
 import { type CertainVariantVerdict, type Outcome, variantsSummarySchema } from "../variants/verdict.ts";
 import type { LoopSetup, LoopVerdict } from "./design.ts";

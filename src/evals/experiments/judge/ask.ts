@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import { relative, resolve } from "node:path";
-import { hashPrompt, type Label, parseLabels } from "../../asking/scoring/judge.ts";
+import { hashPrompt, judgeFormat, type Label, type Opinion, parseLabels } from "../../asking/scoring/judge.ts";
 import type { Match } from "../../asking/scoring/match.ts";
 import { askJudge, refuseAsJudge } from "../../asking/trials/judge.ts";
 import { SpendingLimits } from "../../asking/trials/limits.ts";
 import { schedule } from "../../asking/trials/schedule.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import { judgeFormat, type Opinion } from "../../base/types/judge.ts";
 import type { AskedModel } from "../../base/types/model.ts";
 import { addCost, type Cost } from "../../base/types/trial.ts";
 import { readNamed } from "../../input/parsing/read.ts";

@@ -1,4 +1,4 @@
-import { opinions } from "../../base/types/judge.ts";
+import { opinions } from "../../asking/scoring/judge.ts";
 import {
   type Block,
   facts,

@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { isAbsolute, relative, resolve } from "node:path";
 import type { PlannedCase, PlannedCell } from "../../asking/trials/plan.ts";
 import { EvalsError, messageOf } from "../../base/types/errors.ts";
-import { describePolicy, type ExecutionPolicy, isWithin } from "../../base/types/execution.ts";
+import { describePolicy, type ExecutionPolicy, isWithin } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { SuiteSettings } from "../../base/types/suite.ts";
 import type { Toolset } from "../../base/types/tool.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { formatIssues } from "../../base/types/issues.ts";
+import { formatIssues } from "../../base/types/errors.ts";
 import { canonicalJson, isNestedDeeper, type Json, jsonObjectSchema } from "../../base/types/json.ts";
 import type { RunManifest } from "../../base/types/run.ts";
 import { cellKey, type Trial, trialSchema } from "../../base/types/trial.ts";

@@ -4,9 +4,16 @@ import * as z from "zod";
 import { importModule, releaseSignals } from "../../base/code/module.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
 import type { Reporter } from "../../base/types/custom.ts";
-import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem, usageError } from "../../base/types/errors.ts";
+import {
+  EvalsError,
+  type ExitCode,
+  exitCodes,
+  formatIssues,
+  messageOf,
+  printProblem,
+  usageError,
+} from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import { formatIssues } from "../../base/types/issues.ts";
 import type { RunManifest } from "../../base/types/run.ts";
 import { folderInRepository } from "../../input/skills/packageFiles.ts";
 import { baselineFile, readBaseline } from "../../records/baseline.ts";

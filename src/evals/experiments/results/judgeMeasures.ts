@@ -1,8 +1,8 @@
 import * as z from "zod";
+import { type Opinion, type OpinionCounts, opinions } from "../../asking/scoring/judge.ts";
 import { sumOf } from "../../base/collections.ts";
 import { kappa, wilson } from "../../base/stats/intervals.ts";
 import { intervalSchema } from "../../base/types/check.ts";
-import { type Opinion, type OpinionCounts, opinions } from "../../base/types/judge.ts";
 import { count, integer } from "../../reports/format.ts";
 
 /** A count out of a total, with the interval of the rate; null if the total is 0. */

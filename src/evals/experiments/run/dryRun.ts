@@ -1,7 +1,7 @@
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { printableLines, wrap } from "../../base/text/display.ts";
 import { exitCodes } from "../../base/types/errors.ts";
-import { describePolicy } from "../../base/types/execution.ts";
+import { describePolicy } from "../../base/types/flagValues.ts";
 import type { Model } from "../../base/types/model.ts";
 import type { DryRun } from "../../base/types/run.ts";
 import { asksModel, plannedTrials, type Suite } from "../../base/types/suite.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { printableLines } from "../../base/text/display.ts";
-import { toComparedRun } from "../../base/types/baseline.ts";
+import { toComparedRun } from "../../base/types/check.ts";
 import { type ExitCode, exitCodes, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Model } from "../../base/types/model.ts";

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { countRequests, type PlannedCase } from "../../asking/trials/plan.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
-import { type PlaceboResult, placeboSchema, toComparedRun } from "../../base/types/baseline.ts";
+import { type PlaceboResult, placeboSchema, toComparedRun } from "../../base/types/check.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { jsonObjectSchema } from "../../base/types/json.ts";

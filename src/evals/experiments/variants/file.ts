@@ -6,17 +6,18 @@ import { EvalsError, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import type { Toolset } from "../../base/types/tool.ts";
+import { readParsed } from "../../input/parsing/read.ts";
+import { describeValue, explain, locateProblem, type PathProblem, quotePath } from "../../input/suites/explain.ts";
 import {
+  applyVariant,
+  checkVariant,
   replacementSchema,
   reservedVariants,
   rewordingSchema,
   type Variant,
   type VariantsFile,
   variantsFileSchema,
-} from "../../base/types/variants.ts";
-import { readParsed } from "../../input/parsing/read.ts";
-import { describeValue, explain, locateProblem, type PathProblem, quotePath } from "../../input/suites/explain.ts";
-import { applyVariant, checkVariant } from "../../servers/overlay.ts";
+} from "../../servers/overlay.ts";
 import { createToolset } from "../../servers/toolList.ts";
 import { writeOutput } from "../workspace/writeOutput.ts";
 

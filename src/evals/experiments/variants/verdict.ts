@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { isGraded, type TrialRecord } from "../../asking/trials/design.ts";
 import { getOrAdd, sumOf } from "../../base/collections.ts";
-import { type PlaceboResult, placeboSchema } from "../../base/types/baseline.ts";
-import { countsSchema, namedCaseSchema } from "../../base/types/check.ts";
+import { countsSchema, namedCaseSchema, type PlaceboResult, placeboSchema } from "../../base/types/check.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
 import { jsonObjectSchema } from "../../base/types/json.ts";
 import { countListTokens, type OfferedTool, readOwnName } from "../../base/types/tool.ts";
@@ -10,7 +9,7 @@ import type { Trial } from "../../base/types/trial.ts";
 import { listChanges, pickTexts } from "../../servers/changes/changes.ts";
 import { formatName } from "../../servers/changes/names.ts";
 import { listRenamingEffects } from "../../servers/changes/tools.ts";
-import { showTool } from "../../servers/renaming.ts";
+import { showTool } from "../../servers/host.ts";
 import { type ExperimentFacts, experimentFacts, toExitCode } from "../results/outcome.ts";
 import { promptTokens } from "../results/tally.ts";
 

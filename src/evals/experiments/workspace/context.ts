@@ -26,8 +26,7 @@ import { type Case, getMessages, plannedTrials, type Suite } from "../../base/ty
 import { joinText, type Toolset } from "../../base/types/tool.ts";
 import type { Broken, Call, Cell, Turn } from "../../base/types/trial.ts";
 import { readPackageFile } from "../../input/skills/packageFiles.ts";
-import { getSkillForm, type HostName, presentTools } from "../../servers/host.ts";
-import { restoreArguments } from "../../servers/renaming.ts";
+import { getSkillForm, type HostName, presentTools, restoreArguments } from "../../servers/host.ts";
 import type { Source } from "../../servers/source.ts";
 
 /** What the trials of a run share. `skills`: the skills that each suite offers, by suite name. */

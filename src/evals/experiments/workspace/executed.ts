@@ -3,7 +3,7 @@ import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import type { Problem } from "../../base/types/errors.ts";
-import { executionPolicies } from "../../base/types/execution.ts";
+import { executionPolicies } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Model } from "../../base/types/model.ts";
 import { asksModel } from "../../base/types/suite.ts";

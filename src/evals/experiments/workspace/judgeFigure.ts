@@ -1,10 +1,8 @@
 import { join } from "node:path";
-import { hashPrompt } from "../../asking/scoring/judge.ts";
+import { hashPrompt, type JudgeFigure, judgeFigureSchema } from "../../asking/scoring/judge.ts";
 import { readRegularFile } from "../../base/files/files.ts";
-import { messageOf, usageError } from "../../base/types/errors.ts";
-import { formatIssues } from "../../base/types/issues.ts";
+import { formatIssues, messageOf, usageError } from "../../base/types/errors.ts";
 import { parseBoundedJson } from "../../base/types/json.ts";
-import { type JudgeFigure, judgeFigureSchema } from "../../base/types/judge.ts";
 import { judgeSentence, measureJudge } from "../results/judgeMeasures.ts";
 
 /** The default folder of judge figures. */

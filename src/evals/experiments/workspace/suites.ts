@@ -2,7 +2,7 @@ import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { nearest } from "../../base/text/nearest.ts";
 import type { Gate } from "../../base/types/check.ts";
 import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts";
-import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
 import { type SkillPackage, skillEntryName } from "../../base/types/skill.ts";
 import type { Case, DispatchRules, Suite, SuiteSettings } from "../../base/types/suite.ts";

@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { replaceFile } from "../../base/files/files.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { usageError } from "../../base/types/errors.ts";
-import { defaultPolicy, type ExecutionPolicy } from "../../base/types/execution.ts";
+import { defaultPolicy, type ExecutionPolicy } from "../../base/types/flagValues.ts";
 import { askConsent, type Io, isCi } from "../../base/types/io.ts";
 import { isNestedDeeper, type Json } from "../../base/types/json.ts";
 import type { Configuration, ServerSpec, Suite } from "../../base/types/suite.ts";

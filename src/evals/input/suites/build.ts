@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { basename, dirname, extname, resolve } from "node:path";
 import { getOrAdd } from "../../base/collections.ts";
-import { defaultPolicy } from "../../base/types/execution.ts";
+import { defaultPolicy } from "../../base/types/flagValues.ts";
 import { canonicalJson, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import type { EvalFile } from "../../base/types/skill.ts";
 import type { Case, CaseFile, Expectation, ExpectedCall, Suite } from "../../base/types/suite.ts";

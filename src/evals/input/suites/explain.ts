@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { didYouMean } from "../../base/text/nearest.ts";
-import type { Problem } from "../../base/types/errors.ts";
-import { typeNames } from "../../base/types/issues.ts";
+import { type Problem, typeNames } from "../../base/types/errors.ts";
 import { getAtPath, isJsonObject, type Json, type Path, writeExactJson } from "../../base/types/json.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { defaultPolicy } from "../../base/types/execution.ts";
+import { defaultPolicy } from "../../base/types/flagValues.ts";
 import { type SkillEval, type SkillPackage, skillEntryName } from "../../base/types/skill.ts";
 import type { Case, Expectation, Suite } from "../../base/types/suite.ts";
 import { createCaseIds, hashCase, hashSuite } from "./build.ts";

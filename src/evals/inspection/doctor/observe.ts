@@ -2,7 +2,7 @@ import { executable } from "../../asking/scoring/tools.ts";
 import { abortAfter, openFetch } from "../../base/network.ts";
 import { cut } from "../../base/text/text.ts";
 import { EvalsError, messageOf } from "../../base/types/errors.ts";
-import type { ExecutionPolicy } from "../../base/types/execution.ts";
+import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Tool, ToolServer } from "../../base/types/tool.ts";
 import { announceExecuted } from "../../experiments/workspace/executed.ts";

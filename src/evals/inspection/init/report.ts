@@ -1,12 +1,12 @@
 import { groupBy } from "../../base/collections.ts";
 import { listConfusablePairs } from "../../base/search/similarity.ts";
 import type { Finding } from "../../base/types/finding.ts";
-import { listHostsWithTool } from "../../base/types/hostNames.ts";
 import { countListTokens, type Tool } from "../../base/types/tool.ts";
 import type { OfferedModel } from "../../experiments/workspace/offeredModels.ts";
 import { type Block, type Item, list, section, text } from "../../reports/document.ts";
 import { worstFirst } from "../../reports/findings.ts";
 import { count, integer, money, percent, some } from "../../reports/format.ts";
+import { listHostsWithTool } from "../../servers/host.ts";
 import { isDeprecated } from "./draft.ts";
 
 /** What was drafted: where, how many cases, the tokens of a list in a request, and what there is to say of it. */

@@ -1,5 +1,5 @@
 import { getOrAdd } from "../../base/collections.ts";
-import type { Baseline } from "../../base/types/baseline.ts";
+import type { Baseline } from "../../base/types/check.ts";
 import type { ChangeClass } from "../../base/types/finding.ts";
 import type { JsonObject } from "../../base/types/json.ts";
 import { isCallable, isOwnTool, type Tool } from "../../base/types/tool.ts";

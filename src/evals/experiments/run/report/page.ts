@@ -1,5 +1,5 @@
 import { joinPieces, stringifyInParts } from "../../../base/text/jsonParts.ts";
-import { describePolicy } from "../../../base/types/execution.ts";
+import { describePolicy } from "../../../base/types/flagValues.ts";
 import { writeExactJson } from "../../../base/types/json.ts";
 import type { RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
 import { isCallable } from "../../../base/types/tool.ts";

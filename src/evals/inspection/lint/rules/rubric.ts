@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { listJsonObjects } from "../../../base/text/text.ts";
-import { formatIssues } from "../../../base/types/issues.ts";
+import { formatIssues } from "../../../base/types/errors.ts";
 import type { JsonObject } from "../../../base/types/json.ts";
 import { defineRules, type JudgedSubject } from "../rule.ts";
 

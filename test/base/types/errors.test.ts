@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { formatIssues } from "../../../src/evals/base/types/issues.ts";
+import { formatIssues } from "../../../src/evals/base/types/errors.ts";
 import { jsonSchema } from "../../../src/evals/base/types/json.ts";
 
 const schema = z.strictObject({
