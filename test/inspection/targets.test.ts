@@ -286,7 +286,7 @@ describe.each([
       "error: --url ftp://example.com is not an HTTP or HTTPS URL.\n  Write it as https://host/path.",
     ],
     [{ name: ["nobody"] }, "error: --name needs --config.\n  Name the host configuration file with --config."],
-    [{ name: ["one"] }, "error: --name needs --config.\n  Add --config .mcp.json."],
+    [{ name: ["one"] }, "error: --name needs --config.\n  .mcp.json has a server \"one\": use --config .mcp.json --name one for that one."],
     [
       { config: [".mcp.json"], name: ["on"] },
       '.mcp.json:1:15: error: No server "on" is registered in this file.\n  Did you mean "one"? Registered: one, my two.',
@@ -313,7 +313,7 @@ describe("--server with the name of a registered server", () => {
     const resolving = resolveTargets({ server: ["one"] }, io);
     const error = await resolving.catch((thrown: unknown) => thrown);
     expect(error instanceof EvalsError && error.problems.map(formatProblem)).toEqual([
-      'error: "one" is not a program, but the name of a server in .mcp.json.\n  Use --config .mcp.json --name one instead.',
+      'error: There is no program "one".\n  .mcp.json has a server "one": use --config .mcp.json --name one for that one.',
     ]);
     file("bin/one", "");
     const { targets } = await resolveTargets({ server: ["one"] }, anIo({ cwd, env: { PATH: join(cwd, "bin") } }));

@@ -101,11 +101,8 @@ async function findTargets(
   const { paths } = named;
   for (const folder of skills) await requireFolder(folder, io);
   if (name.length > 0 && named.config.length === 0) {
-    const file = await findRegistration(name[0] ?? "", io);
-    throw usageError(
-      "--name needs --config.",
-      file === undefined ? "Name the host configuration file with --config." : `Add --config ${shellWord(file)}.`,
-    );
+    const hint = await suggestRegistered(name[0] ?? "", io);
+    throw usageError("--name needs --config.", hint ?? "Name the host configuration file with --config.");
   }
   const flagged: Target[] = [
     ...(await Promise.all(named.server.map((line) => resolveCommand(line, io)))),
@@ -181,12 +178,10 @@ export async function requireFolder(folder: string, io: Io): Promise<void> {
 }
 
 async function resolveCommand(line: string, io: Io): Promise<ServerTarget> {
-  const registered = await findMistakenName(line, io);
-  if (registered !== undefined)
-    throw usageError(
-      `"${line}" is not a program, but the name of a server in ${registered}.`,
-      `Use --config ${shellWord(registered)} --name ${shellWord(line)} instead.`,
-    );
+  const folders = (io.env.PATH ?? io.env.Path ?? "").split(delimiter).filter(Boolean);
+  const isProgram = !/^[\w.-]+$/.test(line) || folders.some((folder) => existsSync(join(folder, line)));
+  const hint = isProgram ? undefined : await suggestRegistered(line, io);
+  if (hint !== undefined) throw usageError(`There is no program "${line}".`, hint);
   const flags = `--server ${shellWord(line)}${repeatEnv(io)}`;
   return { kind: "server", name: line, server: parseCommandLine(line), dir: io.cwd, flags, suites: [] };
 }
@@ -197,18 +192,12 @@ const repeatEnv = ({ env, serverEnv = {} }: Io) =>
     .map(([name, value]) => ` --env ${name}${value === "" ? "=" : env[name] === value ? "" : "=..."}`)
     .join("");
 
-/** The host configuration file with a server of this name, if there is no program of this name. */
-async function findMistakenName(line: string, io: Io): Promise<string | undefined> {
-  if (!/^[\w.-]+$/.test(line)) return undefined;
-  const folders = (io.env.PATH ?? io.env.Path ?? "").split(delimiter).filter(Boolean);
-  if (folders.some((folder) => existsSync(join(folder, line)))) return undefined;
-  return await findRegistration(line, io);
-}
-
-/** The host configuration file with a server of this name. */
-export async function findRegistration(name: string, io: Io): Promise<string | undefined> {
+/** How to use the server with this name in a host configuration file; undefined if no file has one. */
+export async function suggestRegistered(name: string, io: Io): Promise<string | undefined> {
   const { findRegisteredServers } = await import("./findServers.ts");
-  return (await findRegisteredServers(io)).find((server) => server.name === name)?.file;
+  const file = (await findRegisteredServers(io)).find((server) => server.name === name)?.file;
+  if (file === undefined) return undefined;
+  return `${file} has a server "${name}": use --config ${shellWord(file)} --name ${shellWord(name)} for that one.`;
 }
 
 function resolveUrl(url: string, transport: TargetOptions["transport"], io: Io): ServerTarget {

@@ -13,13 +13,12 @@ import { printResult } from "../reports/result.ts";
 import { findRunner } from "../servers/diagnosis/start.ts";
 import { resolveServer } from "../servers/spec.ts";
 import { type ListFile, readListFile } from "../servers/toolList.ts";
-import { shellWord } from "./shell.ts";
 import {
   describeNext,
-  findRegistration,
   forEachTarget,
   resolveTargets,
   type ServerTarget,
+  suggestRegistered,
   type Target,
   type TargetOptions,
 } from "./targets.ts";
@@ -115,9 +114,9 @@ function describeWait(name: string, runner: string | undefined): string {
 
 /** The error, with the entry of a host that has the name of the program that failed: npx finds programs of packages too. */
 async function nameRegistration(error: unknown, { name, via }: ServerTarget, io: Io): Promise<unknown> {
-  const file = via === undefined && error instanceof EvalsError ? await findRegistration(name, io) : undefined;
-  if (file === undefined || !(error instanceof EvalsError)) return error;
-  const also = `${file} has a server "${name}": use --config ${shellWord(file)} --name ${shellWord(name)} for that one.`;
+  if (via !== undefined || !(error instanceof EvalsError)) return error;
+  const also = await suggestRegistered(name, io);
+  if (also === undefined) return error;
   const problems = error.problems.map((one) => ({ ...one, hint: one.hint ? `${one.hint}\n${also}` : also }));
   return new EvalsError(problems, error.exitCode);
 }

@@ -144,11 +144,16 @@ export const hostNames = Object.fromEntries(
   ]),
 ) as Record<keyof typeof hostProfiles, NameTool>;
 
+/** Tools of its own that Claude Code 2.1.330 lists by name only until they are searched for: no request defines them. */
+const deferredTools =
+  "CronCreate CronDelete CronList EnterWorktree ExitWorktree Monitor NotebookEdit SendMessage TaskStop WebFetch WebSearch";
+
 /** The hosts that have a tool of their own with this name, apart from case and separators: they may call theirs instead. */
 export function listHostsWithTool(name: string): string[] {
-  return Object.values(hostProfiles).flatMap(({ title, builtIns }) =>
-    builtIns.split(" ").map(simplifyName).includes(simplifyName(name)) ? [title] : [],
-  );
+  return Object.entries(hostProfiles).flatMap(([host, { title, builtIns }]) => {
+    const own = `${builtIns} ${host === "claude-code" ? deferredTools : ""}`.split(" ").map(simplifyName);
+    return own.includes(simplifyName(name)) ? [title] : [];
+  });
 }
 
 const simplifyName = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");

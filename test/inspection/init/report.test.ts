@@ -36,7 +36,7 @@ it("shows what is known without a model on one screen", () => {
   const blocks = [
     heading(1, `files 1.0.0 · ${describeSize(tools)}`),
     describeEffects(tools),
-    ...listMixedUp(tools),
+    ...listMixedUp(tools, "evals lint x"),
     ...listFindings(findings, "evals lint x"),
     ...listNext("npx evals run evals/files.yaml", [], offerProviders(run, {})),
   ];
@@ -46,7 +46,8 @@ it("shows what is known without a model on one screen", () => {
       context)
       1 of 5 tools does not say that it only reads (readOnlyHint); no query will
         execute it.
-      Gemini CLI has tools of its own named read_file, and may call those instead.
+      Hosts have tools of the same name: read_file (Gemini CLI). They list both,
+        yours with the server's name in front, and a model may call either.
 
     Look alike, so a model may mix them up
       read_file / read_text_file
@@ -70,6 +71,23 @@ it("shows what is known without a model on one screen", () => {
         are found.
     "
   `);
+});
+
+it("names the hosts with a tool of the same name, and the command that lists every pair", () => {
+  const shown = renderTerminal(
+    [
+      describeEffects(["web_search", "bash", "Shell", "run_bash"].map((name) => tool(name, `Do ${name}.`))),
+      ...listMixedUp(
+        ["a", "b", "c", "d"].map((name) => tool(`list_folder_${name}`, "List a folder.")),
+        "evals lint x",
+      ),
+    ],
+    { color: false, width: 250, unicode: true },
+  );
+  expect(shown).toContain(
+    "Hosts have tools of the same name: web_search (Claude Code, Codex); bash (Claude Code, Copilot CLI); Shell (goose). They list both, yours with the server's name in front, and a model may call either.",
+  );
+  expect(shown).toContain("Look alike, so a model may mix them up (all: evals lint x --confusable)");
 });
 
 it("offers the models whose keys are set, and a local server that answers, but none that only embeds", async () => {

@@ -99,8 +99,8 @@ describe("for a person", () => {
       "PASSED 0 errors, 0 warnings, 0 info · linted nothing
         Next: see what a model picks with \`evals run\`.
 
-      Tools that a model can confuse
-      similarity  tools                       shared words
+      What a model can confuse
+      similarity  pair                        shared words
       ────────────────────────────────────────────────────
       0.79        list_directory, list_files  list files
 
@@ -109,7 +109,7 @@ describe("for a person", () => {
       "
     `);
     expect(renderTerminal(lintDocument(aReport([], {}, { confusable: [], changes: [] }), { next }), pipe)).toBe(
-      "PASSED 0 errors, 0 warnings, 0 info · linted nothing\n  Next: see what a model picks with `evals run`.\n\nNo two tools are easily confused.\n\nThe tool list is unchanged.\n",
+      "PASSED 0 errors, 0 warnings, 0 info · linted nothing\n  Next: see what a model picks with `evals run`.\n\nNo two are easily confused.\n\nThe tool list is unchanged.\n",
     );
   });
 

@@ -223,6 +223,9 @@ export function redactValue<T>(value: T, { env }: { env: Env }): T {
   return redacted === text ? value : (JSON.parse(redacted) as T);
 }
 
+/** Whether a value has a secret of a process in it, so that it may not be written to a file. */
+export const holdsSecret = (value: unknown, io: { env: Env }) => redactValue(value, io) !== value;
+
 /** Shorter forms in base64 are those of other texts, too. */
 const shortestForm = 6;
 

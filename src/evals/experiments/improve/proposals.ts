@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { listProperties, listRequired } from "../../base/jsonSchema/keywords.ts";
 import { looksRandom } from "../../base/secrets/recognize.ts";
-import { redactValue } from "../../base/secrets/secrets.ts";
+import { holdsSecret } from "../../base/secrets/secrets.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";
@@ -121,7 +121,7 @@ export function createGate(cases: readonly PlannedCase[], lint: LintTools, io: P
       variant,
     )[0];
     if (problem) return problem.message;
-    if (redactValue(variant, io) !== variant) return "It repeats a secret.";
+    if (holdsSecret(variant, io)) return "It repeats a secret.";
     const changed = lists.map(({ tools }) => createToolset(applyVariant(tools, variant)));
     const hashes = changed.map(({ hash }) => hash).join();
     const same = seen.get(hashes);

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { readRegularFile } from "../../base/files/files.ts";
 import { listProperties } from "../../base/jsonSchema/keywords.ts";
-import { knownSecrets, redactValue } from "../../base/secrets/secrets.ts";
+import { holdsSecret, redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines, visible } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -99,11 +99,12 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
   const name = redactValue(listed.name, io);
   const file = options.file ?? `evals/${slug(name)}.yaml`;
   const { subjects } = describeToolList({ server: name, items: listed.items, settings: [] });
+  const lint = `evals lint ${shellWord(file)}`;
   const blocks = [
     heading(1, `${[name, listed.version].filter(Boolean).join(" ")} · ${describeSize(tools)}`),
     describeEffects(tools),
-    ...listMixedUp(tools),
-    ...listFindings(runRules(subjects, rules).findings, `evals lint ${shellWord(file)}`),
+    ...listMixedUp(tools, lint),
+    ...listFindings(runRules(subjects, rules).findings, lint),
   ];
   const listTokens = countListTokens(tools);
   const isNamed = options.file !== undefined || options.catalog !== undefined;
@@ -119,8 +120,7 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
     ...tools.filter((tool) => !Object.hasOwn(dispatch, tool.name)),
     ...(await listBehind(dispatch, tools, options.catalog, io)),
   ];
-  const { redact } = knownSecrets(io.env);
-  const draft = draftCases(askable, (line) => redact(line) === line);
+  const draft = draftCases(askable, (line) => !holdsSecret(line, io));
   const toProject = `${relative(dirname(resolve(io.cwd, file)), io.cwd) || "."}/`;
   const { server, variables } = await describeServer(source, toProject, io);
   const catalog = options.catalog === undefined ? undefined : `${toProject}${options.catalog}`;

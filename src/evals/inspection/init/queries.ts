@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type Document, isMap, isSeq, parseDocument, type YAMLMap } from "yaml";
 import { labelCase } from "../../asking/scoring/userTurns.ts";
-import { knownSecrets } from "../../base/secrets/secrets.ts";
+import { holdsSecret } from "../../base/secrets/secrets.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -76,8 +76,7 @@ async function draft(
   io: Io,
 ): Promise<readonly DraftCase[] | undefined> {
   const { writer, from, replace = [] } = options;
-  const { redact } = knownSecrets(io.env);
-  const isUsable = (line: string) => redact(line) === line;
+  const isUsable = (line: string) => !holdsSecret(line, io);
   const tools = await listTools(suite, io);
   const known = suite.cases.map((one) => {
     const input = one.turns?.[0]?.content ?? one.messages.at(-1)?.content ?? "";

@@ -5,7 +5,7 @@ import { countListTokens, type Tool } from "../../base/types/tool.ts";
 import type { OfferedModel } from "../../experiments/workspace/offeredModels.ts";
 import { type Block, type Item, list, section, text } from "../../reports/document.ts";
 import { worstFirst } from "../../reports/findings.ts";
-import { count, integer, money, percent, some } from "../../reports/format.ts";
+import { count, integer, money, percent } from "../../reports/format.ts";
 import { listHostsWithTool } from "../../servers/host.ts";
 import { isDeprecated } from "./draft.ts";
 
@@ -26,8 +26,8 @@ export function describeSize(tools: readonly Tool[]): string {
 
 const maxPairs = 3;
 
-/** The most similar tools or skills, each pair with the reason why one may be taken for the other. */
-export function listMixedUp(all: readonly Named[]): Block[] {
+/** The most similar tools or skills, each pair with the reason why one may be taken for the other, and how to list all. */
+export function listMixedUp(all: readonly Named[], lintCommand: string): Block[] {
   const byName = new Map(all.map((one) => [one.name, one]));
   const pairs = listConfusablePairs(all).flatMap(({ a, b, similarity, shared }): Item[] => {
     const [one, other] = [byName.get(a), byName.get(b)];
@@ -35,7 +35,8 @@ export function listMixedUp(all: readonly Named[]): Block[] {
     const why = explainPair(one, other, similarity, shared);
     return why === undefined ? [] : [{ text: [{ code: a }, " / ", { code: b }], items: [why] }];
   });
-  return section("Look alike, so a model may mix them up", [list("pair", pairs, maxPairs)]);
+  const rest = pairs.length > maxPairs ? ` (all: ${lintCommand} --confusable)` : "";
+  return section(`Look alike, so a model may mix them up${rest}`, [list("pair", pairs, maxPairs)]);
 }
 
 /** A deprecated tool that is less similar to another is not replaced by it. */
@@ -60,16 +61,19 @@ export function describeEffects(tools: readonly Tool[]): Block {
       : changing.length === tools.length
         ? "No tool says that it only reads (readOnlyHint), so no query will execute any."
         : `${changing.length} of ${count(tools.length, "tool")} ${isOne ? "does" : "do"} not say that ${isOne ? "it only reads" : "they only read"} (readOnlyHint); no query will execute ${isOne ? "it" : "them"}.`,
-    ...listClashes(tools),
+    describeClashes(tools),
   );
 }
 
-function listClashes(tools: readonly Tool[]): string[] {
-  const clashes = tools.flatMap(({ name }) => listHostsWithTool(name).map((host) => ({ host, name })));
-  return [...groupBy(clashes, ({ host }) => host)].map(([host, same]) => {
-    const names = same.map(({ name }) => name);
-    return `${host} has tools of its own named ${some(names, 3)}, and may call those instead.`;
-  });
+/** Every host of a profile puts the name of the server in front, so that no two names are the same. */
+function describeClashes(tools: readonly Tool[]): string | undefined {
+  const hosts = groupBy(tools, ({ name }) => listHostsWithTool(name).join(", "));
+  const clashes = [...hosts].flatMap(([titles, same]) =>
+    titles === "" ? [] : [`${same.map(({ name }) => name).join(", ")} (${titles})`],
+  );
+  return clashes.length === 0
+    ? undefined
+    : `Hosts have tools of the same name: ${clashes.join("; ")}. They list both, yours with the server's name in front, and a model may call either.`;
 }
 
 const maxRules = 5;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { measureSimilarity, toToolText, weighWords } from "../../base/search/similarity.ts";
-import { knownSecrets } from "../../base/secrets/secrets.ts";
+import { holdsSecret } from "../../base/secrets/secrets.ts";
 import { mentionsName } from "../../base/text/text.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -41,14 +41,14 @@ export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted>
   const { subjects } = await collectSkills(target, { io, settings: [] });
   const drafted = skills.filter((skill) => !existsSync(join(skill.dir, evalFile)));
   const kept = skills.filter((skill) => !drafted.includes(skill)).map(({ name }) => name);
-  const isUsable = (line: string) => knownSecrets(io.env).redact(line) === line;
   let queries = 0;
   for (const skill of drafted) {
-    const evals = draftQueries(skill, found.skills).filter(({ input }) => isUsable(input));
+    const evals = draftQueries(skill, found.skills).filter(({ input }) => !holdsSecret(input, io));
     queries += evals.length;
     await writeOutput(join(skill.dir, evalFile), `${JSON.stringify({ evals }, null, 2)}\n`, io, { flag: "wx" });
   }
   const shown = relative(io.cwd, resolve(io.cwd, dir)) || ".";
+  const lint = `evals lint ${shellWord(shown)}`;
   const files = drafted.map(({ file }) => join(dirname(file), evalFile));
   return {
     path: shown,
@@ -56,8 +56,8 @@ export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted>
     listTokens: Math.round(JSON.stringify(skills.map(({ name, description }) => [name, description])).length / 4),
     blocks: [
       heading(1, `${count(skills.length, "skill")} · ${shown}`),
-      ...listMixedUp(skills),
-      ...listFindings(runRules(subjects ?? [], rules).findings, `evals lint ${shellWord(shown)}`),
+      ...listMixedUp(skills, lint),
+      ...listFindings(runRules(subjects ?? [], rules).findings, lint),
       text(
         files.length > 0
           ? `Drafted ${some(files, 3)}: ${count(queries, "query")}, for some of which the skill must load. They are guesses, and no model was asked.`

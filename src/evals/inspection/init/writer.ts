@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { SpendingLimits } from "../../asking/trials/limits.ts";
 import { schedule } from "../../asking/trials/schedule.ts";
-import { redactValue } from "../../base/secrets/secrets.ts";
+import { holdsSecret, redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines, visible } from "../../base/text/display.ts";
 import { unfence } from "../../base/text/jsonParts.ts";
 import { mentionsName } from "../../base/text/text.ts";
@@ -88,7 +88,7 @@ async function writeQuery(
     const reply = await model.ask({ cell, turn: 1, messages, tools: [], toolset: "" }, io.signal);
     if (reply.kind === "broken") return reply.message;
     const input = readQuery(reply.turn.text);
-    const checked = redactValue(input, io) === input ? checkQuery(input, one, tools) : "it repeats a secret";
+    const checked = holdsSecret(input, io) ? "it repeats a secret" : checkQuery(input, one, tools);
     if (typeof checked !== "string") return checked;
     failed = checked;
   }

@@ -1,3 +1,4 @@
+import type { SearchableTool } from "../../base/search/document.ts";
 import { listConfusablePairs } from "../../base/search/similarity.ts";
 import { type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
 import type { Finding, LintReport, Profile, Severity } from "../../base/types/finding.ts";
@@ -18,7 +19,7 @@ import {
 } from "./collect.ts";
 import type { LintJudgeOptions } from "./judge.ts";
 import { lintDocument, rulesDocument, rulesMarkdown } from "./lintReport.ts";
-import { runRules, type ToolsetSubject } from "./rule.ts";
+import { runRules } from "./rule.ts";
 import { catalog, rules } from "./rules/index.ts";
 
 type Format = FormOptions["format"] | "markdown";
@@ -102,6 +103,8 @@ async function makeReport(
   const { against } = options;
   const failOn = options.failureThreshold;
   const lists = subjects.flatMap((subject) => (subject.kind === "toolsets" ? [subject] : []));
+  const packages = subjects.flatMap((subject) => (subject.kind === "skills" ? [subject.subject.package] : []));
+  const skills = { server: "skills", tools: packages };
   const versions = against === undefined ? undefined : await compareVersions(against, lists, io);
   const linted = runRules([...subjects, ...(versions ? [versions.subject] : [])], rules);
   const { error, warning, info } = linted.counts;
@@ -115,7 +118,7 @@ async function makeReport(
       ...(location && { location }),
     })),
     ...(skillFolders.length > 0 && { skillFolders }),
-    ...(options.confusable && { confusable: lists.flatMap(({ subject }) => listConfusable(subject)) }),
+    ...(options.confusable && { confusable: [...lists.map(({ subject }) => subject), skills].flatMap(listConfusable) }),
     ...(versions && { changes: versions.changes }),
     failOn,
     ok: exitCode === exitCodes.passed,
@@ -123,7 +126,9 @@ async function makeReport(
   };
 }
 
-function listConfusable({ server, tools }: ToolsetSubject): NonNullable<LintReport["confusable"]> {
+type NamedTools = { server: string; tools: readonly SearchableTool[] };
+
+function listConfusable({ server, tools }: NamedTools): NonNullable<LintReport["confusable"]> {
   return listConfusablePairs(tools).map(({ a, b, similarity, shared }) => ({
     ...{ server, a, b },
     similarity: Number(similarity.toFixed(4)),

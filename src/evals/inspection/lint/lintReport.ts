@@ -144,7 +144,7 @@ function locationText({ file, line, column, path = "" }: FindingLocation): strin
 }
 
 function confusablePairs(pairs: NonNullable<LintReport["confusable"]>): Block[] {
-  if (pairs.length === 0) return [text("No two tools are easily confused.")];
+  if (pairs.length === 0) return [text("No two are easily confused.")];
   const several = new Set(pairs.map(({ server }) => server)).size > 1;
   const rows = pairs.map(({ server, a, b, similarity, shared }) => [
     ...[similarity.toFixed(2), { lines: [a, b] }, shared.join(" ")],
@@ -152,9 +152,9 @@ function confusablePairs(pairs: NonNullable<LintReport["confusable"]>): Block[] 
   ]);
   const columns = makeColumns(
     ["figure", "similarity"],
-    ["text", "tools", "shared words", ...(several ? ["server"] : [])],
+    ["text", "pair", "shared words", ...(several ? ["server"] : [])],
   );
-  return section("Tools that a model can confuse", [table("pair", columns, rows, { max: unlimited })]);
+  return section("What a model can confuse", [table("pair", columns, rows, { max: unlimited })]);
 }
 
 function changeList(changes: NonNullable<LintReport["changes"]>): Block[] {
