@@ -45,6 +45,17 @@ describe("evals init", () => {
     expect(read(".github/workflows/evals.yml")).toContain("uses: ./node_modules/tool-evals");
     const ran = await evals(["run", "--json"], { cwd });
     expect(summaryOf(ran).totals).toMatchObject({ trials: 8, passed: 8 });
+    const shown = await evals(["run"], { cwd });
+    expect([shown.code, shown.out]).toEqual([
+      0,
+      expect.stringMatching(/^NOT REVIEWED · a keyword search says nothing about 8 drafted queries · lexical-2\n/),
+    ]);
+    // One that is reviewed is asked.
+    writeFileSync(
+      join(cwd, "evals/notes.yaml"),
+      read("evals/notes.yaml").replace("unreviewed: [ search_notes, ", "unreviewed: [ "),
+    );
+    expect((await evals(["run"], { cwd })).out).toMatch(/^SMOKE CHECK · .* 8 of 8 cases(.|\n)*Not reviewed: 7 of 8 /);
   });
 
   it("writes the workflow alone for a project that has suites and names no server", async () => {

@@ -53,7 +53,19 @@ describe("a case", () => {
       "expect: { calls: [{ tol: x }] }",
       's.yaml:3:23: error: "tool" is missing.\ns.yaml:3:25: error: Unknown key "tol".\n  Did you mean "tool"?',
     ],
-    ["expect:", 's.yaml:3:5: error: "expect" must be an object, got nothing.'],
+    [
+      "expect:",
+      's.yaml:3:5: error: "expect" must be an object, got nothing.\n  Write { tool: none } if no tool is right.',
+    ],
+    [
+      "expect: { tool: null }",
+      's.yaml:3:21: error: "tool" must be text or a list of text, got nothing.\n  Write { tool: none } if no tool is right.',
+    ],
+    [
+      "expect: [x, y]",
+      's.yaml:3:13: error: "expect" must be an object, got a list.\n  Write { tool: [x, y] } if one of them is enough, or { calls: [{ tool: x }, { tool: y }] } if each must be called.',
+    ],
+    ["expect: [none]", 's.yaml:3:13: error: "expect" must be an object, got a list.\n  Write: { tool: none }.'],
     [
       "expect: {}",
       's.yaml:3:13: error: "expect" names no tool or skill, so nothing would be checked.\n  Add "tool", "calls", "skill", "avoid", "files" or "assert".',
@@ -67,7 +79,7 @@ describe("a case", () => {
       's.yaml:3:21: error: "tool" must be text or a list of text, got 5.\n  Put it in quotes: "5".',
     ],
     ["expect: { tool: [x, [y]] }", 's.yaml:3:25: error: "tool[1]" must be text, got a list.'],
-    ["expect: { tool: [] }", 's.yaml:3:21: error: "tool" is empty.\n  Fill it in, or leave it out.'],
+    ["expect: { tool: [] }", 's.yaml:3:21: error: "tool" is empty.\n  Write { tool: none } if no tool is right.'],
     ['expect: { tool: "" }', 's.yaml:3:21: error: "tool" is empty.\n  Fill it in, or leave it out.'],
     [
       "expect: { tool: x, argsMode: partially }",

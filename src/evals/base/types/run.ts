@@ -245,6 +245,7 @@ const suiteSummarySchema = z.object({
   kind: modelKindSchema.optional().describe("of the model; absent in summaries of earlier versions"),
   note: z.string().optional().describe("how the figures must be read"),
   cases: z.array(caseSummarySchema),
+  unreviewed: integer.optional().describe("drafted cases that nobody had reviewed; absent: none"),
   confusion: rankedPairsSchema.describe("ranked"),
   substituted: rankedPairsSchema
     .optional()

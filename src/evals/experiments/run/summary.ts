@@ -233,6 +233,7 @@ class SuiteTally {
     const misses = this.#misses.summary();
     const denials = this.#denials.summary();
     const { denial } = this.#suite;
+    const unreviewed = this.#suite.cases.filter(({ id }) => this.#suite.unreviewed?.includes(id)).length;
     const note = readingNote(this.#model.note, this.#suite);
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
     const { latencies, batched, cached, cacheReadTokens, ...spent } = this.#spending;
@@ -272,6 +273,7 @@ class SuiteTally {
       kind: this.#model.kind,
       ...(note !== undefined && { note }),
       cases,
+      ...(unreviewed > 0 && { unreviewed }),
       confusion: this.#confusion.ranked(),
       ...(substituted.length > 0 && { substituted }),
       ...(misses && { misses }),

@@ -83,7 +83,7 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
         hintToQuote(issue, value) ??
           (at.length === 0 && Array.isArray(value) && listKnownKeys(schema).includes("cases")
             ? 'Indent the list below "cases:", and add "server:".'
-            : hintToWrap(at.at(-1), value)),
+            : hintToWrap(at, value)),
       );
     case "invalid_value": {
       const values = issue.values.map(String);
@@ -92,7 +92,7 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
     }
     case "too_small":
       if (issue.origin === "string" || issue.origin === "array")
-        return problem(`${quotePath(at)} is empty.`, "Fill it in, or leave it out.");
+        return problem(`${quotePath(at)} is empty.`, hintToWrap(at, value) ?? "Fill it in, or leave it out.");
       return mustBe(`at least ${issue.minimum}`);
     case "too_big":
       return mustBe(`at most ${issue.maximum}`);
@@ -149,8 +149,17 @@ function hintToQuote(issue: { expected: string }, value: Json | undefined): stri
   return issue.expected === "string" && isLiteral ? `Put it in quotes: "${value}".` : undefined;
 }
 
-/** How to write the object for which a text was given: an expected tool or a server. */
-function hintToWrap(key: string | number | undefined, value: Json | undefined): string | undefined {
+/** How to write the object for which something else was given: an expected tool, or none, or a server. */
+function hintToWrap(path: Path, value: Json | undefined): string | undefined {
+  const [parent, key] = [path.at(-2), path.at(-1)];
+  const isNothing = value === null || value === false || (Array.isArray(value) && value.length === 0);
+  if (isNothing && (key === "expect" || (key === "tool" && parent === "expect")))
+    return "Write { tool: none } if no tool is right.";
+  if (key === "expect" && Array.isArray(value) && value.every((name) => typeof name === "string")) {
+    if (value.length === 1) return `Write: { tool: ${value[0]} }.`;
+    const calls = value.map((name) => `{ tool: ${name} }`).join(", ");
+    return `Write { tool: [${value.join(", ")}] } if one of them is enough, or { calls: [${calls}] } if each must be called.`;
+  }
   if (typeof value !== "string" || value.trim() === "") return undefined;
   if (key === "expect") return `Write: { tool: ${value} }.`;
   if (key !== "server") return undefined;
@@ -173,9 +182,9 @@ function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Pa
     const option = options.find((candidate) => matchesType(candidate, value));
     if (option instanceof z.ZodType) return explain(option, value, path);
     if (objects.length > 0) return mustBe("an object or a list of objects");
-    return mustBe("text or a list of text", hintToQuote({ expected: "string" }, value));
+    return mustBe("text or a list of text", hintToWrap(path, value) ?? hintToQuote({ expected: "string" }, value));
   }
-  if (!isJsonObject(value)) return mustBe("an object", hintToWrap(path.at(-1), value));
+  if (!isJsonObject(value)) return mustBe("an object", hintToWrap(path, value));
   const deciding = [...new Set(objects.map(findRequiredKey))].map((key) => {
     // Among options that require the same key, choose the one that knows most of the other keys.
     const same = objects.filter((option) => findRequiredKey(option) === key);

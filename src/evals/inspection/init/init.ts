@@ -23,7 +23,7 @@ import { findRegisteredServers } from "../findServers.ts";
 import { describeToolList } from "../lint/collect.ts";
 import { runRules } from "../lint/rule.ts";
 import { rules } from "../lint/rules/index.ts";
-import { shellWord } from "../shell.ts";
+import { nameProgram, shellWord } from "../shell.ts";
 import {
   findSuites,
   resolveTargets,
@@ -76,8 +76,7 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
     trials: trialsPerCase * all.reduce((sum, { cases }) => sum + cases, 0),
     listTokens: Math.max(...all.map(({ listTokens }) => listTokens)),
   };
-  const program = existsSync(resolve(io.cwd, "node_modules/tool-evals")) ? "npx evals" : "npx tool-evals";
-  const command = [program, "run", ...all.map(({ path }) => shellWord(path))].join(" ");
+  const command = [nameProgram(io), "run", ...all.map(({ path }) => shellWord(path))].join(" ");
   const providers = offerProviders(run, io.env);
   const models = [...providers.filter(({ isSet }) => isSet), ...(await local)];
   const done = [text(...(await ignoreReports(io))), ...(ci === undefined ? [] : await writeWorkflow(io))];
@@ -99,7 +98,7 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
   const name = redactValue(listed.name, io);
   const file = options.file ?? `evals/${slug(name)}.yaml`;
   const { subjects } = describeToolList({ server: name, items: listed.items, settings: [] });
-  const lint = `evals lint ${shellWord(file)}`;
+  const lint = `${nameProgram(io)} lint ${shellWord(file)}`;
   const blocks = [
     heading(1, `${[name, listed.version].filter(Boolean).join(" ")} · ${describeSize(tools)}`),
     describeEffects(tools),

@@ -27,16 +27,16 @@ export function describeSize(tools: readonly Tool[]): string {
 const maxPairs = 3;
 
 /** The most similar tools or skills, each pair with the reason why one may be taken for the other, and how to list all. */
-export function listMixedUp(all: readonly Named[], lintCommand: string): Block[] {
-  const byName = new Map(all.map((one) => [one.name, one]));
-  const pairs = listConfusablePairs(all).flatMap(({ a, b, similarity, shared }): Item[] => {
+export function listMixedUp(named: readonly Named[], lintCommand: string): Block[] {
+  const byName = new Map(named.map((one) => [one.name, one]));
+  const pairs = listConfusablePairs(named).flatMap(({ a, b, similarity, shared }): Item[] => {
     const [one, other] = [byName.get(a), byName.get(b)];
     if (!one || !other) return [];
     const why = explainPair(one, other, similarity, shared);
     return why === undefined ? [] : [{ text: [{ code: a }, " / ", { code: b }], items: [why] }];
   });
-  const rest = pairs.length > maxPairs ? ` (all: ${lintCommand} --confusable)` : "";
-  return section(`Look alike, so a model may mix them up${rest}`, [list("pair", pairs, maxPairs)]);
+  const all: Item[] = pairs.length > maxPairs ? [{ text: "All pairs:", command: `${lintCommand} --confusable` }] : [];
+  return section("Look alike, so a model may mix them up", [list("pair", pairs, maxPairs), list("command", all)]);
 }
 
 /** A deprecated tool that is less similar to another is not replaced by it. */

@@ -15,7 +15,7 @@ import { runRules } from "../lint/rule.ts";
 import { rules } from "../lint/rules/index.ts";
 import { collectSkills } from "../lint/skills.ts";
 import { splitName } from "../lint/text.ts";
-import { shellWord } from "../shell.ts";
+import { nameProgram, shellWord } from "../shell.ts";
 import type { SkillsTarget } from "../targets.ts";
 import { makeRequest } from "./draft.ts";
 import { type Drafted, listFindings, listMixedUp } from "./report.ts";
@@ -48,7 +48,7 @@ export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted>
     await writeOutput(join(skill.dir, evalFile), `${JSON.stringify({ evals }, null, 2)}\n`, io, { flag: "wx" });
   }
   const shown = relative(io.cwd, resolve(io.cwd, dir)) || ".";
-  const lint = `evals lint ${shellWord(shown)}`;
+  const lint = `${nameProgram(io)} lint ${shellWord(shown)}`;
   const files = drafted.map(({ file }) => join(dirname(file), evalFile));
   return {
     path: shown,

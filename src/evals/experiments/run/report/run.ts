@@ -44,6 +44,7 @@ export function briefDocument(input: RunInput): Block[] {
   const isNamed = suites.length > 1;
   const isFree = totals.costUsd === 0 && totals.inputTokens === 0 && !totals.cached;
   const exit = exitText(summary, manifest);
+  const isDraft = runStatus(summary) === "NOT REVIEWED";
   return [
     ...leadBlocks(input),
     ...suites.flatMap((suite) => {
@@ -51,12 +52,11 @@ export function briefDocument(input: RunInput): Block[] {
       return isNamed && blocks.length > 0 ? [heading(2, `${suite.name} · ${suite.model}`), ...blocks] : blocks;
     }),
     ...triggerBlocks(summary),
-    ...failingCases(summary),
-    ...confusedTools(summary),
+    ...(isDraft ? [] : [...failingCases(summary), ...confusedTools(summary)]),
     ...suites.flatMap(unanswered),
     facts(
       ...madeUp(summary),
-      ["Not reviewed", notReviewed(manifest)],
+      ["Not reviewed", isDraft ? undefined : notReviewed(manifest)],
       ["Usage", isFree ? undefined : usageText({ totals })],
       ["Exit code", exit],
       ["All figures", "`evals show`"],

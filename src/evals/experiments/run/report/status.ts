@@ -46,6 +46,7 @@ const hasPassed = (summary: RunSummary) =>
 /** A suite on the keyword search without any gate: it asks no language model. */
 const isUngated = (suite: SuiteSummary) =>
   suite.kind === "retrieval baseline" && !isGatedByRate(suite) && !(suite.verdict && isCompared(suite.verdict));
+const isDraft = ({ cases, unreviewed }: SuiteSummary) => unreviewed === cases.length;
 const hasFailingCase = (summary: RunSummary) => listCases(summary).some(({ ok }) => !ok);
 
 const acceptNext: NonNullable<StatusRow["next"]> = ({ suites }, { accept = false }) =>
@@ -74,6 +75,16 @@ const statuses = {
     tone: "bad",
     holds: (summary) => !isIncomplete(summary) && summary.suites.some(hasDrifted),
     decides: hasDrifted,
+  },
+  /** Nobody has read any of the queries, and no language model was asked. */
+  "NOT REVIEWED": {
+    tone: "warn",
+    holds: (summary) => hasPassed(summary) && summary.suites.every((suite) => isUngated(suite) && isDraft(suite)),
+    cases: (cases) => `a keyword search says nothing about ${count(cases.length, "drafted query", "drafted queries")}`,
+    certainty: () =>
+      "Nobody has read them, and drafts of `evals init` have the words of the descriptions, by which the search finds a tool.",
+    next: ({ suites }) =>
+      `Next: correct the queries with \`evals queries ${suites.length === 1 ? suites[0]?.cases[0]?.file : "<suite>"}\` (\`--writer <model>\` has a model rewrite them), then ask a language model with \`evals run -m anthropic:claude-haiku-5-5\`.`,
   },
   "SMOKE CHECK": {
     tone: "warn",
