@@ -286,7 +286,10 @@ describe.each([
       "error: --url ftp://example.com is not an HTTP or HTTPS URL.\n  Write it as https://host/path.",
     ],
     [{ name: ["nobody"] }, "error: --name needs --config.\n  Name the host configuration file with --config."],
-    [{ name: ["one"] }, "error: --name needs --config.\n  .mcp.json has a server \"one\": use --config .mcp.json --name one for that one."],
+    [
+      { name: ["one"] },
+      'error: --name needs --config.\n  .mcp.json has a server "one": use --config .mcp.json --name one for that one.',
+    ],
     [
       { config: [".mcp.json"], name: ["on"] },
       '.mcp.json:1:15: error: No server "on" is registered in this file.\n  Did you mean "one"? Registered: one, my two.',
