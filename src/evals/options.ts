@@ -1,20 +1,17 @@
-import type { baselineCommand } from "./commands/baseline.ts";
-import type { blameCommand } from "./commands/blame.ts";
 import type { DefinedCommand } from "./commands/command.ts";
-import type { compareCommand } from "./commands/compare.ts";
-import type { doctorCommand } from "./commands/doctor.ts";
-import type { importCommand } from "./commands/import.ts";
+import type { blameCommand, judgeCommand, variantsCommand } from "./commands/experiments.ts";
 import type { improveCommand } from "./commands/improve.ts";
 import type { initCommand } from "./commands/init.ts";
-import type { judgeCommand } from "./commands/judge.ts";
-import type { lintCommand } from "./commands/lint.ts";
-import type { mergeCommand } from "./commands/merge.ts";
-import type { probeCommand } from "./commands/probe.ts";
-import type { runCommand } from "./commands/run.ts";
-import type { searchCommand } from "./commands/search.ts";
-import type { showCommand } from "./commands/show.ts";
-import type { toolsCommand } from "./commands/tools.ts";
-import type { variantsCommand } from "./commands/variants.ts";
+import type {
+  doctorCommand,
+  importCommand,
+  lintCommand,
+  probeCommand,
+  searchCommand,
+  toolsCommand,
+} from "./commands/inspection.ts";
+import type { compareCommand, mergeCommand, showCommand } from "./commands/records.ts";
+import type { baselineCommand, runCommand } from "./commands/run.ts";
 
 // The options of the library's functions, from the flags of the commands. The package has these types written out, with the
 // description of each flag: scripts/declarations.mjs.

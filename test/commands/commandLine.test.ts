@@ -6,7 +6,7 @@ import { EvalsError, exitCodes } from "../../src/evals/base/types/errors.ts";
 import { parseWords, readOptions } from "../../src/evals/commands/commandLine.ts";
 import { readServerEnv } from "../../src/evals/commands/flags.ts";
 import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
-import { toolsCommand } from "../../src/evals/commands/tools.ts";
+import { toolsCommand } from "../../src/evals/commands/inspection.ts";
 import { parseCommandLine } from "../../src/evals/inspection/shell.ts";
 import { anIo } from "../fakes/io.ts";
 

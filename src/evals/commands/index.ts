@@ -2,32 +2,26 @@ import { knownSecrets } from "../base/secrets/secrets.ts";
 import { EvalsError, type ExitCode, exitCodes } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { safeJsonParts } from "../reports/escape.ts";
-import { baselineCommand } from "./baseline.ts";
-import { blameCommand } from "./blame.ts";
-import { cleanCommand } from "./clean.ts";
 import type { Command } from "./command.ts";
 import { findCommand, nameCommand, parseWords, renderHelp, toCamelCase } from "./commandLine.ts";
-import { compareCommand } from "./compare.ts";
-import { doctorCommand } from "./doctor.ts";
+import { blameCommand, judgeCommand, variantsCommand } from "./experiments.ts";
 import { readServerEnv } from "./flags.ts";
-import { importCommand } from "./import.ts";
 import { improveCommand } from "./improve.ts";
 import { initCommand } from "./init.ts";
-import { judgeCommand } from "./judge.ts";
-import { lintCommand } from "./lint.ts";
-import { loginCommand } from "./login.ts";
-import { mergeCommand } from "./merge.ts";
-import { probeCommand } from "./probe.ts";
+import {
+  doctorCommand,
+  importCommand,
+  lintCommand,
+  loginCommand,
+  probeCommand,
+  searchCommand,
+  toolsCommand,
+} from "./inspection.ts";
 import { readProject } from "./project.ts";
 import { queriesCommand } from "./queries.ts";
-import { runCommand } from "./run.ts";
+import { cleanCommand, compareCommand, mergeCommand, showCommand, viewCommand } from "./records.ts";
+import { baselineCommand, runCommand, workerCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
-import { searchCommand } from "./search.ts";
-import { showCommand } from "./show.ts";
-import { toolsCommand } from "./tools.ts";
-import { variantsCommand } from "./variants.ts";
-import { viewCommand } from "./view.ts";
-import { workerCommand } from "./worker.ts";
 
 /** All commands, in the groups and the order of the help. */
 const groups: Readonly<Record<string, readonly Command[]>> = {

@@ -1,9 +1,16 @@
+import { defaultPolicy } from "../base/types/execution.ts";
+import { verifyGates } from "../base/types/gates.ts";
 import { choice, defineCommand, number, text, texts, toggle } from "./command.ts";
 import {
   baselinesFlag,
+  envFlags,
+  executeFlag,
   failOnFlag,
+  headerFlag,
+  jsonFlag,
   marginFlag,
   otlpFlag,
+  outFlag,
   queueFlags,
   reporterFlag,
   resumeFlag,
@@ -110,3 +117,112 @@ export const runCommand = defineCommand({
   ],
   run: async (args, io) => (await import("../experiments/run/run.ts")).run(args, io),
 });
+
+const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
+const group = "With verify:";
+
+export const baselineCommand = defineCommand({
+  command: "baseline <action> [targets..]",
+  describe: "Accept a run as the baseline of later runs, show baselines, or verify them",
+  positionals: {
+    action: choice(
+      "accept [run]: write one baseline per suite and model of the run (default: latest). " +
+        "show [suites or files]: print what baselines contain. " +
+        "verify [paths]: check that they match the current tools and cases; no model is called",
+      ["accept", "show", "verify"],
+      { demandOption: true },
+    ),
+    targets: texts("Run to accept, suites or baseline files to show, or suites to verify (default: evals/)"),
+  },
+  flags: {
+    baselines: baselinesFlag,
+    out: outFlag,
+    force: toggle("Accept a run that failed, is incomplete or was made with --case; ungraded cases are left out"),
+    tools: text("JSON or YAML file with a tool list, instead of starting the servers", { group }),
+    "fail-on": choice("Results that exit with code 1; repeatable", [...verifyGates, "none"], {
+      array: true,
+      default: ["changed", "stale", "unaccepted"],
+      group,
+    }),
+    case: { ...cases, describe: "Verify only cases whose id matches this pattern (* matches any text)", group },
+    skill: { ...skill, describe: "Verify only the eval files of these skills", group },
+    "host-dir": { ...hostDir, describe: "Search for skills in these folders of the home and project folders", group },
+    "user-skills": { ...userSkills, group },
+    ...envFlags,
+    json: jsonFlag,
+  },
+  epilogue:
+    "changed: a tool list differs from the one that was accepted. stale: a case is new or edited, was not graded, or names " +
+    "a tool that changed. unaccepted: a suite has no baseline. uncovered-tools, uncovered-parameters: no case expects the " +
+    "tool, or names the parameter in `args`. Exit code 3 when a server cannot be listed.",
+  examples: [
+    ["run -n 20 && evals baseline accept", "Accept the current tools, with 20 trials per case to compare with"],
+    ["baseline accept 2026-11-21T09-30-00-000", "Accept this run and print what it changes"],
+    ["baseline show filesystem", "Show tools, commit and pass rates of the baselines of one suite"],
+    ["baseline verify", "In a pull request, without an API key: did anything change without a new run?"],
+    ["baseline verify --tools tools.json", "Without starting a server, against a list of `evals tools --json`"],
+    ["baseline verify --fail-on stale --fail-on uncovered-tools", "Fail for stale cases and for tools without a case"],
+    ["baseline verify --fail-on none", "Show all changes since the baselines, and exit with 0"],
+  ],
+  run: async ({ action, targets, failOn, ...args }, io) => {
+    if (action !== "verify")
+      return (await import("../experiments/baseline/accept.ts")).baseline({ ...args, action, targets }, io);
+    const gates = failOn.filter((gate) => gate !== "none");
+    return (await import("../inspection/verify.ts")).verify({ ...args, paths: targets, failOn: gates }, io);
+  },
+});
+
+export const workerCommand = defineCommand({
+  command: "worker <queue> [paths..]",
+  describe: "Run the trials that `evals run --queue` puts on a queue, in this checkout",
+  positionals: {
+    queue: text("URL of the Redis or Valkey server: redis:// or rediss://", { demandOption: true }),
+    paths: texts("Files and folders with the suites that runs may use (default: evals/)"),
+  },
+  flags: {
+    concurrency: number("Maximum concurrent trials per provider", {
+      alias: "c",
+      min: 1,
+      max: 10_000,
+      integer: true,
+      default: 50,
+    }),
+    hosts: text(
+      "Also run trials that start programs here, separated by commas: claude-code, codex, copilot, goose, custom",
+      { coerce: parseHosts },
+    ),
+    execute: {
+      ...executeFlag("Most permissive --execute with which a run may override its suites"),
+      default: defaultPolicy,
+    },
+    "max-idle": number("Exit after this many seconds without a trial (default: never)", { above: 0 }),
+    "base-url": text("Base URL of the model's API; it must be that of the run"),
+    header: headerFlag,
+    "claude-path": text("Claude Code executable (default: $CLAUDE_CODE_PATH, then claude on the PATH)"),
+    ...envFlags,
+  },
+  epilogue:
+    "Start it in the same checkout as the run, with the API keys of the models in its environment: keys, commands and URLs " +
+    "are never put on the queue. It refuses a run whose files, tools or settings differ, and exits with 3. An interrupted " +
+    "trial goes back to the queue. Give the user and password of the server in the URL, or in REDIS_USERNAME and " +
+    "REDIS_PASSWORD. Needs the packages bullmq and ioredis.",
+  examples: [
+    ["worker redis://127.0.0.1:6379", "Run trials of anthropic, openai and lexical models until Ctrl-C"],
+    ["worker rediss://queue.example:6380 -c 200", "The same over TLS, with up to 200 concurrent trials"],
+    ["worker redis://queue:6379 --hosts claude-code,codex -c 4", "Also run trials in these hosts"],
+    ["worker redis://queue:6379 --max-idle 60", "In CI: exit after a minute without a trial"],
+    ["run --queue redis://queue:6379 -m anthropic:claude-haiku-5-5", "The run that plans, records and decides"],
+  ],
+  run: async ({ hosts, ...args }, io) =>
+    (await import("../experiments/queue/worker.ts")).work({ ...args, hosts: hosts as string[] | undefined }, io),
+});
+
+const hostProviders = ["claude-code", "codex", "copilot", "goose", "custom"];
+
+/** Throws for a word that is not a host. */
+function parseHosts(value: string): string[] {
+  const words = value.split(",").map((word) => word.trim());
+  const wrong = words.find((word) => !hostProviders.includes(word));
+  if (wrong === undefined) return words;
+  throw new Error(`"${wrong}" is not a host. Use ${hostProviders.join(", ")}.`);
+}
