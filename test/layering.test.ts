@@ -54,6 +54,7 @@ const pureFolders = [
   "servers/changes",
   "servers/diagnosis",
   "asking/scoring",
+  "experiments/arms",
   "experiments/design",
   "experiments/results",
   "inspection/lint/rules",

@@ -18,7 +18,7 @@ import {
   text,
 } from "../../../reports/document.ts";
 import { count, integer, money, share } from "../../../reports/format.ts";
-import { triggerBlocks } from "../../arms/skillReport.ts";
+import { triggerBlocks } from "../../arms/skills.ts";
 import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "../../results/figures.ts";
 import { lostPhrase, modelLabel, provenance } from "../../results/text.ts";
 import { addCounts, missBlocks, overallRate, substitutes } from "./cases.ts";

@@ -13,8 +13,8 @@ import {
 } from "../../../reports/document.ts";
 import { count, integer, share } from "../../../reports/format.ts";
 import { armsBlocks, discoveryBlocks } from "../../arms/report.ts";
-import { serverBlocks } from "../../arms/serversReport.ts";
-import { judgeText, triggerBlocks } from "../../arms/skillReport.ts";
+import { serverBlocks } from "../../arms/servers.ts";
+import { triggerBlocks } from "../../arms/skills.ts";
 import { checkBlocks } from "../../check/report.ts";
 import type { FollowUp } from "../../check/sentences.ts";
 import { driftBlocks } from "../../drift/report.ts";
@@ -209,4 +209,11 @@ function describeDenials({
     `${count(calls, "call")} in ${count(trials, "trial")}, ${count(retries, "retry")}; then ${parts.join(", ")}`,
     ...(given === undefined ? [] : [["the model was told: ", { code: given, max: 200 }]]),
   ];
+}
+
+/** The judge of a run, and how well it agrees with people if that was measured. */
+function judgeText({ judge }: RunSummary): string | undefined {
+  if (!judge) return undefined;
+  const measured = judge.figure?.replace(/^judge /, "");
+  return measured ?? `${judge.model}: agreement with people not measured (see \`evals judge check\`)`;
 }

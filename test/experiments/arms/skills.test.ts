@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AboutSkills, withoutArm } from "../../../src/evals/base/types/run.ts";
 import type { Score, Trial } from "../../../src/evals/base/types/trial.ts";
-import { SkillTally } from "../../../src/evals/experiments/arms/skillTally.ts";
+import { SkillTally } from "../../../src/evals/experiments/arms/skills.ts";
 import { summarizer } from "../../../src/evals/experiments/run/summary.ts";
 import { aManifest, aTrial, passed } from "../../fakes/record.ts";
 
