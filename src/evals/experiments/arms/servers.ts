@@ -18,8 +18,8 @@ import {
   text,
 } from "../../reports/document.ts";
 import { count, integer, rateWithInterval, ratioWithInterval } from "../../reports/format.ts";
+import { confusedPair, type Pair } from "../results/calls.ts";
 import { confusionGrid } from "../results/figures.ts";
-import { confusedPair, type Pair } from "../results/picks.ts";
 import { Ranking } from "../results/tally.ts";
 import { describePair } from "../results/text.ts";
 

@@ -9,7 +9,7 @@ import { addCost, type Cost, type Trial } from "../../base/types/trial.ts";
 import { compareRecords } from "../design/compare.ts";
 import { type CheckVerdict, readObservation, showsFall } from "../design/observe.ts";
 import { defaultMargin } from "../design/statistics.ts";
-import { confusedPair, DiscoveryTally, type Pair, readChoice } from "../results/picks.ts";
+import { confusedPair, DiscoveryTally, type Pair, readChoice } from "../results/calls.ts";
 import { promptTokens, Ranking } from "../results/tally.ts";
 
 /** An arm that is compared. `arm`: the arm of its trials on the record; `name`: what it is called in reports. */

@@ -6,8 +6,8 @@ import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { listChangesByCase, pickTexts } from "../../servers/changes/changes.ts";
 import { addTrial, type CheckVerdict, conclude, countCalls } from "../design/observe.ts";
+import { ConfusionGrowth } from "../results/calls.ts";
 import { toExitCode } from "../results/outcome.ts";
-import { ConfusionGrowth } from "../results/picks.ts";
 import { type CheckSetup, check } from "./design.ts";
 import { placebo } from "./placebo.ts";
 

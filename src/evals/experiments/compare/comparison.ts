@@ -11,8 +11,8 @@ import { type ComparedRun, comparability } from "../design/comparable.ts";
 import { compareRecords } from "../design/compare.ts";
 import { addTrial, type CheckVerdict, pairArms, showsFall } from "../design/observe.ts";
 import { defaultMargin } from "../design/statistics.ts";
+import { ConfusionGrowth } from "../results/calls.ts";
 import { toExitCode } from "../results/outcome.ts";
-import { ConfusionGrowth } from "../results/picks.ts";
 
 /** One suite on one model in a record. `seen`: the trials of `head`, or their counts in a baseline, by case. */
 export type ComparedRecord = Omit<ComparedRun, "cases"> & {

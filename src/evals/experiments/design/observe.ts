@@ -6,7 +6,7 @@ import { normalCdf, normalQuantile } from "../../base/stats/distributions.ts";
 import type { ComparedCheck, NamedCase } from "../../base/types/check.ts";
 import { canonicalJson } from "../../base/types/json.ts";
 import type { Trial } from "../../base/types/trial.ts";
-import { hasSelected } from "../results/picks.ts";
+import { hasSelected } from "../results/calls.ts";
 import {
   caseP,
   countDiffering,

@@ -1,9 +1,146 @@
-import { getOrAdd } from "../../base/collections.ts";
+import { getOrAdd } from "../../base/getOrAdd.ts";
+import { sumOf } from "../../base/sum.ts";
+import type { ComparedCheck } from "../../base/types/check.ts";
+import type { DiscoverySummary } from "../../base/types/exposure.ts";
 import { canonicalJson } from "../../base/types/json.ts";
 import type { SuiteSummary } from "../../base/types/run.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import type { Call, Score, Trial, Turn } from "../../base/types/trial.ts";
+import {
+  type Call,
+  type Discovery,
+  discoveryOutcomes,
+  type Score,
+  type Trial,
+  type Turn,
+} from "../../base/types/trial.ts";
 import { Counter, Ranking } from "./tally.ts";
+
+/** The expected and the picked label of a trial. */
+export type Pair = { expected: string; picked: string };
+type Growth = ComparedCheck["grew"][number];
+
+/** The selections that count as confusions. A right pick with wrong arguments is not one. */
+export const confusions: ReadonlySet<string> = new Set<Score["selection"]>([
+  "wrong-tool",
+  "no-call",
+  "unknown-tool",
+  "several-calls",
+  "over-triggered",
+  "refused",
+  "cut-off",
+  "call-as-text",
+]);
+
+/** The expected and the picked label of a trial with a confusion. */
+export function confusedPair({ verdict }: Pick<Trial, "verdict">): Pair | undefined {
+  if (!verdict || verdict.grade === "not-gradable" || !confusions.has(verdict.selection)) return undefined;
+  return { expected: verdict.expected, picked: verdict.picked };
+}
+
+/** The expected and the picked label of a trial that passed with an acceptable substitute. */
+export function substitutedPair({ verdict }: Pick<Trial, "verdict">): Pair | undefined {
+  return verdict?.substituted && { expected: verdict.expected, picked: verdict.picked };
+}
+
+/** Counts confusions and substitutions in two arms, and lists those that got more frequent. */
+export class ConfusionGrowth {
+  readonly #arms: readonly [string, string];
+  /** Graded trials by expectation and arm, the denominator of a pair's count. */
+  readonly #graded = new Map<string, number>();
+  readonly #pairs = new Map<string, { pair: Pair & Pick<Growth, "acceptable">; counts: [number, number] }>();
+
+  constructor(base: string, head: string) {
+    this.#arms = [base, head];
+  }
+
+  add(trial: Pick<Trial, "cell" | "verdict" | "copy">): void {
+    const arm = this.#arms.indexOf(trial.cell.arm);
+    const { verdict, copy } = trial;
+    if (arm < 0 || copy || !verdict || verdict.grade === "not-gradable") return;
+    const key = JSON.stringify([verdict.expected, arm]);
+    this.#graded.set(key, (this.#graded.get(key) ?? 0) + 1);
+    const substituted = substitutedPair(trial);
+    const pair = substituted ? { ...substituted, acceptable: true as const } : confusedPair(trial);
+    if (!pair) return;
+    const known = getOrAdd(this.#pairs, JSON.stringify(pair), () => ({ pair, counts: [0, 0] as [number, number] }));
+    known.counts[arm as 0 | 1]++;
+  }
+
+  /** The pairs whose share of trials is larger in head, largest growth first. */
+  pairs(): Growth[] {
+    const count = (expected: string, arm: 0 | 1, passed: number) => ({
+      passed,
+      trials: this.#graded.get(JSON.stringify([expected, arm])) ?? 0,
+    });
+    const share = ({ passed, trials }: Growth["base"]) => (trials === 0 ? 0 : passed / trials);
+    const growth = (one: Growth) => share(one.head) - share(one.base);
+    return (
+      [...this.#pairs.values()]
+        .map(({ pair, counts: [base, head] }) => ({
+          ...pair,
+          base: count(pair.expected, 0, base),
+          head: count(pair.expected, 1, head),
+        }))
+        // Without trials of the base arm, which a screening lacks for most cases, growth cannot be shown.
+        .filter((one) => one.base.trials > 0 && growth(one) > 0)
+        .sort((a, b) => growth(b) - growth(a) || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1))
+    );
+  }
+}
+
+/** Selections in which an expected tool was called, with any result. */
+const chosen: ReadonlySet<Score["selection"]> = new Set([
+  "right-tool",
+  "several-calls",
+  "malformed-arguments",
+  "wrong-arguments",
+  "wrong-result",
+]);
+
+/** Whether a graded trial called an expected tool; undefined if none is expected. */
+export function readChoice({ selection, expected, discovery }: Score): boolean | undefined {
+  if (discovery) return discovery.outcome === "chosen" || discovery.outcome === "chosen-without-search";
+  return expected.startsWith("(") || expected.startsWith("skill:") ? undefined : chosen.has(selection);
+}
+
+/** Whether a graded trial selected an expected tool or skill, or rightly no tool, whatever came of it. */
+export function hasSelected(score: Score): boolean {
+  return readChoice(score) ?? (score.selection === "abstained" || chosen.has(score.selection));
+}
+
+/** Counts how expected tools were found and chosen. */
+export class DiscoveryTally {
+  readonly #outcomes = new Map<Discovery["outcome"], number>();
+  readonly #notFound = new Ranking<{ expected: string; query: string }>();
+  readonly #notChosen = new Ranking<{ expected: string; picked: string; rank?: number }>();
+  readonly #builtIns = new Ranking<{ expected: string; tool: string }>();
+
+  add({ verdict, copy }: Trial): void {
+    if (copy || !verdict?.discovery || verdict.grade === "not-gradable") return;
+    const { expected, picked, discovery } = verdict;
+    const { outcome, rank, queries = [], builtIn } = discovery;
+    this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
+    if (outcome === "not-found") for (const query of new Set(queries)) this.#notFound.add({ expected, query });
+    if (outcome === "found-not-chosen") this.#notChosen.add({ expected, picked, ...(rank !== undefined && { rank }) });
+    if (outcome === "built-in-used" && builtIn !== undefined) this.#builtIns.add({ expected, tool: builtIn });
+  }
+
+  /** Undefined if no trial expected a tool that may be deferred. */
+  summary(): DiscoverySummary | undefined {
+    if (this.#outcomes.size === 0) return undefined;
+    const count = (...outcomes: Discovery["outcome"][]) =>
+      sumOf(outcomes, (outcome) => this.#outcomes.get(outcome) ?? 0);
+    return {
+      trials: count(...discoveryOutcomes),
+      found: count("chosen", "found-not-chosen"),
+      chosen: count("chosen"),
+      outcomes: Object.fromEntries(discoveryOutcomes.flatMap((name) => (count(name) > 0 ? [[name, count(name)]] : []))),
+      notFound: this.#notFound.ranked(),
+      notChosen: this.#notChosen.ranked(),
+      builtIns: this.#builtIns.ranked(),
+    };
+  }
+}
 
 type Misses = NonNullable<SuiteSummary["misses"]>;
 type ParameterMisses = Misses["parameters"][number];

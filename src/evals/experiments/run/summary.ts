@@ -20,9 +20,16 @@ import { SkillTally } from "../arms/skills.ts";
 import { ArmsTally, listComparedArms } from "../arms/tally.ts";
 import { Check, readEvents, settledCheck } from "../check/verdict.ts";
 import { DriftWatch, parsePasses, readDriftEvents } from "../drift/verdict.ts";
-import { DenialTally, MissTally, MockTally } from "../results/calls.ts";
+import {
+  confusedPair,
+  DenialTally,
+  DiscoveryTally,
+  MissTally,
+  MockTally,
+  type Pair,
+  substitutedPair,
+} from "../results/calls.ts";
 import { listFailed, toExitCode } from "../results/outcome.ts";
-import { confusedPair, DiscoveryTally, type Pair, substitutedPair } from "../results/picks.ts";
 import { CaseTally, Counter, Ranking, Spending } from "../results/tally.ts";
 import { readingNote } from "../results/text.ts";
 

@@ -7,7 +7,7 @@ import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts
 import type { Io } from "../../base/types/io.ts";
 import type { Suite } from "../../base/types/suite.ts";
 import { isOwnTool, type Tool } from "../../base/types/tool.ts";
-import { confusedPair } from "../../experiments/results/picks.ts";
+import { confusedPair } from "../../experiments/results/calls.ts";
 import { Ranking } from "../../experiments/results/tally.ts";
 import { selectSuites } from "../../experiments/workspace/suites.ts";
 import { claimSuites, requireTrust } from "../../experiments/workspace/trust.ts";

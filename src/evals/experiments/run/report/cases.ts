@@ -20,7 +20,7 @@ import {
   text,
 } from "../../../reports/document.ts";
 import { count, integer, percent, range, ratio, share, some, tally } from "../../../reports/format.ts";
-import { confusions } from "../../results/picks.ts";
+import { confusions } from "../../results/calls.ts";
 import {
   caseState,
   describePair,
