@@ -11,7 +11,7 @@ import type { VerifyReport } from "./base/types/verify.ts";
 import type { blameJson } from "./experiments/blame/report.ts";
 import type { comparisonJson } from "./experiments/compare/report.ts";
 import type { improveJson } from "./experiments/improve/report.ts";
-import type { JudgeCheckSummary } from "./experiments/judge/verdict.ts";
+import type { JudgeCheckSummary } from "./experiments/judge/report.ts";
 import type { History } from "./experiments/run/report/trend.ts";
 import type { variantsJson } from "./experiments/variants/report.ts";
 import type { DoctorReport } from "./inspection/doctor/report.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { hashPrompt } from "../../src/evals/asking/scoring/judge.ts";
-import type { JudgeCheckSummary } from "../../src/evals/experiments/judge/verdict.ts";
+import type { JudgeCheckSummary } from "../../src/evals/experiments/judge/report.ts";
 import { readJudgeFigure } from "../../src/evals/experiments/workspace/judgeFigure.ts";
 import type { Endpoint, Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";

@@ -7,7 +7,7 @@ import { verifyReportSchema } from "../base/types/verify.ts";
 import { blameReportSchema } from "../experiments/blame/verdict.ts";
 import { comparisonOutputSchema } from "../experiments/compare/report.ts";
 import { improveSummarySchema } from "../experiments/improve/verdict.ts";
-import { judgeCheckSummarySchema } from "../experiments/judge/verdict.ts";
+import { judgeCheckSummarySchema } from "../experiments/judge/report.ts";
 import { historyOutputSchema } from "../experiments/run/report/trend.ts";
 import { variantsSummarySchema } from "../experiments/variants/verdict.ts";
 import { doctorReportSchema } from "../inspection/doctor/report.ts";

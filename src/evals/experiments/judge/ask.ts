@@ -14,8 +14,7 @@ import { printResult } from "../../reports/result.ts";
 import { formatJudgeFigure, judgeFigureFile, judgesFolder } from "../workspace/judgeFigure.ts";
 import { openModels, type RequestOptions } from "../workspace/models.ts";
 import { writeOutput } from "../workspace/writeOutput.ts";
-import { judgeDocument } from "./report.ts";
-import { type JudgeCheckSummary, type JudgedLabel, summarizeJudgeCheck } from "./verdict.ts";
+import { type JudgeCheckSummary, type JudgedLabel, judgeDocument, summarizeJudgeCheck } from "./report.ts";
 
 export type JudgeOptions = Omit<RequestOptions, "out"> & {
   judge: string;
