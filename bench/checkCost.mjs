@@ -6,7 +6,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import Table from "cli-table3";
 import { priceUsage } from "../build/evals/base/types/endpoint.js";
-import { forecastCalls } from "../build/evals/experiments/check/forecast.js";
+import { forecastCalls } from "../build/evals/experiments/run/forecast.js";
 
 const read = (file) => readFileSync(new URL(file, import.meta.url), "utf8");
 

@@ -9,9 +9,9 @@ import {
 } from "../../../src/evals/asking/trials/design.ts";
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
 import { type CheckSetup, check } from "../../../src/evals/experiments/check/design.ts";
-import { forecastCalls } from "../../../src/evals/experiments/check/forecast.ts";
 import { placebo } from "../../../src/evals/experiments/check/placebo.ts";
 import type { CheckVerdict } from "../../../src/evals/experiments/design/observe.ts";
+import { forecastCalls } from "../../../src/evals/experiments/run/forecast.ts";
 import { expectRecordable, idsOf, suites } from "../design/support.ts";
 
 type Rates = { base: readonly number[]; head: readonly number[] };

@@ -1,6 +1,8 @@
 import { relative, resolve } from "node:path";
 import { sumOf } from "../../base/collections.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
+import { pool } from "../../base/stats/counts.ts";
+import { sumOf } from "../../base/sum.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import { type Baseline, toComparedRun } from "../../base/types/check.ts";
 import {
@@ -13,6 +15,7 @@ import {
 } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { RunManifest, SuiteSummary } from "../../base/types/run.ts";
+import type { OfferedTool } from "../../base/types/tool.ts";
 import {
   baselineFile,
   createBaseline,
@@ -24,12 +27,24 @@ import {
   writeBaseline,
 } from "../../records/baseline.ts";
 import { findRecord } from "../../records/find.ts";
-import { count, some } from "../../reports/format.ts";
+import {
+  type Block,
+  type Blocks,
+  diff,
+  facts,
+  hasContent,
+  heading,
+  makeColumns,
+  section,
+  table,
+  text,
+  unlimited,
+} from "../../reports/document.ts";
+import { count, integer, share, some } from "../../reports/format.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
-import { type CaseToolsets, listChangesByCase } from "../../servers/changes/changes.ts";
-import { type ComparedRun, comparability } from "../design/comparable.ts";
+import { listChangesByCase } from "../../servers/changes/changes.ts";
+import { comparability } from "../design/comparable.ts";
 import { readResults } from "../pipeline/record.ts";
-import { acceptedDocument, type BaselineDifference, baselineDocument } from "./report.ts";
 
 /** Recommended graded trials per case. They show how the model performed; no test of a check depends on them. */
 const bank = 3;
@@ -90,9 +105,7 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
   for (const { file, fresh, old } of made) {
     const known = typeof old === "object" ? old.placebo : undefined;
     await writeBaseline(file, known ? withPlacebo(fresh, known) : fresh);
-    const replaced =
-      typeof old === "string" ? old : { baseline: old, difference: compareBaseline(old, fresh, toComparedRun(fresh)) };
-    io.out(renderTerminal(acceptedDocument(fresh, relative(io.cwd, file), replaced), io));
+    io.out(renderTerminal(acceptedDocument(fresh, relative(io.cwd, file), old), io));
   }
   return exitCodes.passed;
 }
@@ -199,14 +212,6 @@ async function readReplaced(file: string, fresh: Baseline, io: Io): Promise<Base
   return old ?? "none";
 }
 
-function compareBaseline(before: Baseline, now: CaseToolsets, compared: ComparedRun): BaselineDifference {
-  const comparable = comparability(toComparedRun(before), compared);
-  return {
-    lists: listChangesByCase(before, now),
-    notes: comparable.kind === "comparable" ? comparable.notes : comparable.reasons,
-  };
-}
-
 /** Prints the baselines of these suites or files; all without targets. */
 async function show({ targets = [], baselines: dir }: BaselineOptions, io: Io): Promise<ExitCode> {
   const found = await (targets.length > 0
@@ -237,3 +242,89 @@ async function readAll(dir: string, io: Io): Promise<NamedBaseline[]> {
   const hint = `Create one with \`evals run -n ${bank}\`, then \`evals baseline accept\`, or set the folder with --baselines.`;
   throw usageError(`There is no baseline under ${dir}.`, hint);
 }
+
+const describeBaseline = ({ suite, model }: Baseline) => `${suite} · ${model.id}`;
+
+/** `4 cases, 14 tools, 78 of 80 trials passed` */
+function contents({ cases, toolsets }: Baseline): string {
+  const { passed, trials } = pool(cases);
+  const { tools, skills } = listNames(toolsets);
+  const lists = [
+    ...(tools.length > 0 || skills.length === 0 ? [count(tools.length, "tool")] : []),
+    ...(skills.length > 0 ? [count(skills.length, "skill")] : []),
+  ];
+  return [count(cases.length, "case"), ...lists, `${integer(passed)} of ${count(trials, "trial")} passed`].join(", ");
+}
+
+/** The distinct names in all lists of a baseline. `tools` excludes the instructions of servers. */
+function listNames(toolsets: Baseline["toolsets"]) {
+  const entries = Object.values(toolsets).flat();
+  const list = (all: readonly OfferedTool[]) => [...new Set(all.map(({ name }) => name))].sort();
+  return {
+    all: list(entries),
+    tools: list(entries.filter(({ origin }) => origin !== "skill" && origin !== "instructions")),
+    skills: list(entries.filter(({ origin }) => origin === "skill")),
+  };
+}
+
+/** The report of `evals baseline show`. */
+function baselineDocument(baseline: Baseline, file: string): Block[] {
+  const { git, run, acceptedAt, harness, host, node, cases, model, toolsets } = baseline;
+  const commit = git && `commit ${git.commit}${git.dirty ? " with uncommitted changes" : ""}`;
+  const varies = model.deterministic ? "deterministic" : "varies";
+  return [
+    heading(1, `${describeBaseline(baseline)} · ${contents(baseline)}`),
+    facts(
+      ["File", file],
+      ["Accepted", [acceptedAt, `from run ${run}`, ...(commit ? [commit] : [])].join(" · ")],
+      ["Written by", [`tool-evals ${harness}`, ...(node ? [`Node ${node}`] : []), `host ${host}`].join(" · ")],
+      ["Model", `${model.kind}, ${varies}, ${JSON.stringify(model.settings)}`],
+      ["Tools", some(listNames(toolsets).all, 40)],
+    ),
+    table(
+      "case",
+      makeColumns(["id", "case"], ["figure", "passed"]),
+      cases.map((one) => [one.id, rate(one)]),
+      { max: unlimited },
+    ),
+  ];
+}
+
+/** The report of an accepted baseline: what changed since `old`, the one it replaces. */
+function acceptedDocument(fresh: Baseline, file: string, old: Baseline | "none" | "unreadable"): Block[] {
+  const title = heading(1, `ACCEPTED ${describeBaseline(fresh)} · ${contents(fresh)}`, "good");
+  const next = "Next: commit the file; `evals run` compares with it once the tools change.";
+  const lines = [
+    `Written to ${file}`,
+    ...(old === "none" ? ["The first baseline of this suite and model."] : []),
+    next,
+  ];
+  if (typeof old === "string") return [title, text(...lines)];
+  const before = `the baseline of ${old.acceptedAt.slice(0, 10)} (run ${old.run})`;
+  const changes = differenceBlocks(old, fresh);
+  if (changes.length === 0) return [title, text(...lines, `Nothing changed since ${before}.`)];
+  return [title, text(...lines), ...section(`Changes since ${before}`, changes)];
+}
+
+/** Changes of tool lists, each with the cases that see the list, then notes on cases. */
+function differenceBlocks(before: Baseline, now: Baseline): Blocks {
+  const comparable = comparability(toComparedRun(before), toComparedRun(now));
+  const notes = comparable.kind === "comparable" ? comparable.notes : comparable.reasons;
+  const blocks = listChangesByCase(before, now).flatMap(({ cases, changes }): Block[] => [
+    text(cases.length < before.cases.length ? `Tools of ${some(cases)}:` : undefined),
+    diff(changes, unlimited),
+  ]);
+  return [...blocks, text(...notes, ...rateChanges(before, now))].filter(hasContent);
+}
+
+/** The unchanged cases whose pass rate differs: `rename: 20/20 (100%) before, 11/20 (55%) now`. */
+function rateChanges(before: Baseline, now: Baseline): string[] {
+  const known = new Map(before.cases.map((one) => [one.id, one]));
+  return now.cases.flatMap((one) => {
+    const old = known.get(one.id);
+    if (!old || old.hash !== one.hash || old.passed * one.trials === one.passed * old.trials) return [];
+    return [`${one.id}: ${rate(old)} before, ${rate(one)} now`];
+  });
+}
+
+const rate = (one: Baseline["cases"][number]) => (one.trials === 0 ? "not graded" : share(one));

@@ -29,8 +29,7 @@ import {
 } from "../design/observe.ts";
 import { bringAhead, bringStage, designEffect, enoughOrders, OrderSchedule } from "../design/schedule.ts";
 import { defaultMargin, defaultTrials, type LookPlan, planLooks, suspicionAt } from "../design/statistics.ts";
-import { PlayedCase } from "./playedCase.ts";
-import { hasQueryFallen, wordingsP } from "./wordings.ts";
+import { hasQueryFallen, PlayedCase, wordingsP } from "./playedCase.ts";
 
 /**
  * `seed`: the run's; it decides which arm of a pair is asked first, and the reach. `trials`: the cap per case and arm.
