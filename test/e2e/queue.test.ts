@@ -17,7 +17,7 @@ import {
   nameRun,
   type Plan,
   sealPlan,
-} from "../../src/evals/experiments/queue/protocol.ts";
+} from "../../src/evals/experiments/queue/connection.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";

@@ -10,9 +10,11 @@ import {
   type Dependence,
   isDependent,
   isDoubtful,
+  lnAgreement,
   measureDependence,
-} from "../design/dependence.ts";
-import { lnAgreement, type RatedP, rates } from "../design/grades.ts";
+  type RatedP,
+  rates,
+} from "../design/grades.ts";
 import {
   type CheckVerdict,
   conclude,

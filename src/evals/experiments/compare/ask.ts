@@ -12,8 +12,7 @@ import { findRecord, findRun, listRecords, type Warn } from "../../records/find.
 import { readManifest, readTrials } from "../../records/record.ts";
 import { comparisonReport } from "../reporting/experimentForms.ts";
 import { printReport } from "../reporting/report.ts";
-import { type ComparedRecord, compareSides } from "./comparison.ts";
-import type { ComparisonReport } from "./report.ts";
+import { type ComparedRecord, type ComparisonReport, compareSides } from "./report.ts";
 
 /** A run or a baseline, with one side for each suite and model in it. `dir`: the folder of a run. */
 type Recorded = {

@@ -12,8 +12,9 @@ import { computeTrialCeiling } from "../pipeline/price.ts";
 import type { OpenRecord } from "../pipeline/record.ts";
 import type { Resumed } from "../pipeline/recordedOptions.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { type Broker, connectBroker } from "./connection.ts";
 import {
+  type Broker,
+  connectBroker,
   describePlan,
   keyPrefix,
   nameAnswers,
@@ -28,7 +29,7 @@ import {
   refusalField,
   sealPlan,
   type TrialJob,
-} from "./protocol.ts";
+} from "./connection.ts";
 
 /** Default number of trials on the queue at a time; --concurrency overrides it. Workers have their own limits. */
 const defaultQueued = 1_000;

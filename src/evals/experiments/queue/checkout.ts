@@ -11,7 +11,7 @@ import { createManifest } from "../pipeline/manifest.ts";
 import { interleaveArms } from "../workspace/arms.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
 import { type Workspace, withWorkspace } from "../workspace/workspace.ts";
-import { describePlan, listPlanDifferences, nameProvider, type Plan, type TrialJob } from "./protocol.ts";
+import { describePlan, listPlanDifferences, nameProvider, type Plan, type TrialJob } from "./connection.ts";
 
 /** What a worker permits, whatever is on the queue. */
 export type Permissions = {

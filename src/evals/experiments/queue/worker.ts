@@ -12,8 +12,10 @@ import { parseJsonText } from "../../base/types/json.ts";
 import { cellKey, type Trial } from "../../base/types/trial.ts";
 import { count } from "../../reports/format.ts";
 import { type OpenPlan, openPlanHere, type Permissions, Refusal } from "./checkout.ts";
-import { type Broker, connectBroker, isTemporary } from "./connection.ts";
 import {
+  type Broker,
+  connectBroker,
+  isTemporary,
   jobSchema,
   keyPrefix,
   nameAnswers,
@@ -24,7 +26,7 @@ import {
   openPlan,
   refusalField,
   type TrialJob,
-} from "./protocol.ts";
+} from "./connection.ts";
 
 export type WorkerOptions = Omit<Permissions, "providers"> & {
   /** The URL of the Redis server. */
