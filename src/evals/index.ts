@@ -12,7 +12,7 @@ import type { blameJson } from "./experiments/blame/report.ts";
 import type { comparisonJson } from "./experiments/compare/report.ts";
 import type { improveJson } from "./experiments/improve/report.ts";
 import type { JudgeCheckSummary } from "./experiments/judge/report.ts";
-import type { History } from "./experiments/run/report/trend.ts";
+import type { History } from "./experiments/run/report/runs.ts";
 import type { variantsJson } from "./experiments/variants/report.ts";
 import type { DoctorReport } from "./inspection/doctor/report.ts";
 import type { ImportReport } from "./inspection/import.ts";

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { RunManifest } from "../../src/evals/base/types/run.ts";
 import type { Trial } from "../../src/evals/base/types/trial.ts";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
-import { PageTrialCollector } from "../../src/evals/experiments/run/report/pageTrials.ts";
+import { PageTrialCollector } from "../../src/evals/experiments/run/report/page.ts";
 import { summarizer } from "../../src/evals/experiments/run/summary.ts";
 import { needsBrowser, openPage } from "./browser.ts";
 

@@ -9,8 +9,7 @@ import type { RunManifest, RunSummary } from "../../src/evals/base/types/run.ts"
 import type { Trial } from "../../src/evals/base/types/trial.ts";
 import { intervalPlot, intervalRow } from "../../src/evals/experiments/results/figures.ts";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
-import { blocksPage, toPage } from "../../src/evals/experiments/run/report/page.ts";
-import { PageTrialCollector } from "../../src/evals/experiments/run/report/pageTrials.ts";
+import { blocksPage, PageTrialCollector, toPage } from "../../src/evals/experiments/run/report/page.ts";
 import { summarizer } from "../../src/evals/experiments/run/summary.ts";
 import { heading, makeColumns, table } from "../../src/evals/reports/document.ts";
 import { renderPage } from "../../src/evals/reports/html.ts";

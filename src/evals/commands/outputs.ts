@@ -8,7 +8,7 @@ import { blameReportSchema } from "../experiments/blame/verdict.ts";
 import { comparisonOutputSchema } from "../experiments/compare/report.ts";
 import { improveSummarySchema } from "../experiments/improve/verdict.ts";
 import { judgeCheckSummarySchema } from "../experiments/judge/report.ts";
-import { historyOutputSchema } from "../experiments/run/report/trend.ts";
+import { historyOutputSchema } from "../experiments/run/report/runs.ts";
 import { variantsSummarySchema } from "../experiments/variants/verdict.ts";
 import { doctorReportSchema } from "../inspection/doctor/report.ts";
 import { importOutputSchema } from "../inspection/import.ts";

@@ -1,8 +1,7 @@
 import { createContext } from "preact";
 import { getOrAdd } from "../base/collections.ts";
 import type { Trial } from "../base/types/trial.ts";
-import type { PageTrials } from "../experiments/run/report/page.ts";
-import type { PageCase } from "../experiments/run/report/pageTrials.ts";
+import type { PageCase, PageTrials } from "../experiments/run/report/page.ts";
 import { readReason, readResult, readSelection, writeCall } from "./trial.ts";
 
 /** Selects trials. Empty fields match everything. `text`: words that must all occur. */

@@ -3,7 +3,7 @@ import { sumOf } from "../base/collections.ts";
 import { plain } from "../base/text/display.ts";
 import type { Trial } from "../base/types/trial.ts";
 import { stateMark } from "../experiments/results/text.ts";
-import type { ArmCounts, PageCase } from "../experiments/run/report/pageTrials.ts";
+import type { ArmCounts, PageCase } from "../experiments/run/report/page.ts";
 import { duration, integer, percent, ratio } from "../reports/format.ts";
 import { MarkView } from "./blocks.tsx";
 import type { Shown } from "./filter.ts";

@@ -9,7 +9,7 @@ import type { Trial } from "../base/types/trial.ts";
 import { readResults } from "../experiments/pipeline/record.ts";
 import { report } from "../experiments/reporting/report.ts";
 import type { FormName } from "../experiments/run/report/forms.ts";
-import { type History, type HistoryEntry, makeHistories, type PastRun } from "../experiments/run/report/trend.ts";
+import { type History, type HistoryEntry, makeHistories, type PastRun } from "../experiments/run/report/runs.ts";
 import { matchesFilter } from "../experiments/workspace/suites.ts";
 import { findRecord, findRun, listRecords, readOrWarn, type Warn } from "../records/find.ts";
 import { journalPath, readTrials } from "../records/record.ts";

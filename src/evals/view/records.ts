@@ -7,11 +7,16 @@ import { comparisonDocument } from "../experiments/compare/report.ts";
 import { defaultMargin } from "../experiments/design/statistics.ts";
 import { readResults } from "../experiments/pipeline/record.ts";
 import { readReport } from "../experiments/reporting/report.ts";
-import type { RunEntry, RunsPage, WrittenReport } from "../experiments/run/report/page.ts";
-import { blocksPage, experimentPage, runPage } from "../experiments/run/report/page.ts";
-import { PageTrialCollector } from "../experiments/run/report/pageTrials.ts";
-import { describeRecord, runsPage, sideBySide } from "../experiments/run/report/runsPage.ts";
-import { makeHistories, type PastRun } from "../experiments/run/report/trend.ts";
+import {
+  blocksPage,
+  experimentPage,
+  PageTrialCollector,
+  type RunEntry,
+  type RunsPage,
+  runPage,
+  type WrittenReport,
+} from "../experiments/run/report/page.ts";
+import { describeRecord, makeHistories, type PastRun, runsPage, sideBySide } from "../experiments/run/report/runs.ts";
 import { readOrWarn } from "../records/find.ts";
 import { isRun, journalPath, readManifest } from "../records/record.ts";
 import { heading, plainText, text } from "../reports/document.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { furtherPairs } from "../../../src/evals/experiments/design/advice.ts";
+import { furtherPairs } from "../../../src/evals/experiments/design/compare.ts";
 import {
   boundaries,
   isWithinMargin,

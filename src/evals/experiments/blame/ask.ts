@@ -19,7 +19,7 @@ import {
 } from "../pipeline/experiment.ts";
 import type { AskOptions, GetToolset } from "../pipeline/pipeline.ts";
 import { type Resumed, recallOptions } from "../pipeline/recordedOptions.ts";
-import { recordExperiment } from "../reporting/reportFiles.ts";
+import { recordExperiment } from "../reporting/report.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import { blameCases } from "./design.ts";
 import { type BlameQuestion, findRunQuestions, readBaselineQuestion } from "./question.ts";

@@ -2,8 +2,8 @@ import { type Design, mostMissing, type Play, type TrialRecord } from "../../ask
 import { sumOf } from "../../base/collections.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { fisherP, isSignificant } from "../../base/stats/hypothesisTests.ts";
-import { adviseOpen, simulateReach } from "../design/advice.ts";
-import { decideExhausted, exhaustedLevel } from "../design/compare.ts";
+import { sumOf } from "../../base/sum.ts";
+import { adviseOpen, decideExhausted, exhaustedLevel, simulateReach } from "../design/compare.ts";
 import {
   blockP,
   chooseBlock,

@@ -39,7 +39,7 @@ const location = {
 };
 
 /** Two records of a suite on a model. */
-export const comparisonSchema = z.discriminatedUnion("kind", [
+const comparisonSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("refused"), ...location, reasons: z.array(z.string()).readonly() }),
   z.object({
     kind: z.literal("compared"),

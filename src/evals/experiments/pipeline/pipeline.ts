@@ -20,7 +20,7 @@ import { addCost, type Cost, cellKey, type Trial } from "../../base/types/trial.
 import { openJournal } from "../../records/journal.ts";
 import { finishRun, journalPath } from "../../records/record.ts";
 import { count, money } from "../../reports/format.ts";
-import type { PageTrialCollector } from "../run/report/pageTrials.ts";
+import type { PageTrialCollector } from "../run/report/page.ts";
 import { type OpenRecord, resumeRecord, startRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
 

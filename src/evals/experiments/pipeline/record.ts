@@ -5,7 +5,7 @@ import type { Experiment, RunManifest } from "../../base/types/run.ts";
 import { budgetedUsd, cellKey, type Trial } from "../../base/types/trial.ts";
 import { lockRun } from "../../records/lock.ts";
 import { compactJournal, createRun, readTrials } from "../../records/record.ts";
-import { PageTrialCollector } from "../run/report/pageTrials.ts";
+import { PageTrialCollector } from "../run/report/page.ts";
 import { type Summarizer, summarizer } from "../run/summary.ts";
 import { neverListed } from "../workspace/cases.ts";
 import type { Resumed } from "./recordedOptions.ts";

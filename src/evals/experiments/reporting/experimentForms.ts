@@ -8,10 +8,8 @@ import { blameExitCode, blameReportSchema } from "../blame/verdict.ts";
 import { type ComparisonReport, comparisonDocument, comparisonJson } from "../compare/report.ts";
 import { improveDocument, improveJson } from "../improve/report.ts";
 import { improveSummarySchema } from "../improve/verdict.ts";
-import type { Report } from "../run/report/forms.ts";
-import { blocksPage, experimentPage } from "../run/report/page.ts";
-import type { PageTrialCollector } from "../run/report/pageTrials.ts";
-import { caseLocation, manifestFacts, measureTime } from "../run/report/verdicts.ts";
+import { caseLocation, manifestFacts, measureTime, type Report } from "../run/report/forms.ts";
+import { blocksPage, experimentPage, type PageTrialCollector } from "../run/report/page.ts";
 import { variantsDocument, variantsJson } from "../variants/report.ts";
 import { variantsSummarySchema } from "../variants/verdict.ts";
 

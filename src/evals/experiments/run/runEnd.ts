@@ -9,8 +9,7 @@ import { recordPlacebos } from "../check/ask.ts";
 import { recordNights } from "../drift/ask.ts";
 import type { RecordedRun } from "../pipeline/pipeline.ts";
 import { exportTraces } from "../reporting/otlp.ts";
-import { printForm, printRun } from "../reporting/report.ts";
-import { writeGithubFiles, writeReport, writeReports } from "../reporting/reportFiles.ts";
+import { printForm, printRun, writeGithubFiles, writeReport, writeReports } from "../reporting/report.ts";
 import type { RunOptions } from "./runOptions.ts";
 
 /** Writes the reports of a run, prints the requested ones, explains a regression on request, and says how to resume. */

@@ -18,8 +18,7 @@ import {
 } from "../pipeline/experiment.ts";
 import type { GetToolset } from "../pipeline/pipeline.ts";
 import { recallOptions } from "../pipeline/recordedOptions.ts";
-import { printReport } from "../reporting/report.ts";
-import { recordExperiment } from "../reporting/reportFiles.ts";
+import { printReport, recordExperiment } from "../reporting/report.ts";
 import { matchesFilter } from "../workspace/suites.ts";
 import { chooseDesign } from "./design.ts";
 import { applyVariants, type Overlaid, type ReadVariants, readVariants, writeOverlay } from "./file.ts";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { RunManifest } from "../../../../src/evals/base/types/run.ts";
 import type { Trial } from "../../../../src/evals/base/types/trial.ts";
 import { confusionGrid } from "../../../../src/evals/experiments/results/figures.ts";
-import { PageTrialCollector, pageLimits } from "../../../../src/evals/experiments/run/report/pageTrials.ts";
+import { PageTrialCollector, pageLimits } from "../../../../src/evals/experiments/run/report/page.ts";
 import { summarizer } from "../../../../src/evals/experiments/run/summary.ts";
 import { manifest as sample } from "../../../reports/samples.ts";
 
