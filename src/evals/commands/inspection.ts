@@ -1,4 +1,4 @@
-import { defaultPolicy } from "../base/types/execution.ts";
+import { defaultPolicy } from "../base/types/flagValues.ts";
 import { choice, defineCommand, number, text, texts, toggle } from "./command.ts";
 import {
   envFlags,

@@ -1,5 +1,4 @@
-import { defaultPolicy } from "../base/types/execution.ts";
-import { verifyGates } from "../base/types/gates.ts";
+import { defaultPolicy, verifyGates } from "../base/types/flagValues.ts";
 import { choice, defineCommand, number, text, texts, toggle } from "./command.ts";
 import {
   baselinesFlag,

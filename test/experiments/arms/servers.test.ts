@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import type { ServersSummary } from "../../../src/evals/base/types/arms.ts";
 import type { RunManifest } from "../../../src/evals/base/types/run.ts";
-import type { ServersSummary } from "../../../src/evals/base/types/servers.ts";
 import type { OfferedTool } from "../../../src/evals/base/types/tool.ts";
 import type { Score, Trial } from "../../../src/evals/base/types/trial.ts";
 import { ServersTally, serverBlocks } from "../../../src/evals/experiments/arms/servers.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { displayWidth } from "../../../src/evals/base/text/columns.ts";
+import { displayWidth } from "../../../src/evals/base/text/display.ts";
 import type { Score, Trial } from "../../../src/evals/base/types/trial.ts";
 import {
   type ComparedRecord,

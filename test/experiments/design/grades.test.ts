@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { lnChoose, lnFactorial, lnGamma } from "../../../src/evals/base/stats/distributions.ts";
 import { fisherP } from "../../../src/evals/base/stats/hypothesisTests.ts";
 import { seededRandom } from "../../../src/evals/base/stats/random.ts";
-import { lnGamma } from "../../../src/evals/base/stats/stdlib.ts";
 import {
   blockP,
   caseP,

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { displayWidth } from "../../../src/evals/base/text/columns.ts";
-import type { Opinion } from "../../../src/evals/base/types/judge.ts";
+import type { Opinion } from "../../../src/evals/asking/scoring/judge.ts";
+import { displayWidth } from "../../../src/evals/base/text/display.ts";
 import {
   type JudgeCheckSummary,
   judgeDocument,

@@ -1,9 +1,8 @@
 import { getOrAdd, groupBy, sumOf } from "../../base/collections.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { wilson } from "../../base/stats/intervals.ts";
-import { sumOf } from "../../base/sum.ts";
+import type { ServersSummary } from "../../base/types/arms.ts";
 import type { ManifestSuite, RunManifest, SuiteSummary } from "../../base/types/run.ts";
-import type { ServersSummary } from "../../base/types/servers.ts";
 import { countListTokens, isCallable, isOwnTool, type OfferedTool, readOwnName } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import {

@@ -2,7 +2,6 @@ import { relative, resolve } from "node:path";
 import { sumOf } from "../../base/collections.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
 import { pool } from "../../base/stats/counts.ts";
-import { sumOf } from "../../base/sum.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import { type Baseline, toComparedRun } from "../../base/types/check.ts";
 import {

@@ -2,7 +2,6 @@ import { type Design, mostMissing, type Play, type TrialRecord } from "../../ask
 import { sumOf } from "../../base/collections.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { fisherP, isSignificant } from "../../base/stats/hypothesisTests.ts";
-import { sumOf } from "../../base/sum.ts";
 import { adviseOpen, decideExhausted, exhaustedLevel, simulateReach } from "../design/compare.ts";
 import {
   blockP,

@@ -1,8 +1,7 @@
 import { isGraded, type TrialRecord } from "../../asking/trials/design.ts";
-import { getOrAdd } from "../../base/getOrAdd.ts";
+import { getOrAdd, sumOf } from "../../base/collections.ts";
 import { tailOfSum } from "../../base/stats/distributions.ts";
 import { isSignificant } from "../../base/stats/hypothesisTests.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { NamedCase } from "../../base/types/check.ts";
 import type { AlikeAnswers, Rate, RatedP } from "../design/grades.ts";
 import {

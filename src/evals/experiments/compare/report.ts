@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { countPasses, TrialRecord } from "../../asking/trials/design.ts";
+import { sumOf } from "../../base/collections.ts";
 import { type Counts, comparable, pool, swapArms } from "../../base/stats/counts.ts";
-import { sumOf } from "../../base/sum.ts";
 import { type ComparedCheck, comparedSchema, countsSchema } from "../../base/types/check.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";

@@ -1,8 +1,8 @@
 import type { TrialRecord } from "../../asking/trials/design.ts";
 import { type CaseCounts, noTrials, pool } from "../../base/stats/counts.ts";
+import { normalCdf } from "../../base/stats/distributions.ts";
 import { cochranMantelHaenszel, fisherP, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, drawBeta, type Random, seededRandom } from "../../base/stats/random.ts";
-import { normalCdf } from "../../base/stats/stdlib.ts";
 import type { ComparedCheck } from "../../base/types/check.ts";
 import { countRate, type Rate } from "./grades.ts";
 import {

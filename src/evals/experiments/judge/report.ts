@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { type Opinion, type OpinionCounts, opinions } from "../../asking/scoring/judge.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
-import { type Opinion, type OpinionCounts, opinions } from "../../base/types/judge.ts";
 import { costSchema } from "../../base/types/trial.ts";
 import {
   type Block,

@@ -1,5 +1,4 @@
-import { getOrAdd } from "../../base/getOrAdd.ts";
-import { sumOf } from "../../base/sum.ts";
+import { getOrAdd, sumOf } from "../../base/collections.ts";
 import type { ComparedCheck } from "../../base/types/check.ts";
 import type { DiscoverySummary } from "../../base/types/exposure.ts";
 import { canonicalJson } from "../../base/types/json.ts";

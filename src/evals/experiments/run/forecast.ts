@@ -1,8 +1,8 @@
 import { simulate } from "../../asking/trials/design.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { sumOf } from "../../base/collections.ts";
 import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import { deriveSeed, drawBeta, seededRandom } from "../../base/stats/random.ts";
-import { sumOf } from "../../base/sum.ts";
 import type { ComparePlan } from "../../base/types/check.ts";
 import type { DriftPlan } from "../../base/types/drift.ts";
 import type { Model } from "../../base/types/model.ts";

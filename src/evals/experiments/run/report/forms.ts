@@ -1,5 +1,5 @@
-import { plain } from "../../../base/secrets/visible.ts";
-import { sumOf } from "../../../base/sum.ts";
+import { sumOf } from "../../../base/collections.ts";
+import { plain } from "../../../base/text/display.ts";
 import { exitCodes } from "../../../base/types/errors.ts";
 import type { CaseSummary, ManifestCase, RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
 import { readQuery } from "../../../base/types/suite.ts";

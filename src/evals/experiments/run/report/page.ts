@@ -1,9 +1,7 @@
-import { getOrAdd } from "../../../base/getOrAdd.ts";
-import { sumOf } from "../../../base/sum.ts";
+import { getOrAdd, sumOf } from "../../../base/collections.ts";
 import { joinPieces, stringifyInParts } from "../../../base/text/jsonParts.ts";
-import { writeExactJson } from "../../../base/types/exactJson.ts";
-import { describePolicy } from "../../../base/types/execution.ts";
-import type { Json } from "../../../base/types/json.ts";
+import { describePolicy } from "../../../base/types/flagValues.ts";
+import { type Json, writeExactJson } from "../../../base/types/json.ts";
 import {
   type CaseSummary,
   type ManifestCase,

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { sumOf } from "../../../base/collections.ts";
 import { wilson } from "../../../base/stats/intervals.ts";
-import { sumOf } from "../../../base/sum.ts";
 import { intervalSchema } from "../../../base/types/check.ts";
 import { formatProblem, type Problem } from "../../../base/types/errors.ts";
 import type { CaseSummary, ManifestSuite, RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
