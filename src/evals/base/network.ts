@@ -56,15 +56,8 @@ function readProxies(env: Env) {
 function createLateFetch(proxies: ReturnType<typeof readProxies>): Fetch {
   const options = { ...proxies, proxyTunnel: false, headersTimeout: 0, bodyTimeout: 0 };
   let loading: Promise<Fetch> | undefined;
-  const load = async (): Promise<Fetch> => {
-    // undici is large.
-    const { EnvHttpProxyAgent, fetch: send } = await import("undici");
-    const dispatcher = new EnvHttpProxyAgent(options);
-    const sendThrough = send as unknown as (url: Parameters<Fetch>[0], init: object) => Promise<Response>;
-    return (url, init) => sendThrough(url, { ...init, dispatcher });
-  };
   return async (url, init) => {
-    loading ??= load();
+    loading ??= import("./proxied.ts").then(({ createProxiedFetch }) => createProxiedFetch(options));
     return (await loading)(url, init);
   };
 }
