@@ -4,7 +4,7 @@ import { EvalsError, exitCodes } from "./base/types/errors.ts";
 import type { LintReport } from "./base/types/finding.ts";
 import type { Io } from "./base/types/io.ts";
 import type { RunSummary } from "./base/types/run.ts";
-import type { SuiteFile, SuiteSettings } from "./base/types/suite.ts";
+import type { SuiteFile, SuiteSettings } from "./base/types/suiteFile.ts";
 import type { Tool } from "./base/types/tool.ts";
 import type { Trial } from "./base/types/trial.ts";
 import type { VerifyReport } from "./base/types/verify.ts";

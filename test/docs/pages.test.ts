@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 import type { Json } from "../../src/evals/base/types/json.ts";
-import { suiteFileSchema } from "../../src/evals/base/types/suite.ts";
+import { suiteFileSchema } from "../../src/evals/base/types/suiteFile.ts";
 import { toolSchema } from "../../src/evals/base/types/tool.ts";
 import { projectSchema } from "../../src/evals/commands/projectSchema.ts";
 import { checkSuite } from "../../src/evals/input/suites/validate.ts";

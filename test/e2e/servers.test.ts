@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import type { ServerSpec } from "../../src/evals/base/types/suite.ts";
+import type { ServerSpec } from "../../src/evals/base/types/suiteFile.ts";
 import { openSource } from "../../src/evals/servers/source.ts";
 import { later, never, tidyUp } from "../servers/servers.ts";
 

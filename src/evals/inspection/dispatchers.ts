@@ -1,6 +1,6 @@
 import { getSingleType, listProperties } from "../base/jsonSchema/keywords.ts";
 import { isJsonObject, type JsonObject } from "../base/types/json.ts";
-import type { Dispatch, DispatchRules } from "../base/types/suite.ts";
+import type { Dispatch, DispatchRules } from "../base/types/suiteFile.ts";
 
 /** Writes the key `dispatch` of a suite in one line of YAML. */
 export function writeDispatch(rules: DispatchRules): string {

@@ -10,7 +10,7 @@ import { type ExitCode, exitCodes, formatProblem, type Location, usageError } fr
 import { locationSchema } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Json } from "../base/types/json.ts";
-import type { CaseFile, SuiteFile } from "../base/types/suite.ts";
+import type { CaseFile, SuiteFile } from "../base/types/suiteFile.ts";
 import type { Tool } from "../base/types/tool.ts";
 import { writeOutput } from "../experiments/workspace/writeOutput.ts";
 import { type FormatFiles, findImports } from "../input/imports/find.ts";

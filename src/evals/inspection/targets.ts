@@ -4,7 +4,8 @@ import { basename, delimiter, dirname, join, relative, resolve } from "node:path
 import { schedule } from "../asking/trials/schedule.ts";
 import { EvalsError, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
-import type { Configuration, ServerSpec, Suite } from "../base/types/suite.ts";
+import type { Suite } from "../base/types/suite.ts";
+import type { Configuration, ServerSpec } from "../base/types/suiteFile.ts";
 import { claimServer, requireTrust } from "../experiments/workspace/trust.ts";
 import { findEntry, type HostFile, readHostFile, unknownServer } from "../input/hostFiles.ts";
 import { realPath } from "../input/parsing/confined.ts";

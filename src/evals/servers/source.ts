@@ -1,7 +1,7 @@
 import { basename, extname, resolve } from "node:path";
 import { EvalsError, messageOf, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
-import type { Configuration, ServerSpec } from "../base/types/suite.ts";
+import type { Configuration, ServerSpec } from "../base/types/suiteFile.ts";
 import type { OfferedTool, Tool, ToolServer } from "../base/types/tool.ts";
 import { type HostFile, readHostFile } from "../input/hostFiles.ts";
 import { describeFailure, joinServers, listEnabled, type Member, nameTools, noneStarted } from "./configuration.ts";

@@ -5,7 +5,7 @@ import { knownSecrets } from "../base/secrets/secrets.ts";
 import { EvalsError, exitCodes, formatIssues, type Location, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { isJsonObject } from "../base/types/json.ts";
-import type { ServerSpec } from "../base/types/suite.ts";
+import type { ServerSpec } from "../base/types/suiteFile.ts";
 import { findEntry, type HostFile, locateProject, readHostFile, type ToolFilter } from "../input/hostFiles.ts";
 import { readNamed } from "../input/parsing/read.ts";
 

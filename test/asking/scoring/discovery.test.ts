@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
+import type { Discovery } from "../../../src/evals/base/types/exposure.ts";
 import type { Expectation } from "../../../src/evals/base/types/suite.ts";
-import type { Call, Discovery, ToolSearch, Turn } from "../../../src/evals/base/types/trial.ts";
+import type { Call, ToolSearch, Turn } from "../../../src/evals/base/types/trial.ts";
 import { turn } from "../../fakes/model.ts";
 import { aTool, aToolset } from "../../fakes/suite.ts";
 

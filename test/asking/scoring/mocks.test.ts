@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { compileMocks } from "../../../src/evals/asking/scoring/mocks.ts";
-import type { Mock, Mocks } from "../../../src/evals/base/types/mock.ts";
+import type { Mock, Mocks } from "../../../src/evals/base/types/suite.ts";
 import { call } from "./make.ts";
 
 const mock = (label: string, text: string, args?: Mock["args"]): Mock => ({

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { compileResult } from "../../../src/evals/asking/scoring/call.ts";
 import { noJudge } from "../../../src/evals/asking/scoring/match.ts";
 import { type JsonObject, parseExactJson } from "../../../src/evals/base/types/json.ts";
-import type { ResultMatcher } from "../../../src/evals/base/types/suite.ts";
+import type { ResultMatcher } from "../../../src/evals/base/types/suiteFile.ts";
 import { joinResult, type ToolResult } from "../../../src/evals/base/types/tool.ts";
 import type { Execution } from "../../../src/evals/base/types/trial.ts";
 import { executed } from "./make.ts";

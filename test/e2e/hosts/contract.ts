@@ -1,9 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { ExposureKind } from "../../../src/evals/base/types/exposure.ts";
+import type { ExposureKind, Shown } from "../../../src/evals/base/types/exposure.ts";
 import type { HostModel } from "../../../src/evals/base/types/model.ts";
-import type { Shown } from "../../../src/evals/base/types/shown.ts";
 import type { OfferedTool } from "../../../src/evals/base/types/tool.ts";
 import type { ModelOptions } from "../../../src/evals/experiments/workspace/models.ts";
 import type { Endpoint, Fault } from "../../fixtures/endpoints/endpoint.ts";

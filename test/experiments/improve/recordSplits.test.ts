@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { PlannedCase } from "../../../src/evals/asking/trials/plan.ts";
 import type { Io } from "../../../src/evals/base/types/io.ts";
-import type { Split } from "../../../src/evals/base/types/suite.ts";
+import type { Split } from "../../../src/evals/base/types/suiteFile.ts";
 import { recordSplits } from "../../../src/evals/experiments/improve/recordSplits.ts";
 import { loadSuites } from "../../../src/evals/input/suites/load.ts";
 

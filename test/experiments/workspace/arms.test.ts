@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { PlannedCase } from "../../../src/evals/asking/trials/plan.ts";
 import { formatProblem } from "../../../src/evals/base/types/errors.ts";
-import type { Expectation, Surface } from "../../../src/evals/base/types/suite.ts";
+import type { Expectation } from "../../../src/evals/base/types/suite.ts";
+import type { Surface } from "../../../src/evals/base/types/suiteFile.ts";
 import { addDistractorArms, addSurfaceArms, listSurfaces } from "../../../src/evals/experiments/workspace/arms.ts";
 import type { Source } from "../../../src/evals/servers/source.ts";
 import { aCase, aSuite, aTool, aToolset } from "../../fakes/suite.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
 import type { Json, JsonObject } from "../../../src/evals/base/types/json.ts";
-import type { CaseFile } from "../../../src/evals/base/types/suite.ts";
+import type { CaseFile } from "../../../src/evals/base/types/suiteFile.ts";
 import { formats } from "../../../src/evals/input/imports/find.ts";
 import type { SourceRun, Value } from "../../../src/evals/input/imports/source/values.ts";
 import { parseJson } from "../../../src/evals/input/parsing/json.ts";

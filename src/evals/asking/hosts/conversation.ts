@@ -1,6 +1,6 @@
+import type { Shown } from "../../base/types/exposure.ts";
 import { canonicalJson, isJsonObject, type Json } from "../../base/types/json.ts";
 import type { HostedTrial } from "../../base/types/model.ts";
-import type { Shown } from "../../base/types/shown.ts";
 import type { Call, Execution, ToolSearch, Turn } from "../../base/types/trial.ts";
 import { numberCalls, readQuery, type ToolOutput } from "../protocols/protocol.ts";
 import type { HostWording } from "./host.ts";

@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { type Exit, startGroup } from "../../base/processes/group.ts";
 import { messageOf } from "../../base/types/errors.ts";
+import type { Shown } from "../../base/types/exposure.ts";
 import type { HostedTrial, HostModel, Message } from "../../base/types/model.ts";
-import type { Shown } from "../../base/types/shown.ts";
 import { addCost, type Broken, type Cost, type Outcome, type Usage } from "../../base/types/trial.ts";
 import { countsAsTurn, describeShown, readTurns, selectConversation } from "./conversation.ts";
 import type { Command, Host } from "./host.ts";

@@ -1,7 +1,8 @@
 import { cut, showJson } from "../../base/text/text.ts";
 import { isJsonObject, isMarked, type Json, parseExactText } from "../../base/types/json.ts";
 import { readMatcher } from "../../base/types/matcher.ts";
-import type { ArgsMode, ExpectedCall, ResultMatcher } from "../../base/types/suite.ts";
+import type { ArgsMode, ExpectedCall } from "../../base/types/suite.ts";
+import type { ResultMatcher } from "../../base/types/suiteFile.ts";
 import { joinResult, joinText, listResultTexts, type ToolResult } from "../../base/types/tool.ts";
 import type { Assertion, Call, Execution, Score, Selection } from "../../base/types/trial.ts";
 import { differs, every, type Judge, type Match, member, no, own, type Test, unknown, yes } from "./match.ts";

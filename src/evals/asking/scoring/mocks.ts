@@ -1,6 +1,6 @@
 import { once } from "../../base/collections.ts";
 import { isJsonObject } from "../../base/types/json.ts";
-import type { Mocks } from "../../base/types/mock.ts";
+import type { Mocks } from "../../base/types/suite.ts";
 import type { Call, Execution } from "../../base/types/trial.ts";
 import { member, noJudge, own, type Test } from "./match.ts";
 import { compileMatcher } from "./matchers.ts";

@@ -1,7 +1,8 @@
+import type { Discovery } from "../../base/types/exposure.ts";
 import { type EvalFile, skillEntryName } from "../../base/types/skill.ts";
 import { type Case, type Expectation, type ExpectedCall, listExpectedCalls } from "../../base/types/suite.ts";
 import type { Toolset } from "../../base/types/tool.ts";
-import type { Assertion, Call, Discovery, Score, Turn } from "../../base/types/trial.ts";
+import type { Assertion, Call, Score, Turn } from "../../base/types/trial.ts";
 import { type Activity, fileTools, readActivity, readingTools } from "./activity.ts";
 import { type Assessment, type CallScore, chooseBetter, compileCall } from "./call.ts";
 import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";

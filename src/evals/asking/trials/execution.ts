@@ -3,7 +3,7 @@ import { messageOf } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
 import { isJsonObject, type Json, sameJson } from "../../base/types/json.ts";
 import type { Model } from "../../base/types/model.ts";
-import type { ElicitAnswer } from "../../base/types/suite.ts";
+import type { ElicitAnswer } from "../../base/types/suiteFile.ts";
 import {
   type AnswerElicitation,
   isCallable,

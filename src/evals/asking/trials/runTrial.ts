@@ -1,7 +1,7 @@
 import { excerpt } from "../../base/text/text.ts";
 import { messageOf } from "../../base/types/errors.ts";
+import type { Shown } from "../../base/types/exposure.ts";
 import type { HostModel, Model } from "../../base/types/model.ts";
-import type { Shown } from "../../base/types/shown.ts";
 import {
   addCost,
   type Broken,

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { discoveryOutcomes } from "./trial.ts";
 
 /**
  * How tools are shown to a model. `all`: every definition from the start. `names`: names only, and a search on the client
@@ -33,6 +32,68 @@ export function describeExposure({ kind, ranker = "an unnamed ranker" }: Exposur
 export function nameExposure({ kind, ranker }: Exposure): string {
   return ranker === undefined ? kind : `${kind} (${ranker})`;
 }
+
+const names = z.array(z.string());
+
+/** What a host showed to the model in a trial, as captured. A tool or skill is in one list only. */
+export const shownSchema = z.object({
+  tools: z
+    .object({
+      full: names.describe("with description and schema, in the first request"),
+      deferred: names.describe("defined in the first request, but shown by the provider only after a search"),
+      named: names.describe("by name only"),
+      hidden: names.describe("not at all"),
+    })
+    .describe("the tools of the case"),
+  loaded: names.describe("tools whose definitions were added by a later request, after a search"),
+  skills: z
+    .object({
+      full: names.describe("with the whole description"),
+      cut: names.describe("with the beginning of the description"),
+      named: names.describe("by name only"),
+      hidden: names.describe("not at all"),
+    })
+    .describe("the skills of the case"),
+  builtIns: names.describe("the host's own tools that were defined in the first request"),
+  search: z.string().optional().describe("the tool with which the model searches for tools"),
+  instructions: z
+    .boolean()
+    .optional()
+    .describe("whether the instructions of all servers were shown; absent: there are none"),
+  requests: z.number().int().describe("model requests of the trial, those of sub-agents and failed ones included"),
+  firstRequestBytes: z.number().int().describe("size of the first request of the conversation"),
+});
+export type Shown = z.infer<typeof shownSchema>;
+
+/** How tools are shown, in the words of reports. */
+export const shownLevels: Readonly<Record<keyof Shown["tools"], string>> = {
+  full: "in full",
+  deferred: "deferred",
+  named: "by name only",
+  hidden: "not at all",
+};
+
+/**
+ * How an expected tool was found and chosen where definitions are deferred. `found-not-chosen`: it was found or loaded
+ * from the start. `built-in-used`: a tool of the host was called, nothing was searched for.
+ */
+export const discoveryOutcomes = [
+  "chosen",
+  "chosen-without-search",
+  "found-not-chosen",
+  "not-found",
+  "not-searched",
+  "built-in-used",
+] as const;
+
+/** `rank`: of the expected tool in the first search that found it, from 1. `builtIn`: the host's tool that was used. */
+export const discoverySchema = z.object({
+  outcome: z.enum(discoveryOutcomes),
+  rank: z.number().int().min(1).optional(),
+  queries: z.array(z.string()).optional(),
+  builtIn: z.string().optional(),
+});
+export type Discovery = z.infer<typeof discoverySchema>;
 
 const count = z.number().int();
 

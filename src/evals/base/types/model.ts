@@ -1,8 +1,7 @@
 import { excerpt } from "../text/text.ts";
 import type { Delay } from "./endpoint.ts";
-import type { Exposure, ExposureKind } from "./exposure.ts";
+import type { Exposure, ExposureKind, Shown } from "./exposure.ts";
 import type { JsonObject } from "./json.ts";
-import type { Shown } from "./shown.ts";
 import type { EvalFile, SkillPackage } from "./skill.ts";
 import type { OfferedTool } from "./tool.ts";
 import type { Answer, Broken, Call, Cell, Cost, Execution, Turn, Usage } from "./trial.ts";

@@ -4,7 +4,7 @@ import { checkPlanSchema, checkSummarySchema, countsSchema, gateSchema, interval
 import { driftSummarySchema } from "./drift.ts";
 import { discoverySummarySchema, exposureSchema } from "./exposure.ts";
 import { jsonObjectSchema } from "./json.ts";
-import { executionPolicySchema } from "./suite.ts";
+import { executionPolicySchema } from "./suiteFile.ts";
 import { offeredToolSchema, toolsetHashSchema } from "./tool.ts";
 import { costSchema } from "./trial.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { discoverySchema, shownSchema } from "./exposure.ts";
 import { jsonSchema } from "./json.ts";
-import { shownSchema } from "./shown.ts";
 import { offeredToolSchema, toolResultSchema, toolsetHashSchema } from "./tool.ts";
 
 /** The result of one call: executed, or skipped by policy with the reason. */
@@ -187,28 +187,6 @@ const assertionSchema = z.object({
   evidence: z.string().optional(),
 });
 export type Assertion = z.infer<typeof assertionSchema>;
-
-/**
- * How an expected tool was found and chosen where definitions are deferred. `found-not-chosen`: it was found or loaded
- * from the start. `built-in-used`: a tool of the host was called, nothing was searched for.
- */
-export const discoveryOutcomes = [
-  "chosen",
-  "chosen-without-search",
-  "found-not-chosen",
-  "not-found",
-  "not-searched",
-  "built-in-used",
-] as const;
-
-/** `rank`: of the expected tool in the first search that found it, from 1. `builtIn`: the host's tool that was used. */
-const discoverySchema = z.object({
-  outcome: z.enum(discoveryOutcomes),
-  rank: z.number().int().min(1).optional(),
-  queries: z.array(z.string()).optional(),
-  builtIn: z.string().optional(),
-});
-export type Discovery = z.infer<typeof discoverySchema>;
 
 /**
  * The score of an answered trial. `expected` and `picked` are the labels of the confusion table. `not-gradable`: an

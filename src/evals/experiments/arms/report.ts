@@ -1,9 +1,7 @@
 import { sumOf } from "../../base/collections.ts";
 import type { ArmAxis, ArmComparison, ArmSummary, ArmsSummary } from "../../base/types/arms.ts";
-import type { DiscoverySummary } from "../../base/types/exposure.ts";
-import { describeExposure } from "../../base/types/exposure.ts";
+import { type Discovery, type DiscoverySummary, describeExposure } from "../../base/types/exposure.ts";
 import type { SuiteSummary } from "../../base/types/run.ts";
-import type { Discovery } from "../../base/types/trial.ts";
 import { type Block, details, list, makeColumns, type Span, section, table, text } from "../../reports/document.ts";
 import {
   capital,

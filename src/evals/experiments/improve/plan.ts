@@ -8,7 +8,7 @@ import { printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { canonicalJson, type Json } from "../../base/types/json.ts";
 import { skillEntryName } from "../../base/types/skill.ts";
-import type { Split } from "../../base/types/suite.ts";
+import type { Split } from "../../base/types/suiteFile.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, money, some } from "../../reports/format.ts";

@@ -4,7 +4,7 @@ import { replaceFile } from "../../base/files/files.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import type { Split } from "../../base/types/suite.ts";
+import type { Split } from "../../base/types/suiteFile.ts";
 import { maxBytes, parseText, readText } from "../../input/parsing/read.ts";
 import { count } from "../../reports/format.ts";
 

@@ -6,7 +6,7 @@ import { formatIssues, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
 import type { RunManifest } from "../../base/types/run.ts";
-import { executionPolicySchema } from "../../base/types/suite.ts";
+import { executionPolicySchema } from "../../base/types/suiteFile.ts";
 import { findRecord, type RecordCommand } from "../../records/find.ts";
 import { type HostName, hosts } from "../../servers/host.ts";
 import { claimOptions, requireTrust } from "../workspace/trust.ts";

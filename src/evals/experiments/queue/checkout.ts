@@ -4,7 +4,7 @@ import type { PlannedCase, PlannedCell } from "../../asking/trials/plan.ts";
 import { EvalsError, messageOf } from "../../base/types/errors.ts";
 import { describePolicy, type ExecutionPolicy, isWithin } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
-import type { SuiteSettings } from "../../base/types/suite.ts";
+import type { SuiteSettings } from "../../base/types/suiteFile.ts";
 import type { Toolset } from "../../base/types/tool.ts";
 import { readSuiteBaselines } from "../../records/baseline.ts";
 import { createManifest } from "../pipeline/manifest.ts";

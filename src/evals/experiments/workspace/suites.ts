@@ -5,7 +5,8 @@ import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts
 import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
 import { type SkillPackage, skillEntryName } from "../../base/types/skill.ts";
-import type { Case, DispatchRules, Suite, SuiteSettings } from "../../base/types/suite.ts";
+import type { Case, Suite } from "../../base/types/suite.ts";
+import type { DispatchRules, SuiteSettings } from "../../base/types/suiteFile.ts";
 import { hashCase, hashSuite } from "../../input/suites/build.ts";
 import { type DiscoveredPaths, discover } from "../../input/suites/discover.ts";
 import { loadInlineSuites, loadSuites } from "../../input/suites/load.ts";

@@ -3,7 +3,7 @@ import { isText } from "../../base/text/text.ts";
 import type { Location } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import type { EvalFile, SkillEval } from "../../base/types/skill.ts";
-import { splitSchema } from "../../base/types/suite.ts";
+import { splitSchema } from "../../base/types/suiteFile.ts";
 import { type CaseFiles, overlayFiles, readCaseFiles } from "../parsing/caseFiles.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 import { countEntries, type ProblemCollector } from "./problems.ts";

@@ -1,7 +1,7 @@
 import { toInnerPath } from "../../base/text/innerPath.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import { readMatcher } from "../../base/types/matcher.ts";
-import type { CaseFile, ResultMatcher } from "../../base/types/suite.ts";
+import type { CaseFile, ResultMatcher } from "../../base/types/suiteFile.ts";
 import type { PathProblem } from "./explain.ts";
 import { checkMatcher, checkPattern } from "./matchers.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import { argsSchema, matcherSchema, writtenKeywords } from "../../base/types/matcher.ts";
-import { suiteFileSchema } from "../../base/types/suite.ts";
+import { suiteFileSchema } from "../../base/types/suiteFile.ts";
 
 /** The JSON Schema (draft 2020-12) of suite files, for editors. The loader also checks what a schema cannot express. */
 export function createSuiteSchema(): JsonObject {

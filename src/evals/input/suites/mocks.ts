@@ -1,7 +1,8 @@
 import { dirname, join, resolve } from "node:path";
 import { messageOf, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type Path, parseBoundedJson, writeExactJson } from "../../base/types/json.ts";
-import type { Mock, MockFile, MocksFile } from "../../base/types/mock.ts";
+import type { Mock } from "../../base/types/suite.ts";
+import type { MockFile, MocksFile } from "../../base/types/suiteFile.ts";
 import { type ToolResult, toolResultSchema } from "../../base/types/tool.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 import { maxBytes, readText } from "../parsing/read.ts";

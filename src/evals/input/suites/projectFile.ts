@@ -3,7 +3,7 @@ import * as z from "zod";
 import { importModule } from "../../base/code/module.ts";
 import { EvalsError, type Location, messageOf, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
-import { type SuiteSettings, suiteSettingsSchema } from "../../base/types/suite.ts";
+import { type SuiteSettings, suiteSettingsSchema } from "../../base/types/suiteFile.ts";
 import { readNamed, readParsed } from "../parsing/read.ts";
 import { explain, locateProblem } from "./explain.ts";
 

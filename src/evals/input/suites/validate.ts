@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { groupBy } from "../../base/collections.ts";
 import { isJsonObject, type Json, type Path } from "../../base/types/json.ts";
-import { type CaseFile, type SuiteFile, suiteFileSchema } from "../../base/types/suite.ts";
+import { type CaseFile, type SuiteFile, suiteFileSchema } from "../../base/types/suiteFile.ts";
 import { checkExpectation } from "./expectation.ts";
 import { explain, type PathProblem } from "./explain.ts";
 import { checkMocks } from "./mocks.ts";

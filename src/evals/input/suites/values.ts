@@ -1,7 +1,6 @@
 import { nearest } from "../../base/text/nearest.ts";
 import type { Json, Path } from "../../base/types/json.ts";
-import type { MocksFile } from "../../base/types/mock.ts";
-import type { CaseFile } from "../../base/types/suite.ts";
+import type { CaseFile, MocksFile } from "../../base/types/suiteFile.ts";
 import type { PathProblem } from "./explain.ts";
 
 /** The `values` of a suite, by the name of the placeholder. */

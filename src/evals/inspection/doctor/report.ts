@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { groupBy } from "../../base/collections.ts";
+import { type Shown, shownLevels, shownSchema } from "../../base/types/exposure.ts";
 import { findingSchema } from "../../base/types/finding.ts";
-import { type Shown, shownLevels, shownSchema } from "../../base/types/shown.ts";
 import { type Block, heading, list, text, unlimited } from "../../reports/document.ts";
 import { findingItem } from "../../reports/findings.ts";
 import { count, duration, integer, some } from "../../reports/format.ts";

@@ -7,7 +7,7 @@ import { printableLines, visible } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";
-import type { DispatchRules } from "../../base/types/suite.ts";
+import type { DispatchRules } from "../../base/types/suiteFile.ts";
 import { countListTokens, type Tool } from "../../base/types/tool.ts";
 import { findLocalModels, offerProviders } from "../../experiments/workspace/offeredModels.ts";
 import { findSkillFolders } from "../../experiments/workspace/skills.ts";

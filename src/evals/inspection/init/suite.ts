@@ -6,7 +6,7 @@ import { visible, wrap } from "../../base/text/display.ts";
 import { cut } from "../../base/text/text.ts";
 import { formatProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import type { DispatchRules, ServerSpec } from "../../base/types/suite.ts";
+import type { DispatchRules, ServerSpec } from "../../base/types/suiteFile.ts";
 import { resolveServer } from "../../servers/spec.ts";
 import type { ServerTarget, ToolListTarget } from "../targets.ts";
 import type { Draft, DraftCase } from "./draft.ts";

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
-import type { CaseFile } from "../../../base/types/suite.ts";
+import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import { asObject, asText, listOtherKeys, toLiteral, toObject } from "./data.ts";
 import { type Format, type ImportedCase, keep, leaveOut } from "./imported.ts";
 

@@ -1,6 +1,6 @@
 import type { Location } from "../../../base/types/errors.ts";
 import type { JsonObject } from "../../../base/types/json.ts";
-import type { CaseFile, DispatchRules } from "../../../base/types/suite.ts";
+import type { CaseFile, DispatchRules } from "../../../base/types/suiteFile.ts";
 import type { SourceRequest, SourceRun } from "../source/values.ts";
 
 /** What could not be kept of a case or a file, in a few words that are the same for the same cause. */

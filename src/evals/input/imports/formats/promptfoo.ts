@@ -1,6 +1,6 @@
 import { cut } from "../../../base/text/text.ts";
 import { getAtPath, isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
-import type { CaseFile } from "../../../base/types/suite.ts";
+import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import type { ParsedFile } from "../../parsing/json.ts";
 import { asObject, asText, listOtherKeys, parseData, readTexts, toLiteralArgs } from "./data.ts";
 import {

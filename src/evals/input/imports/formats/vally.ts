@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
-import type { CaseFile } from "../../../base/types/suite.ts";
+import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import { readCaseFiles } from "../../parsing/caseFiles.ts";
 import { realPath } from "../../parsing/confined.ts";
 import { asObject, asText, listObjects, listOtherKeys, parseData, readTexts } from "./data.ts";

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from "../../../base/types/json.ts";
-import type { CaseFile } from "../../../base/types/suite.ts";
+import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import {
   explainOther,
   type FunctionValue,
