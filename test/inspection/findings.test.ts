@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { exitCodes } from "../../src/evals/base/types/errors.ts";
 import type { Finding } from "../../src/evals/base/types/finding.ts";
-import { folderInRepository } from "../../src/evals/input/skills/packageFiles.ts";
+import { folderInRepository } from "../../src/evals/input/parsing/folders.ts";
 import { printFindings } from "../../src/evals/inspection/findings.ts";
 import { heading } from "../../src/evals/reports/document.ts";
 import { fromRoot } from "../../src/evals/reports/findings.ts";

@@ -2,7 +2,7 @@ import { type ExitCode, exitCodes, formatProblem, type Problem } from "../base/t
 import type { Severity } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import { version } from "../experiments/workspace/version.ts";
-import { folderInRepository } from "../input/skills/packageFiles.ts";
+import { folderInRepository } from "../input/parsing/folders.ts";
 import type { Blocks } from "../reports/document.ts";
 import { type FindingList, listVerdicts, severityOrder } from "../reports/findings.ts";
 import { githubReport } from "../reports/github.ts";

@@ -8,9 +8,8 @@ import type { Suite } from "../base/types/suite.ts";
 import type { Configuration, ServerSpec } from "../base/types/suiteFile.ts";
 import { claimServer, requireTrust } from "../experiments/workspace/trust.ts";
 import { findEntry, type HostFile, readHostFile, unknownServer } from "../input/hostFiles.ts";
-import { realPath } from "../input/parsing/confined.ts";
-import { findOfferedFolder } from "../input/skills/packageFiles.ts";
-import { type NamedBy, recognize } from "../input/suites/recognize.ts";
+import { findOfferedFolder, realPath } from "../input/parsing/folders.ts";
+import { type NamedBy, recognize } from "../input/suites/discover.ts";
 import { expandVariables, type LiveServer } from "../servers/spec.ts";
 import { parseCommandLine, shellWord } from "./shell.ts";
 

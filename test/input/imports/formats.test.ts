@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../../src/evals/base/types/errors.ts";
 import type { Json } from "../../../src/evals/base/types/json.ts";
 import { findImports } from "../../../src/evals/input/imports/find.ts";
-import type { ImportContext } from "../../../src/evals/input/imports/formats/imported.ts";
+import type { ImportContext } from "../../../src/evals/input/imports/formats/format.ts";
 import { checkSuite } from "../../../src/evals/input/suites/validate.ts";
 
 /** Writes files and imports all of them: each format, its kept cases, what was left out, and what could not be said. */

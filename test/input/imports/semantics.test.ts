@@ -4,7 +4,7 @@ import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
 import type { Json, JsonObject } from "../../../src/evals/base/types/json.ts";
 import type { CaseFile } from "../../../src/evals/base/types/suiteFile.ts";
 import { formats } from "../../../src/evals/input/imports/find.ts";
-import type { SourceRun, Value } from "../../../src/evals/input/imports/source/values.ts";
+import type { SourceRun, Value } from "../../../src/evals/input/imports/source/run.ts";
 import { parseJson } from "../../../src/evals/input/parsing/json.ts";
 import { buildSuite } from "../../../src/evals/input/suites/build.ts";
 import { checkSuite } from "../../../src/evals/input/suites/validate.ts";

@@ -2,8 +2,7 @@ import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../../src/evals/base/types/errors.ts";
-import { discover } from "../../../src/evals/input/suites/discover.ts";
-import { recognize } from "../../../src/evals/input/suites/recognize.ts";
+import { discover, recognize } from "../../../src/evals/input/suites/discover.ts";
 import { complaint, type Files, workspace } from "./workspace.ts";
 
 const yaml = "cases:\n  - { input: hi, expect: { tool: none } }\n";

@@ -16,7 +16,7 @@ import {
 } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { RunManifest } from "../../base/types/run.ts";
-import { folderInRepository } from "../../input/skills/packageFiles.ts";
+import { folderInRepository } from "../../input/parsing/folders.ts";
 import { baselineFile, readBaseline } from "../../records/baseline.ts";
 import { failToWrite, writeError } from "../../records/disk.ts";
 import { findAnyRecord } from "../../records/find.ts";

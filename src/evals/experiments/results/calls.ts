@@ -1,17 +1,10 @@
 import { getOrAdd, sumOf } from "../../base/collections.ts";
 import type { ComparedCheck } from "../../base/types/check.ts";
-import type { DiscoverySummary } from "../../base/types/exposure.ts";
+import { type Discovery, type DiscoverySummary, discoveryOutcomes } from "../../base/types/exposure.ts";
 import { canonicalJson } from "../../base/types/json.ts";
 import type { SuiteSummary } from "../../base/types/run.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import {
-  type Call,
-  type Discovery,
-  discoveryOutcomes,
-  type Score,
-  type Trial,
-  type Turn,
-} from "../../base/types/trial.ts";
+import type { Call, Score, Trial, Turn } from "../../base/types/trial.ts";
 import { Counter, Ranking } from "./tally.ts";
 
 /** The expected and the picked label of a trial. */

@@ -6,7 +6,7 @@ import { type FSWatcher, watch } from "chokidar";
 import { printableLines } from "../../base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, messageOf, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import { isWithin } from "../../input/parsing/confined.ts";
+import { isWithin } from "../../input/parsing/folders.ts";
 import { count, some } from "../../reports/format.ts";
 import type { AcceptedRecord } from "../../servers/changes/accepted.ts";
 import { createLimits, withWorkspace } from "../workspace/workspace.ts";

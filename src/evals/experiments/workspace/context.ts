@@ -25,7 +25,7 @@ import type { EvalFile, SkillPackage } from "../../base/types/skill.ts";
 import { type Case, getMessages, plannedTrials, type Suite } from "../../base/types/suite.ts";
 import { joinText, type Toolset } from "../../base/types/tool.ts";
 import type { Broken, Call, Cell, Turn } from "../../base/types/trial.ts";
-import { readPackageFile } from "../../input/skills/packageFiles.ts";
+import { readPackageFile } from "../../input/skills/package.ts";
 import { getSkillForm, type HostName, presentTools, restoreArguments } from "../../servers/host.ts";
 import type { Source } from "../../servers/source.ts";
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Io } from "../../base/types/io.ts";
 import type { RunManifest } from "../../base/types/run.ts";
-import { findGitRoot } from "../../input/skills/packageFiles.ts";
+import { findGitRoot } from "../../input/parsing/folders.ts";
 
 /** Settings that keep git from running programs or reaching the network on behalf of a repository's configuration. */
 const safeSettings = [

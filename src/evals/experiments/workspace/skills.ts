@@ -5,11 +5,10 @@ import { EvalsError, type Location, type Problem } from "../../base/types/errors
 import type { Io } from "../../base/types/io.ts";
 import type { SkillEval, SkillPackage, SkillRoot } from "../../base/types/skill.ts";
 import type { Case, Suite } from "../../base/types/suite.ts";
-import { realPath } from "../../input/parsing/confined.ts";
+import { findOfferedFolder, realPath } from "../../input/parsing/folders.ts";
 import type { Discovery } from "../../input/skills/discover.ts";
 import { readSkillEvals } from "../../input/skills/evals.ts";
 import type { Hidden, HostRules, HostSkills } from "../../input/skills/hosts.ts";
-import { findOfferedFolder } from "../../input/skills/packageFiles.ts";
 import { buildSkillSuite } from "../../input/suites/skillSuite.ts";
 import type { HostName } from "../../servers/host.ts";
 

@@ -3,17 +3,20 @@ import { join, relative, resolve } from "node:path";
 import { nearest } from "../../base/text/nearest.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
 import { hints, maxBytes, readText } from "../parsing/read.ts";
-import { bfcl } from "./formats/bfcl.ts";
-import { parseData } from "./formats/data.ts";
-import type { Format, ImportContext, ImportedFile, Loss, SourceFile } from "./formats/imported.ts";
-import { listFormats } from "./formats/lists.ts";
+import {
+  type Format,
+  type ImportContext,
+  type ImportedFile,
+  type Loss,
+  parseData,
+  type SourceFile,
+} from "./formats/format.ts";
+import { bfcl, listFormats, promptLists, promptTable } from "./formats/lists.ts";
 import { mongodb } from "./formats/mongodb.ts";
 import { promptfoo } from "./formats/promptfoo.ts";
-import { promptLists, promptTable } from "./formats/promptTable.ts";
 import { vally, waza } from "./formats/vally.ts";
 import { vitestEvals } from "./formats/vitestEvals.ts";
-import { runSources } from "./source/run.ts";
-import type { SourceRequest, SourceRun } from "./source/values.ts";
+import { runSources, type SourceRequest, type SourceRun } from "./source/run.ts";
 
 /** Every format, in the order in which a file is tested for it. */
 export const formats: readonly Format[] = [

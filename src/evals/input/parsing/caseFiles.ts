@@ -3,7 +3,7 @@ import { basename, join, posix } from "node:path";
 import { toInnerPath, whyNoFile } from "../../base/text/innerPath.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";
 import type { EvalFile } from "../../base/types/skill.ts";
-import { isNotText, isWithin, listFiles, readConfined, realPath } from "./confined.ts";
+import { isNotText, isWithin, listFiles, readConfined, realPath } from "./folders.ts";
 
 /** A larger file would not fit into a request to a model. */
 const maxFileBytes = 1024 * 1024;

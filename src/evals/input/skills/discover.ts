@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { messageOf, type Problem } from "../../base/types/errors.ts";
 import type { SkillPackage, SkillRoot } from "../../base/types/skill.ts";
-import { isWithin, realPath } from "../parsing/confined.ts";
+import { isWithin, realPath } from "../parsing/folders.ts";
 import { formatRules, type HostRules } from "./hosts.ts";
 import { readPackage } from "./package.ts";
 

@@ -1,12 +1,51 @@
 import { didYouMean } from "../../base/text/nearest.ts";
 import { isText } from "../../base/text/text.ts";
-import type { Location } from "../../base/types/errors.ts";
+import type { Location, Problem } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import type { EvalFile, SkillEval } from "../../base/types/skill.ts";
 import { splitSchema } from "../../base/types/suiteFile.ts";
 import { type CaseFiles, overlayFiles, readCaseFiles } from "../parsing/caseFiles.ts";
 import type { ParsedFile } from "../parsing/json.ts";
-import { countEntries, type ProblemCollector } from "./problems.ts";
+
+type Advice = { message: string; hint: string };
+/** A warning that is reported once for all its occurrences, with their number. */
+type Repeated = { describe(times: number): Advice; location: Location; times: number };
+
+/** Collects the problems of an eval file. A problem that many entries share is reported once, with a count. */
+export class ProblemCollector {
+  readonly errors: Problem[] = [];
+  readonly #repeated = new Map<string, Repeated>();
+
+  error(message: string, hint: string, location: Location): void {
+    this.errors.push({ severity: "error", message, hint, location });
+  }
+
+  /** Adds a warning. Warnings with the same `key` become one, at the place of the first. */
+  warn(key: string, location: Location, describe: Repeated["describe"]): void {
+    const known = this.#repeated.get(key);
+    if (known) known.times++;
+    else this.#repeated.set(key, { describe, location, times: 1 });
+  }
+
+  warnIgnoredField(field: string, location: Location, hint: string): void {
+    this.warn(`field ${field}`, location, (times) => ({
+      message: `"${field}" in ${countEntries(times)} is unknown and ignored.`,
+      hint,
+    }));
+  }
+
+  /** The warnings, sorted by place. */
+  get warnings(): Problem[] {
+    const sorted = [...this.#repeated.values()].sort(
+      ({ location: a }, { location: b }) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+    );
+    return sorted.map(({ describe, location, times }) => ({ severity: "warning", ...describe(times), location }));
+  }
+}
+
+function countEntries(times: number): string {
+  return times === 1 ? "1 entry" : `${times} entries`;
+}
 
 /** A query as written in a file. `triggers`: set if the list that it is in decides it. */
 export type RawEntry = { value: Json; path: Path; triggers?: boolean };

@@ -4,10 +4,17 @@ import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts
 import { isJsonObject, type Json } from "../../base/types/json.ts";
 import type { SkillEval, SkillPackage } from "../../base/types/skill.ts";
 import { type CaseFiles, createPackageFiles } from "../parsing/caseFiles.ts";
-import { isWithin, readConfined, realPath } from "../parsing/confined.ts";
+import { isWithin, readConfined, realPath } from "../parsing/folders.ts";
 import { type ParsedFile, parseJson } from "../parsing/json.ts";
-import { promptKeys, type QueryFiles, type RawEntry, readEntry, readFiles, warnOtherOwner } from "./evalEntry.ts";
-import { ProblemCollector } from "./problems.ts";
+import {
+  ProblemCollector,
+  promptKeys,
+  type QueryFiles,
+  type RawEntry,
+  readEntry,
+  readFiles,
+  warnOtherOwner,
+} from "./evalEntry.ts";
 
 const maxBytes = 8 * 1024 * 1024;
 

@@ -3,11 +3,10 @@ import { dirname, join, resolve } from "node:path";
 import * as z from "zod";
 import { isJsonObject, type Json, parseJsonText } from "../../base/types/json.ts";
 import type { SkillPackage, SkillRoot } from "../../base/types/skill.ts";
-import { readConfined } from "../parsing/confined.ts";
+import { findGitRoot, readConfined } from "../parsing/folders.ts";
 import { readText } from "../parsing/read.ts";
 import { parseYaml } from "../parsing/yaml.ts";
 import type { Reader } from "./package.ts";
-import { findGitRoot } from "./packageFiles.ts";
 
 const settingsSchema = z.looseObject({
   /** By `<plugin>@<marketplace>`. */

@@ -8,7 +8,7 @@ import type { Case, Expectation, ExpectedCall, Suite } from "../../base/types/su
 import type { CaseFile } from "../../base/types/suiteFile.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import { createSuiteFiles, overlayFiles, readCaseFiles } from "../parsing/caseFiles.ts";
-import { realPath } from "../parsing/confined.ts";
+import { realPath } from "../parsing/folders.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 import { type ExpectFile, getKind, listCodeFiles, toNames, toToolNames } from "./expectation.ts";
 import type { PathProblem } from "./explain.ts";

@@ -6,8 +6,8 @@ import type { MockFile, MocksFile } from "../../base/types/suiteFile.ts";
 import { type ToolResult, toolResultSchema } from "../../base/types/tool.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 import { maxBytes, readText } from "../parsing/read.ts";
+import { checkMatcher } from "./expectation.ts";
 import type { PathProblem } from "./explain.ts";
-import { checkMatcher } from "./matchers.ts";
 
 /** Reads the files that mocks name as their results. Throws EvalsError with the place of one that cannot be read. */
 export function withMockFiles(parsed: ParsedFile, cwd: string): ParsedFile {

@@ -4,8 +4,8 @@ import { stringify } from "yaml";
 import { readRegularFile } from "../../base/files/files.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
+import { folderInRepository } from "../../input/parsing/folders.ts";
 import { listRepositoryFolders } from "../../input/skills/hosts.ts";
-import { folderInRepository } from "../../input/skills/packageFiles.ts";
 
 type Step = { name?: string; if?: string; uses?: string; run?: string; with?: object; env?: object };
 

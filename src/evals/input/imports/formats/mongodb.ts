@@ -11,8 +11,7 @@ import {
   type Stub,
   toJson,
   type Value,
-} from "../source/values.ts";
-import { toObject } from "./data.ts";
+} from "../source/run.ts";
 import {
   type FileCall,
   type Format,
@@ -21,7 +20,8 @@ import {
   keep,
   type Loss,
   leaveOut,
-} from "./imported.ts";
+  toObject,
+} from "./format.ts";
 
 /**
  * `describeAccuracyTests([{ prompt, expectedToolCalls, systemPrompt?, mockedTools?, customScorer? }])`, in TypeScript. The

@@ -2,16 +2,21 @@ import { cut } from "../../../base/text/text.ts";
 import { getAtPath, isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import type { ParsedFile } from "../../parsing/json.ts";
-import { asObject, asText, listOtherKeys, parseData, readTexts, toLiteralArgs } from "./data.ts";
 import {
+  asObject,
+  asText,
   type FileCall,
   type Format,
   type ImportedCase,
   keepJudged,
   type Loss,
   leaveOut,
+  listOtherKeys,
   oneOrSeveral,
-} from "./imported.ts";
+  parseData,
+  readTexts,
+  toLiteralArgs,
+} from "./format.ts";
 
 /** promptfoo: `{ prompts, tests: [{ vars, assert }] }`, with assertions about tool calls. */
 export const promptfoo: Format = {

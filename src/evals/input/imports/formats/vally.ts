@@ -2,18 +2,23 @@ import { dirname, join } from "node:path";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import { readCaseFiles } from "../../parsing/caseFiles.ts";
-import { realPath } from "../../parsing/confined.ts";
-import { asObject, asText, listObjects, listOtherKeys, parseData, readTexts } from "./data.ts";
+import { realPath } from "../../parsing/folders.ts";
 import {
+  asObject,
+  asText,
   expectCall,
   type FileCall,
   type Format,
   keepJudged,
   type Loss,
   leaveOut,
+  listObjects,
+  listOtherKeys,
   oneOrSeveral,
+  parseData,
+  readTexts,
   type SourceFile,
-} from "./imported.ts";
+} from "./format.ts";
 
 type GraderExpectations = {
   calls: FileCall[];

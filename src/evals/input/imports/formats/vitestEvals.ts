@@ -11,8 +11,7 @@ import {
   type SourceRun,
   toJson,
   type Value,
-} from "../source/values.ts";
-import { toLiteralArgs } from "./data.ts";
+} from "../source/run.ts";
 import {
   expectCall,
   type FileCall,
@@ -22,7 +21,8 @@ import {
   keepJudged,
   type Loss,
   leaveOut,
-} from "./imported.ts";
+  toLiteralArgs,
+} from "./format.ts";
 
 const string = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`/.source;
 const constant = `[\\w$.]+|${string}`;

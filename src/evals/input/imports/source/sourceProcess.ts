@@ -7,8 +7,7 @@ import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
 import { createJiti } from "jiti";
 import { messageOf } from "../../../base/types/errors.ts";
-import type { ProcessInput } from "./run.ts";
-import type { SourceCall, SourceRequest, SourceRun, Value } from "./values.ts";
+import type { ProcessInput, SourceCall, SourceRequest, SourceRun, Value } from "./run.ts";
 
 // The process of `runSources`. Names that a format defines, packages and the globals of test runners are stubs. Each
 // member and each call of a stub is a stub as well, and remembers how it was made.

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/evals/base/types/json.ts";
-import { fillPlaceholders } from "../../../src/evals/input/suites/values.ts";
+import { fillPlaceholders } from "../../../src/evals/input/suites/validate.ts";
 import { complaint, load, loadYaml } from "./workspace.ts";
 
 const values = 'values: { subscription: "My Sub", resource group: rg-1, count: 3 }';

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isWithin } from "../../../src/evals/input/parsing/confined.ts";
+import { isWithin } from "../../../src/evals/input/parsing/folders.ts";
 
 it.each([
   ["/a", "/a", true],

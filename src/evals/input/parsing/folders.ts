@@ -1,5 +1,5 @@
-import { readdirSync, realpathSync } from "node:fs";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { leftInPackages } from "../../base/types/skill.ts";
 import { type Refusal, readText } from "./read.ts";
 
@@ -58,4 +58,32 @@ export function listFiles(folder: string, { without }: { without?: string } = {}
     if (found.length + folders.length > maxFiles) return undefined;
   }
   return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** The real folder that a package belongs to: its git repository, or else `cwd` if the package is inside it. */
+export function findRepository(dir: string, cwd: string): string | undefined {
+  const root = findGitRoot(dir);
+  if (root !== undefined) return root;
+  const here = realPath(cwd);
+  return here !== undefined && isWithin(here, dir) ? here : undefined;
+}
+
+/** The folder whose packages are offered with a package: its parent in the same repository, or else the package. */
+export function findOfferedFolder(dir: string, cwd: string): string {
+  const bounds = findRepository(dir, cwd);
+  return bounds !== undefined && isWithin(bounds, dirname(dir)) ? dirname(dir) : dir;
+}
+
+/** The root of the git repository that `dir` is in. */
+export function findGitRoot(dir: string): string | undefined {
+  for (let folder = dir; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, ".git"))) return folder;
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+/** The path of a folder in its git repository, as in `packages/a`: empty at the root, and outside of a repository. */
+export function folderInRepository(dir: string): string {
+  const root = findGitRoot(dir);
+  return root === undefined ? "" : relative(root, dir).split(sep).join("/");
 }
