@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { maxPlaces, walkToolSchema } from "../../../src/evals/base/jsonSchema/walk.ts";
 import type { JsonObject } from "../../../src/evals/base/types/json.ts";
+import { collectTexts, maxSearched } from "../../../src/evals/inspection/lint/language.ts";
 import type { Violation } from "../../../src/evals/inspection/lint/rule.ts";
 import { rules } from "../../../src/evals/inspection/lint/rules/index.ts";
-import { collectTexts, maxSearched } from "../../../src/evals/inspection/lint/text.ts";
 import { aLintedTool, aToolSubject } from "./cases/cases.ts";
 
 type Seen = Violation & { rule: string };

@@ -3,8 +3,7 @@ import { listConfusablePairs, measureSimilarity, toToolText, weighWords } from "
 import { mentionsName } from "../../base/text/text.ts";
 import type { Json, JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";
-import { findVerb, startsWithVerb } from "../lint/language.ts";
-import { splitName } from "../lint/text.ts";
+import { findVerb, splitName, startsWithVerb } from "../lint/language.ts";
 import { sampleArguments } from "./values.ts";
 
 /**

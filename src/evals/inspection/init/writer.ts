@@ -14,7 +14,7 @@ import type { Tool } from "../../base/types/tool.ts";
 import { multiplyCost } from "../../base/types/trial.ts";
 import { openWriter, type RequestOptions } from "../../experiments/workspace/models.ts";
 import { aboutCost, count } from "../../reports/format.ts";
-import { splitName } from "../lint/text.ts";
+import { splitName } from "../lint/language.ts";
 import { type DraftCase, type KnownQuery, leaveOutAlike, repeatsDescription } from "./draft.ts";
 
 /** `writer`: the model that writes the queries. `yes`: spend without asking. */

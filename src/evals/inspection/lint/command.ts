@@ -6,8 +6,7 @@ import type { Io } from "../../base/types/io.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import { printJson } from "../../reports/result.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
-import { decideExitCode, type FormOptions, printFindings } from "../findings.ts";
-import { readSettings } from "../settings.ts";
+import { decideExitCode, type FormOptions, printFindings, readSettings } from "../findings.ts";
 import { describeNext, forEachTarget, resolveTargets, type Target, type TargetOptions } from "../targets.ts";
 import {
   type CollectContext,

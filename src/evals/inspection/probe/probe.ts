@@ -11,21 +11,24 @@ import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
 import { count, some } from "../../reports/format.ts";
 import { openSource, type Source } from "../../servers/source.ts";
-import { decideExitCode, type FormOptions, printFindings } from "../findings.ts";
+import { decideExitCode, type FormOptions, printFindings, readSettings } from "../findings.ts";
 import { listAlternatives, listDefaults } from "../parameters.ts";
-import { readSettings } from "../settings.ts";
 import { forEachTarget, resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
 import { omitDefaults, planProbes, probeUnknownTool, repeatCall } from "./plan/plan.ts";
 import type { Probe, ProbedTool } from "./plan/probe.ts";
 import { checkRules, toolRules, unknownToolRules } from "./plan/rules.ts";
 import { type ProbeCall, type ProbeReport, probeDocument, type ServerReport, unknownToolRow } from "./report.ts";
-import { compileTool, makeProbe, makeUnknownTool, openSession, type ProbeSession } from "./session.ts";
 import {
+  compileTool,
   describeAnswer,
   judgeRule,
   makeFinding,
+  makeProbe,
+  makeUnknownTool,
   maxRepeats,
+  openSession,
   type PlannedTool,
+  type ProbeSession,
   type ProbeTarget,
   type Probing,
   probeTool,

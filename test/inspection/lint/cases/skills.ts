@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../../src/evals/base/types/json.ts";
 import type { SkillDocument } from "../../../../src/evals/base/types/skill.ts";
+import { injectionPatterns } from "../../../../src/evals/inspection/lint/language.ts";
 import type { SkillSubject } from "../../../../src/evals/inspection/lint/rule.ts";
-import { injectionPatterns } from "../../../../src/evals/inspection/lint/text.ts";
 import { aSkillSubject, type CasesOf } from "./cases.ts";
 
 const name = "image-compressor";

@@ -1,8 +1,8 @@
 import { listProperties } from "../../../base/jsonSchema/keywords.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json } from "../../../base/types/json.ts";
+import { splitName } from "../language.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
-import { splitName } from "../text.ts";
 
 const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
 /** The hints of the protocol about what a call does. */

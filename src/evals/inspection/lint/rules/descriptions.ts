@@ -1,9 +1,18 @@
 import { followRef, type SchemaLocation, type Walk, walkToolSchema } from "../../../base/jsonSchema/walk.ts";
 import { describeHidden, findHiddenOf, isText, quote } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
-import { getEnglishDescription, getVerbKind, listBaseForms, saysWhenToUse, splitSentences } from "../language.ts";
+import {
+  collectTexts,
+  getEnglishDescription,
+  getVerbKind,
+  injectionPatterns,
+  listBaseForms,
+  saysWhenToUse,
+  splitName,
+  splitSentences,
+  takeFirst,
+} from "../language.ts";
 import { defineRules, type Rule, type RuleRow, type ToolSubject, type ToolsetSubject } from "../rule.ts";
-import { collectTexts, injectionPatterns, splitName, takeFirst } from "../text.ts";
 
 const writing =
   "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#best-practices-for-tool-definitions";

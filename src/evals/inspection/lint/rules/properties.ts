@@ -3,8 +3,8 @@ import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../
 import type { SchemaLocation } from "../../../base/jsonSchema/walk.ts";
 import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../../base/types/json.ts";
+import { splitName } from "../language.ts";
 import { defineRules, inInput, type RuleHead, type RuleRow, type ToolSubject, type Violation } from "../rule.ts";
-import { splitName } from "../text.ts";
 
 const reference = "https://json-schema.org/understanding-json-schema/reference";
 

@@ -19,8 +19,8 @@ import {
 } from "../../../base/jsonSchema/walk.ts";
 import { isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
+import { collectTexts, isNamedIn, maxSearched } from "../language.ts";
 import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";
-import { collectTexts, isNamedIn, maxSearched } from "../text.ts";
 import { hints } from "./annotations.ts";
 import { findContradictions } from "./schemaContradictions.ts";
 

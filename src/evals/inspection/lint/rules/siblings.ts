@@ -4,9 +4,16 @@ import { nearest } from "../../../base/text/nearest.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import { findDeprecation } from "../../../servers/changes/names.ts";
-import { findVerb, getPlainDescription, getUnquotedDescription, getVerbKind, startsWithVerb } from "../language.ts";
+import {
+  findVerb,
+  getPlainDescription,
+  getUnquotedDescription,
+  getVerbKind,
+  splitName,
+  startsWithVerb,
+  takeFirst,
+} from "../language.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject, type Violation } from "../rule.ts";
-import { splitName, takeFirst } from "../text.ts";
 
 const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 /** Limits: names and values read in a schema, siblings compared with an unknown name, tools of a request to OpenAI. */

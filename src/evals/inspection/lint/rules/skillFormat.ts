@@ -4,8 +4,8 @@ import { describeHidden, findHiddenOf, isText, quote, showValue, showValues } fr
 import { isJsonObject, type Json, type Path } from "../../../base/types/json.ts";
 import { frontMatterKeys } from "../../../base/types/skill.ts";
 import { listPlainValues, type PlainValue } from "../../../input/parsing/yaml.ts";
+import { injectionPatterns, maxSearched } from "../language.ts";
 import { defineRules, type SkillSubject, type Violation } from "../rule.ts";
-import { injectionPatterns, maxSearched } from "../text.ts";
 
 const format = "https://agentskills.io/specification";
 const maxLength = { name: 64, description: 1024, compatibility: 500 } as const;

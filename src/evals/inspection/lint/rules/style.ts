@@ -1,9 +1,8 @@
 import { listProperties } from "../../../base/jsonSchema/keywords.ts";
 import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
-import { getUnquotedDescription } from "../language.ts";
+import { getUnquotedDescription, splitName } from "../language.ts";
 import { defineRules, type Rule, type ToolSubject } from "../rule.ts";
-import { splitName } from "../text.ts";
 
 /** A wording that does not belong in a description, unless a word of a name matches `unless`: then it is the topic. */
 type Pattern = { what: string; pattern: RegExp; unless?: RegExp };

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { getNumber } from "../../../base/jsonSchema/keywords.ts";
+import { limitTime } from "../../../base/limitTime.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import { listAlternatives, listDefaults, listParameters, splitWords } from "../../parameters.ts";
 import { isSameProbe, type Probe, type ProbedTool, type ProbeKind } from "./probe.ts";
-import { deduplicate, generateValues, guessTypes, sample } from "./values.ts";
 
 const attemptsPerInput = 20;
 
@@ -106,7 +106,7 @@ function listWrongTypes(schema: Json, root: JsonObject): Json[] {
 }
 
 const maxString = 10_000;
-const maxItems = 100;
+const maxBoundaryItems = 100;
 /** The length of a long text without maxLength. */
 const longText = 1_000;
 const unicodeText = "naïve 日本語 👩‍🚀 \u202eright to left";
@@ -135,7 +135,7 @@ function listTypeBoundaries(type: string, schema: JsonObject, root: JsonObject, 
       return [false, true];
     case "array":
       return [getNumber(schema, "minItems") ?? 0, getNumber(schema, "maxItems") ?? 0]
-        .filter((n) => n <= maxItems)
+        .filter((n) => n <= maxBoundaryItems)
         .flatMap((n) => sample(generateValues({ ...schema, type, minItems: n, maxItems: n }, root), seed, 1));
     case "object":
       return [{}];
@@ -178,4 +178,203 @@ function makeMissingReference(name: string, schema: Json, root: JsonObject, mark
   const last = splitWords(name).at(-1) ?? "";
   const byFormat = references.find(({ format }) => format !== undefined && format === text.format);
   return (byFormat ?? references.find((one) => one.name.test(last)))?.make(mark.slice(0, 8), mark);
+}
+
+/** The types of a schema: the declared ones, or those that its keywords suggest, or string, integer and boolean. */
+function guessTypes(schema: JsonObject): readonly string[] {
+  const { type } = schema;
+  if (typeof type === "string") return [type];
+  if (Array.isArray(type)) return type.filter((one) => typeof one === "string");
+  if ("properties" in schema || "additionalProperties" in schema) return ["object"];
+  if ("items" in schema || "prefixItems" in schema) return ["array"];
+  if ("pattern" in schema || "minLength" in schema || "maxLength" in schema || "format" in schema) return ["string"];
+  if ("minimum" in schema || "maximum" in schema || "multipleOf" in schema) return ["number"];
+  return ["string", "integer", "boolean"];
+}
+
+type Values = fc.Arbitrary<Json>;
+/** Generates values for a part. `times`: how many of them each value of the whole needs (default: 1). */
+type Generate = (part: Json | undefined, times?: number) => Values;
+
+/** Stands in for schemas without a generated value. It violates them, so whatever contains it is discarded. */
+const nothing: Values = fc.constant(null);
+
+const maxParts = 2_000;
+const maxDepth = 30;
+/** Optional properties and items are omitted below this depth: schemas may contain themselves. */
+const maxOptionalDepth = 3;
+/** The maximum number of values in nested arrays, multiplied. */
+const maxItems = 1_000;
+
+/** Values that probably match a schema, and have to be validated. References resolve in `root`; the work is bounded. */
+function generateValues(schema: Json | undefined, root: JsonObject): Values {
+  let parts = 0;
+  const generate = (part: Json | undefined, depth: number, items: number): Values => {
+    parts += 1;
+    if (parts > maxParts || depth > maxDepth || items > maxItems) return nothing;
+    const inner: Generate = (one, times = 1) => generate(one, depth + 1, items * times);
+    const values = listAlternatives(part, root).flatMap((one) => generateAlternative(one, inner, depth));
+    return values.length === 0 ? nothing : fc.oneof(...values);
+  };
+  return generate(schema, 0, 1);
+}
+
+/** A pattern of the server can make generation take forever. */
+const sampleMs = 5_000;
+
+/** `count` values, the same for the same seed; empty if they cannot be generated in time. */
+export function sample(values: Values, seed: number, count: number): Json[] {
+  try {
+    return limitTime(sampleMs, () => fc.sample(values, { seed: seed | 0, numRuns: count }));
+  } catch {
+    return [];
+  }
+}
+
+/** The values without duplicates, in order. */
+function deduplicate(values: readonly Json[]): Json[] {
+  return [...new Map(values.map((value) => [canonicalJson(value), value])).values()];
+}
+
+function generateAlternative(schema: JsonObject, generate: Generate, depth: number): Values[] {
+  if (schema.const !== undefined) return [fc.constant(schema.const)];
+  if (Array.isArray(schema.enum)) return schema.enum.length === 0 ? [] : [fc.constantFrom(...schema.enum)];
+  // The author's examples are more realistic than generated values.
+  const examples = [
+    ...(schema.default === undefined ? [] : [schema.default]),
+    ...(Array.isArray(schema.examples) ? schema.examples : []),
+  ];
+  return [
+    ...examples.map((value) => fc.constant(value)),
+    ...guessTypes(schema).map((type) => generateType(type, schema, generate, depth)),
+  ];
+}
+
+function generateType(type: string, schema: JsonObject, generate: Generate, depth: number): Values {
+  switch (type) {
+    case "string":
+      return generateStrings(schema) ?? nothing;
+    case "integer":
+      return generateIntegers(schema);
+    case "number":
+      return fc.oneof(generateIntegers(schema), ...generateFractions(schema));
+    case "boolean":
+      return fc.boolean();
+    case "array":
+      return generateArrays(schema, generate, depth);
+    case "object":
+      return generateObjects(schema, generate, depth);
+    default:
+      return nothing;
+  }
+}
+
+/** Bounds default to small numbers: most are counts, and a large count may take a tool a long time. */
+function getBounds(schema: JsonObject): { min: number; max: number } {
+  const lower = getNumber(schema, "minimum") ?? getNumber(schema, "exclusiveMinimum");
+  const upper = getNumber(schema, "maximum") ?? getNumber(schema, "exclusiveMaximum");
+  const min = lower ?? Math.min(-100, (upper ?? 0) - 100);
+  return { min, max: upper ?? Math.max(100, min + 100) };
+}
+
+function generateIntegers(schema: JsonObject): Values {
+  const step = getNumber(schema, "multipleOf") ?? 1;
+  const { min, max } = getBounds(schema);
+  const [low, high] = [Math.ceil(min / step), Math.floor(max / step)];
+  if (!(Number.isSafeInteger(low) && Number.isSafeInteger(high) && low <= high)) return nothing;
+  return fc.integer({ min: low, max: high }).map((n) => n * step);
+}
+
+function generateFractions(schema: JsonObject): Values[] {
+  const { min, max } = getBounds(schema);
+  if (schema.multipleOf !== undefined || !(min < max)) return [];
+  return [fc.integer({ min: 0, max: 1_000 }).map((part) => min + ((max - min) * part) / 1_000)];
+}
+
+function generateArrays(schema: JsonObject, generate: Generate, depth: number): Values {
+  const { items, prefixItems, uniqueItems } = schema;
+  const minLength = getNumber(schema, "minItems") ?? 0;
+  const maxLength = Math.min(getNumber(schema, "maxItems") ?? minLength + 3, minLength + 3);
+  if (minLength > maxLength) return nothing;
+  const tuple = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : undefined;
+  if (tuple) return fc.tuple(...tuple.map((one) => generate(one)));
+  if (maxLength === 0 || (depth > maxOptionalDepth && minLength === 0)) return fc.constant([]);
+  const isSet = uniqueItems === true;
+  // A set needs spare items, because duplicates are removed.
+  const times = isSet ? 2 : 1;
+  const values = generate(items ?? { type: "string" }, maxLength * times);
+  const list = fc.array(values, { minLength: minLength * times, maxLength: maxLength * times });
+  return isSet ? list.map((all) => deduplicate(all).slice(0, maxLength)) : list;
+}
+
+function generateObjects(schema: JsonObject, generate: Generate, depth: number): Values {
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const isShallow = depth <= maxOptionalDepth;
+  const names = [...new Set([...Object.keys(properties), ...required])].filter(
+    (name) => typeof name === "string" && (required.has(name) || isShallow),
+  ) as string[];
+  const members = names.map((name) => {
+    const value = generate(Object.hasOwn(properties, name) ? properties[name] : {});
+    return required.has(name) ? value : fc.option(value, { nil: undefined });
+  });
+  const own = fc.tuple(...members).map((values) => {
+    const given = names.map((name, at) => [name, values[at]] as const).filter(([, value]) => value !== undefined);
+    return Object.fromEntries(given) as JsonObject;
+  });
+  if (!isJsonObject(schema.additionalProperties) || names.length > 0 || !isShallow) return own;
+  return fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), generate(schema.additionalProperties), { maxKeys: 2 });
+}
+
+const maxPattern = 500;
+
+const twoDigits = (min: number, max: number) => fc.integer({ min, max }).map((n) => String(n).padStart(2, "0"));
+const date = fc
+  .tuple(fc.integer({ min: 1970, max: 2099 }), twoDigits(1, 12), twoDigits(1, 28))
+  .map((all) => all.join("-"));
+const time = fc.tuple(twoDigits(0, 23), twoDigits(0, 59), twoDigits(0, 59)).map((all) => `${all.join(":")}Z`);
+
+/** Names under `.example` are reserved (RFC 2606), so no real host is contacted. */
+const host = fc.stringMatching(/^[a-z]{1,8}\.example$/);
+
+const formats: Readonly<Record<string, fc.Arbitrary<string>>> = {
+  date,
+  time,
+  "date-time": fc.tuple(date, time).map((both) => both.join("T")),
+  duration: fc.integer({ min: 1, max: 48 }).map((hours) => `PT${hours}H`),
+  email: host.map((at) => `somebody@${at}`),
+  hostname: host,
+  ipv4: fc.ipV4(),
+  ipv6: fc.ipV6(),
+  uuid: fc.uuid(),
+  uri: host.map((at) => `https://${at}/page`),
+  url: host.map((at) => `https://${at}/page`),
+};
+
+/** Undefined if no string can be generated within the limits. */
+function generateStrings(schema: JsonObject): Values | undefined {
+  const { pattern, format } = schema;
+  if (typeof pattern === "string") return generateMatching(pattern);
+  if (typeof format === "string" && Object.hasOwn(formats, format)) return formats[format];
+  const minLength = getNumber(schema, "minLength") ?? 0;
+  const maxLength = Math.min(getNumber(schema, "maxLength") ?? minLength + 12, minLength + 12);
+  if (minLength > maxString || minLength > maxLength) return undefined;
+  if (minLength > 100) return fc.constant("x".repeat(minLength));
+  const letters = fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz 0123456789-");
+  return fc.oneof(
+    fc.string({ unit: letters, minLength, maxLength }),
+    fc.string({ minLength, maxLength }),
+    fc.string({ unit: "grapheme", minLength, maxLength }),
+  );
+}
+
+/** Undefined for a pattern whose strings would be huge, or that fast-check does not support. */
+function generateMatching(pattern: string): fc.Arbitrary<string> | undefined {
+  const repeats = [...pattern.matchAll(/\{(\d+)/g)].reduce((product, [, n]) => product * Math.max(1, Number(n)), 1);
+  if (pattern.length > maxPattern || repeats > maxString) return undefined;
+  try {
+    return fc.stringMatching(new RegExp(pattern, "u"), { size: "-1" });
+  } catch {
+    return undefined;
+  }
 }
