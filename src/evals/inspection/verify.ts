@@ -8,8 +8,13 @@ import type { SkillPackage } from "../base/types/skill.ts";
 import { type Case, listExpectedCalls, type Suite } from "../base/types/suite.ts";
 import { isCallable, isOwnTool, type OfferedTool, type Tool } from "../base/types/tool.ts";
 import type { VerifiedCoverage, VerifiedSuite, VerifyGate, VerifyReport } from "../base/types/verify.ts";
-import { createCaseToolsets } from "../experiments/workspace/cases.ts";
-import { closeServers, isUnavailable, openServers, refuseMistakes } from "../experiments/workspace/servers.ts";
+import {
+  closeServers,
+  createCaseToolsets,
+  isUnavailable,
+  openServers,
+  refuseMistakes,
+} from "../experiments/workspace/cases.ts";
 import { type SuiteOptions, selectSuites } from "../experiments/workspace/suites.ts";
 import { claimSuites, requireTrust } from "../experiments/workspace/trust.ts";
 import { readBaselines } from "../records/baseline.ts";

@@ -10,7 +10,7 @@ import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, some } from "../../reports/format.ts";
 import type { PlannedChecks } from "../pipeline/manifest.ts";
 import { type Ceiling, chooseTier, computeCeiling, estimateJudgeCost, type GetTier } from "../pipeline/price.ts";
-import { listExecuted } from "../workspace/executed.ts";
+import { listExecuted } from "../workspace/problems.ts";
 import { describeDetectable, describeForecasts, type Forecasts, forecastPlans } from "./forecast.ts";
 
 const dollars = (usd: Cost) =>

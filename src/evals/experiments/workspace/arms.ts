@@ -11,8 +11,7 @@ import type { Surface } from "../../base/types/suiteFile.ts";
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
 import type { Source } from "../../servers/source.ts";
 import { createToolset } from "../../servers/toolList.ts";
-import { createCaseToolsets, neverListed } from "./cases.ts";
-import type { Opened } from "./servers.ts";
+import { createCaseToolsets, neverListed, type Opened } from "./cases.ts";
 
 // The arms of a run besides `head`: exposures, surfaces, numbers of distractors, and the arm without a skill.
 

@@ -12,14 +12,27 @@ import type { Suite } from "../../base/types/suite.ts";
 import type { HostName } from "../../servers/host.ts";
 import type { Source } from "../../servers/source.ts";
 import { addDistractorArms, addSurfaceArms, listSurfaces, type SurfaceSuite } from "./arms.ts";
-import { planCases } from "./cases.ts";
+import {
+  closeServers,
+  isUnavailable,
+  type Opened,
+  openServers,
+  planCases,
+  refuseMistakes,
+  suggestDoctor,
+} from "./cases.ts";
 import { createTrialContext, type TrialSetup } from "./context.ts";
-import { announceExecuted, listExecuted } from "./executed.ts";
 import { applyExposures, type ExposureOptions } from "./exposures.ts";
 import { readGitState } from "./git.ts";
 import { addCache, openJudge, openModels, type RequestOptions } from "./models.ts";
-import { excludeImpossible, findDispatchProblems, findSuiteProblems, findUnlistedMocks } from "./problems.ts";
-import { closeServers, isUnavailable, type Opened, openServers, refuseMistakes, suggestDoctor } from "./servers.ts";
+import {
+  announceExecuted,
+  excludeImpossible,
+  findDispatchProblems,
+  findSuiteProblems,
+  findUnlistedMocks,
+  listExecuted,
+} from "./problems.ts";
 import { type SuiteOptions, selectSuites } from "./suites.ts";
 import { claimCalls, claimSuites, requireTrust } from "./trust.ts";
 

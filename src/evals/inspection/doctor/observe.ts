@@ -5,7 +5,7 @@ import { EvalsError, messageOf } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Tool, ToolServer } from "../../base/types/tool.ts";
-import { announceExecuted } from "../../experiments/workspace/executed.ts";
+import { announceExecuted } from "../../experiments/workspace/problems.ts";
 import { type Connection, connect } from "../../servers/connect.ts";
 import { isSlow, type RemoteStart } from "../../servers/diagnosis/start.ts";
 import { ServerFailure } from "../../servers/session.ts";

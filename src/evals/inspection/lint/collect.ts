@@ -5,7 +5,7 @@ import type { FindingLocation, LintReport, Settings } from "../../base/types/fin
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../base/types/json.ts";
 import type { Suite } from "../../base/types/suite.ts";
-import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
+import { isUnavailable, suggestDoctor } from "../../experiments/workspace/cases.ts";
 import { readParsed } from "../../input/parsing/read.ts";
 import { readBaseline } from "../../records/baseline.ts";
 import { listBaselineTools } from "../../servers/changes/changes.ts";

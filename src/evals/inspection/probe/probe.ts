@@ -8,7 +8,7 @@ import { defaultPolicy, type ExecutionPolicy, isWithin } from "../../base/types/
 import { askConsent, type Io, isCi } from "../../base/types/io.ts";
 import { canonicalJson, isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
-import { isUnavailable, suggestDoctor } from "../../experiments/workspace/servers.ts";
+import { isUnavailable, suggestDoctor } from "../../experiments/workspace/cases.ts";
 import { count, some } from "../../reports/format.ts";
 import { openSource, type Source } from "../../servers/source.ts";
 import { decideExitCode, type FormOptions, printFindings, readSettings } from "../findings.ts";

@@ -223,7 +223,7 @@ function generateValues(schema: Json | undefined, root: JsonObject): Values {
 const sampleMs = 5_000;
 
 /** `count` values, the same for the same seed; empty if they cannot be generated in time. */
-export function sample(values: Values, seed: number, count: number): Json[] {
+function sample(values: Values, seed: number, count: number): Json[] {
   try {
     return limitTime(sampleMs, () => fc.sample(values, { seed: seed | 0, numRuns: count }));
   } catch {
