@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { OfferedTool } from "../../src/evals/base/types/tool.ts";
-import { applyVariants, type ReadVariants, readVariants } from "../../src/evals/experiments/variants/file.ts";
+import { applyVariants, type ReadVariants, readVariants } from "../../src/evals/experiments/variants/ask.ts";
 import { applyVariant } from "../../src/evals/servers/overlay.ts";
 import { createToolset } from "../../src/evals/servers/toolList.ts";
 import { aCase, aSuite, aTool } from "../fakes/suite.ts";

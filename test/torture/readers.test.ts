@@ -6,7 +6,7 @@ import { EvalsError } from "../../src/evals/base/types/errors.ts";
 import { baseline } from "../../src/evals/experiments/baseline/accept.ts";
 import { run } from "../../src/evals/experiments/run/run.ts";
 import { summarizer } from "../../src/evals/experiments/run/summary.ts";
-import { readVariants } from "../../src/evals/experiments/variants/file.ts";
+import { readVariants } from "../../src/evals/experiments/variants/ask.ts";
 import { loadLintSettings, loadSuites, readCaseList } from "../../src/evals/input/suites/load.ts";
 import { readBaseline } from "../../src/evals/records/baseline.ts";
 import { readNights } from "../../src/evals/records/nights.ts";

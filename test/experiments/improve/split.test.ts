@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { isSibling, listUnproved, type SplitCase, splitCases } from "../../../src/evals/experiments/improve/plan.ts";
-import { overlay } from "../../../src/evals/experiments/variants/file.ts";
+import { overlay } from "../../../src/evals/experiments/variants/ask.ts";
 import { createToolset } from "../../../src/evals/servers/toolList.ts";
 import { aCase, aSuite, aTool } from "../../fakes/suite.ts";
 

@@ -14,7 +14,7 @@ import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, money, some } from "../../reports/format.ts";
 import type { ExperimentWorkspace } from "../pipeline/experiment.ts";
 import { computeTrialCeiling, estimateTrialCost } from "../pipeline/price.ts";
-import type { Overlaid } from "../variants/file.ts";
+import type { Overlaid } from "../variants/ask.ts";
 import type { forecastLoop } from "./design.ts";
 
 const drafting = " `evals queries` drafts some: of users with `--from <sessions>`, of a model with `--writer <model>`.";

@@ -13,7 +13,7 @@ import { listChanges } from "../../servers/changes/changes.ts";
 import { showTool } from "../../servers/host.ts";
 import { applyVariant, checkVariant, type Variant, variantSchema } from "../../servers/overlay.ts";
 import { createToolset } from "../../servers/toolList.ts";
-import { readVariants } from "../variants/file.ts";
+import { readVariants } from "../variants/ask.ts";
 
 export type NamedVariant = { name: string; variant: Variant };
 

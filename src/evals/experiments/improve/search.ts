@@ -8,7 +8,7 @@ import type { AskedModel } from "../../base/types/model.ts";
 import { readText } from "../../input/parsing/read.ts";
 import type { ExperimentWorkspace, PlayDesign } from "../pipeline/experiment.ts";
 import type { DesignResult } from "../pipeline/pipeline.ts";
-import { type Overlaid, overlay } from "../variants/file.ts";
+import { type Overlaid, overlay } from "../variants/ask.ts";
 import { improveLoop, type LoopSetup, type LoopVerdict } from "./design.ts";
 import { createGate, type LintTools, type NamedVariant } from "./proposals.ts";
 import { askWriter, Picks } from "./propose.ts";

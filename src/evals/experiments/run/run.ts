@@ -6,13 +6,13 @@ import { recallOptions } from "../pipeline/recordedOptions.ts";
 import { caseKey } from "../workspace/suites.ts";
 import { type WorkspaceOptions, withWorkspace } from "../workspace/workspace.ts";
 import { refuseWithQueue } from "./runOptions.ts";
+import type { WatchOptions } from "./runPartial.ts";
 import type { FinalReport } from "./runSuites.ts";
-import type { WatchOptions } from "./runWatch.ts";
 
 /** `evals run`: opens what the suites need, runs what is not on the record, and reports it. */
 export async function run(given: WatchOptions, io: Io): Promise<ExitCode> {
   if (given.queue !== undefined) refuseWithQueue(given);
-  if (given.watch) return (await import("./runWatch.ts")).watchRuns(given, io);
+  if (given.watch) return (await import("./runPartial.ts")).watchRuns(given, io);
   const wanted = given.changed ? (await import("./runPartial.ts")).toPartialOptions(given) : given;
   const { options: recalled, resumed } = await recallOptions("run", wanted, io);
   const selected = recalled.failed && !resumed ? await listFailed(recalled, io) : recalled.selected;
