@@ -1,7 +1,7 @@
 import { getSingleType, listProperties } from "../base/jsonSchema/keywords.ts";
 import { resolvePointer } from "../base/jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
-import type { Dispatch, DispatchRules } from "../base/types/suite.ts";
+import type { Dispatch, DispatchRules } from "../base/types/suiteFile.ts";
 
 // What an inputSchema says about its parameters.
 

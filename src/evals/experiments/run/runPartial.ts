@@ -9,7 +9,7 @@ import type { Io } from "../../base/types/io.ts";
 import type { Model } from "../../base/types/model.ts";
 import type { PartialRun, RunManifest, RunSummary } from "../../base/types/run.ts";
 import { asksModel, type Suite } from "../../base/types/suite.ts";
-import { isWithin } from "../../input/parsing/confined.ts";
+import { isWithin } from "../../input/parsing/folders.ts";
 import { partialFolder } from "../../records/find.ts";
 import { count, some } from "../../reports/format.ts";
 import { printJson } from "../../reports/result.ts";
