@@ -133,16 +133,19 @@ describe("evals init", () => {
     describe("minutes", "Write the minutes of a meeting. Use when the user pastes a transcript of a meeting.");
     const { code, out } = await evals(["init"], { cwd, width: 1000 });
     expect(code).toBe(0);
-    expect(out).toMatch(/Drafted \S+minutes\/evals\/evals\.json, \S+release-notes\/evals\/evals\.json: 11 queries/);
+    expect(out).toMatch(
+      /Drafted evals\/evals\.json of 2 skills: 11 queries, .* `evals queries \.claude\/skills` replaces them\./,
+    );
     const { evals: queries } = JSON.parse(read(".claude/skills/minutes/evals/evals.json"));
     expect(queries.map(({ should_trigger }: { should_trigger: boolean }) => should_trigger)).toContain(false);
     const linted = await evals(["lint", ".claude/skills", "--json"], { cwd });
     const findings = JSON.parse(linted.out).findings as { location: { file?: string }; severity: string }[];
     expect(findings.filter(({ location }) => location.file?.endsWith("evals.json"))).toEqual([]);
     expect(summaryOf(await evals(["run", ".claude/skills", "--json"], { cwd })).totals.trials).toBe(11);
-    expect((await evals(["init", ".claude/skills"], { cwd })).out).toContain(
-      "Kept the queries of minutes, release-notes.",
+    expect((await evals(["run"], { cwd })).out).toContain(
+      "NOT REVIEWED · a keyword search says nothing about 11 drafted",
     );
+    expect((await evals(["init", ".claude/skills"], { cwd })).out).toContain("Kept the queries of 2 skills.");
   });
 
   it("has a model write queries, and keeps drafts where its answers cannot be used", async () => {

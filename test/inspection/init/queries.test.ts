@@ -29,6 +29,12 @@ unreviewed: [ read, move, greet, gone ]
 
 const queries = (line: string) => `queries evals/drafted.yaml ${line}`.trim();
 
+const queriesOfUsers = [
+  ...["What was decided?", "Who came on Monday?", "Sum up this call", "Tell them what is new", "List our fixes"],
+  ...["Is it out yet?", "Which commits matter?", "Draft an announcement", "Explain version 2", "Read my transcript"],
+  ...["Who spoke first?", "How is the weather?"],
+];
+
 /** Runs a command line, with what a person answers: decisions, and texts of edited queries; without any, no terminal. */
 async function call({ dir, io }: ReturnType<typeof project>, line: string, answers?: (string | undefined)[]) {
   const offered: string[] = [];
@@ -176,4 +182,59 @@ it("writes a suite in JSON as JSON", async () => {
   await call(made, "queries evals/files.json", ["edit", "What does notes.txt say?"]);
   const reviewed = filesSuite([{ ...one, input: "What does notes.txt say?" }]);
   expect(JSON.parse(readFileSync(join(made.dir, "evals/files.json"), "utf8"))).toEqual(reviewed);
+});
+
+it("has a model write queries for skills and near misses of those that are alike, and reviews them as those for tools", async () => {
+  const skill = (name: string, description: string) =>
+    `---\nname: ${name}\ndescription: ${description}\n---\n\n1. Read it.\n`;
+  const mine = { input: "Sum up what we said today", should_trigger: true };
+  const made = project({
+    "evals/drafted.yaml": drafted,
+    ".claude/skills/minutes/SKILL.md": skill(
+      "minutes",
+      "Writes the minutes of a meeting. Use when asked for a summary.",
+    ),
+    ".claude/skills/minutes/evals/evals.json": { skill_name: "minutes", evals: [mine] },
+    ".claude/skills/notes/SKILL.md": skill("notes", "Writes the notes of a release. Use when asked for a changelog."),
+  });
+  const asked: string[] = [];
+  const { started } = await endpoint(({ messages }) => {
+    asked.push(String(messages[0]?.content));
+    return { text: queriesOfUsers[asked.length - 1] ?? "" };
+  });
+  const reach = `--writer anthropic:claude-haiku-5-5 --accept-all --base-url ${started.url} -c 1`;
+  const { code, printed } = await call(made, `queries .claude/skills ${reach}`);
+  expect([code, printed]).toMatchSnapshot();
+  const read = (name: string) =>
+    JSON.parse(readFileSync(join(made.dir, ".claude/skills", name, "evals/evals.json"), "utf8"));
+  expect(asked.filter((said) => said.includes("must not ask for it:"))[0]).toMatchInlineSnapshot(`
+    "Write one message that a person would type to an assistant to get this done:
+    I need a changelog
+    This is what the assistant can do: Writes the notes of a release. Use when asked for a changelog.
+    It may sound a little like a request for this, but must not ask for it: Writes the minutes of a meeting. Use when asked for a summary.
+    Use everyday words, as the person who asks. Do not name a tool or a function. Answer with the message and nothing else."
+  `);
+  expect(read("minutes").evals[0]).toEqual(mine);
+  const [positive, near] = ["notes-1", "notes-near-miss-1"].map((id) =>
+    read("notes").evals.find((one: { id: string }) => one.id === id),
+  );
+  const note = expect.stringMatching(/^By anthropic:claude-haiku-5-5, prompt \w{12}\.$/);
+  expect(positive).toEqual({
+    id: "notes-1",
+    input: expect.any(String),
+    should_trigger: true,
+    expected_behavior: ["Read it."],
+    note,
+  });
+  expect(near).toEqual({ id: "notes-near-miss-1", input: expect.any(String), should_trigger: false, note });
+  const ids = read("notes").evals.map(({ id }: { id: string }) => id);
+  expect(read("notes").unreviewed).toEqual(ids);
+  const ran = await call(made, "run .claude/skills");
+  expect(ran.printed).toContain(`Not reviewed: ${read("minutes").unreviewed.length + ids.length} of `);
+
+  const reviewed = await call(made, "queries .claude/skills/notes", ["drop", ...ids.slice(1).map(() => "keep")]);
+  expect([reviewed.code, reviewed.printed]).toEqual([0, expect.stringContaining("1 of")]);
+  expect(reviewed.printed).toContain("must not load the skill:");
+  expect(read("notes")).toEqual({ evals: expect.not.arrayContaining([expect.objectContaining({ id: "notes-1" })]) });
+  expect((await call(made, "queries .claude/skills/notes --from logs --accept-all")).code).toBe(2);
 });

@@ -10,7 +10,7 @@ import {
   listMixedUp,
   listNext,
 } from "../../../src/evals/inspection/init/report.ts";
-import { draftQueries } from "../../../src/evals/inspection/init/skills.ts";
+import { draftSkillCases } from "../../../src/evals/inspection/init/skills.ts";
 import { heading } from "../../../src/evals/reports/document.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 import { aSkill } from "../../fakes/skill.ts";
@@ -120,31 +120,57 @@ it("drafts queries that a skill is for, and near misses of it", () => {
     aSkill("release-notes", { description }),
     aSkill("mail", { description: "Sends e-mails to people." }),
   ];
-  expect(draftQueries(notes, [notes, mail])).toMatchInlineSnapshot(`
+  expect(draftSkillCases(notes, [notes, mail])).toMatchInlineSnapshot(`
     [
       {
+        "id": "release-notes-1",
         "input": "what is new?",
-        "should_trigger": true,
+        "skill": "release-notes",
+        "steps": [],
+        "tool": "release-notes",
+        "unfilled": [],
       },
       {
+        "id": "release-notes-2",
         "input": "I need a changelog",
-        "should_trigger": true,
+        "skill": "release-notes",
+        "steps": [],
+        "tool": "release-notes",
+        "unfilled": [],
       },
       {
-        "input": "I need says",
-        "should_trigger": true,
+        "id": "release-notes-3",
+        "input": "Please write release notes",
+        "skill": "release-notes",
+        "steps": [],
+        "tool": "release-notes",
+        "unfilled": [],
       },
       {
+        "avoid": {
+          "shared": [],
+          "tool": "release-notes",
+        },
+        "id": "release-notes-near-miss-1",
         "input": "Please send e-mails to people",
-        "should_trigger": false,
+        "skill": "release-notes",
+        "steps": [],
+        "tool": "mail",
+        "unfilled": [],
       },
       {
+        "id": "release-notes-near-miss-2",
         "input": "Who invented release notes?",
-        "should_trigger": false,
+        "skill": "release-notes",
+        "steps": [],
+        "unfilled": [],
       },
       {
+        "id": "release-notes-near-miss-3",
         "input": "What is another word for release notes?",
-        "should_trigger": false,
+        "skill": "release-notes",
+        "steps": [],
+        "unfilled": [],
       },
     ]
   `);

@@ -73,6 +73,8 @@ export type SkillEval = {
   split?: "train" | "held-out";
   /** Sentences for a judge; without any, only loading can be measured. */
   expectedBehavior: readonly string[];
+  /** Set for a draft that nobody reviewed: the file lists its id as `unreviewed`. */
+  unreviewed?: true;
   files: readonly EvalFile[];
   /** Why it cannot be asked as it is written, as a sentence. */
   unusable?: string;

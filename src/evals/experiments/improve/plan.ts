@@ -17,7 +17,8 @@ import { computeTrialCeiling, estimateTrialCost } from "../pipeline/price.ts";
 import type { Overlaid } from "../variants/ask.ts";
 import type { forecastLoop } from "./design.ts";
 
-const drafting = " `evals queries` drafts some: of users with `--from <sessions>`, of a model with `--writer <model>`.";
+const drafting = " `evals queries` drafts some: ";
+const ofUsers = "of users with `--from <sessions>`, ";
 
 /** The cases, and what each is for. Throws a usage error if too few are held out; warns if none expects no tool. */
 export function splitSuite({ cases: all, suite }: ExperimentWorkspace, io: Io) {
@@ -33,7 +34,7 @@ export function splitSuite({ cases: all, suite }: ExperimentWorkspace, io: Io) {
       needed > 0
         ? `Only ${count(heldOut, "case")} of "${suite.name}" ${heldOut === 1 ? "is" : "are"} held out: a proof needs at least ${minHeldOut}.`
         : `Every case of "${suite.name}" is held out, so there is none to search on.`,
-      `Add ${count(2 * Math.max(1, needed), "case")}${wanted}.${suite.server ? drafting : ""}`,
+      `Add ${count(2 * Math.max(1, needed), "case")}${wanted}.${drafting}${suite.server ? ofUsers : ""}of a model with \`--writer <model>\`.`,
       { file: suite.file },
     );
   }

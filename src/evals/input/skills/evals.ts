@@ -50,7 +50,11 @@ export async function readSkillEvals(
       const entries = listEntries(parsed, skill.name, problems);
       const shared = readSharedFiles(parsed, entries, caseFiles, problems);
       const context = { skill: skill.name, parsed, files: caseFiles, shared, problems };
-      evals.push(...entries.flatMap((entry) => readEntry(entry, context) ?? []));
+      const open = isJsonObject(parsed.value) ? [parsed.value.unreviewed ?? []].flat() : [];
+      const read = entries.flatMap((entry) => readEntry(entry, context) ?? []);
+      evals.push(
+        ...read.map((one) => ({ ...one, ...(open.includes(one.id ?? null) && { unreviewed: true as const }) })),
+      );
       errors.push(...parsed.problems, ...problems.errors);
       warnings.push(...problems.warnings);
     } catch (error) {
@@ -117,7 +121,9 @@ const triggerLists = [
   { key: "should_not_trigger", triggers: false },
 ] as const;
 /** Keys that are allowed beside the lists: the owner of the evals, notes for readers, and shared files. */
-const metadataKeys = new Set(["skill_name", "skill", "skills", "name", "description", "version", "$schema", "files"]);
+const metadataKeys = new Set([
+  ...["skill_name", "skill", "skills", "name", "description", "version", "$schema", "files", "unreviewed"],
+]);
 const shapeHint = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
 
 /** Lists the queries of an eval file in every known shape: a list, lists under known keys, or a single query. */

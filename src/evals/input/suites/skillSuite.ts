@@ -43,7 +43,8 @@ export function buildSkillSuite(
     ...(measure === "behavior" && { lift: skill.name }),
     cases,
   };
-  return { ...suite, hash: hashSuite(suite) };
+  const unreviewed = cases.filter((_, index) => asked[index]?.unreviewed).map(({ id }) => id);
+  return { ...suite, ...(unreviewed.length > 0 && { unreviewed }), hash: hashSuite(suite) };
 }
 
 /** Drops ids that are not unique, because the eval files of a package often all count from 1. */

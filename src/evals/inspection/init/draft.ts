@@ -9,11 +9,14 @@ import { sampleArguments } from "./values.ts";
 /**
  * A drafted case. `tool` is absent if no tool is expected. `unfilled` names required parameters for which no value fits;
  * the query does not say them, and they are not expected. `avoid`: a similar tool that the query could be taken for. `by`:
- * who wrote the query, if it is no guess.
+ * who wrote the query, if it is no guess. `skill`: the skill in whose eval file it is, and the `steps` that it lists; `tool`
+ * and `avoid` are skills, too.
  */
 export type DraftCase = {
   id: string;
   input: string;
+  skill?: string;
+  steps?: readonly string[];
   tool?: string;
   args?: JsonObject;
   unfilled: readonly string[];

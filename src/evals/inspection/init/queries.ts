@@ -1,10 +1,10 @@
-import { resolve } from "node:path";
-import { type Document, isMap, isSeq, parseDocument, type YAMLMap } from "yaml";
+import { dirname, resolve } from "node:path";
 import { labelCase } from "../../asking/scoring/userTurns.ts";
 import { holdsSecret } from "../../base/secrets/secrets.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
+import { skillEntryName } from "../../base/types/skill.ts";
 import type { Suite } from "../../base/types/suite.ts";
 import { isOwnTool, type Tool } from "../../base/types/tool.ts";
 import { confusedPair } from "../../experiments/results/calls.ts";
@@ -12,15 +12,18 @@ import { Ranking } from "../../experiments/results/tally.ts";
 import { selectSuites } from "../../experiments/workspace/suites.ts";
 import { claimSuites, requireTrust } from "../../experiments/workspace/trust.ts";
 import { pickSuite } from "../../experiments/workspace/workspace.ts";
-import { writeOutput } from "../../experiments/workspace/writeOutput.ts";
-import { maxBytes, readNamed } from "../../input/parsing/read.ts";
+import { realPath } from "../../input/parsing/folders.ts";
+import { discoverSkills } from "../../input/skills/discover.ts";
+import { readSkillEvals } from "../../input/skills/evals.ts";
+import { discover } from "../../input/suites/discover.ts";
 import { listRecords } from "../../records/find.ts";
 import { readTrials } from "../../records/record.ts";
 import { count } from "../../reports/format.ts";
 import { openSource } from "../../servers/source.ts";
 import { shellWord } from "../shell.ts";
-import { type ConfusedTools, type DraftCase, draftCases } from "./draft.ts";
-import { addCases, printSuite } from "./suite.ts";
+import { type ConfusedTools, type DraftCase, draftCases, type KnownQuery } from "./draft.ts";
+import { draftSkillCases, locateEvals } from "./skills.ts";
+import { Drafts } from "./suite.ts";
 import { draftFromTraffic } from "./traffic.ts";
 import { type WriterOptions, writeQueries } from "./writer.ts";
 
@@ -49,33 +52,66 @@ export async function queries(options: QueriesOptions, io: Io): Promise<ExitCode
       "There is no terminal to review queries on.",
       "Review them on one, or add --accept-all: reports then say that nobody did.",
     );
-  const suite = pickSuite((await selectSuites({ paths: path === undefined ? [] : [path] }, io)).suites, undefined);
-  const drafts = new Drafts(suite.file, io);
-  if (writer !== undefined || from) {
-    const added = await draft(suite, drafts.listUnreviewed(), options, io);
-    if (!added) throw usageError("Cancelled: nothing was written.");
-    await drafts.add(added);
-  }
-  const open = drafts.listUnreviewed();
-  const next = `evals queries ${shellWord(suite.file)}`;
+  const { packages } = path === undefined ? { packages: [] } : await discover([path], io.cwd);
+  const all = packages.length > 0 ? await openSkills(packages, options, io) : await openSuite(options, io);
   if (io.signal.aborted) {
-    io.err(printableLines(`Stopped: ${suite.file} has the queries so far. Repeat the command to go on.`));
+    io.err(printableLines(`Stopped: ${all[0]?.file} has the queries so far. Repeat the command to go on.`));
     return io.signalExitCode();
   }
-  const unreviewed = `${count(open.length, "query")} of ${suite.file} that nobody reviewed`;
-  if (open.length > 0 && !acceptAll) return await review(open, drafts, next, io);
-  io.out(printableLines(open.length > 0 ? `${unreviewed}. To do it: ${next}` : `No draft is left in ${suite.file}.`));
+  for (const drafts of all) {
+    const { file } = drafts;
+    const open = drafts.listUnreviewed();
+    const next = `evals queries ${shellWord(file)}`;
+    const unreviewed = `${count(open.length, "query")} of ${file} that nobody reviewed. To do it: ${next}`;
+    if (open.length > 0 && !acceptAll) {
+      const code = await review(open, drafts, next, io);
+      if (code !== exitCodes.passed) return code;
+    } else io.out(printableLines(open.length > 0 ? unreviewed : `No draft is left in ${file}.`));
+  }
   return exitCodes.passed;
 }
 
-/** Drafts cases for the tools of a suite. Undefined if the user does not agree to the cost. */
-async function draft(
-  suite: Suite,
-  unreviewed: readonly string[],
-  options: QueriesOptions,
-  io: Io,
-): Promise<readonly DraftCase[] | undefined> {
-  const { writer, from, replace = [] } = options;
+/** The eval files of skills, with the queries that a model writes for each: those for it, and near misses of it. */
+async function openSkills(packages: readonly string[], options: QueriesOptions, io: Io): Promise<Drafts[]> {
+  if (options.from) throw usageError("--from finds the tools that were used, and no skills.", "Name a suite of tools.");
+  const dirs = packages.map((path) => realPath(resolve(io.cwd, path)) ?? path);
+  const roots = [...new Set(dirs.map((dir) => dirname(dir)))].map((dir) => ({ dir, level: "named" as const }));
+  const { skills } = await discoverSkills(roots, { cwd: io.cwd });
+  const own = skills.filter(({ dir }) => dirs.includes(dir));
+  const files = new Map(own.map((skill) => [skill.name, new Drafts(locateEvals(skill), io)]));
+  if (options.writer === undefined) return [...files.values()];
+  const labels = new Map(skills.map(({ name }) => [skillEntryName(name), name]));
+  const confused = await listConfused([...labels.keys()], labels, options.out, io);
+  const known = await Promise.all(
+    own.map(async (skill) => {
+      const { evals } = await readSkillEvals(skill, { repository: io.cwd, cwd: io.cwd });
+      return evals.map(({ id = "", input, triggers }) => ({ id, input, tool: triggers ? skill.name : "none" }));
+    }),
+  );
+  const written = await rewrite(
+    own.flatMap((skill) => draftSkillCases(skill, skills, confused)).filter(({ input }) => !holdsSecret(input, io)),
+    skills.map(({ name, description }) => ({ name, description, inputSchema: { type: "object" } })),
+    { known: known.flat(), unreviewed: [...files.values()].flatMap((drafts) => drafts.listUnreviewed()) },
+    options,
+    io,
+  );
+  for (const [name, drafts] of files) await drafts.add(written.filter(({ skill }) => skill === name));
+  return [...files.values()];
+}
+
+/** The only suite, with the cases that are drafted for its tools; or the eval files of the project's skills. */
+async function openSuite(options: QueriesOptions, io: Io): Promise<Drafts[]> {
+  const { path, writer, from, replace = [] } = options;
+  const { suites } = await selectSuites({ paths: path === undefined ? [] : [path] }, io);
+  if (suites.every(({ name }) => name.startsWith(skillEntryName(""))))
+    return await openSkills(
+      suites.map(({ file }) => dirname(dirname(file))),
+      options,
+      io,
+    );
+  const suite = pickSuite(suites, undefined);
+  const drafts = new Drafts(suite.file, io);
+  if (writer === undefined && !from) return [drafts];
   const isUsable = (line: string) => !holdsSecret(line, io);
   const tools = await listTools(suite, io);
   const known = suite.cases.map((one) => {
@@ -85,15 +121,30 @@ async function draft(
   if (from) {
     const { cases, report } = draftFromTraffic(from, tools, { names: replace, known, isUsable }, io);
     io.err(printableLines(report));
-    return nameAnew(cases, known).map((one) => ({ ...one, by: "a user" }));
+    await drafts.add(nameAnew(cases, known).map((one) => ({ ...one, by: "a user" })));
+    return [drafts];
   }
-  const { cases } = draftCases(tools, isUsable, await listConfused(suite, tools, options.out, io));
+  const labels = new Map(tools.map(({ name }) => [name, name]));
+  const { cases } = draftCases(tools, isUsable, await listConfused([suite.name], labels, options.out, io));
+  await drafts.add(await rewrite(cases, tools, { known, unreviewed: drafts.listUnreviewed() }, options, io));
+  return [drafts];
+}
+
+/** The drafts as a model words them, beside what is known. Throws a usage error if the user does not agree to the cost. */
+async function rewrite(
+  cases: readonly DraftCase[],
+  tools: readonly Tool[],
+  { known, unreviewed }: { known: readonly (KnownQuery & { id: string })[]; unreviewed: readonly string[] },
+  options: QueriesOptions,
+  io: Io,
+): Promise<DraftCase[]> {
   // A draft of `evals init` is written anew; one that a model wrote is reviewed first.
   const isGuess = ({ id, input }: DraftCase) => known.some((one) => one.id === id && one.input === input);
   const wanted = cases.filter((one) => !unreviewed.includes(one.id) || isGuess(one));
   const kept = known.filter(({ id }) => !unreviewed.includes(id) || !wanted.some((one) => one.id === id));
-  const written = await writeQueries(wanted, tools, kept, { ...options, writer: writer ?? "" }, io);
-  return written && nameAnew(written, kept);
+  const written = await writeQueries(wanted, tools, kept, { ...options, writer: options.writer ?? "" }, io);
+  if (!written) throw usageError("Cancelled: nothing was written.");
+  return nameAnew(written, kept);
 }
 
 /** Cases with ids that are not taken: `read_file-2`. */
@@ -121,15 +172,23 @@ async function listTools(suite: Suite, io: Io): Promise<readonly Tool[]> {
   }
 }
 
-/** The pairs of tools that a model took for each other in the latest run of a suite, the most frequent first. */
-async function listConfused(suite: Suite, tools: readonly Tool[], out: string, io: Io): Promise<ConfusedTools[]> {
-  const isTool = (label: string) => tools.some(({ name }) => name === label);
+/**
+ * The pairs of tools or skills that a model took for each other in the latest run of suites, the most frequent first.
+ * `labels`: their names by what a record calls them.
+ */
+async function listConfused(
+  suites: readonly string[],
+  labels: ReadonlyMap<string, string>,
+  out: string,
+  io: Io,
+): Promise<ConfusedTools[]> {
   for await (const { dir, manifest } of listRecords("run", resolve(io.cwd, out))) {
-    if (!manifest.suites.some(({ name }) => name === suite.name)) continue;
+    if (!manifest.suites.some(({ name }) => suites.includes(name))) continue;
     const pairs = new Ranking<ConfusedTools>();
     for await (const trial of readTrials(dir, manifest.id)) {
-      const { expected = "", picked = "" } = (trial.cell.suite === suite.name && confusedPair(trial)) || {};
-      if (isTool(expected) && isTool(picked)) pairs.add({ tool: expected, avoid: picked });
+      const { expected = "", picked = "" } = (suites.includes(trial.cell.suite) && confusedPair(trial)) || {};
+      const [tool, avoid] = [labels.get(expected), labels.get(picked)];
+      if (tool !== undefined && avoid !== undefined) pairs.add({ tool, avoid });
     }
     return pairs.ranked();
   }
@@ -140,7 +199,11 @@ const decisions = ["keep", "edit", "drop"] as const;
 
 /** Shows each draft and takes a decision. A cancelled prompt stops the review; of a text it goes back to the decision. */
 async function review(ids: readonly string[], drafts: Drafts, next: string, io: Io): Promise<ExitCode> {
-  io.err(printableLines(`${count(ids.length, "query")} to review. Ctrl-C stops, and keeps what is decided.`));
+  io.err(
+    printableLines(
+      `${count(ids.length, "query")} of ${drafts.file} to review. Ctrl-C stops, and keeps what is decided.`,
+    ),
+  );
   const done = { keep: 0, edit: 0, drop: 0 };
   const choices = decisions.map((value) => ({ value, label: `${value[0]?.toUpperCase()}${value.slice(1)}` }));
   for (let at = 0; at < ids.length; ) {
@@ -161,75 +224,4 @@ async function review(ids: readonly string[], drafts: Drafts, next: string, io: 
   }
   io.out(printableLines(`Kept ${done.keep}, edited ${done.edit}, dropped ${done.drop}.`));
   return exitCodes.passed;
-}
-
-/** The drafts in a suite file. Comments, and what is not about drafts, stay. */
-class Drafts {
-  readonly #document: Document;
-
-  constructor(
-    readonly file: string,
-    readonly io: Io,
-  ) {
-    this.#document = parseDocument(readNamed(file, resolve(io.cwd, file), { limit: maxBytes }));
-    if (!isSeq(this.#cases))
-      throw usageError("Queries are drafted in suites of YAML or JSON alone.", "Name such a suite.", { file });
-  }
-
-  /** The ids of the cases that nobody reviewed, in the order of the suite. */
-  listUnreviewed(): string[] {
-    const listed = this.#document.toJS().unreviewed ?? [];
-    return this.#items.map((item) => String(item.get("id"))).filter((id) => listed.includes(id));
-  }
-
-  /** The query of a case, and what it expects, as written. */
-  describe(id: string): { input: string; expects: string } {
-    const { input, expect = {} } = this.#find(id)?.toJSON() ?? {};
-    const { tool, avoid } = expect;
-    const expects = tool === "none" ? "needs no tool" : `expects ${[tool].flat().join(" or ")}`;
-    return { input: [input].flat().join("\n"), expects: avoid === undefined ? expects : `${expects}, not ${avoid}` };
-  }
-
-  /** Adds drafts; one that has the id of a case replaces it. */
-  async add(cases: readonly DraftCase[]): Promise<void> {
-    const ids = cases.map(({ id }) => id);
-    const open = [...this.listUnreviewed(), ...ids];
-    for (const id of ids) this.#remove(id);
-    addCases(this.#document, cases);
-    await this.#save(open);
-  }
-
-  /** Settles a draft: with this query, or dropped. */
-  async decide(id: string, input: string | undefined): Promise<void> {
-    if (input === undefined) this.#remove(id);
-    else if (input !== this.describe(id).input) this.#find(id)?.set("input", input);
-    await this.#save(this.listUnreviewed().filter((one) => one !== id));
-  }
-
-  get #cases() {
-    return this.#document.get("cases") ?? this.#document.get("evals");
-  }
-
-  get #items(): YAMLMap[] {
-    return isSeq(this.#cases) ? this.#cases.items.filter(isMap) : [];
-  }
-
-  #find(id: string): YAMLMap | undefined {
-    return this.#items.find((item) => item.get("id") === id);
-  }
-
-  #remove(id: string): void {
-    const found = this.#find(id);
-    if (isSeq(this.#cases)) this.#cases.items = this.#cases.items.filter((item) => item !== found);
-  }
-
-  async #save(unreviewed: readonly string[]): Promise<void> {
-    const ids = [...new Set(unreviewed)];
-    if (ids.length > 0) this.#document.set("unreviewed", this.#document.createNode(ids, { flow: true }));
-    else this.#document.delete("unreviewed");
-    const isJson = this.file.endsWith(".json");
-    const text = isJson ? `${JSON.stringify(this.#document.toJS(), null, 2)}\n` : printSuite(this.#document);
-    // A secret that the user's own text has is no business of a review.
-    await writeOutput(resolve(this.io.cwd, this.file), text, { env: {} });
-  }
 }

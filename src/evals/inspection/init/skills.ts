@@ -6,27 +6,26 @@ import { mentionsName } from "../../base/text/text.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { SkillPackage } from "../../base/types/skill.ts";
-import { writeOutput } from "../../experiments/workspace/writeOutput.ts";
 import { discoverSkills } from "../../input/skills/discover.ts";
 import { heading, text } from "../../reports/document.ts";
-import { count, some } from "../../reports/format.ts";
+import { count } from "../../reports/format.ts";
 import { splitName, splitSentences, startsWithVerb } from "../lint/language.ts";
 import { runRules } from "../lint/rule.ts";
 import { rules } from "../lint/rules/index.ts";
 import { collectSkills } from "../lint/skills.ts";
 import { nameProgram, shellWord } from "../shell.ts";
 import type { SkillsTarget } from "../targets.ts";
-import { makeRequest } from "./draft.ts";
+import { type ConfusedTools, type DraftCase, makeRequest } from "./draft.ts";
 import { type Drafted, listFindings, listMixedUp } from "./report.ts";
-
-/** A query of an eval file. What the answer must do is taken from the steps of the skill, if it lists any. */
-type Query = { input: string; should_trigger: boolean; expected_behavior?: readonly string[] };
+import { Drafts } from "./suite.ts";
 
 const maxPositives = 3;
 const maxSteps = 3;
 /** Fewer say little, and lint warns of them. */
 const minQueries = 5;
-const evalFile = "evals/evals.json";
+
+/** The eval file of a skill, as a message names it. */
+export const locateEvals = ({ file }: SkillPackage) => join(dirname(file), "evals/evals.json");
 
 /**
  * Drafts `evals/evals.json` of each skill in a folder that has none, and describes the skills. Throws EvalsError for a folder without a skill.
@@ -38,17 +37,16 @@ export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted>
   if (skills.length === 0)
     throw usageError(`There is no skill package in "${dir}".`, "A skill package is a folder with a SKILL.md.");
   const { subjects } = await collectSkills(target, { io, settings: [] });
-  const drafted = skills.filter((skill) => !existsSync(join(skill.dir, evalFile)));
-  const kept = skills.filter((skill) => !drafted.includes(skill)).map(({ name }) => name);
+  const drafted = skills.filter((skill) => !existsSync(resolve(io.cwd, locateEvals(skill))));
+  const kept = skills.length - drafted.length;
   let queries = 0;
   for (const skill of drafted) {
-    const evals = draftQueries(skill, found.skills).filter(({ input }) => !holdsSecret(input, io));
-    queries += evals.length;
-    await writeOutput(join(skill.dir, evalFile), `${JSON.stringify({ evals }, null, 2)}\n`, io, { flag: "wx" });
+    const cases = draftSkillCases(skill, found.skills).filter(({ input }) => !holdsSecret(input, io));
+    queries += cases.length;
+    await new Drafts(locateEvals(skill), io).add(cases);
   }
   const shown = relative(io.cwd, resolve(io.cwd, dir)) || ".";
   const lint = `${nameProgram(io)} lint ${shellWord(shown)}`;
-  const files = drafted.map(({ file }) => join(dirname(file), evalFile));
   return {
     path: shown,
     cases: queries,
@@ -58,46 +56,61 @@ export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted>
       ...listMixedUp(skills, lint),
       ...listFindings(runRules(subjects ?? [], rules).findings, lint),
       text(
-        files.length > 0
-          ? `Drafted ${some(files, 3)}: ${count(queries, "query")}, for some of which the skill must load. They are guesses, and no model was asked.`
+        drafted.length > 0
+          ? `Drafted evals/evals.json of ${count(drafted.length, "skill")}: ${count(queries, "query")}, for some of which the skill must load. They are guesses, and no model was asked. \`evals queries ${shellWord(shown)}\` replaces them.`
           : undefined,
-        kept.length > 0 ? `Kept the queries of ${some(kept)}.` : undefined,
+        kept > 0 ? `Kept the queries of ${count(kept, "skill")}.` : undefined,
       ),
     ],
   };
 }
 
-/** Queries that the skill is for, and near misses: those of the most similar skills, and what only sounds like it. */
-export function draftQueries(skill: SkillPackage, all: readonly SkillPackage[]): Query[] {
+/**
+ * Queries that the skill is for, and near misses: those of the skills for which it was loaded or which are the most similar,
+ * and what only sounds like it.
+ */
+export function draftSkillCases(
+  skill: SkillPackage,
+  all: readonly SkillPackage[],
+  confused: readonly ConfusedTools[] = [],
+): DraftCase[] {
   const own = listRequests(skill);
   const weights = weighWords(all.map(toToolText));
   const [mine] = weights.slice(all.indexOf(skill));
   const similarity = (at: number) => (mine && weights[at] ? measureSimilarity(mine, weights[at]) : 0);
+  const mistakes = ({ name }: SkillPackage) =>
+    Number(confused.some(({ tool, avoid }) => tool === name && avoid === skill.name));
+  const near = { avoid: { tool: skill.name, shared: [] } };
   const others = [...all.entries()]
     .filter(([, other]) => other !== skill)
-    .sort(([a], [b]) => similarity(b) - similarity(a))
-    .flatMap(([, other]) => listRequests(other).slice(0, 1))
-    .filter((input) => !own.includes(input));
+    .sort(([a, one], [b, other]) => mistakes(other) - mistakes(one) || similarity(b) - similarity(a))
+    .flatMap(([, other]) =>
+      listRequests(other)
+        .slice(0, 1)
+        .map((input) => ({ input, tool: other.name, ...near })),
+    )
+    .filter(({ input }) => !own.includes(input));
   const words = splitName(skill.folder).join(" ");
   const misses = [
     ...others.slice(0, 2),
-    `Who invented ${words}?`,
-    `What is another word for ${words}?`,
-    "What is 17 plus 25?",
-    "Thanks, that is all for today",
-  ];
+    { input: `Who invented ${words}?` },
+    { input: `What is another word for ${words}?` },
+    { input: "What is 17 plus 25?" },
+    { input: "Thanks, that is all for today" },
+  ].slice(0, Math.max(3, minQueries - own.length));
   const steps = skill.document.steps.slice(0, maxSteps).map(({ text }) => text);
-  return [
-    ...own.map((input) => {
-      return { input, should_trigger: true, ...(steps.length > 0 && { expected_behavior: steps }) };
-    }),
-    ...misses.slice(0, Math.max(3, minQueries - own.length)).map((input) => ({ input, should_trigger: false })),
-  ];
+  return [...own.map((input) => ({ input, tool: skill.name })), ...misses].map((one, at) => {
+    const id = at < own.length ? `${skill.folder}-${at + 1}` : `${skill.folder}-near-miss-${at + 1 - own.length}`;
+    return { ...one, id, skill: skill.name, steps, unfilled: [] };
+  });
 }
 
 /** What users ask for, in "Use when the user asks for X, or wants to Y". */
 const occasion =
   /\b(?:user|users|you|someone|asked) *(?:asks?|wants?|needs?|requests?)? *(?:you )?(?:for|to|about|an?|the) ([^.;:()"]{4,200})/gi;
+
+/** The rest of "asks for a changelog, or says ...". */
+const ofUser = /^(?:says?|asks?|wants?|needs?|mentions?|types?|pastes?|uploads?)\b/i;
 
 /** Requests in the words of a description: what it says the skill does, when to use it, and what it quotes. */
 function listRequests({ name, folder, description }: SkillPackage): string[] {
@@ -106,7 +119,7 @@ function listRequests({ name, folder, description }: SkillPackage): string[] {
   const occasions = [...description.matchAll(occasion)]
     .flatMap(([, what = ""]) => what.split(/,? or |, /))
     .map((what) => what.trim())
-    .filter((what) => what.length > 3);
+    .filter((what) => what.length > 3 && !ofUser.test(what));
   const requests = [
     ...quoted,
     ...occasions.map((what) =>

@@ -1,12 +1,15 @@
-import { relative } from "node:path";
-import { Document, isMap, isScalar, isSeq, visit, type YAMLMap, type YAMLSeq } from "yaml";
+import { existsSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { Document, isMap, isScalar, isSeq, parseDocument, visit, type YAMLMap, type YAMLSeq } from "yaml";
 import { isSecretName } from "../../base/secrets/recognize.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { visible, wrap } from "../../base/text/display.ts";
 import { cut } from "../../base/text/text.ts";
-import { formatProblem } from "../../base/types/errors.ts";
+import { formatProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { DispatchRules, ServerSpec } from "../../base/types/suiteFile.ts";
+import { writeOutput } from "../../experiments/workspace/writeOutput.ts";
+import { maxBytes, readNamed } from "../../input/parsing/read.ts";
 import { resolveServer } from "../../servers/spec.ts";
 import type { ServerTarget, ToolListTarget } from "../targets.ts";
 import type { Draft, DraftCase } from "./draft.ts";
@@ -54,10 +57,17 @@ export function renderSuite({ cases, left }: Draft, frame: SuiteFrame): string {
   return printSuite(document);
 }
 
-/** Adds drafted cases to a suite, with comments on what to edit. */
-export function addCases(document: Document, drafted: readonly DraftCase[]): void {
+/** Adds drafted cases to a suite, with comments on what to edit, or to an eval file. */
+function addCases(document: Document, drafted: readonly DraftCase[]): void {
   const list = document.get("cases") ?? document.get("evals");
-  for (const [at, { id, input, tool = "none", args, avoid, ...rest }] of drafted.entries()) {
+  for (const [at, { id, input, skill, steps = [], tool = "none", args, avoid, ...rest }] of drafted.entries()) {
+    if (skill !== undefined) {
+      const isOwn = tool === skill;
+      const note = rest.by === undefined ? {} : { note: `By ${rest.by}.` };
+      const behavior = isOwn && steps.length > 0 ? { expected_behavior: steps } : {};
+      if (isSeq(list)) list.items.push(document.createNode({ id, input, should_trigger: isOwn, ...behavior, ...note }));
+      continue;
+    }
     const expect = { tool, ...(avoid && { avoid: avoid.tool }), ...(args && { args }) };
     const node = document.createNode({ id, input, expect }, { aliasDuplicateObjects: false });
     const flat = node.get("expect", true);
@@ -70,8 +80,83 @@ export function addCases(document: Document, drafted: readonly DraftCase[]): voi
   }
 }
 
+/** The drafts in a suite file, or in the eval file of a skill, which may be missing. Comments, and what is not about drafts, stay. */
+export class Drafts {
+  readonly #document: Document;
+
+  constructor(
+    readonly file: string,
+    readonly io: Io,
+  ) {
+    const path = resolve(io.cwd, file);
+    this.#document = parseDocument(existsSync(path) ? readNamed(file, path, { limit: maxBytes }) : '{ "evals": [] }');
+    if (!isSeq(this.#cases))
+      throw usageError('Queries are drafted below "cases" or "evals" in YAML or JSON alone.', "Name such a file.", {
+        file,
+      });
+  }
+
+  /** The ids of the cases that nobody reviewed, in the order of the suite. */
+  listUnreviewed(): string[] {
+    const listed = this.#document.toJS().unreviewed ?? [];
+    return this.#items.map((item) => String(item.get("id"))).filter((id) => listed.includes(id));
+  }
+
+  /** The query of a case, and what it expects, as written. */
+  describe(id: string): { input: string; expects: string } {
+    const { input, should_trigger: triggers, expect = {} } = this.#find(id)?.toJSON() ?? {};
+    if (triggers !== undefined) return { input, expects: `must ${triggers ? "" : "not "}load the skill` };
+    const { tool, avoid } = expect;
+    const expects = tool === "none" ? "needs no tool" : `expects ${[tool].flat().join(" or ")}`;
+    return { input: [input].flat().join("\n"), expects: avoid === undefined ? expects : `${expects}, not ${avoid}` };
+  }
+
+  /** Adds drafts; one that has the id of a case replaces it. */
+  async add(cases: readonly DraftCase[]): Promise<void> {
+    const ids = cases.map(({ id }) => id);
+    const open = [...this.listUnreviewed(), ...ids];
+    for (const id of ids) this.#remove(id);
+    addCases(this.#document, cases);
+    await this.#save(open);
+  }
+
+  /** Settles a draft: with this query, or dropped. */
+  async decide(id: string, input: string | undefined): Promise<void> {
+    if (input === undefined) this.#remove(id);
+    else if (input !== this.describe(id).input) this.#find(id)?.set("input", input);
+    await this.#save(this.listUnreviewed().filter((one) => one !== id));
+  }
+
+  get #cases() {
+    return this.#document.get("cases") ?? this.#document.get("evals");
+  }
+
+  get #items(): YAMLMap[] {
+    return isSeq(this.#cases) ? this.#cases.items.filter(isMap) : [];
+  }
+
+  #find(id: string): YAMLMap | undefined {
+    return this.#items.find((item) => item.get("id") === id);
+  }
+
+  #remove(id: string): void {
+    const found = this.#find(id);
+    if (isSeq(this.#cases)) this.#cases.items = this.#cases.items.filter((item) => item !== found);
+  }
+
+  async #save(unreviewed: readonly string[]): Promise<void> {
+    const ids = [...new Set(unreviewed)];
+    if (ids.length > 0) this.#document.set("unreviewed", this.#document.createNode(ids, { flow: true }));
+    else this.#document.delete("unreviewed");
+    const isJson = this.file.endsWith(".json");
+    const text = isJson ? `${JSON.stringify(this.#document.toJS(), null, 2)}\n` : printSuite(this.#document);
+    // A secret that the user's own text has is no business of a review.
+    await writeOutput(resolve(this.io.cwd, this.file), text, { env: {} });
+  }
+}
+
 /** The text of a suite. Invisible characters become escapes in double quotes, because a reviewer would not see them. */
-export function printSuite(document: Document): string {
+function printSuite(document: Document): string {
   visit(document, {
     Scalar(_, node) {
       if (typeof node.value === "string" && node.value.search(hidden) >= 0) node.type = "QUOTE_DOUBLE";

@@ -96,16 +96,23 @@ async function writeQuery(
 }
 
 const maxSubjects = 12;
+const maxDescription = 400;
 
 /** The request for one query. It is short and plain, because small models follow no long instructions. */
-function describeTask({ input, tool, args = {}, avoid }: DraftCase, tools: readonly Tool[], failed: string): string {
-  const near = tools.find(({ name }) => name === avoid?.tool)?.description?.slice(0, 200);
+function describeTask(
+  { input, skill, tool, args = {}, avoid }: DraftCase,
+  tools: readonly Tool[],
+  failed: string,
+): string {
+  const describe = (of: string | undefined) => tools.find(({ name }) => name === of)?.description;
+  const [own, near] = [describe(tool), describe(avoid?.tool)?.slice(0, 200)];
   const values = listValues(Object.values(args));
   const subjects = tools.slice(0, maxSubjects).map(({ name }) => splitName(name).join(" "));
   return [
     ...(tool === undefined
       ? ["Write one message that a person would type to an assistant that can do none of this:", subjects.join(", ")]
       : ["Write one message that a person would type to an assistant to get this done:", input]),
+    ...(skill === undefined || !own ? [] : [`This is what the assistant can do: ${own.slice(0, maxDescription)}`]),
     ...(tool === undefined ? ["It should sound as if it were about the same things, but must not ask for them."] : []),
     ...(values.length > 0 ? [`The message must contain: ${values.join(", ")}`] : []),
     ...(near === undefined ? [] : [`It may sound a little like a request for this, but must not ask for it: ${near}`]),

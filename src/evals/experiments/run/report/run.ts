@@ -51,8 +51,7 @@ export function briefDocument(input: RunInput): Block[] {
       const blocks = withoutFigures(comparisonBlocks(suite, input), runStatus(summary));
       return isNamed && blocks.length > 0 ? [heading(2, `${suite.name} · ${suite.model}`), ...blocks] : blocks;
     }),
-    ...triggerBlocks(summary),
-    ...(isDraft ? [] : [...failingCases(summary), ...confusedTools(summary)]),
+    ...(isDraft ? [] : [...triggerBlocks(summary), ...failingCases(summary), ...confusedTools(summary)]),
     ...suites.flatMap(unanswered),
     facts(
       ...madeUp(summary),

@@ -84,7 +84,7 @@ const statuses = {
     certainty: () =>
       "Nobody has read them, and drafts of `evals init` have the words of the descriptions, by which the search finds a tool.",
     next: ({ suites }) =>
-      `Next: correct the queries with \`evals queries ${suites.length === 1 ? suites[0]?.cases[0]?.file : "<suite>"}\` (\`--writer <model>\` has a model rewrite them), then ask a language model with \`evals run -m anthropic:claude-haiku-5-5\`.`,
+      `Next: correct the queries with \`evals queries${suites.length === 1 ? ` ${suites[0]?.cases[0]?.file}` : ""}\` (\`--writer <model>\` has a model rewrite them), then ask a language model with \`evals run -m anthropic:claude-haiku-5-5\`.`,
   },
   "SMOKE CHECK": {
     tone: "warn",
