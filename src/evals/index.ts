@@ -18,7 +18,7 @@ import type { DoctorReport } from "./inspection/doctor/report.ts";
 import type { ImportReport } from "./inspection/import.ts";
 import type { ProbeReport } from "./inspection/probe/report.ts";
 import type { SearchReport } from "./inspection/search/evaluate.ts";
-import type { SkillListing } from "./inspection/skills.ts";
+import type { SkillListing } from "./inspection/tools.ts";
 import type {
   BaselineOptions,
   BlameOptions,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runManifestSchema } from "../../src/evals/base/types/run.ts";
 import { trialSchema } from "../../src/evals/base/types/trial.ts";
-import type { SkillListing } from "../../src/evals/inspection/skills.ts";
+import type { SkillListing } from "../../src/evals/inspection/tools.ts";
 import type { MessageAnswer } from "../fixtures/endpoints/messages.ts";
 import { type start, summaryOf, trialsOf } from "./evals.ts";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { displayWidth } from "../../src/evals/base/text/display.ts";
-import { type SkillListing, skillsDocument } from "../../src/evals/inspection/skills.ts";
+import { type SkillListing, skillsDocument } from "../../src/evals/inspection/tools.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 
 const common = { description: "Does it.", hash: "0".repeat(64) };

@@ -109,7 +109,7 @@ export const toolsCommand = defineCommand({
   ],
   run: async ({ skills, host, hostDir, ...args }, io) =>
     skills
-      ? (await import("../inspection/skills.ts")).listSkills({ host, hostDir, dir: args.paths, json: args.json }, io)
+      ? (await import("../inspection/tools.ts")).listSkills({ host, hostDir, dir: args.paths, json: args.json }, io)
       : (await import("../inspection/tools.ts")).listTools(args, io),
 });
 

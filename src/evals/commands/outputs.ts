@@ -14,8 +14,7 @@ import { doctorReportSchema } from "../inspection/doctor/report.ts";
 import { importOutputSchema } from "../inspection/import.ts";
 import { probeReportSchema } from "../inspection/probe/report.ts";
 import { searchReportSchema } from "../inspection/search/evaluate.ts";
-import { skillListingSchema } from "../inspection/skills.ts";
-import { toolsOutputSchema } from "../inspection/tools.ts";
+import { skillListingSchema, toolsOutputSchema } from "../inspection/tools.ts";
 
 const sentences = { headline: z.string(), reason: z.string(), next: z.string() };
 const blamedCaseSchema = blameReportSchema.shape.cases.element.extend(sentences);

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished } from "vitest";
 import { startOfflineProvider } from "../../../src/evals/inspection/doctor/doctor.ts";
-import type { SkillListing } from "../../../src/evals/inspection/skills.ts";
+import type { SkillListing } from "../../../src/evals/inspection/tools.ts";
 import { evals } from "../evals.ts";
 
 /** Folders that some host reads, and pairs of which one precedes the other in some host. */

@@ -6,7 +6,7 @@ import {
   judgeDocument,
   summarizeJudgeCheck,
 } from "../../../src/evals/experiments/judge/report.ts";
-import { judgeSentence } from "../../../src/evals/experiments/results/judgeMeasures.ts";
+import { judgeSentence } from "../../../src/evals/experiments/workspace/judgeFigure.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 
 test("the disagreements that do the most harm come first, those of one kind by line", () => {

@@ -14,8 +14,8 @@ import {
   text,
 } from "../../reports/document.ts";
 import { count, integer, money, percent, range } from "../../reports/format.ts";
-import { type JudgeMeasures, judgeMeasuresSchema, measureJudge } from "../results/judgeMeasures.ts";
 import { toExitCode } from "../results/outcome.ts";
+import { type JudgeMeasures, judgeMeasuresSchema, measureJudge } from "../workspace/judgeFigure.ts";
 
 const natural = z.number().int().min(0);
 const opinionSchema = z.enum(opinions);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
 import type { Io } from "../../src/evals/base/types/io.ts";
-import { listSkills } from "../../src/evals/inspection/skills.ts";
+import { listSkills } from "../../src/evals/inspection/tools.ts";
 import { type Files, skillText, workspace } from "../input/skills/workspace.ts";
 
 const files: Files = {
