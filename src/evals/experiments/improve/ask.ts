@@ -19,7 +19,7 @@ import { openWriter } from "../workspace/models.ts";
 import { writeOutput } from "../workspace/writeOutput.ts";
 import { forecastLoop, type LoopSetup, type LoopVerdict } from "./design.ts";
 import { makePatch } from "./patch.ts";
-import { announceCost, isSibling, listSubjects, splitSuite } from "./plan.ts";
+import { announceCost, expectsNothing, isSibling, listSubjects, splitSuite } from "./plan.ts";
 import { createGate, type LintTools, type NamedVariant, readProposals } from "./proposals.ts";
 import { promptHash } from "./propose.ts";
 import { recordSplits } from "./recordSplits.ts";
@@ -68,6 +68,7 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
     const wordings = new Map<string, Overlaid>();
     const setup: LoopSetup = {
       ...{ train, heldOut, seed: workspace.seed, margin: options.margin, bank: new Map(Object.entries(bank)) },
+      guards: train.filter((id) => [cases.get(id) ?? []].flat().some(expectsNothing)),
       siblings: (wording) => train.filter((id) => isSibling(cases.get(id), wordings.get(wording))),
       rounds: opened ? options.rounds : 1,
       isDeterministic: workspace.model.deterministic,

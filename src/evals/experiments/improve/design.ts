@@ -14,12 +14,14 @@ import { incumbentArm, type Outcome, type VariantFigures } from "../variants/ver
 
 /**
  * `train`: the cases that wordings are searched on. `heldOut`: those that one is proved on, which nothing else asks.
- * `siblings`: lists the train cases whose expected tools a wording leaves as they are, which it must not harm. `rounds`: how
+ * `guards`: the train cases that expect no call and no load, of which the search asks some, so that a wording that is picked
+ * for everything does not win it. `siblings`: lists the train cases whose expected tools a wording leaves as they are, which it must not harm. `rounds`: how
  * often proposals are asked for. The other fields are as in `VariantSetup`.
  */
 export type LoopSetup = Pick<VariantSetup, "seed" | "bank" | "margin" | "harmUnsteady"> & {
   train: readonly string[];
   heldOut: readonly string[];
+  guards?: readonly string[];
   siblings(wording: string): readonly string[];
   rounds: number;
   isDeterministic: boolean;
@@ -89,15 +91,19 @@ function designRoom({ train, seed, bank, isDeterministic }: LoopSetup): Design<s
   return { cap: train.length * roomTrials, play: (record) => findRoom(record, setup, new OrderSchedule(setup)) };
 }
 
+/** At least so many guards are asked if there are as many, and no more than cases with room: more would hide a gain. */
+const leastGuards = 4;
+
 /** Halving; on a deterministic model, each case once is all that there is to know. */
 function designSearch(
-  { train, seed, isDeterministic }: LoopSetup,
+  { train, guards = [], seed, isDeterministic }: LoopSetup,
   room: readonly string[],
   wordings: readonly string[],
 ): Design<{ best: string; trials: number; rounds: VariantFigures["screening"] }> {
-  const setup = { cases: room, seed };
+  const asked = [...new Set([...room, ...guards.slice(0, Math.max(leastGuards, room.length))])];
+  const setup = { cases: asked, seed };
   if (!isDeterministic)
-    return { cap: 0, play: (record) => screenWordings(record, { room, wordings }, new OrderSchedule(setup)) };
+    return { cap: 0, play: (record) => screenWordings(record, { room: asked, wordings }, new OrderSchedule(setup)) };
   const once = train.map((id) => ({ id, trials: 1 }));
   return askAll(once, wordings, seed, (record) => {
     const passes = (arm: string) => train.filter((id) => record.answers(id, arm)[0] === "pass").length;
@@ -113,7 +119,7 @@ function designProof(setup: LoopSetup, winner: string, from: number): Design<Out
   return chooseDesign({ ...shared, cases, gainCases: heldOut, challengers: [winner], from }, isDeterministic);
 }
 
-/** Trials of a round of the search: its proposals and the best wording so far, on cases with room. */
+/** Trials of a round of the search: its proposals and the best wording so far, on cases with room and guards. */
 function countSearch(proposals: number, room: number): number {
   let left = proposals + 1;
   return sumOf(screeningTrials(left, room), (trials) => {
@@ -127,14 +133,17 @@ function countSearch(proposals: number, room: number): number {
  * The trials of a loop: at most; typically (half of the cases have room, and a wording is proved at the first looks); and
  * of the smallest proof that adopts, which a budget must pay for.
  */
-export function forecastLoop({ train, heldOut, rounds, isDeterministic }: LoopSetup, proposals: number) {
+export function forecastLoop({ train, guards = [], heldOut, rounds, isDeterministic }: LoopSetup, proposals: number) {
   const proved = heldOut.length + train.length;
   if (isDeterministic) {
     const all = train.length * (1 + rounds * (proposals + 1)) + 2 * proved;
     return { least: 2 * proved, typical: all, most: all };
   }
   const proof = (looks: number) => heldOut.length * roomTrials + 2 * looks * proved;
-  const search = (room: number) => train.length * roomTrials + rounds * countSearch(proposals, room);
+  const search = (room: number) => {
+    const asked = room + Math.min(guards.length, train.length - room, Math.max(leastGuards, room));
+    return train.length * roomTrials + rounds * countSearch(proposals, asked);
+  };
   const { looks } = certificates.strict;
   return {
     least: heldOut.length * (roomTrials + 2 * looks[0]),

@@ -20,6 +20,10 @@ import type { forecastLoop } from "./design.ts";
 const drafting = " `evals queries` drafts some: ";
 const ofUsers = "of users with `--from <sessions>`, ";
 
+/** Whether a case expects that no tool is called, or that a skill is not loaded. */
+export const expectsNothing = ({ case: { expect } }: PlannedCase) =>
+  expect?.kind === "none" || expect?.kind === "avoid";
+
 /** The cases, and what each is for. Throws a usage error if too few are held out; warns if none expects no tool. */
 export function splitSuite({ cases: all, suite }: ExperimentWorkspace, io: Io) {
   const cases = new Map(all.map((planned) => [planned.case.id, planned]));
@@ -38,7 +42,7 @@ export function splitSuite({ cases: all, suite }: ExperimentWorkspace, io: Io) {
       { file: suite.file },
     );
   }
-  if (!all.some(({ case: one }) => one.expect?.kind === "none" || one.expect?.kind === "avoid"))
+  if (!all.some(expectsNothing))
     printProblem(io)({
       severity: "warning",
       message: `No case of "${suite.name}" expects that no tool is called, so a wording that is called too often can win.`,
