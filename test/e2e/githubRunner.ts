@@ -49,7 +49,9 @@ export async function runAction(action: string, inputs: Record<string, string>, 
 export async function runWorkflow(file: string, job: Job): Promise<Ran> {
   const { evals } = workflowSchema.parse(parse(readFileSync(join(job.cwd, file), "utf8"))).jobs;
   if (!evals) throw new Error(`${file} has no job "evals".`);
-  return await runSteps(evals.steps, { ...job, env: { ...job.env, ...evals.env } });
+  const workspace = (text: string) => text.replaceAll(/\$\{\{ github\.workspace \}\}/g, job.cwd);
+  const own = Object.entries(evals.env ?? {}).map(([name, text]) => [name, workspace(text)]);
+  return await runSteps(evals.steps, { ...job, env: { ...job.env, ...Object.fromEntries(own) } });
 }
 
 async function runSteps(steps: readonly Step[], job: Job): Promise<Ran> {

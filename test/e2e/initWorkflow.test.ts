@@ -1,12 +1,12 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { parse } from "yaml";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { runWorkflow } from "./githubRunner.ts";
-import { root } from "./packed.ts";
+import { network, packPackage, root } from "./packed.ts";
 
 // The workflow of `evals init --ci github`, run step by step in a fresh clone of a project of each package manager: a server
 // that has dependencies, is built, and reads a variable. The managers and the packages come from the registry.
@@ -16,8 +16,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 let packed = "";
 beforeAll(() => {
-  const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", dir];
-  [{ filename: packed }] = JSON.parse(execFileSync("npm", args, { cwd: root }).toString());
+  packed = basename(packPackage(dir));
 });
 
 /** `specs`: the package of the manager, as the author has it and as the workflow sets it up; none for that of Node. */
@@ -34,10 +33,6 @@ const managers: Manager[] = [
   },
   { name: "bun", specs: ["bun@1", "bun@1"], lock: "bun.lock" },
 ];
-
-/** Where a proxy stands before the registry, its certificate. */
-const { NODE_EXTRA_CA_CERTS } = process.env;
-const network = NODE_EXTRA_CA_CERTS === undefined ? {} : { NODE_EXTRA_CA_CERTS };
 
 /** Installs a manager from the registry. Returns the folder of its programs; skips the test if that fails. */
 function installManager(spec: string, { skip }: TestContext): string {

@@ -15,8 +15,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Turn } from "../../src/evals/base/types/trial.ts";
+import { readPage } from "../docs/page.ts";
 import { trialsOf } from "./evals.ts";
-import { installPackage, root } from "./packed.ts";
+import { runWorkflow } from "./githubRunner.ts";
+import { installPackage, network, packPackage, root } from "./packed.ts";
 
 // Real weights: the packed package in an empty folder, node-llama-cpp, and the list of an official server.
 
@@ -95,5 +97,34 @@ describe.skipIf(!found)("a local model", () => {
     expect(refuse("cut")).toContain("error: <dir>/cut.gguf has no chat template.");
     closeSync(openSync(join(dir, "empty.gguf"), "w"));
     expect(refuse("empty")).toContain("error: <dir>/empty.gguf is not a GGUF file");
+  });
+
+  it("is asked by the workflow for forks, without a secret, and fails it if a case does", async () => {
+    const repository = join(dir, "repository");
+    mkdirSync(join(repository, ".models"), { recursive: true });
+    mkdirSync(join(repository, "evals"));
+    // What the cache of the repository restores.
+    symlinkSync(weights, join(repository, ".models/qwen2.5-coder-0.5b.gguf"));
+    const packages = {
+      "tool-evals": `file:${packPackage(dir)}`,
+      "@modelcontextprotocol/server-filesystem": "2026.8.31",
+    };
+    writeFileSync(join(repository, "package.json"), JSON.stringify({ private: true, devDependencies: packages }));
+    execFileSync("npm", ["install", "--package-lock-only", "--no-audit"], { cwd: repository, stdio: "pipe" });
+    const recipe = readPage("docs/ci.md").blocks.find(({ text }) => text.startsWith("name: evals on a small model"));
+    writeFileSync(join(repository, "evals.yml"), (recipe?.text ?? "").replaceAll("coder-1.5b", "coder-0.5b"));
+    const run = (tool: string) => {
+      const server = { command: "npx", args: ["mcp-server-filesystem", "."] };
+      const cases = [{ id: "folder", input: queries.folder[0], expect: { tool } }];
+      writeFileSync(join(repository, "evals/files.json"), JSON.stringify({ server, execute: "never", cases }));
+      return runWorkflow("evals.yml", { cwd: repository, fork: true, env: { ...network, HOME: dir } });
+    };
+    const passed = await run("any");
+    expect(passed.failed, passed.printed).toBe(false);
+    expect(passed.summary).toContain("PASSED");
+    expect(readdirSync(join(repository, ".models"))).toContain("states");
+    const failed = await run("none");
+    expect(failed.failed, failed.printed).toBe(true);
+    expect(failed.summary).toContain("FAILED");
   });
 });
