@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findProgram, passEnvironment, readEvents } from "../build/evals/asking/hosts/host.js";
 import { createHostModel } from "../build/evals/asking/hosts/model.js";
-import { protocols } from "../build/evals/asking/protocols/index.js";
+import { protocols } from "../build/evals/asking/hosts/passThrough.js";
 import { resolveEndpoint } from "../build/evals/base/types/endpoint.js";
 import { hostNames } from "../build/evals/servers/host.js";
 import { gemini } from "./geminiProtocol.mjs";

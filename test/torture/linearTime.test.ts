@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { extractLiterals, fillArguments } from "../../src/evals/asking/models/fillArguments.ts";
+import { extractLiterals, fillArguments } from "../../src/evals/asking/models/lexical.ts";
 import { createDispatchReader } from "../../src/evals/asking/scoring/dispatch.ts";
 import { readJudgment } from "../../src/evals/asking/scoring/judge.ts";
 import { isStopWord } from "../../src/evals/base/search/document.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, delimiter, dirname, join, relative, resolve } from "node:path";
-import { schedule } from "../asking/trials/schedule.ts";
+import { schedule } from "../base/collections.ts";
 import { EvalsError, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Suite } from "../base/types/suite.ts";

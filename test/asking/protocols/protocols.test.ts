@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findProtocol } from "../../../src/evals/asking/protocols/index.ts";
+import { findProtocol } from "../../../src/evals/asking/hosts/passThrough.ts";
 import type { Protocol } from "../../../src/evals/asking/protocols/protocol.ts";
 
 const paths = {

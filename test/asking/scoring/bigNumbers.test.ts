@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { readArguments } from "../../../src/evals/asking/protocols/protocol.ts";
-import { noJudge } from "../../../src/evals/asking/scoring/match.ts";
-import { compileMatcher } from "../../../src/evals/asking/scoring/matchers.ts";
+import { compileMatcher, noJudge } from "../../../src/evals/asking/scoring/matchers.ts";
 import { compileSchema } from "../../../src/evals/base/jsonSchema/validate.ts";
 import { type Json, type JsonObject, parseExactJson } from "../../../src/evals/base/types/json.ts";
 import { joinResult } from "../../../src/evals/base/types/tool.ts";

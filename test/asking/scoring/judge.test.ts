@@ -7,7 +7,7 @@ import {
   judgmentSchema,
   readJudgment,
 } from "../../../src/evals/asking/scoring/judge.ts";
-import type { JudgeQuestion } from "../../../src/evals/asking/scoring/match.ts";
+import type { JudgeQuestion } from "../../../src/evals/asking/scoring/matchers.ts";
 import { buildTranscript } from "../../../src/evals/asking/scoring/transcript.ts";
 import { anyText } from "../../fakes/text.ts";
 import { call, executed, turn } from "./make.ts";

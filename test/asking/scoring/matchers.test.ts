@@ -1,9 +1,20 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import { type Judge, no, noJudge, unknown, yes } from "../../../src/evals/asking/scoring/match.ts";
-import { compileMatcher } from "../../../src/evals/asking/scoring/matchers.ts";
+import { describe, expect, it, test } from "vitest";
+import {
+  compileMatcher,
+  compileMocks,
+  complete,
+  type Judge,
+  no,
+  noJudge,
+  pairUp,
+  unknown,
+  yes,
+} from "../../../src/evals/asking/scoring/matchers.ts";
 import type { Json } from "../../../src/evals/base/types/json.ts";
 import { readMatcher, writtenKeywords } from "../../../src/evals/base/types/matcher.ts";
+import type { Mock, Mocks } from "../../../src/evals/base/types/suite.ts";
+import { call } from "./make.ts";
 
 const match = (expected: Json, value: Json | undefined, judge: Judge = noJudge) =>
   compileMatcher(expected)(value, "args.x", judge);
@@ -282,5 +293,89 @@ describe("properties", () => {
     for (const pattern of ["(a+)+$", "(a|aa)+$", "^(a|a)*$", "(.*a){20}$"]) {
       expect(met({ $matches: pattern }, text)).toBe("no");
     }
+  });
+});
+
+test("a later item takes an earlier one's place when that one has another", () => {
+  const edges = [
+    [true, true],
+    [true, false],
+  ];
+  expect(pairUp(2, 2, (left, right) => edges[left]?.[right] ?? false)).toEqual([1, 0]);
+});
+
+test("who is paired in the seed stays paired", () => {
+  expect(pairUp(2, 1, () => true, [undefined, 0])).toEqual([undefined, 0]);
+  expect(complete([undefined, 0])).toBe(false);
+});
+
+/** The size of the largest pairing, by trying everything. */
+function largest(edges: readonly (readonly boolean[])[], left = 0, taken: ReadonlySet<number> = new Set()): number {
+  const row = edges[left];
+  if (!row) return 0;
+  const withMe = row.flatMap((edge, right) =>
+    edge && !taken.has(right) ? [1 + largest(edges, left + 1, new Set([...taken, right]))] : [],
+  );
+  return Math.max(largest(edges, left + 1, taken), ...withMe);
+}
+
+test("the pairing follows the edges, uses nothing twice, and is as large as any", () => {
+  const graphs = fc
+    .tuple(fc.nat(5), fc.nat(5))
+    .chain(([left, right]) =>
+      fc.array(fc.array(fc.boolean(), { minLength: right, maxLength: right }), { minLength: left, maxLength: left }),
+    );
+  fc.assert(
+    fc.property(graphs, (edges) => {
+      const right = edges[0]?.length ?? 0;
+      const pairing = pairUp(edges.length, right, (i, j) => edges[i]?.[j] ?? false);
+      const used = pairing.filter((other) => other !== undefined);
+      expect(new Set(used).size).toBe(used.length);
+      expect(pairing.every((other, left) => other === undefined || edges[left]?.[other])).toBe(true);
+      expect(used.length).toBe(largest(edges));
+    }),
+  );
+});
+
+const mock = (label: string, text: string, args?: Mock["args"]): Mock => ({
+  label,
+  tool: label.replace(/\[\d+\]$/, ""),
+  ...(args && { args }),
+  result: { isError: false, content: [{ type: "text", text }] },
+});
+const list = [
+  mock("read[1]", "one", { n: { $gte: 1 } }),
+  mock("read[2]", "none", { n: { $absent: true } }),
+  mock("list", "all"),
+];
+const answer = (made: Parameters<ReturnType<typeof compileMocks>>[0], unmatched: Mocks["unmatched"] = "error") =>
+  compileMocks({ list, unmatched })(made);
+
+describe("a call with mocks", () => {
+  it("gets the result of the first that matches its arguments", () => {
+    const label = (tool: string, args: { n?: number }) => {
+      const found = answer(call(tool, args));
+      return found?.status === "executed" ? found.mock : found?.reason;
+    };
+    expect(label("read", { n: 2 })).toBe("read[1]");
+    expect(label("read", {})).toBe("read[2]");
+    expect(label("list", { n: 9 })).toBe("list");
+    expect(label("read", { n: 0 })).toBe("no mock of read matches these arguments (unmatched: error)");
+    expect(label("write", {})).toBe("write has no mock (unmatched: error)");
+  });
+
+  it("goes to the server where the suite says so", () => {
+    expect(answer(call("write"), "server")).toBeUndefined();
+    expect(answer(call("read", { n: 0 }), "server")).toBeUndefined();
+    expect(answer(call("list"), "server")).toMatchObject({ status: "executed", mock: "list" });
+  });
+
+  it("through a dispatcher is answered by a mock of the tool inside", () => {
+    const made = { ...call("execute", { name: "read" }), inner: { tool: "read", arguments: { n: 3 } } };
+    expect(answer(made)).toMatchObject({ mock: "read[1]" });
+    expect(answer({ ...made, inner: { tool: "write" } })).toMatchObject({
+      status: "skipped",
+      reason: "write has no mock (unmatched: error)",
+    });
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { compileResult } from "../../../src/evals/asking/scoring/call.ts";
-import { noJudge } from "../../../src/evals/asking/scoring/match.ts";
+import { compileResult } from "../../../src/evals/asking/scoring/calls.ts";
+import { noJudge } from "../../../src/evals/asking/scoring/matchers.ts";
 import { type JsonObject, parseExactJson } from "../../../src/evals/base/types/json.ts";
 import type { ResultMatcher } from "../../../src/evals/base/types/suiteFile.ts";
 import { joinResult, type ToolResult } from "../../../src/evals/base/types/tool.ts";

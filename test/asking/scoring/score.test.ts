@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { labelExpectation, listExpectedTools } from "../../../src/evals/asking/scoring/labels.ts";
-import { type Judge, no, yes } from "../../../src/evals/asking/scoring/match.ts";
+import { type Judge, no, yes } from "../../../src/evals/asking/scoring/matchers.ts";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
 import type { Json } from "../../../src/evals/base/types/json.ts";
 import type { Expectation, ExpectedCall } from "../../../src/evals/base/types/suite.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findProtocol } from "../../../src/evals/asking/protocols/index.ts";
+import { findProtocol } from "../../../src/evals/asking/hosts/passThrough.ts";
 import { startOfflineProvider } from "../../../src/evals/inspection/doctor/doctor.ts";
 
 it("answers a request of every API with a complete reply, and keeps the request", async () => {

@@ -6,9 +6,19 @@ import { type Fetch, startLoopback } from "../../base/network.ts";
 import { addSearch } from "../../base/types/endpoint.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import { isJsonObject } from "../../base/types/json.ts";
-import { findProtocol } from "../protocols/index.ts";
+import { completions } from "../protocols/completions.ts";
+import { messages } from "../protocols/messages.ts";
 import type { Protocol, ReceivedReply, SentRequest } from "../protocols/protocol.ts";
 import { readRefusal } from "../protocols/refusals.ts";
+import { responses } from "../protocols/responses.ts";
+
+/** The APIs that the recording proxy reads. A script may add one. */
+export const protocols: Protocol[] = [messages, responses, completions];
+
+/** The API that a POST to this path (without its query) asks a model with; undefined for other requests. */
+export function findProtocol(path: string): Protocol | undefined {
+  return protocols.find((protocol) => protocol.matches(path));
+}
 
 /** A model request, with its reply or fault, if any. `ms`: until the whole reply; `sentAt`: on the monotonic clock. */
 export type Exchange = {

@@ -1,4 +1,4 @@
-import { APIConnectionError, APIConnectionTimeoutError, OpenAI } from "openai";
+import { APIConnectionError, APIConnectionTimeoutError, type ClientOptions, OpenAI, toFile } from "openai";
 import type {
   ChatCompletionAssistantMessageParam,
   ChatCompletionCreateParamsNonStreaming,
@@ -6,14 +6,32 @@ import type {
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 import type { ReasoningEffort } from "openai/resources/shared";
-import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
+import * as z from "zod";
+import { type Delay, type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
 import { isNestedDeeper, type Json } from "../../base/types/json.ts";
-import type { AskedModel, Fault, Message, ModelRequest } from "../../base/types/model.ts";
+import {
+  type AskedModel,
+  type BatchResult,
+  type BatchService,
+  type BatchState,
+  type Fault,
+  type Message,
+  type ModelRequest,
+  transientFault,
+} from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Call } from "../../base/types/trial.ts";
 import { completions, pickMessage, readCompletion } from "../protocols/completions.ts";
 import { isStream } from "../protocols/protocol.ts";
 import { createServiceFetch, hintVersion } from "../protocols/refusals.ts";
+import {
+  type BatchForm,
+  batchTimeoutMs,
+  catchFaults,
+  createBatchFetch,
+  readResultLines,
+  takeNewer,
+} from "./batchFiles.ts";
 import { askRemote, createLimits, nameRefused, toAttempt, toFault, withoutRefusedForm } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
@@ -99,10 +117,7 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     maxOutputTokens: maxTokens,
     deterministic: false,
     ask: (request, signal) => askRemote(request.cell, (own) => attempt(request, own), limits, signal),
-    batches: async () => {
-      const { openaiBatches } = await import("./openaiBatches.ts");
-      return openaiBatches({ ...clientOptions, env: options.env }, { build, read }, limits);
-    },
+    batches: async () => openaiBatches({ ...clientOptions, env: options.env }, { build, read }, limits),
     cost: (usage, by) => priceUsage(usage, name, options.prices, by),
   };
 }
@@ -154,4 +169,116 @@ function toNative(body: unknown, calls: readonly Call[]): object {
     return { ...one, id, type: "function", function: { ...one.function, arguments: text } };
   });
   return { ...rest, role: "assistant", content, tool_calls: toolCalls };
+}
+
+const endpoint = "/v1/chat/completions";
+/** The key of a batch's metadata that holds its label. */
+const labelKey = "tool_evals";
+
+const text = z.string().nullish();
+const batchSchema = z.object({
+  id: z.string().min(1),
+  status: z.string(),
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+  errors: z.object({ data: z.array(z.object({ code: text, message: text })).nullish() }).nullish(),
+  request_counts: z.object({ total: z.number() }).nullish(),
+  output_file_id: text,
+  error_file_id: text,
+});
+
+const resultSchema = z.object({
+  custom_id: z.string(),
+  response: z.object({ status_code: z.number(), request_id: text, body: z.unknown() }).nullish(),
+  error: z.object({ code: text, message: text }).nullish(),
+});
+
+/**
+ * OpenAI's batch API, which compatible services have too: a file of requests, a batch of it, and one file each of replies
+ * and errors. Limits: https://platform.openai.com/docs/guides/batch
+ */
+export function openaiBatches(
+  { env, ...options }: ClientOptions & { env: Readonly<Record<string, string | undefined>> },
+  { build, read }: BatchForm<ChatCompletionCreateParamsNonStreaming>,
+  { retries, delay }: { retries: number; delay: Delay },
+): BatchService {
+  const client = new OpenAI({ ...options, fetch: createBatchFetch(env), timeout: batchTimeoutMs });
+  const attempt = catchFaults(APIConnectionTimeoutError, APIConnectionError);
+  return {
+    limits: { requests: 50_000, bytes: 200_000_000 },
+    keepsLabels: true,
+    retries,
+    delay,
+    write: (custom_id, request) => ({ custom_id, method: "POST", url: endpoint, body: build(request) }),
+    read: ({ body, requestId }, request) =>
+      read(requestId === undefined ? body : { ...Object(body), _request_id: requestId }, request),
+    submit: (entries, label, signal) =>
+      attempt(async () => {
+        const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`);
+        const file = await toFile(Buffer.from(lines.join("")), "requests.jsonl", { type: "application/jsonl" });
+        const { id } = await client.files.create({ file, purpose: "batch" }, { signal });
+        const metadata = { [labelKey]: label };
+        const params = { input_file_id: id, endpoint, completion_window: "24h", metadata } as const;
+        const created = readState(await client.batches.create(params, { signal }));
+        return "kind" in created ? created : created.id;
+      }),
+    list: (after, most, signal) =>
+      attempt(() => takeNewer(client.batches.list({ limit: Math.min(most, 100) }, { signal }), readState, after, most)),
+    retrieve: (id, signal) => attempt(async () => readState(await client.batches.retrieve(id, { signal }))),
+    readResults: (id, onResult, signal) =>
+      attempt(async () => {
+        const { data } = batchSchema.safeParse(await client.batches.retrieve(id, { signal }));
+        if (!data) return transientFault("the reply is not a batch");
+        for (const fileId of [data.output_file_id, data.error_file_id]) {
+          if (!fileId) continue;
+          const file = await client.files.content(fileId, { signal });
+          const fault = await readResultLines(file, (line) => {
+            const result = resultSchema.safeParse(line);
+            if (result.data) onResult(result.data.custom_id, readResult(result.data));
+          });
+          if (fault) return fault;
+        }
+        return undefined;
+      }),
+    cancel: (id, signal) =>
+      attempt(async () => {
+        await client.batches.cancel(id, { signal });
+        return undefined;
+      }),
+  };
+}
+
+/** The outcome of a request that is missing in the files of an ended batch, by the status of the batch. */
+const absentIn: Readonly<Record<string, BatchState["absent"]>> = { expired: "expired", cancelled: "canceled" };
+
+function readState(batch: unknown): BatchState | Fault {
+  const { data } = batchSchema.safeParse(batch);
+  if (!data) return transientFault("the reply is not a batch");
+  const { id, status, metadata, errors, request_counts: counts } = data;
+  const label = metadata?.[labelKey];
+  const [problem] = errors?.data ?? [];
+  const absent = absentIn[status];
+  const isEnded = ["completed", "expired", "cancelled"].includes(status);
+  return {
+    id,
+    status: status === "failed" ? "failed" : isEnded ? "ended" : "running",
+    ...(problem && { problem: [problem.code, problem.message].filter(Boolean).join(": ") }),
+    ...(counts && { requests: counts.total }),
+    ...(typeof label === "string" && { label }),
+    ...(absent && { absent }),
+  };
+}
+
+function readResult({ response, error }: z.infer<typeof resultSchema>): BatchResult {
+  if (error?.code === "batch_expired") return { kind: "expired" };
+  if (error?.code && /^batch_cancell?ed$/.test(error.code)) return { kind: "canceled" };
+  if (!response || error) {
+    const message = [error?.code, error?.message].filter(Boolean).join(": ") || "no response and no error";
+    return { kind: "errored", message, isTransient: true };
+  }
+  const { status_code: status, request_id: requestId, body } = response;
+  if (status === 200) return { kind: "reply", body, ...(requestId && { requestId }) };
+  const { error: reported } = Object(body) as { error?: { message?: unknown } };
+  const message = `${status}: ${typeof reported?.message === "string" ? reported.message : "no message"}`;
+  const isTransient = status < 400 || status >= 500 || [408, 409, 429].includes(status);
+  return { kind: "errored", message, isTransient };
 }

@@ -6,7 +6,7 @@ import { type Expectation, listExpectedCalls } from "../../base/types/suite.ts";
 import type { Dispatch, DispatchRules } from "../../base/types/suiteFile.ts";
 import { joinText, type Tool, type Toolset } from "../../base/types/tool.ts";
 import type { Call, ToolSearch, Turn } from "../../base/types/trial.ts";
-import { own } from "./match.ts";
+import { own } from "./matchers.ts";
 
 /** Reads an executed call. A call through a dispatcher gets `inner`; a search gets its role, and is returned. */
 export type ReadDispatch = (call: Call) => { call: Call; search?: ToolSearch };

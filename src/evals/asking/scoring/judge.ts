@@ -13,7 +13,7 @@ import {
 import { canonicalJson, isJsonObject, type Json, type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
 import type { Message } from "../../base/types/model.ts";
 import { type Turn, turnSchema } from "../../base/types/trial.ts";
-import { type JudgeQuestion, type Match, unknown } from "./match.ts";
+import { type JudgeQuestion, type Match, unknown } from "./matchers.ts";
 import { buildTextEntries, buildTextTranscript, buildTranscript, limits, type Transcript } from "./transcript.ts";
 
 /** The opinion of a person or a judge on a criterion. */

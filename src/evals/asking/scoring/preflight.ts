@@ -16,9 +16,9 @@ import {
 } from "../../base/types/suite.ts";
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
 import { hasOpenCatalog } from "./dispatch.ts";
-import { member, own } from "./match.ts";
+import { listExpectations } from "./labels.ts";
+import { member, own } from "./matchers.ts";
 import { type Executable, executable, type FindTool, getLookup, type ToolLookup } from "./tools.ts";
-import { listExpectations } from "./userTurns.ts";
 
 /** A problem of a case. Its message is printed after `Case "<id>": `. */
 type CaseProblem = Omit<Problem, "location">;

@@ -3,15 +3,20 @@ import { type EvalFile, skillEntryName } from "../../base/types/skill.ts";
 import { type Case, type Expectation, type ExpectedCall, listExpectedCalls } from "../../base/types/suite.ts";
 import type { Toolset } from "../../base/types/tool.ts";
 import type { Assertion, Call, Score, Turn } from "../../base/types/trial.ts";
-import { type Activity, fileTools, readActivity, readingTools } from "./activity.ts";
-import { type Assessment, type CallScore, chooseBetter, compileCall } from "./call.ts";
-import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";
-import { type Judge, noJudge } from "./match.ts";
-import { compileSequence } from "./sequence.ts";
+import {
+  type Activity,
+  compileFiles,
+  fileTools,
+  findWrittenCall,
+  isWritable,
+  listWorkspace,
+  readActivity,
+  readingTools,
+} from "./activity.ts";
+import { type Assessment, type CallScore, chooseBetter, compileCall, compileSequence } from "./calls.ts";
+import { joinScores, labelCalls, labelExpectation, noneLabel, type PartScore } from "./labels.ts";
+import { type Judge, noJudge } from "./matchers.ts";
 import { getLookup, type ToolLookup } from "./tools.ts";
-import { joinScores, type PartScore } from "./userTurns.ts";
-import { findWrittenCall } from "./writtenCalls.ts";
-import { compileFiles, isWritable, listWorkspace } from "./writtenFiles.ts";
 
 /**
  * Grades the turns of one answered trial. `deferred`: the tools whose definitions were not shown from the start.

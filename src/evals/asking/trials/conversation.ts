@@ -13,9 +13,8 @@ import {
   type Usage,
 } from "../../base/types/trial.ts";
 import { createToolset } from "../../servers/toolList.ts";
-import { listLoadedSkills } from "../scoring/activity.ts";
+import { isWritable, listLoadedSkills } from "../scoring/activity.ts";
 import { createDispatchReader, type ReadDispatch } from "../scoring/dispatch.ts";
-import { isWritable } from "../scoring/writtenFiles.ts";
 import { type Executor, renderResult } from "./execution.ts";
 import { getExposure, orderTools, orderToolsOnce, type PlannedCell } from "./plan.ts";
 import { createLibrary, offerSkills, type SkillShelf } from "./skills.ts";

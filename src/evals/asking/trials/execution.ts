@@ -13,7 +13,7 @@ import {
   type Toolset,
 } from "../../base/types/tool.ts";
 import type { Broken, Call, Execution, ListChange } from "../../base/types/trial.ts";
-import type { AnswerByMock } from "../scoring/mocks.ts";
+import type { AnswerByMock } from "../scoring/matchers.ts";
 import { executable } from "../scoring/tools.ts";
 
 /** Executes the calls of one trial. `close` releases the server, if one was needed. */

@@ -13,7 +13,7 @@ import {
   type Usage,
 } from "../../base/types/trial.ts";
 import { buildJudgeRequest, type JudgeQuestions, type Reading, readJudgment } from "../scoring/judge.ts";
-import { type CodeQuestion, type Match, noJudge, type Question, unknown } from "../scoring/match.ts";
+import { type CodeQuestion, type Match, noJudge, type Question, unknown } from "../scoring/matchers.ts";
 import type { Grade } from "../scoring/score.ts";
 import { buildTranscript } from "../scoring/transcript.ts";
 import type { Graded } from "./runTrial.ts";

@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
+import { schedule } from "../../base/collections.ts";
 import { EvalsError, messageOf } from "../../base/types/errors.ts";
 import { cellKey, type Trial, type Turn } from "../../base/types/trial.ts";
 import type { SpendingLimits } from "./limits.ts";
 import type { PlannedCell } from "./plan.ts";
 import type { Asker } from "./runTrial.ts";
-import { schedule } from "./schedule.ts";
 
 export type RunPlanOptions = {
   concurrency: number;

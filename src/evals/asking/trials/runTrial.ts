@@ -12,7 +12,7 @@ import {
   type Turn,
 } from "../../base/types/trial.ts";
 import { createDispatchReader, listDispatchedTools, readDispatchedTurns } from "../scoring/dispatch.ts";
-import { compileMocks } from "../scoring/mocks.ts";
+import { compileMocks } from "../scoring/matchers.ts";
 import { converse, createConversation, createHostedTrial, findUnfit, type Presenter } from "./conversation.ts";
 import { createExecutor, type HeldResults, type ServerPool } from "./execution.ts";
 import type { SpendingLimits } from "./limits.ts";

@@ -6,8 +6,7 @@ import type { ModelRequest } from "../../base/types/model.ts";
 import type { EvalFile, SkillForm, SkillPackage } from "../../base/types/skill.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Call, Execution } from "../../base/types/trial.ts";
-import { normalizeSkillName, skillTools } from "../scoring/activity.ts";
-import { projectFolder, readWrite, toWorkspacePath } from "../scoring/writtenFiles.ts";
+import { normalizeSkillName, projectFolder, readWrite, skillTools, toWorkspacePath } from "../scoring/activity.ts";
 import { createTextResult } from "./execution.ts";
 
 /** Virtual paths under which a model finds the files of skills and of the case. */
@@ -140,7 +139,7 @@ export type Library = { execute(call: Call): Promise<Execution | undefined> };
 
 /**
  * Executes the tools `Skill`, `Read` and `Write` of one trial. `offered`: names of the skills that the trial offers.
- * Files are written to an in-memory workspace, which `scoring/writtenFiles.ts` rebuilds from the turns. Without
+ * Files are written to an in-memory workspace, which `scoring/activity.ts` rebuilds from the turns. Without
  * `readable`, loading a skill returns no instructions: only loading is measured, and instructions would change what the
  * model does next.
  */

@@ -1,5 +1,4 @@
-import { listExpectedTools } from "../../asking/scoring/labels.ts";
-import { labelCase } from "../../asking/scoring/userTurns.ts";
+import { labelCase, listExpectedTools } from "../../asking/scoring/labels.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { groupBy } from "../../base/collections.ts";
 import { deriveSeed, orderBySeed } from "../../base/stats/random.ts";

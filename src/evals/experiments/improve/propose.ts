@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { labelCase } from "../../asking/scoring/userTurns.ts";
+import { labelCase } from "../../asking/scoring/labels.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { getOrAdd } from "../../base/collections.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { relative, resolve } from "node:path";
 import { hashPrompt, judgeFormat, type Label, type Opinion, parseLabels } from "../../asking/scoring/judge.ts";
-import type { Match } from "../../asking/scoring/match.ts";
+import type { Match } from "../../asking/scoring/matchers.ts";
 import { askJudge, refuseAsJudge } from "../../asking/trials/judge.ts";
 import { SpendingLimits } from "../../asking/trials/limits.ts";
-import { schedule } from "../../asking/trials/schedule.ts";
+import { schedule } from "../../base/collections.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { AskedModel } from "../../base/types/model.ts";

@@ -1,6 +1,5 @@
 import { hashPrompt } from "../../asking/scoring/judge.ts";
-import { listExpectedTools, readSkillExpectation } from "../../asking/scoring/labels.ts";
-import { labelCase } from "../../asking/scoring/userTurns.ts";
+import { labelCase, listExpectedTools, readSkillExpectation } from "../../asking/scoring/labels.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { groupBy } from "../../base/collections.ts";
 import type { CheckPlan } from "../../base/types/check.ts";

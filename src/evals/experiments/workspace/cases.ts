@@ -1,4 +1,4 @@
-import { listExpectations } from "../../asking/scoring/userTurns.ts";
+import { listExpectations } from "../../asking/scoring/labels.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { once } from "../../base/collections.ts";
 import { EvalsError, exitCodes } from "../../base/types/errors.ts";

@@ -1,4 +1,4 @@
-import { readingTools, skillTools } from "../../asking/scoring/activity.ts";
+import { isWritable, readingTools, skillTools } from "../../asking/scoring/activity.ts";
 import { checkDispatch } from "../../asking/scoring/dispatch.ts";
 import { preflight } from "../../asking/scoring/preflight.ts";
 import { executable } from "../../asking/scoring/tools.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { findProtocol } from "../../asking/protocols/index.ts";
+import { findProtocol } from "../../asking/hosts/passThrough.ts";
 import { startLoopback } from "../../base/network.ts";
 import { EvalsError, type ExitCode, exitCodes, messageOf, usageError } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/flagValues.ts";

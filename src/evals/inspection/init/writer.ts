@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { SpendingLimits } from "../../asking/trials/limits.ts";
-import { schedule } from "../../asking/trials/schedule.ts";
+import { schedule } from "../../base/collections.ts";
 import { holdsSecret, redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines, visible } from "../../base/text/display.ts";
 import { unfence } from "../../base/text/jsonParts.ts";

@@ -1,5 +1,5 @@
 import { SpendingLimits } from "../../asking/trials/limits.ts";
-import { schedule } from "../../asking/trials/schedule.ts";
+import { schedule } from "../../base/collections.ts";
 import type { Problem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { JsonObject } from "../../base/types/json.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { protocols } from "../../../../src/evals/asking/protocols/index.ts";
+import { protocols } from "../../../../src/evals/asking/hosts/passThrough.ts";
 import { capture, list, prepare } from "../skillLists.ts";
 import { needsHost } from "../support.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { labelCase } from "../../../src/evals/asking/scoring/labels.ts";
 import { preflight } from "../../../src/evals/asking/scoring/preflight.ts";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
 import { buildTranscript } from "../../../src/evals/asking/scoring/transcript.ts";
-import { labelCase } from "../../../src/evals/asking/scoring/userTurns.ts";
 import type { Expectation, UserTurn } from "../../../src/evals/base/types/suite.ts";
 import { call, caseOf, expectCalls, expectTool, toolsetOf, turn } from "./make.ts";
 

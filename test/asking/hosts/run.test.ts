@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { readProject, writeProject } from "../../../src/evals/asking/hosts/project.ts";
+import { readProject, writeProject } from "../../../src/evals/asking/hosts/run.ts";
 import type { SkillPackage } from "../../../src/evals/base/types/skill.ts";
 import { parseSkill } from "../../../src/evals/input/skills/package.ts";
 
