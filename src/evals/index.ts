@@ -7,7 +7,6 @@ import type { RunSummary } from "./base/types/run.ts";
 import type { SuiteFile, SuiteSettings } from "./base/types/suiteFile.ts";
 import type { Tool } from "./base/types/tool.ts";
 import type { Trial } from "./base/types/trial.ts";
-import type { VerifyReport } from "./base/types/verify.ts";
 import type { blameJson } from "./experiments/blame/report.ts";
 import type { comparisonJson } from "./experiments/compare/report.ts";
 import type { improveJson } from "./experiments/improve/report.ts";
@@ -19,6 +18,7 @@ import type { ImportReport } from "./inspection/import.ts";
 import type { ProbeReport } from "./inspection/probe/report.ts";
 import type { SearchReport } from "./inspection/search/evaluate.ts";
 import type { SkillListing } from "./inspection/tools.ts";
+import type { VerifyReport } from "./inspection/verify.ts";
 import type {
   BaselineOptions,
   BlameOptions,

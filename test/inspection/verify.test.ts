@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import type { VerifyReport } from "../../src/evals/base/types/verify.ts";
-import { verify } from "../../src/evals/inspection/verify.ts";
+import { type VerifyReport, verify } from "../../src/evals/inspection/verify.ts";
 import { filesSuite, list, project, read } from "../experiments/pipeline/project.ts";
 
 async function report(files: Record<string, unknown>): Promise<VerifyReport> {

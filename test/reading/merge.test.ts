@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { assignShards, parseShard } from "../../src/evals/asking/trials/shards.ts";
+import { assignShards, parseShard } from "../../src/evals/asking/trials/plan.ts";
 import type { RunManifest } from "../../src/evals/base/types/run.ts";
 import { cellKey, type Trial } from "../../src/evals/base/types/trial.ts";
 import { baseline } from "../../src/evals/experiments/baseline/accept.ts";

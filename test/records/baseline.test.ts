@@ -1,18 +1,21 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Baseline, toComparedRun } from "../../src/evals/base/types/check.ts";
 import { canonicalJson, jsonSchema } from "../../src/evals/base/types/json.ts";
 import {
   baselineFile,
   createBaseline,
   expectSuite,
+  nightsFile,
   readBaseline,
   readBaselines,
+  readNights,
   writeBaseline,
+  writeNight,
 } from "../../src/evals/records/baseline.ts";
 import { aManifest } from "../fakes/record.ts";
 import { aTool } from "../fakes/suite.ts";
@@ -260,5 +263,75 @@ describe("a baseline on disk", () => {
       d.json:1:2: error: The baseline is not JSON: it is truncated.
         Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`."
     `);
+  });
+});
+
+const nightsDir = mkdtempSync(join(tmpdir(), "evals-nights-"));
+afterAll(() => rmSync(nightsDir, { recursive: true, force: true }));
+
+const of = { suite: "files", model: "anthropic:x", baseline: "run-0" };
+const first = { night: "run-1", cases: { read: "3/3", move: "0/3+0/7" } };
+const second = { night: "run-2", cases: { read: "2/3" } };
+
+describe("the nights since a baseline", () => {
+  it("are stored next to it, one line per night, each run once", async () => {
+    const file = nightsFile(join(nightsDir, "files.anthropic-x.json"));
+    expect(file).toBe(join(nightsDir, "files.anthropic-x.nights.jsonl"));
+    expect(await readNights(file, of)).toEqual([]);
+    await writeNight(file, of, first);
+    await writeNight(file, of, { ...first, cases: {} });
+    await writeNight(file, of, first);
+    await writeNight(file, of, second);
+    expect(await readNights(file, of)).toEqual([first, second]);
+    expect(readFileSync(file, "utf8").split("\n")).toEqual([
+      '{"format":"tool-evals nights 1","suite":"files","model":"anthropic:x","baseline":"run-0"}',
+      '{"night":"run-1","cases":{"read":"3/3","move":"0/3+0/7"}}',
+      '{"night":"run-2","cases":{"read":"2/3"}}',
+      "",
+    ]);
+  });
+
+  it("are all kept when jobs end at the same time, and leave no lock", async () => {
+    const file = nightsFile(join(nightsDir, "busy.json"));
+    const nights = Array.from({ length: 12 }, (_, i) => ({ night: `run-${i}`, cases: { read: "3/3" } }));
+    await Promise.all(nights.map((night) => writeNight(file, of, night)));
+    const kept = await readNights(file, of);
+    expect(kept.map(({ night }) => night).sort()).toEqual(nights.map(({ night }) => night).sort());
+    expect(readdirSync(nightsDir).filter((name) => name.startsWith("busy"))).toEqual(["busy.nights.jsonl"]);
+  });
+
+  it("are found under any id of the model", async () => {
+    const file = join(nightsDir, "alias.nights.jsonl");
+    await writeNight(file, of, first);
+    const now = { ...of, model: "anthropic:x-1", alias: "anthropic:x" };
+    await writeNight(file, now, second);
+    expect(await readNights(file, { ...of, model: "anthropic:x-1" })).toEqual([first, second]);
+    await expect(readNights(file, of)).rejects.toThrow("on anthropic:x-1, not");
+  });
+
+  it("start over after a new baseline", async () => {
+    const file = join(nightsDir, "new.nights.jsonl");
+    await writeNight(file, of, first);
+    const now = { ...of, baseline: "run-9" };
+    expect(await readNights(file, now)).toEqual([]);
+    await writeNight(file, now, second);
+    expect(await readNights(file, now)).toEqual([second]);
+    expect(await readNights(file, of)).toEqual([]);
+  });
+
+  it("are refused with the line that cannot be read", async () => {
+    const file = join(nightsDir, "edited.nights.jsonl");
+    await writeNight(file, of, first);
+    const text = readFileSync(file, "utf8");
+    writeFileSync(file, `${text}{"night":"run-2","cases":{"read":"many"}}\n`);
+    await expect(readNights(file, of)).rejects.toThrow(`${file}:3: error: This line of the nights cannot be read:`);
+    writeFileSync(file, `${text}{"night":\n`);
+    await expect(readNights(file, of)).rejects.toThrow("delete it to start the drift monitor anew");
+    writeFileSync(file, "nights\n");
+    await expect(readNights(file, of)).rejects.toThrow(`${file}:1: error`);
+    writeFileSync(file, text);
+    await expect(readNights(file, { ...of, suite: "others" })).rejects.toThrow(
+      'The nights are of "files" on anthropic:x, not of "others" on anthropic:x.',
+    );
   });
 });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { LintReport } from "../../src/evals/base/types/finding.ts";
-import { listVerdicts } from "../../src/evals/reports/findings.ts";
+import { findingSarif, listVerdicts } from "../../src/evals/reports/findings.ts";
 import { junit } from "../../src/evals/reports/junit.ts";
-import { findingSarif } from "../../src/evals/reports/sarif.ts";
 import { listJenkinsFaults } from "./jenkins.ts";
 import { aFinding, aReport, hostile, listOf, mixed } from "./lintSamples.ts";
 import { listSarifFaults } from "./sarif.ts";

@@ -20,7 +20,7 @@ import type { RunManifest } from "../../src/evals/base/types/run.ts";
 import type { PageData } from "../../src/evals/experiments/run/report/page.ts";
 import { openJournal } from "../../src/evals/records/journal.ts";
 import { createRun } from "../../src/evals/records/record.ts";
-import { Records } from "../../src/evals/view/records.ts";
+import { Records } from "../../src/evals/view/view.ts";
 import { needsBrowser, openPage } from "../e2e/browser.ts";
 import { aManifest, aTrial, passed } from "../fakes/record.ts";
 

@@ -3,7 +3,6 @@ import { lintReportSchema, rulesOutputSchema } from "../base/types/finding.ts";
 import type { OutputName } from "../base/types/flagValues.ts";
 import { dryRunSchema, runSummarySchema, shardReportSchema } from "../base/types/run.ts";
 import { trialSchema } from "../base/types/trial.ts";
-import { verifyReportSchema } from "../base/types/verify.ts";
 import { blameReportSchema } from "../experiments/blame/verdict.ts";
 import { comparisonOutputSchema } from "../experiments/compare/report.ts";
 import { improveSummarySchema } from "../experiments/improve/verdict.ts";
@@ -15,6 +14,7 @@ import { importOutputSchema } from "../inspection/import.ts";
 import { probeReportSchema } from "../inspection/probe/report.ts";
 import { searchReportSchema } from "../inspection/search/evaluate.ts";
 import { skillListingSchema, toolsOutputSchema } from "../inspection/tools.ts";
+import { verifyReportSchema } from "../inspection/verify.ts";
 
 const sentences = { headline: z.string(), reason: z.string(), next: z.string() };
 const blamedCaseSchema = blameReportSchema.shape.cases.element.extend(sentences);

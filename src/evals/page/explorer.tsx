@@ -5,10 +5,9 @@ import { sumOf } from "../base/collections.ts";
 import { plain } from "../base/text/display.ts";
 import type { PageTrials, ReportPage } from "../experiments/run/report/page.ts";
 import { count, integer } from "../reports/format.ts";
-import { applyFilter, everything, type Filter, indexTrials } from "./filter.ts";
 import { CaseRow, type Row, rowHeight, TrialRow } from "./rows.tsx";
 import { CasePane, TrialPane } from "./transcript.tsx";
-import { placeTrials, readResult, readSelection } from "./trial.ts";
+import { applyFilter, everything, type Filter, indexTrials, placeTrials, readResult, readSelection } from "./trials.ts";
 
 type Props = {
   trials: PageTrials;

@@ -4,8 +4,8 @@ import { useContext } from "preact/hooks";
 import { plain } from "../base/text/display.ts";
 import type { Estimate, Figure } from "../reports/document.ts";
 import { percent } from "../reports/format.ts";
-import { FilterContext } from "./filter.ts";
 import { Scroll } from "./text.tsx";
+import { FilterContext } from "./trials.ts";
 
 // Charts. Their numbers are also in the text beside them, for screen readers.
 

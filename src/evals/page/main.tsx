@@ -5,9 +5,9 @@ import type { PageData, ReportPage, RunEntry, RunsPage } from "../experiments/ru
 import { count, integer, money, percent } from "../reports/format.ts";
 import { BlockList } from "./blocks.tsx";
 import { Explorer } from "./explorer.tsx";
-import { everything, type Filter, FilterContext } from "./filter.ts";
 import { findRates } from "./rows.tsx";
 import { Scroll } from "./text.tsx";
+import { everything, type Filter, FilterContext } from "./trials.ts";
 
 // The page of a report. Its data is JSON in the element #data.
 

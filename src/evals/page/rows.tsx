@@ -6,8 +6,7 @@ import { stateMark } from "../experiments/results/text.ts";
 import type { ArmCounts, PageCase } from "../experiments/run/report/page.ts";
 import { duration, integer, percent, ratio } from "../reports/format.ts";
 import { MarkView } from "./blocks.tsx";
-import type { Shown } from "./filter.ts";
-import { readResult, readSelection, tokensIn, toneOf } from "./trial.ts";
+import { readResult, readSelection, type Shown, tokensIn, toneOf } from "./trials.ts";
 
 /** A row of the list: a case, or one of its trials. */
 export type Row = { key: string; one: Shown; trial?: Trial };

@@ -6,10 +6,18 @@ import { describeListChange, stateMark } from "../experiments/results/text.ts";
 import type { PageCase, PageTrials } from "../experiments/run/report/page.ts";
 import { duration, integer, money } from "../reports/format.ts";
 import { MarkView, Words } from "./blocks.tsx";
-import type { Shown } from "./filter.ts";
 import { describeArm } from "./rows.tsx";
 import { Facts, Folded, Verbatim } from "./text.tsx";
-import { readReason, readResult, readSelection, tokensIn, toneOf, writeArguments, writeCall } from "./trial.ts";
+import {
+  readReason,
+  readResult,
+  readSelection,
+  type Shown,
+  tokensIn,
+  toneOf,
+  writeArguments,
+  writeCall,
+} from "./trials.ts";
 
 /** A case: its query, what it expects, and why its trials failed. */
 export function CasePane({ one: { case: one, trials } }: { one: Shown }) {

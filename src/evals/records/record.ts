@@ -10,8 +10,7 @@ import { isNestedDeeper, jsonObjectSchema, maxRecordDepth, parseExactJson, unmar
 import { type RunManifest, type RunSummary, runManifestSchema } from "../base/types/run.ts";
 import { type Trial, trialSchema } from "../base/types/trial.ts";
 import { failToWrite, writeError } from "./disk.ts";
-import { createLineCheck, openJournal, recordMode } from "./journal.ts";
-import { MissingTextError, TextReader } from "./texts.ts";
+import { createLineCheck, MissingTextError, openJournal, recordMode, TextReader } from "./journal.ts";
 
 /** Removes known secrets from a text. */
 type Redact = (text: string) => string;

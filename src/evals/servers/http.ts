@@ -6,13 +6,16 @@ import { isJsonObject, parseJsonText, unmarkWholes } from "../base/types/json.ts
 import {
   type ClientSdk,
   type Explanation,
+  explainRefusal,
+  explainResult,
   type Failure,
   type Link,
   listCauses,
+  markStructured,
   readStatus,
+  refusedHint,
   Unanswered,
 } from "./link.ts";
-import { explainRefusal, explainResult, markStructured, refusedHint } from "./messages.ts";
 import type { Env, UrlSpec } from "./spec.ts";
 import { useLogin } from "./tokens.ts";
 

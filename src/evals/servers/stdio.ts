@@ -7,8 +7,15 @@ import { cut, quote } from "../base/text/text.ts";
 import { messageOf } from "../base/types/errors.ts";
 import { writeExactJson } from "../base/types/json.ts";
 import { explainStart, type LocalStart } from "./diagnosis/start.ts";
-import type { ClientSdk, Failure, Link } from "./link.ts";
-import { explainRefusal, explainResult, markStructured, refusedHint } from "./messages.ts";
+import {
+  type ClientSdk,
+  explainRefusal,
+  explainResult,
+  type Failure,
+  type Link,
+  markStructured,
+  refusedHint,
+} from "./link.ts";
 import { type CommandSpec, type Env, serverError } from "./spec.ts";
 
 /** The process of a server, with the processes that it started. */

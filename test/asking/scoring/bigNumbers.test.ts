@@ -7,7 +7,7 @@ import { joinResult } from "../../../src/evals/base/types/tool.ts";
 import { parseJson } from "../../../src/evals/input/parsing/json.ts";
 import { parseYaml } from "../../../src/evals/input/parsing/yaml.ts";
 import { checkSuite } from "../../../src/evals/input/suites/validate.ts";
-import { TextReader, TextWriter } from "../../../src/evals/records/texts.ts";
+import { TextReader, TextWriter } from "../../../src/evals/records/journal.ts";
 import { asciiJson, safeJson } from "../../../src/evals/reports/escape.ts";
 
 const right = "1234567890123456789";

@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { type LintReport, lintReportSchema } from "../../../src/evals/base/types/finding.ts";
 import { lintDocument, rulesDocument, rulesMarkdown } from "../../../src/evals/inspection/lint/lintReport.ts";
 import { safeJson } from "../../../src/evals/reports/escape.ts";
-import { listVerdicts } from "../../../src/evals/reports/findings.ts";
+import { findingSarif, listVerdicts } from "../../../src/evals/reports/findings.ts";
 import { githubReport } from "../../../src/evals/reports/github.ts";
-import { findingSarif } from "../../../src/evals/reports/sarif.ts";
 import { pipe, renderTerminal } from "../../../src/evals/reports/terminal.ts";
 import { aFinding, aReport, hostile, listOf, mixed, ruleInfos } from "../../reports/lintSamples.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Expectation } from "../../../src/evals/base/types/suite.ts";
 import type { Tool } from "../../../src/evals/base/types/tool.ts";
-import type { CurrentCases } from "../../../src/evals/servers/changes/accepted.ts";
-import { findTouched } from "../../../src/evals/servers/changes/accepted.ts";
+import { type CurrentCases, findTouched } from "../../../src/evals/servers/changes/changes.ts";
 
 const aTool = (name: string, description: string): Tool => ({ name, description, inputSchema: { type: "object" } });
 const tools = [

@@ -1,6 +1,5 @@
-import { toInnerPath } from "../../base/text/innerPath.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
-import { type EvalFile, skillEntryName } from "../../base/types/skill.ts";
+import { type EvalFile, skillEntryName, toInnerPath } from "../../base/types/skill.ts";
 import type { Case } from "../../base/types/suite.ts";
 import type { Assertion, Call, ToolSearch, Turn } from "../../base/types/trial.ts";
 import { compileMatcher, type Judge } from "./matchers.ts";

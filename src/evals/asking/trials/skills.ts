@@ -1,9 +1,8 @@
 import { posix } from "node:path";
 import { type ListingHost, listSkills } from "../../base/search/skillListing.ts";
-import { whyNoFile } from "../../base/text/innerPath.ts";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import type { ModelRequest } from "../../base/types/model.ts";
-import type { EvalFile, SkillForm, SkillPackage } from "../../base/types/skill.ts";
+import { type EvalFile, type SkillForm, type SkillPackage, whyNoFile } from "../../base/types/skill.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Call, Execution } from "../../base/types/trial.ts";
 import { normalizeSkillName, projectFolder, readWrite, skillTools, toWorkspacePath } from "../scoring/activity.ts";

@@ -4,7 +4,7 @@ import type { Baseline } from "../../base/types/check.ts";
 import type { DriftPlan } from "../../base/types/drift.ts";
 import type { Model } from "../../base/types/model.ts";
 import type { RunManifest, RunSummary } from "../../base/types/run.ts";
-import { nightsFile, readNights, writeNight } from "../../records/nights.ts";
+import { nightsFile, readNights, writeNight } from "../../records/baseline.ts";
 import { ArmCases, type Ask, runDesign } from "../pipeline/pipeline.ts";
 import { nightlyTrials } from "./design.ts";
 import type { DriftWatch } from "./verdict.ts";

@@ -13,7 +13,7 @@ import { isWithin } from "../../input/parsing/folders.ts";
 import { partialFolder } from "../../records/find.ts";
 import { count, some } from "../../reports/format.ts";
 import { printJson } from "../../reports/result.ts";
-import { type AcceptedRecord, type CurrentCases, findTouched } from "../../servers/changes/accepted.ts";
+import { type AcceptedRecord, type CurrentCases, findTouched } from "../../servers/changes/changes.ts";
 import { findBaseline } from "../check/ask.ts";
 import { comparability, describeRun } from "../design/comparable.ts";
 import { toFlag } from "../pipeline/recordedOptions.ts";

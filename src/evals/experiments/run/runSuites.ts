@@ -1,6 +1,12 @@
-import { type PlannedCase, type PlannedCell, planCells } from "../../asking/trials/plan.ts";
+import {
+  assignShards,
+  type PlannedCase,
+  type PlannedCell,
+  parseShard,
+  planCells,
+  type Shard,
+} from "../../asking/trials/plan.ts";
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
-import { assignShards, parseShard, type Shard } from "../../asking/trials/shards.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";

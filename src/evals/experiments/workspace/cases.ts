@@ -6,9 +6,8 @@ import type { Io } from "../../base/types/io.ts";
 import type { SkillPackage } from "../../base/types/skill.ts";
 import { type Case, listCaseCalls, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
 import type { OfferedTool, Tool, Toolset } from "../../base/types/tool.ts";
-import { nameInConfiguration } from "../../servers/configuration.ts";
 import { ServerFailure } from "../../servers/session.ts";
-import { openSource, type Source } from "../../servers/source.ts";
+import { nameInConfiguration, openSource, type Source } from "../../servers/source.ts";
 import { createSkillEntry, createToolset } from "../../servers/toolList.ts";
 
 /** A suite with its server open and its tools listed, or with the error. */

@@ -2,7 +2,6 @@ import { isWritable, readingTools, skillTools } from "../../asking/scoring/activ
 import { checkDispatch } from "../../asking/scoring/dispatch.ts";
 import { preflight } from "../../asking/scoring/preflight.ts";
 import { executable } from "../../asking/scoring/tools.ts";
-import { isWritable } from "../../asking/scoring/writtenFiles.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { searchToolName } from "../../asking/trials/toolSearch.ts";
 import { groupBy } from "../../base/collections.ts";

@@ -1,8 +1,7 @@
 import { statSync } from "node:fs";
 import { basename, join, posix } from "node:path";
-import { toInnerPath, whyNoFile } from "../../base/text/innerPath.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";
-import type { EvalFile } from "../../base/types/skill.ts";
+import { type EvalFile, toInnerPath, whyNoFile } from "../../base/types/skill.ts";
 import { isNotText, isWithin, listFiles, readConfined, realPath } from "./folders.ts";
 
 /** A larger file would not fit into a request to a model. */

@@ -1,9 +1,9 @@
 import { RE2JS } from "re2js";
-import { toInnerPath } from "../../base/text/innerPath.ts";
 import { nearest } from "../../base/text/nearest.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import { matcherSchema, readMatcher, writtenKeywords } from "../../base/types/matcher.ts";
+import { toInnerPath } from "../../base/types/skill.ts";
 import type { CaseFile, ResultMatcher } from "../../base/types/suiteFile.ts";
 import { explain, type PathProblem } from "./explain.ts";
 

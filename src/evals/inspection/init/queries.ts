@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { labelCase } from "../../asking/scoring/userTurns.ts";
+import { labelCase } from "../../asking/scoring/labels.ts";
 import { holdsSecret } from "../../base/secrets/secrets.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { writeExactJson } from "../../src/evals/base/types/json.ts";
-import { explainRefusal, explainResult, markStructured } from "../../src/evals/servers/messages.ts";
+import { explainRefusal, explainResult, markStructured } from "../../src/evals/servers/link.ts";
 
 const valid = { jsonrpc: "2.0", id: 1, result: {} };
 
