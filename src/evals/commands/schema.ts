@@ -20,7 +20,7 @@ export const schemaCommand = defineCommand({
   run: async ({ of, output }, io) => {
     if (output === undefined) io.out(`${JSON.stringify(await makeSchema(of), null, 2)}\n`);
     else {
-      const { writeOutput } = await import("../experiments/workspace/writeOutput.ts");
+      const { writeOutput } = await import("../base/files/files.ts");
       const { resolve } = await import("node:path");
       for (const name of names)
         await writeOutput(

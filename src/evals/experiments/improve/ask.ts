@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { resolve } from "node:path";
 import { sumOf } from "../../base/collections.ts";
+import { writeOutput } from "../../base/files/files.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { type ExitCode, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -16,7 +17,6 @@ import { findBank, type Overlaid, refuseOutput, writeOverlay } from "../variants
 import { incumbentArm, PromptSizes, summarizeVariants, type VariantsResult } from "../variants/verdict.ts";
 import { listTrackedFiles } from "../workspace/git.ts";
 import { openWriter } from "../workspace/models.ts";
-import { writeOutput } from "../workspace/writeOutput.ts";
 import { forecastLoop, type LoopSetup, type LoopVerdict } from "./design.ts";
 import { makePatch } from "./patch.ts";
 import { announceCost, expectsNothing, isSibling, listSubjects, splitSuite } from "./plan.ts";

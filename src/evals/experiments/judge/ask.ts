@@ -4,7 +4,8 @@ import { hashPrompt, judgeFormat, type Label, type Opinion, parseLabels } from "
 import type { Match } from "../../asking/scoring/matchers.ts";
 import { askJudge, refuseAsJudge } from "../../asking/trials/judge.ts";
 import { SpendingLimits } from "../../asking/trials/limits.ts";
-import { schedule } from "../../base/collections.ts";
+import { schedule } from "../../asking/trials/schedule.ts";
+import { writeOutput } from "../../base/files/files.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { AskedModel } from "../../base/types/model.ts";
@@ -13,7 +14,6 @@ import { readNamed } from "../../input/parsing/read.ts";
 import { printResult } from "../../reports/result.ts";
 import { formatJudgeFigure, judgeFigureFile, judgesFolder } from "../workspace/judgeFigure.ts";
 import { openModels, type RequestOptions } from "../workspace/models.ts";
-import { writeOutput } from "../workspace/writeOutput.ts";
 import { type JudgeCheckSummary, type JudgedLabel, judgeDocument, summarizeJudgeCheck } from "./report.ts";
 
 export type JudgeOptions = Omit<RequestOptions, "out"> & {

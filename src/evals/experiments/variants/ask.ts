@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import * as z from "zod";
 import { countRequests, type PlannedCase } from "../../asking/trials/plan.ts";
 import { getOrAdd } from "../../base/collections.ts";
+import { writeOutput } from "../../base/files/files.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
@@ -36,7 +37,6 @@ import type { GetToolset } from "../pipeline/pipeline.ts";
 import { recallOptions } from "../pipeline/recordedOptions.ts";
 import { printReport, recordExperiment } from "../reporting/report.ts";
 import { matchesFilter } from "../workspace/suites.ts";
-import { writeOutput } from "../workspace/writeOutput.ts";
 import { chooseDesign } from "./design.ts";
 import { incumbentArm, PromptSizes, summarizeVariants } from "./verdict.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
-import { readRegularFile } from "../../base/files/files.ts";
+import { readRegularFile, writeOutput } from "../../base/files/files.ts";
 import { listProperties } from "../../base/jsonSchema/keywords.ts";
 import { holdsSecret, redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines, visible } from "../../base/text/display.ts";
@@ -12,7 +12,6 @@ import { countListTokens, type Tool } from "../../base/types/tool.ts";
 import { findLocalModels, offerProviders } from "../../experiments/workspace/offeredModels.ts";
 import { findSkillFolders } from "../../experiments/workspace/skills.ts";
 import { requireTrust, trustWritten } from "../../experiments/workspace/trust.ts";
-import { writeOutput } from "../../experiments/workspace/writeOutput.ts";
 import { discoverSkills } from "../../input/skills/discover.ts";
 import { type Block, heading, list, text } from "../../reports/document.ts";
 import { count } from "../../reports/format.ts";

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { Document, isMap, isScalar, isSeq, parseDocument, visit, type YAMLMap, type YAMLSeq } from "yaml";
+import { writeOutput } from "../../base/files/files.ts";
 import { isSecretName } from "../../base/secrets/recognize.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { visible, wrap } from "../../base/text/display.ts";
@@ -8,7 +9,6 @@ import { cut } from "../../base/text/text.ts";
 import { formatProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { DispatchRules, ServerSpec } from "../../base/types/suiteFile.ts";
-import { writeOutput } from "../../experiments/workspace/writeOutput.ts";
 import { maxBytes, readNamed } from "../../input/parsing/read.ts";
 import { resolveServer } from "../../servers/spec.ts";
 import type { ServerTarget, ToolListTarget } from "../targets.ts";
