@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { knownSecrets } from "../../../src/evals/base/secrets/secrets.ts";
 import type { Model } from "../../../src/evals/base/types/model.ts";
-import { chooseSeed, type ModelOptions, openModel } from "../../../src/evals/experiments/workspace/models.ts";
-import { describeAvailable } from "../../../src/evals/experiments/workspace/offeredModels.ts";
+import {
+  chooseSeed,
+  describeAvailable,
+  type ModelOptions,
+  openModel,
+} from "../../../src/evals/experiments/workspace/models.ts";
 
 const key = { ANTHROPIC_API_KEY: "secret", OPENAI_API_KEY: "secret" };
 

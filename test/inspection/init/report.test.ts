@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import type { Tool } from "../../../src/evals/base/types/tool.ts";
-import { findLocalModels, offerProviders } from "../../../src/evals/experiments/workspace/offeredModels.ts";
+import { findLocalModels, offerProviders } from "../../../src/evals/experiments/workspace/models.ts";
 import {
   describeEffects,
   describeSize,

@@ -4,7 +4,7 @@ import { hashPrompt, judgeFormat, type Label, type Opinion, parseLabels } from "
 import type { Match } from "../../asking/scoring/matchers.ts";
 import { askJudge, refuseAsJudge } from "../../asking/trials/judge.ts";
 import { SpendingLimits } from "../../asking/trials/limits.ts";
-import { schedule } from "../../asking/trials/schedule.ts";
+import { schedule } from "../../base/collections.ts";
 import { writeOutput } from "../../base/files/files.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";

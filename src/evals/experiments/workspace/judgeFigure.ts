@@ -87,15 +87,15 @@ export async function readJudgeFigure(
 
 function parseFigure(text: string, file: string): JudgeFigure {
   const again = "Measure the judge again with `evals judge check`, or remove the file.";
-  let data: unknown;
   try {
-    data = parseBoundedJson(text);
+    return judgeFigureSchema.parse(parseBoundedJson(text));
   } catch (error) {
-    throw usageError(`The judge's figure is not JSON: ${messageOf(error)}.`, again, { file });
+    const why =
+      error instanceof z.ZodError
+        ? `This is not the figure of a judge: ${formatIssues(error)}`
+        : `The judge's figure is not JSON: ${messageOf(error)}`;
+    throw usageError(`${why}.`, again, { file });
   }
-  const parsed = judgeFigureSchema.safeParse(data);
-  if (parsed.success) return parsed.data;
-  throw usageError(`This is not the figure of a judge: ${formatIssues(parsed.error)}.`, again, { file });
 }
 
 /** Formats a figure with its keys in a fixed order, so that a diff shows only what changed. */

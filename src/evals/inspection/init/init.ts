@@ -9,7 +9,7 @@ import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";
 import type { DispatchRules } from "../../base/types/suiteFile.ts";
 import { countListTokens, type Tool } from "../../base/types/tool.ts";
-import { findLocalModels, offerProviders } from "../../experiments/workspace/offeredModels.ts";
+import { findLocalModels, offerProviders } from "../../experiments/workspace/models.ts";
 import { findSkillFolders } from "../../experiments/workspace/skills.ts";
 import { requireTrust, trustWritten } from "../../experiments/workspace/trust.ts";
 import { discoverSkills } from "../../input/skills/discover.ts";

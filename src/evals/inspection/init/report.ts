@@ -2,7 +2,7 @@ import { groupBy } from "../../base/collections.ts";
 import { listConfusablePairs } from "../../base/search/similarity.ts";
 import type { Finding } from "../../base/types/finding.ts";
 import { countListTokens, type Tool } from "../../base/types/tool.ts";
-import type { OfferedModel } from "../../experiments/workspace/offeredModels.ts";
+import type { OfferedModel } from "../../experiments/workspace/models.ts";
 import { type Block, type Item, list, section, text } from "../../reports/document.ts";
 import { worstFirst } from "../../reports/findings.ts";
 import { count, integer, money, percent } from "../../reports/format.ts";

@@ -159,13 +159,10 @@ function listQueries({ messages, paraphrases, searches = [] }: Case): SearchCase
 
 /** The cases that search for tools, or for skills, grouped by their toolset. */
 function groupByToolset(searched: readonly Searched[], kind: Searched["kind"]): [Toolset, SearchCase[]][] {
-  const groups = new Map<string, [Toolset, SearchCase[]]>();
-  for (const one of searched.filter((each) => each.kind === kind)) {
-    const group = groups.get(one.toolset.hash) ?? [one.toolset, []];
-    group[1].push(one.search);
-    groups.set(one.toolset.hash, group);
-  }
-  return [...groups.values()];
+  const own = searched.filter((one) => one.kind === kind);
+  return [...groupBy(own, ({ toolset }) => toolset.hash).values()].flatMap((group): [Toolset, SearchCase[]][] =>
+    group.slice(0, 1).map(({ toolset }) => [toolset, group.map(({ search }) => search)]),
+  );
 }
 
 /** The tools that a host defers, with the names that it shows; `toShown` maps a listed name to the shown one. */
@@ -251,11 +248,14 @@ function listSuite(one: SuiteSearch): Block[] {
 }
 
 function groupReasons(leftOut: SuiteSearch["leftOut"]): string[] {
-  const groups = groupBy(leftOut, ({ reason }) => reason);
-  return [...groups].map(([reason, own]) => {
-    const ids = own.map((one) => one.case);
-    return `${reason} ${some(ids, 10)}`;
-  });
+  const groups = [...groupBy(leftOut, ({ reason }) => reason)];
+  return groups.map(
+    ([reason, own]) =>
+      `${reason} ${some(
+        own.map((one) => one.case),
+        10,
+      )}`,
+  );
 }
 
 const recallHeads = recallDepths.map((depth) => `recall@${depth}`);
