@@ -9,7 +9,7 @@ import type { Configuration, ServerSpec } from "../base/types/suiteFile.ts";
 import { claimServer, requireTrust } from "../experiments/workspace/trust.ts";
 import { findEntry, type HostFile, readHostFile, unknownServer } from "../input/hostFiles.ts";
 import { findOfferedFolder, realPath } from "../input/parsing/folders.ts";
-import { type NamedBy, recognize } from "../input/suites/discover.ts";
+import { discover, type NamedBy, recognize } from "../input/suites/discover.ts";
 import { expandVariables, type LiveServer } from "../servers/spec.ts";
 import { parseCommandLine, shellWord } from "./shell.ts";
 
@@ -119,7 +119,6 @@ async function findTargets(
 /** The suites and eval files under `evals/`. */
 export async function findSuites({ cwd }: Pick<Io, "cwd">): Promise<string[]> {
   if (!existsSync(resolve(cwd, "evals"))) return [];
-  const { discover } = await import("../input/suites/discover.ts");
   const { files, packages } = await discover(["evals"], cwd);
   return [...files, ...packages];
 }
@@ -165,7 +164,6 @@ async function resolveSkills(dir: string, io: Io): Promise<SkillsTarget[]> {
   const isPackage = (path: string) => existsSync(join(path, "SKILL.md"));
   const names = await readdir(folder).catch((): string[] => []);
   const isDirect = [folder, ...names.map((name) => join(folder, name))].some(isPackage);
-  const { discover } = await import("../input/suites/discover.ts");
   const packages = isDirect ? [] : (await discover([dir], io.cwd)).packages;
   return packages.length > 0 ? groupPackages(packages, io) : [{ kind: "skills", dir }];
 }
@@ -243,10 +241,7 @@ async function resolvePaths(
   io: Io,
   { distractors, projectSkills }: { distractors: boolean; projectSkills: boolean },
 ) {
-  const [{ discover }, { loadSuites }] = await Promise.all([
-    import("../input/suites/discover.ts"),
-    import("../input/suites/load.ts"),
-  ]);
+  const { loadSuites } = await import("../input/suites/load.ts");
   const { files, packages, warnings, parsed } = await discover(paths, io.cwd);
   const ofProject = projectSkills ? await findProjectSkills(packages, io) : [];
   if (files.length + packages.length + ofProject.length === 0) {
