@@ -6,7 +6,7 @@ import type { Tool } from "../../../src/evals/base/types/tool.ts";
 import { parseYaml } from "../../../src/evals/input/parsing/yaml.ts";
 import { loadInlineSuites } from "../../../src/evals/input/suites/load.ts";
 import { checkSuite } from "../../../src/evals/input/suites/validate.ts";
-import { draftCases, isDeprecated } from "../../../src/evals/inspection/init/draft.ts";
+import { draftCases, isDeprecated, makeRequest } from "../../../src/evals/inspection/init/draft.ts";
 import { renderSuite } from "../../../src/evals/inspection/init/suite.ts";
 import { runRules } from "../../../src/evals/inspection/lint/rule.ts";
 import { rules } from "../../../src/evals/inspection/lint/rules/index.ts";
@@ -93,6 +93,14 @@ describe("a drafted suite", () => {
     expect(cases.find(({ id }) => id === "read_text_file")?.args).toEqual({ path: "report.md" });
     expect(JSON.stringify(cases)).not.toMatch(/notes\.txt|detailed|redacted/);
   });
+});
+
+it("takes no example of a description into the request, and does not end at an abbreviation", () => {
+  const request = (description: string) => makeRequest({ name: "click", description });
+  expect(request("Click on an element by its ref (e.g. @e1) or coordinates. Fast.")).toBe(
+    "Please click on an element by its ref",
+  );
+  expect(request("Run several tools, e.g. click. Then stop.")).toBe("Please run several tools");
 });
 
 describe("a deprecated tool", () => {

@@ -175,3 +175,13 @@ it("drafts queries that a skill is for, and near misses of it", () => {
     ]
   `);
 });
+
+it("leaves out a pair of which one tool reads and the other changes something", () => {
+  const alike = (...names: string[]) =>
+    listMixedUp(
+      names.map((name) => tool(name, "The orientation of the screen.")),
+      "evals lint x",
+    );
+  expect(alike("get_orientation", "set_orientation")).toEqual([]);
+  expect(alike("get_orientation", "read_orientation")).toHaveLength(2);
+});

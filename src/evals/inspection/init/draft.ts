@@ -3,7 +3,7 @@ import { listConfusablePairs, measureSimilarity, toToolText, weighWords } from "
 import { mentionsName } from "../../base/text/text.ts";
 import type { Json, JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";
-import { findVerb, splitName, startsWithVerb } from "../lint/language.ts";
+import { findVerb, getVerbKind, splitName, startsWithVerb } from "../lint/language.ts";
 import { sampleArguments } from "./values.ts";
 
 /**
@@ -63,6 +63,12 @@ export function repeatsDescription(input: string, { description = "" }: Pick<Too
 export const isDeprecated = ({ description = "" }: Pick<Tool, "description">) => deprecated.test(description);
 const deprecated =
   /(?:^|[.!?:;([*\n]\s*|\b(?:tool|function|method|command|endpoint) (?:is|has been) (?:now )?)deprecated\b(?! \w+s\b)/i;
+
+/** Whether the name of one tool says that it reads, and that of the other that it changes something: `get_x`, `set_x`. */
+export function differInEffect(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((name) => getVerbKind(findVerb(splitName(name)) ?? ""));
+  return (a === "reads" && b === "changes") || (a === "changes" && b === "reads");
+}
 
 /** More drafts than a person edits in one sitting do not help. */
 const maxTools = 30;
@@ -146,7 +152,8 @@ function findNearMisses(
 ): NearMiss[] {
   const expectable = new Map(chosen.map((tool) => [tool.name, tool]));
   const found: NearMiss[] = [];
-  const similar = listConfusablePairs(listed).map(({ a, b, shared }) => {
+  const alike = listConfusablePairs(listed).filter(({ a, b }) => !differInEffect(a, b));
+  const similar = alike.map(({ a, b, shared }) => {
     const pair = splitName(b).length > splitName(a).length ? [b, a] : [a, b];
     return { pair, expected: pair, shared: shared.slice(0, 4) };
   });
@@ -187,7 +194,10 @@ function phraseName(name: string): string {
 /** The first sentence of the description as a request, or the words of the name if that is none. */
 export function makeRequest({ name, description = "" }: Pick<Tool, "name" | "description">): string {
   const line = description.slice(0, 2000).replace(/[`*#]/g, "").replace(/\s+/g, " ").trim();
-  const sentence = (/^.*?[.!?:;](?= |$)/.exec(line)?.[0] ?? line).replace(/[.!?:;]$/, "");
+  const examples = /[\s,;(]*\b(?:e\.g|i\.e)\b.*$/i;
+  const sentence = (/^.*?(?<!\b(?:e\.g|i\.e))[.!?:;](?= |$)/.exec(line)?.[0] ?? line)
+    .replace(examples, "")
+    .replace(/[.!?:;]$/, "");
   const bare = sentence
     .replace(
       /^(?:this|the) (?:tool|function|command|endpoint)\b *(?:is used to|allows you to|lets you|will|can)? */i,

@@ -98,11 +98,12 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
   const file = options.file ?? `evals/${slug(name)}.yaml`;
   const { subjects } = describeToolList({ server: name, items: listed.items, settings: [] });
   const lint = `${nameProgram(io)} lint ${shellWord(file)}`;
+  const problems = [...listMixedUp(tools, lint), ...listFindings(runRules(subjects, rules).findings, lint)];
+  const nothingFound = "Lint finds no error and no warning, and no two tools are alike in words and effect.";
   const blocks = [
     heading(1, `${[name, listed.version].filter(Boolean).join(" ")} · ${describeSize(tools)}`),
     describeEffects(tools),
-    ...listMixedUp(tools, lint),
-    ...listFindings(runRules(subjects, rules).findings, lint),
+    ...(problems.length > 0 ? problems : [text(nothingFound)]),
   ];
   const listTokens = countListTokens(tools);
   const isNamed = options.file !== undefined || options.catalog !== undefined;

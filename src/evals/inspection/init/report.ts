@@ -7,7 +7,7 @@ import { type Block, type Item, list, section, text } from "../../reports/docume
 import { worstFirst } from "../../reports/findings.ts";
 import { count, integer, money, percent } from "../../reports/format.ts";
 import { listHostsWithTool } from "../../servers/host.ts";
-import { isDeprecated } from "./draft.ts";
+import { differInEffect, isDeprecated } from "./draft.ts";
 
 /** What was drafted: where, how many cases, the tokens of a list in a request, and what there is to say of it. */
 export type Drafted = { path: string; cases: number; listTokens: number; blocks: Block[] };
@@ -31,7 +31,7 @@ export function listMixedUp(named: readonly Named[], lintCommand: string): Block
   const byName = new Map(named.map((one) => [one.name, one]));
   const pairs = listConfusablePairs(named).flatMap(({ a, b, similarity, shared }): Item[] => {
     const [one, other] = [byName.get(a), byName.get(b)];
-    if (!one || !other) return [];
+    if (!one || !other || (one.inputSchema && differInEffect(a, b))) return [];
     const why = explainPair(one, other, similarity, shared);
     return why === undefined ? [] : [{ text: [{ code: a }, " / ", { code: b }], items: [why] }];
   });
