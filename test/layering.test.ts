@@ -63,8 +63,7 @@ const pureFolders = [
   "reports",
 ];
 /** What a subject decides, records and reports is pure, wherever it lives. */
-const pureNames =
-  /(^|\/)(design|sampled|hypotheses|scores|verdict|record|report|sentences|playedCase|\w+(Report|Verdict|Certain|Text|Facts))\.ts$/;
+const pureNames = /(^|\/)(design|sampled|hypotheses|scores|verdict|record|report|sentences|playedCase|\w+Report)\.ts$/;
 const isPure = (file: string) =>
   (pureFolders.some((folder) => relative(root, file).startsWith(`${folder}/`)) ||
     pureNames.test(relative(root, file))) &&

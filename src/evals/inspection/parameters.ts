@@ -3,7 +3,7 @@ import { resolvePointer } from "../base/jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
 import type { Dispatch, DispatchRules } from "../base/types/suiteFile.ts";
 
-// What an inputSchema says about its parameters.
+// What an inputSchema says: its parameters, and whether its tool dispatches calls to others.
 
 const maxVisits = 500;
 const maxAlternatives = 16;

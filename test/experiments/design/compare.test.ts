@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Observation, TrialRecord } from "../../../src/evals/asking/trials/design.ts";
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
-import { compareRecords } from "../../../src/evals/experiments/design/compare.ts";
+import { compareRecords, furtherPairs } from "../../../src/evals/experiments/design/compare.ts";
 import { expectRecordable, idsOf, suites } from "./support.ts";
 
 type Draw = (i: number, arm: string, trial: number) => Observation;
@@ -79,4 +79,13 @@ describe.each([true, false])("two records, same orders: %s", (samePairs) => {
     const dropped = verdicts(flaky.map((rate) => rate - 0.1));
     expect(dropped.filter((kind) => kind === "no-regression").length).toBeLessThanOrEqual(17);
   });
+});
+
+test("advice: golden values", () => {
+  const advise = (drop: number, standardError: number) => furtherPairs({ drop, standardError }, 25, 0.1, 2.25, 0.5);
+  expect(advise(0.04, 0.05)).toBe(27);
+  expect(advise(0, 0.045)).toBe(1);
+  expect(advise(0.09, 0.03)).toBe(1);
+  expect(advise(0.05, 0.04)).toBe(16);
+  expect(furtherPairs({ drop: 0.05, standardError: 20 }, 25, 0.1, 2.25, 0.95)).toBeUndefined();
 });

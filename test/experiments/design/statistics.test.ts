@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { furtherPairs } from "../../../src/evals/experiments/design/compare.ts";
 import {
   boundaries,
   isWithinMargin,
@@ -103,13 +102,4 @@ describe("planLooks", () => {
     expect(() => planLooks(0)).toThrow(RangeError);
     expect(planLooks(10, mostTrials).rungs.at(-1)).toBe(ladder.at(-1));
   });
-});
-
-test("advice: golden values", () => {
-  const advise = (drop: number, standardError: number) => furtherPairs({ drop, standardError }, 25, 0.1, 2.25, 0.5);
-  expect(advise(0.04, 0.05)).toBe(27);
-  expect(advise(0, 0.045)).toBe(1);
-  expect(advise(0.09, 0.03)).toBe(1);
-  expect(advise(0.05, 0.04)).toBe(16);
-  expect(furtherPairs({ drop: 0.05, standardError: 20 }, 25, 0.1, 2.25, 0.95)).toBeUndefined();
 });

@@ -10,6 +10,8 @@ import { ServerFailure } from "../../servers/session.ts";
 import { nameInConfiguration, openSource, type Source } from "../../servers/source.ts";
 import { createSkillEntry, createToolset } from "../../servers/toolList.ts";
 
+// The servers of suites, and their cases planned with the tools that the servers list.
+
 /** A suite with its server open and its tools listed, or with the error. */
 export type Opened = { suite: Suite; source: Source } | { suite: Suite; failure: unknown };
 

@@ -35,6 +35,8 @@ import { addCounts, missBlocks, overallRate, substitutes } from "./cases.ts";
 import { comparisonBlocks, type RunInput, runFacts, suiteFacts } from "./run.ts";
 import { headline, leadLines, statusTone } from "./status.ts";
 
+// The data of a page, which is JSON in its file: the report as blocks, and the cases and trials that it lists.
+
 /** The most that a page holds: trials, their characters in total, and the characters of one text. */
 export const pageLimits = { trials: 20_000, characters: 30_000_000, text: 4000 } as const;
 
@@ -201,8 +203,6 @@ function limitText(text: string): string {
   const left = text.length - pageLimits.text;
   return left <= 0 ? text : `${text.slice(0, pageLimits.text)}\n… ${integer(left)} more characters on the record`;
 }
-
-// The data of a page, which is JSON in its file: the report as blocks, and the cases and trials that it lists.
 
 /** The cases and trials that a page lists. */
 export type PageTrials = Omit<WrittenTrials, "trials"> & { trials: readonly Trial[] };
