@@ -177,20 +177,17 @@ function failNotAnObject(given: Json | undefined, call: Call): ArgsScore {
 export function compileResult(expected: ResultMatcher): (execution: Execution | undefined, judge: Judge) => Match {
   const { success, isError, contains, matches, json } = expected;
   const tests: ((result: ToolResult, judge: Judge) => Match)[] = [];
-  if (isError !== undefined) {
+  if (isError !== undefined)
     tests.push((result) =>
       result.isError === isError ? yes : no(`expected isError ${isError}, got ${excerpt(result)}`),
     );
-  }
   if (success !== undefined) tests.push((result) => matchSuccess(success, result));
-  if (contains !== undefined) {
-    tests.push((result) =>
-      listTexts(result).some((text) => text.includes(contains))
-        ? yes
-        : no(`expected text with ${showJson(contains)}, got ${excerpt(result)}`),
-    );
+  if (contains !== undefined) tests.push(matchTexts(`with ${showJson(contains)}`, (text) => text.includes(contains)));
+  if (matches !== undefined) {
+    const regex = compileRegex(matches);
+    if (typeof regex === "string") tests.push(() => unknown(regex));
+    else tests.push(matchTexts(`that matches ${showJson(matches)}`, (text) => regex.test(text)));
   }
-  if (matches !== undefined) tests.push(compileTextMatcher(matches));
   if (json !== undefined) tests.push(compileOutcomeMatcher(compileMatcher(json)));
 
   return (execution, judge) => {
@@ -209,16 +206,10 @@ function matchSuccess(success: boolean, result: ToolResult): Match {
   return outcome.success === success ? yes : differs("result.success", String(success), outcome);
 }
 
-/** What a matcher of text may hold for: the texts of a result, or all that a model reads of it. */
-const listTexts = (result: ToolResult) => [joinText(result), joinResult(result)];
-
-function compileTextMatcher(pattern: string): (result: ToolResult) => Match {
-  const regex = compileRegex(pattern);
-  if (typeof regex === "string") return () => unknown(regex);
+/** Whether one of the texts of a result, or all that a model reads of it, is as wanted. */
+function matchTexts(wanted: string, holds: (text: string) => boolean): (result: ToolResult) => Match {
   return (result) =>
-    listTexts(result).some((text) => regex.test(text))
-      ? yes
-      : no(`expected text that matches ${showJson(pattern)}, got ${excerpt(result)}`);
+    [joinText(result), joinResult(result)].some(holds) ? yes : no(`expected text ${wanted}, got ${excerpt(result)}`);
 }
 
 function compileOutcomeMatcher(test: Test): (result: ToolResult, judge: Judge) => Match {

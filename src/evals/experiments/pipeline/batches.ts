@@ -1,13 +1,12 @@
 import { BatchQueue } from "../../asking/batches/batchQueue.ts";
 import { Ledger } from "../../asking/batches/ledger.ts";
-import { createBatchedModel } from "../../asking/batches/model.ts";
 import { isBatched, type PlannedCase, type PlannedCell } from "../../asking/trials/plan.ts";
 import { type Asker, runTrial, type TrialContext } from "../../asking/trials/runTrial.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import type { AskedModel, Model } from "../../base/types/model.ts";
+import type { AskedModel, Model, ModelRequest, Reply } from "../../base/types/model.ts";
 import { asksModel } from "../../base/types/suite.ts";
 import { lockRun } from "../../records/lock.ts";
 import { count, some } from "../../reports/format.ts";
@@ -125,3 +124,68 @@ export async function cancelBatches(resumed: Resumed | undefined, options: Reque
     await lock.release();
   }
 }
+
+/** After this many failed single requests, nothing is submitted. */
+const maxFailedCanaries = 3;
+
+/**
+ * Wraps a model so that it is asked in batches. Before the first submission for a suite, one of its requests is sent
+ * alone: a wrong key, an unknown model or a schema that the service refuses then costs one request, not a batch of
+ * failures an hour later. Its reply counts like any other. `guard` keeps batched requests within the limits of the run;
+ * `model` is already within them.
+ */
+export function createBatchedModel(
+  model: AskedModel,
+  queue: BatchQueue,
+  guard: (model: AskedModel) => AskedModel,
+): AskedModel {
+  const inBatches = guard({
+    ...model,
+    cost: (usage) => model.cost(usage, "batch"),
+    ask: (request, signal) => queue.ask(request, signal),
+  });
+  const accepted = new Set<string>();
+  const canaries = new Map<string, Promise<void>>();
+  let failed = 0;
+  /** The reply to every further request, once nothing more is sent. */
+  let refusal: Reply | undefined;
+
+  const sendCanary = async (request: ModelRequest, signal: AbortSignal): Promise<Reply> => {
+    const reply = await model.ask(request, signal);
+    if (reply.kind === "turn") accepted.add(request.cell.suite);
+    else if (reply.stage === "budget") refusal ??= reply;
+    else if (reply.stage !== "cancelled" || reply.again) {
+      failed++;
+      if (reply.again || failed >= maxFailedCanaries) refusal ??= notSubmitted(reply.message);
+    }
+    return reply;
+  };
+
+  const ask: AskedModel["ask"] = async (request, signal) => {
+    const { suite } = request.cell;
+    while (!accepted.has(suite) && !queue.hasSubmitted(request)) {
+      if (signal.aborted) return interrupted;
+      if (refusal) return refusal;
+      const running = canaries.get(suite);
+      if (!running) {
+        const reply = sendCanary(request, signal);
+        const ended = reply.then(() => void canaries.delete(suite));
+        canaries.set(suite, ended);
+        return await reply;
+      }
+      await running;
+    }
+    return await inBatches.ask(request, signal);
+  };
+  return { ...model, ask };
+}
+
+// Such a trial is missing rather than broken: a resumed run asks it.
+const interrupted: Reply = { kind: "broken", stage: "cancelled", message: "the request was cancelled", again: true };
+
+const notSubmitted = (failure: string): Reply => ({
+  kind: "broken",
+  stage: "cancelled",
+  message: `nothing was submitted, because a request that was sent alone failed: ${failure}`,
+  again: true,
+});
