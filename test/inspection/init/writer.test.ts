@@ -42,6 +42,7 @@ describe("a written query", () => {
     ['{ "notes.txt": { "lines": 3 } }', "it is what the assistant would say, not the person"],
     ['type "Read 3 lines of notes.txt"', "it is what the assistant would say, not the person"],
     ["1. notes.txt 2. todo.txt 3. plan.txt", "it is what the assistant would say, not the person"],
+    ["Read 3 lines of notes.txt. It names no specific tool.", "it is what the assistant would say, not the person"],
     ["Call read_file for notes.txt", "it names the tool read_file"],
     ["What is in my file?", "it does not say notes.txt"],
   ])("is refused: %j", (input, why) => {

@@ -144,7 +144,7 @@ function chooseTools(tools: readonly Tool[]): readonly Tool[] {
   return tools.filter((_, at) => chosen.has(at));
 }
 
-/** The near misses, one for each tool. Of a similar pair the tool with more words is expected, if it can be. */
+/** The near misses, one for each tool; pairs that differ in effect come last. Of a similar pair the tool with more words is expected, if it can be. */
 function findNearMisses(
   listed: readonly Tool[],
   chosen: readonly Tool[],
@@ -152,7 +152,8 @@ function findNearMisses(
 ): NearMiss[] {
   const expectable = new Map(chosen.map((tool) => [tool.name, tool]));
   const found: NearMiss[] = [];
-  const alike = listConfusablePairs(listed).filter(({ a, b }) => !differInEffect(a, b));
+  const differ = ({ a, b }: { a: string; b: string }) => Number(differInEffect(a, b));
+  const alike = listConfusablePairs(listed).sort((one, other) => differ(one) - differ(other));
   const similar = alike.map(({ a, b, shared }) => {
     const pair = splitName(b).length > splitName(a).length ? [b, a] : [a, b];
     return { pair, expected: pair, shared: shared.slice(0, 4) };

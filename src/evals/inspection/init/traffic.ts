@@ -6,6 +6,7 @@ import { looksRandom } from "../../base/secrets/recognize.ts";
 import { quote } from "../../base/text/text.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
+import { parseJsonText } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import { readNamed } from "../../input/parsing/read.ts";
 import { count } from "../../reports/format.ts";
@@ -134,8 +135,8 @@ function readSessions(path: string, { cwd }: Pick<Io, "cwd">): Event[][] {
 
 /** The conversations in the text of a file. A line that is not JSON, as a crash leaves it, is skipped. */
 function readSession(content: string): Event[][] {
-  const whole = parseOr(content);
-  const lines = whole === undefined ? content.split("\n").flatMap((line) => parseOr(line) ?? []) : [whole];
+  const whole = parseJsonText(content);
+  const lines = whole === undefined ? content.split("\n").flatMap((line) => parseJsonText(line) ?? []) : [whole];
   const claude = lines.flatMap((line) => claudeLine.safeParse(line).data ?? []);
   const codex = lines.flatMap((line) => codexLine.safeParse(line).data ?? []);
   const spans = lines.flatMap((line) => spanLine.safeParse(line).data?.resourceSpans ?? []);
@@ -168,7 +169,7 @@ function readSpans(spans: readonly { traceId: string; attributes: readonly z.inf
   const read = spans.map(({ traceId, attributes }) => {
     const values = new Map(attributes.map(({ key, value }) => [key, value.stringValue]));
     const messages = ["gen_ai.input.messages", "gen_ai.output.messages"].flatMap((key) =>
-      spanMessages.parse(parseOr(values.get(key) ?? "")),
+      spanMessages.parse(parseJsonText(values.get(key) ?? "")),
     );
     return { id: values.get("gen_ai.conversation.id") ?? traceId, messages };
   });
@@ -252,12 +253,12 @@ const uuid = /\b[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}\b/g;
 const stands = ["Alex", "Robin", "Kim", "Sam", "Charlie"] as const;
 
 /** What is personal, and the example that stands for it. Tried in this order at each place. */
-const personal: readonly [RegExp, string | ((found: string) => string)][] = [
+const personal: readonly (readonly [RegExp, string])[] = [
   [/[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[a-zA-Z]{2,}\b/, "alex@example.com"],
   [uuid, "00000000-0000-4000-8000-000000000000"],
   [/(?<=(?:\/home|\/Users|\\Users)[/\\])[^/\\\s"']+/, "alex"],
   [/\b[A-Z]{2}\d{2}(?: ?[A-Z\d]{4}){2,7}(?: ?[A-Z\d]{1,3})?\b/, "DE89 3704 0044 0532 0130 00"],
-  [/(?<![\w.])\d(?:[ -]?\d){12,18}(?![\w.]\d)/, (found) => (passesLuhn(found) ? "4111 1111 1111 1111" : found)],
+  [/(?<![\w.])\d(?:[ -]?\d){12,18}(?![\w.]\d)/, "4111 1111 1111 1111"],
   [/(?<![\w.+-])(?:\+|00)\d(?:[\s()./-]{0,2}\d){7,13}\b/, "+1 202-555-0100"],
   [/(?<![\w.-])\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b/, "+1 202-555-0100"],
   [/(?<![\w.:-])\d{9,}(?![\w.:-]*\w)/, "123456789"],
@@ -266,22 +267,15 @@ const anyPersonal = new RegExp(personal.map(([{ source }]) => `(${source})`).joi
 
 /** Replaces addresses, numbers of people and accounts, and the given names by examples that read alike. */
 export function replacePersonalData(query: string, names: readonly string[]): string {
-  const replaced = query.replace(anyPersonal, (found, ...groups) => {
-    const example = personal[groups.findIndex((group) => group !== undefined)]?.[1] ?? found;
-    return typeof example === "string" ? example : example(found);
-  });
+  const replaced = query.replace(
+    anyPersonal,
+    (found, ...groups) => personal[groups.findIndex((group) => group !== undefined)]?.[1] ?? found,
+  );
   return names.reduce((one, name, at) => {
     const written = name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
     const word = new RegExp(`(?<![\\p{L}\\p{N}])${written}(?![\\p{L}\\p{N}])`, "giu");
     return one.replace(word, stands[at % stands.length] ?? "Alex");
   }, replaced);
-}
-
-/** Whether the last digit is that of a card number (ISO/IEC 7812-1, annex B). */
-function passesLuhn(written: string): boolean {
-  const digits = [...written.replace(/\D/g, "")].reverse().map(Number);
-  const sum = digits.reduce((total, digit, at) => total + (at % 2 === 0 ? digit : digit * 2 - (digit > 4 ? 9 : 0)), 0);
-  return sum % 10 === 0;
 }
 
 /** At most 30 cases: in turn one for each tool, those with near misses first. */
@@ -301,12 +295,4 @@ function chooseCases(proposed: readonly Omit<DraftCase, "id">[]): DraftCase[] {
     }
   }
   return [...chosen, ...none.map((one, at): DraftCase => ({ ...one, id: `no-tool-${at + 1}` }))];
-}
-
-function parseOr(content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch {
-    return undefined;
-  }
 }

@@ -168,6 +168,8 @@ const answers = [
   // The assistant speaks: "I'll create it", "Here are the files", "I can't do that", "Let me know …".
   /^(?:here(?:'s| is| are)|i(?:'ll| will)|i can(?:'t|not)? (?:do|help)|how (?:can|may) i)\b/i,
   /\b(?:and i(?:'ll| will)|let me know|do you need)\b|what you need\?$/i,
+  // It repeats the request, or explains the message.
+  /\b(?:specific tool|tool or (?:a )?function|everyday words|this (?:commit )?message (?:asks|captures|describes))\b/i,
   // JSON or code, a list, or what to type.
   /^[[{`]/,
   /\s2\. /,
