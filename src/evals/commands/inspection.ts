@@ -26,7 +26,7 @@ export const lintCommand = defineCommand({
     ...serverFlags,
     tools: texts("JSON or YAML file with a tool list"),
     skills: texts("Skill package, or folder of skill packages"),
-    confusable: toggle("Also rank the pairs of tools that are easy to confuse"),
+    confusable: toggle("Also rank the pairs of tools, and of skills, that are easy to confuse"),
     against: text(
       "Baseline or tool list of the previous release: classify what changed, and check the versioning rules",
     ),
