@@ -71,6 +71,7 @@ describe("the outcome of a search", () => {
   it("counts a tool that is always loaded as found", () => {
     expect(grade(wants("kept"), call("other")).discovery).toEqual({ outcome: "found-not-chosen" });
     expect(grade(wants("kept"), call("kept")).discovery).toEqual({ outcome: "chosen-without-search" });
+    expect(grade(wants("find", "kept"), call("other")).discovery).toEqual({ outcome: "found-not-chosen" });
   });
 
   it("is that of the first expected call that was not made", () => {

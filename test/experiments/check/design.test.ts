@@ -446,6 +446,17 @@ test.each([
   },
 );
 
+test.each([
+  [1, "no-regression"],
+  [3, "changed"],
+] as const)("a placebo that moves %i of 8 cases a little, 20 -> 15 of 20, is %s", (moved, kind) => {
+  const ids = idsOf(suites.M_GOOD8);
+  const { verdict } = simulate(placebo({ cases: ids, seed: 1 }), (id, arm, trial) =>
+    arm === "head" && ids.indexOf(id) < moved && trial % 4 === 0 ? "fail" : "pass",
+  );
+  expect(verdict).toMatchObject({ kind, flagged: ids.slice(0, moved).map((id) => ({ case: id })) });
+});
+
 describe("cases with several wordings", () => {
   const ids = idsOf(suites.M_GOOD8);
   const play = (wordings: number, head: (i: number, trial: number) => number, seed = 1) => {
