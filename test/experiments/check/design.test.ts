@@ -221,6 +221,14 @@ describe("the verdict", () => {
   });
 });
 
+test("one answer that is missing at first does not keep a quiet suite from NO REGRESSION", () => {
+  let asked = 0;
+  const { verdict } = simulate(check({ cases: idsOf(suites.M_GOOD8), seed: 3 }), () =>
+    asked++ === 0 ? "missing" : "pass",
+  );
+  expect(verdict).toMatchObject({ kind: "no-regression", missing: { recovered: { base: 1 } } });
+});
+
 describe("what is asked", () => {
   test("pairs, in a random order of arms that the seed decides", () => {
     const step = nextStep(check({ cases: idsOf(suites.M_MIX10), seed: 4 }), new TrialRecord());
