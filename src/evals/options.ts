@@ -1,10 +1,9 @@
 import type { DefinedCommand } from "./commands/command.ts";
-import type { blameCommand, judgeCommand, variantsCommand } from "./commands/experiments.ts";
-import type { improveCommand } from "./commands/improve.ts";
-import type { initCommand } from "./commands/init.ts";
+import type { blameCommand, improveCommand, judgeCommand, variantsCommand } from "./commands/experiments.ts";
 import type {
   doctorCommand,
   importCommand,
+  initCommand,
   lintCommand,
   probeCommand,
   searchCommand,

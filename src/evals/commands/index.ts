@@ -4,21 +4,20 @@ import type { Io } from "../base/types/io.ts";
 import { safeJsonParts } from "../reports/escape.ts";
 import type { Command } from "./command.ts";
 import { findCommand, nameCommand, parseWords, renderHelp, toCamelCase } from "./commandLine.ts";
-import { blameCommand, judgeCommand, variantsCommand } from "./experiments.ts";
+import { blameCommand, improveCommand, judgeCommand, variantsCommand } from "./experiments.ts";
 import { readServerEnv } from "./flags.ts";
-import { improveCommand } from "./improve.ts";
-import { initCommand } from "./init.ts";
 import {
   doctorCommand,
   importCommand,
+  initCommand,
   lintCommand,
   loginCommand,
   probeCommand,
+  queriesCommand,
   searchCommand,
   toolsCommand,
 } from "./inspection.ts";
 import { readProject } from "./project.ts";
-import { queriesCommand } from "./queries.ts";
 import { cleanCommand, compareCommand, mergeCommand, showCommand, viewCommand } from "./records.ts";
 import { baselineCommand, runCommand, workerCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";

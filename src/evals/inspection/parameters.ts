@@ -1,9 +1,8 @@
-import { getSingleType, listProperties } from "../base/jsonSchema/keywords.ts";
+import { listProperties } from "../base/jsonSchema/keywords.ts";
 import { resolvePointer } from "../base/jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
-import type { Dispatch, DispatchRules } from "../base/types/suiteFile.ts";
 
-// What an inputSchema says: its parameters, and whether its tool dispatches calls to others.
+// The parameters of an inputSchema.
 
 const maxVisits = 500;
 const maxAlternatives = 16;
@@ -72,48 +71,4 @@ export function asksToWait(inputSchema: JsonObject, args: JsonObject): boolean {
   return Object.entries({ ...listDefaults(inputSchema), ...args }).some(
     ([name, value]) => typeof value === "number" && value > 0 && splitWords(name).some((word) => times.test(word)),
   );
-}
-
-/** Writes the key `dispatch` of a suite in one line of YAML. */
-export function writeDispatch(rules: DispatchRules): string {
-  const entries = Object.entries(rules).map(([name, rule]) => {
-    const members = Object.entries(rule).map(([key, path]) => `${key}: ${path}`);
-    return `${name}: { ${members.join(", ")} }`;
-  });
-  return `dispatch: { ${entries.join(", ")} }`;
-}
-
-const nameWords = /^(?:tool|tool_?name|name|command|operation|action|method)$/i;
-const argumentWords = /^(?:arguments|args|parameters|params|input|tool_?(?:args|arguments|input|params))$/i;
-const searchWords = /^(?:query|search|intent|q|task|keywords?)$/i;
-
-/**
- * Recognizes dispatchers among listed tools by their parameters: a string that names a tool or command, with an object
- * of arguments (`{ name, arguments }`, `{ command, parameters }`). Also tools that search for tools by a string.
- */
-export function recognizeDispatchers(tools: readonly JsonObject[]): DispatchRules {
-  return Object.fromEntries(
-    tools.flatMap((tool) => {
-      const rule = recognizeDispatcher(tool);
-      return rule ? [[String(tool.name), rule]] : [];
-    }),
-  );
-}
-
-function recognizeDispatcher({ name, description, inputSchema }: JsonObject): Dispatch | undefined {
-  if (typeof name !== "string" || !isJsonObject(inputSchema)) return undefined;
-  const properties = listProperties(inputSchema).flatMap(([key, schema]) =>
-    isJsonObject(schema) ? [{ key, schema }] : [],
-  );
-  const find = (words: RegExp, types: readonly (string | undefined)[]) =>
-    properties.find(({ key, schema }) => words.test(key) && types.includes(getSingleType(schema)))?.key;
-  const search = find(searchWords, ["string"]);
-  const inner = find(nameWords, ["string"]);
-  const args = find(argumentWords, ["object", "string", undefined]);
-  const isAboutTools = /\b(?:tools?|commands?|operations?|actions?)\b/i.test(String(description ?? ""));
-  if (inner !== undefined && args !== undefined && isAboutTools)
-    return { name: inner, arguments: args, ...(search !== undefined && { search }) };
-  const isSearch =
-    (/search|find|discover|lookup/i.test(name) && /tools?$/i.test(name)) || /tools?_?search$/i.test(name);
-  return isSearch && search !== undefined ? { search } : undefined;
 }

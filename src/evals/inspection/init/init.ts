@@ -17,11 +17,11 @@ import { type Block, heading, list, text } from "../../reports/document.ts";
 import { count } from "../../reports/format.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { parseTools, readStaticList } from "../../servers/toolList.ts";
+import { recognizeDispatchers } from "../dispatchers.ts";
 import { findRegisteredServers } from "../findServers.ts";
 import { describeToolList } from "../lint/collect.ts";
 import { runRules } from "../lint/rule.ts";
 import { rules } from "../lint/rules/index.ts";
-import { recognizeDispatchers } from "../parameters.ts";
 import { nameProgram, shellWord } from "../shell.ts";
 import {
   findSuites,

@@ -5,7 +5,7 @@ import { mentionsName, quote } from "../../../base/text/text.ts";
 import { isJsonObject } from "../../../base/types/json.ts";
 import { skillEntryName } from "../../../base/types/skill.ts";
 import { type Case, findRepeatedQueries, listCaseCalls } from "../../../base/types/suite.ts";
-import { recognizeDispatchers, writeDispatch } from "../../parameters.ts";
+import { recognizeDispatchers, writeDispatch } from "../../dispatchers.ts";
 import { listQueryWords } from "../../search/evaluate.ts";
 import { defineRules, type EvalsFileSubject, type SuiteSubject } from "../rule.ts";
 
