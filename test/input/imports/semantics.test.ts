@@ -59,26 +59,23 @@ type Reading = { areTogether?: boolean | undefined; isMet?: boolean | undefined 
 /** How calls are made, and what may be named as lost because the calls of the test cannot show it. */
 type Comparison = Pick<Reading, "areTogether"> & { accepted?: readonly string[]; calls?: fc.Arbitrary<Called[]> };
 
-/** Compares the rule of a source with ours, on sources of which nothing else is named as lost. Returns how many there were. */
+/** Compares the rule of a source with ours, on sources of which nothing else is named as lost: fails if they are rare. */
 async function compare(
   format: string,
   source: fc.Arbitrary<Source>,
   { areTogether, accepted = [], calls: made = someCalls }: Comparison = {},
-): Promise<number> {
-  let compared = 0;
+): Promise<void> {
   await fc.assert(
     fc.asyncProperty(source, fc.array(made, { minLength: 5, maxLength: 5 }), async ({ text, rule, isMet }, trials) => {
       const { kept, lost } = await importOne(format, text);
       const [content] = kept;
       const isWhole = lost.every((what) => accepted.includes(what));
       const ours = content && isWhole ? createRule(content, { areTogether, isMet }) : undefined;
-      if (!ours) return;
-      compared++;
+      if (!ours) return fc.pre(false);
       for (const calls of trials) expect([content, calls, ours(calls)]).toEqual([content, calls, rule(calls)]);
     }),
-    { numRuns: 150 },
+    { numRuns: 100, maxSkipsPerRun: 20 },
   );
-  return compared;
 }
 
 const names = (calls: readonly Called[]) => calls.map(({ tool }) => tool);
@@ -468,7 +465,7 @@ describe("the rule of a source", () => {
     ["bfcl", bfclSource, { areTogether: true, accepted: ["rules of the leaderboard"], calls: bfclCalls }],
     ["waza", wazaSource, { accepted: ["names of tools in any case of letters"] }],
   ])("of %s is ours, where nothing is named as lost", async (format, source, comparison) => {
-    expect(await compare(format, source, comparison)).toBeGreaterThan(30);
+    await compare(format, source, comparison);
   });
 
   it.each([
