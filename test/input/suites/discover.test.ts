@@ -1,4 +1,4 @@
-import { symlink, writeFile } from "node:fs/promises";
+import { chmod, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../../src/evals/base/types/errors.ts";
@@ -181,4 +181,23 @@ it.each([
   ["a suite", "suite.yaml", "cases: []", "paths"],
 ])("a word on the command line names %s", async (_, file, content, named) => {
   expect(await recognize(file, await workspace({ [file]: content }))).toBe(named);
+});
+
+it.runIf(process.platform !== "win32").each([
+  ["server", "#!/usr/bin/env python3\nimport re\n"],
+  ["server.js", "#!/usr/bin/env node\nimport x from 'x'\n"],
+])("a word on the command line that names the program %s is a command line", async (file, content) => {
+  const folder = await workspace({ [`bin/${file}`]: content });
+  await chmod(join(folder, "bin", file), 0o755);
+  expect(await recognize(`bin/${file}`, folder)).toBe("server");
+});
+
+it.each([
+  ["dist/main.js", "node dist/main.js"],
+  ["server.py", "python server.py"],
+])("says how to start %s, which does not start by its name", async (file, line) => {
+  const folder = await workspace({ [file]: "import re\n" });
+  expect(await complaint(recognize(file, folder))).toBe(
+    `error: "${file}" is a program.\n  Name the command line that starts it, in quotes: "${line}".`,
+  );
 });

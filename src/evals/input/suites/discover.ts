@@ -1,5 +1,5 @@
 import type { Dirent } from "node:fs";
-import { readdir, realpath, stat } from "node:fs/promises";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { nearest } from "../../base/text/nearest.ts";
 import { byCodeUnit } from "../../base/text/text.ts";
@@ -198,13 +198,17 @@ async function uniquePaths(files: readonly string[], cwd: string): Promise<strin
 /** What a word on a command line can name; `paths` are suites and skill packages. */
 export type NamedBy = "paths" | "server" | "url" | "config" | "tools";
 
-/** What a word names. A file that cannot be read is a suite, whose reader says what is wrong. */
+/**
+ * What a word names. A file that cannot be read is a suite, whose reader says what is wrong. A program is a command line;
+ * throws a usage error for one that cannot be started by its name alone.
+ */
 export async function recognize(word: string, cwd: string): Promise<NamedBy> {
   if (/^https?:\/\//i.test(word)) return "url";
   const path = resolve(cwd, word);
   const found = await stat(path).catch(() => undefined);
   if (!found) return /\s/.test(word.trim()) ? "server" : "paths";
-  if (!found.isFile() || !/\.(?:jsonc?|ya?ml|toml)$/i.test(word)) return "paths";
+  if (!found.isFile()) return "paths";
+  if (!/\.(?:jsonc?|ya?ml|toml)$/i.test(word)) return await recognizeProgram(word, path, (found.mode & 0o111) !== 0);
   const value = await readParsed(path, word, { lenient: true }).then(
     (parsed) => parsed.value,
     () => undefined,
@@ -214,4 +218,14 @@ export async function recognize(word: string, cwd: string): Promise<NamedBy> {
   if (!isJsonObject(value) || "cases" in value || "evals" in value) return "paths";
   if (isHostFile(value)) return "config";
   return Array.isArray(value.tools) ? "tools" : "paths";
+}
+
+async function recognizeProgram(word: string, path: string, isExecutable: boolean): Promise<NamedBy> {
+  const isScript = /\.(?:[cm]?[jt]s|py)$/i.test(word);
+  if (!isScript && extname(word) !== "") return "paths";
+  const text = isScript && isExecutable ? await readFile(path, "utf8").catch(() => "") : "#!";
+  if (isExecutable && text.startsWith("#!")) return "server";
+  if (!isScript) return "paths";
+  const starter = /py$/i.test(word) ? "python" : "node";
+  throw usageError(`"${word}" is a program.`, `Name the command line that starts it, in quotes: "${starter} ${word}".`);
 }
