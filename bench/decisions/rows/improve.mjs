@@ -1,13 +1,18 @@
 // The improve loop: is a wording adopted that is no better, or harms? Beside it, rules of other tools on the same models.
 import { improveLoop, incumbentArm, simulate, TrialRecord } from "../product.mjs";
 
-/** Pass rates of ten train and ten held-out cases; those at odd places are of the tool that is reworded, the rest of siblings. */
-const base = [1, 0.5, 0.95, 0.9, 0.99, 0.5, 1, 0.1, 0.9, 0.7];
-const isOwn = (at) => at % 2 === 1;
+/**
+ * Pass rates of the train cases and of the held-out ones: ten that expect a tool, at odd places the one that is reworded, and
+ * three that expect none.
+ */
+const base = [1, 0.5, 0.95, 0.9, 0.99, 0.5, 1, 0.1, 0.9, 0.7, 1, 0.9, 0.8];
+const isGuard = (at) => at >= 10;
+const isOwn = (at) => at % 2 === 1 && !isGuard(at);
 const train = base.map((_, at) => `train-${at}`);
 const heldOut = base.map((_, at) => `held-out-${at}`);
 const all = [...train, ...heldOut];
 const siblings = train.filter((_, at) => !isOwn(at));
+const guards = train.filter((_, at) => isGuard(at));
 const within = (rate) => Math.min(1, Math.max(0, rate));
 const raised = (rate) => (rate < 0.95 ? within(rate + 0.2) : rate);
 
@@ -17,16 +22,21 @@ const raised = (rate) => (rate < 0.95 ? within(rate + 0.2) : rate);
  */
 const effects = {
   "no wording is better": { isGood: false, limit: 0.05, change: (rate) => rate },
-  "one of 6 is 20 points better": { isGood: true, change: raised },
+  "one of 6 is 20 points better": { isGood: true, change: (rate, at) => (isGuard(at) ? rate : raised(rate)) },
   "better on train, 10 points worse on held-out": {
     isGood: false,
     limit: 0.02,
-    change: (rate, _, isTrain) => (isTrain ? raised(rate) : within(rate - 0.1)),
+    change: (rate, at, isTrain) => (isGuard(at) ? rate : isTrain ? raised(rate) : within(rate - 0.1)),
   },
   "better for its tool, takes 15 points of a sibling": {
     isGood: false,
     limit: 0.05,
     change: (rate, at) => (isOwn(at) ? raised(rate) : at === 8 ? rate - 0.15 : rate),
+  },
+  "better for its tool, called where none is needed": {
+    isGood: false,
+    limit: 0.05,
+    change: (rate, at) => (isGuard(at) ? rate - 0.3 : isOwn(at) ? raised(rate) : rate),
   },
   "passes more, selects the right tool 13 points less": {
     isGood: false,
@@ -73,7 +83,7 @@ function loopRow(name, effect) {
         return played.verdict;
       };
       let proposed = 0;
-      const setup = { train, heldOut, siblings: () => siblings, rounds, seed, isDeterministic: false };
+      const setup = { train, heldOut, guards, siblings: () => siblings, rounds, seed, isDeterministic: false };
       const { best, proof } = await improveLoop(setup, play, async (round) => {
         proposed += proposals.length;
         return proposals.map((one) => (round === 1 ? one : `${one}, round ${round}`));
