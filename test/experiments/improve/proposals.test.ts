@@ -7,7 +7,7 @@ import { aCase, aSuite, aTool } from "../../fakes/suite.ts";
 import { complaint, workspace } from "../../input/suites/workspace.ts";
 
 const read = async (content: string, { name = "file.json", skill = undefined as string | undefined } = {}) =>
-  await readProposals(name, await workspace({ [name]: content }), {
+  (await readProposals(name, await workspace({ [name]: content })))({
     skill,
     tools: new Set(["read", "list", "move", "files__move"]),
   });

@@ -55,14 +55,14 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
   refuseOutput(options, options.proposals, io);
   if (options.patch !== undefined && (await listTrackedFiles(io)).length === 0)
     throw usageError("--patch is about files that git tracks, and there are none here.", "Use --output instead.");
+  const listProposals = options.proposals === undefined ? undefined : await readProposals(options.proposals, io.cwd);
   const opened = options.writer === undefined ? undefined : await openWriter(options.writer, options, io);
   return await withExperiment(recalled, io, async (workspace) => {
     const { splits, cases } = splitSuite(workspace, io);
     const recorded = await recordSplits(workspace.suite.file, splits, [...cases.values()], io);
     const idsOf = (half: string) => [...cases.keys()].filter((id) => splits.get(id) === half);
     const [train, heldOut] = [idsOf("train"), idsOf("held-out")];
-    const fixed =
-      options.proposals === undefined ? [] : await readProposals(options.proposals, io.cwd, listSubjects(cases));
+    const fixed = listProposals?.(listSubjects(cases)) ?? [];
     if (!opened) refuseAll(fixed, createGate([...cases.values()], lint, io));
     const { bank, placebo } = await findBank([...cases.values()], workspace, io);
     const wordings = new Map<string, Overlaid>();

@@ -25,25 +25,29 @@ type Subjects = { tools: ReadonlySet<string>; skill: string | undefined };
 /**
  * Reads proposals: a variants file; a tool list with other wordings; or what another tool wrote: the fixes of toolfit, the
  * patch of mispick's fix, the result of skill-creator's loop. What these measured is left out, since every proposal
- * is tested anew. Throws EvalsError for a file of another form.
+ * is tested anew. Throws EvalsError for a file of another form, and so may the returned function, which lists them.
  */
-export async function readProposals(file: string, cwd: string, subjects: Subjects): Promise<NamedVariant[]> {
+export async function readProposals(file: string, cwd: string): Promise<(subjects: Subjects) => NamedVariant[]> {
   const path = resolve(cwd, file);
   const read = readText(path, maxBytes);
   const patched = "kind" in read ? [] : readPatch(read.text);
   const isPatch = patched.length > 0 || /\.(?:diff|patch)$/.test(file);
   const { value } = isPatch ? { value: null } : await readParsed(path, file, { lenient: true });
-  if (isJsonObject(value) && "variants" in value)
-    return [...(await readVariants(file, cwd)).variants].map(([name, variant]) => ({ name, variant }));
+  if (isJsonObject(value) && "variants" in value) {
+    const variants = [...(await readVariants(file, cwd)).variants].map(([name, variant]) => ({ name, variant }));
+    return () => variants;
+  }
   const { fixes, history, tools, original_description: original } = isJsonObject(value) ? value : { tools: value };
-  const found = [patched, readFixes(fixes), readHistory(history, original, subjects), readTools(tools)];
-  const proposals = found.find((one) => one.length > 0);
-  if (proposals) return proposals.map(({ name, variant }) => ({ name, variant: nameAsListed(variant, subjects) }));
-  throw usageError(
-    `"${file}" has no proposals.`,
-    "Give a variants file, a tool list, or the output of toolfit --fix, mispick fix --patch or skill-creator's run_loop.",
-    { file },
-  );
+  return (subjects) => {
+    const found = [patched, readFixes(fixes), readHistory(history, original, subjects), readTools(tools)];
+    const proposals = found.find((one) => one.length > 0);
+    if (proposals) return proposals.map(({ name, variant }) => ({ name, variant: nameAsListed(variant, subjects) }));
+    throw usageError(
+      `"${file}" has no proposals.`,
+      "Give a variants file, a tool list, or the output of toolfit --fix, mispick fix --patch or skill-creator's run_loop.",
+      { file },
+    );
+  };
 }
 
 /** mispick names the tools of several servers `server:tool`. */
