@@ -95,12 +95,14 @@ describe("a drafted suite", () => {
   });
 });
 
-it("takes no example of a description into the request, and does not end at an abbreviation", () => {
+it("takes no example and no placeholder of a description into the request, and does not end at an abbreviation", () => {
   const request = (description: string) => makeRequest({ name: "click", description });
   expect(request("Click on an element by its ref (e.g. @e1) or coordinates. Fast.")).toBe(
     "Please click on an element by its ref",
   );
   expect(request("Run several tools, e.g. click. Then stop.")).toBe("Please run several tools");
+  expect(request("Shows what is in <revision>:<path>")).toBe("Please show what is in revision:path");
+  expect(request("Unstages all staged changes")).toBe("Please unstage all staged changes");
 });
 
 describe("a deprecated tool", () => {

@@ -28,6 +28,7 @@ it.each<[string, JsonObject, Json | undefined]>([
   ["manifest", text(), "{ kind: Namespace, metadata: { name: staging } }"],
   ["base_url", text(), "https://example.com/pricing"],
   ["branch_name", text(), "feature/login"],
+  ["repo_path", text(), "projects/website"],
   ["paths", { type: "array", items: { type: "string" } }, ["notes.txt"]],
   ["code", { type: "string", pattern: "^\\d\\+" }, undefined],
   ["code", { type: "string", pattern: "^\\d \\+" }, "2 + 2"],

@@ -194,7 +194,9 @@ function phraseName(name: string): string {
 
 /** The first sentence of the description as a request, or the words of the name if that is none. */
 export function makeRequest({ name, description = "" }: Pick<Tool, "name" | "description">): string {
-  const line = description.slice(0, 2000).replace(/[`*#]/g, "").replace(/\s+/g, " ").trim();
+  // A word in angle brackets would be a placeholder.
+  const plain = description.slice(0, 2000).replace(/<([\w -]+)>/g, "$1");
+  const line = plain.replace(/[`*#]/g, "").replace(/\s+/g, " ").trim();
   const examples = /[\s,;(]*\b(?:e\.g|i\.e)\b.*$/i;
   const sentence = (/^.*?(?<!\b(?:e\.g|i\.e))[.!?:;](?= |$)/.exec(line)?.[0] ?? line)
     .replace(examples, "")
@@ -207,15 +209,19 @@ export function makeRequest({ name, description = "" }: Pick<Tool, "name" | "des
     .replace(/^(?:use (?:this|it)(?: tool)? (?:to|for|when you need to)|tool (?:to|for|that)|allows you to) +/i, "");
   const [verb = "", ...rest] = bare.split(" ");
   const first = toImperative(verb.toLowerCase());
-  if (!startsWithVerb(splitName(first)) || /^(?:use|is|are)$/.test(first)) return phraseName(name);
   const isThirdPerson = first !== verb.toLowerCase();
+  const isVerb = startsWithVerb(splitName(first)) || (isThirdPerson && determiners.test(rest[0] ?? ""));
+  if (!isVerb || /^(?:use|is|are)$/.test(first)) return phraseName(name);
   const words = rest.map((word, at) => {
-    const isVerb = isThirdPerson && /^(?:and|or)$/.test(rest[at - 1] ?? "") && secondVerbs.test(word);
-    return isVerb ? toImperative(word) : word;
+    const isSecond = isThirdPerson && /^(?:and|or)$/.test(rest[at - 1] ?? "") && secondVerbs.test(word);
+    return isSecond ? toImperative(word) : word;
   });
   const request = [first === "return" && isThirdPerson ? "show me" : first, ...words].join(" ");
   return `Please ${request.length <= 160 ? request : request.slice(0, 160).replace(/[\s,;(]+\S*$/, "")}`;
 }
+
+/** What shows that the word before it is a verb: "Unstages all changes". */
+const determiners = /^(?:all|an?|each|every|one|some|the|your)$/;
 
 /** Verbs that follow another one, as in "Retrieves and queries"; others could be nouns. */
 const secondVerbs = /^(?:returns|shows|lists|gets|creates|updates|deletes|queries|sends|stores|reads|writes)$/;

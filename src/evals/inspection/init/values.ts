@@ -20,6 +20,7 @@ const textKinds = {
   date: ["date day deadline birthday", "2026-03-02", "2026-03-05", /\bYYYY-MM-DD\b|\bdate\b/i],
   time: ["time", "09:30", "17:45", /\bHH:MM\b/i],
   folder: ["dir directory folder cwd", "docs", "archive", /\bpath (?:to|of) (?:the|a) (?:directory|folder)\b/i],
+  checkout: ["checkout", "projects/website", "projects/billing", /\bpath (?:to|of) (?:the|a) (?:git )?repository\b/i],
   path: ["path file filename filepath", "notes.txt", "report.md", /\b(?:file|relative|absolute) ?(?:name|path)\b/i],
   pattern: ["pattern", "report.*", "todo.*"],
   revision: ["sha commit revision", "4f2a9c1", "b81d03e", /\bcommit (?:hash|SHA)\b/i],
@@ -75,6 +76,8 @@ const existing =
   /\b(?:person|people|full name|players?|artists?|authors?|athletes?|celebrity|company|club|book|game)\b/i;
 /** Tools whose queries are in SQL, and words in the names of tools whose paths are folders. */
 const sqlTool = /\bSQL\b|\b(?:postgres\w*|sqlite|mysql|mariadb|duckdb|bigquery|snowflake)\b/i;
+/** What has a path that is a folder: `repo_path`. */
+const holders = /^(?:repo|repository|project|root|workspace)$/;
 const folderTool = /^(?:directory|directories|folders?|dir|tree|list|search|find|glob)$/;
 
 /** Values of numbers, by a word of the name. Any other number is a count. */
@@ -176,6 +179,7 @@ function findKind(words: readonly string[], said: string, { name, description = 
     .toReversed()
     .flatMap((word) => kindsByWord.get(word) ?? kindsByWord.get(word.replace(/s$/, "")) ?? [])
     .find((one) => words.length === 1 || (one !== "name" && one !== "title"));
+  if (kind === "path" && words.some((word) => holders.test(word))) return "checkout";
   if (kind === "path" && splitWords(name).some((word) => folderTool.test(word))) return "folder";
   if (kind === "search" && sqlTool.test(`${splitWords(name).join(" ")} ${description.slice(0, 500)}`)) return "sql";
   const described = Object.entries(textKinds).find(([, [, , , form]]) => form?.test(said))?.[0] as TextKind | undefined;
