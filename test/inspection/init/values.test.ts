@@ -29,6 +29,8 @@ it.each<[string, JsonObject, Json | undefined]>([
   ["base_url", text(), "https://example.com/pricing"],
   ["branch_name", text(), "feature/login"],
   ["repo_path", text(), "projects/website"],
+  ["height", { type: "integer" }, 1280],
+  ["key", text("The key to press, such as `ArrowLeft`."), "ArrowLeft"],
   ["paths", { type: "array", items: { type: "string" } }, ["notes.txt"]],
   ["code", { type: "string", pattern: "^\\d\\+" }, undefined],
   ["code", { type: "string", pattern: "^\\d \\+" }, "2 + 2"],
@@ -45,6 +47,7 @@ it.each<[string, JsonObject, Json | undefined]>([
 it("reads what a tool is about", () => {
   expect(sample("query", text(), { description: "Runs a query on PostgreSQL." })).toMatch(/^SELECT/);
   expect(sample("path", text(), { name: "list_directory" })).toBe("docs");
+  expect(sample("destination", text(), { description: "Moves files." })).toBe("notes.txt");
 });
 
 it("gives two parameters of one kind two values, and a second query others", () => {

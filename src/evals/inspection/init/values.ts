@@ -76,6 +76,8 @@ const existing =
   /\b(?:person|people|full name|players?|artists?|authors?|athletes?|celebrity|company|club|book|game)\b/i;
 /** Tools whose queries are in SQL, and words in the names of tools whose paths are folders. */
 const sqlTool = /\bSQL\b|\b(?:postgres\w*|sqlite|mysql|mariadb|duckdb|bigquery|snowflake)\b/i;
+/** Files that are moved or copied. */
+const moved = /^(?:source|src|destination|dest)$/;
 /** What has a path that is a folder: `repo_path`. */
 const holders = /^(?:repo|repository|project|root|workspace)$/;
 const folderTool = /^(?:directory|directories|folders?|dir|tree|list|search|find|glob)$/;
@@ -86,6 +88,7 @@ const numberKinds: readonly (readonly [words: RegExp, values: readonly number[]]
   [/^(?:longitude|lon|lng)$/, [-9.14, 10.75]],
   [/^year$/, [2026, 2025]],
   [/^port$/, [8080, 5432]],
+  [/^(?:width|height)$/, [1280, 720]],
   [/^(?:limit|max|top|size|results)$/, [10, 25]],
   [/^(?:timestamp|since|until)$/, [1772442000, 1772728200]],
   [/^(?:probability|ratio|share)$/, [0.25, 0.5]],
@@ -160,7 +163,8 @@ function isSimple(value: Json | undefined): value is string | number | boolean {
 }
 
 function listTexts(name: string, said: string, format: Json | undefined, tool: Tool): string[] {
-  if (isSecretName(name)) return [];
+  // A key alone is one of a keyboard or a map.
+  if (isSecretName(name) && name !== "key") return [];
   const example = readExample(said);
   if (example !== undefined) return [example];
   const kind = (typeof format === "string" && formats[format]) || findKind(splitWords(name), said, tool);
@@ -174,6 +178,7 @@ function listTexts(name: string, said: string, format: Json | undefined, tool: T
 
 function findKind(words: readonly string[], said: string, { name, description = "" }: Tool): TextKind | undefined {
   if (choiceNames.test(words.at(-1) ?? "")) return undefined;
+  if (moved.test(words.at(-1) ?? "") && /\bfiles?\b/i.test(description.slice(0, 500))) return "path";
   // The last word of a name says what it is, and those before of what: base_url, url_pattern. But "name" says nothing.
   const kind = words
     .toReversed()
