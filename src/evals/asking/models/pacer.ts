@@ -32,23 +32,23 @@ const throttlesInRow = 3;
 const rejectionsInRow = 5;
 /** The first request is sent alone. If it is not answered within this time, the others are sent too. */
 const firstMs = 5_000;
+/** The longest wait of a timer. */
+const longestMs = 2 ** 31 - 1;
 const lowestRate = 0.2;
 
-/**
- * The rate `seconds` after the service throttled, as a share of the rate at that time: a little below it for some 8 s, then
- * a little above, and after half a minute far above, in case the limit has risen (the curve of the CUBIC congestion control,
- * RFC 9438).
- */
-const shareAfter = (seconds: number) => 0.97 + 0.002 * seconds + 0.00003 * seconds ** 3;
+/** By what the rate grows in a second: after the first throttling, whose rate is a rough guess, and after further ones. */
+const growth = { first: 2, later: 1.01 } as const;
+/** What is left of the rate after the service throttled it. */
+const reduction = 0.9;
 const probeWaitMs = (failed: number) => Math.min(500 * 2 ** failed, 8_000);
 
 /**
  * Decides when the requests to one model are sent, over all trials.
  *
  * - The first request is sent alone. If it is refused, no other is sent.
- * - The rate is unlimited until the service throttles three requests in a row. Then all requests wait as long as the service asks, and continue at the
- *   rate that it granted, which doubles every second until the service throttles again. From then on, they continue a little
- *   below the rate at which it throttled, and that rate grows until the next time.
+ * - The rate is unlimited until the service throttles three requests in a row. Then all requests wait as long as the
+ *   service asks, and continue at the rate that it granted, which doubles every second until the service throttles again.
+ *   From then on, each throttling lowers the rate by a tenth, and it grows by 1% a second.
  * - After ten faults in a row, requests are sent one at a time, with waits from 0.5 to 8 s between them. After `probes`
  *   further faults, no other is sent.
  * - After five cases in a row were rejected with the same message, no other request is sent.
@@ -63,19 +63,18 @@ export class Pacer {
   #rejection = { message: "", cases: new Set<string>() };
   #failedProbes = 0;
   #probe: Probe | undefined;
-  /** Requests per second at which the service throttled. Until it did so twice, this is a rough guess, and the rate doubles. */
-  #granted = Number.POSITIVE_INFINITY;
+  /** Requests per second, at the time until which all were paused. */
+  #rate = Number.POSITIVE_INFINITY;
   #throttles = 0;
   #throttledInRow = 0;
   #nextAt = 0;
   #pausedUntil = 0;
-  #measuredSince: number;
-  #measured = 0;
+  readonly #since: number;
 
   constructor(probes: number, clock: Clock = realClock) {
     this.#probes = Math.max(3, probes);
     this.#clock = clock;
-    this.#measuredSince = clock.now();
+    this.#since = clock.now();
   }
 
   /** Why no further request is sent; undefined while requests are sent. */
@@ -124,16 +123,11 @@ export class Pacer {
 
   /** Resolves with false if the first request takes so long that others need not wait for it. */
   async #awaitProbe(ended: Promise<void>, signal: AbortSignal): Promise<boolean> {
-    if (this.#isTried) {
-      const over = new AbortController();
-      await Promise.race([ended, aborted(signal, over.signal)]);
-      over.abort();
-      return true;
-    }
-    const waiting = new AbortController();
-    const patience = this.#clock.sleep(firstMs, AbortSignal.any([waiting.signal, signal])).then(() => false);
-    const isOver = await Promise.race([ended.then(() => true), patience]);
-    waiting.abort();
+    const over = new AbortController();
+    const waitMs = this.#isTried ? longestMs : firstMs;
+    const patience = this.#clock.sleep(waitMs, AbortSignal.any([over.signal, signal]));
+    const isOver = await Promise.race([ended.then(() => true), patience.then(() => this.#isTried)]);
+    over.abort();
     return isOver;
   }
 
@@ -153,7 +147,6 @@ export class Pacer {
       this.#faults = 0;
       this.#failedProbes = 0;
       this.#throttledInRow = 0;
-      this.#measured++;
       return;
     }
     const wasCautious = this.#faults >= faultsInRow;
@@ -175,26 +168,20 @@ export class Pacer {
   }
 
   #rateAt(time: number): number {
-    const seconds = Math.max(0, time - this.#measuredSince) / 1_000;
-    return Math.max(lowestRate, this.#granted * (this.#throttles === 1 ? 2 ** seconds : shareAfter(seconds)));
+    const seconds = Math.max(0, time - this.#pausedUntil) / 1_000;
+    return Math.max(lowestRate, this.#rate * (this.#throttles === 1 ? growth.first : growth.later) ** seconds);
   }
 
   /** Slows down. Throttled requests that arrive during the wait belong to the same burst, so they only prolong the wait. */
   #slowDown(waitMs: number): void {
     const now = this.#clock.now();
-    const isKnown = now < this.#pausedUntil;
     const rate = this.#rateAt(now);
+    const isKnown = now < this.#pausedUntil;
     this.#pauseUntil(now + waitMs);
     if (isKnown) return;
-    const seconds = (now - this.#measuredSince) / 1_000;
-    const measured = this.#measured / Math.max(1, seconds);
-    // If requests were sent at the full rate, that rate is the better measure; a short time gives a poor estimate.
-    const isFull = this.#throttles > 1 && (seconds < 2 || measured > 0.8 * rate);
-    const found = this.#throttles === 1 ? rate * 0.8 : isFull ? rate * 0.98 : measured;
-    this.#granted = Math.max(lowestRate, found);
+    const granted = this.#answers / Math.max(1, (now - this.#since) / 1_000);
+    this.#rate = this.#throttles === 0 ? granted : rate * reduction;
     this.#throttles++;
-    this.#measuredSince = this.#pausedUntil;
-    this.#measured = 0;
     this.#nextAt = this.#pausedUntil;
   }
 }
@@ -209,10 +196,3 @@ function makeProbe(): Probe {
   });
   return { ended, end };
 }
-
-/** Resolves when `signal` aborts; listens until `over` does. */
-const aborted = (signal: AbortSignal, over: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true, signal: over });
-  });
