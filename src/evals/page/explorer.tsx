@@ -139,7 +139,7 @@ export function Explorer({ trials, toolsets, filter, setFilter }: Props) {
               );
             })}
           </div>
-          {rows.length === 0 && <p class="none">No trial matches. Clear the search or a filter.</p>}
+          {rows.length === 0 && <p class="soft">No trial matches. Clear the search or a filter.</p>}
         </div>
         <aside
           class={isOpen ? "pane open" : "pane"}

@@ -23,7 +23,7 @@ export function FigureView({ title, figure }: { title: string; figure: Figure })
 type Of<T extends Figure["type"]> = Extract<Figure, { type: T }>;
 
 /** Series differ in shape as well as in color. */
-const seriesClass = (at: number) => `series series-${at % 6}`;
+const seriesStyle = (at: number) => ({ color: `var(--${["focus", "two", "good", "four"][at % 4]})` });
 
 function Legend({ names }: { names: readonly string[] }) {
   if (names.length < 2) return null;
@@ -31,7 +31,7 @@ function Legend({ names }: { names: readonly string[] }) {
     <ul class="legend">
       {names.map((name, at) => (
         <li key={name}>
-          <svg viewBox="0 0 14 14" aria-hidden="true" class={seriesClass(at)}>
+          <svg viewBox="0 0 14 14" aria-hidden="true" style={seriesStyle(at)}>
             <Point x={7} y={7} at={at} />
           </svg>
           {plain(name)}
@@ -106,7 +106,7 @@ const intervalTicks = [0, 0.5, 1];
 
 function Interval({ one, x, y, at }: { one: Estimate; x: (rate: number) => number; y: number; at: number }) {
   return (
-    <g class={seriesClass(at)}>
+    <g style={seriesStyle(at)}>
       {one.interval && <line class="whisker" x1={x(one.interval[0])} x2={x(one.interval[1])} y1={y} y2={y} />}
       <Point x={x(one.rate)} y={y} at={at} />
     </g>
@@ -164,7 +164,7 @@ function Curve({ x: kind, label, series }: Of<"curve">) {
             (one) => y(one.rate),
           );
           return (
-            <g key={name} class={seriesClass(index)}>
+            <g key={name} style={seriesStyle(index)}>
               <path class="area" d={band(banded) ?? ""} />
               <path class="path" d={path(points) ?? ""} />
               {points.map((one) => (
