@@ -47,7 +47,7 @@ const decisive = new Set(["tool-shape", "root-combinator", "required-unknown", "
 /** The faults of the schemas of a tool for which a host refuses the tool or its calls. */
 export function listSchemaFaults(tool: Tool): string[] {
   const listed = JSON.parse(JSON.stringify(tool));
-  const subject = { server: "", tool: listed, siblings: new Set<string>(), shownName: tool.name };
+  const subject = { server: "", tool: listed, names: new Set<string>(), shownName: tool.name };
   return schemaRules
     .filter(({ id }) => decisive.has(id))
     .flatMap((rule) => [...rule.check(subject)].map(({ at, message }) => `${formatJsonPath(at)}: ${message}`));

@@ -39,6 +39,7 @@ test("what rules find and a reader does not, and the other way round", () => {
         "description-implementation made-developer/explain_query",
         "name-verb made-notes/note_export",
         "description-what made-calendar/getCalendarUtil",
+        "description-implementation made-house/fetch_report",
         "description-when made-house/print_label",
         "description-what made-house/unlock_door",
         "name-verb made-house/vacuumSchedule",
@@ -100,7 +101,7 @@ test("verbs at the start of 514 other names", () => {
   const sum = { both: 0, rule: [] as string[], reader: [] as string[] };
   for (const [name, description] of tools) {
     const labeled = exceptions.includes(name) || !starts(name);
-    const subject = { server: "", tool: { name, description }, siblings: new Set<string>(), shownName: name };
+    const subject = { server: "", tool: { name, description }, names: new Set<string>(), shownName: name };
     const finds = [...(rule?.check(subject) ?? [])].length > 0;
     if (finds && labeled) sum.both++;
     else if (finds) sum.rule.push(name);

@@ -16,7 +16,7 @@ import { describeRegistration } from "../conventions.ts";
 import { locateSettings, mergeSettings } from "../findings.ts";
 import type { ServerTarget, SuiteTarget, ToolListTarget } from "../targets.ts";
 import { listSource } from "../tools.ts";
-import type { LintSubject, LintSubjectOf, ToolSubject, ToolsetSubject } from "./rule.ts";
+import type { LintSubject, LintSubjectOf, ToolsetSubject } from "./rule.ts";
 
 /** The subjects to lint, problems that kept something from being linted, and warnings. */
 export type Collected = {
@@ -169,17 +169,13 @@ function makeSubjects(
 ): LintSubject[] {
   const { server, tools } = list;
   const names = listNames(tools);
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   const all = new Set(names);
   return [
     ...tools.map((tool, index): LintSubject => {
-      const name = typeof tool.name === "string" ? tool.name : undefined;
-      // Another tool with the same name is a sibling too.
-      const siblings = name !== undefined && counts.get(name) === 1 ? omitName(all, name) : all;
+      const [name] = listNames([tool]);
       return {
         kind: "tools",
-        subject: { server, tool, siblings, shownName: findLongestName(server, name ?? "") },
+        subject: { server, tool, names: all, shownName: findLongestName(server, name ?? "") },
         names: name === undefined ? [] : [name],
         settings,
         where: (at) => where([index, ...at]),
@@ -191,17 +187,6 @@ function makeSubjects(
 
 const listNames = (tools: readonly JsonObject[]) =>
   tools.flatMap(({ name }) => (typeof name === "string" ? [name] : []));
-
-/** All names except one. It copies nothing, because a copy per tool would take quadratic time for a long list. */
-function omitName(all: ReadonlySet<string>, omitted: string): ToolSubject["siblings"] {
-  return {
-    size: all.size - 1,
-    has: (name) => name !== omitted && all.has(name),
-    *[Symbol.iterator]() {
-      for (const name of all) if (name !== omitted) yield name;
-    },
-  };
-}
 
 /** The longest name under which a known host shows a tool. */
 function findLongestName(server: string, name: string): string {

@@ -2,23 +2,13 @@ import { once } from "../../base/collections.ts";
 import type { Json, JsonObject, Path } from "../../base/types/json.ts";
 import verbs from "./verbs.json" with { type: "json" };
 
-/** The words of names that were split before, because rules split the same names many times. */
-const wordsByName = new Map<string, readonly string[]>();
-const maxMemoized = 20_000;
-
 /** Splits a name in any style (`maxResults`, `max_results`, `max-results`) into lower-case words. */
 export function splitName(name: string): readonly string[] {
-  const short = name.slice(0, 200);
-  const known = wordsByName.get(short);
-  if (known) return known;
-  const spaced = short.replace(/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/g, "$1$3 $2$4");
-  const words = spaced
+  const spaced = name.slice(0, 200).replace(/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/g, "$1$3 $2$4");
+  return spaced
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter(Boolean);
-  if (wordsByName.size >= maxMemoized) wordsByName.clear();
-  wordsByName.set(short, words);
-  return words;
 }
 
 /** Takes at most `most` items. The rest is not iterated. */
@@ -205,19 +195,15 @@ export function isEnglish(text: string): boolean {
 
 /** Whether at least 90% of the letters are A to Z. */
 function hasLatinLetters(text: string): boolean {
-  if (/^[\0-\x7f]*$/.test(text)) return /[A-Za-z]/.test(text);
   const letters = text.replace(/\P{L}+/gu, "").length;
   const plain = text.replace(/[^A-Za-z]+/g, "").length;
   return plain > 0 && plain >= 0.9 * letters;
 }
 
-const needsCleaning = /[\u2018\u2019\u201c\u201d\r\t\u00a0]| {2}/;
-
 /** Normalizes a text for the rules: truncated, with straight quotation marks and single spaces. */
 function normalizeText(text: string): string {
-  const read = text.slice(0, maxRead);
-  if (!needsCleaning.test(read)) return read;
-  return read
+  return text
+    .slice(0, maxRead)
     .replace(/[\u2018\u2019]/g, "'")
     .replace(/[\u201c\u201d]/g, '"')
     .replace(/\r\n?/g, "\n")

@@ -1,4 +1,5 @@
 import { type SchemaLocation, type Walk, walkToolSchema } from "../../base/jsonSchema/walk.ts";
+import { cut } from "../../base/text/text.ts";
 import {
   type Finding,
   type FindingLocation,
@@ -59,12 +60,10 @@ export function defineRules<Subject>(docs: string, table: readonly RuleRow<Subje
 }
 
 /**
- * A tool as listed, unvalidated: any field may be missing or of a wrong type. `siblings` are the names of the other
- * tools of the same list; `shownName` is the longest name under which a known host shows it.
+ * A tool as listed, unvalidated: any field may be missing or of a wrong type. `names` are those of all tools of its list;
+ * `shownName` is the longest name under which a known host shows it.
  */
-export type ToolSubject = { server: string; tool: JsonObject; siblings: Names; shownName: string };
-
-type Names = Iterable<string> & { readonly size: number; has(name: string): boolean };
+export type ToolSubject = { server: string; tool: JsonObject; names: ReadonlySet<string>; shownName: string };
 
 /** A whole tool list. Paths: `[index of a tool, ...]`, `["instructions"]`. */
 export type ToolsetSubject = {
@@ -171,10 +170,9 @@ export function runRules(targets: readonly LintSubject[], families: Families): L
   const linted: Record<string, number> = {};
   const applicable = new Set<Suppression>();
   const used = new Set<Suppression>();
-  const getActiveRules = selectRules(families);
   for (const target of targets) {
     linted[target.kind] = (linted[target.kind] ?? 0) + 1;
-    lintTarget(target, getActiveRules(target), { findings, applicable, used });
+    lintTarget(target, listActiveRules(target, families), { findings, applicable, used });
   }
   const count = (level: Level) => findings.filter((one) => !one.suppressed && one.severity === level).length;
   return {
@@ -195,21 +193,17 @@ type Tally = { findings: Finding[]; applicable: Set<Suppression>; used: Set<Supp
 /** A rule that is on, with its severity and suppressions according to the settings. */
 type ActiveRule<Subject> = { rule: Rule<Subject>; severity: Severity; suppressions: readonly Suppression[] };
 
-/** Creates a function that returns the active rules of a target, memoized for targets with the same settings. */
-function selectRules(
+/** The rules that are on for a target. */
+function listActiveRules<K extends SubjectKind>(
+  { kind, settings }: LintSubjectOf<K>,
   families: Families,
-): <K extends SubjectKind>(target: LintSubjectOf<K>) => readonly ActiveRule<Subjects[K]>[] {
-  const known = new Map<unknown, { [K in SubjectKind]?: readonly ActiveRule<Subjects[K]>[] }>();
-  return <K extends SubjectKind>({ kind, settings }: LintSubjectOf<K>) => {
-    const byKind: { [L in K]?: readonly ActiveRule<Subjects[L]>[] } = known.get(settings) ?? {};
-    known.set(settings, byKind);
-    byKind[kind] ??= families[kind].flatMap((rule) => {
-      const severity = readLevel(rule, settings);
-      const suppressions = settings.flatMap(({ ignore = [] }) => ignore.filter((one) => one.rule === rule.id));
-      return severity === "off" ? [] : [{ rule, severity, suppressions }];
-    });
-    return byKind[kind];
-  };
+): readonly ActiveRule<Subjects[K]>[] {
+  const rules: readonly Rule<Subjects[K]>[] = families[kind];
+  return rules.flatMap((rule) => {
+    const severity = readLevel(rule, settings);
+    const suppressions = settings.flatMap(({ ignore = [] }) => ignore.filter((one) => one.rule === rule.id));
+    return severity === "off" ? [] : [{ rule, severity, suppressions }];
+  });
 }
 
 function lintTarget<K extends SubjectKind>(
@@ -230,27 +224,20 @@ function lintTarget<K extends SubjectKind>(
       findings.push({
         rule: rule.id,
         severity,
-        message: truncate(message),
-        fix: truncate(fix),
-        location: truncateLocation(location),
+        message: cut(message, maxText),
+        fix: cut(fix, maxText),
+        location: cutLocation(location),
         ...(suppression && { suppressed: suppression.reason }),
       });
     }
   }
 }
 
-function truncateLocation(location: FindingLocation): FindingLocation {
-  const { server = "", tool = "", skill = "", path = "" } = location;
-  if (Math.max(server.length, tool.length, skill.length, path.length) <= maxText) return location;
-  return {
-    ...location,
-    ...(location.server !== undefined && { server: truncate(server) }),
-    ...(location.tool !== undefined && { tool: truncate(tool) }),
-    ...(location.skill !== undefined && { skill: truncate(skill) }),
-    path: truncate(path),
-  };
-}
-
-function truncate(text: string): string {
-  return text.length <= maxText ? text : `${text.slice(0, maxText - 1)}…`;
+/** A location with its texts from the subject cut. */
+function cutLocation(location: FindingLocation): FindingLocation {
+  const own = ["server", "tool", "skill", "path"] as const;
+  const texts = own.flatMap((key) =>
+    location[key] === undefined ? [] : [[key, cut(location[key], maxText)] as const],
+  );
+  return { ...location, ...Object.fromEntries(texts) };
 }

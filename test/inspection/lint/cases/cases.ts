@@ -41,7 +41,8 @@ export function aLintedTool(changes: Readonly<Record<string, unknown>> = {}): Js
 /** A tool as one of a list; `siblings` are the names of the other tools. `tool` may be malformed. */
 export function aToolSubject(tool: JsonObject, siblings: readonly string[] = []): ToolSubject {
   const shownName = `mcp__weather__${typeof tool.name === "string" ? tool.name : ""}`;
-  return { server: "weather", tool, siblings: new Set(siblings), shownName };
+  const names = new Set([...(typeof tool.name === "string" ? [tool.name] : []), ...siblings]);
+  return { server: "weather", tool, names, shownName };
 }
 
 /** `aToolSubject` of `aLintedTool`: the tool that breaks no rule, changed in this. */

@@ -36,8 +36,7 @@ function found(list: string): (tool: string, rule: string) => boolean {
   const names = tools.map(({ name }) => name);
   const hits = new Set<string>();
   for (const tool of tools) {
-    const siblings = new Set(names.filter((name) => name !== tool.name));
-    const subject = { server: list, tool, siblings, shownName: tool.name };
+    const subject = { server: list, tool, names: new Set(names), shownName: tool.name };
     for (const { id, check } of wordingRules) for (const _ of check(subject)) hits.add(`${id} ${tool.name}`);
   }
   for (const { id, check } of sharedRules)

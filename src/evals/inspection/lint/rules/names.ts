@@ -152,17 +152,16 @@ export const nameWordingRules = defineRules<ToolSubject>(writing, [
 ]);
 
 /** The words of a name from each position where a verb may be: the start, after the last dot, after a shared prefix. */
-const listStarts = once(({ server, siblings, tool: { name } }: ToolSubject): readonly (readonly string[])[] => {
+const listStarts = once(({ server, names, tool: { name } }: ToolSubject): readonly (readonly string[])[] => {
   if (typeof name !== "string") return [];
   const words = splitName(name);
   const starts = [words, splitName(name.slice(name.lastIndexOf(".") + 1))];
   const own = splitName(server);
   for (let at = 0; at < Math.min(3, words.length - 1); at++) {
-    const sharing = countPrefixes(siblings).get(words.slice(0, at + 1).join(" ")) ?? 0;
+    const sharing = countPrefixes(names).get(words.slice(0, at + 1).join(" ")) ?? 0;
     // A list may have tools of several services, each with a first word as its prefix. Further words are only a prefix
     // if all names share them; otherwise they name an object.
-    const enough = at === 0 ? Math.min(leastSharing, siblings.size) : siblings.size;
-    const isShared = siblings.size > 1 && sharing >= enough;
+    const isShared = names.size > 2 && sharing >= (at === 0 ? Math.min(leastSharing, names.size) : names.size);
     if (!isShared && own[at] !== words[at]) break;
     starts.push(words.slice(at + 1));
   }
@@ -170,10 +169,10 @@ const listStarts = once(({ server, siblings, tool: { name } }: ToolSubject): rea
 });
 
 /** A first word that at least this many names share is the prefix of a service. */
-const leastSharing = 3;
+const leastSharing = 4;
 
 /** Counts the names of a list that begin with the same one, two or three words. */
-const countPrefixes = once((names: ToolSubject["siblings"]): ReadonlyMap<string, number> => {
+const countPrefixes = once((names: ToolSubject["names"]): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>();
   for (const name of names) {
     const words = splitName(name);

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { listJsonObjects } from "../../../base/text/text.ts";
+import { cut, listJsonObjects, showJson } from "../../../base/text/text.ts";
 import { formatIssues } from "../../../base/types/errors.ts";
 import type { JsonObject } from "../../../base/types/json.ts";
 import { defineRules, type JudgedSubject } from "../rule.ts";
@@ -60,29 +60,30 @@ export function buildRubricRequest(
   const schema = JSON.stringify(inputSchema ?? {});
   const user = JSON.stringify({
     tool: {
-      name: truncate(name, 200),
-      description: truncate(description, limits.description),
-      inputSchema: schema.length <= limits.schema ? (inputSchema ?? {}) : truncate(schema, limits.schema),
+      name: cutText(name, 200),
+      description: cutText(description, limits.description),
+      inputSchema: schema.length <= limits.schema ? (inputSchema ?? {}) : cut(schema, limits.schema),
     },
     siblings: siblings.slice(0, limits.siblings).map((one) => ({
-      name: truncate(one.name, 200),
-      description: truncate(one.description, limits.sibling),
+      name: cutText(one.name, 200),
+      description: cutText(one.description, limits.sibling),
     })),
   });
   return { system, user, answerSchema };
 }
 
-function truncate(text: unknown, most: number): string {
-  if (typeof text !== "string") return "";
-  return text.length <= most ? text : `${text.slice(0, most)}... (cut)`;
-}
+const cutText = (text: unknown, most: number) => (typeof text === "string" ? cut(text, most) : "");
 
 type Rubric = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
 
 /** Reads the answer of a judge: one JSON object, whatever stands around it. */
 export function readRubric(text: string): Rubric {
   const value = listJsonObjects(text).at(-1);
-  if (!value) return { kind: "problem", why: `the judge's answer is not JSON: ${shorten(text)}` };
+  if (!value)
+    return {
+      kind: "problem",
+      why: `the judge's answer is not JSON: ${text.trim() === "" ? "it is empty" : showJson(cut(text, 80))}`,
+    };
   const answer = rubricAnswerSchema.safeParse(value);
   if (!answer.success) {
     const why = formatIssues(answer.error);
@@ -92,10 +93,6 @@ export function readRubric(text: string): Rubric {
   const empty = graded.find(({ reason }) => reason.trim() === "");
   if (empty) return { kind: "problem", why: `the judge gave no reason for ${empty.rule}` };
   return { kind: "graded", grades: graded };
-}
-
-function shorten(text: string): string {
-  return text.trim() === "" ? "it is empty" : JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}...` : text);
 }
 
 /** A grade of this or less is a finding. */

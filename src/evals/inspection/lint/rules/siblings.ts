@@ -2,9 +2,10 @@ import { splitWords } from "../../../base/search/document.ts";
 import { listConfusablePairs } from "../../../base/search/similarity.ts";
 import { nearest } from "../../../base/text/nearest.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
+import type { JsonObject } from "../../../base/types/json.ts";
 import { findDeprecation } from "../../../servers/changes/names.ts";
 import {
+  collectTexts,
   findVerb,
   getPlainDescription,
   getUnquotedDescription,
@@ -16,27 +17,28 @@ import {
 import { defineRules, type ToolSubject, type ToolsetSubject, type Violation } from "../rule.ts";
 
 const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
-/** Limits: names and values read in a schema, siblings compared with an unknown name, tools of a request to OpenAI. */
-const limits = { names: 2000, siblings: 25, tools: 128 } as const;
+/** Limits: names compared with an unknown one, tools of a request to OpenAI. */
+const limits = { names: 25, tools: 128 } as const;
 
 /** Rules about references to other tools. */
 export const siblingRules = defineRules<ToolSubject>(docs, [
   {
     id: "sibling-exists",
     why: "A model that is referred to a tool which is not listed calls it anyway, or gives up.",
-    *check({ tool, siblings }) {
+    *check({ tool, names }) {
       const text = getUnquotedDescription(tool);
       // A tool that is linted alone has unknown siblings.
-      if (text === undefined || siblings.size === 0) return;
-      const missing = new Set(findToolNames(text).filter((one) => one !== tool.name && !siblings.has(one)));
+      if (text === undefined || names.size < 2) return;
+      const missing = new Set(findToolNames(text).filter((one) => !names.has(one)));
       if (missing.size === 0) return;
-      const listed = takeFirst(limits.siblings, siblings);
+      const listed = takeFirst(limits.names, names).filter((one) => one !== tool.name);
       // Names of one word have no style, so they count only if there are no others.
       const compound = listed.filter((name) => splitName(name).length > 1);
       const styles = new Set((compound.length > 0 ? compound : listed).map(getStyle));
-      const known = [collectNames(tool.inputSchema), collectNames(tool.outputSchema)];
+      // The names of properties, and the values that they can have.
+      const known = new Set(collectTexts(tool).texts.map(({ text: one }) => one));
       for (const name of missing) {
-        if (!styles.has(getStyle(name)) || known.some((names) => names.has(name))) continue;
+        if (!styles.has(getStyle(name)) || known.has(name)) continue;
         const close = nearest(name, listed);
         const message = `The description names the tool ${quote(name)}, which is not listed.`;
         const fix =
@@ -79,24 +81,6 @@ function findToolNames(text: string): readonly string[] {
 /** How the words of a name are joined. A name in a style that no sibling has is that of a value. */
 function getStyle(name: string): "_" | "-" | "camel" {
   return name.includes("_") ? "_" : name.includes("-") ? "-" : "camel";
-}
-
-/** The property names and allowed values of a schema, up to a limit. */
-function collectNames(schema: Json | undefined): ReadonlySet<string> {
-  const names = new Set<string>();
-  const waiting: (Json | undefined)[] = [schema];
-  for (let visited = 0; visited < limits.names && waiting.length > 0; visited++) {
-    const next = waiting.pop();
-    if (typeof next === "string") names.add(next);
-    else if (Array.isArray(next)) waiting.push(...next.slice(0, limits.names));
-    else if (isJsonObject(next)) {
-      for (const key of Object.keys(next).slice(0, limits.names)) {
-        names.add(key);
-        waiting.push(next[key]);
-      }
-    }
-  }
-  return names;
 }
 
 /**

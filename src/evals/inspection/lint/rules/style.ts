@@ -4,15 +4,15 @@ import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
 import { getUnquotedDescription, splitName } from "../language.ts";
 import { defineRules, type Rule, type ToolSubject } from "../rule.ts";
 
-/** A wording that does not belong in a description, unless a word of a name matches `unless`: then it is the topic. */
-type Pattern = { what: string; pattern: RegExp; unless?: RegExp };
+/** A wording that does not belong in a description. */
+type Pattern = { what: string; pattern: RegExp };
 
-const web =
-  /^(?:https?|request|requests|api|apis|endpoint|endpoints|fetch|url|curl|rest|graphql|openapi|webhook|webhooks)$/;
+/** Words of a name by which the web, a store of data or code is the topic of a tool. */
+const web = /^(?:https?|requests?|apis?|endpoints?|fetch|url|curl|rest|graphql|openapi|webhooks?)$/;
 const stores =
-  /^(?:sql|query|db|database|table|tables|row|rows|record|records|redis|postgres|mysql|mongo|mongodb|sqlite|kafka|elasticsearch)$/;
-const code =
-  /^(?:code|class|function|functions|symbol|symbols|repo|repository|git|python|java|typescript|refactor|module)$/;
+  /^(?:sql|query|db|database|tables?|rows?|records?|redis|postgres|mysql|mongo|mongodb|sqlite|kafka|elasticsearch)$/;
+const code = /^(?:code|class|functions?|symbols?|repo|repository|git|python|java|typescript|refactor|module)$/;
+const technical = new RegExp(`${web.source}|${stores.source}|${code.source}|^(?:queues?|deploy|frontend|backend)$`);
 
 const stock =
   "aiohttp|axios|psycopg2?|sqlalchemy|mongoose|mongodb|redis|memcached|postgres(?:ql)?|mysql|sqlite|dynamodb|scikit-learn|sklearn|" +
@@ -24,25 +24,21 @@ const implementation: readonly Pattern[] = [
     what: "how the request is sent",
     pattern:
       /\b(?:GET|POST|PUT|PATCH|DELETE) (?:request )?(?:to |from |at )?\/[\w{]|\bHTTP[ /](?:status )?(?:code )?[1-5]\d\d\b|\b[Rr]eturns? (?:200|201|204|400|401|403|404|409|422|500|503)(?= with| or| if| when| on| OK|[.,;]|$)/,
-    unless: web,
   },
   {
     what: "the backend of the tool",
     pattern:
       /\bthis (?:API |REST )?(?:endpoint|route|API call)\b|\b(?:calls?|hits?|wraps?) (?:the|our|an?) (?:[\w-]+ ){0,3}(?:API|endpoint|webhook|microservice)\b|\bwrapper (?:around|for|over|of)\b|\b(?:of|by) our (?:\w+ )?(?:API|backend)\b|\b(?:REST|GraphQL|gRPC) (?:API|endpoint|service)\b/i,
-    unless: web,
   },
   {
     what: "how data is stored",
     pattern:
       /\bSELECT [\w*,. ]{1,60} FROM\b|\bINSERT INTO\b|\bDELETE FROM\b|\b(?:[Ee]xecutes?|[Rr]uns?|[Ii]ssues) an? (?:SELECT|INSERT|UPDATE|DELETE|JOIN)\b|\b(?:into|from|in|on) the \w+ (?:table|collection)\b(?= of|[.,;]| and|$)/,
-    unless: stores,
   },
   {
     what: "a name from the source code",
     pattern:
       /\b[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:Service|Repository|Controller|Manager|Handler|DAO|DTO|Factory|Impl|Util|Utils)\b|\b[A-Za-z]\w*\.\w+\(\)|\b(?:[Ss]ee|in|from) [\w-]+\/[\w/-]+\.(?:py|[jt]s|go|java|rb|rs|cs|php)\b/,
-    unless: code,
   },
   {
     what: "what the tool is built on",
@@ -50,13 +46,11 @@ const implementation: readonly Pattern[] = [
       `\\b(?:using|via|through|with|in|of|backed by) (?:an? |the |our )?(?:[\\w-]+ ){0,2}(?:${stock})\\b`,
       "i",
     ),
-    unless: new RegExp(`${stores.source}|^(?:${stock})$`),
   },
   {
     what: "inner workings",
     pattern:
       /\binternally\b|\bunder the hood\b|\bbehind the scenes\b|\bimplemented (?:with|using|in|as|by)\b|\bdelegates? to\b|\b(?:called|used|consumed|invoked) by (?:the|our) (?:\w+ )?(?:front-?end|back-?end|UI)\b|\b(?:of|for) the (?:(?:old|legacy|new) )?(?:front|back)-?end\b|\b(?:SMTP|job|task|message) queue\b/i,
-    unless: /^(?:queue|queues|deploy|frontend|backend)$/,
   },
   {
     what: "an internal address",
@@ -86,7 +80,6 @@ const docstring: readonly Pattern[] = [
     what: "a type of a programming language",
     pattern:
       /\breturns? (?:an? |the )?(?:dict|dictionary|tuple|ndarray|DataFrame|Promise|(?:List|Dict|Optional|Tuple)\[)(?![\w-])/i,
-    unless: code,
   },
 ];
 
@@ -95,7 +88,6 @@ const endpoint: readonly Pattern[] = [
   {
     what: "the statuses of an HTTP endpoint",
     pattern: /\b(?:(?:error|status) )?(?:responses?|codes?|statuses):? *\n? *[-*]? *`?[45]\d\d\b/i,
-    unless: web,
   },
 ];
 
@@ -124,13 +116,13 @@ export const styleRules = defineRules<ToolSubject>(docs, [
   {
     id: "description-endpoint",
     why: "The reference of an endpoint is written for programmers: it does not say for which requests the tool is.",
-    ...findPatterns(endpoint, "has", "Say what a call does and when to call it, and leave the statuses out."),
+    ...findPatterns(endpoint, "has", "Say what a call does and when to call it, and leave the statuses out.", web),
   },
   {
     id: "description-implementation",
     profile: "spec",
     why: "How a tool is built does not help to choose it, costs tokens, and goes out of date.",
-    ...findPatterns(implementation, "mentions", "Say what the tool does for the user, and leave out how."),
+    ...findPatterns(implementation, "mentions", "Say what the tool does for the user, and leave out how.", technical),
   },
   {
     id: "description-docstring",
@@ -150,15 +142,20 @@ export const styleRules = defineRules<ToolSubject>(docs, [
   },
 ]);
 
-function findPatterns(patterns: readonly Pattern[], verb: string, fix: string): Pick<Rule<ToolSubject>, "check"> {
+/** `topics`: words of names with which the rule does not apply. */
+function findPatterns(
+  patterns: readonly Pattern[],
+  verb: string,
+  fix: string,
+  topics?: RegExp,
+): Pick<Rule<ToolSubject>, "check"> {
   return {
     *check({ server, tool }) {
       const text = getUnquotedDescription(tool);
-      if (text === undefined) return;
-      const isTopic = (about: RegExp) => [...splitName(server), ...listTopics(tool)].some((word) => about.test(word));
-      for (const { what, pattern, unless } of patterns) {
+      if (text === undefined || [...splitName(server), ...listTopics(tool)].some((word) => topics?.test(word))) return;
+      for (const { what, pattern } of patterns) {
         const [match] = pattern.exec(text) ?? [];
-        if (match === undefined || (unless !== undefined && isTopic(unless))) continue;
+        if (match === undefined) continue;
         yield { at: ["description"], message: `The description ${verb} ${what}: ${quote(match.trim())}.`, fix };
       }
     },
