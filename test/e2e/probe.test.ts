@@ -45,7 +45,7 @@ describe("evals probe", () => {
     const { code, out, err } = await evals(["probe", "--server", bad, "--seed", "1", "--timeout", "2"]);
     expect({ code, err }).toEqual({
       code: 1,
-      err: expect.stringMatching(/^Probing bad: 98 calls of 12 tools \(.*\n$/),
+      err: expect.stringMatching(/^Probing bad: 96 calls of 12 tools \(.*\n$/),
     });
     await expect(out).toMatchFileSnapshot("../fixtures/probe/bad.txt");
   });

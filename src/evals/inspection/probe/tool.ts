@@ -1,4 +1,5 @@
 import { compileSchema, type Validate } from "../../base/jsonSchema/validate.ts";
+import { cut } from "../../base/text/text.ts";
 import { isSuppressing, type Level, readLevel, type Settings } from "../../base/types/finding.ts";
 import { type JsonObject, writeExactJson } from "../../base/types/json.ts";
 import type { Tool, ToolServer } from "../../base/types/tool.ts";
@@ -262,7 +263,4 @@ export function describeAnswer(answer: ProbeAnswer): string {
   return shortenText(`${result.isError ? "error: " : ""}${parts.join(", ")}`);
 }
 
-function shortenText(text: string): string {
-  const line = text.replace(/\s+/g, " ");
-  return line.length > maxAnswer ? `${line.slice(0, maxAnswer)}…` : line;
-}
+const shortenText = (text: string) => cut(text.replace(/\s+/g, " "), maxAnswer);

@@ -113,7 +113,6 @@ describe("probes", () => {
         "boundary path {"path":"","depth":1}",
         "boundary path {"path":"x*1000","depth":1}",
         "boundary path {"path":"na\\u00efve \\u65e5\\u672c\\u8a9e \\ud83d\\udc69\\u200d\\ud83d\\ude80 \\u202eright to left","depth":1}",
-        "reference path {"path":"/no-such-folder-fbf92f4e/no-such-file-fbf92f4e.txt","depth":1}",
         "wrong type depth {"path":"3","depth":"7"}",
         "wrong type depth {"path":"3","depth":{}}",
         "boundary depth {"path":"3","depth":0}",
@@ -126,25 +125,6 @@ describe("probes", () => {
         "boundary tags {"path":"3","depth":1,"tags":["*!l","oty"]}",
       ]
     `);
-  });
-
-  it.each<[string, Json, RegExp]>([
-    ["filePath", { type: "string" }, /^"\/no-such-folder-[0-9a-f]{8}\/no-such-file-[0-9a-f]{8}\.txt"$/],
-    ["user_id", { type: "string" }, /^"no-such-[0-9a-f]{8}"$/],
-    ["id", { type: "string", format: "uuid" }, /^"[0-9a-f-]{36}"$/],
-    ["website", { type: "string", format: "uri" }, /^"https:\/\/no-such-host-[0-9a-f]{8}\.invalid\/"$/],
-  ])("refer to what cannot exist by %s", (name, schema, expected) => {
-    const [probe] = planOf(object({ [name]: schema }), 1).filter(({ kind }) => kind === "reference");
-    expect(JSON.stringify(probe?.base[name])).toMatch(expected);
-  });
-
-  it.each<[string, Json]>([
-    ["text", { type: "string" }],
-    ["name", { enum: ["a", "b"] }],
-    ["code_id", { type: "string", pattern: "^x+$" }],
-    ["valid", { type: "boolean" }],
-  ])("refer to nothing by %s", (name, schema) => {
-    expect(planOf(object({ [name]: schema }), 1).filter(({ kind }) => kind === "reference")).toEqual([]);
   });
 
   it.each<[string, JsonObject]>([

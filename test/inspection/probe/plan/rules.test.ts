@@ -60,7 +60,7 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
   ["an image without a text", seen("valid", [result("", { content: [image] })]), {}],
   ["the structured failure", seen("valid", [failure(structured)]), {}],
   ["the structured failure with a code", seen("valid", [failure({ ...structured, code: "NOT_FOUND" })]), {}],
-  ["the structured failure that is not marked", seen("reference", [result(structured)]), {}],
+  ["the structured failure that is not marked", seen("valid", [result(structured)]), {}],
   [
     "the structured failure in structured content only",
     seen("valid", [failure("failed: see structured", { structuredContent: structured })]),
@@ -76,7 +76,7 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
   ],
   [
     "a failure as plain text",
-    seen("reference", [failure("ENOENT: /x")]),
+    seen("valid", [failure("ENOENT: /x")]),
     {
       "failure-structured":
         "The failure is not a structured outcome: it is plain text, not an object with success, error and retry_hint.",

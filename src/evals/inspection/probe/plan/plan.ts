@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { getNumber } from "../../../base/jsonSchema/keywords.ts";
 import { limitTime } from "../../../base/limitTime.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
-import { listAlternatives, listDefaults, listParameters, splitWords } from "../../parameters.ts";
+import { listAlternatives, listDefaults, listParameters } from "../../parameters.ts";
 import { isSameProbe, type Probe, type ProbedTool, type ProbeKind } from "./probe.ts";
 
 const attemptsPerInput = 20;
@@ -18,19 +18,15 @@ export function planProbes(tool: ProbedTool, { seed, runs }: { seed: number; run
   const rated = inputs.map((input) => ({ input, complexity: rateComplexity(input) }));
   const base = rated.sort((a, b) => a.complexity - b.complexity)[0]?.input;
   if (base === undefined) return [];
-  const [mark] = sample(fc.uuid(), seed, 1);
   const simple = deduplicate([base, ...inputs]).slice(0, runs) as JsonObject[];
   const defaults = listDefaults(inputSchema);
-  const ofParameters = [...listParameters(inputSchema)].flatMap(([parameter, schema]): Probe[][] => {
-    const missing = makeMissingReference(parameter, schema, inputSchema, String(mark));
-    const location = (kind: ProbeKind, value: Json) => makeProbe(kind, { ...base, [parameter]: value }, parameter);
-    return [
-      [omitParameter(parameter, base)],
-      listWrongTypes(schema, inputSchema).map((value) => replaceParameter(parameter, value, base)),
-      listBoundaries(schema, inputSchema, seed).map((value) => location("boundary", value)),
-      missing === undefined ? [] : [location("reference", missing)],
-    ];
-  });
+  const ofParameters = [...listParameters(inputSchema)].flatMap(([parameter, schema]): Probe[][] => [
+    [omitParameter(parameter, base)],
+    listWrongTypes(schema, inputSchema).map((value) => replaceParameter(parameter, value, base)),
+    listBoundaries(schema, inputSchema, seed).map((value) =>
+      makeProbe("boundary", { ...base, [parameter]: value }, parameter),
+    ),
+  ]);
   const isSound = (probe: Probe) => isSameProbe(tool, probe, probe.base);
   return dropRepeated([
     // The repeat comes first, because after a valid probe of the same call both of its calls would be repeats.
@@ -155,29 +151,6 @@ function listNumberBoundaries(schema: JsonObject): number[] {
     ...(above === undefined ? [] : [above + 1]),
     ...(below === undefined ? [] : [below - 1]),
   ].flatMap((n) => n ?? []);
-}
-
-const references: readonly { name: RegExp; format?: string; make(short: string, mark: string): string }[] = [
-  {
-    name: /^(?:files?|filenames?|filepaths?|paths?|dirs?|directory|directories|folders?)$/,
-    make: (short) => `/no-such-folder-${short}/no-such-file-${short}.txt`,
-  },
-  { name: /^(?:urls?|uris?|links?|href)$/, format: "uri", make: (short) => `https://no-such-host-${short}.invalid/` },
-  { name: /^uuid$/, format: "uuid", make: (_, mark) => mark },
-  { name: /^(?:ids?|names?|keys?|slugs?|refs?|references?|handles?)$/, make: (short) => `no-such-${short}` },
-];
-
-/**
- * A text that refers to something that does not exist, for a parameter that by its name or format is a reference: a path, a
- * URL (under `.invalid`, RFC 2606), an id or a name. Undefined for other parameters.
- * @param mark a random UUID
- */
-function makeMissingReference(name: string, schema: Json, root: JsonObject, mark: string): Json | undefined {
-  const text = listAlternatives(schema, root).find((one) => guessTypes(one).includes("string"));
-  if (!text || "enum" in text || "const" in text || "pattern" in text) return undefined;
-  const last = splitWords(name).at(-1) ?? "";
-  const byFormat = references.find(({ format }) => format !== undefined && format === text.format);
-  return (byFormat ?? references.find((one) => one.name.test(last)))?.make(mark.slice(0, 8), mark);
 }
 
 /** The types of a schema: the declared ones, or those that its keywords suggest, or string, integer and boolean. */

@@ -3,15 +3,7 @@ import type { JsonObject } from "../../../base/types/json.ts";
 import type { CallOutcome } from "../../../base/types/tool.ts";
 
 /** What a probe tests. All kinds except `missing` and `wrong type` have arguments that match the inputSchema. */
-export type ProbeKind =
-  | "valid"
-  | "boundary"
-  | "reference"
-  | "defaults"
-  | "repeat"
-  | "missing"
-  | "wrong type"
-  | "unknown tool";
+export type ProbeKind = "valid" | "boundary" | "defaults" | "repeat" | "missing" | "wrong type" | "unknown tool";
 
 /** A tool with its schemas compiled. */
 export type ProbedTool = {

@@ -1,3 +1,4 @@
+import { showJson } from "../../../base/text/text.ts";
 import {
   isJsonObject,
   isMarked,
@@ -103,12 +104,6 @@ function listLeaves(value: Json): string[] {
   return typeof value === "string" || typeof value === "number" ? [String(value)] : [];
 }
 
-/** A value as JSON, short enough for a message. */
-function quoteJson(value: Json): string {
-  const text = JSON.stringify(value);
-  return text.length > 120 ? `${text.slice(0, 119)}…` : text;
-}
-
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25";
 const ownDocs = "docs/probes-and-doctor.md#probe";
 
@@ -187,7 +182,7 @@ export const toolRules: readonly ProbeRule[] = [
     check: (seen) => {
       const failure = findFailure(seen);
       if (!failure) return "does not apply";
-      return isUninformative(failure) ? { violation: `The failure says only ${quoteJson(joinText(failure))}.` } : "ok";
+      return isUninformative(failure) ? { violation: `The failure says only ${showJson(joinText(failure))}.` } : "ok";
     },
   },
   // Plain text is enough for invalid input, because SDKs often refuse it before the tool is called.
@@ -233,7 +228,7 @@ export const toolRules: readonly ProbeRule[] = [
       if (isFailure(result)) return "ok";
       const value = probe.parameter === undefined ? undefined : calls.at(-1)?.[probe.parameter];
       return {
-        violation: `A call with a value of the wrong type succeeds${value === undefined ? "" : `: ${quoteJson(value)}`}.`,
+        violation: `A call with a value of the wrong type succeeds${value === undefined ? "" : `: ${showJson(value)}`}.`,
       };
     },
   },
@@ -330,7 +325,7 @@ export const unknownToolRules: readonly ProbeRule[] = [
       const text = stripErrorPrefix(message);
       if (text === `Unknown tool: ${tool.name}`) return "ok";
       const form = text === `Tool ${tool.name} not found` ? "the form of McpServer" : "another form";
-      return { violation: `The error has ${form}: ${quoteJson(text)}.` };
+      return { violation: `The error has ${form}: ${showJson(text)}.` };
     },
   },
 ];
