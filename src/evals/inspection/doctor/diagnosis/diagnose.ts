@@ -1,7 +1,7 @@
 import { groupBy } from "../../../base/collections.ts";
 import { excerpt, quoteWhole } from "../../../base/text/text.ts";
 import type { Finding } from "../../../base/types/finding.ts";
-import { isJsonObject, writeExactJson } from "../../../base/types/json.ts";
+import { isJsonObject, parseJsonText, writeExactJson } from "../../../base/types/json.ts";
 import type { CallOutcome, Tool, ToolResult } from "../../../base/types/tool.ts";
 import { type Cause, findKnownError, findMissingKey, quoteLines } from "../../../servers/diagnosis/signatures.ts";
 import {
@@ -264,7 +264,9 @@ function diagnoseCall(tool: string, outcome: CallOutcome, hasFaults: boolean): D
   if (outcome.kind === "broken") return { ...diagnoseBrokenCall(tool, outcome), evidence: [outcome.message] };
   const text = readFailure(outcome);
   if (text === undefined) return undefined;
-  if (outcome.kind === "result" && isStructuredFailure(outcome.result.structuredContent ?? text)) return undefined;
+  const failure = (outcome.kind === "result" && outcome.result.structuredContent) || parseJsonText(text);
+  // Such a failure tells a model what to do about it.
+  if (isJsonObject(failure) && failure.success === false && "retry_hint" in failure) return undefined;
   const evidence = [quoteAnswer(text)];
   if (outcome.kind === "unknown-tool" || unknownTool.test(text))
     return {
@@ -312,14 +314,4 @@ function diagnoseBrokenCall(
         message: `A call of "${tool}" breaks the server.`,
         fix: "Catch the exception in the tool, and return an error result that says how to recover.",
       };
-}
-
-/** Whether a failure tells a model what to do about it. */
-function isStructuredFailure(result: unknown): boolean {
-  if (typeof result !== "string") return isJsonObject(result) && result.success === false && "retry_hint" in result;
-  try {
-    return result.startsWith("{") && isStructuredFailure(JSON.parse(result));
-  } catch {
-    return false;
-  }
 }
