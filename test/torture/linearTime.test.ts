@@ -49,11 +49,6 @@ const cases: Record<string, () => unknown> = {
   "a command line with an unclosed quote": () => refused(() => parseCommandLine(`"${fill("\\\\")}`)),
   "references without an end": () => shellTemplate(fill(`\${v:-`)),
   "quotes of a query without an end": () => extractLiterals(fill("“ ")),
-  "a query of negations": () =>
-    fillArguments(
-      aTool("list", { inputSchema: { type: "object", properties: { hidden: { type: "boolean" } } } }),
-      `${fill("no ")}, hidden`,
-    ),
   "a query of marks": () =>
     fillArguments(
       aTool("say", { inputSchema: { type: "object", properties: { text: { type: "string" } } } }),
