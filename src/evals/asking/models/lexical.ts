@@ -175,6 +175,14 @@ export function fillArguments({ inputSchema }: Pick<Tool, "inputSchema">, query:
     if (Array.isArray(schema.enum)) return schema.enum.find(isAsked);
     if (!required.has(name) && !isAsked(name)) return undefined;
     const type = getSingleType(schema) ?? "string";
+    if (type === "array") {
+      const { items = {} } = schema;
+      const choices = isJsonObject(items) ? items.enum : undefined;
+      const values = Array.isArray(choices) ? choices.filter(isAsked) : [];
+      const findNext = () => (choices ? undefined : findValue(name, items));
+      for (let value = findNext(); value !== undefined; value = findNext()) values.push(value);
+      return values.length > 0 ? values : undefined;
+    }
     const number = type === "number" || type === "integer" ? take("number", type === "integer") : undefined;
     if (number !== undefined) return Number(number);
     if (type !== "string") return undefined;
