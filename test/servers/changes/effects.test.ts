@@ -199,13 +199,54 @@ describe("parameters", () => {
       "branches that overlap",
       { anyOf: [{ minimum: 1 }, { type: "null" }] },
       { anyOf: [{ type: "null" }] },
+      ["unknown: t.p: anyOf lost branches."],
+    ],
+    [
+      "a branch of several that overlap, once",
+      { anyOf: [{ properties: { a: {}, b: {} } }, { properties: { c: {} } }] },
+      { anyOf: [{ properties: { a: { type: "string" } }, required: ["a"] }, { properties: { c: {} } }] },
       ['unknown: t.p: "anyOf" changed.'],
+    ],
+    [
+      "one more alternative to an object",
+      { type: "object", properties: { a: text } },
+      {
+        anyOf: [
+          { type: "object", properties: { b: text } },
+          { type: "object", properties: { a: text } },
+        ],
+      },
+      ["compatible: t.p: anyOf gained branches."],
+    ],
+    [
+      "a value that two branches list, which oneOf refuses",
+      { enum: ["a", "b"] },
+      { oneOf: [{ enum: ["a", "b"] }, { const: "b" }] },
+      ['unknown: t.p: "oneOf" changed.'],
+    ],
+    [
+      "names and values in branches that look like wording",
+      { anyOf: [{ properties: { title: { const: { title: 1 } } } }, { properties: { description: { minimum: 1 } } }] },
+      { anyOf: [{ properties: { title: { const: { title: 2 } } } }, { properties: { description: { minimum: 2 } } }] },
+      ['unknown: t.p: "anyOf" changed.'],
+    ],
+    [
+      "what is inside of an object or null",
+      { anyOf: [{ type: "object", properties: { a: text } }, { type: "null" }] },
+      { anyOf: [{ type: "object", properties: { a: { ...text, maxLength: 3 } } }, { type: "null" }] },
+      ["breaking: t.p.a: maxLength changed from not set to 3."],
     ],
     [
       "one more of several branches that overlap",
       { anyOf: [{ minimum: 1 }, { minLength: 1, description: "a" }] },
-      { anyOf: [{ minimum: 1 }, { minLength: 1, description: "b" }, { type: "string" }] },
-      ["compatible: t.p: anyOf gained branches.", "description only: The description of t.p was reworded."],
+      { anyOf: [{ type: "string" }, { minimum: 1 }, { minLength: 1, description: "b" }] },
+      ["compatible: t.p: anyOf gained branches."],
+    ],
+    [
+      "the wording of branches that overlap",
+      { anyOf: [{ minimum: 1 }, { minLength: 1, description: "a" }] },
+      { anyOf: [{ minimum: 1 }, { minLength: 1, description: "b" }] },
+      ["description only: The anyOf of t.p was reworded."],
     ],
     [
       "a branch of its own type",
@@ -331,7 +372,7 @@ describe("what holds of any two lists", () => {
         allOf: fc.array(tie("schema"), { minLength: 1, maxLength: 2 }),
       }),
       some({ not: tie("schema") }),
-      fc.constant({ $ref: "#/$defs/shared" }),
+      fc.constantFrom({ $ref: "#/$defs/shared" }, { $ref: "#/$defs/shared", maximum: 2 }),
     ) as fc.Arbitrary<Json>,
   }));
   const isPlain = (one: Json) => !JSON.stringify(one).includes("$ref");
@@ -493,9 +534,12 @@ describe("hostile lists", () => {
 });
 
 describe("the classes of changes of wording", () => {
-  const before = [tool("a", { p: text, q: text, "odd name": text }), tool("b"), tool("c")];
+  const orNull = (properties: JsonObject) => ({ anyOf: [{ type: "object", properties }, { type: "null" }] });
+  const before = [tool("a", { p: text, q: text, n: orNull({ x: text }), "odd name": text }), tool("b"), tool("c")];
   const after = [
-    tool("a", { p: { ...text, maxLength: 5 }, q: { ...text, description: "A text, or none." }, r: text }),
+    tool("a", {
+      ...{ p: { ...text, maxLength: 5 }, q: { ...text, description: "A text, or none." }, n: orNull({}), r: text },
+    }),
     tool("b", {}, [], { description: "Does b well.", outputSchema: { type: "object" } }),
     tool("d", {}, [], { description: "Does c." }),
     tool("e"),
@@ -505,6 +549,7 @@ describe("the classes of changes of wording", () => {
     const changes = listChanges(before as Tool[], after as Tool[]);
     expect(Object.fromEntries(changes.map((change) => [change.id, change.class]))).toEqual({
       'a."odd name":removed': "breaking",
+      "a.n:schema": "breaking",
       "a.p:schema": "breaking",
       "a.q": "description only",
       "a.r:added": "unknown",

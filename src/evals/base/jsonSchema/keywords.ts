@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 const types = ["string", "integer", "number", "boolean", "array", "object", "null"] as const;
 export type Type = (typeof types)[number];
 
-export function isType(value: unknown): value is Type {
+function isType(value: unknown): value is Type {
   return types.includes(value as Type);
 }
 

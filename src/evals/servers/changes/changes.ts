@@ -41,14 +41,16 @@ export function listChanges(base: readonly Tool[], head: readonly Tool[]): ToolC
 }
 
 /**
- * Finds the edit that causes an effect elsewhere: an edited definition affects the parameters that refer to it, and a
- * renamed tool affects tools that name it as their successor.
+ * Finds the edit that causes an effect elsewhere: that of the nearest schema around it, such as the parameter whose
+ * branches changed, or the tool whose definitions did. A renamed tool affects tools that name it as their successor.
  */
 function findCause({ id, tool }: ChangeEffect, edits: readonly ToolEdit[]): ToolEdit | undefined {
   const own = edits.filter((edit) => edit.tool === tool);
-  const field = id.endsWith(":outputSchema") ? ":outputSchema" : ":schema";
-  const schema = own.find((edit) => edit.id === `${formatName(tool)}${field}`);
-  return schema ?? own[0] ?? edits.find((edit) => id.startsWith(`${formatName(edit.tool)}:`));
+  const isAround = (place: string) => id.startsWith(place) && /^(?:$|[.[:])/.test(id.slice(place.length));
+  const [around] = own
+    .filter((edit) => edit.id.endsWith(":schema") && isAround(edit.id.slice(0, -":schema".length)))
+    .sort((a, b) => b.id.length - a.id.length);
+  return around ?? own[0] ?? edits.find((edit) => id.startsWith(`${formatName(edit.tool)}:`));
 }
 
 /** A change as reports and records show it: its label and texts. */

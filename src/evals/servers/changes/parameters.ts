@@ -1,59 +1,41 @@
 import { type SchemaField, walkToolSchema } from "../../base/jsonSchema/walk.ts";
 import { stemWords } from "../../base/search/document.ts";
 import { measureSimilarity, weighWords } from "../../base/search/similarity.ts";
-import { showValue } from "../../base/text/text.ts";
+import { byCodeUnit, showValue } from "../../base/text/text.ts";
 import { type ChangeClass, changeClassSchema } from "../../base/types/finding.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import { formatName, listVersions } from "./names.ts";
 import { type Chance, diffWholeSchemas, type SchemaDifference } from "./schemas.ts";
 
+type DeprecationKind = "tool-retired" | "deprecated" | "deprecated-early" | "successor-missing";
+type ToolKind = "tool-added" | "tool-removed" | "tool-renamed" | "annotation" | "annotation-safer" | "wording";
+type ParameterKind = "parameter-added" | "parameter-removed" | "newly-required" | "no-default" | "default" | "meaning";
+type ValueKind = "default-added" | "narrowed" | "widened" | "unclear" | "output" | "output-wider";
 /** What happened. Each versioning rule of lint covers one or two kinds; some kinds are never a problem. */
-type EffectKind =
-  | "tool-added"
-  | "tool-removed"
-  | "tool-renamed"
-  | "tool-retired"
-  | "deprecated"
-  | "deprecated-early"
-  | "successor-missing"
-  | "parameter-added"
-  | "parameter-removed"
-  | "newly-required"
-  | "no-default"
-  | "default"
-  | "default-added"
-  | "narrowed"
-  | "widened"
-  | "unclear"
-  | "meaning"
-  | "wording"
-  | "output"
-  | "output-wider"
-  | "annotation"
-  | "annotation-safer";
+type EffectKind = DeprecationKind | ToolKind | ParameterKind | ValueKind;
 
 /** Kind, class and message of an effect; `fix` is absent if nothing has to be fixed. */
 export type Impact = { kind: EffectKind; class: ChangeClass; what: string; fix?: string };
 
 /**
  * One effect of a change on callers. `id` is that of the tool change (`read_file`, `read_file.path:schema`,
- * `read_file:removed`); a change may have several effects. `path` starts with the name of the tool, and leads into the
- * newer list if the place still exists, otherwise into the older one.
+ * `read_file:removed`), or leads into the schema that it changes; a change may have several effects. `path` starts with
+ * the name of the tool, and leads into the newer list if the place still exists, otherwise into the older one.
  */
 export type ChangeEffect = { id: string; tool: string; path: Path } & Impact;
 
-/** Sorts by tool, then by class. The result does not depend on the order of keys in the lists. */
+/** Sorts by tool, then by class, without repetitions. The result does not depend on the order of keys in the lists. */
 export function sortEffects(effects: ChangeEffect[]): ChangeEffect[] {
-  const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
   const rank = (effect: ChangeEffect) => changeClassSchema.options.indexOf(effect.class);
-  return effects.sort(
+  const sorted = effects.sort(
     (a, b) =>
-      order(a.tool, b.tool) ||
+      byCodeUnit(a.tool, b.tool) ||
       rank(a) - rank(b) ||
-      order(a.id, b.id) ||
-      order(a.what, b.what) ||
-      order(a.path.join("/"), b.path.join("/")),
+      byCodeUnit(a.id, b.id) ||
+      byCodeUnit(a.what, b.what) ||
+      byCodeUnit(a.path.join("/"), b.path.join("/")),
   );
+  return sorted.filter(({ id, what }, at) => id !== sorted[at - 1]?.id || what !== sorted[at - 1]?.what);
 }
 
 /** From most to least severe: a reworded description may cost accuracy, a compatible change does not. */
@@ -70,28 +52,26 @@ type ToolStates = { name: string; before: JsonObject; after: JsonObject; success
 /** Lists the effects of changes in the parameters of a tool, including nested ones, and in its structured result. */
 export function* listSchemaEffects(states: ToolStates): Iterable<ChangeEffect> {
   const { name: tool, before, after } = states;
+  const shown = formatName(tool);
   for (const difference of diffToolSchemas(states, "inputSchema")) {
-    const { name, inside, at } = difference;
-    const own = inside || name === "" ? ":schema" : "";
-    const [location, aspect] =
-      difference.kind === "removed" || difference.kind === "added"
-        ? [inside ? name : `${name}.${formatName(difference.property)}`, inside ? ":schema" : `:${difference.kind}`]
-        : [name, difference.kind === "wording" && difference.keyword === "description" ? own : ":schema"];
-    const id = `${formatName(tool)}${location}${aspect}`;
-    yield { id, tool, path: [tool, ...at], ...classifyInput(difference, `${formatName(tool)}${location}`, states) };
+    const { kind, name, at } = difference;
+    const isDescription = kind === "wording" && difference.keyword === "description" && name !== "";
+    const aspect = kind === "removed" || kind === "added" ? `:${kind}` : isDescription ? "" : ":schema";
+    const impact = classifyInput(difference, `${shown}${name}`, states);
+    yield { id: `${shown}${name}${aspect}`, tool, path: [tool, ...at], ...impact };
   }
-  const id = `${formatName(tool)}:outputSchema`;
+  const id = `${shown}:outputSchema`;
   const [had, has] = [before.outputSchema !== undefined, after.outputSchema !== undefined];
   if (had !== has) {
-    const what = `${formatName(tool)} ${has ? "now has an" : "no longer has an"} outputSchema.`;
-    const impact: Impact = has
-      ? { kind: "output-wider", class: "compatible", what }
-      : { kind: "output", class: "breaking", what, fix: "Keep the outputSchema: clients read the result by it." };
+    const what = `${shown} ${has ? "now has an" : "no longer has an"} outputSchema.`;
+    const impact = has
+      ? wider(what)
+      : changed(what, "breaking", "Keep the outputSchema: clients read the result by it.");
     yield { id, tool, path: has ? [tool, "outputSchema"] : [tool], ...impact };
   }
   if (!had || !has) return;
   for (const difference of diffToolSchemas(states, "outputSchema")) {
-    const impact = classifyOutput(difference, `${formatName(tool)} result${difference.name}`);
+    const impact = classifyOutput(difference, `${shown} result${difference.name}`);
     yield { id, tool, path: [tool, ...difference.at], ...impact };
   }
 }
@@ -111,24 +91,37 @@ function diffToolSchemas({ before, after }: ToolStates, field: SchemaField): Ite
  */
 const classByHarm: Readonly<Record<Chance, ChangeClass>> = { yes: "breaking", perhaps: "unknown", no: "compatible" };
 
+/** The fix for a change that cannot be avoided: offer it as a new tool, next to the old one. */
+function suggestVersion({ name }: ToolStates, keep: string): string {
+  return `${keep}, or keep ${formatName(name)} unchanged and offer the change as ${listVersions(name).next}.`;
+}
+
 function classifyInput(difference: SchemaDifference, subject: string, states: ToolStates): Impact {
+  const makeOptional = "Give it a default and remove it from required.";
   switch (difference.kind) {
     case "removed": {
       const to = difference.renamed;
       const what = to === undefined ? `${subject} was removed.` : `${subject} was renamed to ${formatName(to)}.`;
-      const keep = to === undefined ? "Keep accepting it" : "Keep accepting its old name";
-      const fix = `${keep}, and say in its description that it is deprecated.`;
+      const fix = `Keep accepting ${to === undefined ? "it" : "its old name"}, and say in its description that it is deprecated.`;
       return { kind: "parameter-removed", class: "breaking", what, fix };
     }
-    case "added":
-      return classifyAdded(subject, difference);
-    case "required": {
-      const name = difference.inside ? `${subject}: ${formatName(difference.property)}` : subject;
-      if (!difference.now) return { kind: "widened", class: "compatible", what: `${name} is no longer required.` };
-      return { kind: "newly-required", class: "breaking", what: `${name} is now required.`, fix: makeOptional };
+    case "added": {
+      const { isRequired, hasDefault, renames } = difference;
+      const what = `${subject} is new${renames === undefined ? "" : ` (formerly ${formatName(renames)})`} and has`;
+      if (isRequired) {
+        const failing = `${subject} is new and required: calls that were valid before now fail.`;
+        return { kind: "newly-required", class: "breaking", what: failing, fix: makeOptional };
+      }
+      if (hasDefault) return { kind: "parameter-added", class: "compatible", what: `${what} a default.` };
+      const fix = "Give it a default that keeps the previous behavior.";
+      return { kind: "no-default", class: "unknown", what: `${what} no default.`, fix };
     }
+    case "required":
+      return difference.isRequired
+        ? { kind: "newly-required", class: "breaking", what: `${subject} is now required.`, fix: makeOptional }
+        : { kind: "widened", class: "compatible", what: `${subject} is no longer required.` };
     case "default":
-      return classifyDefault(subject, difference, states);
+      return classifyDefault(difference, subject, states);
     case "values": {
       const known = classByHarm[difference.lost];
       const what = `${subject}: ${difference.what}.`;
@@ -136,48 +129,33 @@ function classifyInput(difference: SchemaDifference, subject: string, states: To
       const kind = known === "breaking" ? "narrowed" : "unclear";
       return { kind, class: known, what, fix: suggestVersion(states, "Accept what was accepted before") };
     }
-    case "wording":
-      return classifyWording(subject, difference, states);
+    case "wording": {
+      const { keyword, before, after, name } = difference;
+      const isMeaning = keyword === "description" && name !== "" && states.successor === undefined;
+      const reason = isMeaning ? explainNewMeaning(before, after) : undefined;
+      if (reason === undefined) return reworded(keyword, subject);
+      const what = `${subject} seems to mean something else: ${reason}.`;
+      return { kind: "meaning", class: "unknown", what, fix: suggestVersion(states, "Describe it as what it was") };
+    }
   }
 }
 
-const makeOptional = "Give it a default and remove it from required.";
+type Default = Extract<SchemaDifference, { kind: "default" }>;
 
-/** The fix for a change that cannot be avoided: offer it as a new tool, next to the old one. */
-function suggestVersion({ name }: ToolStates, keep: string): string {
-  return `${keep}, or keep ${formatName(name)} unchanged and offer the change as ${listVersions(name).next}.`;
-}
-
-function classifyAdded(
-  subject: string,
-  { required, hasDefault, renames }: Extract<SchemaDifference, { kind: "added" }>,
-): Impact {
-  if (required) {
-    const what = `${subject} is new and required: calls that were valid before now fail.`;
-    return { kind: "newly-required", class: "breaking", what, fix: makeOptional };
-  }
-  const what = `${subject} is new${renames === undefined ? "" : ` (formerly ${formatName(renames)})`}`;
-  if (hasDefault) return { kind: "parameter-added", class: "compatible", what: `${what} and has a default.` };
-  const fix = "Give it a default that keeps the previous behavior.";
-  return { kind: "no-default", class: "unknown", what: `${what} and has no default.`, fix };
-}
-
-function classifyDefault(
-  subject: string,
-  { before, after, wasRequired }: Extract<SchemaDifference, { kind: "default" }>,
-  states: ToolStates,
-): Impact {
+function classifyDefault({ before, after, wasRequired }: Default, subject: string, states: ToolStates): Impact {
   const show = (value: Json) =>
     typeof value === "object" && value !== null ? JSON.stringify(value) : showValue(value);
-  const keep = before === undefined ? "Make the default what was done without it" : "Keep the default";
-  const fix = suggestVersion(states, keep);
-  if (before !== undefined && after !== undefined) {
-    const what = `The default of ${subject} changed from ${show(before)} to ${show(after)}.`;
-    return { kind: "default", class: "breaking", what, fix };
-  }
-  if (after === undefined) {
-    const what = `${subject} no longer has a default${before === undefined ? "" : ` (it was ${show(before)})`}.`;
-    return { kind: "default", class: "unknown", what, fix };
+  if (after === undefined || before !== undefined) {
+    const fix = suggestVersion(states, "Keep the default");
+    const was = before === undefined ? "" : show(before);
+    return after === undefined
+      ? { kind: "default", class: "unknown", what: `${subject} no longer has a default (it was ${was}).`, fix }
+      : {
+          kind: "default",
+          class: "breaking",
+          what: `The default of ${subject} changed from ${was} to ${show(after)}.`,
+          fix,
+        };
   }
   const what = `${subject} now has the default ${show(after)}.`;
   return wasRequired
@@ -185,20 +163,10 @@ function classifyDefault(
     : { kind: "default-added", class: "unknown", what };
 }
 
-function classifyWording(
-  subject: string,
-  { keyword, before, after, inside, name }: Extract<SchemaDifference, { kind: "wording" }>,
-  states: ToolStates,
-): Impact {
-  const isParameter = keyword === "description" && !inside && name !== "";
-  if (isParameter && typeof before === "string" && typeof after === "string" && states.successor === undefined) {
-    const reason = explainNewMeaning(before, after);
-    const what = `${subject} seems to mean something else: ${reason}.`;
-    if (reason !== undefined)
-      return { kind: "meaning", class: "unknown", what, fix: suggestVersion(states, "Describe it as what it was") };
-  }
-  return { kind: "wording", class: "description only", what: `The ${keyword} of ${subject} was reworded.` };
-}
+const reworded = (keyword: string, subject: string): Impact => ({
+  ...{ kind: "wording", class: "description only" },
+  what: `The ${keyword} of ${subject} was reworded.`,
+});
 
 /**
  * Descriptions with a lower similarity mean something else. Measured on the tools of the Berkeley leaderboard: 2% of
@@ -220,7 +188,8 @@ const unitWords = new Set(
 );
 
 /** Why a description seems to mean something else than before; undefined if it seems to mean the same. A heuristic. */
-function explainNewMeaning(before: string, after: string): string | undefined {
+function explainNewMeaning(before?: Json, after?: Json): string | undefined {
+  if (typeof before !== "string" || typeof after !== "string") return undefined;
   const [old, current] = [new Set(stemWords(before)), new Set(stemWords(after))];
   const hasUnitNotIn = (one: Set<string>, other: Set<string>) =>
     [...one].some((word) => unitWords.has(word) && !other.has(word));
@@ -230,36 +199,36 @@ function explainNewMeaning(before: string, after: string): string | undefined {
   return "its description shares hardly a word with the old one";
 }
 
+const wider = (what: string): Impact => ({ kind: "output-wider", class: "compatible", what });
+const changed = (what: string, known: ChangeClass, fix: string): Impact => ({
+  kind: "output",
+  class: known,
+  what,
+  fix,
+});
+
 /**
  * Classifies a difference in a structured result. A new field is compatible even if the old schema accepted no other
  * fields, as generated schemas do: readers read the fields they know.
  */
 function classifyOutput(difference: SchemaDifference, subject: string): Impact {
-  const wider = (what: string): Impact => ({ kind: "output-wider", class: "compatible", what });
-  const wording = (what: string): Impact => ({ kind: "wording", class: "description only", what });
   switch (difference.kind) {
-    case "removed": {
-      const what = `${subject}.${formatName(difference.property)} was removed.`;
-      return { kind: "output", class: "breaking", what, fix: "Keep the field, or offer the new result as a new tool." };
-    }
+    case "removed":
+      return changed(`${subject} was removed.`, "breaking", "Keep the field, or offer the new result as a new tool.");
     case "added":
-      return wider(`${subject}.${formatName(difference.property)} is new.`);
-    case "required": {
-      const { now, inside, property } = difference;
-      const field = inside ? `${subject}: ${formatName(property)}` : subject;
-      if (now) return wider(`${field} is now always present.`);
-      const what = `${field} is no longer always present.`;
-      return { kind: "output", class: "breaking", what, fix: "Include it in every result." };
-    }
+      return wider(`${subject} is new.`);
+    case "required":
+      if (difference.isRequired) return wider(`${subject} is now always present.`);
+      return changed(`${subject} is no longer always present.`, "breaking", "Include it in every result.");
     case "values": {
       const known = classByHarm[difference.gained];
       const what = `${subject}: ${difference.what}.`;
       if (known === "compatible") return wider(what);
-      return { kind: "output", class: known, what, fix: "Return only values that a reader of the old schema expects." };
+      return changed(what, known, "Return only values that a reader of the old schema expects.");
     }
     case "default":
-      return wording(`The default of ${subject} changed.`);
+      return { ...reworded("default", subject), what: `The default of ${subject} changed.` };
     case "wording":
-      return wording(`The ${difference.keyword} of ${subject} was reworded.`);
+      return reworded(difference.keyword, subject);
   }
 }
