@@ -30,8 +30,7 @@ export function listEffects(before: readonly JsonObject[], after: readonly JsonO
 export function listRenamingEffects(before: JsonObject, after: JsonObject): ChangeEffect[] {
   const name = String(before.name);
   const to = String(after.name);
-  const location = { id: `${formatName(name)}:renamed`, tool: name, path: [name] };
-  const renamed = name === to ? [] : [{ ...location, ...classifyRename(name, to) }];
+  const renamed = name === to ? [] : [{ ...locate(name, ":renamed"), ...classifyRename(name, to) }];
   const ofParameters = [...listSchemaEffects({ name, before, after, successor: undefined })];
   return [...renamed, ...ofParameters.filter((effect) => effect.class === "breaking")];
 }
@@ -41,31 +40,31 @@ function listEffectsInTool(name: string, before: JsonObject, after: JsonObject, 
     ...listSchemaEffects({ name, before, after, successor: findSuccessor(name, newer) }),
     ...listAnnotationEffects(name, before, after),
     ...listWordingEffects(name, before, after),
-    ...listMetaEffects(name, before, after),
   ];
   const rewritten = ["inputSchema", "outputSchema", "annotations"].find(
     (field) => !sameJson(before[field], after[field]),
   );
   if (effects.length > 0 || rewritten === undefined) return effects;
   const what = `The ${rewritten} of ${formatName(name)} is written differently and means the same.`;
-  return [{ id: `${formatName(name)}:${rewritten}`, tool: name, path: [name, rewritten], ...reworded, what }];
+  return [{ ...locate(name, `:${rewritten}`, rewritten), ...reworded, what }];
 }
+
+/** The tool change that an effect belongs to, and its place. */
+const locate = (name: string, aspect = "", ...path: string[]) => ({
+  ...{ id: `${formatName(name)}${aspect}`, tool: name, path: [name, ...path] },
+});
 
 const reworded = { kind: "wording", class: "description only" } as const;
 
+/** Lists changes of description and title, and of the `_meta` keys that decide how a host shows a tool. */
 function* listWordingEffects(name: string, before: JsonObject, after: JsonObject): Iterable<ChangeEffect> {
   for (const field of ["description", "title"] as const) {
     // A deprecation mark is an effect of its own kind.
     const isMarked = field === "description" && findDeprecation(after) && !findDeprecation(before);
     if (isMarked || sameJson(before[field], after[field])) continue;
-    const id = `${formatName(name)}${field === "title" ? ":title" : ""}`;
-    const path = Object.hasOwn(after, field) ? [name, field] : [name];
-    yield { id, tool: name, path, ...reworded, what: `The ${field} of ${formatName(name)} was reworded.` };
+    const location = locate(name, field === "title" ? ":title" : "", ...(Object.hasOwn(after, field) ? [field] : []));
+    yield { ...location, ...reworded, what: `The ${field} of ${formatName(name)} was reworded.` };
   }
-}
-
-/** Lists changes of the `_meta` keys that decide how a host shows a tool. */
-function* listMetaEffects(name: string, before: JsonObject, after: JsonObject): Iterable<ChangeEffect> {
   const read = ({ _meta }: JsonObject, key: string) => (isJsonObject(_meta) ? _meta[key] : undefined);
   for (const kind of ["alwaysLoad", "searchHint"] as const) {
     const key = `anthropic/${kind}`;
@@ -73,33 +72,25 @@ function* listMetaEffects(name: string, before: JsonObject, after: JsonObject): 
     if (sameJson(was, is)) continue;
     const verb = was === undefined ? "added" : is === undefined ? "removed" : "changed";
     const what = `The ${kind} of ${formatName(name)} was ${verb}.`;
-    yield { id: `${formatName(name)}:${kind}`, tool: name, path: [name, "_meta", key], ...reworded, what };
+    yield { ...locate(name, `:${kind}`, "_meta", key), ...reworded, what };
   }
 }
 
-/** `assumed`: what a host assumes without the hint. `riskier`: the value that makes a host ask the user more often. */
-const hints = [
-  { hint: "readOnlyHint", assumed: false, riskier: false },
-  { hint: "destructiveHint", assumed: true, riskier: true },
-  { hint: "idempotentHint", assumed: false, riskier: false },
-  { hint: "openWorldHint", assumed: true, riskier: true },
-] as const;
+/** What a host assumes without the hint: the value with which it asks the user more often. */
+const hints = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
 
 function* listAnnotationEffects(name: string, before: JsonObject, after: JsonObject): Iterable<ChangeEffect> {
-  const read = ({ annotations }: JsonObject, hint: string, assumed: boolean) => {
-    const value = isJsonObject(annotations) ? annotations[hint] : undefined;
-    return typeof value === "boolean" ? value : assumed;
-  };
-  for (const { hint, assumed, riskier } of hints) {
-    const [was, is] = [read(before, hint, assumed), read(after, hint, assumed)];
+  for (const [hint, riskier] of Object.entries(hints)) {
+    const [was, is] = [before, after].map(({ annotations }) => {
+      const value = isJsonObject(annotations) ? annotations[hint] : undefined;
+      return typeof value === "boolean" ? value : riskier;
+    });
     if (was === is) continue;
-    const location = { id: `${formatName(name)}:annotations`, tool: name, path: [name, "annotations", hint] };
+    const location = locate(name, ":annotations", "annotations", hint);
     const what = `${hint} of ${formatName(name)} changed from ${was} to ${is}.`;
-    if (is !== riskier) yield { ...location, kind: "annotation-safer", class: "compatible", what };
-    else {
-      const fix = "Restore the hint if the tool still does the same; offer new behavior as a new tool.";
-      yield { ...location, kind: "annotation", class: "unknown", what, fix };
-    }
+    const fix = "Restore the hint if the tool still does the same; offer new behavior as a new tool.";
+    if (is === riskier) yield { ...location, kind: "annotation", class: "unknown", what, fix };
+    else yield { ...location, kind: "annotation-safer", class: "compatible", what };
   }
 }
 
@@ -108,34 +99,22 @@ function* listToolEffects(before: ToolsByName, after: ToolsByName): Iterable<Cha
   const renamed = findRenamedTools(before, after);
   for (const [name, tool] of before) {
     const now = after.get(name);
-    const id = formatName(name);
-    if (isInstructions(name)) {
-      if (!now) yield { id: `${id}:removed`, tool: name, path: [name], ...reworded, what: `The ${id} were removed.` };
-      continue;
-    }
-    if (now) {
-      const { cause = id, ...impact } = classifyDeprecation(name, tool, now, before, after) ?? {};
-      const path = [name, "description"];
-      if ("kind" in impact) yield { id: cause, tool: name, path, ...impact };
-      continue;
-    }
     const to = renamed.get(name);
-    const aspect = to === undefined ? "removed" : "renamed";
-    const impact = to === undefined ? classifyRemoval(name, tool, before, after) : classifyRename(name, to);
-    yield { id: `${id}:${aspect}`, tool: name, path: [name], ...impact };
+    const shown = formatName(name);
+    if (now) yield* listDeprecationEffects(name, tool, now, before, after);
+    else if (isInstructions(name))
+      yield { ...locate(name, ":removed"), ...reworded, what: `The ${shown} were removed.` };
+    else if (to !== undefined) yield { ...locate(name, ":renamed"), ...classifyRename(name, to) };
+    else yield { ...locate(name, ":removed"), ...classifyRemoval(name, tool, before, after) };
   }
   const successors = new Set(renamed.values());
   for (const name of after.keys()) {
     if (before.has(name) || successors.has(name)) continue;
-    if (isInstructions(name)) {
-      const id = formatName(name);
-      yield { id: `${id}:added`, tool: name, path: [name], ...reworded, what: `The ${id} are new.` };
-      continue;
-    }
     const { previous } = listVersions(name);
     const next = previous !== undefined && before.has(previous) && after.has(previous);
     const what = `${formatName(name)} is new${next ? `, next to ${formatName(previous)}` : ""}.`;
-    yield { id: `${formatName(name)}:added`, tool: name, path: [name], kind: "tool-added", class: "compatible", what };
+    if (!isInstructions(name)) yield { ...locate(name, ":added"), kind: "tool-added", class: "compatible", what };
+    else yield { ...locate(name, ":added"), ...reworded, what: `The ${formatName(name)} are new.` };
   }
 }
 
@@ -178,27 +157,28 @@ function classifyRemoval(name: string, tool: JsonObject, before: ToolsByName, af
   return { kind: "tool-retired", class: "compatible", what };
 }
 
-/** Classifies a new deprecation, or a successor that is newly missing (`cause` is then the id of its removal). */
-function classifyDeprecation(
+/** Lists a new deprecation, or a successor that is newly missing, which its removal causes. */
+function* listDeprecationEffects(
   name: string,
   tool: JsonObject,
   now: JsonObject,
   before: ToolsByName,
   after: ToolsByName,
-): (Impact & { cause?: string }) | undefined {
+): Iterable<ChangeEffect> {
   const [old, deprecation] = [findDeprecation(tool), findDeprecation(now)];
-  if (!deprecation) return undefined;
+  if (!deprecation || isInstructions(name)) return;
   const { successor } = deprecation;
-  const shown = formatName(name);
+  const [shown, newer] = [formatName(name), formatName(successor ?? "")];
+  const location = locate(name, "", "description");
   const isOld = old !== undefined && old.successor === successor;
   if (successor !== undefined && !after.has(successor)) {
-    if (isOld && !before.has(successor)) return undefined;
-    const newer = formatName(successor);
+    if (isOld && !before.has(successor)) return;
     const what = `${shown} refers its callers to ${newer}, which is not listed.`;
     const fix = `List ${newer}, or name the tool that replaces it.`;
-    return { kind: "successor-missing", class: "unknown", what, fix, ...(isOld && { cause: `${newer}:removed` }) };
+    const id = isOld ? `${newer}:removed` : location.id;
+    yield { ...location, id, kind: "successor-missing", class: "unknown", what, fix };
+  } else if (!isOld) {
+    const favor = successor === undefined ? "" : ` in favor of ${newer}`;
+    yield { ...location, kind: "deprecated", class: "compatible", what: `${shown} is now marked deprecated${favor}.` };
   }
-  if (isOld) return undefined;
-  const favor = successor === undefined ? "" : ` in favor of ${formatName(successor)}`;
-  return { kind: "deprecated", class: "compatible", what: `${shown} is now marked deprecated${favor}.` };
 }
