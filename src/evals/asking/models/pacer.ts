@@ -62,7 +62,8 @@ export class Pacer {
   #faults = 0;
   #rejection = { message: "", cases: new Set<string>() };
   #failedProbes = 0;
-  #probe: Probe | undefined;
+  /** The request that others wait for. */
+  #probe: Promise<void> | undefined;
   /** Requests per second, at the time until which all were paused. */
   #rate = Number.POSITIVE_INFINITY;
   #throttles = 0;
@@ -92,29 +93,29 @@ export class Pacer {
    * sent.
    */
   async send<T>(signal: AbortSignal, request: () => Promise<T>, report: (result: T) => Report): Promise<T | undefined> {
-    let probe: Probe | undefined;
     while (this.#isCautious()) {
       if (this.#stopped !== undefined || signal.aborted) return undefined;
       if (!this.#probe) {
-        probe = makeProbe();
-        this.#probe = probe;
-        break;
+        const sent = this.#sendNext(signal, request, (result) => this.#learn(report(result), true));
+        const end = () => {
+          this.#probe = undefined;
+        };
+        this.#probe = sent.then(end, end);
+        return await sent;
       }
-      const isOver = await this.#awaitProbe(this.#probe.ended, signal);
+      const isOver = await this.#awaitProbe(this.#probe, signal);
       if (!isOver) break;
     }
-    try {
-      await this.#awaitSlot(signal);
-      if (this.#stopped !== undefined || signal.aborted) return undefined;
-      const result = await request();
-      if (!signal.aborted) this.#learn(report(result), probe !== undefined);
-      return result;
-    } finally {
-      if (probe) {
-        this.#probe = undefined;
-        probe.end();
-      }
-    }
+    return await this.#sendNext(signal, request, (result) => this.#learn(report(result), false));
+  }
+
+  /** Sends a request when it is its turn. */
+  async #sendNext<T>(signal: AbortSignal, request: () => Promise<T>, learn: (result: T) => void) {
+    await this.#awaitSlot(signal);
+    if (this.#stopped !== undefined || signal.aborted) return undefined;
+    const result = await request();
+    if (!signal.aborted) learn(result);
+    return result;
   }
 
   #isCautious(): boolean {
@@ -184,15 +185,4 @@ export class Pacer {
     this.#throttles++;
     this.#nextAt = this.#pausedUntil;
   }
-}
-
-/** A request that others wait for. */
-type Probe = { ended: Promise<void>; end(): void };
-
-function makeProbe(): Probe {
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  return { ended, end };
 }

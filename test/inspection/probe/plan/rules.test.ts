@@ -71,7 +71,7 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
     seen("valid", [failure({ ...structured, retry_hint: " ", code: "not found" })]),
     {
       "failure-structured":
-        'The failure is not a structured outcome: retry_hint is " ", not a text; code is "not found", not in UPPER_CASE.',
+        "The failure is not a structured outcome: retry_hint is invalid: it is blank; code is invalid: it is not in UPPER_CASE.",
     },
   ],
   [
@@ -87,7 +87,7 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
     seen("valid", [failure({ error: "no file x" })]),
     {
       "failure-structured":
-        "The failure is not a structured outcome: success is missing, not false; retry_hint is missing.",
+        "The failure is not a structured outcome: success must be false; retry_hint is missing: expected text.",
     },
   ],
   ["a method that is not supported", seen("valid", [failure("MCP error -32601: act needs a task")]), {}],
@@ -99,7 +99,7 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
   [
     "a refusal that means to be structured",
     seen("missing", [failure({ success: false, error: "text is required" })], { parameter: "text" }),
-    { "failure-structured": "The failure is not a structured outcome: retry_hint is missing." },
+    { "failure-structured": "The failure is not a structured outcome: retry_hint is missing: expected text." },
   ],
   [
     "a missing parameter that is not missed",

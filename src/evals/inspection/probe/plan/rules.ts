@@ -1,4 +1,6 @@
+import * as z from "zod";
 import { showJson } from "../../../base/text/text.ts";
+import { formatIssues } from "../../../base/types/errors.ts";
 import {
   isJsonObject,
   isMarked,
@@ -64,25 +66,23 @@ function isUninformative(result: ToolResult): boolean {
   return words.length <= 8 && words.every((word) => fillerWords.has(word));
 }
 
-/** How a failure deviates from the structure {success, error, retry_hint, code?}. */
-function findOutcomeFaults(result: ToolResult): string[] {
-  const body = getBody(result);
-  if (!isJsonObject(body)) return ["it is plain text, not an object with success, error and retry_hint"];
-  const { success, code } = body;
-  const isCodeValid = code === undefined || (typeof code === "string" && /^[A-Z][A-Z0-9_]*$/.test(code));
-  return [
-    ...(success === false
-      ? []
-      : [`success is ${success === undefined ? "missing" : JSON.stringify(success)}, not false`]),
-    ...["error", "retry_hint"].flatMap((key) => findTextFault(body, key)),
-    ...(isCodeValid ? [] : [`code is ${JSON.stringify(code)}, not in UPPER_CASE`]),
-  ];
-}
+const filledText = z.string().refine((text) => text.trim() !== "", "it is blank");
+const outcomeSchema = z.object({
+  success: z.literal(false),
+  error: filledText,
+  retry_hint: filledText,
+  code: z
+    .string()
+    .regex(/^[A-Z][A-Z0-9_]*$/, "it is not in UPPER_CASE")
+    .optional(),
+});
 
-function findTextFault(body: JsonObject, key: string): string[] {
-  const value = body[key];
-  if (value === undefined) return [`${key} is missing`];
-  return typeof value === "string" && value.trim() !== "" ? [] : [`${key} is ${JSON.stringify(value)}, not a text`];
+/** How a failure deviates from the structure {success, error, retry_hint, code?}; undefined if it does not. */
+function explainOutcome(result: ToolResult): string | undefined {
+  const body = getBody(result);
+  if (!isJsonObject(body)) return "it is plain text, not an object with success, error and retry_hint";
+  const { error } = outcomeSchema.safeParse(body);
+  return error && formatIssues(error);
 }
 
 const maxText = 64 * 1024;
@@ -202,10 +202,8 @@ export const toolRules: readonly ProbeRule[] = [
       const body = getBody(failure);
       const isAttempt = typeof body === "object" && body !== null && "success" in body;
       if ((kind === "missing" || kind === "wrong type") && !isAttempt) return "does not apply";
-      const faults = findOutcomeFaults(failure);
-      return faults.length === 0
-        ? "ok"
-        : { violation: `The failure is not a structured outcome: ${faults.join("; ")}.` };
+      const why = explainOutcome(failure);
+      return why === undefined ? "ok" : { violation: `The failure is not a structured outcome: ${why}.` };
     },
   },
   {
