@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { OversizedReplyError } from "../../base/network.ts";
 import { cut, excerpt, quote } from "../../base/text/text.ts";
 import type { Delay } from "../../base/types/endpoint.ts";
-import { messageOf } from "../../base/types/errors.ts";
+import { messageOf, rootCause } from "../../base/types/errors.ts";
 import { isNestedDeeper, maxDepth } from "../../base/types/json.ts";
 import {
   type Attempt,
@@ -285,11 +285,6 @@ function connectionFault(cause: Error): Fault {
   if (code === "ECONNREFUSED") return transientFault(`${failed}; no server listens there`);
   if (!untrustedIssuer.test(code)) return transientFault(failed);
   return permanentFault(`${failed} (${code}); set NODE_EXTRA_CA_CERTS to a PEM file with your organization's CA`);
-}
-
-/** The SDKs wrap "connect ECONNREFUSED 127.0.0.1:1" in "Connection error." */
-function rootCause(error: Error): Error {
-  return error.cause instanceof Error ? rootCause(error.cause) : error;
 }
 
 function connectionMessage(cause: Error): string {

@@ -27,21 +27,23 @@ export function didYouMean<T extends string | undefined>(
 
 /** The only candidate that has all words of the name. */
 function findExtended(name: string, candidates: readonly string[]): string | undefined {
-  const words = splitWords(name);
+  const words = splitName(name);
   if (name.length < 3) return undefined;
   const found = candidates.filter((one) => {
-    const own = new Set(splitWords(one));
+    const own = new Set(splitName(one));
     return words.every((word) => own.has(word));
   });
   return found.length === 1 ? found[0] : undefined;
 }
 
-const splitWords = (name: string): string[] =>
-  name
-    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+/** Splits a name in any style (`maxResults`, `max_results`, `max-results`) into lower-case words. */
+export function splitName(name: string): readonly string[] {
+  const spaced = name.slice(0, 200).replace(/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/g, "$1$3 $2$4");
+  return spaced
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter(Boolean);
+}
 
 /** The number of insertions, deletions, substitutions and swaps of adjacent characters from `a` to `b`. */
 function distance(a: string, b: string): number {

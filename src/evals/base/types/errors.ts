@@ -95,6 +95,11 @@ export const printProblem =
   (problem: Problem): void =>
     err(`${formatProblem(problem)}\n`);
 
+/** The innermost cause: `fetch` and the SDKs wrap "connect ECONNREFUSED 127.0.0.1:1" in "Connection error." */
+export function rootCause(error: Error): Error {
+  return error.cause instanceof Error ? rootCause(error.cause) : error;
+}
+
 /** The message of any thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

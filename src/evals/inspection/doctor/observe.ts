@@ -1,7 +1,7 @@
 import { executable } from "../../asking/scoring/tools.ts";
 import { abortAfter, openFetch } from "../../base/network.ts";
 import { cut } from "../../base/text/text.ts";
-import { EvalsError, messageOf } from "../../base/types/errors.ts";
+import { EvalsError, messageOf, rootCause } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Tool, ToolServer } from "../../base/types/tool.ts";
@@ -165,9 +165,9 @@ async function requestPlainly(spec: UrlSpec, { env, signal }: Io): Promise<Remot
       },
     };
   } catch (error) {
-    const cause = findRootCause(error);
-    const code = cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
-    const isTimeout = cause instanceof Error && cause.name === "TimeoutError";
+    const cause = rootCause(error as Error);
+    const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
+    const isTimeout = cause.name === "TimeoutError";
     return { ...shared, answer: { kind: "none", code: isTimeout ? "TIMEOUT" : code, message: messageOf(cause) } };
   }
 }
@@ -188,10 +188,4 @@ async function readStart({ headers, body }: Response): Promise<string> {
     // What was read so far is shown.
   }
   return cut(text, maxBody).replace(/\s+/g, " ").trim();
-}
-
-function findRootCause(error: unknown): unknown {
-  let at = error;
-  for (let depth = 0; depth < 10 && at instanceof Error && at.cause !== undefined; depth++) at = at.cause;
-  return at;
 }

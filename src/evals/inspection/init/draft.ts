@@ -1,9 +1,10 @@
 import { stemWords } from "../../base/search/document.ts";
 import { listConfusablePairs, measureSimilarity, toToolText, weighWords } from "../../base/search/similarity.ts";
+import { splitName } from "../../base/text/nearest.ts";
 import { mentionsName } from "../../base/text/text.ts";
 import type { Json, JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";
-import { findVerb, getVerbKind, splitName, startsWithVerb } from "../lint/language.ts";
+import { findVerb, getVerbKind, startsWithVerb } from "../lint/language.ts";
 import { sampleArguments } from "./values.ts";
 
 /**

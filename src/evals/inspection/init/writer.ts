@@ -4,6 +4,7 @@ import { schedule } from "../../base/collections.ts";
 import { holdsSecret, redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines, visible } from "../../base/text/display.ts";
 import { unfence } from "../../base/text/jsonParts.ts";
+import { splitName } from "../../base/text/nearest.ts";
 import { mentionsName } from "../../base/text/text.ts";
 import { isLocal } from "../../base/types/endpoint.ts";
 import { usageError } from "../../base/types/errors.ts";
@@ -14,7 +15,6 @@ import type { Tool } from "../../base/types/tool.ts";
 import { multiplyCost } from "../../base/types/trial.ts";
 import { openWriter, type RequestOptions } from "../../experiments/workspace/models.ts";
 import { aboutCost, count } from "../../reports/format.ts";
-import { splitName } from "../lint/language.ts";
 import { type DraftCase, type KnownQuery, leaveOutAlike, repeatsDescription } from "./draft.ts";
 
 /** `writer`: the model that writes the queries. `yes`: spend without asking. */

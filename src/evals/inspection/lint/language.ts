@@ -2,15 +2,6 @@ import { once } from "../../base/collections.ts";
 import type { Json, JsonObject, Path } from "../../base/types/json.ts";
 import verbs from "./verbs.json" with { type: "json" };
 
-/** Splits a name in any style (`maxResults`, `max_results`, `max-results`) into lower-case words. */
-export function splitName(name: string): readonly string[] {
-  const spaced = name.slice(0, 200).replace(/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/g, "$1$3 $2$4");
-  return spaced
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter(Boolean);
-}
-
 /** Takes at most `most` items. The rest is not iterated. */
 export function takeFirst<T>(most: number, items: Iterable<T>): T[] {
   const first: T[] = [];

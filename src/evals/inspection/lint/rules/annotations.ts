@@ -1,7 +1,8 @@
 import { listProperties } from "../../../base/jsonSchema/keywords.ts";
+import { splitName } from "../../../base/text/nearest.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json } from "../../../base/types/json.ts";
-import { splitName } from "../language.ts";
+
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 
 const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";

@@ -1,4 +1,5 @@
 import { followRef, type SchemaLocation, type Walk, walkToolSchema } from "../../../base/jsonSchema/walk.ts";
+import { splitName } from "../../../base/text/nearest.ts";
 import { describeHidden, findHiddenOf, isText, quote } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import {
@@ -8,7 +9,6 @@ import {
   injectionPatterns,
   listBaseForms,
   saysWhenToUse,
-  splitName,
   splitSentences,
   takeFirst,
 } from "../language.ts";

@@ -1,7 +1,8 @@
 import { once } from "../../../base/collections.ts";
 import { walkToolSchema } from "../../../base/jsonSchema/walk.ts";
+import { splitName } from "../../../base/text/nearest.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
-import { findVerb, getVerbKind, isEnglish, splitName, startsWithVerb } from "../language.ts";
+import { findVerb, getVerbKind, isEnglish, startsWithVerb } from "../language.ts";
 import { defineRules, type ToolSubject } from "../rule.ts";
 
 const writing = "https://www.anthropic.com/engineering/writing-tools-for-agents";

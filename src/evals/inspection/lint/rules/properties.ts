@@ -1,9 +1,10 @@
 import { once } from "../../../base/collections.ts";
 import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../../../base/jsonSchema/keywords.ts";
 import type { SchemaLocation } from "../../../base/jsonSchema/walk.ts";
+import { splitName } from "../../../base/text/nearest.ts";
 import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../../base/types/json.ts";
-import { splitName } from "../language.ts";
+
 import { defineRules, inInput, type RuleHead, type RuleRow, type ToolSubject, type Violation } from "../rule.ts";
 
 const reference = "https://json-schema.org/understanding-json-schema/reference";

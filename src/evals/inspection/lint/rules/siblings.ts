@@ -1,6 +1,6 @@
 import { splitWords } from "../../../base/search/document.ts";
 import { listConfusablePairs } from "../../../base/search/similarity.ts";
-import { nearest } from "../../../base/text/nearest.ts";
+import { nearest, splitName } from "../../../base/text/nearest.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
 import type { JsonObject } from "../../../base/types/json.ts";
 import { findDeprecation } from "../../../servers/changes/names.ts";
@@ -10,7 +10,6 @@ import {
   getPlainDescription,
   getUnquotedDescription,
   getVerbKind,
-  splitName,
   startsWithVerb,
   takeFirst,
 } from "../language.ts";

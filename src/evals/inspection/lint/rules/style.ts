@@ -1,7 +1,8 @@
 import { listProperties } from "../../../base/jsonSchema/keywords.ts";
+import { splitName } from "../../../base/text/nearest.ts";
 import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
-import { getUnquotedDescription, splitName } from "../language.ts";
+import { getUnquotedDescription } from "../language.ts";
 import { defineRules, type RuleHead, type ToolSubject } from "../rule.ts";
 
 /** Words of a name by which the web, a store of data or code is the topic of a tool. */
