@@ -164,12 +164,7 @@ export function warnOtherOwner(value: JsonObject, skill: string, at: At, problem
 function warnUnknownFields(value: JsonObject, at: At, problems: ProblemCollector): void {
   for (const key of Object.keys(value).filter((one) => !knownKeys.has(one))) {
     const advice = didYouMean(key, knownKeys, "Remove it if it is not needed.");
-    const hint =
-      key === "expect"
-        ? "Checks by a program belong in a suite file: see `evals schema`."
-        : /trigger|activat/.test(key)
-          ? 'Write "should_trigger": true or false.'
-          : advice;
+    const hint = /trigger|activat/.test(key) ? 'Write "should_trigger": true or false.' : advice;
     problems.warnIgnoredField(key, at(key), hint);
   }
 }
@@ -240,7 +235,6 @@ function warnLooksNegative(
 
 /** The keys with the text of a check that is an object. */
 const textKeys = ["text", "description", "criterion", "value", "name"] as const;
-const commandKey = /^(?:command|cmd|script|run|shell)$/;
 
 /** Reads the checks of an entry as distinct sentences for a judge, or without any, its `expected_output`. */
 function readChecks(entry: JsonObject, at: At, problems: ProblemCollector): string[] {
@@ -266,20 +260,14 @@ function readSentence(check: Json, field: string, at: At, problems: ProblemColle
   }
   const text = textKeys.map((key) => check[key]).find(isText);
   const others = Object.keys(check).filter((key) => key !== "id" && !textKeys.some((known) => known === key));
-  const commandNote = (keys: readonly string[]) =>
-    keys.some((key) => commandKey.test(key)) ? "Commands in eval files are never run. " : "";
   if (typeof text === "string") {
     for (const key of others)
-      problems.warnIgnoredField(
-        `${field}[].${key}`,
-        at(key),
-        `${commandNote([key])}Only the text of a check is judged.`,
-      );
+      problems.warnIgnoredField(`${field}[].${key}`, at(key), "Only the text of a check is judged.");
     return [text];
   }
   problems.warn(`unreadable ${field}`, at(), (times) => ({
     message: `Checks in "${field}" without a text are not graded: ${times}. The first has ${quoteAll(others)}.`,
-    hint: `${commandNote(others)}Write what each expects under "text"; known keys are ${quoteAll(textKeys)}.`,
+    hint: `Write what each expects under "text"; known keys are ${quoteAll(textKeys)}.`,
   }));
   return [];
 }

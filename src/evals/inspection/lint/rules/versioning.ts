@@ -6,8 +6,11 @@ import { defineRules, type RuleHead, type VersionSubject } from "../rule.ts";
 /** Memoized for all rules, because the comparison takes most of the time. */
 const getEffects = once(({ before, after }: VersionSubject) => listEffects(before, after));
 
-/** A rule that reports effects of some kinds, if the effect or the rule has a `fix`. */
-type Row = RuleHead & { kinds: readonly ChangeEffect["kind"][]; fix?: string };
+/**
+ * A rule that reports effects of some kinds, if the effect or the rule has a `fix`. `kinds`: by default the one that its id
+ * names.
+ */
+type Row = RuleHead & { kinds?: readonly ChangeEffect["kind"][]; fix?: string };
 
 const docs = "docs/lint-rules.md";
 const schemaReference = "https://json-schema.org/understanding-json-schema/reference";
@@ -22,36 +25,30 @@ const rows: readonly Row[] = [
   },
   {
     id: "version-deprecated-early",
-    kinds: ["deprecated-early"],
     severity: "error",
     why: "Callers can move to a new version only while the old one still works and names its successor.",
   },
   {
     id: "version-successor-missing",
-    kinds: ["successor-missing"],
     severity: "error",
     why: "A model that is referred to another tool calls it, and the call fails where it is not listed.",
   },
   {
     id: "version-parameter-removed",
-    kinds: ["parameter-removed"],
     severity: "error",
     why: "A call that gives the parameter is rejected, or what it asked for is silently ignored.",
   },
   {
     id: "version-newly-required",
-    kinds: ["newly-required"],
     severity: "error",
     why: "Calls without the parameter were valid and now fail.",
   },
   {
     id: "version-no-default",
-    kinds: ["no-default"],
     why: "Without a default, nothing says that a call made as before still does what it did.",
   },
   {
     id: "version-narrowed",
-    kinds: ["narrowed"],
     severity: "error",
     docs: schemaReference,
     why: "Values that were accepted are now rejected.",
@@ -83,7 +80,6 @@ const rows: readonly Row[] = [
   },
   {
     id: "version-unclear",
-    kinds: ["unclear"],
     why: "The two schemas do not show whether calls still work, so someone has to look.",
   },
   {
@@ -102,7 +98,8 @@ export const versioningRules = defineRules<VersionSubject>(
     ...rule,
     *check(subject) {
       for (const { kind, path, what, fix = given } of getEffects(subject)) {
-        if (kinds.includes(kind) && fix !== undefined) yield { at: path, message: what, fix };
+        const isMeant = kinds ? kinds.includes(kind) : rule.id === `version-${kind}`;
+        if (isMeant && fix !== undefined) yield { at: path, message: what, fix };
       }
     },
   })),
