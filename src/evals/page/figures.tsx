@@ -31,7 +31,7 @@ function Legend({ names }: { names: readonly string[] }) {
     <ul class="legend">
       {names.map((name, at) => (
         <li key={name}>
-          <svg viewBox="0 0 14 14" aria-hidden="true" style={seriesStyle(at)}>
+          <svg viewBox="0 0 14 14" width={14} height={14} aria-hidden="true" style={seriesStyle(at)}>
             <Point x={7} y={7} at={at} />
           </svg>
           {plain(name)}

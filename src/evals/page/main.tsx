@@ -172,7 +172,7 @@ export function Runs({ page: { folder, runs, trends } }: { page: RunsPage }) {
                     <Choice entry={one} name="B" chosen={head} choose={setHead} />
                     <th scope="row">
                       <a href={`/runs/${encodeURIComponent(one.id)}`}>{one.startedAt.slice(0, 16).replace("T", " ")}</a>
-                      <small class="id">{plain(one.id)}</small>
+                      <div class="meta">{plain(one.id)}</div>
                     </th>
                     <td class="command">{plain(one.command)}</td>
                     <td class={one.result.tone}>{plain(one.result.text)}</td>

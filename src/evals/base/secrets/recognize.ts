@@ -39,6 +39,9 @@ export const isReference = (value: string) =>
 const tokenStart =
   /^(?:sk[-_]|[pr]k_(?:live|test)_|gh[opsu]_|github_pat_|xox[abeprs]-|glpat-|npm_|hf_|AKIA|ASIA|AIza|lin_api_|ntn_|eyJ[\w-]{10})[\w.+/=-]{8}/;
 
+/** Whether a word is a token of a known service. */
+export const isToken = (word: string) => word.length >= 20 && tokenStart.test(word);
+
 const uuid = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/i;
 
 /**
