@@ -35,6 +35,15 @@ const queriesOfUsers = [
   ...["Who spoke first?", "How is the weather?"],
 ];
 
+/** The answer to a request for a query that needs no tool; undefined for any other request. */
+function answerToolless(said: string, at: number): string | undefined {
+  const things = ["lava", "moss", "amber", "thunder", "velvet", "honey", "chalk", "tides"];
+  const thing = things[at % things.length];
+  if (said.includes("general knowledge")) return `What is ${thing}?`;
+  if (said.includes("thanks the assistant")) return `Thanks, ${thing} is perfect now!`;
+  return said.includes("joke or a poem") ? `Tell me a joke about ${thing}` : undefined;
+}
+
 /** Runs a command line, with what a person answers: decisions, and texts of edited queries; without any, no terminal. */
 async function call({ dir, io }: ReturnType<typeof project>, line: string, answers?: (string | undefined)[]) {
   const offered: string[] = [];
@@ -101,7 +110,8 @@ it("has a model write queries for guesses, tools and tools that were confused", 
     if (tools) return { calls: [{ name: "read", input: {} }] };
     const said = String(messages[0]?.content);
     asked.push(said);
-    if (said.includes("can do none of this")) return { text: "Where do files go to die?" };
+    const needsNothing = answerToolless(said, asked.length);
+    if (needsNothing) return { text: needsNothing };
     if (said.includes("must not ask for it")) return { text: "What is inside of src?" };
     if (said.includes("read the text")) return { text: "Reads the text of one file." };
     return { text: `Please ${verbs[asked.length % verbs.length]} my things` };
@@ -117,45 +127,53 @@ it("has a model write queries for guesses, tools and tools that were confused", 
   expect(asked.filter((said) => said.includes("must not ask for it"))).toMatchInlineSnapshot(`
     [
       "Write one message that a person would type to an assistant to get this done:
-    Please list
+    Please list the entries of a folder
     It may sound a little like a request for this, but must not ask for it: Reads the text of one file.
     Use everyday words, as the person who asks. Do not name a tool or a function. Answer with the message and nothing else.",
       "Write one message that a person would type to an assistant to get this done:
-    Please move
+    Please move or rename a file
     It may sound a little like a request for this, but must not ask for it: Reads the text of one file.
     Use everyday words, as the person who asks. Do not name a tool or a function. Answer with the message and nothing else.",
     ]
   `);
   expect(printed).toMatchInlineSnapshot(`
     "8 queries to write with anthropic:claude-haiku-5-5, a request each: free. No tool is executed.
-    anthropic:claude-haiku-5-5 wrote 4 of 8 queries. 1 could not be used (it repeats the description of the tool). 3 said the same as another.
-    5 queries of evals/drafted.yaml that nobody reviewed. To do it: evals queries evals/drafted.yaml
+    anthropic:claude-haiku-5-5 wrote 6 of 8 queries. 1 could not be used (it repeats the description of the tool). 1 said the same as another.
+    7 queries of evals/drafted.yaml that nobody reviewed. To do it: evals queries evals/drafted.yaml
     "
   `);
   const [before = ""] = drafted.split("\n# Not read yet.");
   expect(text.startsWith(before)).toBe(true);
   expect(text.slice(before.length)).toMatchInlineSnapshot(`
-    "  # By anthropic:claude-haiku-5-5, prompt 56b1e861d037.
+    "  # By anthropic:claude-haiku-5-5, prompt 456e004af432.
       - id: list
         input: Please stack my things
         expect: { tool: list }
-      # By anthropic:claude-haiku-5-5, prompt 56b1e861d037.
+      # By anthropic:claude-haiku-5-5, prompt 456e004af432.
       - id: move-2
         input: Please mend my things
         expect: { tool: move }
-      # By anthropic:claude-haiku-5-5, prompt 56b1e861d037.
+      # By anthropic:claude-haiku-5-5, prompt 456e004af432.
       # Near miss: for list, but read could be taken for it.
       - id: list-not-read
         input: What is inside of src?
         expect: { tool: list, avoid: read }
-      # By anthropic:claude-haiku-5-5, prompt 56b1e861d037.
+      # By anthropic:claude-haiku-5-5, prompt 456e004af432.
       # No tool should be called for these. Add queries that sound like your tools and are not for them.
       - id: no-tool-1
-        input: Where do files go to die?
+        input: What is tides?
+        expect: { tool: none }
+      # By anthropic:claude-haiku-5-5, prompt 456e004af432.
+      - id: no-tool-2
+        input: Thanks, lava is perfect now!
+        expect: { tool: none }
+      # By anthropic:claude-haiku-5-5, prompt 456e004af432.
+      - id: no-tool-3
+        input: Tell me a joke about moss
         expect: { tool: none }
 
     # Not read yet.
-    unreviewed: [ read, list, move-2, list-not-read, no-tool-1 ]
+    unreviewed: [ read, list, move-2, list-not-read, no-tool-1, no-tool-2, no-tool-3 ]
     "
   `);
 });
@@ -200,7 +218,7 @@ it("has a model write queries for skills and near misses of those that are alike
   const asked: string[] = [];
   const { started } = await endpoint(({ messages }) => {
     asked.push(String(messages[0]?.content));
-    return { text: queriesOfUsers[asked.length - 1] ?? "" };
+    return { text: answerToolless(asked.at(-1) ?? "", asked.length) ?? queriesOfUsers[asked.length - 1] ?? "" };
   });
   const reach = `--writer anthropic:claude-haiku-5-5 --accept-all --base-url ${started.url} -c 1`;
   const { code, printed } = await call(made, `queries .claude/skills ${reach}`);

@@ -46,6 +46,10 @@ it.each<[string, JsonObject, Json | undefined]>([
 
 it("reads what a tool is about", () => {
   expect(sample("query", text(), { description: "Runs a query on PostgreSQL." })).toMatch(/^SELECT/);
+  expect(sample("query", text(), { description: "Execute an UPDATE or DELETE on SQLite." })).toMatch(/^UPDATE/);
+  expect(sample("query", text(), { name: "create_table", description: "Creates a table with SQL." })).toMatch(
+    /^CREATE/,
+  );
   expect(sample("path", text(), { name: "list_directory" })).toBe("docs");
   expect(sample("destination", text(), { description: "Moves files." })).toBe("notes.txt");
 });

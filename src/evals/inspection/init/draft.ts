@@ -214,7 +214,7 @@ export function makeRequest({ name, description = "" }: Pick<Tool, "name" | "des
   const isVerb = startsWithVerb(splitName(first)) || (isThirdPerson && determiners.test(rest[0] ?? ""));
   if (!isVerb || /^(?:use|is|are)$/.test(first)) return phraseName(name);
   const words = rest.map((word, at) => {
-    const isSecond = isThirdPerson && /^(?:and|or)$/.test(rest[at - 1] ?? "") && secondVerbs.test(word);
+    const isSecond = isThirdPerson && /^(?:and|or)$/.test(rest[at - 1] ?? "") && (at === 1 || secondVerbs.test(word));
     return isSecond ? toImperative(word) : word;
   });
   const request = [first === "return" && isThirdPerson ? "show me" : first, ...words].join(" ");
@@ -224,7 +224,7 @@ export function makeRequest({ name, description = "" }: Pick<Tool, "name" | "des
 /** What shows that the word before it is a verb: "Unstages all changes". */
 const determiners = /^(?:all|an?|each|every|one|some|the|your)$/;
 
-/** Verbs that follow another one, as in "Retrieves and queries"; others could be nouns. */
+/** Verbs that follow another one and its object, as in "Retrieves rows and returns them"; others could be nouns. */
 const secondVerbs = /^(?:returns|shows|lists|gets|creates|updates|deletes|queries|sends|stores|reads|writes)$/;
 
 /** `reads` becomes `read`. */

@@ -76,6 +76,17 @@ const existing =
   /\b(?:person|people|full name|players?|artists?|authors?|athletes?|celebrity|company|club|book|game)\b/i;
 /** Tools whose queries are in SQL, and words in the names of tools whose paths are folders. */
 const sqlTool = /\bSQL\b|\b(?:postgres\w*|sqlite|mysql|mariadb|duckdb|bigquery|snowflake)\b/i;
+/** Statements of SQL for tools that do not only read, by what their texts say. */
+const statements: readonly (readonly [said: RegExp, values: readonly string[]])[] = [
+  [
+    /\bcreate\w*\b[^.]{0,20}\btable\b/i,
+    ["CREATE TABLE suppliers (name TEXT, phone TEXT)", "CREATE TABLE visits (day TEXT, pages INTEGER)"],
+  ],
+  [
+    /^(?!.*\bselect\b).*\b(?:insert|update|delete|write)\b/is,
+    ["UPDATE customers SET city = 'Oslo' WHERE id = 42", "DELETE FROM orders WHERE id = 1207"],
+  ],
+];
 /** Files that are moved or copied. */
 const moved = /^(?:source|src|destination|dest)$/;
 /** What has a path that is a folder: `repo_path`. */
@@ -169,7 +180,9 @@ function listTexts(name: string, said: string, format: Json | undefined, tool: T
   if (example !== undefined) return [example];
   const kind = (typeof format === "string" && formats[format]) || findKind(splitWords(name), said, tool);
   if (!kind) return [];
-  const [, ...values] = textKinds[kind];
+  const about = `${splitWords(tool.name).join(" ")} ${(tool.description ?? "").slice(0, 500)}`;
+  const [, ...usual] = textKinds[kind];
+  const values = (kind === "sql" && statements.find(([said]) => said.test(about))?.[1]) || usual;
   const form =
     kind === "date" ? /\b(?:YYYY|MM|DD)(?:[-/.](?:YYYY|MM|DD)){1,2}\b/i.exec(said)?.[0].toUpperCase() : undefined;
   const dates = form === undefined ? [] : [form.replace("YYYY", "2026").replace("MM", "03").replace("DD", "02")];

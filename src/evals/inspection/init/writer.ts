@@ -15,7 +15,8 @@ import type { Tool } from "../../base/types/tool.ts";
 import { multiplyCost } from "../../base/types/trial.ts";
 import { openWriter, type RequestOptions } from "../../experiments/workspace/models.ts";
 import { aboutCost, count } from "../../reports/format.ts";
-import { type DraftCase, type KnownQuery, leaveOutAlike, repeatsDescription } from "./draft.ts";
+import { findVerb } from "../lint/language.ts";
+import { type DraftCase, type KnownQuery, leaveOutAlike, makeRequest, repeatsDescription } from "./draft.ts";
 
 /** `writer`: the model that writes the queries. `yes`: spend without asking. */
 export type WriterOptions = RequestOptions & { writer: string; concurrency: number; yes: boolean };
@@ -40,9 +41,10 @@ export async function writeQueries(
   if (!(await agreeToCost(wanted.length, model, options, io))) return undefined;
   const guarded = new SpendingLimits({ budgetUsd: options.budget }).guard(model);
   const written = new Map<string, DraftCase>();
+  const toolless = assignToolless(wanted, tools);
   let why = "";
   await schedule(wanted, options.concurrency, io.signal, async (one) => {
-    const result = await writeQuery(guarded, one, tools, io);
+    const result = await writeQuery(guarded, one, { tools, toolless: toolless.get(one.id) }, io);
     if (typeof result === "string") why ||= ` (${redactValue(visible(result), io)})`;
     else written.set(one.id, { ...result, by: `${model.id}, prompt ${promptHash.slice(0, 12)}` });
   });
@@ -73,47 +75,86 @@ async function agreeToCost(queries: number, model: AskedModel, { yes, budget }: 
   return await askConsent("Continue?", io);
 }
 
+/** A message that needs no tool: how to ask for one, what one is like, and what is wrong with any other. */
+type Toolless = { task: string; form: RegExp; fault: string };
+/** Whether it can be asked for beside such tools. */
+type ToollessKind = Omit<Toolless, "task"> & { task(topic: string): string; unless?: RegExp };
+
+const toollessKinds: readonly ToollessKind[] = [
+  {
+    task: (topic) =>
+      `Write one short question about ${topic} that anybody can answer from general knowledge, without looking anything up. It begins with "What is", "Why" or "How does".`,
+    form: /^(?!.*\b(?:my|our|your|this|these)\b)(?:what(?:'s| is| are| does)|why|how (?:do|does|is|are)|who|when)\b.*\?$/i,
+    fault: "it is no question of general knowledge",
+  },
+  {
+    task: (topic) =>
+      `Write one short message in which a person thanks the assistant: ${topic} is settled already. It asks for nothing.`,
+    form: /^(?!.*(?:\?|\b(?:please|(?:can|could|will|would) you)\b)).*\b(?:thank|thanks|great|perfect)\b/i,
+    fault: "it does not thank, or it asks for something",
+  },
+  {
+    task: (topic) =>
+      `Write one short message in which a person asks the assistant for a joke or a poem about ${topic}.`,
+    form: /\b(?:joke|poem|haiku|limerick)\b/i,
+    fault: "it asks for no joke or poem",
+    unless: /\b(?:jokes?|poems?|poetry|language model|LLM)\b/i,
+  },
+];
+
+/** By id what the cases that need no tool are asked for: one kind after the other, each about what another tool is about. */
+function assignToolless(wanted: readonly DraftCase[], tools: readonly Tool[]): Map<string, Toolless> {
+  const kinds = toollessKinds.filter(({ unless }) => !tools.some(({ description = "" }) => unless?.test(description)));
+  const open = wanted.filter(({ tool }) => tool === undefined);
+  const assigned = open.flatMap(({ id, skill }, at): [string, Toolless][] => {
+    const kind = kinds[at % kinds.length];
+    // Far from each other in the list, since its neighbors are often about the same.
+    const about = skill ?? tools[Math.floor((at * tools.length) / open.length)]?.name ?? "";
+    const words = splitName(about);
+    const topic = words.filter((word) => word !== findVerb(words)).join(" ") || words.join(" ");
+    return kind ? [[id, { ...kind, task: kind.task(topic) }]] : [];
+  });
+  return new Map(assigned);
+}
+
+/** What a query is written for: the tools, and if it needs none, what to ask for instead. */
+type Surroundings = { tools: readonly Tool[]; toolless?: Toolless | undefined };
+
 /** The case with a query by the model; or why it has none. */
-async function writeQuery(
-  model: AskedModel,
-  one: DraftCase,
-  tools: readonly Tool[],
-  io: Io,
-): Promise<DraftCase | string> {
+async function writeQuery(model: AskedModel, one: DraftCase, about: Surroundings, io: Io): Promise<DraftCase | string> {
   let failed = "";
   for (const trial of attempts) {
-    const content = redactValue(describeTask(one, tools, failed), io);
+    const content = redactValue(describeTask(one, about, failed), io);
     const cell = { suite: "queries", case: one.id, arm: "head", model: model.id, trial };
     const messages = [{ role: "user" as const, content }];
     const reply = await model.ask({ cell, turn: 1, messages, tools: [], toolset: "" }, io.signal);
     if (reply.kind === "broken") return reply.message;
     const input = readQuery(reply.turn.text);
-    const checked = holdsSecret(input, io) ? "it repeats a secret" : checkQuery(input, one, tools);
+    const checked = holdsSecret(input, io) ? "it repeats a secret" : checkQuery(input, one, about);
     if (typeof checked !== "string") return checked;
     failed = checked;
   }
   return failed;
 }
 
-const maxSubjects = 12;
 const maxDescription = 400;
 
 /** The request for one query. It is short and plain, because small models follow no long instructions. */
 function describeTask(
   { input, skill, tool, args = {}, avoid }: DraftCase,
-  tools: readonly Tool[],
+  { tools, toolless }: Surroundings,
   failed: string,
 ): string {
-  const describe = (of: string | undefined) => tools.find(({ name }) => name === of)?.description;
-  const [own, near] = [describe(tool), describe(avoid?.tool)?.slice(0, 200)];
+  const find = (of: string | undefined) => tools.find(({ name }) => name === of);
+  const [own, near] = [find(tool), find(avoid?.tool)?.description?.slice(0, 200)];
   const values = listValues(Object.values(args));
-  const subjects = tools.slice(0, maxSubjects).map(({ name }) => splitName(name).join(" "));
+  // The draft of a near miss has only the words of the name.
+  const wanted = own && avoid && skill === undefined ? makeRequest(own) : input;
   return [
-    ...(tool === undefined
-      ? ["Write one message that a person would type to an assistant that can do none of this:", subjects.join(", ")]
-      : ["Write one message that a person would type to an assistant to get this done:", input]),
-    ...(skill === undefined || !own ? [] : [`This is what the assistant can do: ${own.slice(0, maxDescription)}`]),
-    ...(tool === undefined ? ["It should sound as if it were about the same things, but must not ask for them."] : []),
+    toolless?.task ?? `Write one message that a person would type to an assistant to get this done:\n${wanted}`,
+    ...(skill === undefined || !own?.description
+      ? []
+      : [`This is what the assistant can do: ${own.description.slice(0, maxDescription)}`]),
     ...(values.length > 0 ? [`The message must contain: ${values.join(", ")}`] : []),
     ...(near === undefined ? [] : [`It may sound a little like a request for this, but must not ask for it: ${near}`]),
     "Use everyday words, as the person who asks. Do not name a tool or a function. Answer with the message and nothing else.",
@@ -121,10 +162,12 @@ function describeTask(
   ].join("\n");
 }
 
-/** Identifies the request, whatever it is about. */
+/** Identifies the requests, whatever they are about. */
 const promptHash = hash(
   "sha256",
-  [{ tool: "" }, {}].map((of) => describeTask({ id: "", input: "", unfilled: [], ...of }, [], "")).join("\n"),
+  [undefined, ...toollessKinds.map((kind) => ({ ...kind, task: kind.task("") }))]
+    .map((toolless) => describeTask({ id: "", input: "", unfilled: [] }, { tools: [], toolless }, ""))
+    .join("\n"),
 );
 
 /** The texts and numbers in values. */
@@ -149,7 +192,8 @@ export function readQuery(reply: string): string {
   const text = introductions.reduce((rest, one) => rest.replace(one, "").trim(), findText(unfenced) ?? unfenced);
   const [paragraph = ""] = text.split(/\n\s*\n/);
   const line = paragraph.replace(/\s+/g, " ").trim();
-  return /^["'“`].*["'”`]$/.test(line) ? line.slice(1, -1).trim() : line;
+  if (/^["'“`].*["'”`]$/.test(line)) return line.slice(1, -1).trim();
+  return /^["“][^"”]*$/.test(line) ? line.slice(1) : line;
 }
 
 /** The longest text in JSON; undefined for other text. */
@@ -166,6 +210,7 @@ function findText(text: string): string | undefined {
 /** What small models write instead of a message of the person. */
 const answers = [
   // The assistant speaks: "I'll create it", "Here are the files", "I can't do that", "Let me know …".
+  /^(?:i(?:'m| am) )?sorry\b|^to (?:get|do|show|list|find)\b.*\buse\b/i,
   /^(?:here(?:'s| is| are)|i(?:'ll| will)|i can(?:'t|not)? (?:do|help)|how (?:can|may) i)\b/i,
   /\b(?:and i(?:'ll| will)|let me know|do you need)\b|what you need\?$/i,
   // It repeats the request, or explains the message.
@@ -173,14 +218,15 @@ const answers = [
   // JSON or code, a list, or what to type.
   /^[[{`]/,
   /\s2\. /,
-  /^(?:just )?type "/i,
+  /^"?(?:just )?type:? "/i,
 ];
 
 /** The case with a written query, and the arguments as it states them; or why the query cannot be used. */
-export function checkQuery(input: string, one: DraftCase, tools: readonly Tool[]): DraftCase | string {
+export function checkQuery(input: string, one: DraftCase, { tools, toolless }: Surroundings): DraftCase | string {
   const text = input.toLowerCase();
   if (input === "" || input.length > 2000) return input === "" ? "it is empty" : "it is too long";
   if (answers.some((form) => form.test(input))) return "it is what the assistant would say, not the person";
+  if (toolless && !toolless.form.test(input)) return toolless.fault;
   const named = tools.find(({ name }) => mentionsName(text, name));
   if (named) return `it names the tool ${named.name}`;
   const missing = listValues(Object.values(one.args ?? {})).find((value) => !text.includes(value.toLowerCase()));
