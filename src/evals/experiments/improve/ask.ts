@@ -153,7 +153,7 @@ function summarize(
   return {
     proof: { ...proof, calls: { made, missing: sumOf(paid, ({ missing }) => missing), most } },
     search: {
-      ...{ train: [...train], heldOut: [...heldOut], room: [...(loop?.room ?? [])] },
+      ...{ train: [...train], heldOut: [...heldOut], room: loop ? [...loop.room] : null },
       recorded,
       writer: writer === undefined ? null : { model: writer, prompt: promptHash },
       rounds: rounds.map((round, at) => ({ ...round, screening: loop?.rounds[at]?.screening ?? [] })),

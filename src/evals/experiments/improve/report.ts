@@ -34,18 +34,18 @@ function describeSearch({ train, heldOut, recorded, room, writer, rounds }: Impr
   const derived = train.length + heldOut.length - recorded;
   const costs = rounds.map(({ costUsd }) => costUsd);
   const known = costs.reduce<number>((sum, cost) => sum + (cost === "unknown" ? 0 : cost), 0);
+  const proposers = writer
+    ? [
+        `${writer.model}, cost ${costs.includes("unknown") ? "unknown" : money(known)}, prompt ${writer.prompt.slice(0, 12)}`,
+      ]
+    : [...new Set(rounds.flatMap(({ proposals }) => proposals.map(({ by }) => by)))];
   return [
     [
       "Split",
       `${integer(train.length)} train, ${integer(heldOut.length)} held out${derived > 0 ? `; ${integer(derived)} not recorded in the suite, and split by their ids` : ""}`,
     ],
-    ["Train cases with room", room.length > 0 ? some(room) : "none"],
-    [
-      "Proposals by",
-      writer
-        ? `${writer.model}, cost ${costs.includes("unknown") ? "unknown" : money(known)}, prompt ${writer.prompt.slice(0, 12)}`
-        : some([...new Set(rounds.flatMap(({ proposals }) => proposals.map(({ by }) => by)))]),
-    ],
+    ...(room ? [["Train cases with room", room.length > 0 ? some(room) : "none"] as const] : []),
+    ...(proposers.length > 0 ? [["Proposals by", some(proposers)] as const] : []),
     [
       "Error rate",
       "at most 5% of searches adopt a wording that is no better: one is tested, on cases that the search never asked",

@@ -26,7 +26,10 @@ const searchSchema = z.object({
   train: z.array(z.string()),
   heldOut: z.array(z.string()),
   recorded: z.int().nonnegative().describe("cases whose split is in their file; the others follow from their ids"),
-  room: z.array(z.string()).describe("the train cases that the current wording fails at times"),
+  room: z
+    .array(z.string())
+    .nullable()
+    .describe("the train cases that the current wording fails at times; null if the search was stopped"),
   writer: z.object({ model: z.string(), prompt: z.string().describe("its SHA-256") }).nullable(),
   rounds: z.array(
     proposalRoundSchema.extend({
