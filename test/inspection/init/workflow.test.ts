@@ -36,7 +36,7 @@ async function render(files: Record<string, string | object>, { folder = "", sui
   return { ...rest, job: jobs.evals, action, setUp, file: locateWorkflow(cwd) };
 }
 
-const [pnpm, bun, corepack] = ["pnpm/action-setup@v4", "oven-sh/setup-bun@v2", "corepack enable"];
+const [pnpm, bun, corepack] = ["pnpm/action-setup@v6", "oven-sh/setup-bun@v2", "corepack enable"];
 const modern = "__metadata:\n  version: 8\n";
 const named = (packageManager: string) => ({ "package.json": { packageManager } });
 

@@ -100,7 +100,7 @@ async function findManager(folders: readonly string[]): Promise<Manager> {
     const [, form = ""] = /^lockfileVersion: '?(\d+)/m.exec(content) ?? [];
     const namedIn = named === name && manifest && posix.join(folderInRepository(manifest.dir), "package.json");
     const given = namedIn ? { package_json_file: namedIn } : { version: { 5: 7, 6: 8 }[form] ?? 10 };
-    const setUp = { uses: "pnpm/action-setup@v4", ...(namedIn !== "package.json" && { with: given }) };
+    const setUp = { uses: "pnpm/action-setup@v6", ...(namedIn !== "package.json" && { with: given }) };
     return { name, add: "pnpm add -D", setUp: [setUp, setUpNode], install };
   }
   const yarn = { name, add: "yarn add -D", setUp: [setUpNode], install };
