@@ -6,7 +6,7 @@ import type { Tool } from "../../../src/evals/base/types/tool.ts";
 import { parseYaml } from "../../../src/evals/input/parsing/yaml.ts";
 import { loadInlineSuites } from "../../../src/evals/input/suites/load.ts";
 import { checkSuite } from "../../../src/evals/input/suites/validate.ts";
-import { draftCases, isDeprecated, makeRequest } from "../../../src/evals/inspection/init/draft.ts";
+import { differInEffect, draftCases, isDeprecated, makeRequest } from "../../../src/evals/inspection/init/draft.ts";
 import { renderSuite } from "../../../src/evals/inspection/init/suite.ts";
 import { runRules } from "../../../src/evals/inspection/lint/rule.ts";
 import { rules } from "../../../src/evals/inspection/lint/rules/index.ts";
@@ -102,7 +102,18 @@ it("takes no example and no placeholder of a description into the request, and d
   );
   expect(request("Run several tools, e.g. click. Then stop.")).toBe("Please run several tools");
   expect(request("Shows what is in <revision>:<path>")).toBe("Please show what is in revision:path");
+  expect(request("Resizes the page")).toBe("Please resize the page");
   expect(request("Unstages all staged changes")).toBe("Please unstage all staged changes");
+});
+
+it.each([
+  ["get_page", "set_page", true],
+  ["start_trace", "stop_trace", true],
+  ["tab_close", "tab_open", true],
+  ["get_page", "list_pages", false],
+  ["start_trace", "stop_all_traces", false],
+])("%s and %s differ in effect: %s", (one, other, differ) => {
+  expect(differInEffect(one, other)).toBe(differ);
 });
 
 describe("a deprecated tool", () => {

@@ -65,10 +65,19 @@ export const isDeprecated = ({ description = "" }: Pick<Tool, "description">) =>
 const deprecated =
   /(?:^|[.!?:;([*\n]\s*|\b(?:tool|function|method|command|endpoint) (?:is|has been) (?:now )?)deprecated\b(?! \w+s\b)/i;
 
-/** Whether the name of one tool says that it reads, and that of the other that it changes something: `get_x`, `set_x`. */
+/** Words of names that nobody takes for each other. */
+const opposites = ["start stop", "open close", "enable disable", "connect disconnect", "lock unlock", "push pull"];
+
+/**
+ * Whether the names of two tools say that they do not do the same: one reads and the other changes something (`get_x`,
+ * `set_x`), or they differ in a word and its opposite (`start_x`, `stop_x`).
+ */
 export function differInEffect(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((name) => getVerbKind(findVerb(splitName(name)) ?? ""));
-  return (a === "reads" && b === "changes") || (a === "changes" && b === "reads");
+  const names = [splitName(one), splitName(other)] as const;
+  const [a, b] = names.map((name) => getVerbKind(findVerb(name) ?? ""));
+  if ((a === "reads" && b === "changes") || (a === "changes" && b === "reads")) return true;
+  const differing = names[0].flatMap((word, at) => (word === names[1][at] ? [] : [word, names[1][at]]));
+  return opposites.some((pair) => [pair, pair.split(" ").reverse().join(" ")].includes(differing.join(" ")));
 }
 
 /** More drafts than a person edits in one sitting do not help. */
@@ -231,7 +240,7 @@ const secondVerbs = /^(?:returns|shows|lists|gets|creates|updates|deletes|querie
 function toImperative(verb: string): string {
   if (!/^[a-z]{3,}s$/.test(verb) || /(ss|us|is|always)$/.test(verb)) return verb;
   if (/ies$/.test(verb)) return verb.replace(/ies$/, "y");
-  return verb.replace(/(?<=ss|sh|ch|x|z)es$|s$/, "");
+  return verb.replace(/(?<=ss|sh|(?<!ca)ch|x)es$|s$/, "");
 }
 
 const unrelated = [

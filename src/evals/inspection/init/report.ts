@@ -13,7 +13,7 @@ import { differInEffect, isDeprecated } from "./draft.ts";
 export type Drafted = { path: string; cases: number; listTokens: number; blocks: Block[] };
 
 /** A tool or a skill, as far as it can be taken for another one. */
-type Named = Pick<Tool, "name" | "description"> & Partial<Pick<Tool, "inputSchema">>;
+type Named = Pick<Tool, "name" | "description"> & Partial<Pick<Tool, "inputSchema" | "title" | "annotations">>;
 
 const contextTokens = 200_000;
 
@@ -46,7 +46,8 @@ function explainPair(one: Named, other: Named, similarity: number, shared: reado
   const old = [one, other].find(isDeprecated);
   if (old && similarity < leastReplaced) return undefined;
   if (old) return `${old.name} is deprecated, and still fits every request for the other.`;
-  const distinguishes = (tool: Named, sibling: Named) => tool.description?.includes(sibling.name) === true;
+  const distinguishes = ({ description = "" }: Named, { name, title, annotations }: Named) =>
+    [name, title, annotations?.title].some((one) => one && description.includes(one));
   if (distinguishes(one, other) || distinguishes(other, one)) return undefined;
   return `${percent(similarity)} of their words are the same (${shared.slice(0, 4).join(", ")}); neither says when to use the other.`;
 }

@@ -227,6 +227,13 @@ export const wordingCases: CasesOf<ToolSubject> = {
 const tool = (name: string, description: string) => aLintedTool({ name, description });
 const pair = (one: string, other: string, text = "Gets it.") => aToolsetSubject(tool(one, text), tool(other, text));
 
+/** A tool with this description, beside `resolve-id` with this title. */
+const titled = (description: string, title: string | { title: string }) =>
+  aToolsetSubject(
+    tool("query-docs", description),
+    aLintedTool({ name: "resolve-id", ...(typeof title === "string" ? { title } : { annotations: title }) }),
+  );
+
 export const alikeCases: CasesOf<ToolsetSubject> = {
   "description-sibling": {
     clean: [
@@ -247,6 +254,21 @@ export const alikeCases: CasesOf<ToolsetSubject> = {
         pair("get_user", "list_users"),
         pair("write_file", "edit_file"),
         pair("research_search_topics", "research_list_topics"),
+      ],
+    },
+  },
+  "sibling-title": {
+    clean: [
+      titled("Retrieves documentation. First call resolve-id.", "Resolve ID"),
+      titled("Call 'Resolve ID' (resolve-id) first.", "Resolve ID"),
+      titled("Retrieves what the Resolve ID page says.", "Resolve ID"),
+      titled("Call 'Resolve' first.", "Resolve"),
+    ],
+    violations: {
+      "names a tool by its name, not by its title": [
+        titled("Call 'Resolve Library ID' first.", "Resolve Library ID"),
+        titled("Call the Resolve Library ID tool first.", "Resolve Library ID"),
+        titled('Needs "Resolve Library ID".', { title: "Resolve Library ID" }),
       ],
     },
   },

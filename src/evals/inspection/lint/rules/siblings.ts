@@ -162,6 +162,25 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
     },
   },
   {
+    id: "sibling-title",
+    why: "Hosts send models the names of tools and no titles, so a model looks for a tool that is not there.",
+    *check({ tools }) {
+      const titled = tools.slice(0, limits.siblings * limits.siblings).flatMap(({ name, title, annotations }) => {
+        const shown = title ?? (isJsonObject(annotations) ? annotations.title : undefined);
+        return typeof name === "string" && typeof shown === "string" && / /.test(shown) ? [{ name, title: shown }] : [];
+      });
+      for (const [at, tool] of tools.entries()) {
+        const text = getPlainDescription(tool) ?? "";
+        const found = titled.find(
+          ({ name, title }) => name !== tool.name && !text.includes(name) && callsTool(text, title),
+        );
+        if (!found) continue;
+        const message = `The description names the tool ${quote(found.name)} by its title, ${quote(found.title)}.`;
+        yield { at: [at, "description"], message, fix: `Write ${found.name}.` };
+      }
+    },
+  },
+  {
     id: "name-same-meaning",
     why: "Of two tools whose names differ only in verbs of one meaning, a model takes either.",
     *check({ tools }) {
@@ -186,6 +205,10 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
     },
   },
 ]);
+
+/** Whether a text has these words in quotes, or calls them a tool. */
+const callsTool = (text: string, title: string) =>
+  [`'${title}'`, `"${title}"`, `\`${title}\``, `${title} tool`].some((form) => text.includes(form));
 
 /** Verbs that mean the same for any object, unlike add and create for a label, or query and search for a table. */
 const sameVerbs = ["get fetch retrieve", "find search lookup", "update edit modify", "delete remove"].map(
