@@ -147,11 +147,11 @@ it("has a model write queries for guesses, tools and tools that were confused", 
   expect(text.slice(before.length)).toMatchInlineSnapshot(`
     "  # By anthropic:claude-haiku-5-5, prompt 456e004af432.
       - id: list
-        input: Please stack my things
+        input: Please mend my things
         expect: { tool: list }
       # By anthropic:claude-haiku-5-5, prompt 456e004af432.
       - id: move-2
-        input: Please mend my things
+        input: Please fold my things
         expect: { tool: move }
       # By anthropic:claude-haiku-5-5, prompt 456e004af432.
       # Near miss: for list, but read could be taken for it.
@@ -161,15 +161,15 @@ it("has a model write queries for guesses, tools and tools that were confused", 
       # By anthropic:claude-haiku-5-5, prompt 456e004af432.
       # No tool should be called for these. Add queries that sound like your tools and are not for them.
       - id: no-tool-1
-        input: What is tides?
+        input: What is lava?
         expect: { tool: none }
       # By anthropic:claude-haiku-5-5, prompt 456e004af432.
       - id: no-tool-2
-        input: Thanks, lava is perfect now!
+        input: Thanks, moss is perfect now!
         expect: { tool: none }
       # By anthropic:claude-haiku-5-5, prompt 456e004af432.
       - id: no-tool-3
-        input: Tell me a joke about moss
+        input: Tell me a joke about amber
         expect: { tool: none }
 
     # Not read yet.

@@ -6,6 +6,8 @@ const written = "Show me notes.txt, please";
 it.each([
   ["as it is", written],
   ["in a fence", `\`\`\`\n${written}\n\`\`\``],
+  ["in a fence before a remark", `Sure! Here it is:\n\`\`\`\n${written}\n\`\`\`\nIt is in everyday words.`],
+  ["with what to do", `Sure, just type "${written}"`],
   ["as JSON in a fence", `\`\`\`json\n{"queries": ["${written}"]}\n\`\`\``],
   ["under another key", `{"n": 1, "message": "${written}"}`],
   ["in quotes", `"${written}"`],
@@ -32,6 +34,13 @@ describe("a written query", () => {
 
   it("may say what the person cannot do", () => {
     expect(checkQuery("I can't find notes.txt, show me 3 lines of it", one, { tools })).toMatchObject({ id: "a" });
+  });
+
+  it("says in its own words what is code, which is then not expected", () => {
+    const query = { ...one, args: { sql: "CREATE TABLE visits (day TEXT)" } };
+    const { args: _, ...rest } = query;
+    const input = "I need a table of visits by day";
+    expect(checkQuery(input, query, { tools })).toEqual({ ...rest, input, unfilled: [] });
   });
 
   it("that needs no tool has the form that was asked for", () => {

@@ -23,7 +23,7 @@ export type WriterOptions = RequestOptions & { writer: string; concurrency: numb
 
 /** Typical tokens of a request for one query, and of its answer. */
 const typicalUsage = { ...noUsage, inputTokens: 250, outputTokens: 60 };
-const attempts = [1, 2];
+const attempts = [1, 2, 3];
 
 /**
  * Has a model rewrite the queries of drafted cases as users would say them: a request for each, and another if its answer
@@ -137,6 +137,9 @@ async function writeQuery(model: AskedModel, one: DraftCase, about: Surroundings
   return failed;
 }
 
+/** Whether a value is code, which a person says in other words. */
+const isCode = (value: string) => /^(?:select|insert|update|delete|create)\s|^[[{(].*[\]})]$|=>/i.test(value);
+
 const maxDescription = 400;
 
 /** The request for one query. It is short and plain, because small models follow no long instructions. */
@@ -147,7 +150,9 @@ function describeTask(
 ): string {
   const find = (of: string | undefined) => tools.find(({ name }) => name === of);
   const [own, near] = [find(tool), find(avoid?.tool)?.description?.slice(0, 200)];
-  const values = listValues(Object.values(args));
+  const said = listValues(Object.values(args));
+  const values = said.filter((value) => !isCode(value));
+  const code = said.filter(isCode);
   // The draft of a near miss has only the words of the name.
   const wanted = own && avoid && skill === undefined ? makeRequest(own) : input;
   return [
@@ -156,6 +161,7 @@ function describeTask(
       ? []
       : [`This is what the assistant can do: ${own.description.slice(0, maxDescription)}`]),
     ...(values.length > 0 ? [`The message must contain: ${values.join(", ")}`] : []),
+    ...(code.length > 0 ? [`Say in plain words, without it, what this does: ${code.join(", ")}`] : []),
     ...(near === undefined ? [] : [`It may sound a little like a request for this, but must not ask for it: ${near}`]),
     "Use everyday words, as the person who asks. Do not name a tool or a function. Answer with the message and nothing else.",
     ...(failed === "" ? [] : [`Your last message could not be used: ${failed}.`]),
@@ -182,13 +188,14 @@ function listValues(values: readonly Json[]): string[] {
 const introductions = [
   /^(?:sure|here|okay|certainly)\b[^\n]*:\s*\n/i,
   /^(?:sure|okay|certainly|of course)[,.!]+\s+/i,
+  /^just type:?\s+/i,
   /^(?:\d+[.)]|[-*])\s+/,
   /^\**\w{4,10}\**:\**\s+/,
 ];
 
 /** The message in a reply of a model: without code fences, JSON around it, introduction, label and quotes. */
 export function readQuery(reply: string): string {
-  const unfenced = unfence(reply);
+  const unfenced = /```(?:text|plaintext|json)?\s*\n([\s\S]*?)```/.exec(reply)?.[1]?.trim() || unfence(reply);
   const text = introductions.reduce((rest, one) => rest.replace(one, "").trim(), findText(unfenced) ?? unfenced);
   const [paragraph = ""] = text.split(/\n\s*\n/);
   const line = paragraph.replace(/\s+/g, " ").trim();
@@ -229,12 +236,16 @@ export function checkQuery(input: string, one: DraftCase, { tools, toolless }: S
   if (toolless && !toolless.form.test(input)) return toolless.fault;
   const named = tools.find(({ name }) => mentionsName(text, name));
   if (named) return `it names the tool ${named.name}`;
-  const missing = listValues(Object.values(one.args ?? {})).find((value) => !text.includes(value.toLowerCase()));
+  const states = (value: string) => text.includes(value.toLowerCase());
+  const missing = listValues(Object.values(one.args ?? {})).find((value) => !states(value) && !isCode(value));
   if (missing !== undefined) return `it does not say ${missing}`;
   const own = tools.find(({ name }) => name === one.tool);
   if (own && repeatsDescription(input, own)) return "it repeats the description of the tool";
-  const args = Object.entries(one.args ?? {}).map(([name, value]): [string, Json] => {
-    return [name, typeof value === "string" && !input.includes(value) ? { $ignoreCase: value } : value];
-  });
-  return { ...one, input, ...(one.args && { args: Object.fromEntries(args) as JsonObject }), unfilled: [] };
+  const { args: drafted = {}, ...rest } = one;
+  const args = Object.entries(drafted)
+    .filter(([, value]) => listValues([value]).every(states))
+    .map(([name, value]): [string, Json] => {
+      return [name, typeof value === "string" && !input.includes(value) ? { $ignoreCase: value } : value];
+    });
+  return { ...rest, input, ...(args.length > 0 && { args: Object.fromEntries(args) as JsonObject }), unfilled: [] };
 }
