@@ -51,6 +51,8 @@ it("reads what a tool is about", () => {
     /^CREATE/,
   );
   expect(sample("path", text(), { name: "list_directory" })).toBe("docs");
+  const paths = { type: "array", items: { type: "string" } };
+  expect(sample("paths", paths, { name: "read_multiple_files" })).toEqual(["notes.txt", "report.md"]);
   expect(sample("destination", text(), { description: "Moves files." })).toBe("notes.txt");
 });
 

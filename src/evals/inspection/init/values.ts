@@ -161,9 +161,10 @@ function listValues(name: string, parameter: JsonObject, tool: Tool): Json[] {
   if (type !== "array") return [];
   const [item = {}] = listAlternatives(parameter.items, tool.inputSchema);
   // One number says nothing of a series.
-  return listValues(name, { description: said, ...item }, tool).flatMap((one) =>
-    typeof one === "string" ? [[one]] : [],
-  );
+  const texts = listValues(name, { description: said, ...item }, tool).filter((one) => typeof one === "string");
+  const isForSeveral =
+    texts.length > 1 && /\bmultiple\b/i.test(`${splitWords(tool.name).join(" ")} ${tool.description}`);
+  return [...(isForSeveral ? [texts.slice(0, 2), texts.slice(0, 2).reverse()] : []), ...texts.map((one) => [one])];
 }
 
 const toList = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);

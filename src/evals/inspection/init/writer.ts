@@ -221,7 +221,7 @@ const answers = [
   /^(?:here(?:'s| is| are)|i(?:'ll| will)|i can(?:'t|not)? (?:do|help)|how (?:can|may) i)\b/i,
   /\b(?:and i(?:'ll| will)|let me know|do you need)\b|what you need\?$/i,
   // It repeats the request, or explains the message.
-  /\b(?:specific tool|tool or (?:a )?function|everyday words|this (?:commit )?message (?:asks|captures|describes))\b/i,
+  /\b(?:specific tool|tool or (?:a )?function|everyday words|type this|this (?:commit )?(?:message|command) (?:asks|captures|describes|will))\b/i,
   // JSON or code, a list, or what to type.
   /^[[{`]/,
   /\s2\. /,
