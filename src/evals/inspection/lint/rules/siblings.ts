@@ -2,7 +2,7 @@ import { splitWords } from "../../../base/search/document.ts";
 import { listConfusablePairs } from "../../../base/search/similarity.ts";
 import { nearest, splitName } from "../../../base/text/nearest.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
-import type { JsonObject } from "../../../base/types/json.ts";
+import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
 import { findDeprecation } from "../../../servers/changes/names.ts";
 import {
   collectTexts,
@@ -165,7 +165,7 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
     id: "sibling-title",
     why: "Hosts send models the names of tools and no titles, so a model looks for a tool that is not there.",
     *check({ tools }) {
-      const titled = tools.slice(0, limits.siblings * limits.siblings).flatMap(({ name, title, annotations }) => {
+      const titled = tools.slice(0, limits.tools).flatMap(({ name, title, annotations }) => {
         const shown = title ?? (isJsonObject(annotations) ? annotations.title : undefined);
         return typeof name === "string" && typeof shown === "string" && / /.test(shown) ? [{ name, title: shown }] : [];
       });
