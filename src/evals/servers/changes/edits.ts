@@ -52,73 +52,59 @@ function mixLists<T extends Tool>(base: readonly T[], head: readonly T[], choose
     const current = after.get(tool.name);
     if (current) return [mixTool(tool, current, choose)];
     const successor = after.get(renamed.get(tool.name) ?? "");
-    if (successor) return [choose(makeRenaming(tool, successor)) ? successor : tool];
+    if (successor) return [choose(editRename(tool, successor.name)) ? successor : tool];
     return choose(editTool("removed", tool)) ? [] : [tool];
   });
   const successors = new Set(renamed.values());
   return [...kept, ...added.filter((tool) => !successors.has(tool.name) && choose(editTool("added", tool)))];
 }
 
-const makeRenaming = ({ name }: Tool, successor: Tool): ToolEdit => ({
-  kind: "renamed",
-  id: `${formatName(name)}:renamed`,
-  label: `${formatName(name)}: renamed to ${formatName(successor.name)}`,
-  tool: name,
-  to: successor.name,
+/** What all edits have: `aspect` names what changed at the location in the id, `label` in reports. */
+function describe({ tool, path }: ParameterLocation, aspect: string, label: string, before?: unknown, after?: unknown) {
+  const name = `${formatName(tool)}${path}`;
+  return { id: `${name}${aspect}`, label: `${name}: ${label}`, tool, ...formatTexts(before, after) };
+}
+
+const editRename = ({ name }: Tool, to: string): ToolEdit => ({
+  ...{ kind: "renamed", to, ...describe({ tool: name, path: "" }, ":renamed", `renamed to ${formatName(to)}`) },
 });
 
 function editTool(kind: "added" | "removed", { name, description }: Tool): ToolEdit {
-  const isNew = kind === "added";
   const what = isInstructions(name) ? "instructions" : "tool";
-  const [id, label] = [`${formatName(name)}:${kind}`, `${formatName(name)}: ${isNew ? "new" : "removed"} ${what}`];
-  return { kind, id, label, tool: name, ...(isNew ? formatTexts(undefined, description) : formatTexts(description)) };
+  const location = { tool: name, path: "" };
+  if (kind === "removed") return { kind, ...describe(location, ":removed", `removed ${what}`, description) };
+  return { kind, ...describe(location, ":added", `new ${what}`, undefined, description) };
 }
 
 const fields = ["description", "title", "annotations", "outputSchema"] as const;
-type DescribedKind = (typeof fields)[number] | "alwaysLoad" | "searchHint" | "other";
+const metaKeys = { alwaysLoad: "anthropic/alwaysLoad", searchHint: "anthropic/searchHint" } as const;
+
+type FieldKind = (typeof fields)[number] | keyof typeof metaKeys | "other";
 
 function mixTool<T extends Tool>(base: T, head: T, choose: Choose): T {
-  let listed = 0;
-  let applied = 0;
-  const counted: Choose = (edit) => {
-    const yes = choose(edit);
-    listed++;
-    if (yes) applied++;
-    return yes;
+  const choices: boolean[] = [];
+  const counted: Choose = (edit) => choices[choices.push(choose(edit)) - 1] === true;
+  const location = { tool: base.name, path: "" };
+  const isChosen = (kind: FieldKind, before: unknown, after: unknown) => {
+    const aspect = kind === "description" ? "" : `:${kind}`;
+    return !same(before, after) && counted({ kind, ...describe(location, aspect, kind, before, after) });
   };
-  const describe = (kind: DescribedKind, before: unknown, after: unknown): ToolEdit => {
-    const id = formatName(base.name) + (kind === "description" ? "" : `:${kind}`);
-    return { kind, id, label: `${formatName(base.name)}: ${kind}`, tool: base.name, ...formatTexts(before, after) };
-  };
-  const changed = fields.filter(
-    (field) => !same(base[field], head[field]) && counted(describe(field, base[field], head[field])),
-  );
-  const _meta = mixMeta(base, head, (kind, old, current) => counted(describe(kind, old, current)));
+  const changed = fields.filter((field) => isChosen(field, base[field], head[field]));
+  let _meta = base._meta ?? {};
+  for (const kind of ["alwaysLoad", "searchHint"] as const) {
+    const key = metaKeys[kind];
+    if (isChosen(kind, base._meta?.[key], head._meta?.[key])) _meta = withKeys(_meta, head._meta ?? {}, [key]);
+  }
   const [before, after] = [optional(base.inputSchema), optional(head.inputSchema)];
-  const { schema } = mixParameter({ tool: base.name, path: "" }, before, after, counted);
+  const { schema } = mixParameter(location, before, after, counted);
   // A difference that no edit covers, such as the order of `required`, is an edit only if the tool has no other edit.
   // Otherwise it is applied together with all of the tool's edits.
-  if (listed === 0 && !same(base, head)) counted(describe("other", differing(base, head), differing(head, base)));
-  if (applied === 0) return base;
-  const { _meta: __, ...rest } = head;
-  const mixed = { ...rest, inputSchema: schema, ...(_meta && { _meta }) };
-  return applied === listed ? head : withKeys(base, mixed, [...changed, "inputSchema", "_meta"]);
-}
-
-/** Applies the chosen changes of the `_meta` keys that hosts read; undefined if no key is left. */
-function mixMeta(
-  { _meta: base = {} }: Tool,
-  { _meta: head = {} }: Tool,
-  choose: (kind: "alwaysLoad" | "searchHint", before: unknown, after: unknown) => boolean,
-): Tool["_meta"] {
-  const mixed = { ...base };
-  for (const kind of ["alwaysLoad", "searchHint"] as const) {
-    const key = `anthropic/${kind}` as const;
-    if (same(base[key], head[key]) || !choose(kind, base[key], head[key])) continue;
-    delete mixed[key];
-    Object.assign(mixed, head[key] !== undefined && { [key]: head[key] });
-  }
-  return Object.keys(mixed).length > 0 ? mixed : undefined;
+  if (choices.length === 0) isChosen("other", differing(base, head), differing(head, base));
+  if (!choices.includes(true)) return base;
+  if (!choices.includes(false)) return head;
+  const { _meta: _, ...rest } = head;
+  const mixed = { ...rest, inputSchema: schema, ...(Object.keys(_meta).length > 0 && { _meta }) };
+  return withKeys(base, mixed, [...changed, "inputSchema", "_meta"]);
 }
 
 /** Copies these keys from `head` to `base`, and removes those that `head` lacks. */
@@ -212,25 +198,12 @@ function pickOwnKeywords(spot: ParameterLocation, schema: JsonObject, other: Jso
   return Object.fromEntries(entries);
 }
 
-const parameterLabels = {
-  added: "new parameter",
-  removed: "removed parameter",
-  description: "description",
-  schema: "schema",
-};
+const labels = { added: "new parameter", removed: "removed parameter", description: "description", schema: "schema" };
 
-function editParameter(
-  { tool, path }: ParameterLocation,
-  what: keyof typeof parameterLabels,
-  before?: Json,
-  after?: Json,
-): ToolEdit {
-  const name = formatName(tool) + path;
-  const id = what === "description" ? name : `${name}:${what}`;
-  const common = { id, label: `${name}: ${parameterLabels[what]}`, tool, ...formatTexts(before, after) };
-  return path === ""
-    ? { kind: "schema", ...common }
-    : { kind: "parameter", parameter: path.replace(/^\./, ""), what, ...common };
+function editParameter(location: ParameterLocation, what: keyof typeof labels, before?: Json, after?: Json): ToolEdit {
+  const common = describe(location, what === "description" ? "" : `:${what}`, labels[what], before, after);
+  const parameter = location.path.replace(/^\./, "");
+  return parameter === "" ? { kind: "schema", ...common } : { kind: "parameter", parameter, what, ...common };
 }
 
 const format = ({ schema, required }: Parameter) => `${toText(schema)}${required ? " required" : ""}`;

@@ -27,14 +27,8 @@ export type ChangeEffect = { id: string; tool: string; path: Path } & Impact;
 /** Sorts by tool, then by class, without repetitions. The result does not depend on the order of keys in the lists. */
 export function sortEffects(effects: ChangeEffect[]): ChangeEffect[] {
   const rank = (effect: ChangeEffect) => changeClassSchema.options.indexOf(effect.class);
-  const sorted = effects.sort(
-    (a, b) =>
-      byCodeUnit(a.tool, b.tool) ||
-      rank(a) - rank(b) ||
-      byCodeUnit(a.id, b.id) ||
-      byCodeUnit(a.what, b.what) ||
-      byCodeUnit(a.path.join("/"), b.path.join("/")),
-  );
+  const key = (one: ChangeEffect) => [one.tool, rank(one), one.id, one.what, ...one.path].join("\0");
+  const sorted = effects.sort((a, b) => byCodeUnit(key(a), key(b)));
   return sorted.filter(({ id, what }, at) => id !== sorted[at - 1]?.id || what !== sorted[at - 1]?.what);
 }
 
@@ -77,12 +71,13 @@ export function* listSchemaEffects(states: ToolStates): Iterable<ChangeEffect> {
 }
 
 function diffToolSchemas({ before, after }: ToolStates, field: SchemaField): Iterable<SchemaDifference> {
-  // The arguments of a call are always an object, even if the schema does not say so.
-  const whole = field === "inputSchema" ? { type: "object" } : {};
-  const readSchema = ({ [field]: schema = {} }: JsonObject) =>
-    isJsonObject(schema) ? { ...whole, ...schema } : schema;
-  const side = (tool: JsonObject) => ({ schema: readSchema(tool), at: [field], walk: walkToolSchema(tool, field) });
-  return diffWholeSchemas(side(before), side(after));
+  const enter = (tool: JsonObject) => {
+    const { [field]: schema = {} } = tool;
+    // The arguments of a call are always an object, even if the schema does not say so.
+    const whole = field === "inputSchema" && isJsonObject(schema) ? { type: "object", ...schema } : schema;
+    return { schema: whole, at: [field], walk: walkToolSchema(tool, field) };
+  };
+  return diffWholeSchemas(enter(before), enter(after));
 }
 
 /**
@@ -101,17 +96,15 @@ function classifyInput(difference: SchemaDifference, subject: string, states: To
   switch (difference.kind) {
     case "removed": {
       const to = difference.renamed;
-      const what = to === undefined ? `${subject} was removed.` : `${subject} was renamed to ${formatName(to)}.`;
-      const fix = `Keep accepting ${to === undefined ? "it" : "its old name"}, and say in its description that it is deprecated.`;
-      return { kind: "parameter-removed", class: "breaking", what, fix };
+      const [change, old] = to === undefined ? ["removed", "it"] : [`renamed to ${formatName(to)}`, "its old name"];
+      const fix = `Keep accepting ${old}, and say in its description that it is deprecated.`;
+      return { kind: "parameter-removed", class: "breaking", what: `${subject} was ${change}.`, fix };
     }
     case "added": {
       const { isRequired, hasDefault, renames } = difference;
+      const failing = `${subject} is new and required: calls that were valid before now fail.`;
+      if (isRequired) return { kind: "newly-required", class: "breaking", what: failing, fix: makeOptional };
       const what = `${subject} is new${renames === undefined ? "" : ` (formerly ${formatName(renames)})`} and has`;
-      if (isRequired) {
-        const failing = `${subject} is new and required: calls that were valid before now fail.`;
-        return { kind: "newly-required", class: "breaking", what: failing, fix: makeOptional };
-      }
       if (hasDefault) return { kind: "parameter-added", class: "compatible", what: `${what} a default.` };
       const fix = "Give it a default that keeps the previous behavior.";
       return { kind: "no-default", class: "unknown", what: `${what} no default.`, fix };
@@ -120,8 +113,17 @@ function classifyInput(difference: SchemaDifference, subject: string, states: To
       return difference.isRequired
         ? { kind: "newly-required", class: "breaking", what: `${subject} is now required.`, fix: makeOptional }
         : { kind: "widened", class: "compatible", what: `${subject} is no longer required.` };
-    case "default":
-      return classifyDefault(difference, subject, states);
+    case "default": {
+      const [was, is] = [difference.before, difference.after].map(showDefault);
+      const fix = suggestVersion(states, "Keep the default");
+      const changed = `The default of ${subject} changed from ${was} to ${is}.`;
+      if (was !== undefined && is !== undefined) return { kind: "default", class: "breaking", what: changed, fix };
+      const gone = `${subject} no longer has a default (it was ${was}).`;
+      if (was !== undefined) return { kind: "default", class: "unknown", what: gone, fix };
+      const what = `${subject} now has the default ${is}.`;
+      if (difference.wasRequired) return { kind: "widened", class: "compatible", what };
+      return { kind: "default-added", class: "unknown", what };
+    }
     case "values": {
       const known = classByHarm[difference.lost];
       const what = `${subject}: ${difference.what}.`;
@@ -140,32 +142,11 @@ function classifyInput(difference: SchemaDifference, subject: string, states: To
   }
 }
 
-type Default = Extract<SchemaDifference, { kind: "default" }>;
-
-function classifyDefault({ before, after, wasRequired }: Default, subject: string, states: ToolStates): Impact {
-  const show = (value: Json) =>
-    typeof value === "object" && value !== null ? JSON.stringify(value) : showValue(value);
-  if (after === undefined || before !== undefined) {
-    const fix = suggestVersion(states, "Keep the default");
-    const was = before === undefined ? "" : show(before);
-    return after === undefined
-      ? { kind: "default", class: "unknown", what: `${subject} no longer has a default (it was ${was}).`, fix }
-      : {
-          kind: "default",
-          class: "breaking",
-          what: `The default of ${subject} changed from ${was} to ${show(after)}.`,
-          fix,
-        };
-  }
-  const what = `${subject} now has the default ${show(after)}.`;
-  return wasRequired
-    ? { kind: "widened", class: "compatible", what }
-    : { kind: "default-added", class: "unknown", what };
-}
+const showDefault = (value: Json | undefined) =>
+  typeof value === "object" && value !== null ? JSON.stringify(value) : value === undefined ? value : showValue(value);
 
 const reworded = (keyword: string, subject: string): Impact => ({
-  ...{ kind: "wording", class: "description only" },
-  what: `The ${keyword} of ${subject} was reworded.`,
+  ...{ kind: "wording", class: "description only", what: `The ${keyword} of ${subject} was reworded.` },
 });
 
 /**
