@@ -560,6 +560,23 @@ describe("the classes of changes of wording", () => {
     });
   });
 
+  it("are those of the schema around it for a parameter that became one of several branches", () => {
+    const object = { type: "object", properties: { x: text } };
+    const lists = [object, { anyOf: [{ type: "object", properties: { y: text } }, object] }].map((p) => [
+      tool("t", { p }),
+    ]);
+    const [base, head] = lists as unknown as [Tool[], Tool[]];
+    const classes = (changes: ReturnType<typeof listChanges>) => changes.map((change) => [change.id, change.class]);
+    expect(classes(listChanges(base, head))).toEqual([
+      ["t.p.x:removed", "compatible"],
+      ["t.p:schema", "compatible"],
+    ]);
+    expect(classes(listChanges(head, base))).toEqual([
+      ["t.p.x:added", "unknown"],
+      ["t.p:schema", "unknown"],
+    ]);
+  });
+
   it("are those of the parameters that refer to a changed definition", () => {
     const list = (maximum: number) => [
       { name: "t", inputSchema: { properties: { p: { $ref: "#/$defs/n" } }, $defs: { n: { maximum } } } },

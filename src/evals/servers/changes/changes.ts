@@ -36,21 +36,31 @@ export function listChanges(base: readonly Tool[], head: readonly Tool[]): ToolC
   }
   return edits.map((edit) => {
     const own = effects.get(edit) ?? [];
-    return { ...edit, class: classifyEffects(own), effects: own };
+    // A parameter that became a branch, or was one, has no effect of its own.
+    const isWhole = edit.kind === "parameter" && (edit.what === "added" || edit.what === "removed");
+    const around = isWhole && own.length === 0 ? findAround(edit, edits) : undefined;
+    return { ...edit, class: classifyEffects((around && effects.get(around)) ?? own), effects: own };
   });
 }
 
-/**
- * Finds the edit that causes an effect elsewhere: that of the nearest schema around it, such as the parameter whose
- * branches changed, or the tool whose definitions did. A renamed tool affects tools that name it as their successor.
- */
-function findCause({ id, tool }: ChangeEffect, edits: readonly ToolEdit[]): ToolEdit | undefined {
-  const own = edits.filter((edit) => edit.tool === tool);
+/** The edit of the nearest schema around an effect or edit, such as a parameter whose branches changed. */
+function findAround({ id, tool }: Pick<ToolEdit, "id" | "tool">, edits: readonly ToolEdit[]): ToolEdit | undefined {
   const isAround = (place: string) => id.startsWith(place) && /^(?:$|[.[:])/.test(id.slice(place.length));
-  const [around] = own
-    .filter((edit) => edit.id.endsWith(":schema") && isAround(edit.id.slice(0, -":schema".length)))
-    .sort((a, b) => b.id.length - a.id.length);
-  return around ?? own[0] ?? edits.find((edit) => id.startsWith(`${formatName(edit.tool)}:`));
+  return edits
+    .filter(
+      (edit) => edit.tool === tool && edit.id.endsWith(":schema") && isAround(edit.id.slice(0, -":schema".length)),
+    )
+    .sort((a, b) => b.id.length - a.id.length)[0];
+}
+
+/**
+ * Finds the edit that causes an effect elsewhere: an edited definition affects the parameters that refer to it, and a
+ * renamed tool affects tools that name it as their successor.
+ */
+function findCause(effect: ChangeEffect, edits: readonly ToolEdit[]): ToolEdit | undefined {
+  const { id, tool } = effect;
+  const own = findAround(effect, edits) ?? edits.find((edit) => edit.tool === tool);
+  return own ?? edits.find((edit) => id.startsWith(`${formatName(edit.tool)}:`));
 }
 
 /** A change as reports and records show it: its label and texts. */

@@ -62,7 +62,12 @@ function mixLists<T extends Tool>(base: readonly T[], head: readonly T[], choose
 /** What all edits have: `aspect` names what changed at the location in the id, `label` in reports. */
 function describe({ tool, path }: ParameterLocation, aspect: string, label: string, before?: unknown, after?: unknown) {
   const name = `${formatName(tool)}${path}`;
-  return { id: `${name}${aspect}`, label: `${name}: ${label}`, tool, ...formatTexts(before, after) };
+  const text = (value: unknown) => (typeof value === "string" ? value : toText(value));
+  const texts = {
+    ...(before !== undefined && { before: text(before) }),
+    ...(after !== undefined && { after: text(after) }),
+  };
+  return { id: `${name}${aspect}`, label: `${name}: ${label}`, tool, ...texts };
 }
 
 const editRename = ({ name }: Tool, to: string): ToolEdit => ({
@@ -77,13 +82,15 @@ function editTool(kind: "added" | "removed", { name, description }: Tool): ToolE
 }
 
 const fields = ["description", "title", "annotations", "outputSchema"] as const;
-const metaKeys = { alwaysLoad: "anthropic/alwaysLoad", searchHint: "anthropic/searchHint" } as const;
-
-type FieldKind = (typeof fields)[number] | keyof typeof metaKeys | "other";
+type FieldKind = (typeof fields)[number] | "alwaysLoad" | "searchHint" | "other";
 
 function mixTool<T extends Tool>(base: T, head: T, choose: Choose): T {
   const choices: boolean[] = [];
-  const counted: Choose = (edit) => choices[choices.push(choose(edit)) - 1] === true;
+  const counted: Choose = (edit) => {
+    const isApplied = choose(edit);
+    choices.push(isApplied);
+    return isApplied;
+  };
   const location = { tool: base.name, path: "" };
   const isChosen = (kind: FieldKind, before: unknown, after: unknown) => {
     const aspect = kind === "description" ? "" : `:${kind}`;
@@ -92,7 +99,7 @@ function mixTool<T extends Tool>(base: T, head: T, choose: Choose): T {
   const changed = fields.filter((field) => isChosen(field, base[field], head[field]));
   let _meta = base._meta ?? {};
   for (const kind of ["alwaysLoad", "searchHint"] as const) {
-    const key = metaKeys[kind];
+    const key = `anthropic/${kind}` as const;
     if (isChosen(kind, base._meta?.[key], head._meta?.[key])) _meta = withKeys(_meta, head._meta ?? {}, [key]);
   }
   const [before, after] = [optional(base.inputSchema), optional(head.inputSchema)];
@@ -138,7 +145,9 @@ function mixParameter(spot: ParameterLocation, base: Parameter, head: Parameter,
   const current = { schema: pickOwnKeywords(spot, after, before), required: head.required };
   const isApplied = !same(old, current) && choose(editParameter(spot, "schema", format(old), format(current)));
   const own = isApplied ? current : old;
-  const items = mixItems(spot, before, after, choose);
+  const areMixed = isJsonObject(before.items) && isJsonObject(after.items);
+  const [one, other] = [optional(before.items ?? null), optional(after.items ?? null)];
+  const items = areMixed && mixParameter({ ...spot, path: `${spot.path}[]` }, one, other, choose).schema;
   const required = [
     ...[...parameters].flatMap(([name, parameter]) => (parameter.required ? [name] : [])),
     ...(Array.isArray(own.schema.required) ? own.schema.required : []),
@@ -148,7 +157,7 @@ function mixParameter(spot: ParameterLocation, base: Parameter, head: Parameter,
     ...own.schema,
     ...(spot.path !== "" && description !== undefined && { description }),
     ...((parameters.size > 0 || isJsonObject(before.properties)) && { properties }),
-    ...(items !== undefined && { items }),
+    ...(areMixed && { items }),
     ...(required.length > 0 && { required }),
   };
   return { schema, required: own.required };
@@ -166,17 +175,6 @@ function mixProperties({ tool, path }: ParameterLocation, before: JsonObject, af
     if (one) mixed.set(name, one);
   }
   return mixed;
-}
-
-function mixItems(
-  { tool, path }: ParameterLocation,
-  before: JsonObject,
-  after: JsonObject,
-  choose: Choose,
-): Json | undefined {
-  const [base, head] = [before.items, after.items];
-  if (!isJsonObject(base) || !isJsonObject(head)) return undefined;
-  return mixParameter({ tool, path: `${path}[]` }, optional(base), optional(head), choose).schema;
 }
 
 function indexParameters(schema: JsonObject): Map<string, Parameter> {
@@ -207,11 +205,6 @@ function editParameter(location: ParameterLocation, what: keyof typeof labels, b
 }
 
 const format = ({ schema, required }: Parameter) => `${toText(schema)}${required ? " required" : ""}`;
-
-function formatTexts(before?: unknown, after?: unknown): { before?: string; after?: string } {
-  const text = (value: unknown) => (typeof value === "string" ? value : toText(value));
-  return { ...(before !== undefined && { before: text(before) }), ...(after !== undefined && { after: text(after) }) };
-}
 
 /** Everything in a tool is JSON; undefined members are omitted. */
 const toText = (value: unknown) => canonicalJson(value as Json);

@@ -5,7 +5,7 @@ import { byCodeUnit, showValue } from "../../base/text/text.ts";
 import { type ChangeClass, changeClassSchema } from "../../base/types/finding.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import { formatName, listVersions } from "./names.ts";
-import { type Chance, diffWholeSchemas, type SchemaDifference } from "./schemas.ts";
+import { diffWholeSchemas, type SchemaDifference } from "./schemas.ts";
 
 type DeprecationKind = "tool-retired" | "deprecated" | "deprecated-early" | "successor-missing";
 type ToolKind = "tool-added" | "tool-removed" | "tool-renamed" | "annotation" | "annotation-safer" | "wording";
@@ -80,12 +80,6 @@ function diffToolSchemas({ before, after }: ToolStates, field: SchemaField): Ite
   return diffWholeSchemas(enter(before), enter(after));
 }
 
-/**
- * The class of a change by its harm: a parameter may accept more values than before, but not fewer. A result may have
- * fewer possible values, but not more, because its readers expect the old ones.
- */
-const classByHarm: Readonly<Record<Chance, ChangeClass>> = { yes: "breaking", perhaps: "unknown", no: "compatible" };
-
 /** The fix for a change that cannot be avoided: offer it as a new tool, next to the old one. */
 function suggestVersion({ name }: ToolStates, keep: string): string {
   return `${keep}, or keep ${formatName(name)} unchanged and offer the change as ${listVersions(name).next}.`;
@@ -125,7 +119,7 @@ function classifyInput(difference: SchemaDifference, subject: string, states: To
       return { kind: "default-added", class: "unknown", what };
     }
     case "values": {
-      const known = classByHarm[difference.lost];
+      const { lost: known } = difference;
       const what = `${subject}: ${difference.what}.`;
       if (known === "compatible") return { kind: "widened", class: known, what };
       const kind = known === "breaking" ? "narrowed" : "unclear";
@@ -202,10 +196,9 @@ function classifyOutput(difference: SchemaDifference, subject: string): Impact {
       if (difference.isRequired) return wider(`${subject} is now always present.`);
       return changed(`${subject} is no longer always present.`, "breaking", "Include it in every result.");
     case "values": {
-      const known = classByHarm[difference.gained];
       const what = `${subject}: ${difference.what}.`;
-      if (known === "compatible") return wider(what);
-      return changed(what, known, "Return only values that a reader of the old schema expects.");
+      if (difference.gained === "compatible") return wider(what);
+      return changed(what, difference.gained, "Return only values that a reader of the old schema expects.");
     }
     case "default":
       return { ...reworded("default", subject), what: `The default of ${subject} changed.` };

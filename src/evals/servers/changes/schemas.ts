@@ -8,6 +8,7 @@ import {
 } from "../../base/jsonSchema/keywords.ts";
 import { followRef, type Walk } from "../../base/jsonSchema/walk.ts";
 import { quote, showValue, showValues } from "../../base/text/text.ts";
+import type { ChangeClass } from "../../base/types/finding.ts";
 import { isJsonObject, type Json, type JsonObject, type Path, sameJson } from "../../base/types/json.ts";
 import { findRenamed, formatName } from "./names.ts";
 
@@ -19,24 +20,26 @@ type Sides<S = Json> = readonly [before: Side<S>, after: Side<S>];
 type Spot = { name: string; depth: number; visited: Set<string | number> };
 
 /** Far above what hosts accept. Differences beyond these limits are reported as unclear. */
-const limits = { depth: 40, places: 20_000, refs: 10, unions: 2 } as const;
+const limits = { depth: 40, places: 50_000, refs: 10, unions: 2 } as const;
 
-/** Whether values were lost or gained. `perhaps`: the rest of the schema may cancel it, or it cannot be decided. */
-export type Chance = "yes" | "perhaps" | "no";
-
-/** One difference between two schemas, and its place. `values`: it accepts some values no longer, and others now. */
+/**
+ * One difference between two schemas, and its place. `values`: other values are accepted. `lost` is its class in a
+ * parameter, which must accept what it accepted before, and `gained` in a result, whose readers expect the old values.
+ */
 export type SchemaDifference = { name: string; at: Path } & (
-  | { kind: "values"; lost: Chance; gained: Chance; what: string }
+  | { kind: "values"; lost: Harm; gained: Harm; what: string }
   | { kind: "removed"; renamed: string | undefined }
   | { kind: "added"; isRequired: boolean; hasDefault: boolean; renames: string | undefined }
   | { kind: "required"; isRequired: boolean }
   | { kind: "default"; before: Json | undefined; after: Json | undefined; wasRequired: boolean }
   | { kind: "wording"; keyword: string; before: Json | undefined; after: Json | undefined }
 );
+/** `unknown`: the rest of the schema may cancel it, or it cannot be decided. */
+type Harm = Exclude<ChangeClass, "description only">;
 type Differences = Iterable<SchemaDifference>;
 
-const shift = (lost: Chance, gained: Chance, what: string) => ({ kind: "values", lost, gained, what }) as const;
-const toChance = (isCertain: boolean): Chance => (isCertain ? "yes" : "no");
+const shift = (lost: Harm, gained: Harm, what: string) => ({ kind: "values", lost, gained, what }) as const;
+const toHarm = (isHarmful: boolean): Harm => (isHarmful ? "breaking" : "compatible");
 
 const wordingKeywords = ["description", "title", "examples", "$comment", "deprecated", "readOnly", "writeOnly"];
 /** Keywords that do not restrict values. Definitions are compared where they are referred to. */
@@ -70,7 +73,7 @@ function* diffSchemas(sides: Sides, spot: Spot): Differences {
   const [old, current] = [normalize(before), normalize(after)];
   if (isBeyond || !old || !current) {
     const what = isBeyond ? "a deeply nested schema changed" : "the schema was or is invalid";
-    if (!sameJson(before.schema, after.schema)) yield { name, at: after.at, ...shift("perhaps", "perhaps", what) };
+    if (!sameJson(before.schema, after.schema)) yield { name, at: after.at, ...shift("unknown", "unknown", what) };
     return;
   }
   for (const keyword of wordingKeywords) yield* diffWording(keyword, [old, current], name);
@@ -179,9 +182,9 @@ function* diffKeywords(sides: Sides<JsonObject>, spot: Spot): Differences {
   const [{ schema: old }, { schema: current, at }] = sides;
   const here = { name: spot.name, at };
   const [had, has] = [readTypes(old), readTypes(current)];
-  const [lost, gained] = [toChance(hasOther(had, has, current)), toChance(hasOther(has, had, old))];
+  const [lost, gained] = [toHarm(hasOther(had, has, current)), toHarm(hasOther(has, had, old))];
   const what = `type changed from ${nameTypes(had)} to ${nameTypes(has)}`;
-  if (lost === "yes" || gained === "yes") yield { ...here, ...shift(lost, gained, what) };
+  if (lost === "breaking" || gained === "breaking") yield { ...here, ...shift(lost, gained, what) };
   const shared = kinds.filter((kind) => [had, has].every((types) => [...types].some((type) => toKind(type) === kind)));
   const isShared = (one: Json) => one !== null && shared.includes(toKind(readType(one)));
   const values = [old.enum, current.enum].map((all) => (Array.isArray(all) ? all.filter(isShared) : undefined));
@@ -194,7 +197,7 @@ function* diffKeywords(sides: Sides<JsonObject>, spot: Spot): Differences {
     else if (keyword !== "properties" && keyword !== "required") {
       const [less, more] = [loses(keyword, was, is), loses(keyword, is, was)];
       const [from, to] = [was, is].map((value) => (value === undefined ? "not set" : showValue(value)));
-      if (less !== more || less !== "no")
+      if (less !== more || less !== "compatible")
         yield { ...here, ...shift(less, more, `${keyword} changed from ${from} to ${to}`) };
     }
   }
@@ -234,29 +237,29 @@ const nameTypes = (types: ReadonlySet<Type>) =>
   types.size === kinds.length ? "not set" : [...types].join(" or ") || "no value";
 
 function* diffValues(old: Json[] | undefined, current: Json[] | undefined) {
-  if (!old && current?.length) yield shift("yes", "no", `now accepts only ${showValues(current)}`);
-  if (!current && old?.length) yield shift("no", "yes", `is no longer limited to ${showValues(old)}`);
+  if (!old && current?.length) yield shift("breaking", "compatible", `now accepts only ${showValues(current)}`);
+  if (!current && old?.length) yield shift("compatible", "breaking", `is no longer limited to ${showValues(old)}`);
   if (!old || !current) return;
   const [had, has] = [new Set(old), new Set(current)];
   const [lost, gained] = [[...had].filter((one) => !has.has(one)), [...has].filter((one) => !had.has(one))];
   if ([...lost, ...gained].some(isCompound)) {
-    if (!sameJson(old, current)) yield shift("perhaps", "perhaps", "the allowed values changed");
+    if (!sameJson(old, current)) yield shift("unknown", "unknown", "the allowed values changed");
   } else if (lost.length + gained.length > 0) {
     const [less, more] = [`no longer accepts ${showValues(lost)}`, `now accepts ${showValues(gained)}`];
     const what = [...(lost.length > 0 ? [less] : []), ...(gained.length > 0 ? [more] : [])].join(" and ");
-    yield shift(toChance(lost.length > 0), toChance(gained.length > 0), what);
+    yield shift(toHarm(lost.length > 0), toHarm(gained.length > 0), what);
   }
 }
 
 /** Whether a change of a restriction loses values. Two patterns cannot be compared, and a format may not be enforced. */
-function loses(keyword: string, was: Json | undefined, is: Json | undefined): Chance {
-  if (is === undefined || is === was) return "no";
+function loses(keyword: string, was: Json | undefined, is: Json | undefined): Harm {
+  if (is === undefined || is === was) return "compatible";
   if (keyword === "format" || keyword === "pattern")
-    return keyword === "pattern" && was === undefined ? "yes" : "perhaps";
-  if (keyword === "uniqueItems") return toChance(is === true);
-  if (keyword === "multipleOf") return toChance(!Number.isInteger(Number(was) / Number(is)));
-  if (/max/i.test(keyword)) return toChance(Number(is) < Number(was ?? Infinity));
-  return toChance(Number(is) > Number(was ?? (keyword.startsWith("minimum") ? -Infinity : 0)));
+    return keyword === "pattern" && was === undefined ? "breaking" : "unknown";
+  if (keyword === "uniqueItems") return toHarm(is === true);
+  if (keyword === "multipleOf") return toHarm(!Number.isInteger(Number(was) / Number(is)));
+  if (/max/i.test(keyword)) return toHarm(Number(is) < Number(was ?? Infinity));
+  return toHarm(Number(is) > Number(was ?? (keyword.startsWith("minimum") ? -Infinity : 0)));
 }
 
 const descend = (spot: Spot, step: string): Spot => ({ ...spot, name: spot.name + step, depth: spot.depth + 1 });
@@ -272,9 +275,9 @@ function* diffInner(keyword: "items" | "additionalProperties", sides: Sides<Json
   const here = { name: spot.name, at: to.at };
   if (keyword === "items") yield* diffSchemas([from, to], descend(spot, "[]"));
   else if (isOpen(from.schema) && to.schema === false)
-    yield { ...here, ...shift("yes", "no", `no longer accepts ${what}`) };
+    yield { ...here, ...shift("breaking", "compatible", `no longer accepts ${what}`) };
   else if (from.schema === false && isOpen(to.schema))
-    yield { ...here, ...shift("no", "perhaps", `now accepts ${what}`) };
+    yield { ...here, ...shift("compatible", "unknown", `now accepts ${what}`) };
   else yield* diffSchemas([from, to], descend(spot, ""));
 }
 
@@ -325,9 +328,9 @@ function* diffWhole(keyword: string, sides: Sides<JsonObject>, { name, visited }
   const at = sides[1].at;
   if (!isLost && !isGained) yield* diffWording(keyword, sides, name);
   else if (keyword !== "anyOf" || isLost === isGained || was.size === 0 || is.size === 0)
-    yield { name, at, ...shift("perhaps", "perhaps", `${quote(keyword)} changed`) };
-  else if (isLost) yield { name, at, ...shift("perhaps", "no", "anyOf lost branches") };
-  else yield { name, at, ...shift("no", "perhaps", "anyOf gained branches") };
+    yield { name, at, ...shift("unknown", "unknown", `${quote(keyword)} changed`) };
+  else if (isLost) yield { name, at, ...shift("unknown", "compatible", "anyOf lost branches") };
+  else yield { name, at, ...shift("compatible", "unknown", "anyOf gained branches") };
 }
 
 const maps = ["properties", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies"];
