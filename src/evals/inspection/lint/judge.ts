@@ -1,12 +1,12 @@
 import { SpendingLimits } from "../../asking/trials/limits.ts";
-import { schedule } from "../../base/collections.ts";
+import { groupBy, schedule } from "../../base/collections.ts";
 import type { Problem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { JsonObject } from "../../base/types/json.ts";
 import type { AskedModel } from "../../base/types/model.ts";
 import { addCost, type Cost } from "../../base/types/trial.ts";
 import { openJudge, type RequestOptions } from "../../experiments/workspace/models.ts";
-import { count, money } from "../../reports/format.ts";
+import { count, money, some } from "../../reports/format.ts";
 import type { Collected } from "./collect.ts";
 import type { JudgedSubject, LintSubject, LintSubjectOf } from "./rule.ts";
 import { buildRubricRequest, readRubric } from "./rules/rubric.ts";
@@ -102,24 +102,17 @@ function makeSubject({ list, index, tool }: Asked, judge: string, grades: Judged
   };
 }
 
-const maxNamed = 5;
-
-/** One problem per reason, with the names of its first tools and the place of the first. */
+/** One problem per reason, with the names of its first tools. */
 function describeUngraded(outcomes: readonly { asked: Asked; outcome: JudgeResult }[]): Problem[] {
-  const byReason = new Map<string, Asked[]>();
-  for (const { asked, outcome } of outcomes)
-    if (outcome.kind === "problem") byReason.set(outcome.why, [...(byReason.get(outcome.why) ?? []), asked]);
-  return [...byReason].map(([why, asked]) => {
-    const named = asked.slice(0, maxNamed).map(({ tool }) => getName(tool));
-    const more = asked.length > maxNamed ? [`${asked.length - maxNamed} more`] : [];
-    const { file, line, column, via } = asked[0]?.list.where([asked[0].index]) ?? {};
-    const location =
-      file === undefined ? via : { file, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+  const reasons = outcomes.flatMap(({ asked, outcome }) =>
+    outcome.kind === "problem" ? [{ name: getName(asked.tool), why: outcome.why.replace(/\.$/, "") }] : [],
+  );
+  return [...groupBy(reasons, ({ why }) => why)].map(([why, own]) => {
+    const names = own.map(({ name }) => name);
     return {
       severity: "error",
-      message: `${count(asked.length, "tool")} not judged (${[...named, ...more].join(", ")}): ${why.replace(/\.$/, "")}.`,
+      message: `${count(own.length, "tool")} not judged (${some(names, 5)}): ${why}.`,
       hint: "Run it again. The findings of the other rules are complete.",
-      ...(location && { location }),
     };
   });
 }

@@ -91,11 +91,13 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
       if (!isText(description) || description.length > maxShort) return undefined;
       // Described parameters, and names such as delete_note, say enough.
       if (![...listUndescribed(tool)].some(({ at }) => at.length <= parameterDepth)) return undefined;
-      const words = splitText(description);
+      const words = splitName(description);
       const named = new Set(typeof name === "string" ? splitName(name).map(stem) : []);
       if (words.length > 0 && words.every((word) => named.has(stem(word)) || filler.has(word)))
         return `The description ${quote(description.trim())} only repeats the name.`;
-      return words.length < 3 && `The description ${quote(description.trim())} has fewer than three words.`;
+      // Thai, Japanese and Chinese have no spaces between words.
+      const isShort = /[\u0e00-\u0eff\u3040-\u9fff]/.test(description) ? description.length < 5 : words.length < 3;
+      return isShort && `The description ${quote(description.trim())} has fewer than three words.`;
     },
   },
   {
@@ -200,15 +202,6 @@ function isMentionedIn(description: unknown, parameter: string): boolean {
 }
 
 const filler = new Set(["a", "an", "the", "this", "tool", "function", "to", "of", "for"]);
-
-/** For languages that are written without spaces between words. */
-const segmenter = new Intl.Segmenter("en", { granularity: "word" });
-
-function splitText(text: string): readonly string[] {
-  if (/^[\s!-~]*$/.test(text)) return splitName(text);
-  const words = [...segmenter.segment(text)].filter(({ isWordLike }) => isWordLike);
-  return words.flatMap(({ segment }) => splitName(segment));
-}
 
 /** `reads` and `read`, `files` and `file` are the same word here. */
 function stem(word: string): string {
