@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { extractLiterals, fillArguments } from "../../src/evals/asking/models/lexical.ts";
 import { createDispatchReader } from "../../src/evals/asking/scoring/dispatch.ts";
 import { readJudgment } from "../../src/evals/asking/scoring/judge.ts";
-import { isStopWord } from "../../src/evals/base/search/document.ts";
 import { inert } from "../../src/evals/base/text/display.ts";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
 import { formats } from "../../src/evals/input/imports/find.ts";
@@ -54,7 +53,6 @@ const cases: Record<string, () => unknown> = {
       aTool("say", { inputSchema: { type: "object", properties: { text: { type: "string" } } } }),
       `say ${fill("!")}x`,
     ),
-  "a word of marks": () => isStopWord(`${fill("-")}a`),
   "an answer with an unclosed fence": () => readQuery(`\`\`\`${fill("\t")}n`),
   "a judgment with an unclosed fence": () =>
     readJudgment({ text: `\`\`\`${fill("\t")}n`, stop: "done" }, { questions: [], transcript: [] as never }),

@@ -7,7 +7,16 @@ import type { PageTrials, ReportPage } from "../experiments/run/report/page.ts";
 import { count, integer } from "../reports/format.ts";
 import { CaseRow, type Row, rowHeight, TrialRow } from "./rows.tsx";
 import { CasePane, TrialPane } from "./transcript.tsx";
-import { applyFilter, everything, type Filter, indexTrials, placeTrials, readResult, readSelection } from "./trials.ts";
+import {
+  applyFilter,
+  choiceLabels,
+  everything,
+  type Filter,
+  indexTrials,
+  placeTrials,
+  readResult,
+  readSelection,
+} from "./trials.ts";
 
 type Props = {
   trials: PageTrials;
@@ -196,7 +205,7 @@ function Toolbar({ trials: { cases, trials }, filter, setFilter, leave }: Omit<P
       model: sorted(cases.map(({ model }) => model)),
       suite: sorted(cases.map(({ suite }) => suite)),
       arm: sorted(trials.map(({ cell }) => cell.arm)),
-    } satisfies Partial<Record<keyof Filter, string[]>>;
+    } satisfies Record<keyof typeof choiceLabels, string[]>;
   }, [cases, trials]);
   const set = (part: Partial<Filter>) => setFilter({ ...filter, ...part });
   const isNarrowed = Object.values(filter).some((value) => value !== "");
@@ -222,12 +231,12 @@ function Toolbar({ trials: { cases, trials }, filter, setFilter, leave }: Omit<P
             (choices[name].length > 1 || filter[name] !== "") && (
               <select
                 key={name}
-                aria-label={labels[name]}
+                aria-label={choiceLabels[name]}
                 class={filter[name] === "" ? "" : "set"}
                 value={filter[name]}
                 onChange={(event) => set({ [name]: event.currentTarget.value })}
               >
-                <option value="">{labels[name]}: all</option>
+                <option value="">{choiceLabels[name]}: all</option>
                 {choices[name].map((value) => (
                   <option key={value} value={value}>
                     {plain(value.slice(0, 100))}
@@ -245,17 +254,6 @@ function Toolbar({ trials: { cases, trials }, filter, setFilter, leave }: Omit<P
     </search>
   );
 }
-
-const labels = {
-  result: "Result",
-  outcome: "Outcome",
-  tool: "Tool picked",
-  expected: "Expected",
-  case: "Case",
-  model: "Model",
-  suite: "Suite",
-  arm: "Arm",
-} as const;
 
 /** Renders only the visible rows of a long list. `parent` is the scrolling element. */
 function useVirtual<T extends { key: string }>(rows: readonly T[], height: (row: T) => number) {

@@ -42,19 +42,21 @@ export function placeTrials({ cases, trials }: PageTrials): number[] {
   return trials.map(({ cell }) => locations.get(key(cell.suite, cell.model, cell.case)) ?? -1);
 }
 
+/** The fields of a filter that offer a choice, as the page names them. */
+export const choiceLabels = {
+  result: "Result",
+  outcome: "Outcome",
+  tool: "Tool picked",
+  expected: "Expected",
+  case: "Case",
+  model: "Model",
+  suite: "Suite",
+  arm: "Arm",
+} as const;
+
 /** Selects trials. Empty fields match everything. `text`: words that must all occur. */
-export const everything = {
-  text: "",
-  result: "",
-  outcome: "",
-  case: "",
-  tool: "",
-  expected: "",
-  model: "",
-  suite: "",
-  arm: "",
-};
-export type Filter = typeof everything;
+export type Filter = Record<"text" | keyof typeof choiceLabels, string>;
+export const everything = Object.fromEntries(["text", ...Object.keys(choiceLabels)].map((key) => [key, ""])) as Filter;
 
 /** Sets a filter from anywhere on the page, such as a cell of a grid, and scrolls to the trials. */
 export const FilterContext = createContext<(filter: Partial<Filter>) => void>(() => {});
@@ -112,15 +114,9 @@ export function applyFilter(
     if (own) return [{ at, case: one, trials: own }];
     return isOpen && wanted[at] ? [{ at, case: one, trials: [] }] : [];
   });
-  const rank = ({ case: one, trials: own }: Shown) =>
-    one.state === undefined
-      ? own.some((trial) => readResult(trial) !== "passed")
-        ? 0
-        : 1
-      : one.state === "passed"
-        ? 1
-        : 0;
-  return shown.sort((a, b) => rank(a) - rank(b) || a.at - b.at);
+  const isRed = ({ case: { state }, trials: own }: Shown) =>
+    state === undefined ? own.some((trial) => readResult(trial) !== "passed") : state !== "passed";
+  return shown.sort((a, b) => Number(isRed(b)) - Number(isRed(a)) || a.at - b.at);
 }
 
 function isAbout({ verdict, turns }: Trial, tool: string): boolean {

@@ -69,11 +69,6 @@ export function stemWords(text: string): string[] {
   return splitWords(text).map((word) => word.stem);
 }
 
-/** Whether a word of a text is a stop word. Punctuation after it is ignored. */
-export function isStopWord(word: string): boolean {
-  return stopWords.has(word.toLowerCase().replace(/(?<![^\p{L}\p{N}])[^\p{L}\p{N}]+$/u, ""));
-}
-
 /**
  * A light stemmer for English inflections only: plurals, -ing, -ed, doubled consonants, a silent -e and -y. So
  * "creates", "created", "creating" and "create" have the same stem, and so have "query" and "queries". It does not

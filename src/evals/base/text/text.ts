@@ -142,8 +142,6 @@ export function cut(text: string, most = 200): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-/** Controls, format characters, line separators, lone surrogates and non-characters. */
-
 /** A name of one word (`echo`) counts only if it is marked: in backticks, before `()`, or before "tool". */
 const markedName = /^(?:`|\(\)|\s+(?:tool|function|skill)\b)/;
 
