@@ -323,7 +323,7 @@ test("every server of a host configuration, and its entry", async () => {
 
       warning registration-name Hosts replace or reject characters of the name "my key".
         Fix: Use letters, digits, _ and -.
-      warning registration-secret The entry contains a GitHub token.
+      warning registration-secret The entry contains a token.
         Fix: Put it in an environment variable, and write \${NAME} here.
     "
   `);
