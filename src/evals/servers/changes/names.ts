@@ -1,3 +1,4 @@
+import { groupBy } from "../../base/collections.ts";
 import { nearest } from "../../base/text/nearest.ts";
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../../base/types/json.ts";
 import { instructionsEntryName } from "../../base/types/tool.ts";
@@ -83,22 +84,16 @@ const maxCompared = 20;
  * ignored, because they are too small to be recognized.
  */
 export function findRenamed(before: ReadonlyMap<string, Json>, after: ReadonlyMap<string, Json>): Map<string, string> {
-  const added = new Map<string, Set<string>>();
-  for (const [name, value] of after) {
-    const key = before.has(name) ? "" : readDescription(value);
-    if (key !== "") added.set(key, (added.get(key) ?? new Set()).add(name));
-  }
+  const added = groupBy(
+    [...after].filter(([name]) => !before.has(name)),
+    ([, value]) => readDescription(value),
+  );
+  added.delete("");
   const renamed = new Map<string, string>();
   for (const [name, value] of before) {
-    const free = after.has(name) ? undefined : added.get(readDescription(value));
-    let compared = 0;
-    for (const to of free ?? []) {
-      if (compared++ === maxCompared) break;
-      if (!sameJson(value, after.get(to))) continue;
-      free?.delete(to);
-      renamed.set(name, to);
-      break;
-    }
+    const free = after.has(name) ? [] : (added.get(readDescription(value)) ?? []);
+    const at = free.slice(0, maxCompared).findIndex(([, other]) => sameJson(value, other));
+    for (const [to] of at < 0 ? [] : free.splice(at, 1)) renamed.set(name, to);
   }
   return renamed;
 }
