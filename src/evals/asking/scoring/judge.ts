@@ -10,7 +10,7 @@ import {
   type Problem,
   usageError,
 } from "../../base/types/errors.ts";
-import { canonicalJson, isJsonObject, type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
+import { canonicalJson, isJsonObject, type Json, type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
 import type { Message } from "../../base/types/model.ts";
 import { type Turn, turnSchema } from "../../base/types/trial.ts";
 import { type JudgeQuestion, type Match, unknown } from "./matchers.ts";
@@ -170,14 +170,28 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** To be raised with any change of how a trial is shown to a judge, which `hashPrompt` does not see. */
-const transcriptForm = 1;
-
 /** The hash of all that affects a judge's answers except the trial: its measured accuracy is valid for one prompt. */
 export function hashPrompt(): string {
-  return sha256(
-    canonicalJson({ instructions, transcriptForm, answerSchema, limits: { ...limits }, leastEvidence }),
-  ).slice(0, 16);
+  const result = { isError: false, content: [{ type: "text", text: "42" }] };
+  const call = { id: "1", tool: "add", arguments: { a: 40, b: 2 } };
+  const usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const turn = { text: "I add.", stop: "calls", usage, ms: 0 } as const;
+  const transcript = buildTranscript(
+    [{ role: "user", content: "What is 40 + 2?" }],
+    [
+      { ...turn, calls: [call] },
+      { ...turn, calls: [{ ...call, execution: { status: "executed", ms: 0, result } }] },
+    ],
+  );
+  const questions: JudgeQuestion[] = [
+    { about: "behavior", criterion: "says 42" },
+    { about: "value", criterion: "is even", at: "args.a", value: 40 },
+  ];
+  const { messages } = buildJudgeRequest({ transcript, questions });
+  const texts = messages.map((message) => ("content" in message ? message.content : ""));
+  // Renaming a key would invalidate all measurements.
+  const hashed: Json = { told: texts, answerSchema, limits: { ...limits }, leastEvidence };
+  return sha256(canonicalJson(hashed)).slice(0, 16);
 }
 
 /** A match for each criterion in their order, or why the judge's reply cannot be used. */
