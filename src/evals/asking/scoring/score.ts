@@ -13,7 +13,7 @@ import {
   readActivity,
   readingTools,
 } from "./activity.ts";
-import { type Assessment, chooseBetter, compileCall, compileSequence } from "./calls.ts";
+import { type Assessment, type CallScore, chooseBetter, compileCall, compileSequence } from "./calls.ts";
 import { joinScores, labelCalls, labelExpectation, noneLabel, type PartScore } from "./labels.ts";
 import { type Judge, noJudge } from "./matchers.ts";
 import { getLookup, type ToolLookup } from "./tools.ts";
@@ -199,9 +199,12 @@ function compileExpectation(expect: Expectation | undefined, lookup: ToolLookup)
 function compileTool(expect: Extract<Expectation, { kind: "tool" }>, lookup: ToolLookup): Assess {
   const scoreCall = compileCall(expect.call, expect.argsMode, lookup);
   const label = labelExpectation(expect);
-  return ({ first }, judge) => {
-    const picked = labelCalls(first, lookup.find);
-    const scores = first.map((call) => scoreCall(call, judge));
+  const { find } = lookup;
+  const { tools } = expect.call;
+  return ({ first, all }, judge) => {
+    const picked = labelCalls(first, find);
+    const later = explainLater(tools, all, find);
+    const scores = first.map((call) => scoreCall(call, judge)).map((score) => addToWhy(score, later));
     const [head] = scores;
     if (!head) return fail("no-call", picked, `expected a call of ${label}, got none`);
     if (scores.length === 1 || expect.extras) return { picked, ...scores.reduce(chooseBetter) };
@@ -209,6 +212,19 @@ function compileTool(expect: Extract<Expectation, { kind: "tool" }>, lookup: Too
     const hasExpected = scores.some(({ selection }) => selection !== "unknown-tool" && selection !== "wrong-tool");
     return fail(hasExpected ? "several-calls" : head.selection, picked, why);
   };
+}
+
+/** A note for when the expected tool was called, but only after others; otherwise empty. */
+function explainLater(tools: readonly string[], all: Activity["all"], find: ToolLookup["find"]): string {
+  const at = all.findIndex(({ tool }) => tools.includes(tool));
+  if (at < 1) return "";
+  return `; ${all[at]?.tool} was reached later, as call ${at + 1} after ${labelCalls(all.slice(0, at), find, ", ")}`;
+}
+
+function addToWhy(score: CallScore, later: string): CallScore {
+  if (later === "" || score.selection !== "wrong-tool") return score;
+  const checks = score.checks.map((check) => (check.met === "no" ? { ...check, why: `${check.why}${later}` } : check));
+  return { ...score, checks };
 }
 
 function compileAny(expect: Extract<Expectation, { kind: "any" }>, lookup: ToolLookup): Assess {
@@ -326,7 +342,6 @@ function assessDiscovery(
   return builtIn ? { outcome: "built-in-used", builtIn: builtIn.tool } : { outcome: "not-searched" };
 }
 
-/** Why an expected tool was not called, as an assertion; undefined where it was. */
 function explainDiscovery({ outcome, rank, queries = [] }: Discovery, { builtIns }: Activity): Assertion | undefined {
   if (outcome === "chosen" || outcome === "chosen-without-search") return undefined;
   const search = `the search for ${queries.map((query) => JSON.stringify(query)).join(", ")}`;
