@@ -342,6 +342,7 @@ function assessDiscovery(
   return builtIn ? { outcome: "built-in-used", builtIn: builtIn.tool } : { outcome: "not-searched" };
 }
 
+/** Why an expected tool was not called, as an assertion; undefined where it was. */
 function explainDiscovery({ outcome, rank, queries = [] }: Discovery, { builtIns }: Activity): Assertion | undefined {
   if (outcome === "chosen" || outcome === "chosen-without-search") return undefined;
   const search = `the search for ${queries.map((query) => JSON.stringify(query)).join(", ")}`;
