@@ -165,6 +165,13 @@ describe("parameters", () => {
         "compatible: t.p: minimum changed from 1 to not set.",
       ],
     ],
+    ["a bound of 0", {}, { exclusiveMinimum: 0 }, ["breaking: t.p: exclusiveMinimum changed from not set to 0."]],
+    [
+      "a length of 0",
+      { type: "string" },
+      { type: "string", minLength: 0 },
+      ["description only: The inputSchema of t is written differently and means the same."],
+    ],
     ["a multiple", { multipleOf: 10 }, { multipleOf: 5 }, ["compatible: t.p: multipleOf changed from 10 to 5."]],
     ["another pattern", { pattern: "a" }, { pattern: "b" }, ['unknown: t.p: pattern changed from "a" to "b".']],
     [

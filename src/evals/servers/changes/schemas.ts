@@ -259,7 +259,7 @@ function loses(keyword: string, was: Json | undefined, is: Json | undefined): Ha
   if (keyword === "uniqueItems") return toHarm(is === true);
   if (keyword === "multipleOf") return toHarm(!Number.isInteger(Number(was) / Number(is)));
   if (/max/i.test(keyword)) return toHarm(Number(is) < Number(was ?? Infinity));
-  return toHarm(Number(is) > Number(was ?? (keyword.startsWith("minimum") ? -Infinity : 0)));
+  return toHarm(Number(is) > Number(was ?? (/minimum/i.test(keyword) ? -Infinity : 0)));
 }
 
 const descend = (spot: Spot, step: string): Spot => ({ ...spot, name: spot.name + step, depth: spot.depth + 1 });
