@@ -78,9 +78,12 @@ describe("tools", () => {
     `);
   });
 
-  test("that are named twice", () => {
-    expect(found(expectTool({ tools: ["read_file", "read_file"] }))).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: warning: Case "read-one": tool "read_file" is named twice in one list.
+  test("that are named twice, or wanted and avoided at once", () => {
+    const expectation = expectTool({ tools: ["read_file", "read_file"] }, { avoid: ["read_file"] });
+    expect(found(expectation)).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: Case "read-one": tool "read_file" is both expected and avoided: a call of it can never pass.
+        Remove one of the two.
+      evals/files.yaml:3:5: warning: Case "read-one": tool "read_file" is named twice in one list.
         Remove one of the two."
     `);
   });

@@ -138,6 +138,11 @@ function checkNames(
     ...expected.flatMap(checkListed("expected")),
     ...acceptable.flatMap(checkListed("acceptable")),
     ...avoid.flatMap(checkListed("avoided")),
+    ...expected
+      .filter((name) => avoid.includes(name))
+      .map((name) =>
+        error(`tool "${name}" is both expected and avoided: a call of it can never pass.`, "Remove one of the two."),
+      ),
     ...[...calls.flatMap((call) => findTwice([...call.tools, ...(call.acceptable ?? [])])), ...findTwice(avoid)].map(
       (name) => warning(`tool "${name}" is named twice in one list.`, "Remove one of the two."),
     ),
