@@ -2,10 +2,9 @@ import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { plain } from "../base/text/display.ts";
 import type { PageData, ReportPage, RunEntry, RunsPage } from "../experiments/run/report/page.ts";
-import { count, integer, money, percent } from "../reports/format.ts";
+import { count, integer, money } from "../reports/format.ts";
 import { BlockList } from "./blocks.tsx";
 import { Explorer } from "./explorer.tsx";
-import { findRates } from "./rows.tsx";
 import { Scroll } from "./text.tsx";
 import { everything, type Filter, FilterContext } from "./trials.ts";
 
@@ -69,41 +68,9 @@ function Report({ page }: { page: ReportPage }) {
         {trials && trials.cases.length > 0 && (
           <Explorer trials={trials} toolsets={page.toolsets} filter={filter} setFilter={setFilter} />
         )}
-        <PrintedCases page={page} />
         <BlockList blocks={page.after} />
       </main>
     </FilterContext.Provider>
-  );
-}
-
-const maxPrinted = 300;
-
-/** Only on paper, where nothing can be unfolded: the cases that did not pass, with their reasons. */
-function PrintedCases({ page: { trials } }: { page: ReportPage }) {
-  const red = (trials?.cases ?? []).filter(({ state }) => state !== undefined && state !== "passed");
-  if (red.length === 0) return null;
-  return (
-    <section class="printed">
-      <h2>Cases that did not pass</h2>
-      <ul>
-        {red.slice(0, maxPrinted).map((one) => {
-          const { main } = findRates(one);
-          return (
-            <li key={`${one.suite} ${one.model} ${one.id}`}>
-              <strong>{plain(one.id)}</strong>{" "}
-              {main && main.trials > 0 ? percent(main.passed / main.trials) : one.state}, {plain(one.model)}:{" "}
-              {plain(one.input.slice(0, 300))}
-              <ul>
-                {one.reasons.map(({ text, n }) => (
-                  <li key={text}>{`${n}× ${plain(text)}`}</li>
-                ))}
-              </ul>
-            </li>
-          );
-        })}
-      </ul>
-      {red.length > maxPrinted && <p>… and {count(red.length - maxPrinted, "more case")}</p>}
-    </section>
   );
 }
 

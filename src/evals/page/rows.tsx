@@ -30,7 +30,7 @@ type Rate = Pick<ArmCounts, "passed" | "trials">;
  * The rate of a case, and the one to compare it with: the baseline's, or the first of two arms. Any other arms are
  * added up.
  */
-export function findRates({ arms }: PageCase): { main?: Rate; before?: Rate } {
+function findRates({ arms }: PageCase): { main?: Rate; before?: Rate } {
   const head = arms.find(({ arm }) => arm === "head");
   const [first, last] = [arms[0], arms.at(-1)];
   if (!first || !last) return {};

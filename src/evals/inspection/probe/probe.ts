@@ -207,17 +207,17 @@ type Probed = { server?: ServerReport; problems: readonly Problem[] };
 
 /** The problem of a server without a called tool, which must not pass. */
 function nothingCalled({ server, skipped }: ServerReport): Problem {
-  if (skipped.length === 0)
-    return {
-      severity: "error",
-      message: `"${server}" lists no tool to probe.`,
-      hint: "Check that it is the right server, and that --tool matches one of its tools.",
-    };
-  return {
-    severity: "error",
-    message: `No tool of "${server}" was called.`,
-    hint: "Annotate tools that only read as read-only, or name with --tool those that may be called.",
-  };
+  const [message, hint] =
+    skipped.length === 0
+      ? [
+          `"${server}" lists no tool to probe.`,
+          "Check that it is the right server, and that --tool matches one of its tools.",
+        ]
+      : [
+          `No tool of "${server}" was called.`,
+          "Annotate tools that only read as read-only, or name with --tool those that may be called.",
+        ];
+  return { severity: "error", message, hint };
 }
 
 /** Every rule that a report may name. */
