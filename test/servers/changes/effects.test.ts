@@ -328,25 +328,11 @@ it("takes results the other way round: they may hold less, but no more", () => {
 });
 
 describe("what holds of any two lists", () => {
-  const value = fc.constantFrom<Json>(
-    "a",
-    "b",
-    "abc",
-    0,
-    1,
-    2,
-    2.5,
-    -1,
-    10,
-    true,
-    null,
-    [],
-    ["a", "a"],
-    [1, 2, 3],
-    {},
-    { p: 1 },
-    { p: "a", q: null },
-  );
+  const values: Json[] = [
+    ...["a", "b", "abc", 0, 1, 2, 2.5, -1, 10, true, null],
+    ...[[], ["a", "a"], [1, 2, 3], {}, { p: 1 }, { p: "a", q: null }],
+  ];
+  const value = fc.constantFrom(...values);
   const type = fc.constantFrom("string", "integer", "number", "boolean", "array", "object", "null");
   const size = fc.integer({ min: 0, max: 4 });
   const some = <T>(keywords: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(keywords, { requiredKeys: [] });
@@ -394,21 +380,51 @@ describe("what holds of any two lists", () => {
       ),
     );
 
+  const ajv = new Ajv2020({ strict: false, logger: false });
+  const harmful = expect.stringMatching(/breaking|unknown/);
+  const classify = (field: string, before: JsonObject, after: JsonObject) =>
+    listEffects([{ name: "t", [field]: before }], [{ name: "t", [field]: after }]).map((one) => one.class);
+
+  const bounds = [-1, 0, 1, 2, 2.5];
+  const sizes = [0, 1, 2, 3];
+  it.each<[keyword: string, settings: Json[]]>([
+    ["type", ["string", "integer", "number", "boolean", "array", "object", "null", ["string", "null"]]],
+    ["enum", [["a"], ["a", "b", null], [0, 1, 2.5], [true], [{}], [[], "a"]]],
+    ["const", ["a", 1, 2.5, null, true, {}]],
+    ...["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"].map((one): [string, Json[]] => [one, bounds]),
+    ...["minLength", "maxLength", "minItems", "maxItems"].map((one): [string, Json[]] => [one, sizes]),
+    ...["minProperties", "maxProperties"].map((one): [string, Json[]] => [one, sizes]),
+    ["multipleOf", [0.5, 1, 2, 2.5, 3]],
+    ["pattern", ["^a", "b$"]],
+    ["uniqueItems", [true, false]],
+    ["items", [true, false, {}, { type: "string" }, { minimum: 2 }]],
+    ["required", [[], ["p"], ["p", "q"]]],
+  ])("never takes a change of %s for harmless that refuses a value, or gives another", (keyword, settings) => {
+    for (const common of [{}, { type: "integer" }, { type: ["array", "number", "object", "string"] }]) {
+      const schemas = [common, ...settings.map((setting) => ({ ...common, [keyword]: setting }))].map((p) => {
+        const whole: JsonObject = { type: "object", properties: { p } };
+        return { whole, accepted: new Set(values.filter((one) => ajv.validate(whole, { p: one }))) };
+      });
+      for (const [one, other] of schemas.flatMap((each) => schemas.map((next) => [each, next] as const))) {
+        const isLost = [...one.accepted].some((each) => !other.accepted.has(each));
+        const isGained = [...other.accepted].some((each) => !one.accepted.has(each));
+        if (isLost) expect(classify("inputSchema", one.whole, other.whole)).toContainEqual(harmful);
+        if (isGained) expect(classify("outputSchema", one.whole, other.whole)).toContainEqual(harmful);
+      }
+    }
+  });
+
   it("never takes a change for harmless that refuses a value, or gives one that was not expected", () => {
-    const ajv = new Ajv2020({ strict: false, logger: false });
-    const classes = (field: string, before: JsonObject, after: JsonObject) =>
-      listEffects([{ name: "t", [field]: before }], [{ name: "t", [field]: after }]).map((one) => one.class);
-    const harmful = expect.stringMatching(/breaking|unknown/);
     fc.assert(
       fc.property(inputs, fc.array(value, { minLength: 12, maxLength: 12 }), ([before, after], values) => {
         const [then, now] = [ajv.compile(before), ajv.compile(after)];
         if (values.some((p) => then({ p }) && !now({ p }))) {
-          expect(classes("inputSchema", before, after)).toContainEqual(harmful);
+          expect(classify("inputSchema", before, after)).toContainEqual(harmful);
         }
         // A new field is taken for compatible whatever the older schema says of other keys.
         const isOpen = !JSON.stringify(before).includes("additionalProperties");
         if (isOpen && values.some((p) => !then({ p }) && now({ p }))) {
-          expect(classes("outputSchema", before, after)).toContainEqual(harmful);
+          expect(classify("outputSchema", before, after)).toContainEqual(harmful);
         }
       }),
       { numRuns: 120 },
