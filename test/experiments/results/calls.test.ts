@@ -82,6 +82,10 @@ describe("why trials missed", () => {
 
   it("finds a tool that is reached later, and whether its description names what came before", () => {
     const later = [turn(call("search")), turn(call("list")), turn(call("read", { path: "a" }))];
+    const graded = createGrader(caseOf(expectation), toolset)(later);
+    expect(graded.checks[0]?.why).toBe(
+      "expected read, got search; read was reached later, as call 3 after search, list",
+    );
     expect(summarize([later, later, [turn(call("list"))], [turn()]])).toMatchObject({
       tools: [
         {
