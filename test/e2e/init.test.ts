@@ -166,11 +166,11 @@ describe("evals init", () => {
       {
         "code": 0,
         "err": "8 queries to write with anthropic:claude-haiku-5-5, a request each: free. No tool is executed.
-      anthropic:claude-haiku-5-5 wrote 2 of 8 queries. 3 could not be used (it does not say invoice). 3 said the same as another.
+      anthropic:claude-haiku-5-5 wrote 1 of 8 queries. 6 could not be used (it does not say invoice). 1 said the same as another.
       ",
       }
     `);
-    expect(asked).toHaveLength(11);
+    expect(asked).toHaveLength(20);
     expect(asked[1]).toContain("Your last message could not be used: it does not say");
     expect(read("evals/notes.yaml")).toContain("input: What do I need, says shopping.md?");
     expect(read("evals/notes.yaml")).toContain("input: Please save a note under a name");

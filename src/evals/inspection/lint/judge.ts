@@ -102,17 +102,21 @@ function makeSubject({ list, index, tool }: Asked, judge: string, grades: Judged
   };
 }
 
-/** One problem per reason, with the names of its first tools. */
+/** One problem per reason, with the names of its first tools and the place of the first. */
 function describeUngraded(outcomes: readonly { asked: Asked; outcome: JudgeResult }[]): Problem[] {
   const reasons = outcomes.flatMap(({ asked, outcome }) =>
-    outcome.kind === "problem" ? [{ name: getName(asked.tool), why: outcome.why.replace(/\.$/, "") }] : [],
+    outcome.kind === "problem" ? [{ asked, why: outcome.why.replace(/\.$/, "") }] : [],
   );
   return [...groupBy(reasons, ({ why }) => why)].map(([why, own]) => {
-    const names = own.map(({ name }) => name);
+    const names = own.map(({ asked }) => getName(asked.tool));
+    const [first] = own;
+    const { file, line, via } = first?.asked.list.where([first.asked.index]) ?? {};
+    const location = file === undefined ? via : { file, ...(line !== undefined && { line }) };
     return {
       severity: "error",
       message: `${count(own.length, "tool")} not judged (${some(names, 5)}): ${why}.`,
       hint: "Run it again. The findings of the other rules are complete.",
+      ...(location && { location }),
     };
   });
 }
