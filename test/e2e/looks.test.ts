@@ -93,6 +93,8 @@ describe("the page of a run", () => {
       expect(new Set([good, bad, ink]).size).toBe(3);
       expect(await colors(page, ".row.red .rate strong, .row.red .name code")).toEqual([bad]);
       expect(await findCut(page)).toEqual([]);
+      const select = "document.querySelectorAll('.toolbar select')";
+      await page.evaluate(`for (const one of ${select}) one.append(new Option("a_long_name_".repeat(5)))`);
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
 
       await page.getByLabel("Result", { exact: true }).selectOption("passed");
