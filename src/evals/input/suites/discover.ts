@@ -220,12 +220,12 @@ export async function recognize(word: string, cwd: string): Promise<NamedBy> {
   return Array.isArray(value.tools) ? "tools" : "paths";
 }
 
+/** A file that is executable and begins with `#!`, or has no ending, starts by its name; other code needs an interpreter. */
 async function recognizeProgram(word: string, path: string, isExecutable: boolean): Promise<NamedBy> {
   const isScript = /\.(?:[cm]?[jt]s|py)$/i.test(word);
-  if (!isScript && extname(word) !== "") return "paths";
-  const text = isScript && isExecutable ? await readFile(path, "utf8").catch(() => "") : "#!";
-  if (isExecutable && text.startsWith("#!")) return "server";
-  if (!isScript) return "paths";
+  if (!isScript) return isExecutable && extname(word) === "" ? "server" : "paths";
+  const text = isExecutable ? await readFile(path, "utf8").catch(() => "") : "";
+  if (text.startsWith("#!")) return "server";
   const starter = /py$/i.test(word) ? "python" : "node";
   throw usageError(`"${word}" is a program.`, `Name the command line that starts it, in quotes: "${starter} ${word}".`);
 }

@@ -65,8 +65,8 @@ export const isDeprecated = ({ description = "" }: Pick<Tool, "description">) =>
 const deprecated =
   /(?:^|[.!?:;([*\n]\s*|\b(?:tool|function|method|command|endpoint) (?:is|has been) (?:now )?)deprecated\b(?! \w+s\b)/i;
 
-/** Words of names that nobody takes for each other. */
-const opposites = ["start stop", "open close", "enable disable", "connect disconnect", "lock unlock", "push pull"];
+/** Pairs of words in names that nobody takes for each other, each in the order of letters. */
+const opposites = ["close open", "connect disconnect", "disable enable", "lock unlock", "pull push", "start stop"];
 
 /**
  * Whether the names of two tools say that they do not do the same: one reads and the other changes something (`get_x`,
@@ -77,7 +77,7 @@ export function differInEffect(one: string, other: string): boolean {
   const [a, b] = names.map((name) => getVerbKind(findVerb(name) ?? ""));
   if ((a === "reads" && b === "changes") || (a === "changes" && b === "reads")) return true;
   const differing = names[0].flatMap((word, at) => (word === names[1][at] ? [] : [word, names[1][at]]));
-  return opposites.some((pair) => [pair, pair.split(" ").reverse().join(" ")].includes(differing.join(" ")));
+  return opposites.includes(differing.sort().join(" "));
 }
 
 /** More drafts than a person edits in one sitting do not help. */

@@ -162,8 +162,7 @@ function listValues(name: string, parameter: JsonObject, tool: Tool): Json[] {
   const [item = {}] = listAlternatives(parameter.items, tool.inputSchema);
   // One number says nothing of a series.
   const texts = listValues(name, { description: said, ...item }, tool).filter((one) => typeof one === "string");
-  const isForSeveral =
-    texts.length > 1 && /\bmultiple\b/i.test(`${splitWords(tool.name).join(" ")} ${tool.description}`);
+  const isForSeveral = texts.length > 1 && /\bmultiple\b/i.test(tellAbout(tool));
   return [...(isForSeveral ? [texts.slice(0, 2), texts.slice(0, 2).reverse()] : []), ...texts.map((one) => [one])];
 }
 
@@ -181,26 +180,28 @@ function listTexts(name: string, said: string, format: Json | undefined, tool: T
   if (example !== undefined) return [example];
   const kind = (typeof format === "string" && formats[format]) || findKind(splitWords(name), said, tool);
   if (!kind) return [];
-  const about = `${splitWords(tool.name).join(" ")} ${(tool.description ?? "").slice(0, 500)}`;
   const [, ...usual] = textKinds[kind];
-  const values = (kind === "sql" && statements.find(([said]) => said.test(about))?.[1]) || usual;
+  const values = (kind === "sql" && statements.find(([form]) => form.test(tellAbout(tool)))?.[1]) || usual;
   const form =
     kind === "date" ? /\b(?:YYYY|MM|DD)(?:[-/.](?:YYYY|MM|DD)){1,2}\b/i.exec(said)?.[0].toUpperCase() : undefined;
   const dates = form === undefined ? [] : [form.replace("YYYY", "2026").replace("MM", "03").replace("DD", "02")];
   return [...dates, ...values.filter((value) => typeof value === "string")];
 }
 
-function findKind(words: readonly string[], said: string, { name, description = "" }: Tool): TextKind | undefined {
+/** The words of a tool's name, and the beginning of its description. */
+const tellAbout = ({ name, description = "" }: Tool) => `${splitWords(name).join(" ")} ${description.slice(0, 500)}`;
+
+function findKind(words: readonly string[], said: string, tool: Tool): TextKind | undefined {
   if (choiceNames.test(words.at(-1) ?? "")) return undefined;
-  if (moved.test(words.at(-1) ?? "") && /\bfiles?\b/i.test(description.slice(0, 500))) return "path";
+  if (moved.test(words.at(-1) ?? "") && /\bfiles?\b/i.test(tellAbout(tool))) return "path";
   // The last word of a name says what it is, and those before of what: base_url, url_pattern. But "name" says nothing.
   const kind = words
     .toReversed()
     .flatMap((word) => kindsByWord.get(word) ?? kindsByWord.get(word.replace(/s$/, "")) ?? [])
     .find((one) => words.length === 1 || (one !== "name" && one !== "title"));
   if (kind === "path" && words.some((word) => holders.test(word))) return "checkout";
-  if (kind === "path" && splitWords(name).some((word) => folderTool.test(word))) return "folder";
-  if (kind === "search" && sqlTool.test(`${splitWords(name).join(" ")} ${description.slice(0, 500)}`)) return "sql";
+  if (kind === "path" && splitWords(tool.name).some((word) => folderTool.test(word))) return "folder";
+  if (kind === "search" && sqlTool.test(tellAbout(tool))) return "sql";
   const described = Object.entries(textKinds).find(([, [, , , form]]) => form?.test(said))?.[0] as TextKind | undefined;
   if (kind === "id" && described === "uuid") return described;
   if (kind !== undefined && !vague.has(kind)) return kind;

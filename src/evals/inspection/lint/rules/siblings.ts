@@ -93,7 +93,7 @@ const nearDuplicate = 0.75;
 /** Limits that keep the time linear. In longer lists only equal descriptions are found. */
 const comparison = { tools: 2000, pairs: 10_000, characters: 20_000 } as const;
 
-/** Rules about whether a model can tell the tools of a list apart. */
+/** Rules about whether a model can tell the tools of a list apart, and finds those that are referred to. */
 export const alikeRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "name-shared",
