@@ -36,14 +36,16 @@ export async function openGeminiCli(id, path, options) {
     skillFolder: ".agents/skills",
     configFolders: /^\.(gemini|agents)$/i,
     hidesTools: false,
+    ownPromptTokens: 30_000,
+    processBytes: 300 * 1024 * 1024,
     configure: (launch) => configure(launch, model),
     readFailure: (output) => readEvents(output).findLast(({ type }) => type === "error")?.message,
   };
   const facts = { id, host, command, model, version: { geminiCli: version }, endpoint, env };
-  return createHostModel({ ...facts, ownPromptTokens: 30_000, processBytes: 300 * 1024 * 1024 }, options);
+  return createHostModel(facts, options);
 }
 
-async function configure({ folder, servers, baseUrl, prompt }, model) {
+async function configure({ folder, servers, baseUrl }, model) {
   const home = join(folder.home, ".gemini");
   mkdirSync(home, { recursive: true });
   const settings = {
@@ -59,8 +61,6 @@ async function configure({ folder, servers, baseUrl, prompt }, model) {
     // In other modes it leaves out its own tools that would ask. Nothing is executed: the model on this machine calls none.
     args: ["-m", model, "-o", "stream-json", "--approval-mode", "yolo"],
     env: {
-      HOME: folder.home,
-      TMPDIR: folder.tmp,
       GEMINI_CLI_HOME: folder.home,
       GOOGLE_GEMINI_BASE_URL: baseUrl,
       GEMINI_CLI_TRUST_WORKSPACE: "true",
@@ -68,6 +68,5 @@ async function configure({ folder, servers, baseUrl, prompt }, model) {
       NO_BROWSER: "1",
       CI: "1",
     },
-    stdin: prompt,
   };
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { cut } from "../../base/text/text.ts";
 import type { HostModel } from "../../base/types/model.ts";
 import { hostNames } from "../../servers/host.ts";
-import { type Command, findProgram, type Host, type Launch, passEnvironment, readEvents, services } from "./host.ts";
+import { findProgram, type Host, passEnvironment, readEvents, services, writeServers } from "./host.ts";
 import { createHostModel, type HostOptions, resolveHostEndpoint } from "./model.ts";
 
 export type ClaudeCodeOptions = HostOptions & {
@@ -32,20 +32,8 @@ export async function claudeCode(id: string, name: string, options: ClaudeCodeOp
   const clean = buildEnvironment(options, endpoint);
   const path = options.claudePath ?? (given.CLAUDE_CODE_PATH || "claude");
   const { command, version } = await findProgram(path, program, clean);
-  const facts = {
-    id,
-    host: describeHost(name, endpoint.effort),
-    command,
-    model: name,
-    version: { claudeCode: version },
-    endpoint,
-    env: clean,
-
-    // About 12,000 tokens, without project instructions.
-    ownPromptTokens: 20_000,
-    processBytes: 400 * 1024 * 1024,
-  };
-  return createHostModel(facts, options);
+  const facts = { id, command, model: name, version: { claudeCode: version }, endpoint, env: clean };
+  return createHostModel({ ...facts, host: describeHost(name, endpoint.effort) }, options);
 }
 
 function describeHost(model: string, effort: string | undefined): Host {
@@ -63,59 +51,53 @@ function describeHost(model: string, effort: string | undefined): Host {
     configFolders: /^\.claude$/i,
     writesFiles: true,
     hidesTools: false,
-    configure: (launch) => configure(launch, model, effort),
+    // About 12,000 tokens, without project instructions.
+    ownPromptTokens: 20_000,
+    processBytes: 400 * 1024 * 1024,
+    /**
+     * Writes the MCP configuration and the system prompt of a trial. Whatever the exposure, the host may read within the
+     * project, load skills and call the tools under test, and write within the project if the case needs it; everything
+     * else that needs a permission is denied.
+     */
+    async configure({ trial, folder, servers, baseUrl, system }) {
+      const { exposure, skills, files, writable = false } = trial;
+      const config = await writeServers(folder, servers, { type: "http" });
+      const systemFile = join(folder.dir, "system.md");
+      if (system !== "") await writeFile(systemFile, system);
+      const isAll = exposure === "all";
+      const allowed = [
+        ...(skills.length > 0 || !isAll ? ["Skill"] : []),
+        ...[...servers.keys()].map((one) => `mcp__${one}`),
+        // The rule of Edit applies to every tool that writes files; the path is relative to the project.
+        ...(writable ? ["Edit(./**)"] : []),
+      ];
+      // Without skills or files, tools for reading would only compete with those under test.
+      const reading = skills.length + files.length > 0 || writable ? ["Read", "Glob", "Grep"] : [];
+      const tools = [...(skills.length > 0 ? ["Skill"] : []), ...reading, ...(writable ? ["Write", "Edit"] : [])];
+      return {
+        args: [
+          ...["-p", "--output-format", "json", "--no-session-persistence", "--setting-sources", "project"],
+          ...["--settings", projectSettings, "--mcp-config", config, "--strict-mcp-config"],
+          ...["--permission-mode", "dontAsk"],
+          ...(model === "" ? [] : ["--model", model]),
+          ...(effort === undefined ? [] : ["--effort", effort]),
+          ...(isAll ? ["--tools", tools.join(",")] : []),
+          ...(allowed.length > 0 ? ["--allowedTools", allowed.join(",")] : []),
+          ...(system === "" ? [] : ["--append-system-prompt-file", systemFile]),
+        ],
+        env: {
+          ANTHROPIC_BASE_URL: baseUrl,
+          // The memory feature would instruct the model to write files with a tool that is not offered.
+          ...(isAll && { ENABLE_TOOL_SEARCH: "false", CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1" }),
+        },
+      };
+    },
     readFailure,
   };
 }
 
 /** Keeps skills under test from running commands on this machine, by hooks or while their body is read. */
 const projectSettings = JSON.stringify({ disableAllHooks: true, disableSkillShellExecution: true });
-
-/**
- * Writes the MCP configuration and the system prompt of a trial. Whatever the exposure, the host may read within the
- * project, load skills and call the tools under test, and write within the project if the case needs it; everything
- * else that needs a permission is denied.
- */
-async function configure(
-  { trial: { exposure, skills, files, writable = false }, folder, servers, baseUrl, system, prompt }: Launch,
-  model: string,
-  effort: string | undefined,
-): Promise<Command> {
-  const config = join(folder.dir, "mcp.json");
-  const systemFile = join(folder.dir, "system.md");
-  const mcpServers = Object.fromEntries([...servers].map(([server, url]) => [server, { type: "http", url }]));
-  await writeFile(config, JSON.stringify({ mcpServers }), { mode: 0o600 });
-  if (system !== "") await writeFile(systemFile, system);
-  const isAll = exposure === "all";
-  const allowed = [
-    ...(skills.length > 0 || !isAll ? ["Skill"] : []),
-    ...[...servers.keys()].map((one) => `mcp__${one}`),
-    // The rule of Edit applies to every tool that writes files; the path is relative to the project.
-    ...(writable ? ["Edit(./**)"] : []),
-  ];
-  // Without skills or files, tools for reading would only compete with those under test.
-  const reading = skills.length + files.length > 0 || writable ? ["Read", "Glob", "Grep"] : [];
-  const tools = [...(skills.length > 0 ? ["Skill"] : []), ...reading, ...(writable ? ["Write", "Edit"] : [])];
-  return {
-    args: [
-      ...["-p", "--output-format", "json", "--no-session-persistence", "--setting-sources", "project"],
-      ...["--settings", projectSettings, "--mcp-config", config, "--strict-mcp-config", "--permission-mode", "dontAsk"],
-      ...(model === "" ? [] : ["--model", model]),
-      ...(effort === undefined ? [] : ["--effort", effort]),
-      ...(isAll ? ["--tools", tools.join(",")] : []),
-      ...(allowed.length > 0 ? ["--allowedTools", allowed.join(",")] : []),
-      ...(system === "" ? [] : ["--append-system-prompt-file", systemFile]),
-    ],
-    env: {
-      HOME: folder.home,
-      TMPDIR: folder.tmp,
-      ANTHROPIC_BASE_URL: baseUrl,
-      // The memory feature would instruct the model to write files with a tool that is not offered.
-      ...(isAll && { ENABLE_TOOL_SEARCH: "false", CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1" }),
-    },
-    stdin: prompt,
-  };
-}
 
 /** The first sentence of the answer to a call that the host denied, or has no tool for. */
 function readRefusal(text: string): string | undefined {
@@ -131,8 +113,6 @@ function readFailure(output: string): string | undefined {
   const errors = Array.isArray(result.errors) ? result.errors.join("; ") : "";
   return cut(String(result.result || errors || result.subtype || ""), 500) || undefined;
 }
-
-type Env = ClaudeCodeOptions["env"];
 
 /** The variables that are passed on: programs, language and credentials. Only this machine is reached by the host. */
 const passedVariables = /^(PATH|LANG|LC_ALL|ANTHROPIC_(?!BASE_URL$)\w+|CLAUDE_CODE_OAUTH_TOKEN)$/i;
@@ -153,6 +133,6 @@ export function buildEnvironment(
 }
 
 /** The credentials that replace an API key, if any. */
-function readToken(env: Env): string | undefined {
+function readToken(env: ClaudeCodeOptions["env"]): string | undefined {
   return env.ANTHROPIC_AUTH_TOKEN || env.CLAUDE_CODE_OAUTH_TOKEN || undefined;
 }

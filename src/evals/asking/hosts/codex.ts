@@ -10,7 +10,7 @@ import { messageOf, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import type { HostModel } from "../../base/types/model.ts";
 import { hostNames } from "../../servers/host.ts";
-import { type Command, findProgram, type Host, type Launch, passEnvironment, readEvents, services } from "./host.ts";
+import { findProgram, type Host, passEnvironment, readEvents, services } from "./host.ts";
 import { createHostModel, type HostEndpoint, type HostOptions, resolveHostEndpoint } from "./model.ts";
 
 const provider = {
@@ -41,20 +41,8 @@ export async function codex(id: string, name: string, options: HostOptions): Pro
   const isPublic = new URL(endpoint.baseUrl).host === new URL(provider.baseUrl).host;
   // It shows every definition to models of other services.
   if (!entry && isPublic) throw unknownModel(name, version, known);
-  const facts = {
-    id,
-    host: describeHost(name, entry, endpoint),
-    command,
-    model: name,
-    version: { codex: version },
-    endpoint,
-    env,
-
-    // About 10,000 tokens, without project instructions.
-    ownPromptTokens: 20_000,
-    processBytes: 250 * 1024 * 1024,
-  };
-  return createHostModel(facts, options);
+  const host = describeHost(name, entry, endpoint);
+  return createHostModel({ id, host, command, model: name, version: { codex: version }, endpoint, env }, options);
 }
 
 const entrySchema = z.looseObject({ slug: z.string(), visibility: z.string().optional() });
@@ -86,7 +74,11 @@ function unknownModel(name: string, version: string, known: readonly CatalogEntr
 /** The fields of a model that make Codex defer tools or offer them only to code. */
 const deferringFields = ["tool_mode", "supports_search_tool"];
 
-function describeHost(model: string, entry: CatalogEntry | undefined, endpoint: HostEndpoint): Host {
+function describeHost(
+  model: string,
+  entry: CatalogEntry | undefined,
+  { effort, retries, timeoutMs }: HostEndpoint,
+): Host {
   return {
     name: "Codex",
     wording: {
@@ -99,75 +91,66 @@ function describeHost(model: string, entry: CatalogEntry | undefined, endpoint: 
     skillFolder: ".agents/skills",
     configFolders: /^\.(codex|agents)$/i,
     hidesTools: true,
-    configure: (launch) => configure(launch, model, entry, endpoint),
-    readFailure,
-  };
-}
-
-/** Writes the home of a trial. If Codex cannot use a server, it ends, instead of continuing without the tools. */
-async function configure(
-  { trial: { exposure }, folder, servers, baseUrl, system, prompt }: Launch,
-  model: string,
-  entry: CatalogEntry | undefined,
-  { effort, retries, timeoutMs }: HostEndpoint,
-): Promise<Command> {
-  const home = join(folder.home, ".codex");
-  const catalog = join(home, "models.json");
-  await mkdir(home);
-  const isDirect = exposure === "all" && entry !== undefined;
-  if (isDirect) {
-    const kept = Object.entries(entry).filter(([field]) => !deferringFields.includes(field));
-    const models = [{ ...Object.fromEntries(kept), supports_search_tool: false }];
-    await writeFile(catalog, JSON.stringify({ models }));
-  }
-  const seconds = Math.ceil(timeoutMs / 1000);
-  const config = {
-    model,
-    model_provider: "recorded",
-    approval_policy: "never",
-    sandbox_mode: "read-only",
-    check_for_update_on_startup: false,
-    ...(effort !== undefined && { model_reasoning_effort: effort }),
-    ...(isDirect && { model_catalog_json: catalog }),
-    ...(system !== "" && { developer_instructions: system }),
-    analytics: { enabled: false },
-    otel: { exporter: "none" },
-    features: { plugins: false },
-    model_providers: {
-      recorded: {
-        name: "OpenAI",
-        base_url: baseUrl,
-        env_key: provider.keyVariable,
-        wire_api: "responses",
-        request_max_retries: retries,
-        stream_max_retries: retries,
-        stream_idle_timeout_ms: timeoutMs,
-      },
-    },
-    mcp_servers: Object.fromEntries(
-      [...servers].map(([name, url]) => {
-        const limits = { startup_timeout_sec: seconds, tool_timeout_sec: seconds };
+    // About 10,000 tokens, without project instructions.
+    ownPromptTokens: 20_000,
+    processBytes: 250 * 1024 * 1024,
+    /** Writes the home of a trial. If Codex cannot use a server, it ends, instead of continuing without the tools. */
+    async configure({ trial: { exposure }, folder, servers, baseUrl, system }) {
+      const home = join(folder.home, ".codex");
+      const catalog = join(home, "models.json");
+      await mkdir(home);
+      const isDirect = exposure === "all" && entry !== undefined;
+      if (isDirect) {
+        const kept = Object.entries(entry).filter(([field]) => !deferringFields.includes(field));
+        const models = [{ ...Object.fromEntries(kept), supports_search_tool: false }];
+        await writeFile(catalog, JSON.stringify({ models }));
+      }
+      const seconds = Math.ceil(timeoutMs / 1000);
+      const limits = { startup_timeout_sec: seconds, tool_timeout_sec: seconds };
+      const entries = [...servers].map(([name, url]) => {
         return [name, { url, required: true, default_tools_approval_mode: "approve", ...limits }];
-      }),
-    ),
-    projects: { [folder.project]: { trust_level: "trusted" } },
-  };
-  await writeFile(join(home, "config.toml"), toToml(config), { mode: 0o600 });
-  return {
-    args: ["exec", "--json", "--skip-git-repo-check", "-C", folder.project, "-"],
-    env: { HOME: folder.home, CODEX_HOME: home, TMPDIR: folder.tmp },
-    stdin: prompt,
+      });
+      const config = {
+        model,
+        model_provider: "recorded",
+        approval_policy: "never",
+        sandbox_mode: "read-only",
+        check_for_update_on_startup: false,
+        ...(effort !== undefined && { model_reasoning_effort: effort }),
+        ...(isDirect && { model_catalog_json: catalog }),
+        ...(system !== "" && { developer_instructions: system }),
+        analytics: { enabled: false },
+        otel: { exporter: "none" },
+        features: { plugins: false },
+        model_providers: {
+          recorded: {
+            name: "OpenAI",
+            base_url: baseUrl,
+            env_key: provider.keyVariable,
+            wire_api: "responses",
+            request_max_retries: retries,
+            stream_max_retries: retries,
+            stream_idle_timeout_ms: timeoutMs,
+          },
+        },
+        mcp_servers: Object.fromEntries(entries),
+        projects: { [folder.project]: { trust_level: "trusted" } },
+      };
+      await writeFile(join(home, "config.toml"), toToml(config), { mode: 0o600 });
+      const args = ["exec", "--json", "--skip-git-repo-check", "-C", folder.project, "-"];
+      return { args, env: { CODEX_HOME: home } };
+    },
+    readFailure,
   };
 }
 
 /** Tables of values as TOML. A JSON string is a TOML string. */
 export function toToml(config: JsonObject, path: readonly string[] = []): string {
-  const lines = Object.entries(config).flatMap(([key, value]) =>
-    isJsonObject(value) ? [] : [`${JSON.stringify(key)} = ${JSON.stringify(value)}`],
-  );
-  const tables = Object.entries(config).flatMap(([key, value]) =>
-    isJsonObject(value) ? [toToml(value, [...path, key])] : [],
-  );
+  const lines: string[] = [];
+  const tables: string[] = [];
+  for (const [key, value] of Object.entries(config))
+    if (isJsonObject(value)) tables.push(toToml(value, [...path, key]));
+    else lines.push(`${JSON.stringify(key)} = ${JSON.stringify(value)}`);
   const head = path.length > 0 && lines.length > 0 ? [`[${path.map((part) => JSON.stringify(part)).join(".")}]`] : [];
   return [...head, ...lines, ...tables].join("\n");
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isJsonObject } from "../../base/types/json.ts";
 import type { HostModel } from "../../base/types/model.ts";
 import { hostNames } from "../../servers/host.ts";
-import { type Command, findProgram, type Host, type Launch, passEnvironment, readEvents, services } from "./host.ts";
+import { findProgram, type Host, passEnvironment, readEvents, services, writeServers } from "./host.ts";
 import { createHostModel, type HostEndpoint, type HostOptions, resolveHostEndpoint } from "./model.ts";
 
 const program = {
@@ -28,20 +28,8 @@ export async function copilot(id: string, model: string, options: HostOptions): 
   const endpoint = resolveHostEndpoint(options, { name: "Copilot CLI", efforts, ...service });
   const env = { ...passEnvironment(given), COPILOT_PKG_CACHE_HOME: findPackages(given), COPILOT_OFFLINE: "true" };
   const { command, version } = await findProgram(given.COPILOT_PATH || "copilot", program, env);
-  const facts = {
-    id,
-    host: describeHost(model, api, endpoint),
-    command,
-    model,
-    version: { copilot: version },
-    endpoint,
-    env,
-
-    // About 13,000 tokens, without project instructions.
-    ownPromptTokens: 26_000,
-    processBytes: 400 * 1024 * 1024,
-  };
-  return createHostModel(facts, options);
+  const host = describeHost(model, api, endpoint);
+  return createHostModel({ id, host, command, model, version: { copilot: version }, endpoint, env }, options);
 }
 
 type Api = "messages" | "responses" | "completions";
@@ -57,7 +45,7 @@ function findPackages(env: HostOptions["env"]): string {
   return COPILOT_PKG_CACHE_HOME || COPILOT_CACHE_HOME || join(XDG_CACHE_HOME || join(HOME, ".cache"), "copilot");
 }
 
-function describeHost(model: string, api: Api, endpoint: HostEndpoint): Host {
+function describeHost(model: string, api: Api, { apiKey, effort, maxTokens }: HostEndpoint): Host {
   return {
     name: "Copilot CLI",
     wording: {
@@ -71,48 +59,39 @@ function describeHost(model: string, api: Api, endpoint: HostEndpoint): Host {
     skillFolder: ".agents/skills",
     configFolders: /^\.(github|copilot|agents|claude|mcp\.json)$/i,
     hidesTools: false,
-    configure: (launch) => configure(launch, model, api, endpoint),
-    readFailure,
-  };
-}
-
-/** Writes the home of a trial. Only the tested tools and reading in the project are permitted: nobody can be asked. */
-async function configure(
-  { trial: { exposure }, folder, servers, baseUrl, system, prompt }: Launch,
-  model: string,
-  api: Api,
-  { apiKey, effort, maxTokens }: HostEndpoint,
-): Promise<Command> {
-  const home = join(folder.home, ".copilot");
-  await mkdir(home);
-  const config = join(folder.dir, "mcp.json");
-  const entry = { type: "http", tools: ["*"], ...(exposure === "all" && { deferTools: "never" }) };
-  const mcpServers = Object.fromEntries([...servers].map(([name, url]) => [name, { ...entry, url }]));
-  await writeFile(config, JSON.stringify({ mcpServers }), { mode: 0o600 });
-  if (system !== "") await writeFile(join(home, "copilot-instructions.md"), system);
-  return {
-    args: [
-      ...["--output-format", "json", "--no-ask-user", "--disable-builtin-mcps", "--no-remote", "--no-auto-update"],
-      ...["--trust-folder", "--additional-mcp-config", `@${config}`],
-      ...[...servers.keys()].map((name) => `--allow-tool=${name}`),
-      ...(effort === undefined ? [] : ["--reasoning-effort", effort]),
-    ],
-    env: {
-      HOME: folder.home,
-      TMPDIR: folder.tmp,
-      COPILOT_HOME: home,
-      COPILOT_CACHE_HOME: join(folder.home, ".cache"),
-      XDG_CACHE_HOME: join(folder.home, ".cache"),
-      COPILOT_AUTO_UPDATE: "false",
-      NO_COLOR: "1",
-      COPILOT_PROVIDER_BASE_URL: baseUrl,
-      COPILOT_PROVIDER_TYPE: api === "messages" ? "anthropic" : "openai",
-      ...(api !== "messages" && { COPILOT_PROVIDER_WIRE_API: api }),
-      COPILOT_PROVIDER_API_KEY: apiKey,
-      COPILOT_PROVIDER_MAX_OUTPUT_TOKENS: String(maxTokens),
-      COPILOT_MODEL: model,
+    // About 13,000 tokens, without project instructions.
+    ownPromptTokens: 26_000,
+    processBytes: 400 * 1024 * 1024,
+    /** Writes the home of a trial. Only the tested tools and reading in the project are permitted: nobody can be asked. */
+    async configure({ trial: { exposure }, folder, servers, baseUrl, system }) {
+      const home = join(folder.home, ".copilot");
+      await mkdir(home);
+      const entry = { type: "http", tools: ["*"], ...(exposure === "all" && { deferTools: "never" }) };
+      const config = await writeServers(folder, servers, entry);
+      if (system !== "") await writeFile(join(home, "copilot-instructions.md"), system);
+      return {
+        args: [
+          ...["--output-format", "json", "--no-ask-user", "--disable-builtin-mcps", "--no-remote", "--no-auto-update"],
+          ...["--trust-folder", "--additional-mcp-config", `@${config}`],
+          ...[...servers.keys()].map((name) => `--allow-tool=${name}`),
+          ...(effort === undefined ? [] : ["--reasoning-effort", effort]),
+        ],
+        env: {
+          COPILOT_HOME: home,
+          COPILOT_CACHE_HOME: join(folder.home, ".cache"),
+          XDG_CACHE_HOME: join(folder.home, ".cache"),
+          COPILOT_AUTO_UPDATE: "false",
+          NO_COLOR: "1",
+          COPILOT_PROVIDER_BASE_URL: baseUrl,
+          COPILOT_PROVIDER_TYPE: api === "messages" ? "anthropic" : "openai",
+          ...(api !== "messages" && { COPILOT_PROVIDER_WIRE_API: api }),
+          COPILOT_PROVIDER_API_KEY: apiKey,
+          COPILOT_PROVIDER_MAX_OUTPUT_TOKENS: String(maxTokens),
+          COPILOT_MODEL: model,
+        },
+      };
     },
-    stdin: prompt,
+    readFailure,
   };
 }
 

@@ -5,16 +5,7 @@ import { nearest } from "../../base/text/nearest.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { HostModel } from "../../base/types/model.ts";
 import { hostNames } from "../../servers/host.ts";
-import {
-  type Command,
-  findProgram,
-  type Host,
-  type Launch,
-  passEnvironment,
-  readEvents,
-  type ServiceName,
-  services,
-} from "./host.ts";
+import { findProgram, type Host, passEnvironment, readEvents, type ServiceName, services } from "./host.ts";
 import { createHostModel, type HostOptions, resolveHostEndpoint } from "./model.ts";
 
 const program = {
@@ -38,20 +29,9 @@ export async function goose(id: string, name: string, options: HostOptions): Pro
   const endpoint = resolveHostEndpoint(options, provider);
   const env = { ...passEnvironment(given), [provider.keyVariable]: endpoint.apiKey };
   const { command, version } = await findProgram(given.GOOSE_PATH || "goose", program, env);
-  const facts = {
-    id,
-    host: describeHost(service, model, endpoint.maxTokens),
-    command,
-    model,
-    version: { goose: version },
-    endpoint: { ...endpoint, baseUrl: findHost(service, endpoint.baseUrl) },
-    env,
-
-    // About 5,000 tokens, without project instructions.
-    ownPromptTokens: 10_000,
-    processBytes: 200 * 1024 * 1024,
-  };
-  return createHostModel(facts, options);
+  const host = describeHost(service, model, endpoint.maxTokens);
+  const reached = { ...endpoint, baseUrl: findHost(service, endpoint.baseUrl) };
+  return createHostModel({ id, host, command, model, version: { goose: version }, endpoint: reached, env }, options);
 }
 
 function parseName(id: string, name: string): { service: ServiceName; model: string } {
@@ -98,50 +78,42 @@ function describeHost(service: ServiceName, model: string, maxTokens: number): H
     skillFolder: ".agents/skills",
     configFolders: /^\.(goose|agents|claude)$/i,
     hidesTools: false,
-    configure: (launch) => configure(launch, service, model, maxTokens),
-    readFailure: (output) => readEvents(output).findLast(({ type }) => type === "error")?.error as string | undefined,
-  };
-}
-
-/** Writes the home of a trial. A tool that is neither permitted nor denied ends it, because no user can be asked. */
-async function configure(
-  { folder, servers, baseUrl, system, prompt, trial: { tools } }: Launch,
-  service: ServiceName,
-  model: string,
-  maxTokens: number,
-): Promise<Command> {
-  const home = join(folder.home, ".config/goose");
-  await mkdir(home, { recursive: true });
-  const extensions = Object.fromEntries(
-    [...servers].map(([name, uri]) => {
-      return [name, { enabled: true, type: "streamable_http", name, description: name, uri, timeout: 300 }];
-    }),
-  );
-  await writeFile(join(home, "config.yaml"), stringify({ extensions }), { mode: 0o600 });
-  const tested = tools.map((tool) => hostNames.goose(tool.server || "tools", tool.name));
-  const permissions = { always_allow: [...tested, ...readingTools], ask_before: [], never_allow: deniedTools };
-  await writeFile(join(home, "permission.yaml"), stringify({ user: permissions }));
-  return {
-    args: [
-      ...["run", "--instructions", "-", "--output-format", "stream-json", "--no-session"],
-      ...(system === "" ? [] : ["--system", system]),
-    ],
-    env: {
-      HOME: folder.home,
-      TMPDIR: folder.tmp,
-      XDG_CONFIG_HOME: join(folder.home, ".config"),
-      XDG_DATA_HOME: join(folder.home, ".local/share"),
-      XDG_STATE_HOME: join(folder.home, ".local/state"),
-      XDG_CACHE_HOME: join(folder.home, ".cache"),
-      GOOSE_PROVIDER: service,
-      GOOSE_MODEL: model,
-      GOOSE_MODE: "approve",
-      GOOSE_MAX_TOKENS: String(maxTokens),
-      GOOSE_TELEMETRY_ENABLED: "false",
-      GOOSE_DISABLE_KEYRING: "1",
-      GOOSE_DISABLE_SESSION_NAMING: "true",
-      [service === "openai" ? "OPENAI_HOST" : "ANTHROPIC_HOST"]: baseUrl,
+    // About 5,000 tokens, without project instructions.
+    ownPromptTokens: 10_000,
+    processBytes: 200 * 1024 * 1024,
+    /** Writes the home of a trial. A tool that is neither permitted nor denied ends it, because no user can be asked. */
+    async configure({ folder, servers, baseUrl, system, trial: { tools } }) {
+      const home = join(folder.home, ".config/goose");
+      await mkdir(home, { recursive: true });
+      const extensions = [...servers].map(([name, uri]) => {
+        return [name, { enabled: true, type: "streamable_http", name, description: name, uri, timeout: 300 }];
+      });
+      const config = stringify({ extensions: Object.fromEntries(extensions) });
+      await writeFile(join(home, "config.yaml"), config, { mode: 0o600 });
+      const tested = tools.map((tool) => hostNames.goose(tool.server || "tools", tool.name));
+      const permissions = { always_allow: [...tested, ...readingTools], ask_before: [], never_allow: deniedTools };
+      await writeFile(join(home, "permission.yaml"), stringify({ user: permissions }));
+      return {
+        args: [
+          ...["run", "--instructions", "-", "--output-format", "stream-json", "--no-session"],
+          ...(system === "" ? [] : ["--system", system]),
+        ],
+        env: {
+          XDG_CONFIG_HOME: join(folder.home, ".config"),
+          XDG_DATA_HOME: join(folder.home, ".local/share"),
+          XDG_STATE_HOME: join(folder.home, ".local/state"),
+          XDG_CACHE_HOME: join(folder.home, ".cache"),
+          GOOSE_PROVIDER: service,
+          GOOSE_MODEL: model,
+          GOOSE_MODE: "approve",
+          GOOSE_MAX_TOKENS: String(maxTokens),
+          GOOSE_TELEMETRY_ENABLED: "false",
+          GOOSE_DISABLE_KEYRING: "1",
+          GOOSE_DISABLE_SESSION_NAMING: "true",
+          [service === "openai" ? "OPENAI_HOST" : "ANTHROPIC_HOST"]: baseUrl,
+        },
+      };
     },
-    stdin: prompt,
+    readFailure: (output) => readEvents(output).findLast(({ type }) => type === "error")?.error as string | undefined,
   };
 }

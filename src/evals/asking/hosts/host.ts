@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { resolve } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { cut } from "../../base/text/text.ts";
 import { messageOf, usageError } from "../../base/types/errors.ts";
@@ -10,8 +11,8 @@ import type { ToolOutput } from "../protocols/protocol.ts";
 /** The folder of one trial, the only one in which a host may write. */
 export type TrialFolder = { dir: string; project: string; home: string; tmp: string };
 
-/** What a host is started with in one trial. */
-export type Launch = {
+/** What a host is started with in one trial. Its prompt comes through the standard input. */
+type Launch = {
   trial: HostedTrial;
   folder: TrialFolder;
   /** The addresses of the tool servers, by their names in the host's configuration. */
@@ -20,11 +21,10 @@ export type Launch = {
   baseUrl: string;
   /** The system messages of the case; empty if there are none. */
   system: string;
-  prompt: string;
 };
 
-/** How a host is started. `env` is added to that of the model. */
-export type Command = { args: readonly string[]; env: Readonly<Record<string, string>>; stdin?: string };
+/** How a host is started. `env` is added to that of the model and the folders of the trial. */
+export type Command = { args: readonly string[]; env: Readonly<Record<string, string>> };
 
 /** What is needed to read the conversations of a host. Names are as the host writes them. */
 export type HostWording = {
@@ -58,10 +58,21 @@ export type Host = {
   writesFiles?: true;
   /** Whether it may show a tool neither by its definition nor by name before a search. */
   hidesTools: boolean;
+  /** Measured upper bounds, with a margin: tokens of its own prompt and tools, and resident memory of a process. */
+  ownPromptTokens: number;
+  processBytes: number;
   configure(launch: Launch): Promise<Command>;
   /** Why the host failed, read from its standard output; undefined if it gives no reason. */
   readFailure(output: string): string | undefined;
 };
+
+/** Writes the tool servers in the form of `.mcp.json`, each with these further `fields`, and returns the path. */
+export async function writeServers({ dir }: TrialFolder, servers: Launch["servers"], fields: object): Promise<string> {
+  const path = join(dir, "mcp.json");
+  const mcpServers = Object.fromEntries([...servers].map(([name, url]) => [name, { ...fields, url }]));
+  await writeFile(path, JSON.stringify({ mcpServers }), { mode: 0o600 });
+  return path;
+}
 
 /** The JSON objects among the lines that a host printed. */
 export function readEvents(output: string): JsonObject[] {

@@ -36,16 +36,12 @@ type HostFacts = {
   version: Readonly<Record<string, string>>;
   endpoint: HostEndpoint;
   env: Readonly<Record<string, string>>;
-
-  /** Measured upper bounds, with a margin: tokens of its own prompt and tools, and resident memory of a process. */
-  ownPromptTokens: number;
-  processBytes: number;
 };
 
 /** A host as a model under test: its trials share one relay of tool servers and one pass-through to the provider. */
 export async function createHostModel(facts: HostFacts, options: HostOptions): Promise<HostModel> {
-  const { id, host, command, model, version, endpoint, env, ownPromptTokens, processBytes } = facts;
-  const acquire = createSlots(options.hostProcesses ?? countProcesses(processBytes));
+  const { id, host, command, model, version, endpoint, env } = facts;
+  const acquire = createSlots(options.hostProcesses ?? countProcesses(host.processBytes));
   const setup = {
     host,
     command,
@@ -64,7 +60,7 @@ export async function createHostModel(facts: HostFacts, options: HostOptions): P
     note: "a host with its own system prompt, skills and limits: not comparable with the model alone",
     settings: { ...endpoint.record, ...version, model: model || "the host's default" },
     maxOutputTokens: endpoint.maxTokens,
-    ownPromptTokens,
+    ownPromptTokens: host.ownPromptTokens,
     exposures: ["host", "all"],
     ...(host.writesFiles && { writesFiles: true }),
     deterministic: false,
@@ -81,40 +77,36 @@ export async function createHostModel(facts: HostFacts, options: HostOptions): P
   };
 }
 
-/** Frees a slot. Safe to call twice. */
-type Release = () => void;
-
-/** A semaphore, first come, first served. Resolves with the function that frees the slot; undefined if aborted. */
-export function createSlots(count: number): (signal: AbortSignal) => Promise<Release | undefined> {
+/**
+ * A semaphore, first come, first served. Resolves with the function that frees the slot, which is safe to call twice;
+ * undefined if aborted.
+ */
+export function createSlots(count: number): (signal: AbortSignal) => Promise<(() => void) | undefined> {
   let free = count;
-  const waiting: (() => void)[] = [];
-  const give = (): Release => {
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      const next = waiting.shift();
-      if (next) next();
-      else free++;
-    };
-  };
+  // In the order of their arrival.
+  const waiting = new Set<() => void>();
   return (signal) =>
     new Promise((resolve) => {
-      if (signal.aborted) return resolve(undefined);
-      if (free > 0) {
-        free--;
-        return resolve(give());
-      }
-      const abort = () => {
-        waiting.splice(waiting.indexOf(start), 1);
-        resolve(undefined);
+      let isHeld = true;
+      const release = () => {
+        const [next] = waiting;
+        if (isHeld && next) next();
+        else if (isHeld) free++;
+        isHeld = false;
       };
-      const start = () => {
+      const end = (result?: () => void) => {
+        waiting.delete(start);
         signal.removeEventListener("abort", abort);
-        resolve(give());
+        resolve(result);
       };
-      waiting.push(start);
+      const abort = () => end();
+      const start = () => end(release);
+      if (signal.aborted) return abort();
+      waiting.add(start);
       signal.addEventListener("abort", abort, { once: true });
+      if (free === 0) return;
+      free--;
+      start();
     });
 }
 

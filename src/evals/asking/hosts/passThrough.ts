@@ -34,7 +34,7 @@ export type Exchange = {
 type Fault = { message: string; status?: number };
 
 /** Where the host of one trial sends its requests. */
-type Tap = {
+export type Tap = {
   /** The base URL for the host's configuration. Paths below it are forwarded to the same paths below the provider's. */
   url: string;
   /** In the order in which they were sent. */

@@ -1,6 +1,6 @@
 import { copyFile, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
 import { type Exit, startGroup } from "../../base/processes/group.ts";
 import { messageOf } from "../../base/types/errors.ts";
@@ -8,9 +8,10 @@ import type { Shown } from "../../base/types/exposure.ts";
 import type { HostedTrial, HostModel, Message } from "../../base/types/model.ts";
 import { type EvalFile, leftInPackages, type SkillPackage } from "../../base/types/skill.ts";
 import { addCost, type Broken, type Cost, type Outcome, type Usage } from "../../base/types/trial.ts";
+import { isWithin, realPath } from "../../input/parsing/folders.ts";
 import { countsAsTurn, describeShown, readTurns, selectConversation } from "./conversation.ts";
 import type { Command, Host, TrialFolder } from "./host.ts";
-import type { Exchange, PassThrough } from "./passThrough.ts";
+import type { Exchange, PassThrough, Tap } from "./passThrough.ts";
 import { type Offer, offerTools, type Relay } from "./relay.ts";
 
 /** The settings that all trials of one host share. `timeoutMs` is for a whole trial, `upstream` the base URL of the provider. */
@@ -49,9 +50,9 @@ export async function converse(setup: Setup, trial: HostedTrial, signal: AbortSi
     dir = folder.dir;
     await writeProject(folder.project, host, trial.skills, trial.files);
     const baseUrl = traced.url;
-    const command = await host.configure({ trial, folder, servers: offered.servers, baseUrl, system, prompt });
+    const command = await host.configure({ trial, folder, servers: offered.servers, baseUrl, system });
     const timer = setTimeout(() => stop.request(describeDelay(setup, traced.exchanges)), setup.timeoutMs);
-    const exit = await runProgram(setup, command, folder.project, stop).finally(() => clearTimeout(timer));
+    const exit = await runProgram(setup, command, folder, prompt, stop).finally(() => clearTimeout(timer));
     const workspace = trial.writable && host.writesFiles ? await readProject(folder.project, host) : undefined;
     return {
       outcome: stop.reason() ?? readOutcome(host, traced, offered, exit),
@@ -96,41 +97,27 @@ function createStop(signal: AbortSignal): Stop {
   };
 }
 
-type Trace = {
-  url: string;
-  exchanges: readonly Exchange[];
-  conversation(): readonly Exchange[];
-  shown(): Shown | undefined;
-  close(): void;
-};
+type Trace = Tap & { conversation(): readonly Exchange[]; shown(): Shown | undefined };
 
 /** Records the requests of a trial, and stops it at the first request that its limits do not allow. */
 function openTrace(setup: Setup, trial: HostedTrial, prompt: string, offer: Offer, stop: Stop): Trace {
   const { host, passThrough, upstream } = setup;
-  const conversation = (exchanges: readonly Exchange[]) => selectConversation(exchanges, prompt);
-  const shown = (exchanges: readonly Exchange[]) =>
-    describeShown(exchanges, conversation(exchanges), trial, offer, host.wording);
+  const conversation = () => selectConversation(tap.exchanges, prompt);
+  const shown = () => describeShown(tap.exchanges, conversation(), trial, offer, host.wording);
   let isChecked = false;
   const tap = passThrough.open({
     upstream,
-    admit(exchanges) {
-      const asked = conversation(exchanges);
+    admit(exchanges): boolean {
+      const asked = conversation();
       // A request without tools may be a side request.
       const isFirst = !isChecked && asked.some(({ request }) => request.tools.length > 0);
-      const end =
-        (isFirst && findStartProblem(host, offer, shown(exchanges))) || findLimit(setup, trial, exchanges, asked);
+      const end = (isFirst && findStartProblem(host, offer, shown())) || findLimit(setup, trial, exchanges, asked);
       isChecked ||= isFirst;
       if (end) stop.request(end);
       return !end;
     },
   });
-  return {
-    url: tap.url,
-    exchanges: tap.exchanges,
-    conversation: () => conversation(tap.exchanges),
-    shown: () => shown(tap.exchanges),
-    close: tap.close,
-  };
+  return { ...tap, conversation, shown };
 }
 
 /** Why the trial did not start as intended: the first request shows that the host left out a server, tool or skill. */
@@ -211,15 +198,16 @@ const maxStderr = 2_000;
 
 async function runProgram(
   { command, env }: Setup,
-  { args, env: added, stdin = "" }: Command,
-  cwd: string,
+  { args, env: added }: Command,
+  { home, tmp, project }: TrialFolder,
+  prompt: string,
   stop: Stop,
 ): Promise<ProgramExit> {
   stop.signal.throwIfAborted();
   // Orphans get no grace period, because the folder is removed right after the host ends.
-  const group = startGroup(command, args, { cwd, env: { ...env, ...added }, orphanMs: 0 });
-  const { child, ended, stderrTail, end } = group;
-  child.stdin.end(stdin);
+  const options = { cwd: project, env: { ...env, HOME: home, TMPDIR: tmp, ...added }, orphanMs: 0 };
+  const { child, ended, stderrTail, end } = startGroup(command, args, options);
+  child.stdin.end(prompt);
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output = (output + text).slice(-maxOutput);
@@ -337,22 +325,22 @@ function needsRewriting({ description, document: { frontMatter } }: SkillPackage
 
 /** Copies a package without its SKILL.md, whose path it returns, its tests, and links that lead out of it. */
 async function copyPackage(dir: string, target: string): Promise<string | undefined> {
-  const root = await realpath(dir).catch(() => undefined);
+  const root = realPath(dir);
   if (root === undefined) return undefined;
   let head: string | undefined;
   const copy = async (path: string): Promise<void> => {
     const from = join(root, path);
     const to = join(target, path);
     const found = await lstat(from);
-    const real = relative(root, await realpath(from).catch(() => ".."));
-    if (!isInner(real)) return;
-    if (path === "SKILL.md") head = join(root, real);
+    const real = realPath(from);
+    if (real === undefined || !isWithin(root, real)) return;
+    if (path === "SKILL.md") head = real;
     else if (found.isDirectory()) {
       await mkdir(to, { recursive: true });
       const names = (await readdir(from)).filter((name) => !leftInPackages.has(name) && join(path, name) !== "evals");
       await Promise.all(names.map((name) => copy(join(path, name))));
     } else if (found.isFile()) await copyFile(from, to);
-    else if (found.isSymbolicLink()) await symlink(relative(dirname(path), real) || ".", to);
+    else if (found.isSymbolicLink()) await symlink(relative(dirname(from), real) || ".", to);
   };
   await copy("");
   return head;
@@ -360,12 +348,6 @@ async function copyPackage(dir: string, target: string): Promise<string | undefi
 
 function inside(folder: string, path: string): string {
   const target = resolve(folder, path);
-  const inner = relative(folder, target);
-  if (inner === "" || !isInner(inner)) throw new Error(`"${path}" is not a path inside the project`);
-  return target;
-}
-
-/** Whether a relative path stays inside its folder. */
-function isInner(path: string): boolean {
-  return path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path);
+  if (target !== resolve(folder) && isWithin(folder, target)) return target;
+  throw new Error(`"${path}" is not a path inside the project`);
 }
