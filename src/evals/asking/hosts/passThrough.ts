@@ -189,15 +189,11 @@ async function pipe(received: Response, response: ServerResponse): Promise<strin
 }
 
 function finish({ exchange, protocol }: Started, status: number, body: string | undefined): void {
-  const reply = readReply(protocol, status, body);
+  const tooLong = { message: `the reply is longer than ${maxReplyBytes} bytes` };
+  const whole = body === undefined ? tooLong : protocol.readReply(body);
+  const reply = status === 200 ? whole : readRefusal(body ?? "");
   if ("message" in reply) exchange.fault = { message: reply.message, status };
   else exchange.reply = reply;
-}
-
-function readReply(protocol: Protocol, status: number, body: string | undefined): ReceivedReply | { message: string } {
-  if (status !== 200) return { message: readRefusal(body ?? "").message };
-  if (body === undefined) return { message: `the reply is longer than ${maxReplyBytes} bytes` };
-  return protocol.readReply(body);
 }
 
 const hopHeaders =

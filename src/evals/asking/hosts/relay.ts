@@ -79,24 +79,21 @@ export function offerTools(
   const routes = [...groups].map(([name, group]) => {
     const texts = instructions.filter(({ server }) => (toServerName(server) || "tools") === name);
     const text = texts.map((one) => one.text).join("\n\n");
-    const onListed = () => unlisted.delete(name);
-    const own = group.map((tool) => ({ tool, shown: showTool(tool) }));
-    const byOwnName = new Map(own.map(({ tool, shown }) => [readOwnName(shown), tool]));
-    const hidden = new Set(group.map(({ name: listedName }) => listedName));
-    const service: Service = {
-      ...{
-        name,
-        tools: own.map(({ shown }) => (shown.ownName === undefined ? shown : { ...shown, name: shown.ownName })),
-        onListed,
-      },
+    const shown = group.map(showTool);
+    const byOwnName = new Map(group.map((tool, at) => [readOwnName(shown[at] ?? tool), tool]));
+    const route = relay.serve({
+      name,
+      tools: shown.map((tool) => ({ ...tool, name: readOwnName(tool) })),
+      onListed: () => void unlisted.delete(name),
       ...(text && { instructions: text }),
       call: (named, args, id) => {
         const tool = byOwnName.get(named);
         if (tool) return call(tool.name, restoreArguments(tool, args), id);
-        return call(hidden.has(named) ? markHidden(named) : named, args, id);
+        const isHidden = group.some((one) => one.name === named);
+        return call(isHidden ? markHidden(named) : named, args, id);
       },
-    };
-    return { name, ...relay.serve(service) };
+    });
+    return { name, ...route };
   });
   return {
     servers: new Map(routes.map(({ name, url }) => [name, url])),

@@ -40,7 +40,7 @@ import {
   readResultLines,
   takeNewer,
 } from "./batchFiles.ts";
-import { askRemote, createLimits, nameRefused, toAttempt, toFault, withoutRefusedForm } from "./remote.ts";
+import { askRemote, createFaultReader, createLimits, nameRefused, toAttempt, withoutRefusedForm } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 const provider = {
@@ -61,23 +61,15 @@ const searchTools = {
 } as const satisfies Record<string, SearchTool>;
 
 /** The tool searches of the Messages API, by their names in `--ranker`. */
-const searches: Readonly<Record<string, string>> = {
-  bm25: searchTools.bm25.type,
-  regex: searchTools.regex.type,
-};
+const searches = { bm25: searchTools.bm25.type, regex: searchTools.regex.type };
 
 /** The search tool with this versioned name. */
-function createSearchTool(search: string): SearchTool {
+function findSearchTool(search: string): SearchTool {
   return search === searchTools.regex.type ? searchTools.regex : searchTools.bm25;
 }
 
-/** A search with one deferred tool: the smallest list that shows whether a model accepts it. */
-function createProbeTools(search: string): (ToolParam | SearchTool)[] {
-  return [
-    { name: "probe", description: "Does nothing.", input_schema: { type: "object" }, defer_loading: true },
-    createSearchTool(search),
-  ];
-}
+/** With a search, the smallest list that shows whether a model accepts it. */
+const probe = { name: "probe", description: "Does nothing.", input_schema: { type: "object" }, defer_loading: true };
 
 /** The deprecated models of the SDK, with their last day. */
 export const endOfLife: Readonly<Record<string, string>> = {
@@ -132,9 +124,7 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
       const reply = await post(body, signal);
       return read(request.deferred ? await finishSearches(reply, body, (more) => post(more, signal)) : reply, request);
     } catch (thrown) {
-      const isTimeout = thrown instanceof APIConnectionTimeoutError;
-      const isConnection = thrown instanceof APIConnectionError;
-      return nameRefused(toFault(thrown, { isTimeout, isConnection }, timeoutMs), request);
+      return nameRefused(readFault(thrown, timeoutMs), request);
     }
   });
   const limits = createLimits(retries, options.delay);
@@ -147,9 +137,12 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     deterministic: false,
     searches,
     refusesSearch: async (search, signal) => {
-      const body = { model: name, messages: [{ role: "user", content: "." }], tools: createProbeTools(search) };
+      const tools = [probe, findSearchTool(search)];
+      const body = { model: name, messages: [{ role: "user", content: "." }], tools };
       const refusal = await client.post("/v1/messages/count_tokens", { body, signal }).catch((thrown) => thrown);
-      return refusal instanceof BadRequestError ? describeRefusal(refusal) : undefined;
+      if (!(refusal instanceof BadRequestError)) return undefined;
+      const { message } = (refusal.error as { error?: { message?: unknown } } | undefined)?.error ?? {};
+      return typeof message === "string" ? message : refusal.message;
     },
     ask: (request, signal) => askRemote(request.cell, (own) => attempt(request, own), limits, signal),
     batches: async () => anthropicBatches({ ...clientOptions, env: options.env }, { build, read }, limits),
@@ -164,6 +157,8 @@ function outputConfig(effort: string | undefined, schema: ModelRequest["answerSc
   };
   return Object.keys(config).length > 0 ? { output_config: config } : {};
 }
+
+const readFault = createFaultReader(APIConnectionTimeoutError, APIConnectionError);
 
 const maxPauses = 8;
 
@@ -195,11 +190,6 @@ function addUsage(one: Record<string, unknown>, other: Record<string, unknown>):
   return Object.fromEntries(keys.map((key) => [key, (Number(one[key]) || 0) + (Number(other[key]) || 0)]));
 }
 
-function describeRefusal({ error, message }: BadRequestError): string {
-  const reported = (error as { error?: { message?: unknown } } | undefined)?.error?.message;
-  return typeof reported === "string" ? reported : message;
-}
-
 /** A tool in the service's format. `last` marks the end of the part of the prompt that the service may cache. */
 function writeTool({ description, inputSchema }: OfferedTool, name: string) {
   const plain: ToolParam = {
@@ -212,7 +202,7 @@ function writeTool({ description, inputSchema }: OfferedTool, name: string) {
 
 function toolParams({ tools, deferred }: ModelRequest, params: ReadonlyMap<string, ReturnType<typeof writeTool>>) {
   if (tools.length === 0) return {};
-  const search = deferred && deferred.names.size > 0 ? [{ ...createSearchTool(deferred.search), ...cached }] : [];
+  const search = deferred && deferred.names.size > 0 ? [{ ...findSearchTool(deferred.search), ...cached }] : [];
   const ordered = tools.flatMap(({ name }, i) => {
     const param = params.get(name);
     if (!param) return [];
@@ -294,7 +284,7 @@ export function anthropicBatches(
 ): BatchService {
   const client = new Anthropic({ ...options, fetch: createBatchFetch(env), timeout: batchTimeoutMs });
   const { batches } = client.messages;
-  const attempt = catchFaults(APIConnectionTimeoutError, APIConnectionError);
+  const attempt = catchFaults(readFault);
   return {
     limits: { requests: 100_000, bytes: 256_000_000 },
     keepsLabels: false,

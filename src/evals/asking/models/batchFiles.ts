@@ -7,7 +7,6 @@ import {
   type ModelRequest,
   transientFault,
 } from "../../base/types/model.ts";
-import { toFault } from "./remote.ts";
 
 /** How a request is built and its reply is read, in a batch or alone. */
 export type BatchForm<Body> = {
@@ -35,18 +34,10 @@ export function createBatchFetch(env: Readonly<Record<string, string | undefined
   };
 }
 
-type ErrorClass = new (...args: never[]) => Error;
-
-/** Makes a request of an SDK resolve with a fault instead of rejecting. Both SDKs have these two error classes. */
-export function catchFaults(Timeout: ErrorClass, Connection: ErrorClass) {
-  return async <T>(request: () => Promise<T>): Promise<T | Fault> => {
-    try {
-      return await request();
-    } catch (thrown) {
-      const isTimeout = thrown instanceof Timeout;
-      return toFault(thrown, { isTimeout, isConnection: thrown instanceof Connection }, batchTimeoutMs);
-    }
-  };
+/** Makes a request of an SDK resolve with a fault instead of rejecting. */
+export function catchFaults(readFault: (thrown: unknown, timeoutMs: number) => Fault) {
+  return <T>(request: () => Promise<T>): Promise<T | Fault> =>
+    request().catch((thrown: unknown) => readFault(thrown, batchTimeoutMs));
 }
 
 /** The batches of a list that are newer than `after`, at most `most`, or the first fault. */

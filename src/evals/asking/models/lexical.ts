@@ -16,7 +16,7 @@ import {
 import { buildRanker, type Ranker } from "../../base/search/rankers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import { type AskedModel, judgedByTools, lexicalId, type ModelRequest, noUsage } from "../../base/types/model.ts";
-import type { OfferedTool, Tool } from "../../base/types/tool.ts";
+import type { Tool } from "../../base/types/tool.ts";
 import type { Turn } from "../../base/types/trial.ts";
 import { cancelled } from "./remote.ts";
 import { cacheByToolset } from "./wireNames.ts";
@@ -73,9 +73,8 @@ export function lexical(): AskedModel {
     ask: async (request, signal) => {
       if (signal.aborted) return cancelled;
       const startedAt = performance.now();
-      const calls = pickCalls(request, () =>
-        getRanker(request.toolset, () => buildRanker("bm25", listCandidates(request))),
-      );
+      const rank = () => getRanker(request.toolset, () => buildRanker("bm25", listCandidates(request)));
+      const calls = pickCalls(request, rank);
       const ms = performance.now() - startedAt;
       return { kind: "turn", turn: { text: "", calls, stop: calls.length > 0 ? "calls" : "done", usage: noUsage, ms } };
     },
@@ -92,15 +91,11 @@ function pickCalls({ messages, turn, loader }: ModelRequest, getRanker: () => Ra
   const best = findBest(query, getRanker());
   const id = `lexical_${turn}`;
   if (best) return [{ id, ...best.call(query) }];
-  return loader && results.length === 0
-    ? [{ id, tool: loader.tool, arguments: writeSearch(query, loader.ranker) }]
-    : [];
-}
-
-/** A search for the words of a query, in the form that the ranker accepts. */
-function writeSearch(query: string, ranker: string): JsonObject {
+  if (!loader || results.length > 0) return [];
+  // In the form that the ranker accepts.
   const words = [...new Set(splitWords(query).map(({ text }) => text))];
-  return { query: ranker === "regex" ? `(?i)${words.join("|")}` : words.join(" ") };
+  const search = loader.ranker === "regex" ? `(?i)${words.join("|")}` : words.join(" ");
+  return [{ id, tool: loader.tool, arguments: { query: search } }];
 }
 
 /** What is searched for a request of a user, here and by `evals search`: its words, with those implied by its literal values. */
@@ -133,13 +128,11 @@ function isEnough({ words, nameWords }: Candidate, searched: ReadonlySet<string>
 function listCandidates({ tools, catalog = [], loader }: ModelRequest): Candidate[] {
   const loaders = new Set([...catalog.map(({ load }) => load.tool), loader?.tool]);
   return [
-    ...tools.filter(({ name }) => !loaders.has(name)).map((tool) => toCandidate(tool, toCall(tool))),
+    ...tools
+      .filter(({ name }) => !loaders.has(name))
+      .map((tool) => toCandidate(tool, (query) => ({ tool: tool.name, arguments: fillArguments(tool, query) }))),
     ...catalog.map(({ load, ...skill }) => toCandidate(skill, () => load)),
   ];
-}
-
-function toCall(tool: OfferedTool): Candidate["call"] {
-  return (query) => ({ tool: tool.name, arguments: fillArguments(tool, query) });
 }
 
 function toCandidate(tool: SearchableTool, call: Candidate["call"]): Candidate {

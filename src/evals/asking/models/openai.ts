@@ -32,7 +32,7 @@ import {
   readResultLines,
   takeNewer,
 } from "./batchFiles.ts";
-import { askRemote, createLimits, nameRefused, toAttempt, toFault, withoutRefusedForm } from "./remote.ts";
+import { askRemote, createFaultReader, createLimits, nameRefused, toAttempt, withoutRefusedForm } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 /** The names, defaults and limits of OpenAI, for all of its APIs. */
@@ -63,12 +63,11 @@ export function connectOpenai(options: EndpointOptions) {
     logLevel: "off",
   } as const;
   const client = new OpenAI({ ...clientOptions, fetch: createServiceFetch(options.env), timeout: timeoutMs });
-  const readFault = (thrown: unknown): Fault => {
-    const isTimeout = thrown instanceof APIConnectionTimeoutError;
-    return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
-  };
-  return { client, clientOptions, limits: createLimits(retries, options.delay), readFault, ...endpoint };
+  const limits = createLimits(retries, options.delay);
+  return { client, clientOptions, limits, readFault: (thrown: unknown) => readFault(thrown, timeoutMs), ...endpoint };
 }
+
+const readFault = createFaultReader(APIConnectionTimeoutError, APIConnectionError);
 
 /**
  * A model behind a chat-completions API: OpenAI's or a compatible one (vLLM, llama.cpp, LM Studio, OpenRouter). The
@@ -86,19 +85,25 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     ...limit,
     ...(effort !== undefined && { reasoning_effort: effort as NonNullable<ReasoningEffort> }),
     ...toolParams(request, prepare(request).params),
-    ...responseFormat(request),
+    ...(request.answerSchema && {
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: "answer", strict: true, schema: request.answerSchema },
+      },
+    }),
     messages: request.messages.flatMap(messageParams),
   });
   const read = (reply: unknown, request: ModelRequest) => {
     const whole = typeof reply === "string" && isStream(reply) ? completions.parseReply(reply) : { body: reply };
     if (!("body" in whole)) return whole;
     const { body } = whole;
-    const { names } = prepare(request);
-    const received = readCompletion(body);
+    const answer = readCompletion(body);
     // Some servers leave the only text of a reasoning model among its thoughts.
-    const isEmpty = !("kind" in received) && received.text === "" && request.answerSchema !== undefined;
-    const answer = isEmpty ? { ...received, text: readThoughts(body) } : received;
-    return toAttempt(answer, names, request.turn, body, (calls) => toNative(body, calls));
+    if (!("kind" in answer) && answer.text === "" && request.answerSchema) {
+      const { reasoning_content: content, reasoning } = pickMessage(body);
+      answer.text = [content, reasoning].find((one) => typeof one === "string") ?? "";
+    }
+    return toAttempt(answer, prepare(request).names, request.turn, body, (calls) => toNative(body, calls));
   };
 
   const attempt = withoutRefusedForm(async (request, signal, written) => {
@@ -122,11 +127,6 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
   };
 }
 
-function readThoughts(body: unknown): string {
-  const { reasoning_content: content, reasoning } = pickMessage(body);
-  return [content, reasoning].find((one) => typeof one === "string") ?? "";
-}
-
 function writeTool({ description, inputSchema }: OfferedTool, name: string): ChatCompletionFunctionTool {
   const parameters = { type: "object", ...inputSchema };
   return { type: "function", function: { name, ...(description && { description }), parameters } };
@@ -135,12 +135,6 @@ function writeTool({ description, inputSchema }: OfferedTool, name: string): Cha
 function toolParams({ tools }: ModelRequest, params: ReadonlyMap<string, ChatCompletionFunctionTool>) {
   if (tools.length === 0) return {};
   return { tools: tools.flatMap(({ name }) => params.get(name) ?? []), tool_choice: "auto" as const };
-}
-
-function responseFormat({ answerSchema }: ModelRequest) {
-  if (!answerSchema) return {};
-  const format = { name: "answer", strict: true, schema: answerSchema };
-  return { response_format: { type: "json_schema" as const, json_schema: format } };
 }
 
 function messageParams(message: Message): ChatCompletionMessageParam[] {
@@ -202,7 +196,7 @@ export function openaiBatches(
   { retries, delay }: { retries: number; delay: Delay },
 ): BatchService {
   const client = new OpenAI({ ...options, fetch: createBatchFetch(env), timeout: batchTimeoutMs });
-  const attempt = catchFaults(APIConnectionTimeoutError, APIConnectionError);
+  const attempt = catchFaults(readFault);
   return {
     limits: { requests: 50_000, bytes: 200_000_000 },
     keepsLabels: true,

@@ -7,6 +7,7 @@ import type {
   Tool,
 } from "openai/resources/responses/responses";
 import type { ReasoningEffort } from "openai/resources/shared";
+import { getOrAdd } from "../../base/collections.ts";
 import { type EndpointOptions, priceUsage } from "../../base/types/endpoint.ts";
 import type { AskedModel, Attempt, Message, ModelRequest } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
@@ -36,7 +37,9 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
       include: ["reasoning.encrypted_content"],
       ...(effort !== undefined && { reasoning: { effort: effort as NonNullable<ReasoningEffort> } }),
       ...toolParams(request, params),
-      ...textFormat(request),
+      ...(request.answerSchema && {
+        text: { format: { type: "json_schema", name: "answer", strict: true, schema: request.answerSchema } },
+      }),
       input: request.messages.flatMap(inputItems),
     };
     try {
@@ -86,21 +89,12 @@ function toolParams({ tools, deferred }: ModelRequest, functions: ReadonlyMap<st
     const fn = functions.get(name);
     if (!fn || !deferred?.names.has(name)) continue;
     const space = server.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "tools";
-    const known = spaces.get(space) ?? createNamespace(space, server);
+    const description = `The tools of the MCP server "${server}".`;
+    const known = getOrAdd(spaces, space, () => ({ type: "namespace" as const, name: space, description, tools: [] }));
     known.tools.push({ ...fn, defer_loading: true });
-    spaces.set(space, known);
   }
   const searched: Tool[] = spaces.size > 0 ? [...spaces.values(), { type: hostedSearch }] : [];
   return { tools: [...shown, ...searched], tool_choice: "auto" as const };
-}
-
-function createNamespace(name: string, server: string): NamespaceTool {
-  return { type: "namespace", name, description: `The tools of the MCP server "${server}".`, tools: [] };
-}
-
-function textFormat({ answerSchema }: ModelRequest) {
-  if (!answerSchema) return {};
-  return { text: { format: { type: "json_schema" as const, name: "answer", strict: true, schema: answerSchema } } };
 }
 
 function inputItems(message: Message): ResponseInputItem[] {

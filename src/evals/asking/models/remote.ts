@@ -82,11 +82,8 @@ export async function askRemote(
       if (!isCrowded || total > maxThrottled) made++;
     }
   } catch (thrown) {
-    return {
-      kind: "broken",
-      stage: "model",
-      message: boundMessage(`the request could not be made: ${messageOf(thrown)}`),
-    };
+    const message = boundMessage(`the request could not be made: ${messageOf(thrown)}`);
+    return { kind: "broken", stage: "model", message };
   } finally {
     signal.removeEventListener("abort", abort);
   }
@@ -229,6 +226,14 @@ export function toFault(
   return error.status === undefined ? permanentFault(error.message) : statusFault(error, error.status);
 }
 
+/** Reads the errors of an SDK. Both SDKs have these two error classes. */
+export const createFaultReader =
+  (Timeout: new (...args: never[]) => Error, Connection: new (...args: never[]) => Error) =>
+  (thrown: unknown, timeoutMs: number): Fault => {
+    const isTimeout = thrown instanceof Timeout;
+    return toFault(thrown, { isTimeout, isConnection: thrown instanceof Connection }, timeoutMs);
+  };
+
 /** A tool by its position: in Bedrock from 1, in Gemini among the declarations of one tool, else in the list of tools. */
 const toolPosition = new RegExp(
   [
@@ -280,15 +285,12 @@ const untrustedIssuer = /UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT)|SELF_
 
 function connectionFault(cause: Error): Fault {
   if (cause instanceof OversizedReplyError) return permanentFault(cause.message);
-  const failed = `the connection failed: ${connectionMessage(cause)}`;
+  const unnamed = cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : cause.name;
+  const failed = `the connection failed: ${cause.message || unnamed}`;
   const code = "code" in cause ? String(cause.code) : "";
   if (code === "ECONNREFUSED") return transientFault(`${failed}; no server listens there`);
   if (!untrustedIssuer.test(code)) return transientFault(failed);
   return permanentFault(`${failed} (${code}); set NODE_EXTRA_CA_CERTS to a PEM file with your organization's CA`);
-}
-
-function connectionMessage(cause: Error): string {
-  return cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : cause.name);
 }
 
 function statusFault(error: SdkError, status: number): Fault {

@@ -22,16 +22,16 @@ type Recorded = { turns: readonly Turn[]; outcome: Outcome };
  */
 export async function replay(id: string, name: string, options: ReplayOptions): Promise<AskedModel> {
   if (!options.recorded) throw usageError(`"${id}" has no recorded runs to read.`);
-  const [run, wanted] = splitAtLast(name, "#");
-  const byModel = new Map<string, Map<string, Recorded>>();
+  const [, run = "", wanted] = /^(.*?)(?:#([^#]*))?$/s.exec(name) ?? [];
+  const rows = new Map<string, Recorded>();
+  const asked = new Set<string>();
   const { models, trials } = await options.recorded(run);
   for await (const { cell, turns, outcome } of trials) {
-    const rows = byModel.get(cell.model) ?? new Map<string, Recorded>();
+    asked.add(cell.model);
     // A cell that was run again (a resumed run) is recorded twice: the later row counts.
-    byModel.set(cell.model, rows.set(key(cell), { turns, outcome }));
+    rows.set(key(cell, cell.model), { turns, outcome });
   }
-  const model = chooseModel(run, wanted, [...byModel.keys()]);
-  const rows = byModel.get(model) ?? new Map<string, Recorded>();
+  const model = chooseModel(run, wanted, [...asked]);
   const isKeywordSearch = models.find((one) => one.id === model)?.kind === "retrieval baseline";
 
   return {
@@ -44,7 +44,8 @@ export async function replay(id: string, name: string, options: ReplayOptions): 
     deterministic: false,
     searches: { recorded: "recorded" },
     cost: () => 0,
-    ask: async (request, signal) => (signal.aborted ? cancelled : findReply(rows.get(key(request.cell)), request)),
+    ask: async (request, signal) =>
+      signal.aborted ? cancelled : findReply(rows.get(key(request.cell, model)), request),
   };
 }
 
@@ -72,12 +73,5 @@ function chooseModel(run: string, wanted: string | undefined, models: readonly s
   );
 }
 
-function splitAtLast(text: string, separator: string): [string, string | undefined] {
-  const at = text.lastIndexOf(separator);
-  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + separator.length)];
-}
-
-/** The cell without its model, which is the replay in the new run. */
-function key({ suite, case: id, arm, trial }: Cell): string {
-  return JSON.stringify([suite, id, arm, trial]);
-}
+/** A cell of the recorded run. In the new run, the model of a cell is the replay. */
+const key = ({ suite, case: id, arm, trial }: Cell, model: string) => JSON.stringify([suite, id, arm, model, trial]);

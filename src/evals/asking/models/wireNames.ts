@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { once } from "../../base/collections.ts";
 import type { ModelRequest } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
@@ -22,15 +22,12 @@ export function mapToWireNames(names: readonly string[], max: number): WireNames
   for (const name of [...new Set(names)].sort()) {
     if (wireByShown.has(name)) continue;
     const plain = name.replace(/[^a-zA-Z0-9_-]/g, "_");
-    const wire = acceptable.test(plain) && !shownByWire.has(plain) ? plain : withHash(plain, name, max);
+    const hashed = `${plain.slice(0, max - 9)}_${hash("sha256", name).slice(0, 8)}`;
+    const wire = acceptable.test(plain) && !shownByWire.has(plain) ? plain : hashed;
     wireByShown.set(name, wire);
     shownByWire.set(wire, name);
   }
   return { toWire: (shown) => wireByShown.get(shown) ?? shown, toShown: (wire) => shownByWire.get(wire) ?? wire };
-}
-
-function withHash(plain: string, name: string, max: number): string {
-  return `${plain.slice(0, max - 9)}_${createHash("sha256").update(name).digest("hex").slice(0, 8)}`;
 }
 
 /**
@@ -49,15 +46,13 @@ export function cacheByToolset<V>(max: number): (key: string, make: () => V) => 
   };
 }
 
-/** The tools of a request in the form of a service, by their shown names. */
-type PreparedTools<Param> = { names: WireNames; params: ReadonlyMap<string, Param> };
-
 /**
- * Creates a function that returns the tools of a request in the form of a service, made once for each toolset.
+ * Creates a function that returns the tools of a request in the form of a service by their shown names, made once for each
+ * toolset.
  * @param maxName the maximum length of a name
  */
 export function createToolCache<Param>(maxName: number, write: (tool: OfferedTool, wireName: string) => Param) {
-  const prepare = cacheByToolset<PreparedTools<Param>>(256);
+  const prepare = cacheByToolset<{ names: WireNames; params: ReadonlyMap<string, Param> }>(256);
   return ({ toolset, tools }: Pick<ModelRequest, "toolset" | "tools">) =>
     prepare(toolset, () => {
       const shown = tools.map(({ name }) => name);

@@ -122,7 +122,7 @@ function repairJson(text: string): string {
 }
 
 /** The position behind the brace that closes the one at `start`; undefined if none does. */
-function findClosingBrace(text: string, start: number): number | undefined {
+export function findClosingBrace(text: string, start: number): number | undefined {
   let depth = 0;
   let isString = false;
   for (let at = start; at < text.length; at++) {

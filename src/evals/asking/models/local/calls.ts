@@ -1,3 +1,5 @@
+import { resolvePointer } from "../../../base/jsonSchema/walk.ts";
+import { findClosingBrace } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import type { Call } from "../../../base/types/trial.ts";
 import { readArguments } from "../../protocols/protocol.ts";
@@ -83,7 +85,7 @@ export class CallGrammar {
 
   #createRule(schema: JsonObject, toRule: (inner: Json | undefined) => string, root: JsonObject): string {
     const { type = isJsonObject(schema.properties) ? "object" : undefined, $ref, allOf } = schema;
-    if (typeof $ref === "string") return toRule(resolvePointer($ref, root));
+    if (typeof $ref === "string") return toRule(resolvePointer($ref, root)?.value);
     const constants = "const" in schema ? [schema.const] : schema.enum;
     if (Array.isArray(constants) && constants.length > 0)
       return this.#define(constants.map((one) => literal(JSON.stringify(one))).join(" | "));
@@ -111,16 +113,6 @@ export class CallGrammar {
     }
     return this.#define(first === "" ? `"{" ws "}"` : `"{" ws ( ${first} ) ws "}"`);
   }
-}
-
-/** What a pointer into the same schema refers to. */
-function resolvePointer(pointer: string, root: JsonObject): Json | undefined {
-  if (!pointer.startsWith("#")) return undefined;
-  const keys = pointer
-    .split("/")
-    .slice(1)
-    .map((key) => decodeURIComponent(key).replaceAll("~1", "/").replaceAll("~0", "~"));
-  return keys.reduce<Json | undefined>((value, key) => (isJsonObject(value) ? value[key] : undefined), root);
 }
 
 /** Follows `open` in a text, whatever its spaces: what is left of it, or what is there of the name behind it. */
@@ -160,7 +152,7 @@ export function readCalls(text: string, forms: readonly CallForm[]): { calls: Fo
     const pattern = new RegExp(`${spacedPattern(form.open)}([^\\s"<>{}[\\]]+)${middle}\\s*(?=\\{)`, "g");
     for (const found of text.matchAll(pattern)) {
       const start = found.index + found[0].length;
-      const argumentsEnd = findEnd(text, start);
+      const argumentsEnd = findClosingBrace(text, start);
       const [closing = ""] = /^[\s\]}]*/.exec(form.close) ?? [];
       const close = argumentsEnd && new RegExp(`\\s*${spacedPattern(closing.trim())}`, "y");
       if (!close) continue;
@@ -178,14 +170,4 @@ export function readCalls(text: string, forms: readonly CallForm[]): { calls: Fo
   );
   const plain = marks.reduce((left, mark) => left.replaceAll(mark, ""), between.join("\n"));
   return { calls, text: calls.length === 0 ? text.trim() : plain.replace(/```[\w-]*\s*(?:```|$)/g, "").trim() };
-}
-
-/** Where the JSON object that starts here ends. */
-function findEnd(text: string, start: number): number | undefined {
-  let depth = 0;
-  for (const { 0: sign, index } of text.slice(start).matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {
-    if (sign === "{") depth++;
-    if (sign === "}" && --depth === 0) return start + index + 1;
-  }
-  return undefined;
 }

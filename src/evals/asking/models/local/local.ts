@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { setMaxListeners } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { extname } from "node:path";
@@ -141,16 +141,12 @@ class ModelProcess {
     const mine = this.#last.then(() => this.#askNow(request, signal));
     this.#last = mine;
     setMaxListeners(0, signal);
-    let stop = () => {};
-    const aborted = new Promise<Outcome>((resolve) => {
-      stop = () => resolve(cancelled);
-    });
-    signal.addEventListener("abort", stop, { once: true });
-    try {
-      return await Promise.race([mine, aborted]);
-    } finally {
-      signal.removeEventListener("abort", stop);
-    }
+    const isOver = new AbortController();
+    const aborted = once(signal, "abort", { signal: isOver.signal }).then(
+      () => cancelled,
+      () => cancelled,
+    );
+    return await Promise.race([mine, aborted]).finally(() => isOver.abort());
   }
 
   async #askNow(request: AskOptions, signal: AbortSignal): Promise<Outcome> {
