@@ -13,6 +13,7 @@ import {
   complete,
   differs,
   every,
+  isAbsent,
   type Judge,
   type Match,
   member,
@@ -20,11 +21,10 @@ import {
   own,
   type Pairing,
   pairUp,
-  type Test,
   unknown,
   yes,
 } from "./matchers.ts";
-import type { FindTool, ToolLookup } from "./tools.ts";
+import type { FoundTool, ToolLookup } from "./tools.ts";
 
 /** The results of scoring one call against one expected call, from worst to best. */
 const callSelections = [
@@ -48,7 +48,6 @@ export type CallScore = Pick<Score, "unchecked" | "substituted"> & {
 };
 export type ScoreCall = (call: Call, judge: Judge) => CallScore;
 
-type FoundTool = NonNullable<ReturnType<FindTool>>;
 type ArgsScore = CallScore & { selection: "malformed-arguments" | "wrong-arguments" | "right-tool" };
 
 /**
@@ -109,10 +108,14 @@ function compileArgs(expected: ExpectedCall, mode: ArgsMode) {
   // Without `args` nothing is compared.
   const isExact = mode === "exact" && expected.args !== undefined;
 
-  return (call: Call, { validate, problem, tool: { name: tool } }: FoundTool, judge: Judge): ArgsScore => {
+  return (call: Call, { compile, tool: { name: tool } }: FoundTool, judge: Judge): ArgsScore => {
     const given = call.arguments;
-    if (!isJsonObject(given)) return failNotAnObject(given, call);
-    const validity = validate?.(given, "args");
+    if (!isJsonObject(given)) {
+      const actual = given === undefined ? `text that is not JSON: ${cut(call.argumentsText ?? "")}` : showJson(given);
+      return fail("malformed-arguments", "args (schema)", `expected an object, got ${actual}`);
+    }
+    const validate = compile();
+    const validity = typeof validate === "function" ? validate(given, "args") : undefined;
     if (validity?.kind === "invalid" && !wasAccepted(call)) {
       const failed = { what: "args (schema)", met: "no" as const, why: validity.why };
       const [fault, ...furtherFaults] = (validity.faults ?? []).map(({ member: parameter, kind }) => ({
@@ -129,7 +132,7 @@ function compileArgs(expected: ExpectedCall, mode: ArgsMode) {
         ? `the server accepted what its inputSchema refuses: ${validity.why}`
         : validity?.kind === "unchecked"
           ? validity.why
-          : problem && `the inputSchema cannot be compiled: ${problem}`;
+          : typeof validate === "string" && `the inputSchema cannot be compiled: ${validate}`;
     const unchecked = open && [`arguments of ${call.tool}: ${open}`];
     for (const { name, what, test, expected: wanted } of tests) {
       const value = own(given, name);
@@ -158,16 +161,11 @@ const wasAccepted = ({ execution }: Call) =>
 /** The kind of a mismatch. A literal of another JSON type is a wrong type; an argument that must be absent is invented. */
 function classifyFault(expected: Json, value: Json | undefined): NonNullable<Assertion["fault"]>["kind"] {
   if (value === undefined) return "missing";
-  const read = readMatcher(expected);
-  if (read.kind === "matcher" && read.operands.absent === true) return "invented";
+  if (isAbsent(expected)) return "invented";
   const kindOf = (one: Json) =>
     isMarked(one) ? "number" : Array.isArray(one) ? "array" : one === null ? "null" : typeof one;
-  return read.kind === "literal" && kindOf(expected) !== kindOf(value) ? "wrong-type" : "wrong-value";
-}
-
-function failNotAnObject(given: Json | undefined, call: Call): ArgsScore {
-  const actual = given === undefined ? `text that is not JSON: ${cut(call.argumentsText ?? "")}` : showJson(given);
-  return fail("malformed-arguments", "args (schema)", `expected an object, got ${actual}`);
+  const isLiteral = readMatcher(expected).kind === "literal";
+  return isLiteral && kindOf(expected) !== kindOf(value) ? "wrong-type" : "wrong-value";
 }
 
 /**
@@ -181,14 +179,23 @@ export function compileResult(expected: ResultMatcher): (execution: Execution | 
     tests.push((result) =>
       result.isError === isError ? yes : no(`expected isError ${isError}, got ${excerpt(result)}`),
     );
-  if (success !== undefined) tests.push((result) => matchSuccess(success, result));
+  if (success !== undefined) {
+    const matchSuccess = (outcome: Json): Match | undefined => {
+      if (!isJsonObject(outcome) || typeof outcome.success !== "boolean") return undefined;
+      return outcome.success === success ? yes : differs("result.success", String(success), outcome);
+    };
+    tests.push(onOutcome(`JSON with success ${success}`, matchSuccess));
+  }
   if (contains !== undefined) tests.push(matchTexts(`with ${showJson(contains)}`, (text) => text.includes(contains)));
   if (matches !== undefined) {
     const regex = compileRegex(matches);
     if (typeof regex === "string") tests.push(() => unknown(regex));
     else tests.push(matchTexts(`that matches ${showJson(matches)}`, (text) => regex.test(text)));
   }
-  if (json !== undefined) tests.push(compileOutcomeMatcher(compileMatcher(json)));
+  if (json !== undefined) {
+    const test = compileMatcher(json);
+    tests.push(onOutcome("JSON", (outcome, judge) => test(outcome, "result", judge)));
+  }
 
   return (execution, judge) => {
     if (execution === undefined) return unknown("the call was not executed");
@@ -197,31 +204,20 @@ export function compileResult(expected: ResultMatcher): (execution: Execution | 
   };
 }
 
-function matchSuccess(success: boolean, result: ToolResult): Match {
-  const outcome = readOutcome(result);
-  if (outcome === undefined && result.omitted !== undefined) return unknown(result.omitted);
-  if (!isJsonObject(outcome) || typeof outcome.success !== "boolean") {
-    return no(`expected JSON with success ${success}, got ${excerpt(result)}`);
-  }
-  return outcome.success === success ? yes : differs("result.success", String(success), outcome);
-}
-
 /** Whether one of the texts of a result, or all that a model reads of it, is as wanted. */
 function matchTexts(wanted: string, holds: (text: string) => boolean): (result: ToolResult) => Match {
   return (result) =>
     [joinText(result), joinResult(result)].some(holds) ? yes : no(`expected text ${wanted}, got ${excerpt(result)}`);
 }
 
-function compileOutcomeMatcher(test: Test): (result: ToolResult, judge: Judge) => Match {
-  return (result, judge) => {
-    const outcome = readOutcome(result);
+/** Tests the structured content of a result, or its text parsed as JSON. `test`: undefined where that is not as `wanted`. */
+function onOutcome(wanted: string, test: (outcome: Json, judge: Judge) => Match | undefined) {
+  return (result: ToolResult, judge: Judge): Match => {
+    const outcome = result.structuredContent ?? parseExactText(joinText(result));
     if (outcome === undefined && result.omitted !== undefined) return unknown(result.omitted);
-    return outcome === undefined ? no(`expected JSON, got ${excerpt(result)}`) : test(outcome, "result", judge);
+    const match = outcome === undefined ? undefined : test(outcome, judge);
+    return match ?? no(`expected ${wanted}, got ${excerpt(result)}`);
   };
-}
-
-function readOutcome(result: ToolResult): Json | undefined {
-  return result.structuredContent ?? parseExactText(joinText(result));
 }
 
 function excerpt(result: ToolResult): string {
@@ -262,23 +258,20 @@ export function compileSequence(
       return callSelections.indexOf(selection) + (selection === "right-tool" && !isOpen ? 1 : 0);
     };
     const pairing = findPairing(expect, scorers.length, all.length, getFit);
+    const scores = pairing.map((made, index) => (made === undefined ? undefined : getScore(index, made)));
     const extra = all.filter((_, index) => !pairing.includes(index));
     const picked = labelCalls(all, find, expect.order === "strict" ? ", " : " + ");
     const missing = `no such call${expect.order === "strict" ? " at this position" : ""}; the calls were: ${picked}`;
     const checks = [
-      ...labels.flatMap((label, index) => {
-        const made = pairing[index];
-        if (made === undefined && isOptional(index)) return [];
-        return assertPair(label, made === undefined ? undefined : getScore(index, made), missing);
-      }),
+      ...labels.flatMap((label, index) =>
+        scores[index] || !isOptional(index) ? assertPair(label, scores[index], missing) : [],
+      ),
       ...(expect.extras ? [] : [assertNoExtras(labelCalls(extra, find), extra.length)]),
     ];
-    const open = pairing.flatMap((made, index) => (made === undefined ? [] : (getScore(index, made).unchecked ?? [])));
+    const open = scores.flatMap((score) => score?.unchecked ?? []);
     const unchecked = open.length > 0 && { unchecked: [...new Set(open)] };
     if (checks.every(({ met }) => met !== "no")) {
-      const others = pairing.flatMap((made, index) =>
-        made === undefined ? [] : (getScore(index, made).substituted ?? []),
-      );
+      const others = scores.flatMap((score) => score?.substituted ?? []);
       const substituted = others.length > 0 && { substituted: others };
       return { selection: "right-tool", picked, checks, ...unchecked, ...substituted };
     }

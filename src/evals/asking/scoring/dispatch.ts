@@ -25,18 +25,10 @@ export function createDispatchReader(
     if (!rule || call.role !== undefined || !isJsonObject(call.arguments)) return { call };
     const name = readArgument(call.arguments, rule.name);
     if (typeof name === "string" && name !== "") {
-      const isUnlisted = isComplete && !hidden.has(name) && !listed.has(name);
       const args = readInnerArguments(call.arguments, rule);
-      return {
-        call: {
-          ...call,
-          inner: {
-            tool: name,
-            ...(args !== undefined && { arguments: args }),
-            ...(isUnlisted && { unlisted: true as const }),
-          },
-        },
-      };
+      const inner: Call["inner"] = { tool: name, ...(args !== undefined && { arguments: args }) };
+      if (isComplete && !hidden.has(name) && !listed.has(name)) inner.unlisted = true;
+      return { call: { ...call, inner } };
     }
     const query = readArgument(call.arguments, rule.search);
     if (typeof query !== "string") return { call };
@@ -117,30 +109,22 @@ export function checkDispatch(
 ): Problem[] {
   const names = tools.map(({ name }) => name);
   return Object.entries(rules).flatMap(([name, rule]): Problem[] => {
-    const tool = tools.find((one) => one.name === name);
-    if (!tool) {
+    const schema = tools.find((one) => one.name === name)?.inputSchema;
+    if (!schema) {
+      const message = `dispatch: the tool "${name}" is not listed.`;
       const hint = didYouMean(name, names, `Use a listed tool: ${names.join(", ") || "none is listed"}.`);
-      return [
-        { severity: "error", message: `dispatch: the tool "${name}" is not listed.`, hint, location: location([name]) },
-      ];
+      return [{ severity: "error", message, hint, location: location([name]) }];
     }
-    return Object.entries(rule).flatMap(([key, path = ""]) => checkPath(tool, key, path, location([name, key])));
+    const properties = listProperties(schema).map(([property]) => property);
+    const isOpen = ["allOf", "anyOf", "oneOf", "$ref", "patternProperties"].some((word) => word in schema);
+    const some =
+      properties.length > 0 ? `Use one of: ${properties.join(", ")}.` : `Remove it: "${name}" takes no arguments.`;
+    return Object.entries(rule).flatMap(([key, path = ""]): Problem[] => {
+      const [argument = ""] = path.split(".");
+      if (properties.includes(argument) || (isOpen && properties.length === 0)) return [];
+      const message = `dispatch.${name}.${key}: "${name}" has no argument "${argument}".`;
+      const hint = didYouMean(argument, properties, some);
+      return [{ severity: "error", message, hint, location: location([name, key]) }];
+    });
   });
-}
-
-function checkPath({ name, inputSchema }: Tool, key: string, path: string, location: Location): Problem[] {
-  const [argument = ""] = path.split(".");
-  const properties = listProperties(inputSchema).map(([property]) => property);
-  const isOpen = ["allOf", "anyOf", "oneOf", "$ref", "patternProperties"].some((word) => word in inputSchema);
-  if (properties.includes(argument) || (isOpen && properties.length === 0)) return [];
-  const some =
-    properties.length > 0 ? `Use one of: ${properties.join(", ")}.` : `Remove it: "${name}" takes no arguments.`;
-  return [
-    {
-      severity: "error",
-      message: `dispatch.${name}.${key}: "${name}" has no argument "${argument}".`,
-      hint: didYouMean(argument, properties, some),
-      location,
-    },
-  ];
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import * as z from "zod";
 import { cut, listJsonObjects } from "../../base/text/text.ts";
 import {
@@ -11,7 +11,7 @@ import {
   usageError,
 } from "../../base/types/errors.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
-import type { Message } from "../../base/types/model.ts";
+import { type Message, noUsage } from "../../base/types/model.ts";
 import { type Turn, turnSchema } from "../../base/types/trial.ts";
 import { type JudgeQuestion, type Match, unknown } from "./matchers.ts";
 import { buildTextEntries, buildTextTranscript, buildTranscript, limits, type Transcript } from "./transcript.ts";
@@ -35,14 +35,13 @@ const opinionSchema = z.unknown().transform((written, context): Opinion => {
 });
 
 const { calls, stop, usage, ms } = turnSchema.shape;
-const noTokens = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
 /** A turn as the journal has it, or as a person writes one: `{ "text" }`, `{ "calls": [{ "tool", "arguments" }] }`. */
 const labelTurnSchema = turnSchema.extend({
   text: z.string().default(""),
   calls: z.array(calls.element.extend({ id: z.string().default("") })).default([]),
   stop: stop.default("done"),
-  usage: usage.default(noTokens),
+  usage: usage.default(noUsage),
   ms: ms.default(0),
 });
 
@@ -62,10 +61,8 @@ const labelLineSchema = z
 
 export const judgeFormat = "tool-evals judge 1";
 
-const count = z.number().int().min(0);
-const countsSchema = z.strictObject({ met: count, "not met": count, "cannot tell": count });
-/** How often a person had one opinion and the judge another: `counts[person][judge]`. */
-export type OpinionCounts = Record<Opinion, Record<Opinion, number>>;
+const countsSchema = <T extends z.ZodType>(count: T) =>
+  z.strictObject({ met: count, "not met": count, "cannot tell": count });
 
 /** The agreement of a judge with people. Small, so that it can be committed. Its rates are computed from the counts. */
 export const judgeFigureSchema = z.strictObject({
@@ -75,9 +72,11 @@ export const judgeFigureSchema = z.strictObject({
   prompt: z.string().describe("hash of the prompt that was measured"),
   labels: z.strictObject({ file: z.string(), sha256: z.string() }),
   measuredAt: z.string(),
-  counts: z.strictObject({ met: countsSchema, "not met": countsSchema, "cannot tell": countsSchema }),
+  counts: countsSchema(countsSchema(z.number().int().min(0))),
 });
 export type JudgeFigure = z.infer<typeof judgeFigureSchema>;
+/** How often a person had one opinion and the judge another: `counts[person][judge]`. */
+export type OpinionCounts = JudgeFigure["counts"];
 
 /** The content of one request to a judge. The criteria are numbered from 1, in order. */
 export type JudgeQuestions = { transcript: Transcript; questions: readonly JudgeQuestion[] };
@@ -161,21 +160,16 @@ function oneLine(text: string): string {
 function createMarker(texts: readonly string[]): string {
   const all = texts.join("\n");
   for (let salt = 0; ; salt++) {
-    const marker = `#${sha256(`${salt}\n${all}`).slice(0, 12)}`;
+    const marker = `#${hash("sha256", `${salt}\n${all}`).slice(0, 12)}`;
     if (!all.includes(marker)) return marker;
   }
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }
 
 /** The hash of all that affects a judge's answers except the trial: its measured accuracy is valid for one prompt. */
 export function hashPrompt(): string {
   const result = { isError: false, content: [{ type: "text", text: "42" }] };
   const call = { id: "1", tool: "add", arguments: { a: 40, b: 2 } };
-  const usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
-  const turn = { text: "I add.", stop: "calls", usage, ms: 0 } as const;
+  const turn = { text: "I add.", stop: "calls", usage: noUsage, ms: 0 } as const;
   const transcript = buildTranscript(
     [{ role: "user", content: "What is 40 + 2?" }],
     [
@@ -191,7 +185,7 @@ export function hashPrompt(): string {
   const texts = messages.map((message) => ("content" in message ? message.content : ""));
   // Renaming a key would invalidate all measurements.
   const hashed: Json = { told: texts, answerSchema, limits: { ...limits }, leastEvidence };
-  return sha256(canonicalJson(hashed)).slice(0, 16);
+  return hash("sha256", canonicalJson(hashed)).slice(0, 16);
 }
 
 /** A match for each criterion in their order, or why the judge's reply cannot be used. */
@@ -297,15 +291,20 @@ export function parseLabels(text: string, file: string): Label[] {
     if (written.trim() === "") return [];
     const label = parseLine(written, index + 1);
     if ("human" in label) return [label];
-    problems.push(...label.faults.map((message): Problem => problemAt(message, { file, line: index + 1 })));
+    const location = { file, line: index + 1 };
+    problems.push(...label.faults.map((message): Problem => ({ severity: "error", message, location })));
     return [];
   });
-  if (problems.length > 0) throw new EvalsError(shortened(problems, file));
+  const left = problems.length - maxProblems;
+  const rest: Problem = { severity: "error", message: `${left} more problems.`, location: { file } };
+  const shown = left > 0 ? [...problems.slice(0, maxProblems), rest] : problems;
+  const last = shown.pop();
+  if (last) throw new EvalsError([...shown, { ...last, hint }]);
   if (labels.length > 0) return labels;
-  throw usageError("The file has no labels.", `Write one label per line: ${example}`, { file });
+  throw usageError("The file has no labels.", hint, { file });
 }
 
-const example = '{"input": "...", "transcript": "...", "criterion": "...", "label": "met"}';
+const hint = 'Write one label per line: {"input": "...", "transcript": "...", "criterion": "...", "label": "met"}';
 
 function parseLine(written: string, line: number): Label | { faults: string[] } {
   let data: unknown;
@@ -323,16 +322,4 @@ function parseLine(written: string, line: number): Label | { faults: string[] } 
   const given = input === undefined ? [] : [{ role: "user" as const, content: input }];
   const shown = transcript === undefined ? buildTranscript(given, turns) : buildTextTranscript(transcript, input);
   return { id: String(id), line, transcript: shown, criterion, human: label };
-}
-
-function problemAt(message: string, location: Problem["location"] & object): Problem {
-  return { severity: "error", message, location };
-}
-
-function shortened(problems: readonly Problem[], file: string): Problem[] {
-  const left = problems.length - maxProblems;
-  const more = left > 0 ? [problemAt(`${left} more problems.`, { file })] : [];
-  const shown = [...problems.slice(0, maxProblems), ...more];
-  const hint = `Write one label per line: ${example}`;
-  return shown.map((problem, index) => (index === shown.length - 1 ? { ...problem, hint } : problem));
 }

@@ -1,5 +1,6 @@
 import { RE2JS } from "re2js";
 import { once } from "../../base/collections.ts";
+import { isOfType } from "../../base/jsonSchema/keywords.ts";
 import { showJson } from "../../base/text/text.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import { isJsonObject, isMarked, type Json, type JsonObject, sameJson, toNumbers } from "../../base/types/json.ts";
@@ -74,6 +75,12 @@ export function member(at: string, key: string): string {
 /** An own member of the object: inherited ones (`constructor`, `toString`) are absent. */
 export function own(object: { readonly [key: string]: Json }, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** Whether a value is expected to be absent. */
+export function isAbsent(expected: Json): boolean {
+  const read = readMatcher(expected);
+  return read.kind === "matcher" && read.operands.absent === true;
 }
 
 /** For each left item, the right item it is paired with; undefined if there is none. */
@@ -185,7 +192,7 @@ const compilers: { [K in Keyword]: (operand: Operands[K]) => Test } = {
   lte: (most) => (value, at) =>
     isNumber(value) && Number(toNumbers(value)) <= most ? yes : differs(at, `a number <= ${most}`, value),
   type: (type) => (value, at) =>
-    value !== undefined && hasType(value, type) ? yes : differs(at, `a value of type ${type}`, value),
+    value !== undefined && isOfType(toNumbers(value), type) ? yes : differs(at, `a value of type ${type}`, value),
   optional: (inner) => {
     const test = compileMatcher(inner);
     return (value, at, judge) => (value === undefined ? yes : test(value, at, judge));
@@ -252,16 +259,6 @@ function compileUnordered(items: readonly Json[]): Test {
   };
 }
 
-/** Whether a JSON value has a JSON Schema type: 1.0 is an integer. */
-function hasType(value: Json, type: Operands["type"]): boolean {
-  if (isMarked(value)) return type === "integer" || type === "number";
-  if (type === "null") return value === null;
-  if (type === "array") return Array.isArray(value);
-  if (type === "object") return isJsonObject(value);
-  if (type === "integer") return Number.isInteger(value);
-  return typeof value === type;
-}
-
 /** Compiles a regular expression that runs in linear time, or returns what is wrong with it. */
 export function compileRegex(pattern: string): RE2JS | string {
   try {
@@ -276,12 +273,15 @@ export type AnswerByMock = (call: Call) => Execution | undefined;
 
 /** Compiles the mocks of a case. A dispatched call is answered by a mock of the inner tool, or of the dispatcher. */
 export const compileMocks = once(({ list, unmatched }: Mocks): AnswerByMock => {
-  const compiled = list.map((mock) => ({ mock, tests: compileArgs(mock.args ?? {}) }));
+  const compiled = list.map((mock) => {
+    const args = Object.entries(mock.args ?? {});
+    return { mock, tests: args.map(([name, expected]) => [name, compileMatcher(expected)] as const) };
+  });
   return (call) => {
     const made = [...(call.inner ? [call.inner] : []), call];
     for (const { tool, arguments: args } of made) {
       const given = isJsonObject(args) ? args : {};
-      const matches = ([name, test]: [string, Test]) =>
+      const matches = ([name, test]: readonly [string, Test]) =>
         test(own(given, name), member("args", name), noJudge).met === "yes";
       const found = compiled.find(({ mock, tests }) => mock.tool === tool && tests.every(matches));
       if (found) return { status: "executed", result: found.mock.result, ms: 0, mock: found.mock.label };
@@ -293,7 +293,3 @@ export const compileMocks = once(({ list, unmatched }: Mocks): AnswerByMock => {
     return { status: "skipped", reason: `${why} (unmatched: error)`, unmatched: true };
   };
 });
-
-function compileArgs(args: NonNullable<Mocks["list"][number]["args"]>): [string, Test][] {
-  return Object.entries(args).map(([name, expected]) => [name, compileMatcher(expected)]);
-}

@@ -17,7 +17,7 @@ import {
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
 import { hasOpenCatalog } from "./dispatch.ts";
 import { listExpectations } from "./labels.ts";
-import { member, own } from "./matchers.ts";
+import { isAbsent, member, own } from "./matchers.ts";
 import { type Executable, executable, type FindTool, getLookup, type ToolLookup } from "./tools.ts";
 
 /** A problem of a case. Its message is printed after `Case "<id>": `. */
@@ -34,9 +34,34 @@ export function preflight(
   toolset: Toolset,
   policy: ExecutionPolicy,
 ): readonly Problem[] {
+  const lookup = getLookup(toolset);
+  const mocked = new Set(mocks?.list.map(({ tool }) => tool));
+  const isAnswered: IsAnswered = (tool) => {
+    if (mocked.has(tool.name)) return { yes: true };
+    if (mocks?.unmatched === "error") return { yes: false, reason: `no mock answers calls of ${tool.name}` };
+    return tool.origin === "dispatched"
+      ? isDispatchExecuted(tool, dispatch, toolset, policy)
+      : executable(tool, policy);
+  };
+  const isOpen = hasOpenCatalog(dispatch, toolset);
+  const isUnchecked = (name: string) => isOpen || (laterTools?.includes(name) ?? false);
+  const checkExpected = (expected: Expectation): CaseProblem[] => {
+    const calls = listExpectedCalls(expected);
+    const argsMode = "argsMode" in expected ? expected.argsMode : "partial";
+    const wanted = calls.flatMap(({ tools }) => tools);
+    return [
+      ...checkNames(calls, expected.avoid, isUnchecked, lookup, toolset),
+      ...warnOfReserved(expected.kind, lookup.findAny),
+      ...warnOfDispatchers(wanted, dispatch),
+      ...calls.flatMap((call) => checkCall(call, argsMode, lookup.findAny, isAnswered)),
+      ...(expected.kind === "skill" ? checkSkill(expected.skill, toolset) : []),
+      ...(expected.kind === "any" && expected.result ? checkAnyResult(toolset, isAnswered) : []),
+      ...checkSchemas(expected.kind === "any" ? lookup.names : wanted, lookup.findAny),
+    ];
+  };
   const problems = listExpectations({ ...(expect && { expect }), ...(turns && { turns }) }).flatMap((one) => {
     const prefix = one.name === undefined ? `Case "${id}"` : `Case "${id}", ${one.name}`;
-    return checkExpected(one.expect, { dispatch, mocks, laterTools }, toolset, policy).map((problem) => {
+    return checkExpected(one.expect).map((problem) => {
       return { ...problem, message: `${prefix}: ${problem.message}`, location };
     });
   });
@@ -46,50 +71,16 @@ export function preflight(
 
 type CaseToCheck = Pick<Case, "id" | "location" | "expect" | "turns" | "dispatch" | "mocks" | "laterTools">;
 
-function checkExpected(
-  expect: Expectation,
-  { dispatch, mocks, laterTools = [] }: { [K in "dispatch" | "mocks" | "laterTools"]: Case[K] | undefined },
-  toolset: Toolset,
-  policy: ExecutionPolicy,
-): CaseProblem[] {
-  const lookup = getLookup(toolset);
-  const calls = listExpectedCalls(expect);
-  const argsMode = "argsMode" in expect ? expect.argsMode : "partial";
-  const find: FindTool = lookup.findAny;
-  const wanted = calls.flatMap(({ tools }) => tools);
-  const mocked = new Set(mocks?.list.map(({ tool }) => tool));
-  const isAnswered: IsAnswered = (tool) => {
-    if (mocked.has(tool.name)) return { yes: true };
-    if (mocks?.unmatched === "error") return unmocked(tool);
-    return tool.origin === "dispatched"
-      ? isDispatchExecuted(tool, dispatch, toolset, policy)
-      : executable(tool, policy);
-  };
-  const isOpen = hasOpenCatalog(dispatch, toolset);
-  const isUnchecked = (name: string) => isOpen || laterTools.includes(name);
-  return [
-    ...checkNames(calls, expect.avoid, find, isUnchecked, lookup, toolset),
-    ...warnOfReserved(expect.kind, find),
-    ...warnOfDispatchers(wanted, dispatch),
-    ...calls.flatMap((call) => checkCall(call, argsMode, find, isAnswered)),
-    ...(expect.kind === "skill" ? checkSkill(expect.skill, toolset) : []),
-    ...(expect.kind === "any" && expect.result ? checkAnyResult(toolset, isAnswered) : []),
-    ...checkSchemas(expect.kind === "any" ? lookup.names : wanted, find),
-  ];
-}
-
 /** `tool: none` is no call, also where a tool has that name. */
 function warnOfReserved(kind: Expectation["kind"], find: FindTool): CaseProblem[] {
   if ((kind !== "none" && kind !== "any") || !find(kind)) return [];
   const meaning = kind === "none" ? "that no tool is called" : "a call of any tool";
   const message = `"tool: ${kind}" expects ${meaning}, and the server lists a tool called ${kind}.`;
-  return [{ severity: "warning", message, hint: `Write '"${kind}"', with both quotes, if you mean the tool.` }];
+  return [warning(message, `Write '"${kind}"', with both quotes, if you mean the tool.`)];
 }
 
 /** Whether a call of a tool gets a result, from a mock or from the server. */
 type IsAnswered = (tool: OfferedTool) => Executable;
-
-const unmocked = ({ name }: OfferedTool): Executable => ({ yes: false, reason: `no mock answers calls of ${name}` });
 
 /** A tool behind dispatchers gets a result if one of its dispatchers is executed. */
 function isDispatchExecuted(
@@ -103,58 +94,43 @@ function isDispatchExecuted(
   return found.find(({ yes }) => yes) ?? found[0] ?? executable(tool, policy);
 }
 
-function error(message: string, hint: string): CaseProblem {
-  return { severity: "error", message, hint };
-}
-
-function warning(message: string, hint: string): CaseProblem {
-  return { severity: "warning", message, hint };
-}
+const error = (message: string, hint: string): CaseProblem => ({ severity: "error", message, hint });
+const warning = (message: string, hint: string): CaseProblem => ({ severity: "warning", message, hint });
 
 function checkNames(
   calls: readonly ExpectedCall[],
   avoid: readonly string[],
-  find: FindTool,
   isUnchecked: (name: string) => boolean,
-  { names }: ToolLookup,
+  { names, findAny: find }: ToolLookup,
   { tools }: Toolset,
 ): CaseProblem[] {
   const expected = calls.flatMap((call) => call.tools);
   const acceptable = calls.flatMap((call) => call.acceptable ?? []);
-  const describeListed = () => `Use a listed tool: ${names.join(", ")}.`;
-  const checkListed = (role: string) => (name: string) =>
-    isUnchecked(name) || find(name)
-      ? []
-      : names.length === 0
-        ? [error("a tool is expected, but none is listed.", "Name a server with tools in the suite: `server:`.")]
-        : [error(`${role} tool "${name}" is not listed.`, didYouMean(name, names, describeListed()))];
-  const findTwice = (list: readonly string[]) => [...new Set(list.filter((name, index) => list.indexOf(name) < index))];
-  const listServers = (name: string) => {
-    const listedName = find(name)?.tool.name;
-    const same = tools.filter((tool) => tool.name === listedName);
-    return same.map(({ server }) => server);
+  const checkListed = (role: string) => (name: string) => {
+    if (isUnchecked(name) || find(name)) return [];
+    if (names.length === 0)
+      return [error("a tool is expected, but none is listed.", "Name a server with tools in the suite: `server:`.")];
+    const hint = didYouMean(name, names, `Use a listed tool: ${names.join(", ")}.`);
+    return [error(`${role} tool "${name}" is not listed.`, hint)];
   };
+  const findTwice = (list: readonly string[]) => [...new Set(list.filter((name, index) => list.indexOf(name) < index))];
+  const lists = [...calls.map((call) => [...call.tools, ...(call.acceptable ?? [])]), avoid];
+  const oneOfTwo = "Remove one of the two.";
   return [
     ...expected.flatMap(checkListed("expected")),
     ...acceptable.flatMap(checkListed("acceptable")),
     ...avoid.flatMap(checkListed("avoided")),
     ...expected
       .filter((name) => avoid.includes(name))
-      .map((name) =>
-        error(`tool "${name}" is both expected and avoided: a call of it can never pass.`, "Remove one of the two."),
-      ),
-    ...[...calls.flatMap((call) => findTwice([...call.tools, ...(call.acceptable ?? [])])), ...findTwice(avoid)].map(
-      (name) => warning(`tool "${name}" is named twice in one list.`, "Remove one of the two."),
-    ),
-    ...expected
-      .map((name) => ({ name, servers: listServers(name) }))
-      .filter(({ servers }) => servers.length > 1)
-      .map(({ name, servers }) =>
-        error(
-          `expected tool "${name}" is listed ${servers.length} times (${servers.join(", ")}).`,
-          "Rename all but one of them.",
-        ),
-      ),
+      .map((name) => error(`tool "${name}" is both expected and avoided: a call of it can never pass.`, oneOfTwo)),
+    ...lists.flatMap(findTwice).map((name) => warning(`tool "${name}" is named twice in one list.`, oneOfTwo)),
+    ...expected.flatMap((name) => {
+      const listedName = find(name)?.tool.name;
+      const servers = tools.flatMap((tool) => (tool.name === listedName ? [tool.server] : []));
+      if (servers.length < 2) return [];
+      const message = `expected tool "${name}" is listed ${servers.length} times (${servers.join(", ")}).`;
+      return [error(message, "Rename all but one of them.")];
+    }),
   ];
 }
 
@@ -194,23 +170,20 @@ function checkArgs(args: JsonObject, argsMode: ArgsMode, tool: OfferedTool): Cas
   const problems = Object.entries(args).flatMap(([name, expected]) => {
     const property = own(properties, name);
     if (property === undefined) return isClosedList(schema) ? [reportUnknown(name, tool, properties)] : [];
+    const at = member("args", name);
     const reason =
-      explainAbsent(name, expected, schema) ?? explainRefused(expected, property, schema, member("args", name));
+      isAbsent(expected) && listRequired(schema).includes(name)
+        ? `${at} must be absent, but is required`
+        : explainRefused(expected, property, schema, at);
     return reason === undefined
       ? []
       : [error(`can never match: ${reason}.`, `Fit it to the inputSchema of "${tool.name}": ${showJson(property)}.`)];
   });
-  return argsMode === "partial" ? problems : [...problems, ...checkRequired(args, tool)];
-}
-
-/** Reports required arguments that an exact comparison would reject. */
-function checkRequired(args: JsonObject, { name, inputSchema }: OfferedTool): CaseProblem[] {
-  const missing = listRequired(inputSchema).filter((required) => !Object.hasOwn(args, required));
-  if (missing.length === 0) return [];
-  const hint = "Add them with { $any: true }, or set argsMode: partial.";
-  return [
-    error(`can never match: "${name}" requires ${missing.join(", ")}, which argsMode exact does not allow.`, hint),
-  ];
+  // Required arguments that an exact comparison would reject.
+  const missing = listRequired(schema).filter((required) => !Object.hasOwn(args, required));
+  if (argsMode === "partial" || missing.length === 0) return problems;
+  const message = `can never match: "${tool.name}" requires ${missing.join(", ")}, which argsMode exact does not allow.`;
+  return [...problems, error(message, "Add them with { $any: true }, or set argsMode: partial.")];
 }
 
 /** False when properties may also come from other keywords, so that a missing name is not a problem. */
@@ -221,12 +194,9 @@ function isClosedList(schema: JsonObject): boolean {
 function reportUnknown(name: string, tool: OfferedTool, properties: JsonObject): CaseProblem {
   const names = Object.keys(properties);
   const message = `"${tool.name}" has no argument "${name}".`;
-  const hint = didYouMean(
-    name,
-    names,
-    names.length > 0 ? `Use one of: ${names.join(", ")}.` : "Remove it: the tool takes no arguments.",
-  );
-  return tool.inputSchema.additionalProperties === false ? error(message, hint) : warning(message, hint);
+  const known = names.length > 0 ? `Use one of: ${names.join(", ")}.` : "Remove it: the tool takes no arguments.";
+  const report = tool.inputSchema.additionalProperties === false ? error : warning;
+  return report(message, didYouMean(name, names, known));
 }
 
 /** Why the schema refuses a literally expected value; undefined for a matcher, and where that is not known. */
@@ -260,14 +230,6 @@ function compileProperty(property: JsonObject, { $defs, definitions }: JsonObjec
   return compileSchema({ ...defs, ...property });
 }
 
-function explainAbsent(name: string, expected: Json, schema: JsonObject): string | undefined {
-  const read = readMatcher(expected);
-  const isAbsent = read.kind === "matcher" && read.operands.absent === true;
-  return isAbsent && listRequired(schema).includes(name)
-    ? `${member("args", name)} must be absent, but is required`
-    : undefined;
-}
-
 const onlyLive = "Remove `result`: only tools of the suite's own server are executed.";
 
 function checkResult(tools: readonly OfferedTool[], isAnswered: IsAnswered): CaseProblem[] {
@@ -281,21 +243,18 @@ function checkResult(tools: readonly OfferedTool[], isAnswered: IsAnswered): Cas
 
 function checkAnyResult({ tools }: Toolset, isAnswered: IsAnswered): CaseProblem[] {
   if (tools.some((tool) => isAnswered(tool).yes)) return [];
-  return [
-    error(
-      "expected a result, but no listed tool is executed.",
-      "Set execute to `all` or to names of tools of the suite's own server, or remove `result`.",
-    ),
-  ];
+  const hint = "Set execute to `all` or to names of tools of the suite's own server, or remove `result`.";
+  return [error("expected a result, but no listed tool is executed.", hint)];
 }
 
 function checkSchemas(names: readonly string[], find: FindTool): CaseProblem[] {
   return names.flatMap((name) => {
     const listed = find(name);
-    const leftOut = listed?.validate?.leftOut;
-    if (!listed || (listed.validate && leftOut === undefined)) return [];
-    const hint = `Fix the schema in the server: until then, arguments are not checked against ${leftOut === undefined ? "it" : "this part of it"}.`;
-    const state = leftOut === undefined ? `cannot be compiled: ${listed.problem}` : `has a fault: ${leftOut}`;
-    return [warning(`the inputSchema of "${listed.tool.name}" ${state}.`, hint)];
+    const compiled = listed?.compile();
+    const fault = typeof compiled === "function" ? compiled.leftOut : compiled;
+    if (!listed || fault === undefined) return [];
+    const [state, part] = compiled === fault ? ["cannot be compiled", "it"] : ["has a fault", "this part of it"];
+    const hint = `Fix the schema in the server: until then, arguments are not checked against ${part}.`;
+    return [warning(`the inputSchema of "${listed.tool.name}" ${state}: ${fault}.`, hint)];
   });
 }

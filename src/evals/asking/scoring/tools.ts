@@ -5,31 +5,13 @@ import type { Model } from "../../base/types/model.ts";
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
 import type { Call } from "../../base/types/trial.ts";
 
-/** A listed tool. Its inputSchema is compiled when first needed, because that takes longer than everything else. */
-class ListedTool {
-  #compiled: Validate | string | undefined;
+/**
+ * A tool and its inputSchema, which `compile` compiles when first needed, because that takes longer than everything else: to
+ * a check of arguments, or to why there is none, about which preflight warns.
+ */
+export type FoundTool = { tool: OfferedTool; compile(): Validate | string | undefined };
 
-  constructor(readonly tool: OfferedTool) {}
-
-  /** Checks arguments against the inputSchema; undefined if that cannot be compiled, about which preflight warns. */
-  get validate(): Validate | undefined {
-    const compiled = this.#compile();
-    return typeof compiled === "string" ? undefined : compiled;
-  }
-
-  /** Why the inputSchema cannot be compiled. */
-  get problem(): string | undefined {
-    const compiled = this.#compile();
-    return typeof compiled === "string" ? compiled : undefined;
-  }
-
-  #compile(): Validate | string {
-    this.#compiled ??= compileSchema(this.tool.inputSchema);
-    return this.#compiled;
-  }
-}
-
-type FoundTool = Pick<ListedTool, "tool" | "validate" | "problem">;
+const compileOnce = once(({ inputSchema }: OfferedTool) => compileSchema(inputSchema));
 
 /** Finds a tool by the called name. `inner`: the call inside, if it was called through a dispatcher. */
 export type FindTool = (name: string, inner?: Call["inner"]) => FoundTool | undefined;
@@ -49,7 +31,7 @@ export type ToolLookup = {
 export const getLookup = once(({ tools: listed }: Toolset): ToolLookup => {
   // Instructions are shown text and cannot be picked.
   const index = (isWanted: (tool: OfferedTool) => boolean) =>
-    new Map(listed.filter(isWanted).map((tool) => [tool.name, new ListedTool(tool)]));
+    new Map(listed.filter(isWanted).map((tool) => [tool.name, { tool, compile: () => compileOnce(tool) }]));
   const tools = index(({ origin }) => origin !== "instructions" && origin !== "dispatched");
   const dispatched = index(({ origin }) => origin === "dispatched");
   const findInner = (name: string) => dispatched.get(name) ?? tools.get(name) ?? describeUnknown(name);
@@ -63,8 +45,7 @@ export const getLookup = once(({ tools: listed }: Toolset): ToolLookup => {
 
 /** A tool behind a dispatcher without a known catalog: any name and arguments are accepted. */
 function describeUnknown(name: string): FoundTool {
-  const tool = { name, inputSchema: {}, server: "", origin: "dispatched" } as const;
-  return { tool, validate: undefined, problem: undefined };
+  return { tool: { name, inputSchema: {}, server: "", origin: "dispatched" }, compile: () => undefined };
 }
 
 export type Executable = { yes: true } | { yes: false; reason: string };
@@ -79,21 +60,23 @@ export function executable(
   policy: ExecutionPolicy,
   { makesUpArguments }: Pick<Model, "makesUpArguments"> = {},
 ): Executable {
-  if (tool.origin === "distractor") return { yes: false, reason: `${tool.name} is a distractor` };
-  if (tool.origin === "static") return { yes: false, reason: `${tool.name} comes from a static list, not a server` };
-  if (tool.origin === "instructions") return { yes: false, reason: `there is no tool ${tool.name}` };
-  if (tool.origin === "dispatched")
-    return { yes: false, reason: `${tool.name} can only be called through a dispatcher` };
-  if (tool.origin === "skill") return { yes: false, reason: `${tool.name} is a skill, not a tool` };
-  if (makesUpArguments) return { yes: false, reason: "a keyword search makes the arguments up" };
-  if (policy === "never") return { yes: false, reason: "no call is executed (execute: never)" };
-  if (Array.isArray(policy))
-    return policy.includes(tool.name)
-      ? { yes: true }
-      : { yes: false, reason: `${tool.name} is not among those of \`execute\`` };
+  const reason = explainUnexecuted(tool, policy, makesUpArguments === true);
+  return reason === undefined ? { yes: true } : { yes: false, reason };
+}
+
+function explainUnexecuted(tool: OfferedTool, policy: ExecutionPolicy, isMadeUp: boolean): string | undefined {
+  const { name, origin } = tool;
+  if (origin === "distractor") return `${name} is a distractor`;
+  if (origin === "static") return `${name} comes from a static list, not a server`;
+  if (origin === "instructions") return `there is no tool ${name}`;
+  if (origin === "dispatched") return `${name} can only be called through a dispatcher`;
+  if (origin === "skill") return `${name} is a skill, not a tool`;
+  if (isMadeUp) return "a keyword search makes the arguments up";
+  if (policy === "never") return "no call is executed (execute: never)";
+  if (Array.isArray(policy)) return policy.includes(name) ? undefined : `${name} is not among those of \`execute\``;
   const { readOnlyHint, destructiveHint } = tool.annotations ?? {};
   const isAdditive = policy === "additive" && destructiveHint === false;
-  if (policy === "all" || readOnlyHint === true || isAdditive) return { yes: true };
+  if (policy === "all" || readOnlyHint === true || isAdditive) return undefined;
   const wanted = policy === "additive" ? "read-only or non-destructive" : "read-only";
-  return { yes: false, reason: `${tool.name} is not annotated ${wanted} (execute: ${policy})` };
+  return `${name} is not annotated ${wanted} (execute: ${policy})`;
 }

@@ -57,7 +57,8 @@ export function nameTypes(types: readonly Type[]): string {
   return types.map((type) => (type === "null" ? type : `${/^[aio]/.test(type) ? "an" : "a"} ${type}`)).join(" or ");
 }
 
-function isOfType(value: Json, type: Type): boolean {
+/** Whether a value has a type of JSON Schema: 1.0 is an integer. */
+export function isOfType(value: Json, type: Type): boolean {
   if (type === "integer") return Number.isInteger(value);
   if (type === "array") return Array.isArray(value);
   if (type === "object") return isJsonObject(value);
