@@ -55,12 +55,8 @@ const stoppedByUser = "the run was stopped";
  * not submitted again: its batch is waited for.
  */
 export class BatchQueue {
-  readonly #model: AskedModel;
-  readonly #service: BatchService;
-  readonly #ledger: Ledger;
-  readonly #concurrency: number;
-  readonly #report: (line: string) => void;
   readonly #stopping = new AbortController();
+  readonly #stop = this.#stopping.signal;
   readonly #signals = new WeakSet<AbortSignal>();
   #gathered: Gathered[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -79,21 +75,16 @@ export class BatchQueue {
 
   /** `concurrency`: the maximum number of trials with a reply that are not recorded. */
   constructor(
-    model: AskedModel,
-    service: BatchService,
-    { ledger, concurrency, report }: { ledger: Ledger; concurrency: number; report(line: string): void },
+    private readonly model: AskedModel,
+    private readonly service: BatchService,
+    private readonly options: { ledger: Ledger; concurrency: number; report(line: string): void },
   ) {
-    this.#model = model;
-    this.#service = service;
-    this.#ledger = ledger;
-    this.#concurrency = concurrency;
-    this.#report = report;
-    setMaxListeners(0, this.#stopping.signal);
+    setMaxListeners(0, this.#stop);
   }
 
   /** Whether the request of a cell has already been submitted. */
   hasSubmitted(request: ModelRequest): boolean {
-    return this.#ledger.find(cellKey(request.cell)) !== undefined;
+    return this.options.ledger.find(cellKey(request.cell)) !== undefined;
   }
 
   /** Asks as `AskedModel` does. Retries transient faults in another batch. */
@@ -101,7 +92,7 @@ export class BatchQueue {
     this.#stopWith(signal);
     const startedAt = performance.now();
     const cell = cellKey(request.cell);
-    let sent = this.#ledger.find(cell);
+    let sent = this.options.ledger.find(cell);
     let attempt = sent?.entry.attempt ?? 1;
     let lost = sent?.entry.lost;
     const withLost = (reply: Reply): Reply => ({ ...reply, ...(lost && { lost }) });
@@ -110,7 +101,7 @@ export class BatchQueue {
       const outcome = sent
         ? await this.#join(sent.chunk, sent.entry.id, request)
         : await this.#gather({ cell, attempt, ...(lost && { lost }) }, request);
-      sent = outcome === "again" ? this.#ledger.find(cell) : undefined;
+      sent = outcome === "again" ? this.options.ledger.find(cell) : undefined;
       if (outcome === "again") continue;
       if (outcome.kind === "broken") return withLost(outcome);
       if (outcome.kind === "turn") {
@@ -118,7 +109,7 @@ export class BatchQueue {
         return withLost({ kind: "turn", turn: { ...outcome.turn, ms: performance.now() - startedAt, batch }, native });
       }
       if (outcome.usage) lost = addUsage(lost, outcome.usage);
-      if (!isRetried(outcome, attempt, this.#service.retries)) return withLost(toBroken(outcome, attempt));
+      if (!isRetried(outcome, attempt, this.service.retries)) return withLost(toBroken(outcome, attempt));
       attempt++;
     }
   }
@@ -138,27 +129,23 @@ export class BatchQueue {
   /** Asks the service to cancel all running batches. Returns their ids, or the first fault. */
   async cancel(signal: AbortSignal): Promise<string[] | Fault> {
     const canceled: string[] = [];
-    for (const { batch } of this.#ledger.list(this.#model.id)) {
-      const state = batch === undefined ? undefined : await this.#service.retrieve(batch, signal);
+    for (const { batch } of this.options.ledger.list(this.model.id)) {
+      const state = batch === undefined ? undefined : await this.service.retrieve(batch, signal);
       if (!state) continue;
       if ("kind" in state) return state;
       if (state.status !== "running") continue;
-      const fault = await this.#service.cancel(state.id, signal);
+      const fault = await this.service.cancel(state.id, signal);
       if (fault) return fault;
       canceled.push(state.id);
     }
     return canceled;
   }
 
-  get #stop(): AbortSignal {
-    return this.#stopping.signal;
-  }
-
   /** Waits for a request of a submission, and starts collecting its results if that has not begun. */
   #join(chunk: Chunk, id: string, request: ModelRequest): Promise<Outcome | "again"> {
     const outcome = new Promise<Outcome | "again">((resolve) => this.#waiting.set(id, { request, resolve }));
     if (!this.#running.has(chunk)) {
-      if (chunk.batch !== undefined) this.#report(`Batch ${chunk.batch}: waiting for its results.`);
+      if (chunk.batch !== undefined) this.options.report(`Batch ${chunk.batch}: waiting for its results.`);
       void this.#collect(chunk);
     }
     return outcome;
@@ -192,11 +179,11 @@ export class BatchQueue {
     try {
       const newest = await this.#findNewest();
       while (gathered.length > 0 && !this.#stop.aborted) {
-        const chunk = this.#ledger.start(this.#model.id, newest);
+        const chunk = this.options.ledger.start(this.model.id, newest);
         const { entries, taken } = this.#fill(chunk, gathered);
-        await this.#ledger.prepare(chunk);
+        await this.options.ledger.prepare(chunk);
         if (this.#stop.aborted) {
-          await this.#ledger.release(chunk.requests);
+          await this.options.ledger.release(chunk.requests);
           break;
         }
         for (const [at, { id }] of chunk.requests.entries()) this.#waiting.set(id, taken[at] as Gathered);
@@ -215,7 +202,7 @@ export class BatchQueue {
 
   /** Fills a submission with the first of the gathered requests. */
   #fill(chunk: Chunk, gathered: readonly Gathered[]): { entries: object[]; taken: Gathered[] } {
-    const { limits, write } = this.#service;
+    const { limits, write } = this.service;
     const entries: object[] = [];
     let bytes = 0;
     for (const one of gathered.slice(0, Math.min(maxRequests, limits.requests))) {
@@ -231,7 +218,7 @@ export class BatchQueue {
 
   /** The id of the newest batch of the account. A fault means that there is no batch API, or no permission for it. */
   async #findNewest(): Promise<string | undefined> {
-    const service = this.#service;
+    const service = this.service;
     for (let made = 1; ; made++) {
       const listed = await service.list(undefined, 1, this.#stop);
       if (!("kind" in listed)) return listed[0]?.id;
@@ -243,7 +230,7 @@ export class BatchQueue {
 
   /** Submits the entries, each exactly once. Throws if they cannot be submitted. */
   async #submit(chunk: Chunk, entries: readonly object[]): Promise<undefined> {
-    const service = this.#service;
+    const service = this.service;
     for (let made = 1; ; made++) {
       // Not aborted when the run is: the id of a batch that is paid for would be lost.
       const sent = await service.submit(entries, chunk.label, new AbortController().signal);
@@ -251,14 +238,16 @@ export class BatchQueue {
       if (!isKnown) await service.delay(waitMs(made, sent.retryAfterMs), this.#stop);
       const batch = typeof sent === "string" ? sent : isKnown ? undefined : await this.#find(chunk);
       if (batch !== undefined) {
-        await this.#ledger.submitted(chunk, batch);
+        await this.options.ledger.submitted(chunk, batch);
         const requests = count(entries.length, "request");
-        this.#report(`Batch ${batch}: ${requests} submitted. Replies come within 24 hours, as a rule within one.`);
+        this.options.report(
+          `Batch ${batch}: ${requests} submitted. Replies come within 24 hours, as a rule within one.`,
+        );
         return undefined;
       }
       const { message, isTransient, retryAfterMs } = sent as Fault;
       if ((isKnown && !isTransient) || made > service.retries || this.#stop.aborted) {
-        await this.#ledger.release(chunk.requests);
+        await this.options.ledger.release(chunk.requests);
         throw new Stopped(`the batch ${isKnown ? "was refused" : "could not be submitted"}: ${message}`);
       }
       if (isKnown) await service.delay(waitMs(made, retryAfterMs), this.#stop);
@@ -267,7 +256,7 @@ export class BatchQueue {
 
   /** Finds the batch of a submission at the service; undefined if it did not arrive. */
   async #find({ label, after, at, requests }: Chunk): Promise<string | undefined> {
-    const service = this.#service;
+    const service = this.service;
     const ids = new Set(requests.map(({ id }) => id));
     const unknown = `it is unknown whether the batch of ${count(ids.size, "request")} from ${at} arrived`;
     const listed = await this.#retry(unknown, () => service.list(after, maxListed, this.#stop));
@@ -276,9 +265,9 @@ export class BatchQueue {
     if (listed.length >= maxListed) throw new Stopped(`${unknown}: too many batches were submitted since`);
     if (service.keepsLabels) return undefined;
     for (const { id, status, requests = ids.size } of listed) {
-      if (requests !== ids.size || this.#ledger.has(id)) continue;
+      if (requests !== ids.size || this.options.ledger.has(id)) continue;
       if (status === "running")
-        this.#report(
+        this.options.report(
           `Batch ${id} may belong to this run. Waiting for its results, because the id of a batch was not recorded.`,
         );
       await this.#awaitEnd(id);
@@ -301,9 +290,9 @@ export class BatchQueue {
     let rest: Outcome | "again" = "again";
     try {
       const batch = chunk.batch ?? (await this.#find(chunk));
-      if (batch === undefined) await this.#ledger.release(chunk.requests);
+      if (batch === undefined) await this.options.ledger.release(chunk.requests);
       else {
-        if (chunk.batch === undefined) await this.#ledger.submitted(chunk, batch);
+        if (chunk.batch === undefined) await this.options.ledger.submitted(chunk, batch);
         const state = await this.#awaitEnd(batch);
         while (this.#delivering) await this.#delivering.catch(() => {});
         this.#delivering = this.#deliver(chunk, state).finally(() => {
@@ -320,7 +309,7 @@ export class BatchQueue {
   /** Reads the results of an ended batch, and delivers them as fast as trials are recorded. */
   async #deliver(chunk: Chunk, { id: batch, status, absent, problem = "no reason given" }: BatchState): Promise<void> {
     if (status === "failed") {
-      await this.#ledger.release(chunk.requests);
+      await this.options.ledger.release(chunk.requests);
       throw new Stopped(`the batch ${batch} failed: ${problem}`);
     }
     const wanted = new Map(chunk.requests.flatMap((entry) => (this.#waiting.has(entry.id) ? [[entry.id, entry]] : [])));
@@ -330,14 +319,14 @@ export class BatchQueue {
     };
     let fault: Fault | undefined;
     for (let reads = 1; !this.#stop.aborted; reads++) {
-      fault = await this.#service.readResults(batch, keep, this.#stop);
+      fault = await this.service.readResults(batch, keep, this.#stop);
       if (!fault && (results.size === wanted.size || absent)) break;
       if (reads >= maxReads || (fault && !fault.isTransient)) break;
-      await this.#service.delay(waitMs(reads), this.#stop);
+      await this.service.delay(waitMs(reads), this.#stop);
     }
     if (absent && !fault) for (const id of wanted.keys()) if (!results.has(id)) results.set(id, { kind: absent });
-    await this.#ledger.release([...wanted.values()].filter(({ id }) => results.get(id)?.kind === "canceled"));
-    if (!this.#stop.aborted) this.#report(`Batch ${batch} ended: ${describeResults(results.values())}.`);
+    await this.options.ledger.release([...wanted.values()].filter(({ id }) => results.get(id)?.kind === "canceled"));
+    if (!this.#stop.aborted) this.options.report(`Batch ${batch} ended: ${describeResults(results.values())}.`);
     for (const [id, result] of results) {
       await this.#waitForCapacity(wanted.get(id)?.cell ?? "");
       if (this.#stop.aborted) throw new Stopped(stoppedByUser);
@@ -351,7 +340,7 @@ export class BatchQueue {
   }
 
   #read(result: BatchResult, request: ModelRequest, batch: string): Attempt | Broken {
-    if (result.kind === "reply") return this.#service.read(result, request);
+    if (result.kind === "reply") return this.service.read(result, request);
     if (result.kind === "canceled") return notAsked(`the batch ${batch} was canceled`);
     if (result.kind === "errored")
       return result.isTransient ? transientFault(result.message) : permanentFault(result.message);
@@ -360,7 +349,7 @@ export class BatchQueue {
   }
 
   async #waitForCapacity(cell: string): Promise<void> {
-    while (this.#open.size >= this.#concurrency && !this.#stop.aborted)
+    while (this.#open.size >= this.options.concurrency && !this.#stop.aborted)
       await new Promise<void>((resolve) => {
         this.#onCapacity = resolve;
       });
@@ -369,9 +358,9 @@ export class BatchQueue {
 
   async #awaitEnd(id: string): Promise<BatchState> {
     for (let polls = 0; ; polls++) {
-      const state = await this.#retry(`the batch ${id}`, () => this.#service.retrieve(id, this.#stop));
+      const state = await this.#retry(`the batch ${id}`, () => this.service.retrieve(id, this.#stop));
       if (state.status !== "running") return state;
-      await this.#service.delay(waitMs(polls), this.#stop);
+      await this.service.delay(waitMs(polls), this.#stop);
     }
   }
 
@@ -382,7 +371,7 @@ export class BatchQueue {
       if (result === undefined || this.#stop.aborted) throw new Stopped(stoppedByUser);
       if (!isFault(result)) return result;
       if (!result.isTransient || faults >= maxFaults) throw new Stopped(`${what}: ${result.message}`);
-      await this.#service.delay(waitMs(faults, result.retryAfterMs), this.#stop);
+      await this.service.delay(waitMs(faults, result.retryAfterMs), this.#stop);
     }
   }
 

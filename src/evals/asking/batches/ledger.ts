@@ -45,19 +45,16 @@ export type Sent = { entry: LedgerEntry; chunk: Chunk };
  * change. A submission is recorded before it is sent, so that no request is paid for twice, whenever the process is killed.
  */
 export class Ledger {
-  readonly #path: string;
-  readonly #run: string;
-  readonly #redact: (text: string) => string;
   readonly #chunks: Chunk[] = [];
   /** The attempts at each cell. */
   readonly #sent = new Map<string, Sent[]>();
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(path: string, run: string, redact: (text: string) => string) {
-    this.#path = path;
-    this.#run = run;
-    this.#redact = redact;
-  }
+  private constructor(
+    private readonly path: string,
+    private readonly run: string,
+    private readonly redact: (text: string) => string,
+  ) {}
 
   /**
    * Opens the ledger of a run's folder, which every run in batches has from its start. `redact` removes known secrets
@@ -92,7 +89,7 @@ export class Ledger {
 
   /** Creates a submission of this run, without requests. */
   start(model: string, after: string | undefined): Chunk {
-    const label = `${this.#run}-${randomBytes(6).toString("hex")}`;
+    const label = `${this.run}-${randomBytes(6).toString("hex")}`;
     return { label, model, ...(after !== undefined && { after }), at: new Date().toISOString(), requests: [] };
   }
 
@@ -126,9 +123,9 @@ export class Ledger {
 
   #save(): Promise<void> {
     this.#writing = this.#writing.then(async () => {
-      const state = JSON.stringify({ submissions: this.#chunks, run: this.#run, seq: 1 });
-      await replaceFile(this.#path, formatLine(state, this.#redact), { mode: recordMode }).catch((error) => {
-        throw writeError(this.#path, error);
+      const state = JSON.stringify({ submissions: this.#chunks, run: this.run, seq: 1 });
+      await replaceFile(this.path, formatLine(state, this.redact), { mode: recordMode }).catch((error) => {
+        throw writeError(this.path, error);
       });
     });
     return this.#writing;

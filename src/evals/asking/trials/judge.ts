@@ -1,17 +1,8 @@
 import { usageError } from "../../base/types/errors.ts";
 import { canonicalJson } from "../../base/types/json.ts";
-import type { AskedModel, Model } from "../../base/types/model.ts";
+import { type AskedModel, type Model, noUsage } from "../../base/types/model.ts";
 import type { Case } from "../../base/types/suite.ts";
-import {
-  addCost,
-  addUsage,
-  type Broken,
-  type Cell,
-  type Cost,
-  type Judging,
-  type Turn,
-  type Usage,
-} from "../../base/types/trial.ts";
+import { addCost, addUsage, type Broken, type Cell, type Judging, type Turn } from "../../base/types/trial.ts";
 import { buildJudgeRequest, type JudgeQuestions, type Reading, readJudgment } from "../scoring/judge.ts";
 import { type CodeQuestion, type Match, noJudge, type Question, unknown } from "../scoring/matchers.ts";
 import type { Grade } from "../scoring/score.ts";
@@ -102,24 +93,17 @@ export async function askJudge(
 ): Promise<Reading & { judging?: Judging; stopped?: Broken }> {
   const began = performance.now();
   const reply = await judge.ask({ cell, turn: 1, tools: [], toolset: "", ...buildJudgeRequest(asked) }, signal);
-  const spend = (usage: Usage, costUsd: Cost, ms: number) => ({ judging: { model: judge.id, usage, costUsd, ms } });
-  const { lost } = reply;
-  if (reply.kind === "broken") {
-    const { stage, message, again } = reply;
-    const paid = lost && spend(lost, judge.cost(lost), performance.now() - began);
-    const ends = again === true || stage === "budget";
-    const stopped: Broken = {
-      kind: "broken",
-      stage,
-      message: `the judge ${judge.id}: ${message}`,
-      ...(again && { again }),
-    };
-    return { kind: "broken", why: `the judge broke (${stage}): ${message}`, ...paid, ...(ends && { stopped }) };
-  }
-  const { usage, ms } = reply.turn;
-  const cost = judge.cost(usage);
-  const paid = lost ? spend(addUsage(lost, usage), addCost(cost, judge.cost(lost)), ms) : spend(usage, cost, ms);
-  return { ...readJudgment(reply.turn, asked), ...paid };
+  const { lost, ...rest } = reply;
+  const { usage: used, ms } = reply.kind === "turn" ? reply.turn : { ms: performance.now() - began };
+  const usages = [lost, used].filter((usage) => usage !== undefined);
+  const costUsd = usages.map((usage) => judge.cost(usage)).reduce(addCost, 0);
+  const judging = { model: judge.id, usage: usages.reduce(addUsage, noUsage), costUsd, ms };
+  const paid = usages.length > 0 && { judging };
+  if (rest.kind === "turn") return { ...readJudgment(rest.turn, asked), ...paid };
+  const { stage, message, again } = rest;
+  const isEnd = again === true || stage === "budget";
+  const stopped = isEnd && { stopped: { ...rest, message: `the judge ${judge.id}: ${message}` } };
+  return { kind: "broken", why: `the judge broke (${stage}): ${message}`, ...paid, ...stopped };
 }
 
 const getKey = (question: Question): string => canonicalJson(question);

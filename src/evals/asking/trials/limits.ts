@@ -1,3 +1,4 @@
+import { once } from "../../base/collections.ts";
 import {
   type AskedModel,
   type HostedTrial,
@@ -32,8 +33,6 @@ const isReported = (usage: Usage) => Object.values(usage).some((tokens) => token
  * request at most.
  */
 export class SpendingLimits {
-  readonly #limits: RunLimits;
-  readonly #now: () => number;
   readonly #startedAt: number;
   readonly #waiting: (() => void)[] = [];
   #spentUsd = 0;
@@ -44,9 +43,10 @@ export class SpendingLimits {
   #reached: string | undefined;
 
   /** `now`: a monotonic clock in ms. */
-  constructor(limits: RunLimits, now: () => number = () => performance.now()) {
-    this.#limits = limits;
-    this.#now = now;
+  constructor(
+    private readonly limits: RunLimits,
+    private readonly now: () => number = () => performance.now(),
+  ) {
     this.#startedAt = now();
   }
 
@@ -107,7 +107,7 @@ export class SpendingLimits {
   }
 
   #reserveOne(model: Model, ceiling: () => Usage, signal: AbortSignal) {
-    const cost = this.#limits.budgetUsd === undefined ? 0 : model.cost(ceiling());
+    const cost = this.limits.budgetUsd === undefined ? 0 : model.cost(ceiling());
     return this.reserve({ cost, requests: 1 }, signal);
   }
 
@@ -116,7 +116,7 @@ export class SpendingLimits {
    * what was used, or with the reason if a limit is reached.
    */
   async reserve({ cost, requests }: Spending, signal: AbortSignal): Promise<Broken | ((used: Spending) => void)> {
-    const { budgetUsd, maxRequests = Number.POSITIVE_INFINITY } = this.#limits;
+    const { budgetUsd, maxRequests = Number.POSITIVE_INFINITY } = this.limits;
     const ceilingUsd = cost === "unknown" ? 0 : cost;
     const exceedsBudget = () =>
       budgetUsd !== undefined && this.#inFlight > 0 && this.#spentUsd + this.#reservedUsd + ceilingUsd > budgetUsd;
@@ -154,12 +154,12 @@ export class SpendingLimits {
   }
 
   #check(): void {
-    const { budgetUsd, maxRequests, maxSeconds } = this.#limits;
+    const { budgetUsd, maxRequests, maxSeconds } = this.limits;
     if (budgetUsd !== undefined && this.#spentUsd >= budgetUsd)
       this.#reached ??= `The budget of $${budgetUsd} is spent`;
     if (maxRequests !== undefined && this.#requests >= maxRequests)
       this.#reached ??= `The limit of ${maxRequests} requests is reached`;
-    if (maxSeconds !== undefined && this.#now() - this.#startedAt >= maxSeconds * 1_000)
+    if (maxSeconds !== undefined && this.now() - this.#startedAt >= maxSeconds * 1_000)
       this.#reached ??= `The time limit of ${maxSeconds} s is reached`;
   }
 }
@@ -170,17 +170,11 @@ const overheadTokens = 600;
 /** An upper bound at two bytes per token: English and JSON have 3 to 4, other scripts come close to two. */
 export const estimateTokens = (text: string) => Math.ceil(Buffer.byteLength(text) / 2);
 
-const listTokens = new WeakMap<readonly OfferedTool[], number>();
-
 /** The maximum number of tokens in a tool list. */
-function estimateListTokens(tools: readonly OfferedTool[]): number {
-  const known = listTokens.get(tools);
-  if (known !== undefined) return known;
+const estimateListTokens = once((tools: readonly OfferedTool[]): number => {
   const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-  const tokens = estimateTokens(JSON.stringify(shown));
-  listTokens.set(tools, tokens);
-  return tokens;
-}
+  return estimateTokens(JSON.stringify(shown));
+});
 
 /** The maximum usage of one request. */
 function requestCeiling({ messages, tools }: Pick<ModelRequest, "messages" | "tools">, model: Model): Usage {

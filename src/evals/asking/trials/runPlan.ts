@@ -76,11 +76,8 @@ export async function runPlan(
       if (anyStop.aborted) return undefined;
     }
     const asked = asker.ask(planned, trialSignal);
-    if (key !== undefined && !first)
-      options.prompts?.set(
-        key,
-        asked.catch(() => {}),
-      );
+    const settled = asked.catch(() => {});
+    if (key !== undefined && !first) options.prompts?.set(key, settled);
     return await asked;
   };
 
@@ -168,9 +165,6 @@ export class SeenReplies {
 }
 
 function hashReply({ text, calls }: Turn): string {
-  const content = JSON.stringify([
-    text,
-    calls.map(({ tool, arguments: args, argumentsText }) => [tool, args, argumentsText]),
-  ]);
-  return hash("sha256", content, "base64").slice(0, 16);
+  const made = calls.map(({ tool, arguments: args, argumentsText }) => [tool, args, argumentsText]);
+  return hash("sha256", JSON.stringify([text, made]), "base64").slice(0, 16);
 }

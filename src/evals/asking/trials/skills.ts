@@ -14,6 +14,13 @@ const shelf = { skills: "/skills", project: projectFolder } as const;
 /** What is added to the prompt and the tools of a trial to offer skills and files to the model. */
 export type CatalogOffer = { prompt: string; tools: readonly OfferedTool[]; catalog?: ModelRequest["catalog"] };
 
+type OfferOptions = {
+  files: readonly string[];
+  readable: boolean;
+  writable?: boolean;
+  listing?: ListingHost | undefined;
+};
+
 /** Maximum length of a written file, in characters. */
 const maxWritten = 1024 * 1024;
 
@@ -27,36 +34,24 @@ const skillName = (entry: OfferedTool) => entry.name.slice("skill:".length);
 export function offerSkills(
   entries: readonly OfferedTool[],
   form: SkillForm,
-  {
-    files,
-    readable,
-    writable = false,
-    listing,
-  }: { files: readonly string[]; readable: boolean; writable?: boolean; listing?: ListingHost | undefined },
+  { files, readable, writable = false, listing }: OfferOptions,
 ): CatalogOffer {
   const skills = shortenList(
     entries.map((entry) => ({ name: skillName(entry), description: entry.description ?? "" })),
     listing,
   );
   const reads = files.length > 0 || writable || (skills.length > 0 && (readable || form === "available-skills"));
+  const list = files.map((file) => `- ${shelf.project}/${file}`).join("\n");
   const prompts = [
-    ...(skills.length > 0 ? [renderCatalog(skills, form)] : []),
-    ...(files.length > 0
-      ? [
-          `The user's files, to be read with ${skillTools.read}:\n${files.map((file) => `- ${shelf.project}/${file}`).join("\n")}`,
-        ]
-      : []),
-    ...(writable
-      ? [`Files that you make for the user are written with ${skillTools.write}, under ${shelf.project}.`]
-      : []),
+    skills.length > 0 && renderCatalog(skills, form),
+    files.length > 0 && `The user's files, to be read with ${skillTools.read}:\n${list}`,
+    writable && `Files that you make for the user are written with ${skillTools.write}, under ${shelf.project}.`,
   ];
   const loads = skills.length > 0 && form === "skill-tool";
   return {
-    prompt: prompts.join("\n\n"),
+    prompt: prompts.filter(Boolean).join("\n\n"),
     tools: [...(loads ? [loadTool] : []), ...(reads ? [readTool] : []), ...(writable ? [writeTool] : [])],
-    ...(skills.length > 0 && {
-      catalog: skills.map((skill) => ({ ...skill, load: describeLoad(skill.name, form) })),
-    }),
+    ...(skills.length > 0 && { catalog: skills.map((skill) => ({ ...skill, load: describeLoad(skill.name, form) })) }),
   };
 }
 
@@ -78,9 +73,7 @@ function describeLoad(skill: string, form: SkillForm): { tool: string; arguments
 /** The two forms as hosts write them: a plain list for a `Skill` tool, and the tags of the Agent Skills guide. */
 function renderCatalog(skills: readonly { name: string; description: string }[], form: SkillForm): string {
   if (form === "skill-tool") {
-    const list = skills.map(({ name, description }) =>
-      description === "" ? `- ${name}` : `- ${name}: ${description}`,
-    );
+    const list = skills.map(({ name, description }) => `- ${name}${description && `: ${description}`}`);
     return `These skills can be loaded with the ${skillTools.load} tool:\n\n${list.join("\n")}`;
   }
   const list = skills.flatMap(({ name, description }) => [
@@ -149,12 +142,13 @@ export function createLibrary(
   { readable, writable = false }: { readable: boolean; writable?: boolean },
 ): Library {
   const workspace = new Map(files.map(({ path, content }) => [path, content]));
+  const refuse = (text: string) => createTextResult(text, true);
   const load = (name: string): Execution => {
-    if (!offered.has(name)) return createTextResult(`Unknown skill: ${name}`, true);
+    if (!offered.has(name)) return refuse(`Unknown skill: ${name}`);
     const skill = packages.get(name);
-    const body =
-      readable && skill ? `\n\nBase folder of this skill: ${shelf.skills}/${name}\n\n${skill.document.body}` : "";
-    return createTextResult(`Launching skill: ${name}${body}`);
+    if (!readable || !skill) return createTextResult(`Launching skill: ${name}`);
+    const where = `Base folder of this skill: ${shelf.skills}/${name}`;
+    return createTextResult(`Launching skill: ${name}\n\n${where}\n\n${skill.document.body}`);
   };
   const readFile = async (written: string): Promise<Execution> => {
     const path = posix.normalize(written);
@@ -165,20 +159,18 @@ export function createLibrary(
     const skill = packages.get(name);
     if (offered.has(name) && /^SKILL\.md$/i.test(inside)) return load(name);
     // Only SKILL.md counts as loading a skill, so no other file may look like it.
-    if (!offered.has(name) || !readable || !skill) return createTextResult(`There is no file ${path}`, true);
+    if (!offered.has(name) || !readable || !skill) return refuse(`There is no file ${path}`);
     const found = await read(skill, inside);
-    return "text" in found ? createTextResult(found.text) : createTextResult(found.problem, true);
+    return "text" in found ? createTextResult(found.text) : refuse(found.problem);
   };
   const writeFile = (call: Call): Execution => {
     const file = readWrite(call);
-    if (!file) return createTextResult("Give file_path, the whole path of a file, and content, its text.", true);
+    if (!file) return refuse("Give file_path, the whole path of a file, and content, its text.");
     const path = toWorkspacePath(file.path);
-    if (path === undefined)
-      return createTextResult(`Only files under ${shelf.project} can be written: ${file.path} is not.`, true);
+    if (path === undefined) return refuse(`Only files under ${shelf.project} can be written: ${file.path} is not.`);
     const why = whyNoFile(path, workspace.keys());
-    if (why !== undefined) return createTextResult(`"${file.path}" ${why}.`, true);
-    if (file.content.length > maxWritten)
-      return createTextResult(`The file is longer than ${maxWritten} characters.`, true);
+    if (why !== undefined) return refuse(`"${file.path}" ${why}.`);
+    if (file.content.length > maxWritten) return refuse(`The file is longer than ${maxWritten} characters.`);
     workspace.set(path, file.content);
     return createTextResult(`Wrote ${shelf.project}/${path}`);
   };
@@ -191,9 +183,7 @@ export function createLibrary(
       if (tool === skillTools.write && writable) return writeFile(call);
       if (tool !== skillTools.read) return undefined;
       const path = given("file_path");
-      return path === undefined
-        ? createTextResult("Give file_path, the whole path of a file.", true)
-        : await readFile(path);
+      return path === undefined ? refuse("Give file_path, the whole path of a file.") : await readFile(path);
     },
   };
 }

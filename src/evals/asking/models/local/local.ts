@@ -103,27 +103,25 @@ const broken = (message: string): Broken => ({ kind: "broken", stage: "model", m
 
 /** The process of a model. It gets one request at a time, and is started again after a crash. */
 class ModelProcess {
-  readonly #options: OpenOptions;
-  readonly #env: LocalOptions["env"];
   #child: ChildProcess | undefined;
   #settle: (message: Received | { ended: string }) => void = () => {};
   #last: Promise<unknown> = Promise.resolve();
   #crashes = 0;
 
-  constructor(options: OpenOptions, env: LocalOptions["env"]) {
-    this.#options = options;
-    this.#env = env;
-  }
+  constructor(
+    private readonly options: OpenOptions,
+    private readonly env: LocalOptions["env"],
+  ) {}
 
   /**
    * Starts the process and loads the model; resolves with what is recorded of it. Tells how much memory it takes
    * before it does. Throws a usage error with the cause if it cannot be loaded.
    */
   async open(io: LocalOptions["io"], signal = io?.signal): Promise<JsonObject> {
-    this.#start((head) => io?.err(describeHead(head, this.#options.file)));
+    this.#start((head) => io?.err(describeHead(head, this.options.file)));
     const stop = () => this.#child?.kill("SIGKILL");
     signal?.addEventListener("abort", stop, { once: true });
-    const reply = await this.#exchange({ open: this.#options });
+    const reply = await this.#exchange({ open: this.options });
     signal?.removeEventListener("abort", stop);
     if ("loaded" in reply) return reply.loaded;
     if (signal?.aborted)
@@ -133,7 +131,7 @@ class ModelProcess {
       throw usageError(reply.refused.message, reply.refused.hint);
     }
     const why = "ended" in reply ? `its process ended ${reply.ended}` : "its process does not answer";
-    throw usageError(`${this.#options.file} cannot be loaded: ${why}.`, "Name another GGUF file, or a smaller one.");
+    throw usageError(`${this.options.file} cannot be loaded: ${why}.`, "Name another GGUF file, or a smaller one.");
   }
 
   /** Makes a request after all earlier ones. Does not reject. */
@@ -177,7 +175,7 @@ class ModelProcess {
     // Next to this file, with the same ending: .js in the package.
     const script = fileURLToPath(new URL(`./modelProcess${extname(import.meta.url)}`, import.meta.url));
     // In a process group of its own, which Ctrl-C does not reach. It ends when the channel to this program closes.
-    const env = Object.fromEntries(Object.entries(this.#env).filter(([name]) => passedOn.test(name)));
+    const env = Object.fromEntries(Object.entries(this.env).filter(([name]) => passedOn.test(name)));
     const child = fork(script, { env, detached: true, stdio: ["ignore", "ignore", "pipe", "ipc"] });
     let tail = "";
     child.stderr?.on("data", (part: Buffer) => {
