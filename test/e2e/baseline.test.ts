@@ -2,7 +2,6 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { baselineSchema } from "../../src/evals/base/types/check.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, summaryOf, workspace } from "./evals.ts";
 
@@ -65,91 +64,25 @@ async function acceptBaseline(): Promise<void> {
 
 const run = (...args: string[]) => evals(["run", ...args, "--json"], { cwd: dir });
 
+/** What is said of a command that is refused. */
+async function refusal(...args: string[]): Promise<string> {
+  const { code, out, err } = await baseline(...args);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  return err;
+}
+
+// A first baseline, one that is shown, and tools that are verified: test/e2e/goldens.
 describe("evals baseline", () => {
-  it("accepts the latest run, shows it, and finds the live tools unchanged", async () => {
-    await run("evals/files.yaml");
-    expect(await baseline("accept")).toMatchInlineSnapshot(`
-      {
-        "code": 0,
-        "err": "",
-        "out": "ACCEPTED files · lexical-2 · 2 cases, 2 tools, 2 of 2 trials passed
-        Written to evals/baselines/files.lexical-2.json
-        The first baseline of this suite and model.
-        Next: commit the file; \`evals run\` compares with it once the tools change.
-      ",
-      }
-    `);
-    expect(baselineSchema.parse(JSON.parse(readFileSync(filesBaseline, "utf8")))).toMatchObject({
-      suite: "files",
-      cases: [
-        { id: "list", passed: 1, trials: 1 },
-        { id: "read", passed: 1, trials: 1 },
-      ],
-    });
-    expect(await baseline("show")).toMatchInlineSnapshot(`
-      {
-        "code": 0,
-        "err": "",
-        "out": "files · lexical-2 · 2 cases, 2 tools, 2 of 2 trials passed
-        File: evals/baselines/files.lexical-2.json
-        Accepted: DATE · from run RUN
-        Written by: tool-evals VERSION · Node VERSION · host plain
-        Model: retrieval baseline, deterministic, {"search":"BM25 over name, description and parameter
-          names","leastShare":0.3333333333333333,"judged":"tools alone"}
-        Tools: list_folder, read_file
-
-      case  passed
-      ────────────────
-      list  1/1 (100%)
-      read  1/1 (100%)
-      ",
-      }
-    `);
-    expect(await baseline("show", "files")).toEqual(await baseline("show", "evals/baselines/files.lexical-2.json"));
-    expect(await verify()).toEqual({
-      code: 0,
-      out: expect.stringMatching(/^VERIFIED: 1 baseline matches the current tools and cases\.\n/),
-      err: "",
-    });
-  });
-
   it("names each wording that changed, before and after it is accepted", async () => {
     await acceptBaseline();
+    expect(await baseline("show", "files")).toEqual(await baseline("show", "evals/baselines/files.lexical-2.json"));
     list("Get the contents of one file as text.", "The absolute path of the file.");
     write("evals/files.yaml", `${suite}  - { id: weather, input: Will it rain?, expect: { tool: none } }\n`);
-    expect(await verify("evals/files.yaml")).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "err": "",
-        "out": "OUTDATED: the baselines do not cover 2 of 3 cases as they are now.
-        Next: \`evals run evals/files.yaml\`, then \`evals baseline accept\`.
-
-      files (evals/files.yaml)
-
-      lexical-2: 1 of 3 cases covered, accepted DATE
-      case     why                  changed
-      ───────────────────────────────────────
-      read     its tool changed     read_file
-      weather  not in the baseline
-
-      Tools of list, read:
-
-        read_file: description
-          [-Read-]{+Get+} the [-complete-] contents of one file as text.
-        read_file.path: description
-          [-Where-]{+The absolute path of+} the file [-is-].
-
-      Baseline: evals/baselines/files.lexical-2.json
-
-      Coverage of files: cases expect 2 of 2 tools
-      tool       parameters that no case names
-      ────────────────────────────────────────
-      read_file  path
-
-      Exit code: 1, because of --fail-on changed, stale
-      ",
-      }
-    `);
+    const { code, out } = await verify("evals/files.yaml");
+    expect(code).toBe(1);
+    expect(out).toContain("lexical-2: 1 of 3 cases covered, accepted DATE\n");
+    expect(out).toMatch(/\nread {5}its tool changed {5}read_file\nweather {2}not in the baseline\n/);
+    expect(out).toContain("  read_file.path: description\n    [-Where-]{+The absolute path of+} the file [-is-].\n");
     await run("evals/files.yaml", "--check", "off");
     expect(await baseline("accept")).toMatchInlineSnapshot(`
       {
@@ -204,25 +137,13 @@ describe("evals baseline", () => {
   it("names what has no counterpart: a baseline without a suite, a suite without a baseline", async () => {
     await acceptBaseline();
     write("evals/files.yaml", suite.replace("name: files", "name: folders"));
-    expect(await verify()).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "err": "",
-        "out": "NOT ACCEPTED: folders has no baseline.
-        Next: \`evals run evals/files.yaml\`, then \`evals baseline accept\`.
-
-      Coverage of folders: cases expect 2 of 2 tools
-      tool       parameters that no case names
-      ────────────────────────────────────────
-      read_file  path
-
-      Baselines without a suite
-        evals/baselines/files.lexical-2.json
-
-      Exit code: 1, because of --fail-on unaccepted
-      ",
-      }
-    `);
+    const { code, out } = await verify();
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      /^NOT ACCEPTED: folders has no baseline\.\n {2}Next: `evals run evals\/files\.yaml`, then `evals baseline accept`\.\n/,
+    );
+    expect(out).toContain("\nBaselines without a suite\n  evals/baselines/files.lexical-2.json\n");
+    expect(out).toContain("\nExit code: 1, because of --fail-on unaccepted\n");
   });
 
   it("keeps the commit, and warns when it is not what ran", async () => {
@@ -245,50 +166,21 @@ describe("evals baseline", () => {
 });
 
 describe("bad input", () => {
-  it("says what to do where there is no run, no baseline, or none of that name", async () => {
-    expect(await baseline("accept")).toMatchInlineSnapshot(`
-      {
-        "code": 2,
-        "err": "error: There is no record of \`evals run\` under reports.
+  it("says what to do where there is no run, no baseline of that name, or more than one run", async () => {
+    const none = await refusal("accept");
+    await acceptBaseline();
+    expect([none, await refusal("show", "flies"), await refusal("accept", "one", "two")]).toMatchInlineSnapshot(`
+      [
+        "error: There is no record of \`evals run\` under reports.
         Make one with \`evals run\`, or give its folder.
       ",
-        "out": "",
-      }
-    `);
-    expect(await verify()).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "err": "",
-        "out": "NOT ACCEPTED: files has no baseline.
-        Next: \`evals run evals/files.yaml\`, then \`evals baseline accept\`.
-
-      Coverage of files: cases expect 2 of 2 tools
-      tool       parameters that no case names
-      ────────────────────────────────────────
-      read_file  path
-
-      Exit code: 1, because of --fail-on unaccepted
-      ",
-      }
-    `);
-    await acceptBaseline();
-    expect(await baseline("show", "flies")).toMatchInlineSnapshot(`
-      {
-        "code": 2,
-        "err": "error: There is no baseline of a suite or in a file "flies".
+        "error: There is no baseline of a suite or in a file "flies".
         Did you mean "files"?
       ",
-        "out": "",
-      }
-    `);
-    expect(await baseline("accept", "one", "two")).toMatchInlineSnapshot(`
-      {
-        "code": 2,
-        "err": "error: Only one run can be accepted at a time.
+        "error: Only one run can be accepted at a time.
         Name one run, or none for the latest.
       ",
-        "out": "",
-      }
+      ]
     `);
   });
 
@@ -296,42 +188,26 @@ describe("bad input", () => {
     const { dir: folder } = summaryOf(await run("evals/files.yaml"));
     const [first = ""] = readFileSync(join(folder, "trials.jsonl"), "utf8").split("\n");
     writeFileSync(join(folder, "trials.jsonl"), `${first}\n`);
-    expect(await baseline("accept")).toMatchInlineSnapshot(`
-      {
-        "code": 2,
-        "err": "error: The run RUN is incomplete: 1 trial missing.
+    expect(await refusal("accept")).toMatchInlineSnapshot(`
+      "error: The run RUN is incomplete: 1 trial missing.
         Finish it with \`evals run --resume RUN\`, or accept it as it is with --force.
-      ",
-        "out": "",
-      }
+      "
     `);
     expect(existsSync(baselines)).toBe(false);
-    expect(await baseline("accept", basename(folder), "--force")).toMatchInlineSnapshot(`
-      {
-        "code": 0,
-        "err": "warning: "files" on lexical-2 has no graded trial of list.
-        They cannot be compared.
-      ",
-        "out": "ACCEPTED files · lexical-2 · 2 cases, 2 tools, 1 of 1 trial passed
-        Written to evals/baselines/files.lexical-2.json
-        The first baseline of this suite and model.
-        Next: commit the file; \`evals run\` compares with it once the tools change.
-      ",
-      }
-    `);
+    expect(await baseline("accept", basename(folder), "--force")).toEqual({
+      code: 0,
+      err: 'warning: "files" on lexical-2 has no graded trial of list.\n  They cannot be compared.\n',
+      out: expect.stringMatching(/^ACCEPTED files · lexical-2 · 2 cases, 2 tools, 1 of 1 trial passed\n/),
+    });
   });
 
   it("refuses a run in which nothing was graded", async () => {
     write("evals/files.yaml", suite.replace("{ tools: tools.json }", "{ command: node, args: [-e, process.exit(3)] }"));
     await run("evals/files.yaml");
-    expect(await baseline("accept", "--force")).toMatchInlineSnapshot(`
-      {
-        "code": 2,
-        "err": "error: The run RUN has no graded trial of files on lexical-2.
+    expect(await refusal("accept", "--force")).toMatchInlineSnapshot(`
+      "error: The run RUN has no graded trial of files on lexical-2.
         Find the cause with \`evals show\`, then run again.
-      ",
-        "out": "",
-      }
+      "
     `);
     expect(existsSync(baselines)).toBe(false);
   });
@@ -363,52 +239,17 @@ describe("bad input", () => {
     expect(err).toBe("");
   });
 
-  it("refuses a baseline that is truncated, older or edited by hand, until it is accepted anew", async () => {
+  it("refuses a baseline that was edited by hand, until it is accepted anew", async () => {
     await acceptBaseline();
-    const whole = readFileSync(filesBaseline, "utf8");
-    writeFileSync(filesBaseline, whole.slice(0, 200));
-    expect(await verify()).toMatchInlineSnapshot(`
-      {
-        "code": 2,
-        "err": "evals/baselines/files.lexical-2.json:7:23: error: The baseline is not JSON: it is truncated.
-        Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
-      ",
-        "out": "",
-      }
-    `);
-    writeFileSync(filesBaseline, whole.replace("baseline 1", "baseline 0"));
-    expect(await verify()).toMatchInlineSnapshot(`
-      {
-        "code": 2,
-        "err": "evals/baselines/files.lexical-2.json: error: The baseline was written by another version of tool-evals: its format is "tool-evals baseline 0", this version reads "tool-evals baseline 1".
-        Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
-      ",
-        "out": "",
-      }
-    `);
-    writeFileSync(filesBaseline, whole.replace('"passed": 1', '"passed": 0'));
-    expect(await baseline("show")).toMatchInlineSnapshot(`
-      {
-        "code": 2,
-        "err": "evals/baselines/files.lexical-2.json: error: The baseline was edited by hand: checksum mismatch.
-        Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
-      ",
-        "out": "",
-      }
-    `);
-    expect(await baseline("accept")).toMatchInlineSnapshot(`
-      {
-        "code": 0,
-        "err": "evals/baselines/files.lexical-2.json: warning: The baseline was edited by hand: checksum mismatch.
-        It is replaced without a comparison.
-      ",
-        "out": "ACCEPTED files · lexical-2 · 2 cases, 2 tools, 2 of 2 trials passed
-        Written to evals/baselines/files.lexical-2.json
-        Next: commit the file; \`evals run\` compares with it once the tools change.
-      ",
-      }
-    `);
-    expect(await verify()).toMatchObject({ code: 0 });
+    writeFileSync(filesBaseline, readFileSync(filesBaseline, "utf8").replace('"passed": 1', '"passed": 0'));
+    const message = "The baseline was edited by hand: checksum mismatch.\n";
+    expect(await refusal("show")).toContain(`evals/baselines/files.lexical-2.json: error: ${message}`);
+    expect(await refusal("verify")).toContain(message);
+    expect(await baseline("accept")).toMatchObject({
+      code: 0,
+      err: `evals/baselines/files.lexical-2.json: warning: ${message}  It is replaced without a comparison.\n`,
+    });
+    expect(await verify()).toMatchObject({ code: 0, out: expect.stringMatching(/^VERIFIED/) });
   });
 
   it("does not overwrite the baseline of another suite", async () => {
@@ -417,15 +258,7 @@ describe("bad input", () => {
     await baseline("accept");
     copyFileSync(join(baselines, "other.lexical-2.json"), filesBaseline);
     await run("evals/files.yaml", "--check", "off");
-    expect(await baseline("accept")).toMatchInlineSnapshot(`
-      {
-        "code": 2,
-        "err": "evals/baselines/files.lexical-2.json: error: The baseline is of "other" on lexical-2, not of "files" on lexical-2.
-        Move the file away, because it was copied or renamed, then accept a baseline for this suite.
-      ",
-        "out": "",
-      }
-    `);
+    expect(await refusal("accept")).toContain('The baseline is of "other" on lexical-2, not of "files" on lexical-2.');
     expect(readFileSync(filesBaseline)).toEqual(readFileSync(join(baselines, "other.lexical-2.json")));
   });
 });
