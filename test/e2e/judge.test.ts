@@ -68,74 +68,25 @@ describe("evals judge check", () => {
     });
     const ended = await check(endpoint.url);
     expect(ended).toMatchObject({ code: 0, err: "" });
-    expect(ended.out.replaceAll(hashPrompt(), "(hash)")).toMatchInlineSnapshot(`
-      "MEASURED: agrees with people on 5 of 6 labels (83%, 95% CI 44-97%), kappa 0.71 (95% CI 0.21 to
-        1.00)
-        Next: commit the figure evals/judges/anthropic-claude-haiku-5-5.json, which reports of judged
-          runs quote.
-
-      anthropic:claude-haiku-5-5 · labels.jsonl · 6 labels · prompt (hash)
-
-      people say   judge: met  judge: not met  judge: cannot tell
-      ───────────────────────────────────────────────────────────
-      met          3           0               0
-      not met      1           1               0
-      cannot tell  0           0               1
-
-      False passes (judge: met, people: not met): 1 of 2 (50%, 95% CI 9-91%)
-      False fails (judge: not met, people: met): 0 of 3 (0%, 95% CI 0-56%)
-      Judge undecided: 1 of 6 (17%, 95% CI 3-56%)
-
-      Disagreements, worst first
-        narrates: people not met, judge met: deletes the file
-          Quoted: I have deleted a.jpg for you.
-
-      Cost: <$0.0001
-      "
-    `);
+    expect(ended.out).toMatch(/^MEASURED: agrees with people on 5 of 6 labels \(83%, 95% CI 44-97%\), kappa 0\.71/);
     expect(endpoint.requests.map(({ refused }) => refused)).toEqual(Array(6).fill(undefined));
 
     const file = join(dir, "evals/judges/anthropic-claude-haiku-5-5.json");
     const written = JSON.parse(readFileSync(file, "utf8"));
-    expect(written).toMatchObject({ judge: id, prompt: hashPrompt(), settings: { retries: 0 } });
-    expect(
-      readFileSync(file, "utf8").replace(/"(sha256|measuredAt|prompt|baseUrl)": ".*"/g, '"$1": "..."'),
-    ).toMatchInlineSnapshot(`
-      "{
-        "format": "tool-evals judge 1",
-        "judge": "anthropic:claude-haiku-5-5",
-        "settings": {
-          "baseUrl": "...",
-          "maxTokens": 4096,
-          "timeoutMs": 120000,
-          "retries": 0
-        },
-        "prompt": "...",
-        "labels": {
-          "file": "labels.jsonl",
-          "sha256": "..."
-        },
-        "measuredAt": "...",
-        "counts": {
-          "met": {
-            "met": 3,
-            "not met": 0,
-            "cannot tell": 0
-          },
-          "not met": {
-            "met": 1,
-            "not met": 1,
-            "cannot tell": 0
-          },
-          "cannot tell": {
-            "met": 0,
-            "not met": 0,
-            "cannot tell": 1
-          }
-        }
-      }
-      "
-    `);
+    expect(written).toEqual({
+      format: "tool-evals judge 1",
+      judge: id,
+      settings: { baseUrl: `${endpoint.url}/`, maxTokens: 4096, timeoutMs: 120000, retries: 0 },
+      prompt: hashPrompt(),
+      labels: { file: "labels.jsonl", sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      measuredAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      counts: {
+        met: { met: 3, "not met": 0, "cannot tell": 0 },
+        "not met": { met: 1, "not met": 1, "cannot tell": 0 },
+        "cannot tell": { met: 0, "not met": 0, "cannot tell": 1 },
+      },
+    });
+    expect(readFileSync(file, "utf8")).toBe(`${JSON.stringify(written, null, 2)}\n`);
     const known = await readJudgeFigure(join(dir, "evals/judges"), id);
     expect(known?.sentence).toBe(
       "judge anthropic:claude-haiku-5-5: agreed with people on 5 of 6 labels (kappa 0.71), 1 false pass",
@@ -205,15 +156,6 @@ describe("evals judge check", () => {
     `);
     expect(summary).toMatchObject({ kappa: { value: 0 }, written: null });
     expect(existsSync(join(dir, "never.json"))).toBe(false);
-  });
-
-  it("measures nothing where nothing is answered", async () => {
-    const endpoint = await startMessagesEndpoint(() => ({ fault: "status", status: 401, message: "who?" }));
-    open.push(endpoint);
-    const ended = await check(endpoint.url, "--min-kappa", "0.5");
-    expect(ended.code).toBe(3);
-    expect(ended.out).toMatch(/^NOT MEASURED: no label was answered\n/);
-    expect(ended.out).toContain("asks: the judge broke (model): 401 authentication_error: who?");
   });
 
   it("asks no further label once the budget is spent", async () => {

@@ -58,65 +58,10 @@ describe("evals probe", () => {
     expect(foundIn(other as Ended)).toEqual(foundIn(first as Ended));
   });
 
-  it("repeats a finding by its command, and only that", async () => {
-    const call = JSON.stringify({ tool: "get_crash", arguments: { name: "a".repeat(21) } });
-    expect(await evals(["probe", "--server", bad, "--call", call, "--seed", "1"])).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "err": "",
-        "out": "FAILED 1 error, 0 warnings, 0 info · 1 server probed · seed 1
-        Next: repeat a finding with its \`--call\` below, and fix the tool.
-
-      bad · 1 call
-        get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
-          -> Server "node test/fixtures/servers/bad.mjs", called for "get_crash", exited with code 3.
-            Its stderr ends with: out of cheese
-
-        error survives · bad · get_crash
-          The call ended the server.
-          Fix: Catch exceptions of the tool, and return them as failures.
-          | Call: get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
-          | Result: Server "node test/fixtures/servers/bad.mjs", called for "get_crash", exited with
-            code 3. Its stderr ends with: out of cheese
-          $ evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"get_crash","arguments":{"name":"aaaaaaaaaaaaaaaaaaaaa"}}'
-      ",
-      }
-    `);
-    const fewer = JSON.stringify({ tool: "get_crash", arguments: { name: "a".repeat(20) } });
-    expect(await evals(["probe", "--server", bad, "--call", fewer, "--seed", "1"])).toMatchInlineSnapshot(`
-      {
-        "code": 0,
-        "err": "",
-        "out": "PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 1
-        Next: probe more inputs with \`--runs\`.
-
-      bad · 1 call
-        get_crash {"name":"aaaaaaaaaaaaaaaaaaaa"}
-          -> "ok"
-      ",
-      }
-    `);
-  });
-
   it("escapes the output of servers for the terminal", async () => {
     const line = `node -e 'console.error("a\\u0007b\\u202ec"); process.exit(1)'`;
     const { err } = await evals(["probe", "--server", line]);
     expect(err).toContain("a\\x07b\\u{202e}c");
-  });
-
-  it("refuses a name that is not in the file", async () => {
-    const file = join(dir, "named.json");
-    writeFileSync(file, JSON.stringify({ mcpServers: { a: { command: "a" }, b: { command: "b" } } }));
-    const args = ["probe", "--config", "named.json", "--name", "a", "--name", "c"];
-    expect(await evals(args, { cwd: dir })).toMatchInlineSnapshot(`
-      {
-        "code": 2,
-        "err": "named.json:1:15: error: No server "c" is registered in this file.
-        Did you mean "a"? Registered: a, b.
-      ",
-        "out": "",
-      }
-    `);
   });
 
   it.each([
@@ -133,64 +78,6 @@ describe("evals probe", () => {
     expect(server?.answers).toHaveLength(calls.length);
   });
 
-  it("probes the servers of suites once each, and those of a host configuration by name", async () => {
-    const command = { command: process.execPath, args: [join(process.cwd(), "dist/server/main.js")] };
-    writeFileSync(
-      join(dir, ".mcp.json"),
-      JSON.stringify({ mcpServers: { good: command, absent: { command: "no-such-program" } } }),
-    );
-    mkdirSync(join(dir, "evals"));
-    const suite = { server: command, cases: [{ input: "echo a", expect: { tool: "echo" } }] };
-    for (const name of ["a", "b"])
-      writeFileSync(join(dir, "evals", `${name}.json`), JSON.stringify({ ...suite, name }));
-    writeFileSync(
-      join(dir, "evals", "c.json"),
-      JSON.stringify({ ...suite, name: "c", server: { tools: "list.json" } }),
-    );
-    const bySuites = await evals(["probe", "--json", "--seed", "1"], { cwd: dir });
-    expect([bySuites.code, reportOf(bySuites).servers.map(({ server }) => server)]).toEqual([0, ["reference"]]);
-    expect(bySuites.err).toMatchInlineSnapshot(`
-      "Probing reference: 12 calls of 1 tool (echo), and at most 20 more for each finding.
-      evals/c.json: warning: This suite is skipped: it has a static tool list.
-        Only a live server can be started and called. Give the suite a server with a command or a URL.
-      "
-    `);
-    const byName = await evals(["probe", "--config", ".mcp.json", "--name", "good", "--json"], { cwd: dir });
-    expect([byName.code, reportOf(byName).servers.map(({ server }) => server)]).toEqual([0, ["good"]]);
-    const all = await evals(["probe", "--config", ".mcp.json", "--json"], { cwd: dir });
-    expect([all.code, reportOf(all).servers.length]).toEqual([3, 1]);
-    expect(all.err).toContain('there is no program "no-such-program"');
-  });
-
-  it("does not pass a server of which no tool was called", async () => {
-    const ended = await evals(["probe", "--server", bad, "--tool", "delete_*", "--seed", "1"]);
-    expect(ended).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "err": "error: No tool of "bad" was called.
-        Annotate tools that only read as read-only, or name with --tool those that may be called.
-      ",
-        "out": "FAILED 1 error, 0 warnings, 0 info · 1 problem · 1 server probed · seed 1
-        Next: fix what could not be probed: No tool of "bad" was called.
-
-      bad · 0 tools called · 1 not · 2 calls · started 2 times
-      tool            calls  checks ok  not probed  findings
-      ──────────────────────────────────────────────────────────────────
-      (unknown tool)  2      3          0           unknown-tool-refused
-
-      1 tool not probed, not annotated read-only (execute: read-only): delete_all
-
-        error unknown-tool-refused · bad · no_such_tool_grec6u
-          A call of a tool that is not listed succeeds.
-          Fix: Answer with an error: Unknown tool: <name>.
-          | Call: no_such_tool_grec6u {}
-          | Result: "You are welcome."
-          $ evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"no_such_tool_grec6u","arguments":{}}'
-      ",
-      }
-    `);
-  });
-
   it("keeps the findings of a server that cannot be restarted", async () => {
     const script = join(dir, "once.mjs");
     const marker = JSON.stringify(join(dir, "started"));
@@ -199,11 +86,8 @@ describe("evals probe", () => {
       script,
       `import fs from "node:fs"; if (fs.existsSync(${marker})) process.exit(1); fs.writeFileSync(${marker}, ""); await import(${moody});`,
     );
-    const [call, next] = ["die", "live"].map((mood) => JSON.stringify({ tool: "act", arguments: { mood } })) as [
-      string,
-      string,
-    ];
-    const ended = await evals(["probe", "--server", `node ${script}`, "--call", call, "--call", next, "--json"]);
+    const calls = ["die", "live"].flatMap((mood) => ["--call", JSON.stringify({ tool: "act", arguments: { mood } })]);
+    const ended = await evals(["probe", "--server", `node ${script}`, ...calls, "--json"]);
     expect(ended.code).toBe(1);
     expect(foundIn(ended)).toEqual(["act: survives"]);
     expect(ended.err).toContain("exited with code 1");
@@ -225,16 +109,8 @@ describe("evals probe", () => {
        await import(${moody});`,
     );
     const call = '{"tool":"act","arguments":{"mood":"hang"}}';
-    const { child, ended } = start([
-      "probe",
-      "--server",
-      `node ${script}`,
-      "--timeout",
-      "60",
-      "--json",
-      "--call",
-      call,
-    ]);
+    const line = ["--server", `node ${script}`, "--timeout", "60", "--json", "--call", call];
+    const { child, ended } = start(["probe", ...line]);
     await expect.poll(() => existsSync(called)).toBe(true);
     child.kill("SIGINT");
     const { code, out } = await ended;
@@ -254,54 +130,29 @@ describe("evals probe", () => {
 });
 
 describe("published servers", () => {
+  const probe = (server: string, ...more: string[]) =>
+    evals(["probe", "--server", server, "--seed", "1", "--json", ...more]);
+
   it("everything: probed without an error of the probe", async () => {
     const tools = ["echo", "get-*", "simulate-*"].flatMap((tool) => ["--tool", tool]);
-    const ended = await evals([
-      "probe",
-      "--server",
-      `${published("everything")} stdio`,
-      "--seed",
-      "1",
-      "--json",
-      ...tools,
-    ]);
+    const ended = await probe(`${published("everything")} stdio`, ...tools);
     expect({ code: ended.code, err: ended.err }).toEqual({ code: 0, err: expect.stringMatching(/^Probing .*\n$/) });
-    expect(foundIn(ended)).toMatchInlineSnapshot(`[]`);
+    expect(foundIn(ended)).toEqual([]);
   });
 
   it("filesystem: probed without tools that write", async () => {
     const folder = join(dir, "files");
     mkdirSync(folder);
     writeFileSync(join(folder, "notes.txt"), "buy milk");
-    const ended = await evals([
-      "probe",
-      "--server",
-      `${published("filesystem")} ${folder}`,
-      "--seed",
-      "1",
-      "--json",
-      "--profile",
-      "spec",
-    ]);
+    const ended = await probe(`${published("filesystem")} ${folder}`, "--profile", "spec");
     expect({ code: ended.code, err: ended.err }).toEqual({ code: 1, err: expect.stringMatching(/^Probing .*\n$/) });
-    expect(reportOf(ended).servers[0]?.skipped.map(({ tool }) => tool)).toEqual([
-      "write_file",
-      "edit_file",
-      "create_directory",
-      "move_file",
+    const skipped = reportOf(ended).servers[0]?.skipped.map(({ tool }) => tool);
+    expect(skipped).toEqual("write_file edit_file create_directory move_file".split(" "));
+    const reading = "read_file read_text_file read_media_file list_directory list_directory_with_sizes directory_tree";
+    const tools = [...reading.split(" "), "search_files", "get_file_info"];
+    expect(foundIn(ended)).toEqual([
+      ...tools.map((tool) => `${tool}: failure-structured`),
+      "an unknown tool: unknown-tool-message",
     ]);
-    expect(foundIn(ended)).toMatchInlineSnapshot(`
-      [
-        "read_file: failure-structured",
-        "read_text_file: failure-structured",
-        "read_media_file: failure-structured",
-        "list_directory: failure-structured",
-        "list_directory_with_sizes: failure-structured",
-        "directory_tree: failure-structured",
-        "search_files: failure-structured",
-        "get_file_info: failure-structured",
-        "an unknown tool: unknown-tool-message",
-      ]
-    `);
   });
 });

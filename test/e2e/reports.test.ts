@@ -68,9 +68,7 @@ describe.each([...commands, "compare"])("%s", (command) => {
     expect(lines.replaceAll(/2\d{3}-[\dT-]{10,}/g, "RUN")).toMatchSnapshot();
   });
 
-  it("is JSON, Markdown, and a page with its data", () => {
-    expect(JSON.parse(textOf(command, "json"))).toHaveProperty("exitCode");
-    expect(textOf(command, "markdown")).toMatch(/^### /);
+  it("is a page with its data", () => {
     const data = /<script type="application\/json" id="data">([^<]*)</.exec(textOf(command, "html"))?.[1];
     expect(JSON.parse(data ?? "")).toMatchObject({ kind: "report" });
   });
@@ -82,11 +80,6 @@ describe.each([...commands, "compare"])("%s", (command) => {
     expect(all(document, "testcase").length).toBeGreaterThan(0);
     const untimed = all(document, "testcase").filter(({ attributes }) => !/^\d+\.\d{3}$/.test(attributes.time ?? ""));
     expect(untimed.map(({ attributes }) => attributes.name)).toEqual(withoutTime[command] ?? []);
-  });
-
-  it("is a log of GitHub with commands switched off around the report", () => {
-    expect(textOf(command, "github")).toMatch(/^::stop-commands::/);
-    expect(textOf(command, "github")).toMatch(/^::(notice|warning|error) /m);
   });
 });
 
@@ -101,10 +94,6 @@ it("prints what the command itself prints with --json", async () => {
   const { run: id } = JSON.parse(textOf("variants", "json"));
   const again = await run("variants", "--resume", id, "--json");
   expect(JSON.parse(again.out)).toEqual(JSON.parse(textOf("variants", "json")));
-});
-
-it("has the trials of every record as CSV", () => {
-  for (const command of commands) expect(textOf(command, "csv").split("\r\n").length).toBeGreaterThan(3);
 });
 
 it("asks to finish an experiment that has no result on its record", async () => {

@@ -170,29 +170,6 @@ describe.each(["plain", "agent-skills"])("whether skills are loaded, as %s shows
     const looked = trialsOf(summary.dir).find(({ cell }) => cell.case === "look-around-then-load-notes");
     expect(looked?.turns.map(({ calls }) => calls.length)).toEqual([1, 1, 1]);
     expect(looked?.verdict).toMatchObject({ grade: "pass", skills: ["notes"] });
-
-    const report = (await run("show")).out;
-    expect(report.slice(report.indexOf("Skill triggering"), report.indexOf("\n\nTotal"))).toMatchInlineSnapshot(`
-      "Skill triggering · anthropic:x
-      skill   TP  FP  FN  TN  precision (95% CI)  recall (95% CI)
-      ───────────────────────────────────────────────────────────
-      notes   4   2   4   6   67% (30-90%)        50% (22-78%)
-      photos  2   2   0   6   50% (15-85%)        100% (34-100%)
-
-      Precision: of the trials that loaded the skill, those that should have. Recall: of the trials that
-        should have loaded it, those that did.
-
-      Skills that were loaded
-      expected             loaded  trials
-      ───────────────────────────────────
-      (avoid skill:notes)  (none)  2
-      (avoid skill:notes)  notes   2
-      (avoid skill:notes)  photos  2
-      skill:notes          notes   4
-      skill:notes          (none)  2
-      skill:notes          photos  2
-      skill:photos         photos  2"
-    `);
   });
 });
 
@@ -278,29 +255,8 @@ describe("what a skill is worth", () => {
       sentence("7", "ends with swordfish", { passed: 3, trials: 3 }, { passed: 0, trials: 3 }),
     ]);
 
-    const report = (await run("show")).out
-      .replaceAll(/\d+(\.\d)? m?s/g, "? ms")
-      .replaceAll(/\$\d\.\d+/g, "$?")
-      .replaceAll(/ {2,}/g, "  ")
-      .replaceAll(/─+/g, "─");
-    expect(
-      report.slice(report.indexOf("Effect of the skill"), report.indexOf("\n\nWithout the skill, the same")),
-    ).toMatchInlineSnapshot(`
-      "Effect of the skill notes
-        BETTER with the skill against without the skill: passed +83.3 pp (95% CI +25.1 to +100 pp),
-        one-sided p = .010. 2 tests share an error rate of 5%.
-
-      arm  passed  not gradable  requests  tokens per request  time  cost
-      ─
-      without the skill  0/6 (0%)  0  1.0  100  ? ms  $?
-      with the skill  5/5 (100%)  1  3.0  100  ? ms  $?
-
-      case  expected behavior (met)  without the skill  with the skill
-      ─
-      3  ends with swordfish  0/3  3/3
-      3  names Ingrid  3/3  2/2
-      7  ends with swordfish  0/3  3/3"
-    `);
+    const report = (await run("show")).out;
+    expect(report).toContain("BETTER with the skill against without the skill: passed +83.3 pp");
     expect(report).toContain("Judge: anthropic:claude-haiku-5-5: agreement with people not measured");
   });
 

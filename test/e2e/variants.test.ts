@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { deriveSeed } from "../../src/evals/base/stats/random.ts";
 import type { variantsJson } from "../../src/evals/experiments/variants/report.ts";
-import { certainVariantVerdictSchema, variantVerdictSchema } from "../../src/evals/experiments/variants/verdict.ts";
+import { variantVerdictSchema } from "../../src/evals/experiments/variants/verdict.ts";
 import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, pageOf, start, trialsOf, workspace } from "./evals.ts";
 
@@ -89,21 +89,6 @@ describe("evals variants on a model that varies", () => {
     expect(again.out).toContain("read: description\n    [-Does read.-]{+Use it when asked to read.+}\n");
   });
 
-  it("finds the better one of many, and tests it on fresh trials", async () => {
-    const endpoint = await noisyModel({ plain: 0.5, helped: 0.95 });
-    const words = ["Performs", "Carries out", "Executes", "Makes a"];
-    const others = Object.fromEntries(words.map((word) => [word, reworded(word)]));
-    const wordings = file("many.yaml", { variants: { ...others, clear: helpful(...wanted) } });
-    const ended = await variants(wordings, ...asked(endpoint.url), "--json");
-    await endpoint.close();
-    const result = resultOf(ended);
-    expect(result).toMatchObject({ kind: "adopt", winner: "clear", method: "sampled" });
-    const { screening, calls } = variantVerdictSchema.parse(result.verdict);
-    expect(screening.map((round) => round.length)).toEqual([5, 3, 2]);
-    expect(screening.at(-1)?.[0]).toMatchObject({ challenger: "clear" });
-    expect(calls.room + calls.screening + calls.test).toBe(result.calls.made);
-  });
-
   it("adopts nothing where no wording is better, and then writes nothing unless one is named", async () => {
     const endpoint = await noisyModel({ plain: 0.6, helped: 0.6 });
     const wordings = file("equal.yaml", { variants: { a: reworded("Performs"), b: helpful(...wanted) } });
@@ -115,37 +100,6 @@ describe("evals variants on a model that varies", () => {
     expect([ended.out, ended.code]).toEqual(["", 1]);
     expect(named.code).toBe(0);
     expect(JSON.parse(named.out)).toEqual({ variants: { a: reworded("Performs") } });
-  });
-
-  it("stops when its budget is spent, and comes to the same verdict when it is resumed", async () => {
-    const endpoint = await noisyModel({ plain: 0.5, helped: 0.95 }, () => 1_000_000);
-    const wordings = file("paid.yaml", { variants: { clear: helpful(...wanted) } });
-    const args = [
-      wordings,
-      suite,
-      "-m",
-      "anthropic:claude-haiku-5-5",
-      "--base-url",
-      endpoint.url,
-      "--seed",
-      "5",
-      "--json",
-    ];
-    const whole = resultOf(await variants(...args));
-    const stopped = await variants(...args, "--budget", "10", "-c", "1");
-    expect(stopped.code).toBe(3);
-    expect(resultOf(stopped)).toMatchObject({ kind: "inconclusive", calls: { made: 20 } });
-    const asked = endpoint.requests.length;
-    const resume = ["--resume", resultOf(stopped).run, "--json"];
-    file("paid.yaml", { variants: { clear: reworded("Performs") } });
-    const other = await variants(...resume);
-    expect([other.code, other.err]).toEqual([2, expect.stringContaining("its wordings, sizes or trials changed")]);
-    file("paid.yaml", { variants: { clear: helpful(...wanted) } });
-    const resumed = resultOf(await variants(...resume));
-    await endpoint.close();
-    const { run: _, dir: __, ...verdict } = whole;
-    expect(resumed).toMatchObject(verdict);
-    expect(endpoint.requests.length - asked).toBe(whole.calls.made - 20);
   });
 
   it("keeps what was asked on the record at Ctrl-C, and says where", async () => {
@@ -168,46 +122,6 @@ describe("evals variants on a model that varies", () => {
       exitCode: 130,
     });
     expect(trialsOf(result.dir)).toHaveLength(13);
-  });
-
-  it("is incomplete where nothing could be scored", async () => {
-    const endpoint = await startMessagesEndpoint(() => ({ fault: "status", status: 400 }));
-    const wordings = file("broken.yaml", { variants: { a: reworded("Performs") } });
-    const ended = await variants(wordings, ...asked(endpoint.url));
-    await endpoint.close();
-    expect(ended.code).toBe(3);
-    expect(ended.out).toMatch(/^INCONCLUSIVE: stopped before the verdict\n/);
-  });
-});
-
-describe("evals variants on the real filesystem server", () => {
-  it("finds with one trial each that a spoiled description is worse, and an improved one better", async () => {
-    const wordings = file("files.yaml", {
-      variants: {
-        spoiled: { move_file: "Does things.", get_file_info: "Does things." },
-        improved: { search_files: "Search for all files matching a pattern such as **/*.ts, recursively." },
-      },
-    });
-    const ended = await variants(wordings, "evals/filesystem.yaml", "--json");
-    expect(ended.code).toBe(0);
-    const result = resultOf(ended);
-    expect(result).toMatchObject({ method: "deterministic", calls: { made: 30, missing: 0 }, costUsd: 0 });
-    const passed = Object.fromEntries(result.wordings.map((one) => [one.name, one.passed]));
-    expect(passed.spoiled).toBeLessThan(passed.incumbent ?? 0);
-    const { tests } = certainVariantVerdictSchema.parse(result.verdict);
-    expect(tests.find(({ challenger }) => challenger === "spoiled")?.broken.length).toBeGreaterThan(0);
-    const called = trialsOf(result.dir).filter(({ turns }) => turns.some(({ calls }) => calls.length > 0));
-    expect(new Set(called.map(({ cell }) => cell.arm))).toEqual(new Set(["incumbent", "spoiled", "improved"]));
-  });
-
-  it("says what is wrong with the wordings before anything is asked", async () => {
-    const wordings = file("wrong.yaml", "variants:\n  a: { read_text_fil: Reads. }\n");
-    const ended = await variants(wordings, "evals/filesystem.yaml");
-    expect(ended).toEqual({
-      code: 2,
-      out: "",
-      err: 'wrong.yaml:2:8: error: No tool "read_text_fil" is listed.\n  Did you mean "read_text_file"?\n',
-    });
   });
 
   it.each([

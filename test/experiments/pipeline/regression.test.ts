@@ -126,6 +126,19 @@ describe("evals blame", () => {
       /The run \S+ cannot be explained: the live tools are no longer those of the run: /,
     );
   });
+
+  it("refuses a record of blame, and a suite that was not checked", async () => {
+    const { io, checked } = await regressed();
+    const world = io();
+    await blame({ ...blameDefaults, run: "latest" }, world);
+    const [{ run: own }] = JSON.parse(world.printed()).blames;
+    await expect(blame({ ...blameDefaults, run: own }, io())).rejects.toThrow(
+      "was made by `evals blame`, not by `evals run`.",
+    );
+    await expect(blame({ ...blameDefaults, run: checked.run, suite: "others" }, io())).rejects.toThrow(
+      "has no regression check of others to explain.",
+    );
+  });
 });
 
 describe("the model of a baseline", () => {
@@ -212,6 +225,9 @@ describe("evals compare and evals baseline", () => {
     expect(await compare(options, world)).toBe(0);
     expect(JSON.parse(world.printed()).comparisons).toMatchObject([{ better: "base", check: { kind: "changed" } }]);
     await expect(compare({ ...options, head: before }, io())).rejects.toThrow(`Both name the run ${before}.`);
+    const file = "evals/baselines/files.lexical-2.json";
+    await expect(compare({ ...options, head: file }, io())).rejects.toThrow("is a file, but B must be a run.");
+    await expect(compare({ ...options, base: "none.json" }, io())).rejects.toThrow('There is no baseline "none.json".');
 
     const show = io();
     expect(await baseline({ ...accept, action: "show", targets: ["files"] }, show)).toBe(0);
