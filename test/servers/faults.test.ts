@@ -188,6 +188,13 @@ test("a server without tools", async () => {
   `);
 });
 
+test("a server that fails to list its tools", async () => {
+  expect(await failureOf(listFault("offline"))).toMatchInlineSnapshot(`
+    "error: Server "sut" answered tools/list with an error: fetch failed.
+      The server itself fails: see in its log what it needs, such as a network, a login or a variable."
+  `);
+});
+
 test("a list that never comes shares the start's time limit", async () => {
   const server = await openFault("slow-list", { startTimeoutMs: 5_000 });
   expect(await failureOf(server.list(never))).toMatchInlineSnapshot(`

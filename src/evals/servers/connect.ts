@@ -215,7 +215,9 @@ class ConnectedServer implements Connection {
           `Server "${this.name}" answered tools/list with an error: ${excerpt(error.message, maxMessage)}.`,
           this.#known
             ? "It listed its tools before: see in its log what fails now."
-            : "Declare the tools capability, and implement tools/list.",
+            : error.code === sdk.ProtocolErrorCode.MethodNotFound
+              ? "Declare the tools capability, and implement tools/list."
+              : "The server itself fails: see in its log what it needs, such as a network, a login or a variable.",
         );
       }
       const { link } = this.#session;

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   findSimilarPairs,
+  listConfusablePairs,
   listSharedWords,
   measureSimilarity,
   toToolText,
@@ -63,6 +64,18 @@ describe("similarity", () => {
 it("names the shared words, those that weigh most first", () => {
   expect(listSharedWords(file, textFile)).toEqual(["fil", "read", "content"]);
   expect(listSharedWords(file, mail)).toEqual([]);
+});
+
+it("does not take tools for alike because of lines that several have in common", () => {
+  const notes = "\nOutput may be truncated.\nWarn of truncated output, always.\nProvide a project slug or a URL.";
+  const tools = ["Lists artifacts.", "Finds flaky tests.", "Reruns a workflow."].map((first, at) => ({
+    name: `tool${at}`,
+    description: first + notes,
+  }));
+  expect(listConfusablePairs(tools)).toEqual([]);
+  expect(listConfusablePairs(tools.slice(1))).toHaveLength(1);
+  // Without the first line, nothing would be left of tools that say the same.
+  expect(listConfusablePairs(tools.map((tool) => ({ ...tool, description: notes })))).toHaveLength(3);
 });
 
 describe("what is indexed", () => {

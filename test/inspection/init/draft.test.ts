@@ -106,6 +106,19 @@ it("takes no example and no placeholder of a description into the request, and d
   expect(request("Unstages all staged changes")).toBe("Please unstage all staged changes");
 });
 
+it("leaves words of most names out of a request, and small words out of its end", () => {
+  const tools = ["pubmed_fetch_articles", "pubmed_lookup_mesh", "pubmed_find_related"].map((name): Tool => {
+    return { name, description: "", inputSchema: { type: "object" } };
+  });
+  expect(draftCases(tools).cases.map(({ input }) => input).slice(0, 3)).toEqual([
+    "Please fetch articles",
+    "Please lookup mesh",
+    "Please find related",
+  ]);
+  const long = "area".repeat(36);
+  expect(makeRequest({ name: "x", description: `Computes ${long} in GeoJSON` })).toBe(`Please compute ${long}`);
+});
+
 it.each([
   ["get_page", "set_page", true],
   ["start_trace", "stop_trace", true],

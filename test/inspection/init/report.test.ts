@@ -11,7 +11,7 @@ import {
   listNext,
 } from "../../../src/evals/inspection/init/report.ts";
 import { draftSkillCases } from "../../../src/evals/inspection/init/skills.ts";
-import { heading } from "../../../src/evals/reports/document.ts";
+import { heading, text } from "../../../src/evals/reports/document.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 import { aSkill } from "../../fakes/skill.ts";
 
@@ -182,6 +182,7 @@ it("leaves out a pair of which one tool reads and the other changes something", 
       names.map((name) => tool(name, "The orientation of the screen.")),
       "evals lint x",
     );
-  expect(alike("get_orientation", "set_orientation")).toEqual([]);
+  expect(alike("get_orientation", "set_orientation")).toEqual([text("No two of them are alike in words and effect.")]);
+  expect(alike("get_orientation")).toEqual([text(undefined)]);
   expect(alike("get_orientation", "read_orientation")).toHaveLength(2);
 });

@@ -38,6 +38,9 @@ it.each<[string, JsonObject, Json | undefined]>([
   ["id", { type: "string", minLength: 3 }, "1207"],
   ["api_key", text(), undefined],
   ["room_type", text(), undefined],
+  ["room_type", text("Possible values are: single, double."), "single"],
+  ["profile", text("The profile. Options:\n- driving: by car\n- walking: on foot"), "driving"],
+  ["mode", text("Output options: see the manual."), undefined],
   ["player_name", text(), undefined],
   ["options", { type: "object" }, undefined],
 ])("chooses a value for %s %j", (parameter, schema, expected) => {
@@ -50,6 +53,8 @@ it("reads what a tool is about", () => {
   expect(sample("query", text(), { name: "create_table", description: "Creates a table with SQL." })).toMatch(
     /^CREATE/,
   );
+  expect(sample("q", text("What to geocode."), { description: "Geocodes." })).toBe("Brandenburg Gate, Berlin");
+  expect(sample("query", text(), { description: "Searches PubMed." })).toBe("sleep and memory");
   expect(sample("path", text(), { name: "list_directory" })).toBe("docs");
   const paths = { type: "array", items: { type: "string" } };
   expect(sample("paths", paths, { name: "read_multiple_files" })).toEqual(["notes.txt", "report.md"]);

@@ -148,9 +148,25 @@ export function listConfusablePairs(
   return pairs;
 }
 
+/** Lines of this many tools are notes on all of them (on input, output or limits), and make no two of them alike. */
+const repeatedIn = 3;
+
+/** The tools without the lines that several descriptions have in common, but always with their first. */
+function dropRepeatedLines(tools: readonly SearchableTool[]): SearchableTool[] {
+  const lines = tools.map(({ description }) =>
+    shorten(description)
+      .trim()
+      .split(/\s*\n\s*/),
+  );
+  const holders = new Map<string, number>();
+  for (const line of lines.flatMap((own) => [...new Set(own)])) holders.set(line, (holders.get(line) ?? 0) + 1);
+  const isOwn = (line: string, at: number) => at === 0 || (holders.get(line) ?? 0) < repeatedIn;
+  return tools.map((tool, at) => ({ ...tool, description: lines[at]?.filter(isOwn).join("\n") }));
+}
+
 /** Memoized, because indexing takes most of the time, and several callers need it. */
 const indexTools = once((tools: readonly SearchableTool[]) => {
-  const named = tools
+  const named = dropRepeatedLines(tools)
     .flatMap((tool, at) => (typeof tool.name === "string" ? [{ at, name: tool.name, text: toToolText(tool) }] : []))
     // Sorted, because floating-point sums depend on the order.
     .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));

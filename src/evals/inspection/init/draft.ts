@@ -101,11 +101,12 @@ export function draftCases(
   confused: readonly ConfusedTools[] = [],
 ): Draft {
   const tools = listed.filter((tool) => !isDeprecated(tool) && isUsable(tool.name));
-  const chosen = chooseTools(tools);
+  const common = listCommonWords(tools);
+  const chosen = chooseTools(tools, common);
   const inputs = new Set<string>();
   const draft = (tool: Tool, request: string, near?: NearMiss): DraftCase => {
     const { args, unfilled } = sampleArguments(tool, isUsable, near ? 1 : 0);
-    const short = phraseName(tool.name);
+    const short = phraseName(tool.name, common);
     const input = [request, short, `${short.replace(/^Please/, "Can you")} for me`]
       .map((one) => say(one, args))
       .find(
@@ -120,26 +121,33 @@ export function draftCases(
     };
   };
   const own = chosen.map((tool) =>
-    draft(tool, isUsable(tool.description ?? "") ? makeRequest(tool) : phraseName(tool.name)),
+    draft(tool, isUsable(tool.description ?? "") ? makeRequest(tool, common) : phraseName(tool.name, common)),
   );
-  const near = findNearMisses(listed, chosen, confused).map((one) => draft(one.tool, phraseName(one.tool.name), one));
+  const near = findNearMisses(listed, chosen, confused).map((one) =>
+    draft(one.tool, phraseName(one.tool.name, common), one),
+  );
   return {
     cases: [...own, ...near, ...draftNoToolCases(tools, Math.max(3, minCases - own.length - near.length))],
     left: listed.filter((tool) => !chosen.includes(tool)).map(({ name }) => name),
   };
 }
 
+/** The words of most names, which stand for the server (`git` in `git_log`) or for nothing (`tool`). */
+function listCommonWords(tools: readonly Tool[]): ReadonlySet<string> {
+  const holders = new Map<string, number>();
+  for (const word of tools.flatMap(({ name }) => [...new Set(splitName(name))]))
+    holders.set(word, (holders.get(word) ?? 0) + 1);
+  return new Set(["tool", ...[...holders].flatMap(([word, names]) => (names > tools.length / 2 ? [word] : []))]);
+}
+
 /**
  * At most 30 tools, in the listed order. Of more, those whose names say the least beside what most names say (`git_log`
  * before `git_worktree_list`), and which are the least similar to the ones already chosen.
  */
-function chooseTools(tools: readonly Tool[]): readonly Tool[] {
+function chooseTools(tools: readonly Tool[], common: ReadonlySet<string>): readonly Tool[] {
   if (tools.length <= maxTools) return tools;
   const words = tools.map(({ name }) => splitName(name));
-  const holders = new Map<string, number>();
-  for (const word of words.flatMap((own) => [...new Set(own)])) holders.set(word, (holders.get(word) ?? 0) + 1);
-  const isCommon = (word: string) => (holders.get(word) ?? 0) > tools.length / 2;
-  const importance = words.map((own) => 1 / Math.max(1, own.filter((word) => !isCommon(word)).length));
+  const importance = words.map((own) => 1 / Math.max(1, own.filter((word) => !common.has(word)).length));
   const weights = weighWords(tools.map(toToolText));
   const nearness = tools.map(() => 0);
   const chosen = new Set<number>();
@@ -194,16 +202,20 @@ function show(value: Json): string {
 
 const spell = (name: string) => splitName(name).join(" ") || name;
 
-/** The words of a name as a short request: `trace_start` as `Please start trace`. */
-function phraseName(name: string): string {
+/** The words of a name as a short request, without common ones: `trace_start` as `Please start trace`. */
+function phraseName(name: string, common: ReadonlySet<string>): string {
   const words = splitName(name);
   const verb = findVerb(words);
-  if (verb === undefined) return `I need this: ${spell(name)}`;
-  return ["Please", verb, ...words.toSpliced(words.indexOf(verb), 1)].join(" ");
+  const own = words.filter((word) => word !== verb && !common.has(word));
+  const things = own.length > 0 ? own : words.filter((word) => word !== verb);
+  return verb === undefined ? `I need this: ${things.join(" ") || name}` : ["Please", verb, ...things].join(" ");
 }
 
 /** The first sentence of the description as a request, or the words of the name if that is none. */
-export function makeRequest({ name, description = "" }: Pick<Tool, "name" | "description">): string {
+export function makeRequest(
+  { name, description = "" }: Pick<Tool, "name" | "description">,
+  common: ReadonlySet<string> = new Set(),
+): string {
   // A word in angle brackets would be a placeholder.
   const plain = description.slice(0, 2000).replace(/<([\w -]+)>/g, "$1");
   const line = plain.replace(/[`*#]/g, "").replace(/\s+/g, " ").trim();
@@ -221,14 +233,17 @@ export function makeRequest({ name, description = "" }: Pick<Tool, "name" | "des
   const first = toImperative(verb.toLowerCase());
   const isThirdPerson = first !== verb.toLowerCase();
   const isVerb = startsWithVerb(splitName(first)) || (isThirdPerson && determiners.test(rest[0] ?? ""));
-  if (!isVerb || /^(?:use|is|are)$/.test(first)) return phraseName(name);
+  if (!isVerb || /^(?:use|is|are)$/.test(first)) return phraseName(name, common);
   const words = rest.map((word, at) => {
     const isSecond = isThirdPerson && /^(?:and|or)$/.test(rest[at - 1] ?? "") && (at === 1 || secondVerbs.test(word));
     return isSecond ? toImperative(word) : word;
   });
   const request = [first === "return" && isThirdPerson ? "show me" : first, ...words].join(" ");
-  return `Please ${request.length <= 160 ? request : request.slice(0, 160).replace(/[\s,;(]+\S*$/, "")}`;
+  return `Please ${request.length <= 160 ? request : request.slice(0, 160).replace(cutEnd, "")}`;
 }
+
+/** The end of a cut text: a part of a word, and small words that lead to it. */
+const cutEnd = /(?:[\s,;(]+(?:an?|and|as|by|for|from|in|of|on|or|that|the|to|with))*[\s,;(]+\S*$/;
 
 /** What shows that the word before it is a verb: "Unstages all changes". */
 const determiners = /^(?:all|an?|each|every|one|some|the|your)$/;

@@ -98,12 +98,11 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
   const file = options.file ?? `evals/${slug(name)}.yaml`;
   const { subjects } = describeToolList({ server: name, items: listed.items, settings: [] });
   const lint = `${nameProgram(io)} lint ${shellWord(file)}`;
-  const problems = [...listMixedUp(tools, lint), ...listFindings(runRules(subjects, rules).findings, lint)];
-  const nothingFound = "Lint finds no error and no warning, and no two tools are alike in words and effect.";
   const blocks = [
     heading(1, `${[name, listed.version].filter(Boolean).join(" ")} · ${describeSize(tools)}`),
     describeEffects(tools),
-    ...(problems.length > 0 ? problems : [text(nothingFound)]),
+    ...listMixedUp(tools, lint),
+    ...listFindings(runRules(subjects, rules).findings, lint),
   ];
   const listTokens = countListTokens(tools);
   const isNamed = options.file !== undefined || options.catalog !== undefined;

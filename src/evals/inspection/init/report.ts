@@ -24,6 +24,18 @@ export function describeSize(tools: readonly Tool[]): string {
   return `${count(tools.length, "tool")} · about ${integer(tokens)} tokens in every request (${share} of a 200k context)`;
 }
 
+/** Tools with fewer tokens in all are no burden, whichever is the largest. */
+const leastTokens = 1000;
+const maxLargest = 3;
+
+/** The tools that take the most of a large list. */
+function describeLargest(tools: readonly Tool[]): string | undefined {
+  const sizes = tools.map((tool) => ({ name: tool.name, tokens: countListTokens([tool]) }));
+  const largest = sizes.sort((a, b) => b.tokens - a.tokens).slice(0, maxLargest);
+  if (tools.length <= maxLargest || countListTokens(tools) < leastTokens) return undefined;
+  return `Largest: ${largest.map(({ name, tokens }) => `${name} ${integer(tokens)}`).join(", ")} (evals tools lists all).`;
+}
+
 const maxPairs = 3;
 
 /** The most similar tools or skills, each pair with the reason why one may be taken for the other, and how to list all. */
@@ -35,6 +47,7 @@ export function listMixedUp(named: readonly Named[], lintCommand: string): Block
     const why = explainPair(one, other, similarity, shared);
     return why === undefined ? [] : [{ text: [{ code: a }, " / ", { code: b }], items: [why] }];
   });
+  if (pairs.length === 0) return [text(named.length > 1 ? "No two of them are alike in words and effect." : undefined)];
   const all: Item[] = pairs.length > maxPairs ? [{ text: "All pairs:", command: `${lintCommand} --confusable` }] : [];
   return section("Look alike, so a model may mix them up", [list("pair", pairs, maxPairs), list("command", all)]);
 }
@@ -49,14 +62,16 @@ function explainPair(one: Named, other: Named, similarity: number, shared: reado
   const distinguishes = ({ description = "" }: Named, { name, title, annotations }: Named) =>
     [name, title, annotations?.title].some((one) => one && description.includes(one));
   if (distinguishes(one, other) || distinguishes(other, one)) return undefined;
-  return `${percent(similarity)} of their words are the same (${shared.slice(0, 4).join(", ")}); neither says when to use the other.`;
+  const words = shared.filter((word) => word.length > 2).slice(0, 4);
+  return `${percent(similarity)} of their words are the same (${words.join(", ")}); neither says when to use the other.`;
 }
 
-/** Which tools may do harm, and which have names that a host gives to tools of its own. */
+/** Which tools are the largest, which may do harm, and which have names that a host gives to tools of its own. */
 export function describeEffects(tools: readonly Tool[]): Block {
   const changing = tools.filter(({ annotations }) => annotations?.readOnlyHint !== true);
   const isOne = changing.length === 1;
   return text(
+    describeLargest(tools),
     changing.length === 0
       ? "Every tool says that it only reads (readOnlyHint)."
       : changing.length === tools.length
@@ -84,11 +99,14 @@ const maxMessage = 150;
 export function listFindings(found: readonly Finding[], lintCommand: string): Block[] {
   const findings = worstFirst(found).filter(({ severity }) => severity !== "info");
   const rules = [...groupBy(findings, ({ rule }) => rule)].map(([rule, [first, ...others]]): Item => {
+    const { severity = "", message = "", location } = first ?? {};
     const more = others.length === 0 ? "" : ` (and ${integer(others.length)} more)`;
-    return {
-      text: [{ strong: first?.severity ?? "" }, ` ${rule}${more}: `, { code: first?.message ?? "", max: maxMessage }],
-    };
+    const where = location?.tool === undefined ? [] : [{ code: location.tool }, ": "];
+    return { text: [{ strong: severity }, ` ${rule}${more}: `, ...where, { code: message, max: maxMessage }] };
   });
+  const hints = found.length - findings.length;
+  const more = hints === 0 ? "" : ` ${count(hints, "hint")}: ${lintCommand} --all`;
+  if (findings.length === 0) return [text(`Lint: no errors, no warnings.${more}`)];
   const errors = findings.filter(({ severity }) => severity === "error").length;
   const title = `Lint: ${count(errors, "error")}, ${count(findings.length - errors, "warning")} (${lintCommand})`;
   return section(title, [list("rule", rules, maxRules)]);

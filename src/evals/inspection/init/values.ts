@@ -87,6 +87,14 @@ const statements: readonly (readonly [said: RegExp, values: readonly string[]])[
     ["UPDATE customers SET city = 'Oslo' WHERE id = 42", "DELETE FROM orders WHERE id = 1207"],
   ],
 ];
+/** Search texts, by what is searched. */
+const subjects: readonly (readonly [said: RegExp, values: readonly string[]])[] = [
+  [/\bgeocod\w*|\baddress(?:es)?\b|\bplaces?\b|\bmaps?\b/i, ["Brandenburg Gate, Berlin", "221B Baker Street, London"]],
+  [/\b(?:papers?|journals?|literature|PubMed|arXiv)\b/i, ["sleep and memory", "effects of caffeine"]],
+  [/\b(?:docs|documentation|guides?)\b/i, ["how to set up caching", "how to run tests"]],
+  [/\b(?:web|internet|online|news)\b/i, ["opening hours of the Louvre", "best electric bikes"]],
+  [/\bcode\b/i, ["parse a date", "retry a request"]],
+];
 /** Files that are moved or copied. */
 const moved = /^(?:source|src|destination|dest)$/;
 /** What has a path that is a folder: `repo_path`. */
@@ -181,7 +189,8 @@ function listTexts(name: string, said: string, format: Json | undefined, tool: T
   const kind = (typeof format === "string" && formats[format]) || findKind(splitWords(name), said, tool);
   if (!kind) return [];
   const [, ...usual] = textKinds[kind];
-  const values = (kind === "sql" && statements.find(([form]) => form.test(tellAbout(tool)))?.[1]) || usual;
+  const special = kind === "sql" ? statements : kind === "search" ? subjects : [];
+  const values = special.find(([form]) => form.test(`${tellAbout(tool)} ${said}`))?.[1] ?? usual;
   const form =
     kind === "date" ? /\b(?:YYYY|MM|DD)(?:[-/.](?:YYYY|MM|DD)){1,2}\b/i.exec(said)?.[0].toUpperCase() : undefined;
   const dates = form === undefined ? [] : [form.replace("YYYY", "2026").replace("MM", "03").replace("DD", "02")];
@@ -208,7 +217,10 @@ function findKind(words: readonly string[], said: string, tool: Tool): TextKind 
   return kind === "name" && existing.test(said) ? undefined : (described ?? kind);
 }
 
-/** The first example in a description: `EUR` in "Currency (e.g. 'EUR', 'USD')". Without quotes, at most three words. */
+/**
+ * The first example in a description: `EUR` in "Currency (e.g. 'EUR', 'USD')", without quotes at most three words; else the
+ * first of a list: `duration` in "Possible values are: duration, distance".
+ */
 function readExample(description: string): string | undefined {
   const quoted = /\b(?:e\.g\.?|for example|such as)[,:]? +(?:"([^"\n]{1,60})"|'([^'\n]{1,60})'|`([^`\n]{1,60})`)/i.exec(
     description,
@@ -216,5 +228,7 @@ function readExample(description: string): string | undefined {
   if (quoted) return quoted.slice(1).find((one) => one !== undefined && !/YYYY|HH/.test(one));
   const plain =
     /\b(?:e\.g\.?|for example)[,:]? +(?!(?:an?|the|this|that|if|when|to)\b)([\w/@+][^\s,;()]*(?: [^\s,;()]+){0,2}?)(?=[,;)\n]|\.?\s*$|\.\s|\s\()/i;
-  return plain.exec(description)?.[1]?.replace(/\.$/, "");
+  const listed =
+    /\b(?:values|options|categories|types|choices)\b[^.:\n]{0,20}:\s{0,3}(?:- )?["'`]?([a-z][\w-]{1,39})(?=["'`]?(?:[,:\n]| or ))/i;
+  return (plain.exec(description)?.[1] ?? listed.exec(description)?.[1])?.replace(/\.$/, "");
 }

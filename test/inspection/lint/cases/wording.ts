@@ -219,6 +219,7 @@ export const wordingCases: CasesOf<ToolSubject> = {
         "Take a number from list_numbers.",
         "After that, pass city to set_city.",
         "For older ones take the `weather_history` tool.",
+        "Take a city from listCities.",
       ),
     },
   },

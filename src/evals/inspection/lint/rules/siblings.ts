@@ -1,3 +1,4 @@
+import { once } from "../../../base/collections.ts";
 import { splitWords } from "../../../base/search/document.ts";
 import { listConfusablePairs } from "../../../base/search/similarity.ts";
 import { nearest, splitName } from "../../../base/text/nearest.ts";
@@ -37,8 +38,9 @@ export const siblingRules = defineRules<ToolSubject>(docs, [
       // The names of properties, and the values that they can have.
       const known = new Set(collectTexts(tool).texts.map(({ text: one }) => one));
       for (const name of missing) {
-        if (!styles.has(getStyle(name)) || known.has(name)) continue;
-        const close = nearest(name, listed);
+        const respelled = indexWords(names).get(splitName(name).join(" "));
+        if ((respelled === undefined && !styles.has(getStyle(name))) || known.has(name)) continue;
+        const close = respelled ?? nearest(name, listed);
         const message = `The description names the tool ${quote(name)}, which is not listed.`;
         const fix =
           close === undefined ? "Name a tool that is listed, or list this one." : `Did you mean ${quote(close)}?`;
@@ -47,6 +49,11 @@ export const siblingRules = defineRules<ToolSubject>(docs, [
     },
   },
 ]);
+
+/** Names by their words, which are the same for `listProjects` and `list_projects`. */
+const indexWords = once(
+  (names: ReadonlySet<string>) => new Map([...names].map((one) => [splitName(one).join(" "), one])),
+);
 
 /** Words before the name of a tool, unless it is a step of this one: "For each face, use interpolate_box". */
 const cue =
