@@ -140,7 +140,7 @@ function toolsDocument(lists: readonly ListedTools[], next: string): Block[] {
   return lists.flatMap(({ name, items }, at) => [
     heading(1, [
       { strong: count(items.length, "tool") },
-      ` · about ${integer(countListTokens(items.map((item) => Object(item) as Tool)))} tokens in every request · `,
+      ` · about ${integer(countListTokens(items.map((item) => Object(item) as Tool)))} tokens per request · `,
       { code: name },
     ]),
     text(at === 0 ? next : undefined),

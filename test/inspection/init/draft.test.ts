@@ -110,11 +110,11 @@ it("leaves words of most names out of a request, and small words out of its end"
   const tools = ["pubmed_fetch_articles", "pubmed_lookup_mesh", "pubmed_find_related"].map((name): Tool => {
     return { name, description: "", inputSchema: { type: "object" } };
   });
-  expect(draftCases(tools).cases.map(({ input }) => input).slice(0, 3)).toEqual([
-    "Please fetch articles",
-    "Please lookup mesh",
-    "Please find related",
-  ]);
+  expect(
+    draftCases(tools)
+      .cases.map(({ input }) => input)
+      .slice(0, 3),
+  ).toEqual(["Please fetch articles", "Please lookup mesh", "Please find related"]);
   const long = "area".repeat(36);
   expect(makeRequest({ name: "x", description: `Computes ${long} in GeoJSON` })).toBe(`Please compute ${long}`);
 });

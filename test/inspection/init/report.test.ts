@@ -42,8 +42,7 @@ it("shows what is known without a model on one screen", () => {
   ];
   const shown = renderTerminal(blocks, { color: false, width: 80, unicode: true });
   expect(shown).toMatchInlineSnapshot(`
-    "files 1.0.0 · 5 tools · about 189 tokens in every request (<1% of a 200k
-      context)
+    "files 1.0.0 · 5 tools · about 189 tokens per request (<1% of a 200k context)
       1 of 5 tools does not say that it only reads (readOnlyHint); no query will
         execute it.
       Hosts have tools of the same name: read_file (Gemini CLI). They list both,

@@ -17,11 +17,11 @@ type Named = Pick<Tool, "name" | "description"> & Partial<Pick<Tool, "inputSchem
 
 const contextTokens = 200_000;
 
-/** `14 tools · about 1,997 tokens in every request (1% of a 200k context)` */
+/** `14 tools · about 1,997 tokens per request (1% of a 200k context)` */
 export function describeSize(tools: readonly Tool[]): string {
   const tokens = countListTokens(tools);
   const share = percent(tokens / contextTokens);
-  return `${count(tools.length, "tool")} · about ${integer(tokens)} tokens in every request (${share} of a 200k context)`;
+  return `${count(tools.length, "tool")} · about ${integer(tokens)} tokens per request (${share} of a 200k context)`;
 }
 
 /** Tools with fewer tokens in all are no burden, whichever is the largest. */
