@@ -56,22 +56,19 @@ export async function findImports(
   const problems: Problem[] = [];
   for (const { path, isNamed } of listFiles(paths, context.cwd)) {
     const source = readSource(path, context.cwd);
-    if ("reason" in source) {
-      problems.push(...(isNamed ? [unreadable(source)] : skip([unreadable(source)])));
+    if ("message" in source) {
+      problems.push(...(isNamed ? [source] : skip([source])));
       continue;
     }
     const format = isNamed && from !== undefined ? chosen[0] : chosen.find((one) => one.recognizes(source));
-    if (!format) {
+    if (format) recognized.push({ format, source });
+    else {
       const malformed = await findMalformed(source);
       if (!isNamed) problems.push(...skip(malformed));
       else problems.push(...(malformed.length > 0 ? malformed : [unrecognized(source)]));
-      continue;
     }
-    recognized.push({ format, source });
   }
-  const sources = recognized.flatMap(({ format: { request }, source: { path } }) =>
-    request ? [{ path, request }] : [],
-  );
+  const sources = recognized.flatMap(({ format: { request }, source: { path } }) => (request ? { path, request } : []));
   const runs = executeSource ? await runSources(sources, { signal }) : new Map<string, SourceRun>();
   const found = new Map<Format, FormatFiles>();
   for (const { format, source } of recognized) {
@@ -135,13 +132,9 @@ function unrecognized({ file }: SourceFile): Problem {
   return { severity: "error", message, hint, location: { file } };
 }
 
-function unreadable({ file, reason, hint }: Unreadable): Problem {
-  return { severity: "error", message: `The file cannot be read: ${reason}.`, hint, location: { file } };
-}
-
-function listFiles(paths: readonly string[], cwd: string): { path: string; isNamed: boolean }[] {
+function listFiles(paths: readonly string[], cwd: string) {
   const hint = "Give the file or folder with the cases.";
-  return paths.flatMap((given): { path: string; isNamed: boolean }[] => {
+  return paths.flatMap((given) => {
     const path = resolve(cwd, given);
     let found: Stats | undefined;
     try {
@@ -165,10 +158,11 @@ function* walkFolder(folder: string): Generator<string> {
   }
 }
 
-type Unreadable = { file: string; reason: string; hint: string };
-
-function readSource(path: string, cwd: string): SourceFile | Unreadable {
+/** Reads a file, or says why it cannot be read. */
+function readSource(path: string, cwd: string): SourceFile | Problem {
   const file = relative(cwd, path) || path;
   const read = readText(path, maxBytes);
-  return "kind" in read ? { file, reason: read.reason, hint: hints[read.kind] } : { path, file, text: read.text };
+  if ("text" in read) return { path, file, text: read.text };
+  const message = `The file cannot be read: ${read.reason}.`;
+  return { severity: "error", message, hint: hints[read.kind], location: { file } };
 }

@@ -7,7 +7,7 @@ import {
   printParseErrorCode,
   visit,
 } from "jsonc-parser";
-import { EvalsError, type Location, messageOf, type Problem } from "../../base/types/errors.ts";
+import { EvalsError, type Location, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
 import { type Json, type Path, parseExactJson } from "../../base/types/json.ts";
 
 /** The content of a JSON or YAML file, with the position of every value in it. */
@@ -32,13 +32,6 @@ export function getMaxDepth({ lenient }: ParseOptions): number {
 
 /** A problem in a text, by its offset. `fatal`: the value cannot be used. */
 export type TextProblem = { offset: number; message: string; hint?: string; fatal?: boolean; isSyntax?: boolean };
-
-/** Thrown when the text has no usable value. */
-class SyntaxProblem extends Error {
-  constructor(readonly problems: readonly TextProblem[]) {
-    super("invalid JSON");
-  }
-}
 
 /** Creates a function that converts offsets in a text to places. Lines are indexed when the first place is needed. */
 export function createLocator(text: string, file: string): (offset: number) => Location {
@@ -68,12 +61,7 @@ export function locateProblem({ offset, message, hint }: TextProblem, locate: (o
 
 /** The error for a file without a value. */
 export function createEmptyFileError(file: string): EvalsError {
-  return new EvalsError({
-    severity: "error",
-    message: "The file is empty.",
-    hint: "Write its content, or remove it.",
-    location: { file },
-  });
+  return usageError("The file is empty.", "Write its content, or remove it.", { file });
 }
 
 /**
@@ -84,26 +72,25 @@ export function createEmptyFileError(file: string): EvalsError {
 export function parseJson(text: string, file: string, options: ParseOptions = {}): ParsedFile {
   if (text.trim() === "") throw createEmptyFileError(file);
   const locate = createLocator(text, file);
-  try {
-    const { value, problems } = options.lenient ? parseLenient(text) : parseStrict(text);
-    let tree: Node | undefined;
-    return {
-      file,
-      value,
-      problems: problems.map((problem) => locateProblem(problem, locate)),
-      location: (path, part) => {
-        try {
-          tree ??= parseTree(text, [], { allowTrailingComma: true });
-        } catch {
-          // The parser recurses: a text that is nested very deeply has no places.
-        }
-        return tree ? locate(findOffset(tree, path, part)) : { file };
-      },
-    };
-  } catch (error) {
-    if (error instanceof SyntaxProblem) throw new EvalsError(error.problems.map((one) => locateProblem(one, locate)));
-    throw error;
-  }
+  const toProblem = (problem: TextProblem) => locateProblem(problem, locate);
+  const fail: Fail = (problems) => {
+    throw new EvalsError(problems.map(toProblem));
+  };
+  const { value, problems } = options.lenient ? parseLenient(text, fail) : parseStrict(text, fail);
+  let tree: Node | undefined;
+  return {
+    file,
+    value,
+    problems: problems.map(toProblem),
+    location: (path, part) => {
+      try {
+        tree ??= parseTree(text, [], { allowTrailingComma: true });
+      } catch {
+        // The parser recurses: a text that is nested very deeply has no places.
+      }
+      return tree ? locate(findOffset(tree, path, part)) : { file };
+    },
+  };
 }
 
 /** The offset of the value at `path`, or of its key. If there is no such value, that of the nearest enclosing one. */
@@ -117,42 +104,40 @@ function findOffset(root: Node, path: Path, part: "key" | "value" = "value"): nu
 }
 
 type Parsed = { value: Json; problems: readonly TextProblem[] };
+/** Throws that the text has no usable value. */
+type Fail = (problems: readonly TextProblem[]) => never;
 
-function parseStrict(text: string): Parsed {
-  const problems = checkJson(text, {});
+function parseStrict(text: string, fail: Fail): Parsed {
+  const problems = checkJson(text, {}, fail);
   const fatal = problems.filter((problem) => problem.fatal);
-  if (fatal.length > 0) throw new SyntaxProblem(fatal);
+  if (fatal.length > 0) fail(fatal);
   try {
     return { value: parseExactJson(text), problems };
   } catch (error) {
-    throw new SyntaxProblem([{ offset: 0, message: `Invalid JSON: ${messageOf(error)}.` }]);
+    return fail([{ offset: 0, message: `Invalid JSON: ${messageOf(error)}.` }]);
   }
 }
 
-function parseLenient(text: string): Parsed {
+function parseLenient(text: string, fail: Fail): Parsed {
   try {
     return { value: JSON.parse(text) as Json, problems: [] };
   } catch {
-    checkJson(text, { lenient: true });
-    return { value: parseWithComments(text), problems: [] };
+    checkJson(text, { lenient: true }, fail);
+    const root = parseTree(text, [], { allowTrailingComma: true });
+    // Goes through a string so that a key `__proto__` becomes an ordinary member, as in `JSON.parse`.
+    return { value: root ? (JSON.parse(JSON.stringify(getNodeValue(root))) as Json) : null, problems: [] };
   }
 }
 
-/** Goes through a string so that a key `__proto__` becomes an ordinary member, as in `JSON.parse`. */
-function parseWithComments(text: string): Json {
-  const root = parseTree(text, [], { allowTrailingComma: true });
-  return root ? (JSON.parse(JSON.stringify(getNodeValue(root))) as Json) : null;
-}
-
-/** Lists the problems of a JSON text. Throws SyntaxProblem for the first syntax error or nesting that is too deep. */
-function checkJson(text: string, { lenient = false }: ParseOptions): TextProblem[] {
+/** Lists the problems of a JSON text. Fails for the first syntax error or nesting that is too deep. */
+function checkJson(text: string, { lenient = false }: ParseOptions, fail: Fail): TextProblem[] {
   const maxDepth = getMaxDepth({ lenient });
   const problems: TextProblem[] = [];
   /** The objects (as the keys seen so far) and arrays that enclose the current offset. */
   const open: (Set<string> | "array")[] = [];
   const begin = (offset: number, container: Set<string> | "array") => {
     open.push(container);
-    if (open.length > maxDepth) throw new SyntaxProblem([reportTooDeep(offset, maxDepth)]);
+    if (open.length > maxDepth) fail([reportTooDeep(offset, maxDepth)]);
   };
   const end = () => void open.pop();
   visit(
@@ -172,9 +157,7 @@ function checkJson(text: string, { lenient = false }: ParseOptions): TextProblem
       onLiteralValue: (value, offset) => {
         if (typeof value === "number" && !Number.isFinite(value)) problems.push(reportNotFinite(offset));
       },
-      onError: (code, offset) => {
-        throw new SyntaxProblem([explainSyntax(code, offset)]);
-      },
+      onError: (code, offset) => fail([explainSyntax(code, offset)]),
     },
     { disallowComments: !lenient, allowTrailingComma: lenient },
   );
@@ -182,12 +165,8 @@ function checkJson(text: string, { lenient = false }: ParseOptions): TextProblem
 }
 
 export function reportTooDeep(offset: number, maxDepth: number): TextProblem {
-  return {
-    offset,
-    message: `The value is nested more than ${maxDepth} levels deep.`,
-    hint: "Flatten it.",
-    fatal: true,
-  };
+  const message = `The value is nested more than ${maxDepth} levels deep.`;
+  return { offset, message, hint: "Flatten it.", fatal: true };
 }
 
 export function reportDuplicateKey(offset: number, name: string): TextProblem {

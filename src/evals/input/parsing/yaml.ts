@@ -17,6 +17,7 @@ import {
   visit,
   type YAMLMap,
 } from "yaml";
+import { once } from "../../base/collections.ts";
 import { EvalsError, type Location, type Problem, usageError } from "../../base/types/errors.ts";
 import { type Json, type JsonObject, type Path, readWhole } from "../../base/types/json.ts";
 import {
@@ -46,30 +47,19 @@ const maxErrors = 20;
  */
 export function parseYaml(text: string, file: string, options: ParseOptions = {}): ParsedFile {
   const locate = createLocator(text, file);
-  const toProblems = (problems: readonly TextProblem[]) => problems.map((problem) => locateProblem(problem, locate));
   const maxDepth = getMaxDepth(options);
+  const toProblem = (problem: TextProblem): Problem => {
+    const located = locateProblem(problem, locate);
+    return problem.isSyntax ? { ...located, excerpt: renderExcerpt(text, problem.offset, located.location) } : located;
+  };
   const { root, problems } = composeNodes(text, file, maxDepth);
-  if (problems.length > 0)
-    throw new EvalsError(
-      keepFirstOfEachLine(
-        problems.map((problem) => {
-          const located = locateProblem(problem, locate);
-          return problem.isSyntax
-            ? { ...located, excerpt: renderExcerpt(text, problem.offset, located.location) }
-            : located;
-        }),
-      ),
-    );
+  if (problems.length > 0) throw new EvalsError(keepFirstOfEachLine(problems.map(toProblem)));
   if (!root) throw createEmptyFileError(file);
   const tree = new YamlTree(root, maxDepth, !options.lenient);
-  const isUsable = tree.problems.every(({ fatal }) => !fatal) && !(options.lenient && tree.problems.length > 0);
-  if (!isUsable) throw new EvalsError(toProblems(tree.problems));
-  return {
-    file,
-    value: tree.value,
-    problems: toProblems(tree.problems),
-    location: (path, part = "value") => locate(tree.findOffset(path, part)),
-  };
+  const { value } = tree;
+  const found = tree.problems.map(toProblem);
+  if (tree.problems.some(({ fatal }) => fatal || options.lenient)) throw new EvalsError(found);
+  return { file, value, problems: found, location: (path, part = "value") => locate(tree.findOffset(path, part)) };
 }
 
 /** A value without quotes, as written and as read, its line from 0, and the comment and anchor beside it. */
@@ -198,27 +188,26 @@ function keepFirstOfEachLine(problems: readonly Problem[]): Problem[] {
 class YamlTree {
   readonly value: Json;
   readonly problems: TextProblem[] = [];
-  readonly #root: Node;
-  readonly #maxDepth: number;
   #targets: ReadonlyMap<Alias, Node> | undefined;
-  /** The members of the objects on the way to a place that was asked for, by key. */
-  readonly #members = new WeakMap<YAMLMap, ReadonlyMap<string | undefined, Pair>>();
+  /** The members of an object on the way to a place that was asked for, by key: the first of several equal ones. */
+  readonly #listMembers = once(
+    ({ items }: YAMLMap): ReadonlyMap<string | undefined, Pair> =>
+      new Map(items.toReversed().map((pair) => [readKey(pair.key), pair])),
+  );
   #values = 0;
   #isBroken = false;
 
   /** `isExact`: whole numbers that a number cannot hold keep their digits. */
   constructor(
-    root: Node,
-    maxDepth: number,
-    readonly isExact: boolean,
+    private readonly root: Node,
+    private readonly maxDepth: number,
+    private readonly isExact: boolean,
   ) {
-    this.#root = root;
-    this.#maxDepth = maxDepth;
     this.value = this.#read(root, 0);
   }
 
   findOffset(path: Path, part: "key" | "value"): number {
-    let node: unknown = this.#root;
+    let node: unknown = this.root;
     let offset = getStart(node) ?? 0;
     for (const [i, step] of path.entries()) {
       const found = this.#findChild(this.#follow(node), step);
@@ -234,18 +223,12 @@ class YamlTree {
     if (isSeq(node) && typeof step === "number")
       return step < node.items.length ? { value: node.items[step] } : undefined;
     if (!isMap(node)) return undefined;
-    let members = this.#members.get(node);
-    if (!members) {
-      // The first of several equal keys.
-      members = new Map(node.items.toReversed().map((pair) => [readKey(pair.key), pair]));
-      this.#members.set(node, members);
-    }
-    return members.get(String(step));
+    return this.#listMembers(node).get(String(step));
   }
 
   #follow(node: unknown): unknown {
     if (!isAlias(node)) return node;
-    this.#targets ??= findAliasTargets(this.#root);
+    this.#targets ??= findAliasTargets(this.root);
     return this.#targets.get(node);
   }
 
@@ -253,8 +236,8 @@ class YamlTree {
     if (this.#isBroken) return null;
     if (++this.#values > maxValues)
       return this.#refuse(node, "The file holds more than 1,000,000 values (aliases expanded).");
-    if (depth > this.#maxDepth) {
-      const limit = `more than ${this.#maxDepth} levels deep`;
+    if (depth > this.maxDepth) {
+      const limit = `more than ${this.maxDepth} levels deep`;
       return this.#refuse(node, `The value is nested ${limit}, or an alias is inside its own anchor.`);
     }
     if (node === null) return null;

@@ -4,7 +4,7 @@ import { messageOf } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import { matcherSchema, readMatcher, writtenKeywords } from "../../base/types/matcher.ts";
 import { toInnerPath } from "../../base/types/skill.ts";
-import type { CaseFile, ResultMatcher } from "../../base/types/suiteFile.ts";
+import type { CaseFile } from "../../base/types/suiteFile.ts";
 import { explain, type PathProblem } from "./explain.ts";
 
 export type ExpectFile = NonNullable<CaseFile["expect"]>;
@@ -50,17 +50,8 @@ export function getKind(expect: ExpectFile): Kind | undefined {
 
 /** The code files of a case, each once: those of its assertions and its custom matchers. */
 export function listCodeFiles({ expect, turns = [] }: CaseFile): readonly string[] {
-  const files = new Set(toNames(expect?.assert));
-  const add = (value: unknown) => {
-    if (value !== undefined) for (const file of listCustom(value as Json)) files.add(file);
-  };
-  for (const part of [expect, ...turns.map((turn) => turn.expect)])
-    for (const { args, result } of part ? [part, ...(part.calls ?? [])] : []) {
-      add(args);
-      add(result?.json);
-    }
-  for (const value of Object.values(expect?.files ?? {})) add(value);
-  return [...files];
+  const expected = [expect, ...turns.map((turn) => turn.expect)];
+  return [...new Set([...toNames(expect?.assert), ...listCustom(expected as Json)])];
 }
 
 /** The code files of the custom matchers in an expected value. */
@@ -90,17 +81,20 @@ export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] 
   const misplaced = present.filter(
     (key) => key !== "assert" && key !== "files" && !(kind && kinds[kind].keys.includes(key)),
   );
+  const calls = [{ call: expect as CallPart, at: path }];
+  for (const [i, call] of (expect.calls ?? []).entries()) calls.push({ call, at: [...path, "calls", i] });
   return [
     ...misplaced.map((key) => reportMisplacedKey(key, expect, path)),
     ...checkFiles(expect, path),
     ...checkNames(expect, path),
     ...checkHasRequiredCall(expect, path),
-    ...checkAcceptable(expect, path),
-    ...(expect.calls ?? []).flatMap((call, i) => checkAcceptable(call, [...path, "calls", i])),
-    ...checkCall(expect, path),
-    ...(expect.calls ?? []).flatMap((call, i) => checkCall(call, [...path, "calls", i])),
+    ...calls.flatMap(({ call, at }) => checkAcceptable(call, at)),
+    ...calls.flatMap(({ call, at }) => checkCall(call, at)),
   ];
 }
+
+/** What an expectation and each of its calls can have. */
+type CallPart = Pick<ExpectFile, "tool" | "acceptable" | "args" | "result">;
 
 /** Expected files are named by their paths in the workspace. */
 function checkFiles({ files = {} }: ExpectFile, path: Path): PathProblem[] {
@@ -117,12 +111,9 @@ function reportMisplacedKey(key: Key, expect: ExpectFile, path: Path): PathProbl
   const kind = getKind(expect);
   const isOfCall = kind === "calls" && (key === "args" || key === "result" || key === "acceptable");
   const hint = isOfCall ? `Write "${key}" next to "tool" in the entries of "calls".` : "Remove it.";
-  return {
-    path: [...path, key],
-    part: "key",
-    message: `"${key}" has no effect with ${kind ? kinds[kind].name : expect.assert === undefined ? '"files" alone' : '"assert" alone'}.`,
-    hint,
-  };
+  const alone = expect.assert === undefined ? '"files" alone' : '"assert" alone';
+  const message = `"${key}" has no effect with ${kind ? kinds[kind].name : alone}.`;
+  return { path: [...path, key], part: "key", message, hint };
 }
 
 function checkNames(expect: ExpectFile, path: Path): PathProblem[] {
@@ -157,14 +148,12 @@ function checkHasRequiredCall({ calls = [], extras }: ExpectFile, path: Path): P
   return [{ path: [...path, "calls"], part: "key", message, hint: "Require a call, or drop extras." }];
 }
 
-function checkAcceptable({ tool, acceptable }: Pick<ExpectFile, "tool" | "acceptable">, path: Path): PathProblem[] {
+function checkAcceptable({ tool, acceptable }: CallPart, path: Path): PathProblem[] {
   const twice = toNames(acceptable).find((name) => toNames(tool).includes(name));
   if (twice === undefined) return [];
   const message = `"${twice}" is both expected and acceptable.`;
   return [{ path: [...path, "acceptable"], message, hint: "Remove it from one of the two." }];
 }
-
-type CallPart = { args?: JsonObject | undefined; result?: ResultMatcher | undefined };
 
 function checkCall({ args = {}, result }: CallPart, path: Path): PathProblem[] {
   const at = [...path, "result"];

@@ -53,10 +53,8 @@ export async function loadInlineSuites(contents: readonly unknown[], { cwd, reda
   const loaded = contents.map((content, at) => {
     const file = `suite-${at + 1}`;
     // A copy without functions and undefined members, like the content of a file.
-    const parse = async () => {
-      const value = JSON.parse(JSON.stringify(content ?? null)) as Json;
-      return { file, value, problems: [], location: () => ({ file }) };
-    };
+    const read = async () => JSON.parse(JSON.stringify(content ?? null)) as Json;
+    const parse = async () => ({ file, value: await read(), problems: [], location: () => ({ file }) });
     return loadSuite(parse, { cwd, redact });
   });
   return collect(await Promise.all(loaded));
@@ -72,18 +70,14 @@ async function loadSuite(read: () => Promise<ParsedFile>, { cwd, redact }: LoadO
   try {
     const parsed = withMockFiles(await withCaseList(await read(), cwd), cwd);
     const { problems: found, checked } = checkSuite(parsed.value);
-    const dir = dirname(resolve(cwd, parsed.file));
-    const code = await hashCode(checked?.cases ?? [], dir);
-    const workspaces = checked && readWorkspaceFiles(checked, parsed.file, cwd);
-    const all = [...found, ...code.problems, ...(workspaces?.problems ?? [])];
-    const problems = [...parsed.problems, ...all.map((problem) => locateProblem(problem, parsed))].sort(byPlace);
-    return checked
-      ? {
-          suite: buildSuite(checked, parsed, cwd, { code: code.hashes, files: workspaces?.files ?? [], redact }),
-          nameLocation: parsed.location(["name"]),
-          problems,
-        }
-      : { problems };
+    const locateAll = (problems: readonly PathProblem[]) =>
+      [...parsed.problems, ...problems.map((problem) => locateProblem(problem, parsed))].sort(byPlace);
+    if (!checked) return { problems: locateAll(found) };
+    const code = await hashCode(checked.cases, dirname(resolve(cwd, parsed.file)));
+    const { files, problems: unread } = readWorkspaceFiles(checked, parsed.file, cwd);
+    const suite = buildSuite(checked, parsed, cwd, { code: code.hashes, files, redact });
+    const problems = locateAll([...found, ...code.problems, ...unread]);
+    return { suite, nameLocation: parsed.location(["name"]), problems };
   } catch (error) {
     if (error instanceof EvalsError) return { problems: error.problems };
     throw error;
@@ -213,13 +207,16 @@ async function readCsv(text: string, file: string): Promise<Row[]> {
   const problems = findWrongColumns(names, { file, line: head?.line ?? 1 });
   const rows = records.map(({ record, line }): Row => {
     if (problems.length >= maxWrong) throw new EvalsError(problems);
-    const cells = record.flatMap((cell, at): [string, Json][] => {
-      const value = cell.trim() === "" ? undefined : readCell(names[at] ?? "", cell.trim());
-      if (value instanceof Error)
-        problems.push({ severity: "error", message: value.message, location: { file, line } });
-      return value === undefined || value instanceof Error ? [] : [[names[at] ?? "", value]];
-    });
-    return { line, content: Object.fromEntries(cells) };
+    const content: JsonObject = {};
+    for (const [at, cell] of record.entries()) {
+      if (cell.trim() === "") continue;
+      try {
+        content[names[at] ?? ""] = readCell(names[at] ?? "", cell.trim());
+      } catch (error) {
+        problems.push({ severity: "error", message: messageOf(error), location: { file, line } });
+      }
+    }
+    return { line, content };
   });
   if (problems.length > 0) throw new EvalsError(problems);
   return rows;
@@ -238,10 +235,7 @@ async function parseCsv(text: string, file: string): Promise<{ record: string[];
       skip_empty_lines: true,
       // The head, and one case more than a suite can have, which is then refused.
       to: maxCases + 2,
-    }) as unknown as {
-      record: string[];
-      info: { lines: number };
-    }[];
+    }) as unknown as { record: string[]; info: { lines: number } }[];
     // `lines` is the last line of a record, whose cells may contain line breaks.
     return records.map(({ record, info }) => ({ record, line: info.lines - countBreaks(record) }));
   } catch (error) {
@@ -256,37 +250,32 @@ const countBreaks = (record: readonly string[]) => record.join("").split("\n").l
 
 function findWrongColumns(names: readonly string[], location: Location): Problem[] {
   const known = `Columns: ${columns.join(", ")}.`;
-  const unknown = names
-    .filter((name) => !columns.includes(name))
-    .slice(0, maxWrong)
-    .map((name): Problem & { hint: string } => {
-      return {
-        severity: "error",
-        message: `Unknown column "${name}".`,
-        hint: suggestKey(name, columns) ?? known,
-        location,
-      };
-    });
+  const strange = names.filter((name) => !columns.includes(name)).slice(0, maxWrong);
+  const unknown = strange.map((name): Problem & { hint: string } => {
+    const hint = suggestKey(name, columns) ?? known;
+    return { severity: "error", message: `Unknown column "${name}".`, hint, location };
+  });
   if (names.includes("input") || unknown.some(({ hint }) => hint.includes('"input"'))) return unknown;
   const isOneColumn = names.length === 1 && /[;\t|]/.test(names[0] ?? "");
   const hint = isOneColumn ? "Separate the columns with commas." : known;
   return [{ severity: "error", message: 'There is no column "input".', hint, location }];
 }
 
-function readCell(name: string, cell: string): Json | Error {
+/** Throws an Error with the message of a problem. */
+function readCell(name: string, cell: string): Json {
   if (name === "tool" || name === "avoid") {
     const names = cell.split("|").map((one) => one.trim());
     return names.length === 1 ? cell : names;
   }
   if (["trials", "passRate", "maxTurns"].includes(name)) {
-    const value = Number(cell);
-    return Number.isFinite(value) ? value : new Error(`"${name}" is not a number: "${cell}".`);
+    if (Number.isFinite(Number(cell))) return Number(cell);
+    throw new Error(`"${name}" is not a number: "${cell}".`);
   }
   if (name !== "args") return cell;
   try {
     return parseBoundedJson(markWholes(cell));
   } catch (error) {
-    return new Error(`"args" is not a JSON object: ${messageOf(error)}.`);
+    throw new Error(`"args" is not a JSON object: ${messageOf(error)}.`);
   }
 }
 

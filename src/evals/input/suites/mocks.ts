@@ -38,12 +38,8 @@ function readOne(mock: Json, parsed: ParsedFile, path: Path, cwd: string): Json 
   const { file, ...rest } = mock;
   const read = readText(resolve(cwd, join(dirname(parsed.file), file)), maxBytes);
   const location = parsed.location([...path, "file"]);
-  if ("kind" in read)
-    throw usageError(
-      `The result of a mock cannot be read from "${file}": ${read.reason}.`,
-      "Its path is relative to the suite.",
-      location,
-    );
+  const unread = (reason: string) => `The result of a mock cannot be read from "${file}": ${reason}.`;
+  if ("kind" in read) throw usageError(unread(read.reason), "Its path is relative to the suite.", location);
   if (!/\.json$/i.test(file)) return { ...rest, result: read.text };
   try {
     return { ...rest, result: parseBoundedJson(read.text) };
@@ -54,8 +50,7 @@ function readOne(mock: Json, parsed: ParsedFile, path: Path, cwd: string): Json 
 
 /** Checks mocks for what their schema cannot express. */
 export function checkMocks(mocks: MocksFile | undefined, path: Path): PathProblem[] {
-  return listMocks(mocks).flatMap(({ tool, index, mock }) => {
-    const at = [...path, tool, ...(index === undefined ? [] : [index])];
+  return listMocks(mocks, path).flatMap(({ tool, at, mock }) => {
     const given = (["result", "file", "error"] as const).filter((key) => mock[key] !== undefined);
     const matchers = Object.entries(mock.args ?? {}).flatMap(([name, value]) =>
       checkMatcher(value, [...at, "args", name]),
@@ -67,10 +62,12 @@ export function checkMocks(mocks: MocksFile | undefined, path: Path): PathProble
   });
 }
 
-function listMocks(mocks: MocksFile = {}): { tool: string; index?: number; mock: MockFile }[] {
-  return Object.entries(mocks).flatMap(([tool, written]) =>
-    Array.isArray(written) ? written.map((mock, index) => ({ tool, index, mock })) : [{ tool, mock: written }],
-  );
+function listMocks(mocks: MocksFile = {}, path: Path): { tool: string; index?: number; at: Path; mock: MockFile }[] {
+  return Object.entries(mocks).flatMap(([tool, written]) => {
+    const at = [...path, tool];
+    if (!Array.isArray(written)) return [{ tool, at, mock: written }];
+    return written.map((mock, index) => ({ tool, index, at: [...at, index], mock }));
+  });
 }
 
 /** Builds the mocks at `path`, those of a suite or a case, in the order written. Their labels start with `prefix`. */
@@ -80,12 +77,12 @@ export function buildMocks(
   path: Path,
   prefix = "",
 ): Mock[] {
-  return listMocks(mocks).map(({ tool, index, mock }) => ({
+  return listMocks(mocks, path).map(({ tool, index, at, mock }) => ({
     label: `${prefix}${tool}${index === undefined ? "" : `[${index + 1}]`}`,
     tool,
     ...(mock.args && { args: mock.args }),
     result: mock.error === undefined ? toResult(mock.result ?? "") : toText(mock.error, true),
-    location: location([...path, tool, ...(index === undefined ? [] : [index])], index === undefined ? "key" : "value"),
+    location: location(at, index === undefined ? "key" : "value"),
   }));
 }
 
